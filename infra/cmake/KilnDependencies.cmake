@@ -1,0 +1,25 @@
+# Everything outside the repository, as imported targets.
+set(CMAKE_FIND_PACKAGE_PREFER_CONFIG ON)
+include(GoogleTest)
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+find_package(PostgreSQL REQUIRED MODULE)
+find_package(CURL REQUIRED MODULE)
+find_package(OpenSSL 3 REQUIRED MODULE)
+find_package(Protobuf REQUIRED MODULE)
+pkg_check_modules(Git2 REQUIRED IMPORTED_TARGET libgit2)
+pkg_check_modules(Seccomp REQUIRED IMPORTED_TARGET libseccomp)
+pkg_check_modules(Zstd REQUIRED IMPORTED_TARGET libzstd)
+find_package(gRPC REQUIRED)
+
+# Debian's gRPC leaves these off its link interface.
+add_library(kiln_grpc INTERFACE)
+add_library(kiln::grpc ALIAS kiln_grpc)
+target_link_libraries(kiln_grpc INTERFACE gRPC::grpc++ gRPC::grpc++_reflection gRPC::gpr protobuf::libprotobuf
+  absl::base absl::strings absl::synchronization absl::time)

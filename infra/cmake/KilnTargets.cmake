@@ -1,0 +1,52 @@
+# kiln_library(NAME SOURCES ... [DEPS ...] [MLIR])      target kiln_NAME, alias kiln::NAME
+# kiln_executable(NAME SOURCES ... [DEPS ...] [MLIR] [STATIC])  program build/<preset>/bin/NAME
+# kiln_test(NAME SOURCES ... [DEPS ...] [MLIR] [LABELS ...])    a GoogleTest program, registered test by test
+# Includes are written from the repository root: #include "storage/blob/blob_store.h".
+# MLIR: compiled without RTTI and exceptions, links kiln::mlir, uses the shared precompiled header.
+
+function(kiln_common target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;STATIC" "" "DEPS")
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_compile_options(${target} PRIVATE ${KILN_WARNINGS})
+  target_link_libraries(${target} PUBLIC ${arg_DEPS})
+  if(arg_MLIR)
+    target_link_libraries(${target} PUBLIC kiln::mlir)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -Wno-unused-parameter>)
+    set_target_properties(${target} PROPERTIES JOB_POOL_LINK mlir_link)
+  endif()
+endfunction()
+
+function(kiln_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR" "" "SOURCES;DEPS")
+  add_library(kiln_${name} STATIC ${arg_SOURCES})
+  add_library(kiln::${name} ALIAS kiln_${name})
+  set(flags)
+  if(arg_MLIR)
+    list(APPEND flags MLIR)
+  endif()
+  kiln_common(kiln_${name} DEPS ${arg_DEPS} ${flags})
+endfunction()
+
+function(kiln_executable name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;STATIC" "" "SOURCES;DEPS")
+  add_executable(${name} ${arg_SOURCES})
+  set(flags)
+  if(arg_MLIR)
+    list(APPEND flags MLIR)
+  endif()
+  kiln_common(${name} DEPS ${arg_DEPS} ${flags})
+  if(arg_STATIC)
+    target_link_options(${name} PRIVATE -static -Wl,--gc-sections -Wl,--build-id=none)
+  endif()
+endfunction()
+
+function(kiln_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR" "" "SOURCES;DEPS;LABELS")
+  add_executable(${name} ${arg_SOURCES})
+  set(flags)
+  if(arg_MLIR)
+    list(APPEND flags MLIR)
+  endif()
+  kiln_common(${name} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main ${flags})
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
+endfunction()

@@ -1,0 +1,74 @@
+// CompileSpec: what is compiled and how. Hashed: everything here is an input of the Action digest, and nothing else is.
+// DeliverySpec: who builds, how urgently, with which checks. Never hashed.
+// The JSON forms are described in manifest/FORMAT.md and manifest/schemas/.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "manifest/base/digest.h"
+#include "manifest/json/json.h"
+
+namespace kiln {
+
+// A file of the model, at its path in the action's input tree (below input/).
+struct ModelFile {
+  std::string path;
+  Digest digest;
+  bool operator==(const ModelFile&) const = default;
+};
+
+struct DimRange {
+  std::int64_t min = 1, opt = 1, max = 1;
+  bool operator==(const DimRange&) const = default;
+};
+
+struct ShapeProfile {
+  std::string name;                      // "default" when the user named none
+  std::map<std::string, DimRange> dims;  // by symbolic dimension
+  bool operator==(const ShapeProfile&) const = default;
+};
+
+struct Numerics {
+  std::string contraction = "on";     // on: a*b+c may become one fused operation; off
+  std::string reassociation = "off";  // off is the only value served today
+  std::string precision = "f32";
+  bool operator==(const Numerics&) const = default;
+};
+
+struct CompileSpec {
+  // files[0] is the model itself, always "model.onnx" (or model.mlir), whatever it was called by the user: a name must
+  // not change a digest. Further files are external data, at the relative paths the model names.
+  std::vector<ModelFile> files;
+  Digest toolchain;                                        // the toolchain Tree's root Directory
+  std::string target;                                      // "cpu:x86-64-v3"
+  std::vector<std::string> features;                       // the target expanded, sorted: "+avx", "+avx2", ...
+  std::vector<ShapeProfile> profiles;                      // at least one
+  std::string outOfProfile = "fail";
+  std::map<std::string, std::vector<std::int64_t>> pins;   // value pins by input name
+  Numerics numerics;
+  std::string fallback = "fail";
+  std::uint64_t maxArtifactBytes = 0;                      // 0: no budget
+  std::uint64_t maxPlannedBytes = 0;
+  bool operator==(const CompileSpec&) const = default;
+
+  Json toJson() const;
+  // kInvalidArgument naming the member; unknown members are refused.
+  static Result<CompileSpec> fromJson(const Json& json);
+};
+
+struct DeliverySpec {
+  int builders = 1;   // workers that must agree
+  int operators = 1;  // distinct operators among them
+  int priority = 0;   // higher first
+  std::uint32_t timeLimitSeconds = 3600;
+  bool noCache = false;
+  bool operator==(const DeliverySpec&) const = default;
+
+  Json toJson() const;
+  static Result<DeliverySpec> fromJson(const Json& json);
+};
+
+}  // namespace kiln

@@ -1,0 +1,25 @@
+// Targets: their names and the sorted feature list each stands for. `native` and `host` are refused: a target must mean
+// the same on every machine.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "manifest/base/result.h"
+
+namespace kiln {
+
+struct Target {
+  std::string name;                   // "cpu:x86-64-v3"
+  std::string triple;                 // "x86_64-unknown-linux-gnu"
+  std::string cpu;                    // LLVM's name: "x86-64-v3"
+  std::vector<std::string> features;  // sorted, "+" prefixed; the whole list, nothing implied
+};
+
+// kInvalidArgument for text that is no target or is native/host; kUnimplemented for a well-formed target that this
+// release does not serve, naming those it does.
+Result<Target> parseTarget(std::string_view name);
+std::vector<std::string> servedTargets();
+
+}  // namespace kiln
