@@ -9,7 +9,8 @@
 
 namespace kiln::codegen {
 
-Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table, const CpuOptions& options) {
+Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table,
+                                      const CpuOptions& options) {
   KILN_ASSIGN(auto machine, makeTargetMachine(options));
   llvm::LLVMContext context;
   KILN_ASSIGN(auto ir, translate(module, table, options, *machine, context));

@@ -44,8 +44,9 @@ struct CpuProgram {
 };
 
 // Thread safe; links take turns, since lld is not re-entrant. Leaves nothing in workDirectory.
-// kInvalidArgument: a toolchain file that is missing or no such file. kInternal: a module that does not verify or link,
-// with what LLVM said.
-Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table, const CpuOptions& options);
+// kInvalidArgument: a toolchain file that is missing or no such file. kInternal: a module that does not
+// verify or link, with what LLVM said.
+Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table,
+                                      const CpuOptions& options);
 
 }  // namespace kiln::codegen

@@ -1,5 +1,5 @@
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -49,16 +49,30 @@ Result<std::string> linkShared(const std::string& object, const CpuOptions& opti
   static std::mutex mutex;
   static bool usable = true;
   const std::lock_guard lock(mutex);
-  if (!usable) return fail(Code::kInternal, "an earlier link ended badly; the linker cannot run again in this process");
+  if (!usable)
+    return fail(Code::kInternal, "an earlier link ended badly; the linker cannot run again in this process");
 
   const TemporaryFile input(options.workDirectory + "/.link-input.o");
   const TemporaryFile output(options.workDirectory + "/.link-output.so");
   KILN_TRY(writeNew(input.path, object));
   // --no-undefined: a program that would need a library is an error here, never at load.
-  std::vector<const char*> arguments = {"ld.lld", "-shared", "--no-undefined", "-Bsymbolic", "--build-id=none",
-                                        "--hash-style=gnu", "-znow", "-zrelro", "-znoexecstack", "-zseparate-code",
-                                        "-ztext", "--gc-sections", "--threads=1", "--no-dynamic-linker",
-                                        input.path.c_str(), "-o", output.path.c_str()};
+  std::vector<const char*> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--no-undefined",
+                                        "-Bsymbolic",
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "-znow",
+                                        "-zrelro",
+                                        "-znoexecstack",
+                                        "-zseparate-code",
+                                        "-ztext",
+                                        "--gc-sections",
+                                        "--threads=1",
+                                        "--no-dynamic-linker",
+                                        input.path.c_str(),
+                                        "-o",
+                                        output.path.c_str()};
   if (!options.builtinsArchive.empty()) {
     if (::access(options.builtinsArchive.c_str(), R_OK) != 0)
       return fail(Code::kInvalidArgument, errnoError(errno, options.builtinsArchive).message);

@@ -58,10 +58,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const CpuOptions&
   if (!target) return fail(Code::kUnimplemented, fmt::format("target {}: {}", options.target.name, error));
   llvm::TargetOptions settings;
   settings.AllowFPOpFusion = options.contraction ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(triple, options.target.cpu, llvm::join(options.target.features, ","), settings,
-                                  llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
-  if (!machine) return fail(Code::kInternal, fmt::format("target {}: no target machine", options.target.name));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, options.target.cpu, llvm::join(options.target.features, ","), settings, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+  if (!machine)
+    return fail(Code::kInternal, fmt::format("target {}: no target machine", options.target.name));
   return machine;
 }
 

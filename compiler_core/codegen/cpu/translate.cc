@@ -24,7 +24,9 @@ namespace {
 
 Status linkMath(llvm::Module& module, const std::string& path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer) return fail(Code::kInvalidArgument, fmt::format("math library {}: {}", path, buffer.getError().message()));
+  if (!buffer)
+    return fail(Code::kInvalidArgument,
+                fmt::format("math library {}: {}", path, buffer.getError().message()));
   auto library = llvm::parseBitcodeFile(**buffer, module.getContext());
   if (!library)
     return fail(Code::kInvalidArgument,
@@ -47,9 +49,9 @@ Status addTable(llvm::Module& module, const ProgramTable& table) {
   auto* i64 = llvm::Type::getInt64Ty(context);
   auto word = [&](std::uint32_t value) { return llvm::ConstantInt::get(i32, value); };
   auto wide = [&](std::uint64_t value) { return llvm::ConstantInt::get(i64, value); };
-  auto* value = llvm::ConstantStruct::getAnon({word(KILN_PROGRAM_ABI), word(table.inputs), word(table.outputs),
-                                               word(table.weights), wide(table.arenaBytes), wide(table.scratchBytes),
-                                               run});
+  auto* value = llvm::ConstantStruct::getAnon({word(KILN_PROGRAM_ABI), word(table.inputs),
+                                               word(table.outputs), word(table.weights),
+                                               wide(table.arenaBytes), wide(table.scratchBytes), run});
   auto* global = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                                           llvm::GlobalValue::ExternalLinkage, value, KILN_PROGRAM_SYMBOL);
   global->setAlignment(llvm::Align(8));
@@ -106,7 +108,8 @@ Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, const Pro
   setAttributes(*ir, options);
   llvm::internalizeModule(*ir, staysVisible);
   llvm::raw_string_ostream out(messages);
-  if (llvm::verifyModule(*ir, &out)) return fail(Code::kInternal, "the LLVM module does not verify: " + messages);
+  if (llvm::verifyModule(*ir, &out))
+    return fail(Code::kInternal, "the LLVM module does not verify: " + messages);
   context.setDiagnosticHandlerCallBack(nullptr);
   return ir;
 }

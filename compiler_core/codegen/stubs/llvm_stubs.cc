@@ -1,15 +1,16 @@
-// Empty stand-ins for what LLVM's static archives reference and Kiln never runs: the initialisers of back ends other
-// than X86, AArch64 and NVPTX (called by lld's InitializeAll*), and Polly (referenced by Debian's LTO library).
+// Empty stand-ins for what LLVM's static archives reference and Kiln never runs: the initialisers of back
+// ends other than X86, AArch64 and NVPTX (called by lld's InitializeAll*), and Polly (referenced by Debian's
+// LTO library).
 #include <cstdlib>
 
 #include "llvm/Plugins/PassPlugin.h"
 
-#define KILN_NO_BACK_END(name)                \
-  void LLVMInitialize##name##TargetInfo() {}  \
-  void LLVMInitialize##name##Target() {}      \
-  void LLVMInitialize##name##TargetMC() {}    \
-  void LLVMInitialize##name##AsmPrinter() {}  \
-  void LLVMInitialize##name##AsmParser() {}   \
+#define KILN_NO_BACK_END(name)               \
+  void LLVMInitialize##name##TargetInfo() {} \
+  void LLVMInitialize##name##Target() {}     \
+  void LLVMInitialize##name##TargetMC() {}   \
+  void LLVMInitialize##name##AsmPrinter() {} \
+  void LLVMInitialize##name##AsmParser() {}  \
   void LLVMInitialize##name##Disassembler() {}
 
 extern "C" {
@@ -34,4 +35,6 @@ KILN_NO_BACK_END(XCore)
 KILN_NO_BACK_END(Xtensa)
 }
 
-llvm::PassPluginLibraryInfo getPollyPluginInfo() { std::abort(); }
+llvm::PassPluginLibraryInfo getPollyPluginInfo() {
+  std::abort();
+}
