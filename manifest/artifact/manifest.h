@@ -6,16 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "manifest/artifact/dtype.h"
 #include "manifest/base/digest.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/compile_spec.h"
 
 namespace kiln {
-
-enum class DType { kF32, kF64, kF16, kBF16, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kBool };
-std::string_view dtypeName(DType type);  // "f32", "i64", "bool"
-Result<DType> parseDType(std::string_view name);
-std::size_t dtypeBytes(DType type);
 
 struct TensorInfo {
   std::string name;
