@@ -1,5 +1,5 @@
-// The bounded record of a stream: the first and the last part; what lies between is counted and dropped. The last lines
-// matter most (the tool's error is there), the first say what it was doing.
+// The bounded record of a stream: the first and the last part; what lies between is counted and dropped. The
+// last lines matter most (the tool's error is there), the first say what it was doing.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace kiln::sandbox {
 // Not thread safe.
 class BoundedLog {
  public:
-  // Keeps at most about `limit` bytes. `onLine`, if given, sees each complete line of at most 4096 bytes, without its
-  // newline; longer lines are skipped.
+  // Keeps at most about `limit` bytes. `onLine`, if given, sees each complete line of at most 4096 bytes,
+  // without its newline; longer lines are skipped.
   explicit BoundedLog(std::uint64_t limit, std::function<void(std::string_view)> onLine = {});
 
   void append(std::string_view bytes);

@@ -23,7 +23,9 @@ std::string readSmall(const std::string& path) {
   return text;
 }
 
-bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
 
 // Whether a child group can be made in `dir` and accepts a value in `file`.
 bool trial(const std::string& dir, const std::string& file, const std::string& value) {
@@ -57,7 +59,8 @@ std::uint64_t keyed(const std::string& path, const std::string& key) {
   return 0;
 }
 
-// Version 1: the group of this process in the hierarchy of `controller`, or the hierarchy's root as a container sees it.
+// Version 1: the group of this process in the hierarchy of `controller`, or the hierarchy's root as a
+// container sees it.
 std::string v1Dir(const std::string& root, const std::string& selfCgroup, const std::string& controller) {
   std::istringstream lines(selfCgroup);
   for (std::string line; std::getline(lines, line);) {
@@ -120,7 +123,8 @@ std::uint64_t Cgroup::peakMemory() const {
 
 bool Cgroup::ranOutOfMemory() const {
   return std::any_of(dirs_.begin(), dirs_.end(), [](const std::string& dir) {
-    return keyed(dir + "/memory.oom_control", "oom_kill") > 0 || keyed(dir + "/memory.events", "oom_kill") > 0;
+    return keyed(dir + "/memory.oom_control", "oom_kill") > 0 ||
+           keyed(dir + "/memory.events", "oom_kill") > 0;
   });
 }
 
@@ -155,7 +159,8 @@ Result<std::unique_ptr<Cgroup>> CgroupHost::create(const std::string& name, cons
   std::vector<Fd> procs;
   for (const std::string& parent : parents) {
     const std::string dir = parent + "/" + name;
-    if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST) return fail(errnoError(errno, "cannot make " + dir));
+    if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST)
+      return fail(errnoError(errno, "cannot make " + dir));
     dirs.push_back(dir);
     procs.emplace_back(open((dir + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
     if (!procs.back()) return fail(errnoError(errno, "cannot open " + dir + "/cgroup.procs"));
@@ -170,7 +175,8 @@ Result<std::unique_ptr<Cgroup>> CgroupHost::create(const std::string& name, cons
       return fail(errnoError(errno, "cannot limit memory in " + dir));
     }
     // Swap would only postpone the end; absent where swap accounting is off.
-    version_ == 1 ? writeFile(dir + "/memory.memsw.limit_in_bytes", bytes) : writeFile(dir + "/memory.swap.max", "0");
+    version_ == 1 ? writeFile(dir + "/memory.memsw.limit_in_bytes", bytes)
+                  : writeFile(dir + "/memory.swap.max", "0");
   }
   if (processes() && !writeFile(pidsDir_ + "/" + name + "/pids.max", count)) {
     return fail(errnoError(errno, "cannot limit processes in " + pidsDir_ + "/" + name));

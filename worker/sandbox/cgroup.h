@@ -1,5 +1,5 @@
-// Memory and process limits for a whole action through control groups, version 1 or 2, where the host lets us make one.
-// Source: the kernel's Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst.
+// Memory and process limits for a whole action through control groups, version 1 or 2, where the host lets us
+// make one. Source: the kernel's Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace kiln::sandbox {
 // The control groups of one action. Destroying it removes them; by then no process may be left inside.
 class Cgroup {
  public:
-  Cgroup(std::vector<std::string> dirs, std::vector<Fd> procs) : dirs_(std::move(dirs)), procs_(std::move(procs)) {}
+  Cgroup(std::vector<std::string> dirs, std::vector<Fd> procs)
+      : dirs_(std::move(dirs)), procs_(std::move(procs)) {}
   Cgroup(const Cgroup&) = delete;
   Cgroup& operator=(const Cgroup&) = delete;
   ~Cgroup();
@@ -36,8 +37,8 @@ class Cgroup {
 // Where this process may make control groups. Copyable; thread safe.
 class CgroupHost {
  public:
-  // Looks at `root` ("/sys/fs/cgroup") and the text of /proc/self/cgroup; makes and removes a trial group. On version 2
-  // this process moves itself into a leaf if its own group must be opened for children.
+  // Looks at `root` ("/sys/fs/cgroup") and the text of /proc/self/cgroup; makes and removes a trial group. On
+  // version 2 this process moves itself into a leaf if its own group must be opened for children.
   static CgroupHost detect(const std::string& root, const std::string& selfCgroup);
   static CgroupHost none() { return {}; }
 

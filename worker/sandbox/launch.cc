@@ -19,13 +19,13 @@
 namespace kiln::sandbox {
 namespace {
 
-// Where the child of a root worker gathers its bind sources, in a mount namespace that nobody else sees. The directory
-// itself only has to exist.
+// Where the child of a root worker gathers its bind sources, in a mount namespace that nobody else sees. The
+// directory itself only has to exist.
 constexpr const char* kGather = "/tmp";
 constexpr std::size_t kMaxBinds = 32;
 
-// Everything the child needs, prepared before fork: after it, in a program with threads, only async-signal-safe calls
-// are allowed.
+// Everything the child needs, prepared before fork: after it, in a program with threads, only
+// async-signal-safe calls are allowed.
 struct Prepared {
   std::vector<std::string> strings;
   std::vector<char*> argv;
@@ -64,8 +64,8 @@ void setLimits(const Launch& plan) {
   limit(RLIMIT_RTPRIO, 0);
 }
 
-// Root only. EPERM (a container without CAP_SYS_ADMIN) leaves the sources where they are; bubblewrap then says which
-// it cannot reach.
+// Root only. EPERM (a container without CAP_SYS_ADMIN) leaves the sources where they are; bubblewrap then
+// says which it cannot reach.
 bool gather(const Launch& plan, const Prepared& prepared) {
   if (unshare(CLONE_NEWNS) != 0) {
     if (errno == EPERM) return false;
@@ -77,7 +77,8 @@ bool gather(const Launch& plan, const Prepared& prepared) {
     fds[i] = open(plan.binds[i].source.c_str(), O_PATH | O_CLOEXEC);
     if (fds[i] < 0) die(plan.binds[i].source.c_str());
   }
-  if (mount("kiln", kGather, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") != 0) die("mount of a tmpfs");
+  if (mount("kiln", kGather, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m") != 0)
+    die("mount of a tmpfs");
   for (std::size_t i = 0; i < plan.binds.size(); ++i) {
     // "/proc/self/fd/" and up to ten digits.
     char source[32] = "/proc/self/fd/";
@@ -86,7 +87,7 @@ bool gather(const Launch& plan, const Prepared& prepared) {
     do digits[count++] = static_cast<char>('0' + rest % 10);
     while ((rest /= 10) != 0);
     for (std::size_t at = strlen(source); count > 0;) source[at++] = digits[--count];
-    struct stat info {};
+    struct stat info{};
     if (fstat(fds[i], &info) != 0) die(plan.binds[i].source.c_str());
     const char* target = prepared.gathered[i].c_str();
     if (S_ISDIR(info.st_mode) ? mkdir(target, 0755) != 0 : mknod(target, S_IFREG | 0644, 0) != 0) die(target);
@@ -110,7 +111,8 @@ void resetSignals() {
 
 // Puts `fds` at 0, 1, 2, ... and marks every other descriptor to be closed by exec.
 void arrangeDescriptors(const Launch& plan) {
-  std::array<int, 5> fds = {open("/dev/null", O_RDONLY | O_CLOEXEC), plan.out, plan.err, plan.status, plan.filter};
+  std::array<int, 5> fds = {open("/dev/null", O_RDONLY | O_CLOEXEC), plan.out, plan.err, plan.status,
+                            plan.filter};
   for (int& fd : fds) {
     fd = fcntl(fd, F_DUPFD_CLOEXEC, 64);
     if (fd < 0) die("descriptors");
@@ -154,7 +156,8 @@ void arrangeDescriptors(const Launch& plan) {
 }  // namespace
 
 Result<pid_t> launch(const Launch& plan) {
-  if (plan.uid == 0 || plan.gid == 0) return fail(Code::kInternal, "sandbox: the host uid and gid must not be 0");
+  if (plan.uid == 0 || plan.gid == 0)
+    return fail(Code::kInternal, "sandbox: the host uid and gid must not be 0");
   if (plan.binds.size() > kMaxBinds) return fail(Code::kInternal, "sandbox: too many binds");
   Prepared prepared;
   prepared.strings = {plan.program};

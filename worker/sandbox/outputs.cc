@@ -44,18 +44,23 @@ bool printable(std::string_view name) {
 std::string shown(std::string_view path) {
   std::string text;
   for (const char c : path.substr(0, 80)) {
-    text += c >= 0x20 && c <= 0x7e ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    text +=
+        c >= 0x20 && c <= 0x7e ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
   return path.size() > 80 ? text + "..." : text;
 }
 
 const char* kindOf(mode_t mode) {
   switch (mode & S_IFMT) {
-    case S_IFLNK: return "a symbolic link";
-    case S_IFIFO: return "a FIFO";
-    case S_IFSOCK: return "a socket";
+    case S_IFLNK:
+      return "a symbolic link";
+    case S_IFIFO:
+      return "a FIFO";
+    case S_IFSOCK:
+      return "a socket";
     case S_IFBLK:
-    case S_IFCHR: return "a device";
+    case S_IFCHR:
+      return "a device";
   }
   return "no regular file";
 }
@@ -66,7 +71,8 @@ tl::unexpected<Error> over(const char* what, std::uint64_t limit) {
 
 class Walk {
  public:
-  Walk(const Limits& limits, const std::function<Status(const OutputFile&)>& visit) : limits_(limits), visit_(visit) {}
+  Walk(const Limits& limits, const std::function<Status(const OutputFile&)>& visit)
+      : limits_(limits), visit_(visit) {}
 
   Status directory(int dir, const std::string& prefix, std::uint64_t depth) {
     if (depth > limits_.outputDepth) return over("levels of directories", limits_.outputDepth);
@@ -82,8 +88,9 @@ class Walk {
     if (!printable(name)) {
       return fail(Code::kInvalidArgument, "output " + shown(path) + ": the name is not printable ASCII");
     }
-    if (path.size() > limits_.outputPathBytes) return over("bytes in the path of a file", limits_.outputPathBytes);
-    struct stat info {};
+    if (path.size() > limits_.outputPathBytes)
+      return over("bytes in the path of a file", limits_.outputPathBytes);
+    struct stat info{};
     if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return fail(errnoError(errno, "output " + shown(path)));
     }
@@ -101,10 +108,11 @@ class Walk {
 
   Status file(int dir, const std::string& name, const std::string& path) {
     const Fd fd(openat(dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    struct stat info {};
+    struct stat info{};
     if (!fd || fstat(fd.get(), &info) != 0) return fail(errnoError(errno, "output " + shown(path)));
     if (!S_ISREG(info.st_mode) || info.st_nlink != 1) {
-      return fail(Code::kInvalidArgument, "output " + shown(path) + " is a hard link or was replaced; refused");
+      return fail(Code::kInvalidArgument,
+                  "output " + shown(path) + " is a hard link or was replaced; refused");
     }
     const auto size = static_cast<std::uint64_t>(info.st_size);
     if (size > limits_.fileBytes) return over("bytes in one file", limits_.fileBytes);
@@ -126,7 +134,7 @@ class UseCheck {
     if (depth > limits_.outputDepth) return over("levels of directories", limits_.outputDepth);
     for (const std::string& name : listNames(dir, limits_.outputFiles - count_ + 1)) {
       if (++count_ > limits_.outputFiles) return over("files and directories", limits_.outputFiles);
-      struct stat info {};
+      struct stat info{};
       if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (S_ISDIR(info.st_mode)) {
         if (const Fd below = openDir(dir, name.c_str())) KILN_TRY(directory(below.get(), depth + 1));
@@ -151,8 +159,8 @@ bool unlinkOne(int dir, const char* name) {
 
 constexpr std::size_t kBatch = 4096;
 
-// Empties root/name by moving the directories found in it up into root, where their turn comes later: no recursion,
-// so neither the depth of the tree nor the length of its paths matters.
+// Empties root/name by moving the directories found in it up into root, where their turn comes later: no
+// recursion, so neither the depth of the tree nor the length of its paths matters.
 Status flatten(int root, const std::string& name, std::uint64_t& serial) {
   fchmodat(root, name.c_str(), 0700, 0);
   const Fd dir = openDir(root, name.c_str());
@@ -201,7 +209,8 @@ Status removeTree(const std::string& path) {
     for (const std::string& name : names) {
       if (unlinkOne(root.get(), name.c_str())) continue;
       KILN_TRY(flatten(root.get(), name, serial));
-      if (!unlinkOne(root.get(), name.c_str())) return fail(errnoError(errno, "cannot remove " + shown(name)));
+      if (!unlinkOne(root.get(), name.c_str()))
+        return fail(errnoError(errno, "cannot remove " + shown(name)));
     }
   }
   if (rmdir(path.c_str()) != 0) return fail(errnoError(errno, "cannot remove " + path));

@@ -1,5 +1,5 @@
-// Reading what a hostile tool left behind. Nothing here follows a link, blocks on a FIFO, or trusts a name, a mode or a
-// size; every walk is bounded.
+// Reading what a hostile tool left behind. Nothing here follows a link, blocks on a FIFO, or trusts a name, a
+// mode or a size; every walk is bounded.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,20 @@ struct OutputFile {
   bool executable = false;
 };
 
-// Visits every regular file below `dir` in byte order of the paths. To be called once no process can write there any
-// more. kInvalidArgument naming the entry for anything that is neither a regular file with one link nor a directory,
-// or whose name is not printable ASCII; kResourceExhausted beyond the limits; the visitor's error ends the walk.
-Status visitOutputs(const std::string& dir, const Limits& limits, const std::function<Status(const OutputFile&)>& visit);
+// Visits every regular file below `dir` in byte order of the paths. To be called once no process can write
+// there any more. kInvalidArgument naming the entry for anything that is neither a regular file with one link
+// nor a directory, or whose name is not printable ASCII; kResourceExhausted beyond the limits; the visitor's
+// error ends the walk.
+Status visitOutputs(const std::string& dir, const Limits& limits,
+                    const std::function<Status(const OutputFile&)>& visit);
 
-// A bounded look at a directory that is being written to. kResourceExhausted, naming the limit, as soon as the files,
-// their apparent sizes or the nesting exceed `limits`. What vanishes or cannot be opened meanwhile is not counted.
+// A bounded look at a directory that is being written to. kResourceExhausted, naming the limit, as soon as
+// the files, their apparent sizes or the nesting exceed `limits`. What vanishes or cannot be opened meanwhile
+// is not counted.
 Status checkOutputUse(const std::string& dir, const Limits& limits);
 
-// Removes a tree of any depth and width, whatever its modes, with a bounded number of descriptors. A missing tree is
-// fine. Only for trees that no running process can reach.
+// Removes a tree of any depth and width, whatever its modes, with a bounded number of descriptors. A missing
+// tree is fine. Only for trees that no running process can reach.
 Status removeTree(const std::string& path);
 
 }  // namespace kiln::sandbox

@@ -1,6 +1,7 @@
-// Policy: what an action may do and how much it may use. Serialised to canonical JSON; its digest is reported by every
-// worker and stands in the provenance (internalParameters.sandboxPolicy), so equal digests mean equal confinement.
-// Host facts (which limits the kernel really enforces) are no part of it; probe.h reports those.
+// Policy: what an action may do and how much it may use. Serialised to canonical JSON; its digest is reported
+// by every worker and stands in the provenance (internalParameters.sandboxPolicy), so equal digests mean
+// equal confinement. Host facts (which limits the kernel really enforces) are no part of it; probe.h reports
+// those.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace kiln::sandbox {
 
-// Sizes in bytes, times in seconds. Per process where the kernel's own limit is: addressSpace, fileBytes, cpuSeconds,
-// openFiles, stackBytes. All others are for the whole action.
+// Sizes in bytes, times in seconds. Per process where the kernel's own limit is: addressSpace, fileBytes,
+// cpuSeconds, openFiles, stackBytes. All others are for the whole action.
 struct Limits {
   std::uint64_t memoryBytes = 16ull << 30;  // cgroup; enforced only where the host gives one
   std::uint64_t addressSpaceBytes = 64ull << 30;
@@ -33,9 +34,9 @@ struct Limits {
 };
 
 struct Policy {
-  std::string name;                  // "compile/1"
-  bool network = false;              // share the host's network; the fetcher only
-  std::uint32_t uid = 1000;          // as seen inside; the host's uid is another one, never 0
+  std::string name;          // "compile/1"
+  bool network = false;      // share the host's network; the fetcher only
+  std::uint32_t uid = 1000;  // as seen inside; the host's uid is another one, never 0
   std::uint32_t gid = 1000;
   std::string hostName = "localhost";
   bool randomizeAddresses = false;

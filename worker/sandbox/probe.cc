@@ -19,9 +19,13 @@ std::string firstLine(const std::string& path) {
   return line;
 }
 
-bool exists(const char* path) { return access(path, F_OK) == 0; }
+bool exists(const char* path) {
+  return access(path, F_OK) == 0;
+}
 
-bool inContainer() { return exists("/.dockerenv") || exists("/run/.containerenv"); }
+bool inContainer() {
+  return exists("/.dockerenv") || exists("/run/.containerenv");
+}
 
 constexpr const char* kContainerRemedy =
     "this is a container whose seccomp or AppArmor profile blocks namespaces: start it with "
@@ -33,12 +37,13 @@ Check bubblewrap(const Host& host) {
     check.detail = host.bwrap + " is not there";
     return check;
   }
-  std::unique_ptr<FILE, int (*)(FILE*)> out(popen(("'" + host.bwrap + "' --version 2>&1").c_str(), "re"), pclose);
+  std::unique_ptr<FILE, int (*)(FILE*)> out(popen(("'" + host.bwrap + "' --version 2>&1").c_str(), "re"),
+                                            pclose);
   char line[128] = "";
   if (out == nullptr || fgets(line, sizeof line, out.get()) == nullptr) line[0] = '\0';
   check.detail = line;
   while (check.detail.ends_with('\n')) check.detail.pop_back();
-  struct stat info {};
+  struct stat info{};
   if (stat(host.bwrap.c_str(), &info) == 0 && (info.st_mode & S_ISUID) != 0) {
     check.detail += ", installed set-uid";
     check.remedy = "a set-uid bubblewrap cannot disable nested user namespaces: chmod u-s " + host.bwrap;
@@ -77,15 +82,18 @@ Check trial(const Sandbox& sandbox, int slot) {
   if (run && run->ending == Ending::kExited && run->exitCode == 7) {
     return {"trial run", Verdict::kOk, "a command ran with every namespace, the filter and the limits", ""};
   }
-  check.detail = !run ? run.error().message
-                      : "the trial command ended with " + std::to_string(run->exitCode) + " " + run->why + run->err;
+  check.detail =
+      !run ? run.error().message
+           : "the trial command ended with " + std::to_string(run->exitCode) + " " + run->why + run->err;
   const bool denied = check.detail.find("ermi") != std::string::npos;  // "No permissions", "not permitted"
   if (denied && inContainer()) {
     check.remedy = kContainerRemedy;
   } else if (denied) {
-    check.remedy = "allow user namespaces (see above); in a container start it with --security-opt seccomp=unconfined";
+    check.remedy =
+        "allow user namespaces (see above); in a container start it with --security-opt seccomp=unconfined";
   } else {
-    check.remedy = "run the worker where bubblewrap works: a plain Debian host, or a container with namespaces allowed";
+    check.remedy =
+        "run the worker where bubblewrap works: a plain Debian host, or a container with namespaces allowed";
   }
   return check;
 }
@@ -93,12 +101,14 @@ Check trial(const Sandbox& sandbox, int slot) {
 Check memoryLimit(const Host& host) {
   if (host.cgroups.memory()) return {"memory limit", Verdict::kOk, host.cgroups.describe(), ""};
   return {"memory limit", Verdict::kWarning,
-          "no control group for memory (" + host.cgroups.describe() + "): only each process is limited, not their sum",
+          "no control group for memory (" + host.cgroups.describe() +
+              "): only each process is limited, not their sum",
           "run the worker as root, or as a systemd service with Delegate=yes on a host with cgroup v2"};
 }
 
 Check processLimit(const Host& host) {
-  if (host.cgroups.processes()) return {"process limit", Verdict::kOk, host.cgroups.describe() + ", RLIMIT_NPROC", ""};
+  if (host.cgroups.processes())
+    return {"process limit", Verdict::kOk, host.cgroups.describe() + ", RLIMIT_NPROC", ""};
   return {"process limit", Verdict::kOk, "RLIMIT_NPROC", ""};
 }
 
@@ -121,9 +131,12 @@ Check identity(const Host& host) {
 
 const char* word(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kOk: return "ok";
-    case Verdict::kWarning: return "warning";
-    case Verdict::kMissing: return "missing";
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kWarning:
+      return "warning";
+    case Verdict::kMissing:
+      return "missing";
   }
   return "missing";
 }
@@ -139,7 +152,8 @@ bool recentEnough(const std::string& versionLine) {
 }
 
 bool Probe::usable() const {
-  return std::none_of(checks.begin(), checks.end(), [](const Check& c) { return c.verdict == Verdict::kMissing; });
+  return std::none_of(checks.begin(), checks.end(),
+                      [](const Check& c) { return c.verdict == Verdict::kMissing; });
 }
 
 Json Probe::toJson() const {

@@ -47,20 +47,34 @@ std::uint64_t threadsOf(uid_t uid) {
   if (!proc) return 0;
   while (const dirent* entry = readdir(proc.get())) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    struct stat info {};
+    struct stat info{};
     const std::string tasks = std::string("/proc/") + entry->d_name + "/task";
     // The link count of task/ is 2 + its threads.
-    if (stat(tasks.c_str(), &info) == 0 && info.st_uid == uid && info.st_nlink > 2) count += info.st_nlink - 2;
+    if (stat(tasks.c_str(), &info) == 0 && info.st_uid == uid && info.st_nlink > 2)
+      count += info.st_nlink - 2;
   }
   return count;
 }
 
 std::vector<std::string> namespaceArguments(const Policy& policy) {
-  std::vector<std::string> arguments = {
-      "--unshare-user", "--unshare-pid", "--unshare-ipc",     "--unshare-uts", "--unshare-cgroup",
-      "--disable-userns", "--die-with-parent", "--as-pid-1",  "--new-session", "--clearenv",
-      "--cap-drop", "ALL", "--uid", std::to_string(policy.uid), "--gid", std::to_string(policy.gid),
-      "--hostname", policy.hostName};
+  std::vector<std::string> arguments = {"--unshare-user",
+                                        "--unshare-pid",
+                                        "--unshare-ipc",
+                                        "--unshare-uts",
+                                        "--unshare-cgroup",
+                                        "--disable-userns",
+                                        "--die-with-parent",
+                                        "--as-pid-1",
+                                        "--new-session",
+                                        "--clearenv",
+                                        "--cap-drop",
+                                        "ALL",
+                                        "--uid",
+                                        std::to_string(policy.uid),
+                                        "--gid",
+                                        std::to_string(policy.gid),
+                                        "--hostname",
+                                        policy.hostName};
   if (!policy.network) arguments.push_back("--unshare-net");
   return arguments;
 }
@@ -92,9 +106,11 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   for (const auto& [name, value] : command.environment) {
     plan.arguments.insert(plan.arguments.end(), {"--setenv", name, value});
   }
-  for (const Bind& bind : command.binds) plan.binds.push_back({bind.hostPath, bind.path, bind.writable, false});
+  for (const Bind& bind : command.binds)
+    plan.binds.push_back({bind.hostPath, bind.path, bind.writable, false});
   for (const std::string& device : policy_.devices) plan.binds.push_back({device, device, true, true});
-  plan.tail = {"--remount-ro", "/", "--chdir", command.workingDirectory, "--json-status-fd", "3", "--seccomp", "4", "--"};
+  plan.tail = {"--remount-ro", "/", "--chdir", command.workingDirectory, "--json-status-fd", "3",
+               "--seccomp",    "4", "--"};
   plan.tail.insert(plan.tail.end(), command.arguments.begin(), command.arguments.end());
   plan.limits = policy_.limits;
   plan.uid = host_.actionUid(options.slot);
@@ -103,8 +119,9 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   plan.processLimit = policy_.limits.processes + 2 + (geteuid() == 0 ? 0 : threadsOf(plan.uid));
 
   static std::atomic<std::uint64_t> serial{0};
-  KILN_ASSIGN(const auto cgroup, host_.cgroups.create("kiln-" + std::to_string(getpid()) + "-" +
-                                                      std::to_string(++serial), policy_.limits));
+  KILN_ASSIGN(const auto cgroup,
+              host_.cgroups.create("kiln-" + std::to_string(getpid()) + "-" + std::to_string(++serial),
+                                   policy_.limits));
   for (const Fd& procs : cgroup->procs()) plan.cgroups.push_back(procs.get());
 
   KILN_ASSIGN(Pipe out, makePipe());
@@ -130,7 +147,8 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   watch.cancel = options.cancel;
   watch.onErrorLine = options.onErrorLine;
   const Duration most = std::chrono::seconds(policy_.limits.wallSeconds);
-  watch.timeLimit = options.timeLimit > Duration::zero() && options.timeLimit < most ? options.timeLimit : most;
+  watch.timeLimit =
+      options.timeLimit > Duration::zero() && options.timeLimit < most ? options.timeLimit : most;
   KILN_ASSIGN(RunResult result, supervise(watch));
   result.peakMemoryBytes = cgroup->peakMemory();
   if (result.ending == Ending::kExited && result.exitCode != 0 && cgroup->ranOutOfMemory()) {

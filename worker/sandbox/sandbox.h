@@ -1,7 +1,7 @@
-// Sandbox: runs one command under a Policy in bubblewrap. The command sees its binds, a few device nodes and nothing
-// else: no /proc, no network (unless the policy says so), no host file; it runs as an unprivileged host uid, as pid 1 of
-// its own pid namespace, and nothing it started is alive when run() returns.
-// What cannot be kept from it on any kernel: the vDSO clock and CPUID (rebuilds on other machines find their use).
+// Sandbox: runs one command under a Policy in bubblewrap. The command sees its binds, a few device nodes and
+// nothing else: no /proc, no network (unless the policy says so), no host file; it runs as an unprivileged
+// host uid, as pid 1 of its own pid namespace, and nothing it started is alive when run() returns. What
+// cannot be kept from it on any kernel: the vDSO clock and CPUID (rebuilds on other machines find their use).
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ namespace kiln::sandbox {
 struct Host {
   std::string bwrap = "/usr/bin/bwrap";
   CgroupHost cgroups;
-  // First of the uids (and gids) that actions run under when the worker is root: slot n gets uidBase + n, so slots
-  // cannot touch each other. An ordinary user's actions run under that user.
+  // First of the uids (and gids) that actions run under when the worker is root: slot n gets uidBase + n, so
+  // slots cannot touch each other. An ordinary user's actions run under that user.
   std::uint32_t uidBase = 58800;
 
   static Host detect();
@@ -41,13 +41,13 @@ struct Command {
   // Exactly what the program gets, but for PWD, which bubblewrap sets to the working directory.
   std::vector<std::pair<std::string, std::string>> environment;
   std::string workingDirectory = "/";
-  std::vector<Bind> binds;             // in order; a later one may lie within an earlier one
-  std::string outputDirectory;         // host path, watched against the output limits; empty: none
+  std::vector<Bind> binds;      // in order; a later one may lie within an earlier one
+  std::string outputDirectory;  // host path, watched against the output limits; empty: none
 };
 
 struct RunOptions {
   int slot = 0;
-  Duration timeLimit{};                // the policy's wallSeconds if shorter or zero
+  Duration timeLimit{};  // the policy's wallSeconds if shorter or zero
   const Cancel* cancel = nullptr;
   std::function<void(std::string_view)> onErrorLine;  // each line of stderr, on the calling thread
 };
@@ -56,11 +56,11 @@ enum class Ending { kExited, kTimedOut, kCancelled, kOutputLimit, kOutOfMemory }
 
 struct RunResult {
   Ending ending = Ending::kExited;
-  int exitCode = 0;                    // as a shell reports it: 128 + n for signal n; meaningless when ending != kExited
-  std::string why;                     // for endings other than kExited: which limit, in words
-  std::string out, err;                // bounded by the policy's logBytes
+  int exitCode = 0;      // as a shell reports it: 128 + n for signal n; meaningless when ending != kExited
+  std::string why;       // for endings other than kExited: which limit, in words
+  std::string out, err;  // bounded by the policy's logBytes
   Duration wallTime{};
-  std::uint64_t peakMemoryBytes = 0;   // 0 where no control group tells
+  std::uint64_t peakMemoryBytes = 0;  // 0 where no control group tells
 };
 
 // Thread safe; each run() blocks its thread, which must not end before run() returns.
@@ -69,7 +69,8 @@ class Sandbox {
   // kInternal if the system-call filter cannot be built.
   static Result<Sandbox> make(Policy policy, Host host);
 
-  // kFailedPrecondition, with bubblewrap's words, if the sandbox cannot be set up or the program not be started.
+  // kFailedPrecondition, with bubblewrap's words, if the sandbox cannot be set up or the program not be
+  // started.
   Result<RunResult> run(const Command& command, const RunOptions& options) const;
 
   const Policy& policy() const { return policy_; }

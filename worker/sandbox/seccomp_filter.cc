@@ -24,8 +24,12 @@ using Arg = scmp_arg_cmp;
 // Alternatives: a call is allowed if all comparisons of any one of them hold.
 using Alternatives = std::vector<std::vector<Arg>>;
 
-Arg bitsClear(unsigned index, scmp_datum_t mask) { return SCMP_CMP64(index, SCMP_CMP_MASKED_EQ, mask, 0); }
-Arg equals(unsigned index, scmp_datum_t value) { return SCMP_CMP64(index, SCMP_CMP_EQ, value, 0); }
+Arg bitsClear(unsigned index, scmp_datum_t mask) {
+  return SCMP_CMP64(index, SCMP_CMP_MASKED_EQ, mask, 0);
+}
+Arg equals(unsigned index, scmp_datum_t value) {
+  return SCMP_CMP64(index, SCMP_CMP_EQ, value, 0);
+}
 // The kernel looks at 32 bits of an int argument; the upper half of the register is the caller's to choose.
 Arg equals32(unsigned index, std::uint32_t value) {
   return SCMP_CMP64(index, SCMP_CMP_MASKED_EQ, 0xffffffffu, value);
@@ -34,8 +38,8 @@ Arg equals32(unsigned index, std::uint32_t value) {
 constexpr scmp_datum_t kSetId = S_ISUID | S_ISGID;
 // __O_TMPFILE without the O_DIRECTORY bit that O_TMPFILE includes.
 constexpr scmp_datum_t kCreating = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
-constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-                                        CLONE_NEWPID | CLONE_NEWNET | CLONE_PTRACE;
+constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                        CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_PTRACE;
 constexpr int kPrSetVma = 0x53564d41;  // PR_SET_VMA, from linux/prctl.h since 5.17
 
 std::map<std::string, Alternatives> narrowed() {
@@ -43,10 +47,12 @@ std::map<std::string, Alternatives> narrowed() {
   for (unsigned request : {TCGETS, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCGWINSZ}) {
     ioctls.push_back({equals32(1, request)});
   }
-  for (int option : {PR_SET_NAME, PR_GET_NAME, PR_SET_PDEATHSIG, PR_GET_DUMPABLE, PR_CAPBSET_READ, kPrSetVma}) {
+  for (int option :
+       {PR_SET_NAME, PR_GET_NAME, PR_SET_PDEATHSIG, PR_GET_DUMPABLE, PR_CAPBSET_READ, kPrSetVma}) {
     prctls.push_back({equals32(0, static_cast<std::uint32_t>(option))});
   }
-  for (int family : {AF_INET, AF_INET6, AF_UNIX}) families.push_back({equals32(0, static_cast<std::uint32_t>(family))});
+  for (int family : {AF_INET, AF_INET6, AF_UNIX})
+    families.push_back({equals32(0, static_cast<std::uint32_t>(family))});
   return {{"chmod", {{bitsClear(1, kSetId)}}},
           {"fchmod", {{bitsClear(1, kSetId)}}},
           {"fchmodat", {{bitsClear(2, kSetId)}}},
@@ -63,7 +69,8 @@ std::map<std::string, Alternatives> narrowed() {
 }  // namespace
 
 Result<std::string> buildFilter(const Policy& policy) {
-  std::unique_ptr<void, void (*)(scmp_filter_ctx)> context(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), seccomp_release);
+  std::unique_ptr<void, void (*)(scmp_filter_ctx)> context(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)),
+                                                           seccomp_release);
   if (!context) return fail(Code::kInternal, "seccomp filter: libseccomp could not start");
   const auto rules = narrowed();
   for (const std::string& name : policy.calls) {

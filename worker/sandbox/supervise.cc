@@ -2,9 +2,11 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+extern "C" {  // glibc 2.36's header does not say so itself
+#include <sys/pidfd.h>
+}
 
 #include <algorithm>
 #include <array>
@@ -23,7 +25,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kCheckEvery{100};  // how often the output directory is looked at; see nextCheck()
 
-// The number behind `"key": ` in bubblewrap's status, which is a few lines of JSON that bubblewrap itself wrote.
+// The number behind `"key": ` in bubblewrap's status, which is a few lines of JSON that bubblewrap itself
+// wrote.
 std::optional<int> statusNumber(const std::string& text, const std::string& key) {
   const std::size_t at = text.find("\"" + key + "\": ");
   if (at == std::string::npos) return std::nullopt;
@@ -106,8 +109,8 @@ class Supervisor {
     terminate();
   }
 
-  // Killing pid 1 ends its whole namespace, and bubblewrap with it. Before pid 1 is known, or if bubblewrap hangs,
-  // bubblewrap is killed and takes pid 1 along (--die-with-parent).
+  // Killing pid 1 ends its whole namespace, and bubblewrap with it. Before pid 1 is known, or if bubblewrap
+  // hangs, bubblewrap is killed and takes pid 1 along (--die-with-parent).
   void terminate() {
     if (init_) pidfd_send_signal(init_.get(), SIGKILL, nullptr, 0);
     if (!init_ || ++kills_ > 3) pidfd_send_signal(bwrap_.get(), SIGKILL, nullptr, 0);
@@ -117,13 +120,14 @@ class Supervisor {
     open_[0] = open_[0] && readSome(watch_.out, [&](std::string_view bytes) { out_.append(bytes); });
     open_[1] = open_[1] && readSome(watch_.err, [&](std::string_view bytes) { err_.append(bytes); });
     open_[2] = open_[2] && readSome(watch_.status, [&](std::string_view bytes) {
-      if (status_.size() < 65536) status_.append(bytes);
-    });
+                 if (status_.size() < 65536) status_.append(bytes);
+               });
     if (init_) return;
     if (const auto pid = statusNumber(status_, "child-pid")) init_ = Fd(pidfd_open(*pid, 0));
   }
 
-  // False at the end of the stream. Reads at most 1 MiB at a time, so that a flood cannot hold up the deadline.
+  // False at the end of the stream. Reads at most 1 MiB at a time, so that a flood cannot hold up the
+  // deadline.
   template <class Take>
   bool readSome(int fd, const Take& take) {
     for (int i = 0; i < 16; ++i) {
@@ -177,6 +181,8 @@ class Supervisor {
 
 }  // namespace
 
-Result<RunResult> supervise(const Supervision& watch) { return Supervisor(watch).run(); }
+Result<RunResult> supervise(const Supervision& watch) {
+  return Supervisor(watch).run();
+}
 
 }  // namespace kiln::sandbox

@@ -8,8 +8,8 @@
 namespace kiln::sandbox {
 
 struct Supervision {
-  pid_t bwrap = -1;                    // a child of this process
-  int out = -1, err = -1, status = -1; // non-blocking read ends
+  pid_t bwrap = -1;                     // a child of this process
+  int out = -1, err = -1, status = -1;  // non-blocking read ends
   const Limits* limits = nullptr;
   std::string outputDirectory;
   Duration timeLimit{};
@@ -17,8 +17,8 @@ struct Supervision {
   std::function<void(std::string_view)> onErrorLine;
 };
 
-// Reads both streams, keeps the limits, kills when told to, and reaps. Returns only when pid 1 of the action's pid
-// namespace is gone, and with it everything that ran there: the kernel ends pid 1 last.
+// Reads both streams, keeps the limits, kills when told to, and reaps. Returns only when pid 1 of the
+// action's pid namespace is gone, and with it everything that ran there: the kernel ends pid 1 last.
 Result<RunResult> supervise(const Supervision& watch);
 
 }  // namespace kiln::sandbox
