@@ -1,27 +1,23 @@
-// The Manifest of an artifact: a pure function of CompileSpec, materials and the compiler's deterministic evidence.
-// kiln-cc, the coordinator and a rebuild compute it with makeManifest and must get the same bytes.
+// The Manifest of an artifact: a pure function of CompileSpec, materials and the compiler's deterministic
+// evidence. kiln-cc, the coordinator and a rebuild compute it with makeManifest and must get the same bytes.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "manifest/artifact/dtype.h"
 #include "manifest/base/digest.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/compile_spec.h"
 
 namespace kiln {
 
-enum class DType { kF32, kF64, kF16, kBF16, kI8, kI16, kI32, kI64, kU8, kU16, kU32, kU64, kBool };
-std::string_view dtypeName(DType type);  // "f32", "i64", "bool"
-Result<DType> parseDType(std::string_view name);
-std::size_t dtypeBytes(DType type);
-
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;      // the static shape of the profile
-  std::vector<std::string> dimNames;    // symbolic name per dim, "" where static
+  std::vector<std::int64_t> shape;    // the static shape of the profile
+  std::vector<std::string> dimNames;  // symbolic name per dim, "" where static
   bool operator==(const TensorInfo&) const = default;
 };
 
@@ -41,16 +37,18 @@ struct Manifest {
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
   ArtifactFile program;
   std::vector<ArtifactFile> weights;  // in the order of kiln_run's `weights`
-  Json stages;                        // evidence by stage: capture, analyse, rewrite, partition, schedule, codegen, plan, package
+  Json stages;  // evidence by stage: capture, analyse, rewrite, partition, schedule, codegen, plan, package
 
   Json toJson() const;
   static Result<Manifest> fromJson(const Json& json);
 };
 
 // evidence.json as kiln-cc writes it:
-//   {"program": {"abi", "inputs", "outputs", "arenaBytes", "scratchBytes", "file": {path, mediaType, digest, size},
+//   {"program": {"abi", "inputs", "outputs", "arenaBytes", "scratchBytes", "file": {path, mediaType, digest,
+//   size},
 //    "weights": [{path, mediaType, digest, size}...]}, "stages": {"capture": {...}, ...}}
-// Integers that may pass 2^53 are decimal strings. kInvalidArgument names the member that is missing or wrong.
+// Integers that may pass 2^53 are decimal strings. kInvalidArgument names the member that is missing or
+// wrong.
 Result<Manifest> makeManifest(const CompileSpec& spec, const Json& evidence);
 
 }  // namespace kiln

@@ -27,7 +27,7 @@ std::string_view codeName(Code code) {
   return "UNKNOWN";
 }
 
-Error Error::in(std::string_view context) const { return {code, std::string(context) + ": " + message}; }
+Error Error::in(std::string_view context) const { return {code, std::string(context) + ": " + message, details}; }
 
 Error errnoError(int number, std::string_view what) {
   Code code = Code::kInternal;

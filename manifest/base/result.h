@@ -35,6 +35,8 @@ std::string_view codeName(Code code);
 struct Error {
   Code code = Code::kInternal;
   std::string message;
+  // Structured facts for machines, as the text of one JSON object; "" for none. Kept by in().
+  std::string details;
 
   // The same error with "context: " in front of the message.
   Error in(std::string_view context) const;
