@@ -21,7 +21,8 @@ CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name
 void addFarmOptions(CLI::App& command, Context& context) {
   command.add_option("--endpoint", context.endpoint, "The coordinator: unix:/path or host:port")
       ->envname("KILN_ENDPOINT");
-  command.add_option("--instance", context.instance, "The tenant (default \"default\")")->envname("KILN_INSTANCE");
+  command.add_option("--instance", context.instance, "The tenant (default \"default\")")
+      ->envname("KILN_INSTANCE");
 }
 
 void addTrustOptions(CLI::App& command, Context& context) {

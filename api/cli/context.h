@@ -12,12 +12,12 @@
 namespace kiln::cli {
 
 struct Context {
-  std::string endpoint;   // --endpoint, KILN_ENDPOINT
-  std::string instance;   // --instance, KILN_INSTANCE
-  std::string trustRoot;  // --trust-root, KILN_TRUST_ROOT
-  std::string policy;     // --policy, KILN_POLICY
-  bool json = false;      // --json
-  bool terminal = false;  // stderr is a terminal: progress may rewrite its line
+  std::string endpoint;             // --endpoint, KILN_ENDPOINT
+  std::string instance;             // --instance, KILN_INSTANCE
+  std::string trustRoot;            // --trust-root, KILN_TRUST_ROOT
+  std::string policy;               // --policy, KILN_POLICY
+  bool json = false;                // --json
+  bool terminal = false;            // stderr is a terminal: progress may rewrite its line
   std::function<Status()> command;  // what the parsed command line asks for
 
   Result<std::unique_ptr<client::Client>> connect() const;

@@ -41,7 +41,8 @@ Json jobJson(const v1::Job& job) {
            {"artifacts", std::move(artifacts)}};
   if (job.has_error()) {
     const auto error = client::jobError(job.error());
-    out["error"] = {{"code", codeName(error.code)}, {"message", error.message}, {"exitCode", job.error().exit_code()}};
+    out["error"] = {
+        {"code", codeName(error.code)}, {"message", error.message}, {"exitCode", job.error().exit_code()}};
     if (auto details = parseJson(job.error().details_json()); details && !details->empty()) {
       out["error"]["details"] = std::move(*details);
     }
@@ -76,7 +77,8 @@ Status jobOutcome(const v1::Job& job) {
       return fail(Code::kCancelled, "job " + job.id() + " was cancelled");
     case v1::JOB_FAILED:
       if (job.has_error()) return fail(client::jobError(job.error()));
-      return fail(Code::kInternal, "job " + job.id() + " failed and does not say why; see the coordinator's log");
+      return fail(Code::kInternal,
+                  "job " + job.id() + " failed and does not say why; see the coordinator's log");
     default:
       return fail(Code::kUnavailable, "job " + job.id() + " has not ended; kiln watch " + job.id());
   }

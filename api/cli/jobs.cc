@@ -32,8 +32,8 @@ Status run(const Context& context, const Options& options) {
     for (const auto& artifact : job.artifacts()) {
       if (!artifact.digest().empty()) result += (result.empty() ? "" : " ") + shortDigest(artifact.digest());
     }
-    rows.push_back({job.id(), std::string(jobStateName(job.state())), job.model_name(), timeText(job.submitted()),
-                    result});
+    rows.push_back({job.id(), std::string(jobStateName(job.state())), job.model_name(),
+                    timeText(job.submitted()), result});
   }
   printTable(rows);
   return {};
@@ -43,8 +43,8 @@ Status run(const Context& context, const Options& options) {
 
 void addJobs(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command = addCommand(app, context, "jobs", "List jobs, newest first, or show one", "kiln jobs --limit 5",
-                             [&context, options] { return run(context, *options); });
+  auto& command = addCommand(app, context, "jobs", "List jobs, newest first, or show one",
+                             "kiln jobs --limit 5", [&context, options] { return run(context, *options); });
   command.add_option("JOB", options->id, "Only this job");
   command.add_option("--limit", options->limit, "How many")->check(CLI::Range(1, 1000));
   command.add_option("--before", options->before, "Continue behind this job");

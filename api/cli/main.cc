@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    printError({kiln::Code::kInvalidArgument, std::string(error.what()) + "; see kiln --help", {}}, context.json);
+    printError({kiln::Code::kInvalidArgument, std::string(error.what()) + "; see kiln --help", {}},
+               context.json);
     return kUsage;
   }
   const auto done = context.command();

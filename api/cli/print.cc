@@ -25,18 +25,23 @@ void printList(const std::string& title, const Json& list) {
     }
     note("    " + line);
   }
-  if (list.size() > kMaxListed) note(fmt::format("    and {} more (--json lists all)", list.size() - kMaxListed));
+  if (list.size() > kMaxListed)
+    note(fmt::format("    and {} more (--json lists all)", list.size() - kMaxListed));
 }
 
 }  // namespace
 
-void printLine(std::string_view text) { fmt::print(stdout, "{}\n", printable(text)); }
+void printLine(std::string_view text) {
+  fmt::print(stdout, "{}\n", printable(text));
+}
 
 void printJson(const Json& value) {
   fmt::print(stdout, "{}\n", value.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
-void note(std::string_view text) { fmt::print(stderr, "{}\n", printable(text)); }
+void note(std::string_view text) {
+  fmt::print(stderr, "{}\n", printable(text));
+}
 
 void printError(const Error& error, bool json) {
   Json details = Json::object();
@@ -78,7 +83,9 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-std::string shortDigest(std::string_view digest) { return std::string(digest.substr(0, 7 + 12)); }
+std::string shortDigest(std::string_view digest) {
+  return std::string(digest.substr(0, 7 + 12));
+}
 
 std::string humanBytes(std::uint64_t bytes) {
   static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};

@@ -10,9 +10,9 @@
 
 namespace kiln::cli {
 
-void printLine(std::string_view text);   // stdout
-void printJson(const Json& value);       // stdout, indented
-void note(std::string_view text);        // stderr
+void printLine(std::string_view text);  // stdout
+void printJson(const Json& value);      // stdout, indented
+void note(std::string_view text);       // stderr
 
 // "kiln: error: <message>" and what the details list, on stderr; as JSON {"error":{...}} on stdout.
 void printError(const Error& error, bool json);
@@ -22,8 +22,8 @@ void printTable(const std::vector<std::vector<std::string>>& rows);
 
 // Control characters become '?'.
 std::string printable(std::string_view text);
-std::string shortDigest(std::string_view digest);    // "sha256:0123456789ab"
-std::string humanBytes(std::uint64_t bytes);         // "1.4 MB"
-std::string humanSeconds(double seconds);            // "1.43 s", "12.1 ms"
+std::string shortDigest(std::string_view digest);  // "sha256:0123456789ab"
+std::string humanBytes(std::uint64_t bytes);       // "1.4 MB"
+std::string humanSeconds(double seconds);          // "1.43 s", "12.1 ms"
 
 }  // namespace kiln::cli

@@ -24,22 +24,33 @@ std::string describe(const v1::JobAction& action) {
 
 std::string_view jobStateName(v1::JobState state) {
   switch (state) {
-    case v1::JOB_QUEUED: return "queued";
-    case v1::JOB_RUNNING: return "running";
-    case v1::JOB_PUBLISHING: return "publishing";
-    case v1::JOB_SUCCEEDED: return "succeeded";
-    case v1::JOB_FAILED: return "failed";
-    case v1::JOB_CANCELLED: return "cancelled";
-    default: return "unknown";
+    case v1::JOB_QUEUED:
+      return "queued";
+    case v1::JOB_RUNNING:
+      return "running";
+    case v1::JOB_PUBLISHING:
+      return "publishing";
+    case v1::JOB_SUCCEEDED:
+      return "succeeded";
+    case v1::JOB_FAILED:
+      return "failed";
+    case v1::JOB_CANCELLED:
+      return "cancelled";
+    default:
+      return "unknown";
   }
 }
 
 std::string_view actionKindName(v1::ActionKind kind) {
   switch (kind) {
-    case v1::ACTION_FETCH: return "fetch";
-    case v1::ACTION_REFERENCE: return "reference";
-    case v1::ACTION_COMPILE: return "compile";
-    default: return "unknown";
+    case v1::ACTION_FETCH:
+      return "fetch";
+    case v1::ACTION_REFERENCE:
+      return "reference";
+    case v1::ACTION_COMPILE:
+      return "compile";
+    default:
+      return "unknown";
   }
 }
 

@@ -1,5 +1,5 @@
-// Progress of a job: one line per action. On a terminal the lines are rewritten in place; elsewhere each change is one
-// plain line.
+// Progress of a job: one line per action. On a terminal the lines are rewritten in place; elsewhere each
+// change is one plain line.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class Progress {
   std::map<std::string, std::string> told_;  // by action
 };
 
-std::string_view jobStateName(v1::JobState state);        // "queued"
-std::string_view actionKindName(v1::ActionKind kind);     // "compile"
+std::string_view jobStateName(v1::JobState state);     // "queued"
+std::string_view actionKindName(v1::ActionKind kind);  // "compile"
 
 }  // namespace kiln::cli

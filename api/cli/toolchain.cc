@@ -21,7 +21,8 @@ Json toolchainJson(const v1::Toolchain& toolchain) {
            {"digest", "sha256:" + toolchain.tree().hash()},
            {"default", toolchain.is_default()},
            {"added", timeText(toolchain.added())}};
-  if (auto description = parseJson(toolchain.description_json())) out["description"] = std::move(*description);
+  if (auto description = parseJson(toolchain.description_json()))
+    out["description"] = std::move(*description);
   return out;
 }
 
@@ -83,8 +84,8 @@ Result<std::string> labelOf(const std::string& directory) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   if (error) {
-    return fail(Code::kInvalidArgument,
-                path.string() + ": " + error.message() + "; a toolchain tree is what infra/toolchain/build makes");
+    return fail(Code::kInvalidArgument, path.string() + ": " + error.message() +
+                                            "; a toolchain tree is what infra/toolchain/build makes");
   }
   if (size > (1 << 20)) return fail(Code::kInvalidArgument, path.string() + ": larger than 1 MiB");
   std::ifstream stream(path, std::ios::binary);
@@ -92,7 +93,8 @@ Result<std::string> labelOf(const std::string& directory) {
   auto description = parseStrictJson(bytes);
   if (!description) return fail(description.error().in(path.string()));
   auto label = text(*description, "label");
-  if (label.empty()) return fail(Code::kInvalidArgument, path.string() + ": has no label; give one with --label");
+  if (label.empty())
+    return fail(Code::kInvalidArgument, path.string() + ": has no label; give one with --label");
   return label;
 }
 
@@ -103,9 +105,11 @@ Status add(const Context& context, const Options& options) {
   }
   KILN_ASSIGN(const auto client, context.connect());
   client::UploadReport report;
-  KILN_ASSIGN(const auto tree, client::uploadTree(client->blobs(), client->instance(), options.directory, report));
+  KILN_ASSIGN(const auto tree,
+              client::uploadTree(client->blobs(), client->instance(), options.directory, report));
   if (!context.json) {
-    note(fmt::format("{} of {} files were missing; sent {}", report.sent, report.files, humanBytes(report.bytes)));
+    note(fmt::format("{} of {} files were missing; sent {}", report.sent, report.files,
+                     humanBytes(report.bytes)));
   }
   KILN_ASSIGN(const auto toolchain, client->addToolchain(label, tree, options.makeDefault));
   if (context.json) {
@@ -134,9 +138,10 @@ void addToolchain(CLI::App& app, Context& context) {
   showing.add_option("TOOLCHAIN", options->name, "A label or sha256:<hex>")->required();
   addFarmOptions(showing, context);
 
-  auto& adding = addCommand(group, context, "add", "Upload a toolchain tree and give it a label, once and for all",
-                            "kiln toolchain add build/release/toolchain-tree --default",
-                            [&context, options] { return add(context, *options); });
+  auto& adding =
+      addCommand(group, context, "add", "Upload a toolchain tree and give it a label, once and for all",
+                 "kiln toolchain add build/release/toolchain-tree --default",
+                 [&context, options] { return add(context, *options); });
   adding.add_option("DIR", options->directory, "The tree, with toolchain.json at its root")->required();
   adding.add_option("--label", options->label, "The label (default: the one in toolchain.json)");
   adding.add_flag("--default", options->makeDefault, "Make it what jobs get that name none");

@@ -10,9 +10,9 @@ Status run(const Context& context, const std::string& id) {
   KILN_ASSIGN(const auto client, context.connect());
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto job, client->watch(id, [&](const v1::Job& now) -> Status {
-                progress.show(now);
-                return {};
-              }));
+    progress.show(now);
+    return {};
+  }));
   KILN_TRY(jobOutcome(job));
   if (context.json) {
     printJson(jobJson(job));

@@ -16,7 +16,8 @@ Status run(const Context& context) {
     printJson({{"workers", std::move(list)}});
     return {};
   }
-  std::vector<std::vector<std::string>> rows{{"WORKER", "OPERATOR", "STATE", "RUNS", "TARGETS", "LAST CONTACT"}};
+  std::vector<std::vector<std::string>> rows{
+      {"WORKER", "OPERATOR", "STATE", "RUNS", "TARGETS", "LAST CONTACT"}};
   for (const auto& worker : workers) {
     const auto& about = worker.description();
     std::string targets;

@@ -142,8 +142,9 @@ Result<v1::Artifact> Client::artifact(const std::string& digest) {
 Result<std::vector<v1::Toolchain>> Client::toolchains() {
   v1::ListToolchainsRequest request;
   request.set_instance(options_.instance);
-  KILN_ASSIGN(const auto response, call<v1::ListToolchainsResponse>(
-                                       stubs_->toolchains, &v1::ToolchainService::Stub::ListToolchains, request));
+  KILN_ASSIGN(const auto response,
+              call<v1::ListToolchainsResponse>(stubs_->toolchains,
+                                               &v1::ToolchainService::Stub::ListToolchains, request));
   return std::vector<v1::Toolchain>(response.toolchains().begin(), response.toolchains().end());
 }
 
@@ -184,7 +185,8 @@ Result<Digest> fromProto(const build::bazel::remote::execution::v2::Digest& dige
 }
 
 bool hasEnded(const v1::Job& job) {
-  return job.state() == v1::JOB_SUCCEEDED || job.state() == v1::JOB_FAILED || job.state() == v1::JOB_CANCELLED;
+  return job.state() == v1::JOB_SUCCEEDED || job.state() == v1::JOB_FAILED ||
+         job.state() == v1::JOB_CANCELLED;
 }
 
 }  // namespace kiln::client

@@ -1,5 +1,5 @@
-// The client library: a farm's services as typed calls. Deadlines on every call, errors as Result with the server's
-// canonical code. Names of messages are those of api/proto.
+// The client library: a farm's services as typed calls. Deadlines on every call, errors as Result with the
+// server's canonical code. Names of messages are those of api/proto.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -21,8 +21,8 @@ namespace kiln::client {
 struct ClientOptions {
   std::string endpoint;  // "unix:/path/to/socket" or "host:port"
   std::string instance = "default";
-  std::chrono::milliseconds deadline{30'000};    // of one unary call
-  std::chrono::milliseconds reconnect{60'000};   // how long watch() goes on trying when the server goes away
+  std::chrono::milliseconds deadline{30'000};   // of one unary call
+  std::chrono::milliseconds reconnect{60'000};  // how long watch() goes on trying when the server goes away
 };
 
 // Thread safe. Connects on first use.
@@ -43,8 +43,8 @@ class Client {
   Result<v1::Job> job(const std::string& id);
   Result<v1::Job> cancel(const std::string& id);
   Result<std::vector<v1::Job>> jobs(int limit, const std::string& before = "");
-  // Calls `onChange` with the job now and after each change until it has ended; returns the last state. Survives a
-  // restart of the server. An error from `onChange` ends the watch with that error.
+  // Calls `onChange` with the job now and after each change until it has ended; returns the last state.
+  // Survives a restart of the server. An error from `onChange` ends the watch with that error.
   Result<v1::Job> watch(const std::string& id, const std::function<Status(const v1::Job&)>& onChange);
 
   Result<v1::Artifact> artifact(const std::string& digest);
@@ -60,7 +60,8 @@ class Client {
   struct Stubs;
   explicit Client(ClientOptions options);
   template <class Response, class Stub, class Request>
-  Result<Response> call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+  Result<Response> call(Stub& stub,
+                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                         const Request& request);
 
   const ClientOptions options_;

@@ -9,7 +9,9 @@ namespace kiln::client {
 namespace fs = std::filesystem;
 namespace {
 
-Error invalidModel(std::string message) { return {Code::kInvalidArgument, std::move(message), R"({"exitCode":3})"}; }
+Error invalidModel(std::string message) {
+  return {Code::kInvalidArgument, std::move(message), R"({"exitCode":3})"};
+}
 
 bool isInside(const fs::path& file, const fs::path& directory) {
   const auto relative = file.lexically_relative(directory);
@@ -29,7 +31,8 @@ Result<ModelFileOnDisk> named(const std::string& argument, const fs::path& home)
     file = {name.generic_string(), argument};
   }
   if (!isPlainRelativePath(file.name)) {
-    return fail(Code::kInvalidArgument, "--data " + argument + ": \"" + file.name + "\" is no plain relative path");
+    return fail(Code::kInvalidArgument,
+                "--data " + argument + ": \"" + file.name + "\" is no plain relative path");
   }
   return file;
 }
@@ -38,7 +41,8 @@ Result<ModelFileOnDisk> named(const std::string& argument, const fs::path& home)
 
 bool isPlainRelativePath(const std::string& location) {
   if (location.empty() || location.size() > 1024 || location.front() == '/') return false;
-  if (std::any_of(location.begin(), location.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '\\'; }))
+  if (std::any_of(location.begin(), location.end(),
+                  [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '\\'; }))
     return false;
   for (std::size_t begin = 0; begin <= location.size();) {
     const auto end = std::min(location.find('/', begin), location.size());
@@ -49,7 +53,8 @@ bool isPlainRelativePath(const std::string& location) {
   return true;
 }
 
-Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model, const std::vector<std::string>& data) {
+Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
+                                                    const std::vector<std::string>& data) {
   std::error_code error;
   const auto status = fs::status(model, error);
   if (!fs::exists(status)) return fail(Code::kNotFound, model + ": no such model file");
@@ -72,11 +77,13 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model, co
     }
     const auto path = home / location;
     if (!fs::is_regular_file(path, error)) {
-      return fail(Code::kNotFound, path.string() + ": the model keeps weights there; put the file there or give --data " +
+      return fail(Code::kNotFound, path.string() +
+                                       ": the model keeps weights there; put the file there or give --data " +
                                        location + "=FILE");
     }
     if (!isInside(fs::canonical(path, error), home)) {
-      return fail(invalidModel(path.string() + ": a link out of the model's directory; if that is meant, give --data " +
+      return fail(invalidModel(path.string() +
+                               ": a link out of the model's directory; if that is meant, give --data " +
                                location + "=FILE"));
     }
     files.push_back({location, path.string()});

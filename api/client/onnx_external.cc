@@ -106,7 +106,9 @@ std::optional<Message> child(Message parent, std::uint32_t field) {
   return std::nullopt;
 }
 
-std::string_view asText(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view asText(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 // The value of the StringStringEntryProto if its key is "location".
 std::optional<std::string> location(Bytes entry) {
@@ -157,7 +159,7 @@ Result<std::vector<std::string>> externalLocations(Bytes model) {
 Result<std::vector<std::string>> externalLocationsOfFile(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return fail(errnoError(errno, path));
-  struct stat facts {};
+  struct stat facts{};
   if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0) {
     ::close(file);
     return std::vector<std::string>{};

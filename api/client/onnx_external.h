@@ -1,5 +1,5 @@
-// Which further files an ONNX model needs: a bounded scan of the protobuf for external_data locations. It does not
-// judge the model; what it cannot read it passes over, and the farm's compiler names what is wrong.
+// Which further files an ONNX model needs: a bounded scan of the protobuf for external_data locations. It
+// does not judge the model; what it cannot read it passes over, and the farm's compiler names what is wrong.
 //
 // Source: onnx.proto (TensorProto.external_data = 13, data_location = 14), onnx/docs/ExternalData.md.
 #pragma once
@@ -12,7 +12,8 @@
 
 namespace kiln::client {
 
-// Locations as the model states them, sorted, each once. kResourceExhausted when there are more than 65536 of them.
+// Locations as the model states them, sorted, each once. kResourceExhausted when there are more than 65536 of
+// them.
 Result<std::vector<std::string>> externalLocations(Bytes model);
 
 // The same for a file, mapped while it is scanned.

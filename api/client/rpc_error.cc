@@ -16,7 +16,8 @@ Code canonical(int code) {
 
 Error jobError(const v1::JobError& error) {
   Json details = Json::object();
-  if (auto parsed = parseJson(error.details_json()); parsed && parsed->is_object()) details = std::move(*parsed);
+  if (auto parsed = parseJson(error.details_json()); parsed && parsed->is_object())
+    details = std::move(*parsed);
   if (error.exit_code() != 0) details["exitCode"] = error.exit_code();
   return {canonical(error.code()), error.message(),
           details.empty() ? std::string() : details.dump(-1, ' ', false, Json::error_handler_t::replace)};
@@ -25,8 +26,9 @@ Error jobError(const v1::JobError& error) {
 Error rpcError(const grpc::Status& status, grpc::Channel& channel, const std::string& endpoint) {
   // What the server sent itself carries no connection failure: the channel is then ready.
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE && channel.GetState(false) != GRPC_CHANNEL_READY) {
-    return {Code::kUnavailable, "coordinator not reachable at " + endpoint +
-                                    "; start it with infra/up, or name another one with --endpoint or KILN_ENDPOINT"};
+    return {Code::kUnavailable,
+            "coordinator not reachable at " + endpoint +
+                "; start it with infra/up, or name another one with --endpoint or KILN_ENDPOINT"};
   }
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return {Code::kDeadlineExceeded, "no answer from " + endpoint + " in time; try again"};

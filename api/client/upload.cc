@@ -90,18 +90,22 @@ class TreeBuilder {
         node.set_name(name);
         set(*node.mutable_digest(), child);
       } else if (kind == fs::file_type::regular) {
-        if (files.size() >= kMaxTreeFiles) return fail(Code::kResourceExhausted, root.string() + ": too many files");
+        if (files.size() >= kMaxTreeFiles)
+          return fail(Code::kResourceExhausted, root.string() + ": too many files");
         KILN_ASSIGN(const Digest digest, digestOfFile(entry.path().string()));
         files.emplace_back(entry.path().string(), digest);
         auto& node = *message.add_files();
         node.set_name(name);
         set(*node.mutable_digest(), digest);
-        node.set_is_executable((entry.status(error).permissions() & fs::perms::owner_exec) != fs::perms::none);
+        node.set_is_executable((entry.status(error).permissions() & fs::perms::owner_exec) !=
+                               fs::perms::none);
       } else if (kind == fs::file_type::symlink) {
         const auto target = fs::read_symlink(entry.path(), error);
-        const auto reached = (directory / target).lexically_normal().lexically_relative(root.lexically_normal());
+        const auto reached =
+            (directory / target).lexically_normal().lexically_relative(root.lexically_normal());
         if (error || target.is_absolute() || reached.empty() || *reached.begin() == "..") {
-          return fail(Code::kInvalidArgument, entry.path().string() + ": links out of the tree; copy the file instead");
+          return fail(Code::kInvalidArgument,
+                      entry.path().string() + ": links out of the tree; copy the file instead");
         }
         auto& node = *message.add_symlinks();
         node.set_name(name);
@@ -161,8 +165,8 @@ Result<std::vector<Digest>> uploadFiles(storage::BlobStore& store, const std::st
   return digests;
 }
 
-Result<Digest> uploadTree(storage::BlobStore& store, const std::string& instance, const std::string& directory,
-                          UploadReport& report) {
+Result<Digest> uploadTree(storage::BlobStore& store, const std::string& instance,
+                          const std::string& directory, UploadReport& report) {
   TreeBuilder tree;
   KILN_ASSIGN(const Digest root, tree.add(directory, directory, 0));
   KILN_TRY(sendMissing(store, instance, tree.files, report));

@@ -14,8 +14,8 @@ namespace kiln::gateway {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 
-Connection::Connection(asio::ip::tcp::socket socket, const GatewayOptions& options, Handler handler, Post post,
-                       std::function<void()> onClose)
+Connection::Connection(asio::ip::tcp::socket socket, const GatewayOptions& options, Handler handler,
+                       Post post, std::function<void()> onClose)
     : stream_(std::move(socket)),
       options_(options),
       handler_(std::move(handler)),
@@ -23,7 +23,9 @@ Connection::Connection(asio::ip::tcp::socket socket, const GatewayOptions& optio
       onClose_(std::move(onClose)),
       buffer_(options.maxHeaderBytes + options.maxBodyBytes) {}
 
-Connection::~Connection() { onClose_(); }
+Connection::~Connection() {
+  onClose_();
+}
 
 void Connection::start() {
   asio::post(stream_.get_executor(), [self = shared_from_this()] { self->read(); });
@@ -38,13 +40,16 @@ void Connection::read() {
   parser_->header_limit(options_.maxHeaderBytes);
   parser_->body_limit(options_.maxBodyBytes);
   stream_.expires_after(options_.readTimeout);
-  http::async_read(stream_, buffer_, *parser_,
-                   [self = shared_from_this()](beast::error_code error, std::size_t) { self->onRead(error); });
+  http::async_read(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](beast::error_code error, std::size_t) { self->onRead(error); });
 }
 
 void Connection::onRead(beast::error_code error) {
   if (!error) {
-    post_([self = shared_from_this(), request = parser_->release()]() mutable { self->answer(std::move(request)); });
+    post_([self = shared_from_this(), request = parser_->release()]() mutable {
+      self->answer(std::move(request));
+    });
     return;
   }
   std::optional<HttpError> told;
@@ -89,7 +94,8 @@ Status Connection::writeHead(const http::response_header<>& head) {
     http::async_write_header(stream_, serializer,
                              [&](beast::error_code error, std::size_t) { done.set_value(error); });
   });
-  if (const auto error = done.get_future().get()) return fail(Code::kUnavailable, "client: " + error.message());
+  if (const auto error = done.get_future().get())
+    return fail(Code::kUnavailable, "client: " + error.message());
   return {};
 }
 
@@ -100,7 +106,8 @@ Status Connection::write(Bytes bytes) {
     asio::async_write(stream_, asio::buffer(bytes.data(), bytes.size()),
                       [&](beast::error_code error, std::size_t) { done.set_value(error); });
   });
-  if (const auto error = done.get_future().get()) return fail(Code::kUnavailable, "client: " + error.message());
+  if (const auto error = done.get_future().get())
+    return fail(Code::kUnavailable, "client: " + error.message());
   return {};
 }
 

@@ -1,5 +1,6 @@
-// One HTTP connection. Requests are read asynchronously, so that idle and slow clients hold no thread; answers are
-// written by a handler thread through blocking calls that the I/O thread carries out under a timeout.
+// One HTTP connection. Requests are read asynchronously, so that idle and slow clients hold no thread;
+// answers are written by a handler thread through blocking calls that the I/O thread carries out under a
+// timeout.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

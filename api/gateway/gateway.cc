@@ -1,11 +1,11 @@
 #include "api/gateway/gateway.h"
 
+#include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <atomic>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -19,14 +19,18 @@ using asio::ip::tcp;
 
 struct Gateway::Server {
   Server(const GatewayOptions& o, GatewayBackend backend)
-      : options(o), responder(std::move(backend)), acceptor(io), pause(io), handlers(static_cast<std::size_t>(o.handlers)) {}
+      : options(o),
+        responder(std::move(backend)),
+        acceptor(io),
+        pause(io),
+        handlers(static_cast<std::size_t>(o.handlers)) {}
 
   Status listen() {
     boost::system::error_code error;
     const auto address = asio::ip::make_address(options.address, error);
     if (error || !address.is_loopback()) {
-      return fail(Code::kInvalidArgument,
-                  "the HTTP side listens on loopback only; \"" + options.address + "\" is not 127.0.0.1 or ::1");
+      return fail(Code::kInvalidArgument, "the HTTP side listens on loopback only; \"" + options.address +
+                                              "\" is not 127.0.0.1 or ::1");
     }
     const tcp::endpoint endpoint(address, options.port);
     acceptor.open(endpoint.protocol(), error);
@@ -100,9 +104,15 @@ struct Gateway::Server {
 };
 
 Gateway::Gateway(std::unique_ptr<Server> server) : server_(std::move(server)) {}
-Gateway::~Gateway() { stop(); }
-std::uint16_t Gateway::port() const { return server_->port; }
-void Gateway::stop() { server_->stop(); }
+Gateway::~Gateway() {
+  stop();
+}
+std::uint16_t Gateway::port() const {
+  return server_->port;
+}
+void Gateway::stop() {
+  server_->stop();
+}
 
 Result<std::unique_ptr<Gateway>> Gateway::start(const GatewayOptions& options, GatewayBackend backend) {
   auto server = std::make_unique<Server>(options, std::move(backend));

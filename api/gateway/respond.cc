@@ -114,7 +114,8 @@ void Responder::blob(Answer& answer, const Route& route) {
   if (!digest) return refuse(answer, digest.error(), route.kind);
   const auto missing = backend_.blobs->findMissing(route.instance, {&*digest, 1});
   if (!missing) return refuse(answer, missing.error(), route.kind);
-  if (!missing->empty()) return refuse(answer, {Code::kNotFound, "the store does not hold this blob"}, route.kind);
+  if (!missing->empty())
+    return refuse(answer, {Code::kNotFound, "the store does not hold this blob"}, route.kind);
 
   ByteRange range{0, digest->size};
   const auto wanted = answer.request.find(http::field::range);
@@ -133,21 +134,24 @@ void Responder::blob(Answer& answer, const Route& route) {
   answer.head.set(http::field::accept_ranges, "bytes");
   answer.head.set("Docker-Content-Digest", digest->text());
   answer.head.set(http::field::etag, "\"" + digest->text() + "\"");
-  const auto begin = [&] { return answer.begin(partial ? 206 : 200, "application/octet-stream", range.length); };
+  const auto begin = [&] {
+    return answer.begin(partial ? 206 : 200, "application/octet-stream", range.length);
+  };
   if (answer.isHead() || range.length == 0) return void(begin());
 
-  // The header waits for the first bytes: a store that finds a blob corrupt can still be answered with an error.
+  // The header waits for the first bytes: a store that finds a blob corrupt can still be answered with an
+  // error.
   bool begun = false;
-  const auto sent = backend_.blobs->read(route.instance, *digest, range.offset, range.length,
-                                         [&](Bytes bytes) -> Status {
-                                           if (!begun) {
-                                             begun = true;
-                                             KILN_TRY(begin());
-                                           }
-                                           KILN_TRY(answer.writer.write(bytes));
-                                           bytes_.Increment(static_cast<double>(bytes.size()));
-                                           return {};
-                                         });
+  const auto sent =
+      backend_.blobs->read(route.instance, *digest, range.offset, range.length, [&](Bytes bytes) -> Status {
+        if (!begun) {
+          begun = true;
+          KILN_TRY(begin());
+        }
+        KILN_TRY(answer.writer.write(bytes));
+        bytes_.Increment(static_cast<double>(bytes.size()));
+        return {};
+      });
   if (sent) return;
   if (!begun) return refuse(answer, sent.error(), route.kind);
   answer.keep = false;  // a short body and a closed connection: the client sees the length does not match

@@ -44,12 +44,14 @@ Result<Route> parseRoute(std::string_view target) {
         return fail(Code::kInvalidArgument,
                     "artifacts are pulled by digest, sha256:<64 lowercase hex digits>; there are no tags");
       }
-      return Route{parts[2] == "blobs" ? RouteKind::kBlob : RouteKind::kManifest, std::string(parts[0]), *hash};
+      return Route{parts[2] == "blobs" ? RouteKind::kBlob : RouteKind::kManifest, std::string(parts[0]),
+                   *hash};
     }
   }
-  return fail(Code::kNotFound,
-              "nothing is served here; there are /v2/<instance>/artifacts/{manifests,blobs}/<digest>, /metrics and "
-              "/healthz");
+  return fail(
+      Code::kNotFound,
+      "nothing is served here; there are /v2/<instance>/artifacts/{manifests,blobs}/<digest>, /metrics and "
+      "/healthz");
 }
 
 Result<ByteRange> parseRange(std::string_view header, std::uint64_t size) {

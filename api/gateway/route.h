@@ -17,7 +17,8 @@ struct Route {
   Digest hash;           // size 0
 };
 
-// kNotFound for an unknown path, kInvalidArgument for a reference that is not "sha256:<64 hex>" (tags are not served).
+// kNotFound for an unknown path, kInvalidArgument for a reference that is not "sha256:<64 hex>" (tags are not
+// served).
 Result<Route> parseRoute(std::string_view target);
 
 struct ByteRange {
