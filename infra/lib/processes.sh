@@ -1,0 +1,127 @@
+# The processes of a farm on one machine: their state, start and stop. Sourced by infra/up.
+# Needs: root, bin, dir, workers.
+
+builder_id="https://kiln.dev/builders/development/v1"
+
+# alive NAME: whether the process that we started under this name still runs (a pid alone may be somebody else's by now).
+alive() {
+  local pid born
+  [ -e "$dir/run/$1.pid" ] && read -r pid born <"$dir/run/$1.pid" || return 1
+  [ "$(started_at "$pid")" = "$born" ]
+}
+
+started_at() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+
+# launch NAME COMMAND...: starts it in the background unless it runs.
+launch() {
+  local name=$1
+  shift
+  alive "$name" && return 0
+  setsid "$@" </dev/null >>"$dir/logs/$name.log" 2>&1 &
+  echo "$! $(started_at $!)" >"$dir/run/$name.pid"
+}
+
+# terminate NAME: asks it to end, waits, insists after 15 s.
+terminate() {
+  local pid born
+  if alive "$1"; then
+    read -r pid born <"$dir/run/$1.pid"
+    kill -TERM "$pid" 2>/dev/null || true
+    for _ in $(seq 150); do alive "$1" || break; sleep 0.1; done
+    alive "$1" && { echo "up: $1 did not end by itself" >&2; kill -KILL "$pid" 2>/dev/null || true; }
+  fi
+  rm -f "$dir/run/$1.pid"
+}
+
+names() { ls "$dir/run" 2>/dev/null | sed -n 's/\.pid$//p'; }
+
+first_dead() {
+  local name
+  for name in $(names); do alive "$name" || { echo "$name"; return 0; }; done
+}
+
+# A Unix socket's path holds 107 bytes and gRPC's addresses no spaces: a long or unusual D gets its sockets elsewhere.
+socket_dir() {
+  if [[ $dir =~ ^[A-Za-z0-9/._-]{1,70}$ ]]; then
+    echo "$dir/sock"
+  else
+    echo "${TMPDIR:-/tmp}/kiln-$(id -u)-$(printf %s "$dir" | sha256sum | cut -c1-12)"
+  fi
+}
+
+make_state() {
+  chmod 711 "$dir"
+  (umask 077 && mkdir -p "$dir"/{keys,keys/workers,records,run,store,trust} "$(socket_dir)")
+  mkdir -p "$dir/logs" "$dir/workers"
+  chmod 711 "$dir/workers"
+  sock=$(socket_dir)
+  [ -O "$sock" ] && [ ! -L "$sock" ] || { echo "up: $sock belongs to somebody else; remove it or use another --dir" >&2; exit 1; }
+  chmod 700 "$sock"
+  local signer=$bin/kiln-signer
+  [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
+  [ -e "$dir/keys/worker-ca.pem" ] || "$signer" make-worker-ca --out "$dir/keys"
+  local n
+  for n in $(seq "$workers"); do
+    [ -e "$dir/keys/workers/worker-$n.pem" ] || "$signer" make-worker-certificate --ca "$dir/keys" \
+      --name "worker-$n" --operator development --out "$dir/keys/workers/worker-$n"
+  done
+  [ -e "$dir/trust/root.json" ] || "$signer" make-root --key "$dir/keys/signer.pem" --builder-id "$builder_id" \
+    --development --out "$dir/trust/root.json"
+  [ -e "$dir/policy.json" ] || cp "$root/signing/policy/development.json" "$dir/policy.json"
+}
+
+start_farm() {
+  "$root/infra/postgres" start "$dir/pg" "$sock"
+  launch signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$dir/keys/signer.pem" \
+    --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --records "$dir/records"
+  launch coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
+    --database "host=$sock dbname=kiln user=kiln" --store "$dir/store" --signer "unix:$sock/signer.sock" \
+    --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" \
+    --http "127.0.0.1:$(cat "$dir/http.port" 2>/dev/null || echo 0)" --http-port-file "$dir/http.port"
+  local n
+  for n in $(seq "$workers"); do
+    launch "worker-$n" "$bin/kiln-worker" --coordinator "unix:$sock/coordinator.sock" \
+      --certificate "$dir/keys/workers/worker-$n.pem" --key "$dir/keys/workers/worker-$n.key" \
+      --state "$dir/workers/worker-$n" --slots 1
+  done
+  write_environment
+  wait_until_ready
+}
+
+write_environment() {
+  local port
+  for _ in $(seq 300); do [ -s "$dir/http.port" ] && break; sleep 0.1; done
+  port=$(cat "$dir/http.port" 2>/dev/null || echo 0)
+  {
+    echo "# Source this: it points kiln at the farm in this folder."
+    printf 'export KILN_ENDPOINT=%q\n' "unix:$sock/coordinator.sock"
+    printf 'export KILN_INSTANCE=default\n'
+    printf 'export KILN_TRUST_ROOT=%q\n' "$dir/trust/root.json"
+    printf 'export KILN_POLICY=%q\n' "$dir/policy.json"
+    printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$port"
+    printf 'export PATH=%q:"$PATH"\n' "$bin"
+  } >"$dir/kiln.env"
+}
+
+wait_until_ready() {
+  local name known
+  for _ in $(seq 300); do
+    name=$(first_dead)
+    [ -z "$name" ] || { echo "up: $name ended at once; the end of $dir/logs/$name.log:" >&2; tail -n 20 "$dir/logs/$name.log" >&2; exit 1; }
+    known=$(. "$dir/kiln.env" && kiln workers --json 2>/dev/null | grep -o '"name"' | wc -l || true)
+    [ "$known" -ge "$workers" ] && return 0
+    sleep 0.1
+  done
+  echo "up: the workers did not report within 30 s; see $dir/logs" >&2
+  exit 1
+}
+
+register_toolchain() {
+  (. "$dir/kiln.env" && kiln toolchain add "$root/build/release/toolchain-tree" --default)
+}
+
+stop_farm() {
+  local name
+  for name in $(names | grep '^worker-') coordinator signer; do terminate "$name"; done
+  "$root/infra/postgres" stop "$dir/pg"
+}
