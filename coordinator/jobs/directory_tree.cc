@@ -50,7 +50,8 @@ Result<Tree> buildTree(const std::vector<TreeFile>& files, const std::vector<Tre
       node = &node->directories[name];
     }
     std::string name = file.path.substr(start);
-    if (node->directories.contains(name) || !node->files.emplace(name, file).second) KILN_TRY(twice(file.path));
+    if (node->directories.contains(name) || !node->files.emplace(name, file).second)
+      KILN_TRY(twice(file.path));
   }
   for (const TreeMount& mount : mounts) {
     KILN_TRY(checkRelativePath(mount.path));

@@ -26,8 +26,8 @@ struct Tree {
   std::map<Digest, std::string> directories;  // serialised Directory messages, the root among them
 };
 
-// kInvalidArgument if a path is unsafe (absolute, "..", empty components) or given twice, or is both a file and a
-// directory. No files and no mounts make the empty directory.
+// kInvalidArgument if a path is unsafe (absolute, "..", empty components) or given twice, or is both a file
+// and a directory. No files and no mounts make the empty directory.
 Result<Tree> buildTree(const std::vector<TreeFile>& files, const std::vector<TreeMount>& mounts = {});
 
 }  // namespace kiln::jobs

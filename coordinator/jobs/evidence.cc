@@ -51,10 +51,9 @@ const TreeFile* Outputs::find(std::string_view path) const {
 }
 
 Result<Outputs> readOutputs(const reapi::ActionResult& result) {
-  if (result.output_directories_size() + result.output_symlinks_size() + result.output_file_symlinks_size() +
-          result.output_directory_symlinks_size() >
-      0)
-    return fail(Code::kInvalidArgument, "the result holds directories or links; only regular files are taken");
+  // Links and directories of the full protocol arrive as unknown fields.
+  if (result.GetReflection()->GetUnknownFields(result).field_count() > 0)
+    return fail(Code::kInvalidArgument, "the result holds more than regular files, exit code and log");
   if (result.output_files_size() > kMaxOutputs)
     return fail(Code::kInvalidArgument, fmt::format("the result holds more than {} files", kMaxOutputs));
   Outputs outputs;
@@ -77,7 +76,8 @@ Result<Outputs> readOutputs(const reapi::ActionResult& result) {
 
 Result<Outputs> readOutputs(const index::ResultRecord& record) {
   reapi::ActionResult result;
-  if (!result.ParseFromString(record.result)) return fail(Code::kDataLoss, "a stored action result does not parse");
+  if (!result.ParseFromString(record.result))
+    return fail(Code::kDataLoss, "a stored action result does not parse");
   return readOutputs(result);
 }
 
@@ -92,8 +92,8 @@ std::string describeDifferences(const index::ResultRecord& first, const index::R
   std::string text;
   std::vector<Difference> all = differences(first, second);
   for (std::size_t i = 0; i < all.size() && i < kMaxNamed; ++i)
-    text += fmt::format("{}{}: {} ({}), {} ({})", i ? "; " : "", all[i].path, shown(all[i].first), first.worker,
-                        shown(all[i].second), second.worker);
+    text += fmt::format("{}{}: {} ({}), {} ({})", i ? "; " : "", all[i].path, shown(all[i].first),
+                        first.worker, shown(all[i].second), second.worker);
   if (all.size() > kMaxNamed) text += fmt::format("; and {} more", all.size() - kMaxNamed);
   return text;
 }

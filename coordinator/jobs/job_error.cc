@@ -104,13 +104,14 @@ index::JobErrorRecord toolError(std::string_view tool, int exitCode, std::string
     }
   }
   if (exitCode > 128 && exitCode <= 128 + 64)
-    return jobError(Code::kInternal,
-                    fmt::format("{} was killed by signal {}; the usual reason is the memory limit of the worker",
-                                tool, exitCode - 128),
-                    kExitInternal);
+    return jobError(
+        Code::kInternal,
+        fmt::format("{} was killed by signal {}; the usual reason is the memory limit of the worker", tool,
+                    exitCode - 128),
+        kExitInternal);
   return jobError(codeForToolExit(exitCode),
-                  fmt::format("{} ended with exit code {} and no error record; its last line was \"{}\"", tool,
-                              exitCode, printable(line, 500)),
+                  fmt::format("{} ended with exit code {} and no error record; its last line was \"{}\"",
+                              tool, exitCode, printable(line, 500)),
                   exit);
 }
 

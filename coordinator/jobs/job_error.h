@@ -27,7 +27,8 @@ index::JobErrorRecord jobError(const Error& error);
 
 // The failure of a tool that ran to its end with `exitCode` != 0. Its last line of stderr is expected to be
 // {"error":{"code","message","details"}}; without one the message says how the tool ended and quotes its last
-// line. `tool` is how the message names it ("the compiler"). stderr is hostile: bounded, control characters removed.
+// line. `tool` is how the message names it ("the compiler"). stderr is hostile: bounded, control characters
+// removed.
 index::JobErrorRecord toolError(std::string_view tool, int exitCode, std::string_view stderrTail);
 
 }  // namespace kiln::jobs

@@ -57,7 +57,8 @@ std::size_t operatorsWanted(const ActionRecord& action, const DeliverySpec& deli
 std::optional<End> failureOf(const JobSnapshot& snapshot, const ActionRecord& action,
                              const std::vector<ResultRecord>& results) {
   for (const ResultRecord& result : results)
-    if (result.exitCode != 0) return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
+    if (result.exitCode != 0)
+      return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
   for (const RunRecord& run : snapshot.runs) {
     if (run.action != action.action || run.state != RunState::kFailed) continue;
     Error error{static_cast<Code>(run.errorCode), run.errorMessage, {}};
@@ -87,13 +88,13 @@ std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRec
 Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, const ActionRecord& action) {
   Progress progress;
   progress.successes = distinctBuilders(resultsOf(snapshot, action));
-  progress.live = static_cast<std::size_t>(
-      std::count_if(snapshot.runs.begin(), snapshot.runs.end(), [&](const RunRecord& run) {
-        return run.action == action.action && index::isLive(run.state);
-      }));
+  progress.live = static_cast<std::size_t>(std::count_if(
+      snapshot.runs.begin(), snapshot.runs.end(),
+      [&](const RunRecord& run) { return run.action == action.action && index::isLive(run.state); }));
   std::size_t builders = buildersWanted(action, delivery), operators = operatorsWanted(action, delivery);
   std::size_t have = progress.successes.size(), diverse = distinctOperators(progress.successes);
-  std::size_t wanted = std::max(builders > have ? builders - have : 0, operators > diverse ? operators - diverse : 0);
+  std::size_t wanted =
+      std::max(builders > have ? builders - have : 0, operators > diverse ? operators - diverse : 0);
   progress.complete = wanted == 0;
   progress.missing = wanted > progress.live ? wanted - progress.live : 0;
   return progress;
@@ -109,7 +110,8 @@ NewRun newRun(const ActionRecord& action, const Progress& progress) {
 }
 
 // What a completed action leads to, if it has not been done yet.
-std::optional<Step> consequence(const JobSnapshot& snapshot, const ActionRecord& action, const Progress& progress) {
+std::optional<Step> consequence(const JobSnapshot& snapshot, const ActionRecord& action,
+                                const Progress& progress) {
   if (action.kind == ActionKind::kFetch) {
     const index::SourceRecord& source = snapshot.sources.at(static_cast<std::size_t>(*action.source));
     if (!source.blob) return ResolveSource{*action.source, progress.successes.front()};
@@ -157,8 +159,9 @@ Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   bool resolved = std::all_of(snapshot.sources.begin(), snapshot.sources.end(),
                               [](const index::SourceRecord& source) { return source.blob.has_value(); });
   if (resolved && !planned(snapshot)) return PlanActions{};
-  bool published = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
-                               [](const index::TargetRecord& target) { return target.artifact && target.hasFixtures; });
+  bool published =
+      std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
+                  [](const index::TargetRecord& target) { return target.artifact && target.hasFixtures; });
   if (allComplete && published) return End{JobState::kSucceeded, {}, {}};
   return Wait{};
 }

@@ -1,8 +1,8 @@
-// The state machine of a job: from everything stored about it to the one thing to do next. Pure, so that a coordinator
-// killed anywhere goes on by asking again; whoever carries out a step makes it idempotent.
+// The state machine of a job: from everything stored about it to the one thing to do next. Pure, so that a
+// coordinator killed anywhere goes on by asking again; whoever carries out a step makes it idempotent.
 //
-//   fetch (git sources) -> plan actions -> runs of reference and of compile x builders -> compare -> publish each
-//   target -> attach fixtures -> end
+//   fetch (git sources) -> plan actions -> runs of reference and of compile x builders -> compare -> publish
+//   each target -> attach fixtures -> end
 #pragma once
 
 #include <optional>
@@ -18,7 +18,8 @@ namespace kiln::jobs {
 
 // Nothing to do until a worker reports, or the job has ended.
 struct Wait {};
-// Record in sources[source] the blob that the fetcher's result names, and its external data as further sources.
+// Record in sources[source] the blob that the fetcher's result names, and its external data as further
+// sources.
 struct ResolveSource {
   int source = 0;
   index::ResultRecord result;

@@ -1,5 +1,5 @@
-// The rows of the index as plain values: what the repositories return and what the coordinator's pure code works on.
-// Times are UTC; digests are SHA-256 with size.
+// The rows of the index as plain values: what the repositories return and what the coordinator's pure code
+// works on. Times are UTC; digests are SHA-256 with size.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,25 @@
 namespace kiln::index {
 
 // The numbers are those of kiln.v1.JobState.
-enum class JobState { kQueued = 1, kRunning = 2, kPublishing = 3, kSucceeded = 4, kFailed = 5, kCancelled = 6 };
-inline bool isOpen(JobState state) { return state <= JobState::kPublishing; }
+enum class JobState {
+  kQueued = 1,
+  kRunning = 2,
+  kPublishing = 3,
+  kSucceeded = 4,
+  kFailed = 5,
+  kCancelled = 6
+};
+inline bool isOpen(JobState state) {
+  return state <= JobState::kPublishing;
+}
 
 // The numbers are those of kiln.v1.ActionKind.
 enum class ActionKind { kFetch = 1, kReference = 2, kCompile = 3 };
 
 enum class RunState { kQueued = 0, kLeased = 1, kDone = 2, kFailed = 3, kCancelled = 4 };
-inline bool isLive(RunState state) { return state == RunState::kQueued || state == RunState::kLeased; }
+inline bool isLive(RunState state) {
+  return state == RunState::kQueued || state == RunState::kLeased;
+}
 
 struct JobKey {
   std::string instance, id;
@@ -49,7 +60,7 @@ struct TargetRecord {
 
 struct ActionRecord {
   ActionKind kind = ActionKind::kCompile;
-  std::string target;         // compile only
+  std::string target;  // compile only
   Digest action;
   std::optional<int> source;  // fetch only: which source it resolves
 };
@@ -67,6 +78,7 @@ struct JobRecord {
   Digest request;
   JobState state = JobState::kQueued;
   bool cancelWanted = false;
+  bool reuse = true;  // results of earlier jobs count as builders
   TimePoint submitted;
   std::optional<TimePoint> ended;
   std::string toolchainLabel;
@@ -175,8 +187,8 @@ struct BuilderRecord {
 
 struct ArtifactRecord {
   std::string instance;
-  Digest digest;    // the OCI image manifest
-  Digest config;    // the Manifest
+  Digest digest;  // the OCI image manifest
+  Digest config;  // the Manifest
   std::string target, toolchainLabel;
   Digest toolchain;
   std::optional<Digest> fixtures;  // REAPI Directory

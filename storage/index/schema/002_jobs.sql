@@ -6,6 +6,7 @@ CREATE TABLE jobs (
   request_hash    bytea       NOT NULL,  -- of the whole request: the key with another request is refused
   state           smallint    NOT NULL,  -- kiln.v1.JobState; open jobs are QUEUED (1), RUNNING (2), PUBLISHING (3)
   cancel_wanted   boolean     NOT NULL DEFAULT false,
+  reuse           boolean     NOT NULL DEFAULT true,  -- results of earlier jobs count as builders
   submitted       timestamptz NOT NULL,
   ended           timestamptz,
   toolchain_label text        NOT NULL,
