@@ -46,7 +46,8 @@ TEST_F(CertificateTest, BadTextAndNames) {
   EXPECT_FALSE(Certificate::fromPem(""));
   EXPECT_FALSE(Certificate::fromPem(worker.pem() + worker.pem()));
   EXPECT_FALSE(Certificate::fromPem(worker.pem().substr(0, 200)));
-  for (const char* name : {"", "a b", "a/CN=b", "ä"}) EXPECT_FALSE(authority.issue(name, "acme", key.publicKey(), kNow)) << name;
+  for (const char* name : {"", "a b", "a/CN=b", "ä"})
+    EXPECT_FALSE(authority.issue(name, "acme", key.publicKey(), kNow)) << name;
 }
 
 }  // namespace

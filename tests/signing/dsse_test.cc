@@ -47,7 +47,8 @@ TEST(Dsse, OneKeyCountsOnce) {  // attack 7
   Envelope envelope = signEnvelope(kInTotoPayload, "{}", keyA()).value();
   envelope.signatures.push_back(envelope.signatures[0]);
   envelope.signatures.push_back(signEnvelope(kInTotoPayload, "{}", keyA())->signatures[0]);
-  std::vector<PublicKey> keys{keyA().publicKey(), PublicKey::fromDer(keyA().publicKey().der()).value(), keyB().publicKey()};
+  std::vector<PublicKey> keys{keyA().publicKey(), PublicKey::fromDer(keyA().publicKey().der()).value(),
+                              keyB().publicKey()};
   EXPECT_TRUE(verifyEnvelope(envelope, keys, 1));
   EXPECT_FALSE(verifyEnvelope(envelope, keys, 2));
   envelope.signatures.push_back(signEnvelope(kInTotoPayload, "{}", keyB())->signatures[0]);
@@ -55,13 +56,14 @@ TEST(Dsse, OneKeyCountsOnce) {  // attack 7
 }
 
 TEST(Dsse, RefusesMalformedEnvelopes) {
-  for (const char* text :
-       {R"({})", R"({"payloadType":"application/vnd.in-toto+json","payload":"e30=","signatures":[]})",
-        R"({"payloadType":"application/vnd.in-toto+json","payload":"e30","signatures":[{"sig":"AA=="}]})",
-        R"({"payloadType":"application/vnd.in-toto+json","payload":"e30=\n","signatures":[{"sig":"AA=="}]})",
-        R"({"payloadType":"application/vnd.in-toto+json","payload":"e31=","signatures":[{"sig":"AA=="}],"x":1})",
-        R"({"payloadType":"application/vnd.in-toto+json","payload":"e30=","payload":"e30=","signatures":[{"sig":"AA=="}]})",
-        R"({"payloadType":"application/vnd.in-toto+json","payload":"e30=","signatures":[{"sig":"AB=="}]})"})
+  for (
+      const char* text :
+      {R"({})", R"({"payloadType":"application/vnd.in-toto+json","payload":"e30=","signatures":[]})",
+       R"({"payloadType":"application/vnd.in-toto+json","payload":"e30","signatures":[{"sig":"AA=="}]})",
+       R"({"payloadType":"application/vnd.in-toto+json","payload":"e30=\n","signatures":[{"sig":"AA=="}]})",
+       R"({"payloadType":"application/vnd.in-toto+json","payload":"e31=","signatures":[{"sig":"AA=="}],"x":1})",
+       R"({"payloadType":"application/vnd.in-toto+json","payload":"e30=","payload":"e30=","signatures":[{"sig":"AA=="}]})",
+       R"({"payloadType":"application/vnd.in-toto+json","payload":"e30=","signatures":[{"sig":"AB=="}]})"})
     EXPECT_EQ(parseEnvelope(text, kInTotoPayload).error().code, Code::kInvalidArgument) << text;
 }
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/support/temp_dir.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::signing {
 namespace {
@@ -44,11 +44,11 @@ MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=
 }
 
 TEST(Keys, FilesArePrivate) {
-  kiln::testing::TempDir dir;
+  testing_support::TempDirectory dir;
   std::string path = dir.path() + "/k.pem";
   PrivateKey key = PrivateKey::create().value();
   ASSERT_TRUE(key.save(path));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   EXPECT_EQ(PrivateKey::load(path)->publicKey().id(), key.publicKey().id());

@@ -5,7 +5,7 @@
 #include "signing/dsse/dsse.h"
 #include "signing/keys/files.h"
 #include "signing/receipt/worker_identity.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::signing {
 namespace {
@@ -16,7 +16,12 @@ struct ReceiptTest : ::testing::Test {
   Authority authority = Authority::create(kNow).value();
   PrivateKey key = PrivateKey::create().value();
   Certificate certificate = authority.issue("w1", "acme", key.publicKey(), kNow).value();
-  Receipt receipt{digestOf("action"), "lease-1", 3, "w1", "acme", 0,
+  Receipt receipt{digestOf("action"),
+                  "lease-1",
+                  3,
+                  "w1",
+                  "acme",
+                  0,
                   {{"output/manifest.json", digestOf("m")}, {"output/program.so", digestOf("p")}}};
 
   Result<Receipt> check(const std::string& envelope) {
@@ -43,8 +48,9 @@ TEST_F(ReceiptTest, AnotherKeyOrAuthorityIsRefused) {
   std::string envelope = makeReceipt(receipt, PrivateKey::create().value()).value();
   EXPECT_EQ(check(envelope).error().code, Code::kDataLoss);
   Authority rogue = Authority::create(kNow).value();
-  EXPECT_EQ(verifyReceipt(makeReceipt(receipt, key).value(), certificate, rogue.certificate(), kNow).error().code,
-            Code::kPermissionDenied);
+  EXPECT_EQ(
+      verifyReceipt(makeReceipt(receipt, key).value(), certificate, rogue.certificate(), kNow).error().code,
+      Code::kPermissionDenied);
 }
 
 TEST_F(ReceiptTest, AStatementIsNoReceipt) {
@@ -66,7 +72,7 @@ TEST_F(ReceiptTest, TruncatedDocumentsAreRefused) {
 }
 
 TEST_F(ReceiptTest, IdentityLoadsFromFiles) {
-  kiln::testing::TempDir dir;
+  testing_support::TempDirectory dir;
   ASSERT_TRUE(key.save(dir.path() + "/w1.key"));
   ASSERT_TRUE(writeTextFile(dir.path() + "/w1.pem", certificate.pem()));
   WorkerIdentity identity = WorkerIdentity::load(dir.path() + "/w1.pem", dir.path() + "/w1.key").value();
