@@ -21,8 +21,7 @@ static float roundToOdd(double x) {
   const float nearest = (float)x;
   const U32 bits = bitsOfFloat(nearest), magnitude = bits & 0x7fffffffu;
   if (x != x || (double)nearest == x) return nearest;
-  if (magnitude >= 0x7f800000u)
-    return __builtin_inff() == __builtin_fabs(x) ? nearest : floatOfBits((bits & 0x80000000u) | 0x7f7fffffu);
+  if (magnitude >= 0x7f800000u) return floatOfBits((bits & 0x80000000u) | 0x7f7fffffu);
   const int tooFar = __builtin_fabs((double)nearest) > __builtin_fabs(x);
   return floatOfBits((bits - (U32)tooFar) | 1u);
 }

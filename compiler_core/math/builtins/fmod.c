@@ -1,23 +1,29 @@
 /* fmod and fmodf: exact, by long division of the mantissas, one exponent step at a time. */
 #include "compiler_core/math/builtins/builtins.h"
 
-/* Bits: the unsigned type; M: mantissa bits; both arguments as magnitudes, neither NaN, x finite, y not 0, x
- * >= y. */
-#define DEFINE_REMAINDER(name, Bits, M)                                                        \
-  static Bits name(Bits x, Bits y) {                                                           \
-    const Bits one = (Bits)1 << M, fraction = one - 1;                                         \
-    int ex = (int)(x >> M), ey = (int)(y >> M);                                                \
-    Bits mx = ex != 0 ? ((x & fraction) | one) : x, my = ey != 0 ? ((y & fraction) | one) : y; \
-    if (ex == 0) ex = 1;                                                                       \
-    if (ey == 0) ey = 1;                                                                       \
-    for (; ex > ey; --ex) {                                                                    \
-      if (mx >= my) mx -= my;                                                                  \
-      mx <<= 1;                                                                                \
-    }                                                                                          \
-    if (mx >= my) mx -= my;                                                                    \
-    if (mx == 0) return 0;                                                                     \
-    for (; mx < one && ex > 1; --ex) mx <<= 1;                                                 \
-    return mx < one ? mx : (((Bits)ex << M) | (mx & fraction));                                \
+/* Bits: the unsigned type; M: mantissa bits. Magnitudes of both arguments: finite, y not 0, x >= y. */
+#define DEFINE_REMAINDER(name, Bits, M)                                      \
+  /* The mantissa with its leading bit at M; `exponent` may fall below 1. */ \
+  static Bits name##Split(Bits x, int* exponent) {                           \
+    const Bits one = (Bits)1 << M;                                           \
+    *exponent = (int)(x >> M);                                               \
+    if (*exponent != 0) return (x & (one - 1)) | one;                        \
+    for (*exponent = 1; x < one; --*exponent) x <<= 1;                       \
+    return x;                                                                \
+  }                                                                          \
+  static Bits name(Bits x, Bits y) {                                         \
+    const Bits one = (Bits)1 << M;                                           \
+    int ex, ey;                                                              \
+    Bits mx = name##Split(x, &ex);                                           \
+    const Bits my = name##Split(y, &ey);                                     \
+    for (; ex > ey; --ex) {                                                  \
+      if (mx >= my) mx -= my;                                                \
+      mx <<= 1;                                                              \
+    }                                                                        \
+    if (mx >= my) mx -= my;                                                  \
+    if (mx == 0) return 0;                                                   \
+    for (; mx < one; --ex) mx <<= 1;                                         \
+    return ex > 0 ? ((Bits)ex << M) | (mx & (one - 1)) : mx >> (1 - ex);     \
   }
 DEFINE_REMAINDER(remainder32, U32, 23)
 DEFINE_REMAINDER(remainder64, U64, 52)
