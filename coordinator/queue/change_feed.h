@@ -1,5 +1,5 @@
-// Wakes those who wait for the queue or for one job. PostgreSQL's notifications come in through publish*(); they are
-// hints, so every wait also ends after its timeout and callers look at the tables again.
+// Wakes those who wait for the queue or for one job. PostgreSQL's notifications come in through publish*();
+// they are hints, so every wait also ends after its timeout and callers look at the tables again.
 #pragma once
 
 #include <chrono>
@@ -50,9 +50,9 @@ class ChangeFeed {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t work_ = 0;                  // guarded by mutex_
-  std::map<index::JobKey, Watched> jobs_;   // guarded by mutex_; only jobs that someone watches
-  bool closed_ = false;                     // guarded by mutex_
+  std::uint64_t work_ = 0;                 // guarded by mutex_
+  std::map<index::JobKey, Watched> jobs_;  // guarded by mutex_; only jobs that someone watches
+  bool closed_ = false;                    // guarded by mutex_
 };
 
 }  // namespace kiln::queue

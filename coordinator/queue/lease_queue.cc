@@ -41,12 +41,16 @@ ORDER BY r.priority DESC, coalesce(l.running, 0),
 LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql";
 
 constexpr char kEnded[] =
-    "UPDATE attempts SET ended = $4, outcome = $5, error = $6 WHERE instance = $1 AND run_id = $2 AND epoch = $3";
+    "UPDATE attempts SET ended = $4, outcome = $5, error = $6 WHERE instance = $1 AND run_id = $2 AND epoch "
+    "= $3";
 
 // The lease as long as it is current; a second reporter waits for the first and then finds it gone.
-constexpr char kCurrent[] = "SELECT * FROM runs WHERE worker = $1 AND state = 1 AND id = $2 AND epoch = $3 FOR UPDATE";
+constexpr char kCurrent[] =
+    "SELECT * FROM runs WHERE worker = $1 AND state = 1 AND id = $2 AND epoch = $3 FOR UPDATE";
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 Param hashes(const std::vector<Digest>& digests) {
   std::vector<std::vector<std::uint8_t>> out;
@@ -60,10 +64,11 @@ Result<std::optional<RunRecord>> lockCurrent(Connection& connection, const Lease
 }
 
 // Ends a leased run without a result.
-Status giveUp(Connection& connection, const RunRecord& run, const Error& error, bool again, const char* outcome,
-              TimePoint now, const std::string& avoid, TimePoint avoidUntil) {
+Status giveUp(Connection& connection, const RunRecord& run, const Error& error, bool again,
+              const char* outcome, TimePoint now, const std::string& avoid, TimePoint avoidUntil) {
   KILN_TRY(connection.execute(
-      "UPDATE runs SET state = $3, error_code = $4, error_message = $5, stage = '', expires = NULL, avoid_worker = $6, "
+      "UPDATE runs SET state = $3, error_code = $4, error_message = $5, stage = '', expires = NULL, "
+      "avoid_worker = $6, "
       "avoid_until = $7 WHERE instance = $1 AND id = $2",
       {run.instance, run.id, static_cast<int>(again ? index::RunState::kQueued : index::RunState::kFailed),
        static_cast<int>(error.code), error.message, avoid, avoidUntil}));
@@ -80,9 +85,9 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   // Two calls for one worker at once could each lease a sibling: one goes after the other.
   KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
                               {claim.worker}));
-  KILN_ASSIGN(Rows rows, connection.execute(kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
-                                                    hashes(claim.warmToolchains), now,
-                                                    seconds(settings_.warmAdvantage)}));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
+                                     hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage)}));
   KILN_ASSIGN(auto found, rows.first(index::runAt));
   if (!found) return found;
   KILN_ASSIGN(std::uint64_t generation, index::currentGeneration(connection));
@@ -95,41 +100,45 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   run.expires = now + settings_.lease;
   run.stage.clear();
   KILN_TRY(connection.execute(
-      "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, stage = '' "
+      "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, stage "
+      "= '' "
       "WHERE instance = $1 AND id = $2",
       {run.instance, run.id, run.attempts, run.epoch, run.worker, run.operatorName, run.expires}));
-  KILN_TRY(connection.execute(
-      "INSERT INTO attempts (instance, run_id, epoch, worker, operator, leased) VALUES ($1, $2, $3, $4, $5, $6)",
-      {run.instance, run.id, run.epoch, run.worker, run.operatorName, now}));
+  KILN_TRY(
+      connection.execute("INSERT INTO attempts (instance, run_id, epoch, worker, operator, leased) VALUES "
+                         "($1, $2, $3, $4, $5, $6)",
+                         {run.instance, run.id, run.epoch, run.worker, run.operatorName, now}));
   return std::optional<RunRecord>(std::move(run));
 }
 
 Result<bool> LeaseQueue::extend(Connection& connection, const LeaseKey& key, const std::string& stage) const {
-  KILN_ASSIGN(Rows rows, connection.execute("UPDATE runs SET expires = $4, stage = $5 WHERE worker = $1 AND state = 1 "
-                                            "AND id = $2 AND epoch = $3",
-                                            {key.worker, key.id, key.epoch, clock_.now() + settings_.lease, stage}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute("UPDATE runs SET expires = $4, stage = $5 WHERE worker = $1 AND state = 1 "
+                                 "AND id = $2 AND epoch = $3",
+                                 {key.worker, key.id, key.epoch, clock_.now() + settings_.lease, stage}));
   return rows.affected() > 0;
 }
 
 Result<std::optional<RunRecord>> LeaseQueue::find(Connection& connection, const LeaseKey& key) const {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT * FROM runs WHERE worker = $1 AND state = 1 AND id = $2 AND epoch = $3",
-                                 {key.worker, key.id, key.epoch}));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT * FROM runs WHERE worker = $1 AND state = 1 AND id = $2 AND epoch = $3",
+                             {key.worker, key.id, key.epoch}));
   return rows.first(index::runAt);
 }
 
 Result<TimePoint> LeaseQueue::leasedAt(Connection& connection, const RunRecord& run) const {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT leased FROM attempts WHERE instance = $1 AND run_id = $2 AND epoch = $3",
-                                 {run.instance, run.id, run.epoch}));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT leased FROM attempts WHERE instance = $1 AND run_id = $2 AND epoch = $3",
+                             {run.instance, run.id, run.epoch}));
   KILN_ASSIGN(auto leased, rows.first([](const Row& row) { return row.get<TimePoint>("leased"); }));
   if (!leased) return fail(Code::kInternal, "a lease without its attempt");
   return *leased;
 }
 
 Result<std::vector<RunRecord>> LeaseQueue::leasedTo(Connection& connection, const std::string& worker) const {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT * FROM runs WHERE worker = $1 AND state = 1 ORDER BY queued, id",
-                                            {worker}));
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute("SELECT * FROM runs WHERE worker = $1 AND state = 1 ORDER BY queued, id", {worker}));
   return rows.map(index::runAt);
 }
 
@@ -156,9 +165,10 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
 
 Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection) const {
   TimePoint now = clock_.now();
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT * FROM runs WHERE state = 1 AND expires < $1 ORDER BY expires "
-                                            "LIMIT 100 FOR UPDATE SKIP LOCKED",
-                                            {now}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT * FROM runs WHERE state = 1 AND expires < $1 ORDER BY expires "
+                                 "LIMIT 100 FOR UPDATE SKIP LOCKED",
+                                 {now}));
   KILN_ASSIGN(auto runs, rows.map(index::runAt));
   std::vector<index::JobKey> jobs;
   for (const RunRecord& run : runs) {

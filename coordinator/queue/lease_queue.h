@@ -1,8 +1,9 @@
 // The queue of runs and their leases, in PostgreSQL: FOR UPDATE SKIP LOCKED to hand out, epochs to fence.
 //
-// A run is queued, leased, done, failed or cancelled. Leasing raises its epoch; only a report that carries the current
-// epoch and comes from the worker that holds the lease counts. An expired lease is queued again until the attempts are
-// used up. Every call runs on the caller's connection; the ones marked (T) need a transaction around them.
+// A run is queued, leased, done, failed or cancelled. Leasing raises its epoch; only a report that carries
+// the current epoch and comes from the worker that holds the lease counts. An expired lease is queued again
+// until the attempts are used up. Every call runs on the caller's connection; the ones marked (T) need a
+// transaction around them.
 #pragma once
 
 #include <optional>
@@ -42,9 +43,9 @@ class LeaseQueue {
  public:
   LeaseQueue(const Clock& clock, Settings settings) : clock_(clock), settings_(settings) {}
 
-  // (T) Leases the next run: highest priority first, then the instance with the least running work, then the longest
-  // queued. Never two runs of one job's action to one worker, nor one whose evidence already counts; keeps the number
-  // of distinct operators reachable. Nothing if there is none for this worker.
+  // (T) Leases the next run: highest priority first, then the instance with the least running work, then the
+  // longest queued. Never two runs of one job's action to one worker, nor one whose evidence already counts;
+  // keeps the number of distinct operators reachable. Nothing if there is none for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
 
   // Extends the lease and records the stage. False if the report is stale.
@@ -55,14 +56,17 @@ class LeaseQueue {
   // When the lease was given.
   Result<TimePoint> leasedAt(postgres::Connection& connection, const index::RunRecord& run) const;
   // All leases of a worker.
-  Result<std::vector<index::RunRecord>> leasedTo(postgres::Connection& connection, const std::string& worker) const;
+  Result<std::vector<index::RunRecord>> leasedTo(postgres::Connection& connection,
+                                                 const std::string& worker) const;
 
   // (T) Ends the lease with a result, which is stored with it. False if it is stale by now.
-  Result<bool> complete(postgres::Connection& connection, const LeaseKey& key, const index::ResultRecord& result) const;
+  Result<bool> complete(postgres::Connection& connection, const LeaseKey& key,
+                        const index::ResultRecord& result) const;
 
-  // (T) Ends the lease with a failure: queued again if `retryable` and attempts are left (others first, for one lease
-  // time), else failed with this reason. False if it is stale by now.
-  Result<bool> reject(postgres::Connection& connection, const LeaseKey& key, const Error& error, bool retryable) const;
+  // (T) Ends the lease with a failure: queued again if `retryable` and attempts are left (others first, for
+  // one lease time), else failed with this reason. False if it is stale by now.
+  Result<bool> reject(postgres::Connection& connection, const LeaseKey& key, const Error& error,
+                      bool retryable) const;
 
   // (T) Queues expired leases again, or fails them when the attempts are used up. Returns the jobs concerned.
   Result<std::vector<index::JobKey>> expire(postgres::Connection& connection) const;

@@ -24,7 +24,8 @@ Digest digestAt(const postgres::Row& row, std::string_view hash, std::string_vie
   return digest;
 }
 
-std::optional<Digest> optionalDigestAt(const postgres::Row& row, std::string_view hash, std::string_view size) {
+std::optional<Digest> optionalDigestAt(const postgres::Row& row, std::string_view hash,
+                                       std::string_view size) {
   if (row.isNull(hash)) return {};
   return digestAt(row, hash, size);
 }

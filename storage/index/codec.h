@@ -11,7 +11,9 @@
 
 namespace kiln::index {
 
-inline postgres::Param hashParam(const Digest& digest) { return Bytes(digest.hash); }
+inline postgres::Param hashParam(const Digest& digest) {
+  return Bytes(digest.hash);
+}
 inline postgres::Param hashParam(const std::optional<Digest>& digest) {
   return digest ? hashParam(*digest) : postgres::Param(std::nullopt);
 }
@@ -22,7 +24,8 @@ postgres::Param hashesParam(const std::vector<Digest>& digests);
 
 // A hash column of another length than 32 bytes, which the schema refuses, would read as zeros.
 Digest digestAt(const postgres::Row& row, std::string_view hash, std::string_view size);
-std::optional<Digest> optionalDigestAt(const postgres::Row& row, std::string_view hash, std::string_view size);
+std::optional<Digest> optionalDigestAt(const postgres::Row& row, std::string_view hash,
+                                       std::string_view size);
 // For columns that hold only the hash: the size is 0.
 Digest hashAt(const postgres::Row& row, std::string_view hash);
 

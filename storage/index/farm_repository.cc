@@ -5,7 +5,8 @@ namespace kiln::index {
 Result<std::uint64_t> openGeneration(postgres::Connection& connection) {
   KILN_TRY(connection.execute(
       "INSERT INTO farm (generation, system_identifier, timeline) "
-      "SELECT 1, s.system_identifier::text, c.timeline_id FROM pg_control_system() s, pg_control_checkpoint() c "
+      "SELECT 1, s.system_identifier::text, c.timeline_id FROM pg_control_system() s, "
+      "pg_control_checkpoint() c "
       "ON CONFLICT (only_row) DO UPDATE SET generation = farm.generation + 1, "
       "system_identifier = excluded.system_identifier, timeline = excluded.timeline "
       "WHERE farm.system_identifier <> excluded.system_identifier OR farm.timeline <> excluded.timeline"));

@@ -14,7 +14,9 @@ using postgres::Connection;
 using postgres::Row;
 using postgres::Rows;
 
-GitSource orEmpty(const std::optional<GitSource>& source) { return source.value_or(GitSource{}); }
+GitSource orEmpty(const std::optional<GitSource>& source) {
+  return source.value_or(GitSource{});
+}
 
 JobRecord jobAt(const Row& row) {
   JobRecord job;
@@ -39,22 +41,24 @@ JobRecord jobAt(const Row& row) {
 }
 
 Status loadSources(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT * FROM sources WHERE instance = $1 AND job_id = $2 ORDER BY ordinal",
-                                            {key.instance, key.id}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT * FROM sources WHERE instance = $1 AND job_id = $2 ORDER BY ordinal",
+                                 {key.instance, key.id}));
   KILN_ASSIGN(snapshot.sources, rows.map([](const Row& row) {
-    return SourceRecord{row.get<std::string>("path"), optionalDigestAt(row, "hash", "size"), gitAt(row, "git"),
-                        gitAt(row, "origin")};
+    return SourceRecord{row.get<std::string>("path"), optionalDigestAt(row, "hash", "size"),
+                        gitAt(row, "git"), gitAt(row, "origin")};
   }));
   return {};
 }
 
 Status loadTargets(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
   KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT t.target, t.artifact_hash, a.size, t.cached, t.builders, "
-                                 "a.fixtures_hash IS NOT NULL AS has_fixtures FROM job_targets t LEFT JOIN artifacts a "
-                                 "ON a.instance = t.instance AND a.hash = t.artifact_hash "
-                                 "WHERE t.instance = $1 AND t.job_id = $2 ORDER BY t.ordinal",
-                                 {key.instance, key.id}));
+              connection.execute(
+                  "SELECT t.target, t.artifact_hash, a.size, t.cached, t.builders, "
+                  "a.fixtures_hash IS NOT NULL AS has_fixtures FROM job_targets t LEFT JOIN artifacts a "
+                  "ON a.instance = t.instance AND a.hash = t.artifact_hash "
+                  "WHERE t.instance = $1 AND t.job_id = $2 ORDER BY t.ordinal",
+                  {key.instance, key.id}));
   KILN_ASSIGN(snapshot.targets, rows.map([](const Row& row) {
     return TargetRecord{row.get<std::string>("target"), optionalDigestAt(row, "artifact_hash", "size"),
                         row.get<bool>("cached"), row.get<std::vector<std::string>>("builders"),
@@ -65,10 +69,11 @@ Status loadTargets(Connection& connection, const JobKey& key, JobSnapshot& snaps
 
 Status loadActions(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
   KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT a.kind, a.target, a.hash, a.size, j.source FROM job_actions j JOIN actions a "
-                                 "ON a.instance = j.instance AND a.hash = j.action_hash "
-                                 "WHERE j.instance = $1 AND j.job_id = $2 ORDER BY j.ordinal",
-                                 {key.instance, key.id}));
+              connection.execute(
+                  "SELECT a.kind, a.target, a.hash, a.size, j.source FROM job_actions j JOIN actions a "
+                  "ON a.instance = j.instance AND a.hash = j.action_hash "
+                  "WHERE j.instance = $1 AND j.job_id = $2 ORDER BY j.ordinal",
+                  {key.instance, key.id}));
   KILN_ASSIGN(snapshot.actions, rows.map([](const Row& row) {
     return ActionRecord{static_cast<ActionKind>(row.get<int>("kind")), row.get<std::string>("target"),
                         digestAt(row, "hash", "size"), row.get<std::optional<int>>("source")};
@@ -77,20 +82,22 @@ Status loadActions(Connection& connection, const JobKey& key, JobSnapshot& snaps
 }
 
 Status loadRuns(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT * FROM runs WHERE instance = $1 AND job_id = $2 ORDER BY queued, id",
-                                            {key.instance, key.id}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT * FROM runs WHERE instance = $1 AND job_id = $2 ORDER BY queued, id",
+                                 {key.instance, key.id}));
   KILN_ASSIGN(snapshot.runs, rows.map(runAt));
   for (const RunRecord& run : snapshot.runs)
     snapshot.job.revision = std::max(snapshot.job.revision, run.revision);
   return {};
 }
 
-Status insertSource(Connection& connection, const JobKey& key, std::size_t ordinal, const SourceRecord& source) {
+Status insertSource(Connection& connection, const JobKey& key, std::size_t ordinal,
+                    const SourceRecord& source) {
   GitSource git = orEmpty(source.git), origin = orEmpty(source.origin);
-  KILN_TRY(connection.execute("INSERT INTO sources VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-                              {key.instance, key.id, ordinal, source.path, hashParam(source.blob),
-                               sizeParam(source.blob), git.url, git.commit, git.path, origin.url, origin.commit,
-                               origin.path}));
+  KILN_TRY(connection.execute(
+      "INSERT INTO sources VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+      {key.instance, key.id, ordinal, source.path, hashParam(source.blob), sizeParam(source.blob), git.url,
+       git.commit, git.path, origin.url, origin.commit, origin.path}));
   return {};
 }
 
@@ -100,29 +107,32 @@ Status insertJob(Connection& connection, const JobSnapshot& snapshot) {
   const JobRecord& job = snapshot.job;
   const JobKey& key = job.key;
   KILN_TRY(connection.execute(
-      "INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, reuse, submitted, ended, toolchain_label, "
+      "INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, reuse, submitted, ended, "
+      "toolchain_label, "
       "toolchain_hash, toolchain_size, options, delivery, model_name) "
       "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-      {key.instance, key.id, job.idempotencyKey, hashParam(job.request), static_cast<int>(job.state), job.reuse,
-       job.submitted, job.ended, job.toolchainLabel, hashParam(job.toolchain), job.toolchain.size, job.options,
-       job.delivery, job.modelName}));
+      {key.instance, key.id, job.idempotencyKey, hashParam(job.request), static_cast<int>(job.state),
+       job.reuse, job.submitted, job.ended, job.toolchainLabel, hashParam(job.toolchain), job.toolchain.size,
+       job.options, job.delivery, job.modelName}));
   for (std::size_t i = 0; i < snapshot.sources.size(); ++i)
     KILN_TRY(insertSource(connection, key, i, snapshot.sources[i]));
   for (std::size_t i = 0; i < snapshot.targets.size(); ++i) {
     const TargetRecord& target = snapshot.targets[i];
     KILN_TRY(connection.execute("INSERT INTO job_targets VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                                {key.instance, key.id, i, target.target, hashParam(target.artifact), target.cached,
-                                 target.builders}));
+                                {key.instance, key.id, i, target.target, hashParam(target.artifact),
+                                 target.cached, target.builders}));
   }
   KILN_TRY(addActions(connection, key, 0, snapshot.actions));
   return addRuns(connection, snapshot.runs);
 }
 
-Result<std::optional<JobSnapshot>> loadJob(Connection& connection, const JobKey& key, Evidence evidence, Lock lock) {
-  KILN_ASSIGN(Rows rows, connection.execute(lock == Lock::kUpdate
-                                                ? "SELECT * FROM jobs WHERE instance = $1 AND id = $2 FOR UPDATE"
-                                                : "SELECT * FROM jobs WHERE instance = $1 AND id = $2",
-                                            {key.instance, key.id}));
+Result<std::optional<JobSnapshot>> loadJob(Connection& connection, const JobKey& key, Evidence evidence,
+                                           Lock lock) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute(lock == Lock::kUpdate
+                                     ? "SELECT * FROM jobs WHERE instance = $1 AND id = $2 FOR UPDATE"
+                                     : "SELECT * FROM jobs WHERE instance = $1 AND id = $2",
+                                 {key.instance, key.id}));
   KILN_ASSIGN(auto job, rows.first(jobAt));
   if (!job) return std::optional<JobSnapshot>();
   JobSnapshot snapshot;
@@ -149,17 +159,17 @@ Result<std::optional<KeyedRequest>> findByIdempotencyKey(Connection& connection,
 
 Result<std::vector<JobKey>> listJobs(Connection& connection, const std::string& instance, int limit,
                                      const std::string& before) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT id FROM jobs WHERE instance = $1 AND (submitted, id) < "
-                                 "COALESCE((SELECT (submitted, id) FROM jobs WHERE instance = $1 AND id = $3), "
-                                 "('infinity'::timestamptz, '')) ORDER BY submitted DESC, id DESC LIMIT $2",
-                                 {instance, limit, before}));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT id FROM jobs WHERE instance = $1 AND (submitted, id) < "
+                             "COALESCE((SELECT (submitted, id) FROM jobs WHERE instance = $1 AND id = $3), "
+                             "('infinity'::timestamptz, '')) ORDER BY submitted DESC, id DESC LIMIT $2",
+                             {instance, limit, before}));
   return rows.map([&](const Row& row) { return JobKey{instance, row.get<std::string>("id")}; });
 }
 
 Result<std::vector<JobKey>> listOpenJobs(Connection& connection) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT instance, id FROM jobs WHERE state IN (1, 2, 3) ORDER BY submitted"));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT instance, id FROM jobs WHERE state IN (1, 2, 3) ORDER BY submitted"));
   return rows.map(
       [](const Row& row) { return JobKey{row.get<std::string>("instance"), row.get<std::string>("id")}; });
 }

@@ -10,11 +10,13 @@ Status upsertWorker(postgres::Connection& connection, const WorkerRecord& worker
   std::vector<std::int64_t> kinds;
   for (ActionKind kind : worker.kinds) kinds.push_back(static_cast<int>(kind));
   KILN_TRY(connection.execute(
-      "INSERT INTO workers (name, operator, certificate, description, targets, kinds, draining, first_contact, "
-      "last_contact) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT (name) DO UPDATE SET operator = $2, "
+      "INSERT INTO workers (name, operator, certificate, description, targets, kinds, draining, "
+      "first_contact, "
+      "last_contact) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT (name) DO UPDATE SET operator = "
+      "$2, "
       "certificate = $3, description = $4, targets = $5, kinds = $6, draining = $7, last_contact = $8",
-      {worker.name, worker.operatorName, hashParam(worker.certificate), asBytes(worker.description), worker.targets,
-       kinds, worker.draining, worker.lastContact}));
+      {worker.name, worker.operatorName, hashParam(worker.certificate), asBytes(worker.description),
+       worker.targets, kinds, worker.draining, worker.lastContact}));
   return {};
 }
 
