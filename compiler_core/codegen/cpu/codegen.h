@@ -1,0 +1,52 @@
+// From a module in MLIR's LLVM dialect to a freestanding ELF shared object that exports kiln_program
+// (compiler_core/runtime/program_abi.h). Deterministic: the same module and options give the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "manifest/base/result.h"
+#include "manifest/spec/target.h"
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace kiln::codegen {
+
+// What goes into the exported table. `run` names the kiln_run function of the module.
+struct ProgramTable {
+  std::string run;
+  std::uint32_t inputs = 0, outputs = 0, weights = 0;
+  std::uint64_t arenaBytes = 0, scratchBytes = 0;
+};
+
+struct CpuOptions {
+  Target target;
+  bool contraction = true;      // llvm.fmuladd may become one fused operation
+  std::string mathBitcode;      // path of kmath.bc, linked where needed; empty: the module needs none
+  std::string builtinsArchive;  // path of libkiln_builtins-<arch>.a; empty: none
+  std::string workDirectory;    // existing and writable; the linker's files live there during the call
+  bool keepIr = false;          // fill CpuProgram::llvmIr
+};
+
+struct CodeSymbol {
+  std::string name;
+  std::uint64_t bytes = 0;
+};
+
+struct CpuProgram {
+  std::string elf;                    // the shared object
+  std::uint64_t codeBytes = 0;        // executable sections
+  std::vector<CodeSymbol> functions;  // by name
+  std::string llvmIr;                 // optimised LLVM IR, with keepIr
+};
+
+// Thread safe; links take turns, since lld is not re-entrant. Leaves nothing in workDirectory.
+// kInvalidArgument: a toolchain file that is missing or no such file. kInternal: a module that does not
+// verify or link, with what LLVM said.
+Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table,
+                                      const CpuOptions& options);
+
+}  // namespace kiln::codegen

@@ -1,0 +1,92 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <vector>
+
+#include "compiler_core/codegen/cpu/internal.h"
+#include "lld/Common/Driver.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+LLD_HAS_DRIVER(elf)
+
+namespace kiln::codegen {
+namespace {
+
+// A file that is gone when the link is over, however it ends.
+struct TemporaryFile {
+  std::string path;
+  explicit TemporaryFile(std::string where) : path(std::move(where)) {}
+  ~TemporaryFile() { ::unlink(path.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+};
+
+Status writeNew(const std::string& path, const std::string& bytes) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return fail(errnoError(errno, path));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const Error error = errnoError(errno, path);
+      ::close(file);
+      return fail(error);
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  if (::close(file) != 0) return fail(errnoError(errno, path));
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> linkShared(const std::string& object, const CpuOptions& options) {
+  // lld keeps its state in the process, and a link that ended badly must be the last one.
+  static std::mutex mutex;
+  static bool usable = true;
+  const std::lock_guard lock(mutex);
+  if (!usable)
+    return fail(Code::kInternal, "an earlier link ended badly; the linker cannot run again in this process");
+
+  const TemporaryFile input(options.workDirectory + "/.link-input.o");
+  const TemporaryFile output(options.workDirectory + "/.link-output.so");
+  KILN_TRY(writeNew(input.path, object));
+  // --no-undefined: a program that would need a library is an error here, never at load.
+  std::vector<const char*> arguments = {"ld.lld",
+                                        "-shared",
+                                        "--no-undefined",
+                                        "-Bsymbolic",
+                                        "--build-id=none",
+                                        "--hash-style=gnu",
+                                        "-znow",
+                                        "-zrelro",
+                                        "-znoexecstack",
+                                        "-zseparate-code",
+                                        "-ztext",
+                                        "--gc-sections",
+                                        "--threads=1",
+                                        "--no-dynamic-linker",
+                                        input.path.c_str(),
+                                        "-o",
+                                        output.path.c_str()};
+  if (!options.builtinsArchive.empty()) {
+    if (::access(options.builtinsArchive.c_str(), R_OK) != 0)
+      return fail(Code::kInvalidArgument, errnoError(errno, options.builtinsArchive).message);
+    arguments.push_back("--exclude-libs=ALL");
+    arguments.push_back(options.builtinsArchive.c_str());
+  }
+  std::string messages;
+  llvm::raw_string_ostream sink(messages);
+  const lld::Result result = lld::lldMain(arguments, sink, sink, {{lld::Gnu, &lld::elf::link}});
+  usable = result.canRunAgain;
+  if (result.retCode != 0) return fail(Code::kInternal, "the program does not link: " + messages);
+  auto file = llvm::MemoryBuffer::getFile(output.path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file) return fail(Code::kInternal, fmt::format("{}: {}", output.path, file.getError().message()));
+  return (*file)->getBuffer().str();
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,148 @@
+#include "compiler_core/codegen/cpu/codegen.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "llvm/Object/ELFObjectFile.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "tests/compiler_core/host/program_host.h"
+
+namespace kiln::codegen {
+namespace {
+
+// y[i] = x[i] * 2 over 64 floats, one task each, through the callback.
+constexpr const char* kDouble = R"(
+llvm.func @kernel(%env: !llvm.ptr, %task: i64, %scratch: !llvm.ptr) {
+  %x = llvm.load %env : !llvm.ptr -> !llvm.ptr
+  %yp = llvm.getelementptr %env[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %y = llvm.load %yp : !llvm.ptr -> !llvm.ptr
+  %xi = llvm.getelementptr %x[%task] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %yi = llvm.getelementptr %y[%task] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %v = llvm.load %xi : !llvm.ptr -> f32
+  %w = llvm.fadd %v, %v : f32
+  llvm.store %w, %yi : f32, !llvm.ptr
+  llvm.return
+}
+llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr, %out: !llvm.ptr) -> i32 {
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %env = llvm.alloca %one x !llvm.array<2 x ptr> : (i64) -> !llvm.ptr
+  %x = llvm.load %in : !llvm.ptr -> !llvm.ptr
+  %y = llvm.load %out : !llvm.ptr -> !llvm.ptr
+  llvm.store %x, %env : !llvm.ptr, !llvm.ptr
+  %e1 = llvm.getelementptr %env[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  llvm.store %y, %e1 : !llvm.ptr, !llvm.ptr
+  %pf = llvm.load %cb : !llvm.ptr -> !llvm.ptr
+  %up = llvm.getelementptr %cb[1] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %user = llvm.load %up : !llvm.ptr -> !llvm.ptr
+  %k = llvm.mlir.addressof @kernel : !llvm.ptr
+  %n = llvm.mlir.constant(64 : i64) : i64
+  llvm.call %pf(%user, %k, %env, %n) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %zero : i32
+})";
+
+class CodegenCpu : public ::testing::Test {
+ protected:
+  CodegenCpu() : context_(mlir::MLIRContext::Threading::DISABLED) {
+    context_.loadDialect<mlir::LLVM::LLVMDialect>();
+    char name[] = "/tmp/kiln-codegen-XXXXXX";
+    directory_ = ::mkdtemp(name);
+  }
+  ~CodegenCpu() override { std::filesystem::remove_all(directory_); }
+
+  Result<CpuProgram> generate(const char* text,
+                              ProgramTable table = {.run = "run", .inputs = 1, .outputs = 1},
+                              const std::string& subdirectory = "") {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+    CpuOptions options;
+    options.target = {"cpu:x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", {"+avx", "+avx2", "+fma"}};
+    options.workDirectory = directory_ + subdirectory;
+    return generateCpuProgram(*module, table, options);
+  }
+
+  mlir::MLIRContext context_;
+  std::string directory_;
+};
+
+TEST_F(CodegenCpu, ProgramRunsThroughTheCallbackTable) {
+  auto program = generate(kDouble, {"run", 1, 1, 0, 128, 64});
+  ASSERT_TRUE(program) << program.error().message;
+  auto host = testing::ProgramHost::load(program->elf);
+  ASSERT_TRUE(host) << host.error().message;
+  EXPECT_EQ(host->table().abi, KILN_PROGRAM_ABI);
+  EXPECT_EQ(host->table().arena_bytes, 128u);
+  EXPECT_EQ(host->table().scratch_bytes, 64u);
+  std::vector<float> x(64);
+  for (int i = 0; i < 64; ++i) x[i] = i;
+  std::vector<testing::Buffer> in, out;
+  in.push_back(testing::Buffer::of<float>(x));
+  for (int threads : {1, 2, 7}) {
+    out.clear();
+    out.emplace_back(64 * sizeof(float));
+    ASSERT_TRUE(host->run({}, in, out, threads));
+    for (int i = 0; i < 64; ++i) EXPECT_EQ(out[0].as<float>()[i], 2 * x[i]);
+  }
+}
+
+TEST_F(CodegenCpu, ExportsOneSymbolAndNeedsNothing) {
+  auto program = generate(kDouble);
+  ASSERT_TRUE(program) << program.error().message;
+  auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(program->elf, "so"));
+  ASSERT_TRUE(bool(file));
+  auto* elf = llvm::cast<llvm::object::ELF64LEObjectFile>(file->get());
+  std::vector<std::string> names;
+  for (const llvm::object::ELFSymbolRef symbol : elf->getDynamicSymbolIterators())
+    names.push_back(symbol.getName()->str());
+  EXPECT_EQ(names, std::vector<std::string>{"kiln_program"});
+  auto entries = elf->getELFFile().dynamicEntries();
+  ASSERT_TRUE(bool(entries));
+  for (const auto& entry : *entries) {
+    EXPECT_NE(entry.getTag(), llvm::ELF::DT_NEEDED);
+    EXPECT_NE(entry.getTag(), llvm::ELF::DT_INIT);
+    EXPECT_NE(entry.getTag(), llvm::ELF::DT_INIT_ARRAY);
+    EXPECT_NE(entry.getTag(), llvm::ELF::DT_TEXTREL);
+  }
+}
+
+TEST_F(CodegenCpu, SameModuleSameBytesFromAnyDirectory) {
+  auto first = generate(kDouble);
+  std::filesystem::create_directory(directory_ + "/some where else");
+  auto second = generate(kDouble, {.run = "run", .inputs = 1, .outputs = 1}, "/some where else");
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->elf, second->elf);
+  EXPECT_EQ(first->functions.size(), 2u);
+  EXPECT_GT(first->codeBytes, 0u);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ + "/some where else")) << "the linker's files stay behind";
+}
+
+TEST_F(CodegenCpu, AnUndefinedFunctionIsAnErrorThatNamesIt) {
+  auto program = generate(R"(
+llvm.func @expf(f32) -> f32
+llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr, %out: !llvm.ptr) -> i32 {
+  %p = llvm.load %in : !llvm.ptr -> !llvm.ptr
+  %v = llvm.load %p : !llvm.ptr -> f32
+  %e = llvm.call @expf(%v) : (f32) -> f32
+  %q = llvm.load %out : !llvm.ptr -> !llvm.ptr
+  llvm.store %e, %q : f32, !llvm.ptr
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  llvm.return %zero : i32
+})");
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code, Code::kInternal);
+  EXPECT_NE(program.error().message.find("expf"), std::string::npos) << program.error().message;
+  EXPECT_TRUE(generate(kDouble)) << "a failed link must not spoil the next one";
+}
+
+TEST_F(CodegenCpu, AMissingRunFunctionIsAnError) {
+  auto program = generate(kDouble, {.run = "nowhere"});
+  ASSERT_FALSE(program);
+  EXPECT_NE(program.error().message.find("nowhere"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln::codegen

@@ -1,0 +1,95 @@
+#include "tests/compiler_core/host/program_host.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+namespace kiln::testing {
+namespace {
+
+constexpr std::size_t kGuard = 4096;
+constexpr unsigned char kPattern = 0xa5;
+
+Buffer guarded(std::size_t bytes) {
+  Buffer buffer(bytes + kGuard);
+  std::memset(buffer.data(), kPattern, buffer.size());
+  return buffer;
+}
+
+bool intact(const Buffer& buffer) {
+  return std::ranges::all_of(buffer.as<unsigned char>().last(kGuard),
+                             [](unsigned char c) { return c == kPattern; });
+}
+
+struct Pool {
+  std::vector<Buffer> scratch;  // one per thread
+
+  static void parallelFor(void* user, kiln_kernel kernel, void* env, std::int64_t tasks) {
+    auto& pool = *static_cast<Pool*>(user);
+    std::atomic<std::int64_t> next = 0;
+    auto work = [&](const Buffer& scratch) {
+      for (std::int64_t task = next++; task < tasks; task = next++) kernel(env, task, scratch.data());
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1; i < pool.scratch.size(); ++i)
+      threads.emplace_back(work, std::cref(pool.scratch[i]));
+    work(pool.scratch[0]);
+    for (auto& thread : threads) thread.join();
+  }
+};
+
+template <class Pointer>
+std::vector<Pointer> pointers(std::span<const Buffer> buffers) {
+  std::vector<Pointer> result;
+  for (const Buffer& buffer : buffers) result.push_back(buffer.data());
+  return result;
+}
+
+}  // namespace
+
+Buffer::Buffer(std::size_t bytes)
+    : bytes_(bytes),
+      data_(std::aligned_alloc(KILN_ALIGNMENT, (bytes / KILN_ALIGNMENT + 1) * KILN_ALIGNMENT)) {}
+
+Result<ProgramHost> ProgramHost::load(const std::string& elf) {
+  const int file = ::memfd_create("program", MFD_CLOEXEC);
+  if (file < 0) return fail(errnoError(errno, "memfd_create"));
+  if (::write(file, elf.data(), elf.size()) != static_cast<ssize_t>(elf.size()))
+    return fail(errnoError(errno, "write"));
+  void* handle = ::dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL);
+  ::close(file);
+  if (!handle) return fail(Code::kInternal, ::dlerror());
+  const auto* program = static_cast<const kiln_program*>(::dlsym(handle, KILN_PROGRAM_SYMBOL));
+  if (!program) return fail(Code::kInternal, "no " KILN_PROGRAM_SYMBOL);
+  return ProgramHost(handle, program);
+}
+
+ProgramHost::ProgramHost(ProgramHost&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)), program_(other.program_) {}
+
+ProgramHost::~ProgramHost() {
+  if (handle_) ::dlclose(handle_);
+}
+
+Status ProgramHost::run(std::span<const Buffer> weights, std::span<const Buffer> inputs,
+                        std::span<const Buffer> outputs, int threads) const {
+  Pool pool;
+  for (int i = 0; i < threads; ++i) pool.scratch.push_back(guarded(program_->scratch_bytes));
+  const Buffer arena = guarded(program_->arena_bytes);
+  const kiln_callbacks callbacks = {&Pool::parallelFor, &pool};
+  const int status = program_->run(&callbacks, arena.data(), pointers<const void*>(weights).data(),
+                                   pointers<const void*>(inputs).data(), pointers<void*>(outputs).data());
+  if (status != 0) return fail(Code::kInternal, fmt::format("the program returned {}", status));
+  if (!intact(arena)) return fail(Code::kDataLoss, "the program wrote past its arena");
+  if (!std::ranges::all_of(pool.scratch, intact))
+    return fail(Code::kDataLoss, "the program wrote past its scratch");
+  return {};
+}
+
+}  // namespace kiln::testing

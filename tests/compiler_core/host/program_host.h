@@ -1,0 +1,59 @@
+// Loads a compiled program with dlopen and runs it with a given number of threads; for tests only.
+// The runtime proper is compiler_core/runtime; this one has no checks, but watches the arena's and scratch's
+// borders.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler_core/runtime/program_abi.h"
+#include "manifest/base/result.h"
+
+namespace kiln::testing {
+
+// Memory aligned to KILN_ALIGNMENT.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes);
+  template <class T>
+  static Buffer of(std::span<const T> values) {
+    Buffer buffer(values.size_bytes());
+    std::copy(values.begin(), values.end(), static_cast<T*>(buffer.data()));
+    return buffer;
+  }
+  void* data() const { return data_.get(); }
+  std::size_t size() const { return bytes_; }
+  template <class T>
+  std::span<T> as() const {
+    return {static_cast<T*>(data()), bytes_ / sizeof(T)};
+  }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<void, Free> data_;
+};
+
+class ProgramHost {
+ public:
+  static Result<ProgramHost> load(const std::string& elf);
+  ProgramHost(ProgramHost&& other) noexcept;
+  ~ProgramHost();
+
+  const kiln_program& table() const { return *program_; }
+  // Arena and scratch are filled with a pattern first and end in a guard page's worth of pattern.
+  // kDataLoss: the program wrote past the plan. kInternal: a status other than 0.
+  Status run(std::span<const Buffer> weights, std::span<const Buffer> inputs, std::span<const Buffer> outputs,
+             int threads) const;
+
+ private:
+  ProgramHost(void* handle, const kiln_program* program) : handle_(handle), program_(program) {}
+  void* handle_;
+  const kiln_program* program_;
+};
+
+}  // namespace kiln::testing
