@@ -38,10 +38,8 @@ HostTensor evaluate(ir::ConstantOp operation, Operands) {
   auto value = llvm::cast<mlir::DenseElementsAttr>(operation.getValue());
   dispatch(result.dtype, [&]<class T>(T) {
     T* output = result.data<T>();
-    if constexpr (std::is_same_v<T, std::uint8_t>)
-      std::ranges::copy(value.getValues<bool>(), output);
-    else
-      std::ranges::copy(value.getValues<T>(), output);
+    using Stored = std::conditional_t<std::is_same_v<T, std::uint8_t>, bool, T>;
+    for (Stored element : value.getValues<Stored>()) *output++ = static_cast<T>(element);
   });
   return result;
 }
