@@ -1,5 +1,6 @@
 // Actions from the store to the store, with the misbehaving program as the toolchain.
 #include "worker/executor/executor.h"
+#include "worker/executor/ending.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "worker/executor/ending.h"
 #include "worker/executor/output_upload.h"
 #include "worker/executor/prepared_slot.h"
 #include "worker/sandbox/outputs.h"
@@ -72,37 +73,7 @@ Duration shorter(Duration a, Duration b) {
   return b <= Duration::zero() ? a : std::min(a, b);
 }
 
-Status checkEnding(const sandbox::RunResult& run) {
-  switch (run.ending) {
-    case sandbox::Ending::kExited:
-      return {};
-    case sandbox::Ending::kTimedOut:
-      return fail(Code::kDeadlineExceeded, "time limit: " + run.why);
-    case sandbox::Ending::kCancelled:
-      return fail(Code::kCancelled, "cancelled");
-    case sandbox::Ending::kOutputLimit:
-      return fail(Code::kOutOfRange, run.why);
-    case sandbox::Ending::kOutOfMemory:
-      return fail(Code::kResourceExhausted, "memory limit: " + run.why);
-  }
-  return {};
-}
-
 }  // namespace
-
-bool retryable(const Error& error) {
-  switch (error.code) {
-    case Code::kInvalidArgument:
-    case Code::kOutOfRange:
-    case Code::kUnimplemented:
-    case Code::kPermissionDenied:
-    case Code::kDeadlineExceeded:
-    case Code::kCancelled:
-      return false;
-    default:
-      return true;
-  }
-}
 
 std::string stageOf(std::string_view line) {
   constexpr std::string_view kPrefix = "stage: ";

@@ -24,10 +24,6 @@ struct ActionRequest {
       onStage;  // each "stage: NAME" line of stderr; on the calling thread
 };
 
-// Whether another worker, or this one later, may succeed where `error` came up: true for what the store, the
-// host or the sandbox did, false for what lies in the action.
-bool retryable(const Error& error);
-
 // The stage named by a line of stderr: "stage: codegen" -> "codegen"; "" for any other line. At most 32
 // characters of a-z, 0-9, "-" and "_".
 std::string stageOf(std::string_view line);
