@@ -1,5 +1,5 @@
-// The read-only HTTP side of a farm, on loopback: OCI pull, metrics, health. It is handed interfaces and knows neither
-// the database nor the farm.
+// The read-only HTTP side of a farm, on loopback: OCI pull, metrics, health. It is handed interfaces and
+// knows neither the database nor the farm.
 //
 // Source: OCI Distribution Specification 1.1, "pull" (end-1, end-2, end-3); errors in its JSON form.
 #pragma once
@@ -18,8 +18,8 @@
 
 namespace kiln::gateway {
 
-// What may be pulled. Thread safe; called on the gateway's handler threads. `hash` has size 0: sizes are what is asked
-// for. kNotFound for anything that the instance has not published.
+// What may be pulled. Thread safe; called on the gateway's handler threads. `hash` has size 0: sizes are what
+// is asked for. kNotFound for anything that the instance has not published.
 class ArtifactLookup {
  public:
   virtual ~ArtifactLookup() = default;
@@ -42,15 +42,16 @@ struct GatewayOptions {
   int handlers = 4;                   // requests answered at once
   int maxConnections = 128;           // open at once; more are closed at accept
   std::uint32_t maxHeaderBytes = 16 << 10;
-  std::uint64_t maxBodyBytes = 4 << 10;          // of a request; none of ours needs one
-  std::chrono::milliseconds readTimeout{15000};  // for a whole request header, and between requests
-  std::chrono::milliseconds writeTimeout{30000}; // for each chunk of an answer
+  std::uint64_t maxBodyBytes = 4 << 10;           // of a request; none of ours needs one
+  std::chrono::milliseconds readTimeout{15000};   // for a whole request header, and between requests
+  std::chrono::milliseconds writeTimeout{30000};  // for each chunk of an answer
 };
 
 // A running server. Thread safe. Destroying it stops it.
 class Gateway {
  public:
-  // Returns once the port is bound. kInvalidArgument if the address is not loopback, kUnavailable if it is taken.
+  // Returns once the port is bound. kInvalidArgument if the address is not loopback, kUnavailable if it is
+  // taken.
   static Result<std::unique_ptr<Gateway>> start(const GatewayOptions& options, GatewayBackend backend);
   ~Gateway();
 

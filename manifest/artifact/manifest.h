@@ -1,5 +1,5 @@
-// The Manifest of an artifact: a pure function of CompileSpec, materials and the compiler's deterministic evidence.
-// kiln-cc, the coordinator and a rebuild compute it with makeManifest and must get the same bytes.
+// The Manifest of an artifact: a pure function of CompileSpec, materials and the compiler's deterministic
+// evidence. kiln-cc, the coordinator and a rebuild compute it with makeManifest and must get the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace kiln {
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;      // the static shape of the profile
-  std::vector<std::string> dimNames;    // symbolic name per dim, "" where static
+  std::vector<std::int64_t> shape;    // the static shape of the profile
+  std::vector<std::string> dimNames;  // symbolic name per dim, "" where static
   bool operator==(const TensorInfo&) const = default;
 };
 
@@ -37,16 +37,18 @@ struct Manifest {
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
   ArtifactFile program;
   std::vector<ArtifactFile> weights;  // in the order of kiln_run's `weights`
-  Json stages;                        // evidence by stage: capture, analyse, rewrite, partition, schedule, codegen, plan, package
+  Json stages;  // evidence by stage: capture, analyse, rewrite, partition, schedule, codegen, plan, package
 
   Json toJson() const;
   static Result<Manifest> fromJson(const Json& json);
 };
 
 // evidence.json as kiln-cc writes it:
-//   {"program": {"abi", "inputs", "outputs", "arenaBytes", "scratchBytes", "file": {path, mediaType, digest, size},
+//   {"program": {"abi", "inputs", "outputs", "arenaBytes", "scratchBytes", "file": {path, mediaType, digest,
+//   size},
 //    "weights": [{path, mediaType, digest, size}...]}, "stages": {"capture": {...}, ...}}
-// Integers that may pass 2^53 are decimal strings. kInvalidArgument names the member that is missing or wrong.
+// Integers that may pass 2^53 are decimal strings. kInvalidArgument names the member that is missing or
+// wrong.
 Result<Manifest> makeManifest(const CompileSpec& spec, const Json& evidence);
 
 }  // namespace kiln

@@ -1,11 +1,12 @@
-// CompileSpec: what is compiled and how. Hashed: everything here is an input of the Action digest, and nothing else is.
-// DeliverySpec: who builds, how urgently, with which checks. Never hashed.
-// The JSON forms are described in manifest/FORMAT.md and manifest/schemas/.
+// CompileSpec: what is compiled and how. Hashed: everything here is an input of the Action digest, and
+// nothing else is. DeliverySpec: who builds, how urgently, with which checks. Never hashed. The JSON forms
+// are described in manifest/FORMAT.md and manifest/schemas/.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "manifest/base/digest.h"
@@ -14,6 +15,9 @@
 namespace kiln {
 
 // A file of the model, at its path in the action's input tree (below input/).
+// "model.onnx", "model.mlir": the names files[0] may have.
+bool isModelFileName(std::string_view path);
+
 struct ModelFile {
   std::string path;
   Digest digest;
@@ -39,18 +43,20 @@ struct Numerics {
 };
 
 struct CompileSpec {
-  // files[0] is the model itself, always "model.onnx" (or model.mlir), whatever it was called by the user: a name must
-  // not change a digest. Further files are external data, at the relative paths the model names.
+  // Profiles and pins keep one order: profiles as given (a program tells them by index), pins by name.
+  // files[0] is the model itself, always "model.onnx" (or model.mlir), whatever it was called by the user: a
+  // name must not change a digest. Further files are external data, at the relative paths the model names,
+  // sorted by path.
   std::vector<ModelFile> files;
-  Digest toolchain;                                        // the toolchain Tree's root Directory
-  std::string target;                                      // "cpu:x86-64-v3"
-  std::vector<std::string> features;                       // the target expanded, sorted: "+avx", "+avx2", ...
-  std::vector<ShapeProfile> profiles;                      // at least one
+  Digest toolchain;                    // the toolchain Tree's root Directory
+  std::string target;                  // "cpu:x86-64-v3"
+  std::vector<std::string> features;   // the target expanded, sorted: "+avx", "+avx2", ...
+  std::vector<ShapeProfile> profiles;  // at least one
   std::string outOfProfile = "fail";
-  std::map<std::string, std::vector<std::int64_t>> pins;   // value pins by input name
+  std::map<std::string, std::vector<std::int64_t>> pins;  // value pins by input name
   Numerics numerics;
   std::string fallback = "fail";
-  std::uint64_t maxArtifactBytes = 0;                      // 0: no budget
+  std::uint64_t maxArtifactBytes = 0;  // 0: no budget
   std::uint64_t maxPlannedBytes = 0;
   bool operator==(const CompileSpec&) const = default;
 
@@ -58,6 +64,12 @@ struct CompileSpec {
   // kInvalidArgument naming the member; unknown members are refused.
   static Result<CompileSpec> fromJson(const Json& json);
 };
+
+// The members a user may set (SubmitJobRequest.options_json): "profiles", "outOfProfile", "pins", "numerics",
+// "fallback", "budgets", in the form they have in a CompileSpec; each may be left out.
+Json optionsToJson(const CompileSpec& spec);
+// Sets what `options` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson.
+Status applyOptions(const Json& options, CompileSpec& spec);
 
 struct DeliverySpec {
   int builders = 1;   // workers that must agree

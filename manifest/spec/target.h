@@ -1,5 +1,5 @@
-// Targets: their names and the sorted feature list each stands for. `native` and `host` are refused: a target must mean
-// the same on every machine.
+// Targets: their names and the sorted feature list each stands for. `native` and `host` are refused: a target
+// must mean the same on every machine.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct Target {
   std::vector<std::string> features;  // sorted, "+" prefixed; the whole list, nothing implied
 };
 
-// kInvalidArgument for text that is no target or is native/host; kUnimplemented for a well-formed target that this
-// release does not serve, naming those it does.
+// kInvalidArgument for text that is no target or is native/host; kUnimplemented for a well-formed target that
+// this release does not serve, naming those it does.
 Result<Target> parseTarget(std::string_view name);
 std::vector<std::string> servedTargets();
 

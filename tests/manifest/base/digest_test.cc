@@ -29,7 +29,8 @@ TEST(Digest, ParsesBothFormsAndNothingElse) {
   EXPECT_EQ(Digest::parse(std::string("sha256:") + kAbc, 3).value(), digestOf("abc"));
   std::string upper(kAbc);
   upper[0] = 'B';
-  for (const std::string& bad : {std::string(), std::string("sha256:"), upper, std::string(kAbc) + "0", std::string("sha512:") + kAbc})
+  for (const std::string& bad :
+       {std::string(), std::string("sha256:"), upper, std::string(kAbc) + "0", std::string("sha512:") + kAbc})
     EXPECT_EQ(Digest::parse(bad, 3).error().code, Code::kInvalidArgument) << bad;
 }
 
@@ -41,7 +42,8 @@ TEST(Digest, OfFileNamesAMissingPath) {
 }
 
 TEST(Base64, RoundTripsEveryTailLength) {
-  for (std::string text : {"", "f", "fo", "foo", "foob"}) EXPECT_EQ(fromBase64(toBase64(asBytes(text))).value(), text);
+  for (std::string text : {"", "f", "fo", "foo", "foob"})
+    EXPECT_EQ(fromBase64(toBase64(asBytes(text))).value(), text);
   EXPECT_EQ(toBase64(asBytes("foob")), "Zm9vYg==");
   EXPECT_FALSE(fromBase64("Zm9vYg="));
   EXPECT_FALSE(fromBase64("Zm9v!g=="));

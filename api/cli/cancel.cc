@@ -1,0 +1,30 @@
+#include "api/cli/commands.h"
+#include "api/cli/job_view.h"
+#include "api/cli/print.h"
+#include "api/cli/progress.h"
+
+namespace kiln::cli {
+namespace {
+
+Status run(const Context& context, const std::string& id) {
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(const auto job, client->cancel(id));
+  if (context.json) {
+    printJson(jobJson(job));
+  } else {
+    printLine("job " + job.id() + " " + std::string(jobStateName(job.state())));
+  }
+  return {};
+}
+
+}  // namespace
+
+void addCancel(CLI::App& app, Context& context) {
+  const auto id = std::make_shared<std::string>();
+  auto& command = addCommand(app, context, "cancel", "Cancel a job", "kiln cancel JOB",
+                             [&context, id] { return run(context, *id); });
+  command.add_option("JOB", *id, "The job's id")->required();
+  addFarmOptions(command, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,22 @@
+// Every command of `kiln`; each lives in the file of its name.
+#pragma once
+
+#include "api/cli/context.h"
+
+namespace kiln::cli {
+
+void addBuild(CLI::App& app, Context& context);
+void addJobs(CLI::App& app, Context& context);
+void addWatch(CLI::App& app, Context& context);
+void addCancel(CLI::App& app, Context& context);
+void addWorkers(CLI::App& app, Context& context);
+void addToolchain(CLI::App& app, Context& context);
+void addFetch(CLI::App& app, Context& context);
+void addVerify(CLI::App& app, Context& context);
+void addShow(CLI::App& app, Context& context);
+void addProvenance(CLI::App& app, Context& context);
+void addWarmup(CLI::App& app, Context& context);
+void addRun(CLI::App& app, Context& context);
+void addDoctor(CLI::App& app, Context& context);
+
+}  // namespace kiln::cli

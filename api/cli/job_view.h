@@ -1,0 +1,20 @@
+// Jobs and workers as the commands show them.
+#pragma once
+
+#include <string>
+
+#include "kiln/v1/job.pb.h"
+#include "kiln/v1/worker.pb.h"
+#include "manifest/base/result.h"
+#include "manifest/json/json.h"
+
+namespace kiln::cli {
+
+Json jobJson(const v1::Job& job);
+Json workerJson(const v1::ListWorkersResponse::Worker& worker);
+std::string timeText(const google::protobuf::Timestamp& time);  // RFC 3339, "" when unset
+
+// What a job that has ended means for the command: its error, or success.
+Status jobOutcome(const v1::Job& job);
+
+}  // namespace kiln::cli

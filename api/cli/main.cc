@@ -1,0 +1,48 @@
+// kiln: the command line of the farm and of nodes.
+#include <unistd.h>
+
+#include <csignal>
+
+#include "api/cli/commands.h"
+#include "api/cli/exit_code.h"
+#include "api/cli/print.h"
+
+int main(int argc, char** argv) {
+  using namespace kiln::cli;
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app("Kiln: builds AI models reproducibly, signs them, and runs what verifies.", "kiln");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("kiln ") + KILN_VERSION);
+  app.footer(
+      "Exit codes: 0 ok, 1 internal, 2 usage, 3 invalid model, 4 unsupported or over budget,\n"
+      "5 verification failed, 6 not found, 7 unavailable, 8 denied, 9 not reproducible, 10 check failed.\n\n"
+      "Example:\n  kiln build model.onnx --target cpu:x86-64-v3");
+  Context context;
+  context.terminal = ::isatty(STDERR_FILENO) == 1;
+  addBuild(app, context);
+  addFetch(app, context);
+  addVerify(app, context);
+  addShow(app, context);
+  addProvenance(app, context);
+  addWarmup(app, context);
+  addRun(app, context);
+  addJobs(app, context);
+  addWatch(app, context);
+  addCancel(app, context);
+  addWorkers(app, context);
+  addToolchain(app, context);
+  addDoctor(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    printError({kiln::Code::kInvalidArgument, std::string(error.what()) + "; see kiln --help", {}},
+               context.json);
+    return kUsage;
+  }
+  const auto done = context.command();
+  if (done) return kOk;
+  printError(done.error(), context.json);
+  return exitCodeOf(done.error());
+}

@@ -1,0 +1,107 @@
+#include "api/cli/print.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace kiln::cli {
+namespace {
+
+constexpr std::size_t kMaxListed = 50;
+
+// A list of objects such as the unsupported nodes: one line each, "name=value" in a stable order.
+void printList(const std::string& title, const Json& list) {
+  note(fmt::format("  {}:", title));
+  for (std::size_t i = 0; i < list.size() && i < kMaxListed; ++i) {
+    std::string line;
+    if (list[i].is_object()) {
+      for (const auto& [key, value] : list[i].items()) {
+        const auto text = value.is_string() ? value.get<std::string>() : value.dump();
+        if (!text.empty()) line += fmt::format("{}{}={}", line.empty() ? "" : "  ", key, text);
+      }
+    } else {
+      line = list[i].is_string() ? list[i].get<std::string>() : list[i].dump();
+    }
+    note("    " + line);
+  }
+  if (list.size() > kMaxListed)
+    note(fmt::format("    and {} more (--json lists all)", list.size() - kMaxListed));
+}
+
+}  // namespace
+
+void printLine(std::string_view text) {
+  fmt::print(stdout, "{}\n", printable(text));
+}
+
+void printJson(const Json& value) {
+  fmt::print(stdout, "{}\n", value.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void note(std::string_view text) {
+  fmt::print(stderr, "{}\n", printable(text));
+}
+
+void printError(const Error& error, bool json) {
+  Json details = Json::object();
+  if (auto parsed = parseJson(error.details); parsed && parsed->is_object()) details = std::move(*parsed);
+  details.erase("exitCode");
+  if (json) {
+    Json body{{"code", codeName(error.code)}, {"message", error.message}};
+    if (!details.empty()) body["details"] = std::move(details);
+    printJson({{"error", std::move(body)}});
+    return;
+  }
+  note("kiln: error: " + error.message);
+  for (const auto& [key, value] : details.items()) {
+    if (value.is_array() && !value.empty()) printList(key, value);
+  }
+}
+
+void printTable(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
+    }
+    printLine(line);
+  }
+}
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte == 0x7f) c = '?';
+  }
+  return out;
+}
+
+std::string shortDigest(std::string_view digest) {
+  return std::string(digest.substr(0, 7 + 12));
+}
+
+std::string humanBytes(std::uint64_t bytes) {
+  static constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string humanSeconds(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.2f} s", seconds);
+}
+
+}  // namespace kiln::cli

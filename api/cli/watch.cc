@@ -1,0 +1,35 @@
+#include "api/cli/commands.h"
+#include "api/cli/job_view.h"
+#include "api/cli/print.h"
+#include "api/cli/progress.h"
+
+namespace kiln::cli {
+namespace {
+
+Status run(const Context& context, const std::string& id) {
+  KILN_ASSIGN(const auto client, context.connect());
+  Progress progress(context.terminal, context.json);
+  KILN_ASSIGN(const auto job, client->watch(id, [&](const v1::Job& now) -> Status {
+    progress.show(now);
+    return {};
+  }));
+  KILN_TRY(jobOutcome(job));
+  if (context.json) {
+    printJson(jobJson(job));
+    return {};
+  }
+  for (const auto& artifact : job.artifacts()) printLine("artifact " + artifact.digest());
+  return {};
+}
+
+}  // namespace
+
+void addWatch(CLI::App& app, Context& context) {
+  const auto id = std::make_shared<std::string>();
+  auto& command = addCommand(app, context, "watch", "Follow a job to its end", "kiln watch JOB",
+                             [&context, id] { return run(context, *id); });
+  command.add_option("JOB", *id, "The job's id")->required();
+  addFarmOptions(command, context);
+}
+
+}  // namespace kiln::cli

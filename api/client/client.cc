@@ -1,0 +1,192 @@
+#include "api/client/client.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "api/client/rpc_error.h"
+#include "kiln/v1/artifact.grpc.pb.h"
+#include "kiln/v1/job.grpc.pb.h"
+#include "kiln/v1/worker.grpc.pb.h"
+#include "storage/remote/remote_blob_store.h"
+
+namespace kiln::client {
+
+struct Client::Stubs {
+  explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
+      : jobs(channel), artifacts(channel), toolchains(channel), fleet(channel) {}
+  v1::JobService::Stub jobs;
+  v1::ArtifactService::Stub artifacts;
+  v1::ToolchainService::Stub toolchains;
+  v1::FleetService::Stub fleet;
+};
+
+Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
+  const bool socket = options.endpoint.starts_with("unix:") && options.endpoint.size() > 5;
+  const bool tcp = !socket && options.endpoint.find(':') != std::string::npos &&
+                   options.endpoint.find('/') == std::string::npos;
+  if (options.endpoint.empty()) {
+    return fail(Code::kInvalidArgument,
+                "no farm is named; source the kiln.env that infra/up wrote, or give --endpoint unix:/path");
+  }
+  if (!socket && !tcp) {
+    return fail(Code::kInvalidArgument,
+                "\"" + options.endpoint + "\" is no endpoint; give unix:/path/to/socket or host:port");
+  }
+  return std::unique_ptr<Client>(new Client(std::move(options)));
+}
+
+Client::Client(ClientOptions options) : options_(std::move(options)) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(16 << 20);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // A Unix socket needs no host name of its own; the authority would otherwise be the percent-encoded path.
+  if (options_.endpoint.starts_with("unix:")) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  channel_ = grpc::CreateCustomChannel(options_.endpoint, grpc::InsecureChannelCredentials(), arguments);
+  stubs_ = std::make_unique<Stubs>(channel_);
+  blobs_ = storage::makeRemoteBlobStore(channel_);
+}
+
+Client::~Client() = default;
+
+template <class Response, class Stub, class Request>
+Result<Response> Client::call(Stub& stub,
+                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                              const Request& request) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + options_.deadline);
+  Response response;
+  const auto status = (stub.*method)(&context, request, &response);
+  if (!status.ok()) return fail(rpcError(status, *channel_, options_.endpoint));
+  return response;
+}
+
+Status Client::ping() {
+  v1::ListJobsRequest request;
+  request.set_instance(options_.instance);
+  request.set_limit(1);
+  KILN_TRY(call<v1::ListJobsResponse>(stubs_->jobs, &v1::JobService::Stub::ListJobs, request));
+  return {};
+}
+
+Result<v1::Job> Client::submit(v1::SubmitJobRequest request) {
+  request.set_instance(options_.instance);
+  return call<v1::Job>(stubs_->jobs, &v1::JobService::Stub::SubmitJob, request);
+}
+
+Result<v1::Job> Client::job(const std::string& id) {
+  v1::GetJobRequest request;
+  request.set_instance(options_.instance);
+  request.set_id(id);
+  return call<v1::Job>(stubs_->jobs, &v1::JobService::Stub::GetJob, request);
+}
+
+Result<v1::Job> Client::cancel(const std::string& id) {
+  v1::GetJobRequest request;
+  request.set_instance(options_.instance);
+  request.set_id(id);
+  return call<v1::Job>(stubs_->jobs, &v1::JobService::Stub::CancelJob, request);
+}
+
+Result<std::vector<v1::Job>> Client::jobs(int limit, const std::string& before) {
+  v1::ListJobsRequest request;
+  request.set_instance(options_.instance);
+  request.set_limit(limit);
+  request.set_before(before);
+  KILN_ASSIGN(const auto response,
+              call<v1::ListJobsResponse>(stubs_->jobs, &v1::JobService::Stub::ListJobs, request));
+  return std::vector<v1::Job>(response.jobs().begin(), response.jobs().end());
+}
+
+Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(const v1::Job&)>& onChange) {
+  v1::GetJobRequest request;
+  request.set_instance(options_.instance);
+  request.set_id(id);
+  v1::Job last;
+  auto lastContact = std::chrono::steady_clock::now();
+  for (bool reached = false;;) {
+    grpc::ClientContext context;
+    const auto reader = stubs_->jobs.WatchJob(&context, request);
+    for (v1::Job job; reader->Read(&job);) {
+      reached = true;
+      lastContact = std::chrono::steady_clock::now();
+      const bool changed = last.id().empty() || job.revision() != last.revision();
+      last = std::move(job);
+      if (!changed) continue;
+      if (auto status = onChange(last); !status) {
+        context.TryCancel();
+        return fail(status.error());
+      }
+    }
+    const auto status = reader->Finish();
+    if (!last.id().empty() && hasEnded(last)) return last;
+    if (!status.ok()) {
+      auto error = rpcError(status, *channel_, options_.endpoint);
+      const bool wait = reached && error.code == Code::kUnavailable &&
+                        std::chrono::steady_clock::now() - lastContact < options_.reconnect;
+      if (!wait) return fail(std::move(error));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
+Result<v1::Artifact> Client::artifact(const std::string& digest) {
+  v1::GetArtifactRequest request;
+  request.set_instance(options_.instance);
+  request.set_digest(digest);
+  return call<v1::Artifact>(stubs_->artifacts, &v1::ArtifactService::Stub::GetArtifact, request);
+}
+
+Result<std::vector<v1::Toolchain>> Client::toolchains() {
+  v1::ListToolchainsRequest request;
+  request.set_instance(options_.instance);
+  KILN_ASSIGN(const auto response,
+              call<v1::ListToolchainsResponse>(stubs_->toolchains,
+                                               &v1::ToolchainService::Stub::ListToolchains, request));
+  return std::vector<v1::Toolchain>(response.toolchains().begin(), response.toolchains().end());
+}
+
+Result<v1::Toolchain> Client::toolchain(const std::string& name) {
+  v1::GetToolchainRequest request;
+  request.set_instance(options_.instance);
+  request.set_name(name);
+  return call<v1::Toolchain>(stubs_->toolchains, &v1::ToolchainService::Stub::GetToolchain, request);
+}
+
+Result<v1::Toolchain> Client::addToolchain(const std::string& label, const Digest& tree, bool makeDefault) {
+  v1::AddToolchainRequest request;
+  request.set_instance(options_.instance);
+  request.set_label(label);
+  *request.mutable_tree() = toProto(tree);
+  request.set_make_default(makeDefault);
+  return call<v1::Toolchain>(stubs_->toolchains, &v1::ToolchainService::Stub::AddToolchain, request);
+}
+
+Result<std::vector<v1::ListWorkersResponse::Worker>> Client::workers() {
+  v1::ListWorkersRequest request;
+  request.set_instance(options_.instance);
+  KILN_ASSIGN(const auto response,
+              call<v1::ListWorkersResponse>(stubs_->fleet, &v1::FleetService::Stub::ListWorkers, request));
+  return std::vector<v1::ListWorkersResponse::Worker>(response.workers().begin(), response.workers().end());
+}
+
+build::bazel::remote::execution::v2::Digest toProto(const Digest& digest) {
+  build::bazel::remote::execution::v2::Digest proto;
+  proto.set_hash(digest.hex());
+  proto.set_size_bytes(static_cast<std::int64_t>(digest.size));
+  return proto;
+}
+
+Result<Digest> fromProto(const build::bazel::remote::execution::v2::Digest& digest) {
+  if (digest.size_bytes() < 0) return fail(Code::kInvalidArgument, "the digest has a negative size");
+  return Digest::parse(digest.hash(), static_cast<std::uint64_t>(digest.size_bytes()));
+}
+
+bool hasEnded(const v1::Job& job) {
+  return job.state() == v1::JOB_SUCCEEDED || job.state() == v1::JOB_FAILED ||
+         job.state() == v1::JOB_CANCELLED;
+}
+
+}  // namespace kiln::client

@@ -1,0 +1,80 @@
+// The client library: a farm's services as typed calls. Deadlines on every call, errors as Result with the
+// server's canonical code. Names of messages are those of api/proto.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kiln/v1/artifact.pb.h"
+#include "kiln/v1/job.pb.h"
+#include "kiln/v1/worker.pb.h"
+#include "manifest/base/result.h"
+#include "storage/blob/blob_store.h"
+
+namespace kiln::client {
+
+struct ClientOptions {
+  std::string endpoint;  // "unix:/path/to/socket" or "host:port"
+  std::string instance = "default";
+  std::chrono::milliseconds deadline{30'000};   // of one unary call
+  std::chrono::milliseconds reconnect{60'000};  // how long watch() goes on trying when the server goes away
+};
+
+// Thread safe. Connects on first use.
+class Client {
+ public:
+  // kInvalidArgument for an endpoint that is neither form.
+  static Result<std::unique_ptr<Client>> open(ClientOptions options);
+  ~Client();
+
+  const std::string& instance() const { return options_.instance; }
+  const std::string& endpoint() const { return options_.endpoint; }
+
+  // Whether the farm answers and its database does: one cheap call.
+  Status ping();
+
+  // Fills in the instance. On missing blobs: kFailedPrecondition with details {"missing": [...]}.
+  Result<v1::Job> submit(v1::SubmitJobRequest request);
+  Result<v1::Job> job(const std::string& id);
+  Result<v1::Job> cancel(const std::string& id);
+  Result<std::vector<v1::Job>> jobs(int limit, const std::string& before = "");
+  // Calls `onChange` with the job now and after each change until it has ended; returns the last state.
+  // Survives a restart of the server. An error from `onChange` ends the watch with that error.
+  Result<v1::Job> watch(const std::string& id, const std::function<Status(const v1::Job&)>& onChange);
+
+  Result<v1::Artifact> artifact(const std::string& digest);
+  Result<std::vector<v1::Toolchain>> toolchains();
+  Result<v1::Toolchain> toolchain(const std::string& name);
+  Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& tree, bool makeDefault);
+  Result<std::vector<v1::ListWorkersResponse::Worker>> workers();
+
+  // The farm's CAS over the same channel. Lives as long as the client.
+  storage::BlobStore& blobs() { return *blobs_; }
+
+ private:
+  struct Stubs;
+  explicit Client(ClientOptions options);
+  template <class Response, class Stub, class Request>
+  Result<Response> call(Stub& stub,
+                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                        const Request& request);
+
+  const ClientOptions options_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<Stubs> stubs_;
+  std::unique_ptr<storage::BlobStore> blobs_;
+};
+
+// Digests between the wire and the library. kInvalidArgument for a malformed hash or a negative size.
+build::bazel::remote::execution::v2::Digest toProto(const Digest& digest);
+Result<Digest> fromProto(const build::bazel::remote::execution::v2::Digest& digest);
+
+// Whether a job has come to its end.
+bool hasEnded(const v1::Job& job);
+
+}  // namespace kiln::client

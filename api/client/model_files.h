@@ -1,0 +1,28 @@
+// The files that make up a model on disk: the model itself and the external data it names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "manifest/base/result.h"
+
+namespace kiln::client {
+
+struct ModelFileOnDisk {
+  std::string
+      name;  // relative, '/'-separated, as the model names it; the model's own file name for the first
+  std::string path;  // where it is
+};
+
+// The model first. External data is found by a scan of the model and must lie in the model's own directory,
+// links resolved; `data` names further files, "FILE" or "NAME=FILE", wherever they are. Errors: kNotFound
+// names the file that is missing; kInvalidArgument with exitCode 3 in the details when the model names a
+// place outside its directory.
+Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
+                                                    const std::vector<std::string>& data);
+
+// Whether `location` may be a path in a job: relative, no "..", no empty or "." segment, no control
+// characters.
+bool isPlainRelativePath(const std::string& location);
+
+}  // namespace kiln::client

@@ -1,0 +1,20 @@
+// From a gRPC status to an Error: the server's own code and message, and JobError's facts in Error::details.
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/support/status.h>
+
+#include <string>
+
+#include "kiln/v1/job.pb.h"
+#include "manifest/base/result.h"
+
+namespace kiln::client {
+
+// `endpoint` is named in the error when the server was not reached at all; the next step is then to start it.
+Error rpcError(const grpc::Status& status, grpc::Channel& channel, const std::string& endpoint);
+
+// JobError as an Error. details is {"exitCode": N, ...} with the members of details_json beside it.
+Error jobError(const v1::JobError& error);
+
+}  // namespace kiln::client

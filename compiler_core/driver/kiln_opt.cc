@@ -1,0 +1,19 @@
+// kiln-opt: runs any pass of the compiler alone, on MLIR text. For tests and for people; never part of a
+// compile.
+#include "compiler_core/ir/ir.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+int main(int argc, char** argv) {
+  mlir::registerTransformsPasses();
+  mlir::DialectRegistry registry;
+  registry.insert<kiln::ir::KilnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
+                  mlir::math::MathDialect, mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
+                  mlir::scf::SCFDialect>();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Kiln's pass runner\n", registry));
+}

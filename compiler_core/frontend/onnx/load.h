@@ -1,0 +1,23 @@
+// A model file, read and checked, ready for import.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler_core/frontend/onnx/external_data.h"
+#include "compiler_core/frontend/onnx/mapped_file.h"
+#include "compiler_core/frontend/onnx/model.h"
+
+namespace kiln::onnx {
+
+struct LoadedModel {
+  Model model;                             // views into `file`
+  std::shared_ptr<const MappedFile> file;  // null only in tests that parse from memory
+  std::string directory;                   // external data are searched below it
+};
+
+// Maps, parses, validates. kInvalidArgument for anything that is no well-formed ONNX model; errors name the
+// path.
+Result<LoadedModel> loadModel(const std::string& path);
+
+}  // namespace kiln::onnx

@@ -1,0 +1,98 @@
+// An ONNX model as plain structs over the file's bytes: every string and tensor payload is a view into it.
+// Field numbers and meanings: onnx.proto of ONNX (the fields named here are those Kiln reads; others are
+// skipped).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "manifest/artifact/dtype.h"
+#include "manifest/base/digest.h"
+
+namespace kiln::onnx {
+
+// TensorProto.DataType by number.
+enum class ElementType : std::int32_t {
+  kUndefined = 0,
+  kFloat = 1,
+  kInt32 = 6,
+  kInt64 = 7,
+  kString = 8,
+  kBool = 9,
+  kDouble = 11
+};
+// "float", "float16", "int4"...; "type 99" for numbers unknown here.
+std::string elementTypeName(std::int32_t type);
+// The DType of tensors that have one; nullopt for strings, complex and sub-byte types.
+std::optional<DType> toDType(std::int32_t type);
+
+// A typed payload field of TensorProto (float_data and its siblings): packed chunks or single values as they
+// came.
+struct TypedPayload {
+  std::vector<Bytes> packed;
+  std::vector<std::uint64_t> single;
+};
+
+struct Tensor {
+  std::string_view name;
+  std::int32_t type = 0;
+  std::vector<std::int64_t> dims;
+  std::optional<Bytes> raw;
+  TypedPayload floats, ints32, ints64, doubles, uints64;
+  std::vector<std::pair<std::string_view, std::string_view>> external;  // key, value
+  bool isExternal = false;
+};
+
+struct Attribute {
+  std::string_view name;
+  std::int32_t type = 0;  // AttributeProto.AttributeType; 0 in files older than IR version 2
+  std::optional<float> f;
+  std::optional<std::int64_t> i;
+  std::optional<std::string_view> s;
+  std::optional<Tensor> t;
+  std::vector<float> floats;
+  std::vector<std::int64_t> ints;
+  std::vector<std::string_view> strings;
+  bool hasGraph = false;  // subgraphs are not read further: no operator with one is served
+};
+
+struct Node {
+  std::string_view name, op, domain;
+  std::vector<std::string_view> inputs, outputs;  // "" is an absent optional one
+  std::vector<Attribute> attributes;
+};
+
+// One dimension: a number, a symbolic name, or neither.
+struct Dim {
+  std::optional<std::int64_t> value;
+  std::string_view name;
+};
+
+struct ValueInfo {
+  std::string_view name;
+  bool isTensor = false;  // false: sequence, map, optional or sparse
+  std::int32_t type = 0;
+  std::optional<std::vector<Dim>> shape;  // nullopt: unknown rank
+};
+
+struct Graph {
+  std::string_view name;
+  std::vector<Node> nodes;
+  std::vector<Tensor> initializers;
+  std::vector<ValueInfo> inputs, outputs;
+  bool hasSparse = false;
+};
+
+struct Model {
+  std::int64_t irVersion = 0;
+  std::string_view producer, producerVersion;
+  std::map<std::string, std::int64_t, std::less<>> opsets;  // by domain; "" is ONNX itself
+  std::size_t functions = 0;
+  Graph graph;
+};
+
+}  // namespace kiln::onnx

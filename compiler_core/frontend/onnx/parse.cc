@@ -1,0 +1,458 @@
+#include "compiler_core/frontend/onnx/parse.h"
+
+#include <bit>
+#include <cstring>
+
+#include "compiler_core/frontend/onnx/utf8.h"
+#include "compiler_core/frontend/onnx/wire.h"
+
+namespace kiln::onnx {
+namespace {
+
+// Parses messages recursively. Each method reads one message type; `elements` bounds what all of them store.
+class Parser {
+ public:
+  Parser(const std::uint8_t* origin, const ParseLimits& limits) : origin_(origin), limits_(limits) {}
+
+  Result<Model> model(Bytes bytes);
+
+ private:
+  Result<Graph> graph(Bytes bytes);
+  Result<Node> node(Bytes bytes);
+  Result<Attribute> attribute(Bytes bytes);
+  Result<Tensor> tensor(Bytes bytes);
+  Result<ValueInfo> valueInfo(Bytes bytes);
+  Status tensorType(Bytes bytes, ValueInfo& info);
+  Status shape(Bytes bytes, ValueInfo& info);
+  Status opset(Bytes bytes, Model& model);
+  Status externalEntry(Bytes bytes, Tensor& tensor);
+  // Walks the graphs inside an attribute only to bound their nesting.
+  Status nestedGraph(Bytes bytes, int depth);
+
+  WireReader reader(Bytes bytes) const { return {bytes, origin_}; }
+  Status count(std::size_t elements = 1) {
+    if (elements > limits_.elements - used_)
+      return fail(Code::kInvalidArgument,
+                  "more than " + std::to_string(limits_.elements) + " elements in one model file");
+    used_ += elements;
+    return {};
+  }
+  Result<std::string_view> text(const WireField& field);
+  Status typed(const WireField& field, WireType single, TypedPayload& payload);
+  // A repeated integer field, packed or not.
+  Status integers(const WireField& field, std::vector<std::int64_t>& out);
+
+  const std::uint8_t* origin_;
+  const ParseLimits& limits_;
+  std::uint64_t used_ = 0;
+};
+
+Status expectType(const WireField& field, WireType type) {
+  if (field.type == type) return {};
+  return fail(Code::kInvalidArgument, "field " + std::to_string(field.number) + " has wire type " +
+                                          std::to_string(static_cast<int>(field.type)) + ", expected " +
+                                          std::to_string(static_cast<int>(type)));
+}
+
+std::string at(std::string_view what, std::size_t index) {
+  return std::string(what) + "[" + std::to_string(index) + "]";
+}
+
+// Reads a nested message into a vector, with the place in the error.
+#define KILN_NESTED(place, expression, target)                               \
+  do {                                                                       \
+    KILN_TRY(expectType(field, WireType::kBytes));                           \
+    KILN_TRY(count());                                                       \
+    auto nested = (expression);                                              \
+    if (!nested) return fail(nested.error().in(at(place, (target).size()))); \
+    (target).push_back(std::move(*nested));                                  \
+  } while (0)
+
+Result<std::string_view> Parser::text(const WireField& field) {
+  KILN_TRY(expectType(field, WireType::kBytes));
+  std::string_view text(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+  if (!isUtf8(text))
+    return fail(Code::kInvalidArgument, "field " + std::to_string(field.number) + " is no UTF-8 text");
+  return text;
+}
+
+Status Parser::integers(const WireField& field, std::vector<std::int64_t>& out) {
+  if (field.type == WireType::kVarint) {
+    KILN_TRY(count());
+    out.push_back(static_cast<std::int64_t>(field.value));
+    return {};
+  }
+  KILN_TRY(expectType(field, WireType::kBytes));
+  WireReader packed = reader(field.bytes);
+  while (!packed.atEnd()) {
+    KILN_TRY(count());
+    KILN_ASSIGN(std::uint64_t value, packed.varint());
+    out.push_back(static_cast<std::int64_t>(value));
+  }
+  return {};
+}
+
+Status Parser::typed(const WireField& field, WireType single, TypedPayload& payload) {
+  KILN_TRY(count());
+  if (field.type == WireType::kBytes) {
+    payload.packed.push_back(field.bytes);
+    return {};
+  }
+  KILN_TRY(expectType(field, single));
+  payload.single.push_back(field.value);
+  return {};
+}
+
+Status Parser::externalEntry(Bytes bytes, Tensor& tensor) {
+  std::string_view key, value;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    if (field.number == 1) {
+      KILN_ASSIGN(key, text(field));
+    } else if (field.number == 2) {
+      KILN_ASSIGN(value, text(field));
+    }
+  }
+  tensor.external.emplace_back(key, value);
+  return {};
+}
+
+Result<Tensor> Parser::tensor(Bytes bytes) {
+  Tensor tensor;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    switch (field.number) {
+      case 1:
+        KILN_TRY(integers(field, tensor.dims));
+        break;
+      case 2:
+        KILN_TRY(expectType(field, WireType::kVarint));
+        tensor.type = static_cast<std::int32_t>(field.value);
+        break;
+      case 4:
+        KILN_TRY(typed(field, WireType::kFixed32, tensor.floats));
+        break;
+      case 5:
+        KILN_TRY(typed(field, WireType::kVarint, tensor.ints32));
+        break;
+      case 7:
+        KILN_TRY(typed(field, WireType::kVarint, tensor.ints64));
+        break;
+      case 8: {
+        KILN_ASSIGN(tensor.name, text(field));
+        break;
+      }
+      case 9:
+        KILN_TRY(expectType(field, WireType::kBytes));
+        tensor.raw = field.bytes;
+        break;
+      case 10:
+        KILN_TRY(typed(field, WireType::kFixed64, tensor.doubles));
+        break;
+      case 11:
+        KILN_TRY(typed(field, WireType::kVarint, tensor.uints64));
+        break;
+      case 13:
+        KILN_TRY(expectType(field, WireType::kBytes));
+        KILN_TRY(count());
+        KILN_TRY(externalEntry(field.bytes, tensor));
+        break;
+      case 14:
+        KILN_TRY(expectType(field, WireType::kVarint));
+        tensor.isExternal = field.value == 1;
+        break;
+      default:
+        break;
+    }
+  }
+  return tensor;
+}
+
+Status Parser::nestedGraph(Bytes bytes, int depth) {
+  if (depth > limits_.graphDepth)
+    return fail(Code::kInvalidArgument,
+                "graphs are nested deeper than " + std::to_string(limits_.graphDepth));
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField node, wire.field());
+    if (node.number != 1 || node.type != WireType::kBytes) continue;
+    for (WireReader nodeWire = reader(node.bytes); !nodeWire.atEnd();) {
+      KILN_ASSIGN(WireField attribute, nodeWire.field());
+      if (attribute.number != 5 || attribute.type != WireType::kBytes) continue;
+      for (WireReader attributeWire = reader(attribute.bytes); !attributeWire.atEnd();) {
+        KILN_ASSIGN(WireField field, attributeWire.field());
+        if ((field.number == 6 || field.number == 11) && field.type == WireType::kBytes)
+          KILN_TRY(nestedGraph(field.bytes, depth + 1));
+      }
+    }
+  }
+  return {};
+}
+
+Result<Attribute> Parser::attribute(Bytes bytes) {
+  Attribute attribute;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    switch (field.number) {
+      case 1: {
+        KILN_ASSIGN(attribute.name, text(field));
+        break;
+      }
+      case 2:
+        KILN_TRY(expectType(field, WireType::kFixed32));
+        attribute.f = std::bit_cast<float>(static_cast<std::uint32_t>(field.value));
+        break;
+      case 3:
+        KILN_TRY(expectType(field, WireType::kVarint));
+        attribute.i = static_cast<std::int64_t>(field.value);
+        break;
+      case 4:
+        KILN_TRY(expectType(field, WireType::kBytes));
+        attribute.s = std::string_view(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+        break;
+      case 5: {
+        KILN_TRY(expectType(field, WireType::kBytes));
+        KILN_TRY(count());
+        auto nested = tensor(field.bytes);
+        if (!nested) return fail(nested.error().in("tensor"));
+        attribute.t = std::move(*nested);
+        break;
+      }
+      case 6:
+      case 11:
+        KILN_TRY(expectType(field, WireType::kBytes));
+        KILN_TRY(nestedGraph(field.bytes, 1));
+        attribute.hasGraph = true;
+        break;
+      case 7:
+        if (field.type == WireType::kFixed32) {
+          KILN_TRY(count());
+          attribute.floats.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(field.value)));
+          break;
+        }
+        KILN_TRY(expectType(field, WireType::kBytes));
+        if (field.bytes.size() % 4)
+          return fail(Code::kInvalidArgument, "packed floats of a length that 4 does not divide");
+        KILN_TRY(count(field.bytes.size() / 4));
+        for (std::size_t i = 0; i < field.bytes.size(); i += 4) {
+          float value = 0;
+          std::memcpy(&value, field.bytes.data() + i, 4);
+          attribute.floats.push_back(value);
+        }
+        break;
+      case 8:
+        KILN_TRY(integers(field, attribute.ints));
+        break;
+      case 9:
+        KILN_TRY(expectType(field, WireType::kBytes));
+        KILN_TRY(count());
+        attribute.strings.emplace_back(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+        break;
+      case 20:
+        KILN_TRY(expectType(field, WireType::kVarint));
+        attribute.type = static_cast<std::int32_t>(field.value);
+        break;
+      default:
+        break;
+    }
+  }
+  return attribute;
+}
+
+Result<Node> Parser::node(Bytes bytes) {
+  Node node;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    switch (field.number) {
+      case 1:
+        KILN_NESTED("input", text(field), node.inputs);
+        break;
+      case 2:
+        KILN_NESTED("output", text(field), node.outputs);
+        break;
+      case 3: {
+        KILN_ASSIGN(node.name, text(field));
+        break;
+      }
+      case 4: {
+        KILN_ASSIGN(node.op, text(field));
+        break;
+      }
+      case 5:
+        KILN_NESTED("attribute", attribute(field.bytes), node.attributes);
+        break;
+      case 7: {
+        KILN_ASSIGN(node.domain, text(field));
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return node;
+}
+
+Status Parser::shape(Bytes bytes, ValueInfo& info) {
+  info.shape.emplace();
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField dimField, wire.field());
+    if (dimField.number != 1) continue;
+    KILN_TRY(expectType(dimField, WireType::kBytes));
+    KILN_TRY(count());
+    Dim dim;
+    for (WireReader dimWire = reader(dimField.bytes); !dimWire.atEnd();) {
+      KILN_ASSIGN(WireField field, dimWire.field());
+      if (field.number == 1) {
+        KILN_TRY(expectType(field, WireType::kVarint));
+        dim.value = static_cast<std::int64_t>(field.value);
+      } else if (field.number == 2) {
+        KILN_ASSIGN(dim.name, text(field));
+      }
+    }
+    info.shape->push_back(dim);
+  }
+  return {};
+}
+
+Status Parser::tensorType(Bytes bytes, ValueInfo& info) {
+  info.isTensor = true;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    if (field.number == 1) {
+      KILN_TRY(expectType(field, WireType::kVarint));
+      info.type = static_cast<std::int32_t>(field.value);
+    } else if (field.number == 2) {
+      KILN_TRY(expectType(field, WireType::kBytes));
+      KILN_TRY(shape(field.bytes, info));
+    }
+  }
+  return {};
+}
+
+Result<ValueInfo> Parser::valueInfo(Bytes bytes) {
+  ValueInfo info;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    if (field.number == 1) {
+      KILN_ASSIGN(info.name, text(field));
+    } else if (field.number == 2) {
+      KILN_TRY(expectType(field, WireType::kBytes));
+      for (WireReader typeWire = reader(field.bytes); !typeWire.atEnd();) {
+        KILN_ASSIGN(WireField kind, typeWire.field());
+        if (kind.number != 1) continue;
+        KILN_TRY(expectType(kind, WireType::kBytes));
+        KILN_TRY(tensorType(kind.bytes, info));
+      }
+    }
+  }
+  return info;
+}
+
+Result<Graph> Parser::graph(Bytes bytes) {
+  Graph graph;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    switch (field.number) {
+      case 1:
+        KILN_NESTED("node", node(field.bytes), graph.nodes);
+        break;
+      case 2: {
+        KILN_ASSIGN(graph.name, text(field));
+        break;
+      }
+      case 5:
+        KILN_NESTED("initializer", tensor(field.bytes), graph.initializers);
+        break;
+      case 11:
+        KILN_NESTED("input", valueInfo(field.bytes), graph.inputs);
+        break;
+      case 12:
+        KILN_NESTED("output", valueInfo(field.bytes), graph.outputs);
+        break;
+      case 15:
+        graph.hasSparse = true;
+        break;
+      default:
+        break;
+    }
+  }
+  return graph;
+}
+
+Status Parser::opset(Bytes bytes, Model& model) {
+  std::string_view domain;
+  std::int64_t version = 0;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    if (field.number == 1) {
+      KILN_ASSIGN(domain, text(field));
+    } else if (field.number == 2) {
+      KILN_TRY(expectType(field, WireType::kVarint));
+      version = static_cast<std::int64_t>(field.value);
+    }
+  }
+  if (domain == "ai.onnx") domain = "";
+  if (!model.opsets.emplace(domain, version).second)
+    return fail(Code::kInvalidArgument,
+                "the operator set of domain '" + std::string(domain) + "' is imported twice");
+  return {};
+}
+
+Result<Model> Parser::model(Bytes bytes) {
+  Model model;
+  bool hasGraph = false;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    switch (field.number) {
+      case 1:
+        KILN_TRY(expectType(field, WireType::kVarint));
+        model.irVersion = static_cast<std::int64_t>(field.value);
+        break;
+      case 2: {
+        KILN_ASSIGN(model.producer, text(field));
+        break;
+      }
+      case 3: {
+        KILN_ASSIGN(model.producerVersion, text(field));
+        break;
+      }
+      case 7: {
+        KILN_TRY(expectType(field, WireType::kBytes));
+        if (std::exchange(hasGraph, true)) return fail(Code::kInvalidArgument, "two graphs");
+        auto nested = graph(field.bytes);
+        if (!nested) return fail(nested.error().in("graph"));
+        model.graph = std::move(*nested);
+        break;
+      }
+      case 8: {
+        KILN_TRY(expectType(field, WireType::kBytes));
+        KILN_TRY(count());
+        auto nested = opset(field.bytes, model);
+        if (!nested) return fail(nested.error().in("opset_import"));
+        break;
+      }
+      case 25:
+        KILN_TRY(count());
+        ++model.functions;
+        break;
+      default:
+        break;
+    }
+  }
+  if (!hasGraph) return fail(Code::kInvalidArgument, "it has no graph; this is no ONNX model");
+  return model;
+}
+
+}  // namespace
+
+Result<Model> parseModel(Bytes bytes, const ParseLimits& limits) {
+  if (bytes.empty()) return fail(Code::kInvalidArgument, "the model is empty (0 bytes)");
+  if (bytes.size() > limits.bytes)
+    return fail(Code::kInvalidArgument, "the model file has " + std::to_string(bytes.size()) +
+                                            " bytes; at most " + std::to_string(limits.bytes) +
+                                            " are read: save the weights as external data");
+  auto model = Parser(bytes.data(), limits).model(bytes);
+  if (!model) return fail(model.error().in("invalid ONNX model"));
+  return model;
+}
+
+}  // namespace kiln::onnx

@@ -1,0 +1,24 @@
+// Protobuf bytes -> onnx::Model. The bytes are hostile: lengths, counts and nesting are bounded before
+// anything is allocated for them.
+#pragma once
+
+#include "compiler_core/frontend/onnx/model.h"
+#include "manifest/base/result.h"
+
+namespace kiln::onnx {
+
+struct ParseLimits {
+  std::uint64_t bytes = 0x7fffffff;   // protobuf's own limit; larger models keep weights in external files
+  std::uint64_t elements = 8u << 20;  // strings, nodes, attributes, numbers in attributes ... all together
+  int graphDepth = 8;                 // graphs in attributes of nodes of graphs ...
+};
+
+// Views in the result point into `bytes`. kInvalidArgument names the place: "graph: node[3]: attribute[0]:
+// byte 812: ...".
+Result<Model> parseModel(Bytes bytes, const ParseLimits& limits = {});
+
+// Names are unique, every input is defined, the graph has no cycle. Nodes are put into execution order
+// (stable: a graph that is already in order keeps it). kInvalidArgument names node and value.
+Status validate(Model& model);
+
+}  // namespace kiln::onnx

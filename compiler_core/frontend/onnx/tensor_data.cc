@@ -1,0 +1,162 @@
+#include "compiler_core/frontend/onnx/tensor_data.h"
+
+#include <cstring>
+
+#include "compiler_core/frontend/onnx/wire.h"
+
+namespace kiln::onnx {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(Code::kInvalidArgument, std::move(message));
+}
+
+struct Layout {
+  DType dtype;
+  std::size_t width = 0;
+  std::uint64_t bytes = 0;
+};
+
+Result<Layout> layoutOf(const Tensor& tensor) {
+  if (std::string why = unservedType(tensor.type); !why.empty()) return fail(Code::kUnimplemented, why);
+  if (tensor.dims.size() > kMaxRank)
+    return invalid("rank " + std::to_string(tensor.dims.size()) + "; at most " + std::to_string(kMaxRank) +
+                   " is read");
+  Layout layout{*toDType(tensor.type)};
+  layout.width = dtypeBytes(layout.dtype);
+  layout.bytes = layout.width;
+  constexpr std::uint64_t kLimit = std::uint64_t{1} << 48;
+  bool empty = false;
+  for (std::int64_t dim : tensor.dims) {
+    if (dim < 0) return invalid("negative dimension " + std::to_string(dim));
+    empty |= dim == 0;
+    if (dim > 0 && layout.bytes > kLimit / static_cast<std::uint64_t>(dim))
+      return invalid("absurd dimensions");
+    if (dim > 0) layout.bytes *= static_cast<std::uint64_t>(dim);
+  }
+  if (empty) layout.bytes = 0;
+  return layout;
+}
+
+// Values one after the other into `out`, never more than `count`.
+class Writer {
+ public:
+  Writer(std::size_t count, std::size_t width) : width_(width), count_(count) {
+    bytes_.reserve(count * width);
+  }
+
+  Status put(std::uint64_t value) {
+    if (bytes_.size() == count_ * width_) return invalid("more values than the shape has elements");
+    for (std::size_t i = 0; i < width_; ++i) bytes_.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+    return {};
+  }
+  Result<std::vector<std::uint8_t>> finish() {
+    if (bytes_.size() != count_ * width_)
+      return invalid(std::to_string(bytes_.size() / width_) + " values where the shape has " +
+                     std::to_string(count_) + " elements");
+    return std::move(bytes_);
+  }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  std::size_t width_, count_;
+};
+
+const TypedPayload& payloadOf(const Tensor& tensor, DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return tensor.floats;
+    case DType::kF64:
+      return tensor.doubles;
+    case DType::kI64:
+      return tensor.ints64;
+    default:
+      return tensor.ints32;
+  }
+}
+
+std::uint64_t presentBytes(const TypedPayload& payload) {
+  std::uint64_t bytes = payload.single.size();
+  for (Bytes chunk : payload.packed) bytes += chunk.size();
+  return bytes;
+}
+
+Result<std::vector<std::uint8_t>> decode(const TypedPayload& payload, const Layout& layout) {
+  bool fixed = layout.dtype == DType::kF32 || layout.dtype == DType::kF64;
+  std::uint64_t count = layout.bytes / layout.width;
+  // Each element takes a byte of the file or more, so this bounds the allocation by the file's size.
+  if (count > presentBytes(payload)) return invalid("fewer values than the shape has elements");
+  Writer writer(static_cast<std::size_t>(count), layout.width);
+  for (Bytes chunk : payload.packed) {
+    if (fixed) {
+      if (chunk.size() % layout.width)
+        return invalid("packed values of a length that " + std::to_string(layout.width) + " does not divide");
+      for (std::size_t i = 0; i < chunk.size(); i += layout.width) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, chunk.data() + i, layout.width);
+        KILN_TRY(writer.put(value));
+      }
+      continue;
+    }
+    for (WireReader reader(chunk, chunk.data()); !reader.atEnd();) {
+      KILN_ASSIGN(std::uint64_t value, reader.varint());
+      KILN_TRY(writer.put(layout.dtype == DType::kBool ? value != 0 : value));
+    }
+  }
+  for (std::uint64_t value : payload.single)
+    KILN_TRY(writer.put(layout.dtype == DType::kBool ? value != 0 : value));
+  return writer.finish();
+}
+
+Status checkBool(const ir::Weight& weight) {
+  if (weight.dtype == DType::kBool)
+    for (std::uint8_t value : weight.bytes)
+      if (value > 1) return invalid("a bool is neither 0 nor 1");
+  return {};
+}
+
+}  // namespace
+
+std::string unservedType(std::int32_t type) {
+  switch (auto dtype = toDType(type); dtype.value_or(DType::kF16)) {
+    case DType::kF32:
+    case DType::kF64:
+    case DType::kI32:
+    case DType::kI64:
+    case DType::kBool:
+      return "";
+    default:
+      return "element type " + elementTypeName(type) +
+             " is not served yet; float, double, int32, int64 and bool are";
+  }
+}
+
+Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const MappedFile>& file,
+                              ExternalData& external) {
+  KILN_ASSIGN(Layout layout, layoutOf(tensor));
+  ir::Weight weight{std::string(tensor.name), layout.dtype, tensor.dims, {}, file};
+  const TypedPayload& payload = payloadOf(tensor, layout.dtype);
+  if (tensor.isExternal) {
+    KILN_ASSIGN(ExternalData::View view, external.find(tensor, layout.bytes));
+    weight.bytes = view.bytes;
+    weight.owner = std::move(view.file);
+  } else if (tensor.raw) {
+    if (tensor.raw->size() != layout.bytes)
+      return invalid("raw_data has " + std::to_string(tensor.raw->size()) + " bytes, the shape needs " +
+                     std::to_string(layout.bytes));
+    weight.bytes = *tensor.raw;
+  } else if (layout.width >= 4 && (layout.dtype == DType::kF32 || layout.dtype == DType::kF64) &&
+             payload.single.empty() && payload.packed.size() == 1 &&
+             payload.packed[0].size() == layout.bytes) {
+    weight.bytes = payload.packed[0];
+  } else {
+    KILN_ASSIGN(std::vector<std::uint8_t> bytes, decode(payload, layout));
+    auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+    weight.bytes = Bytes(*owner);
+    weight.owner = std::move(owner);
+  }
+  KILN_TRY(checkBool(weight));
+  return weight;
+}
+
+}  // namespace kiln::onnx

@@ -1,0 +1,21 @@
+// The payload of a TensorProto as a Weight: a view wherever the file already holds the bytes as Kiln wants
+// them.
+#pragma once
+
+#include "compiler_core/frontend/onnx/external_data.h"
+#include "compiler_core/ir/weight_table.h"
+
+namespace kiln::onnx {
+
+inline constexpr std::size_t kMaxRank = 16;
+
+// `file` owns the bytes that `tensor` views. The payload must be exactly what the shape asks for.
+// kInvalidArgument for a broken tensor, kUnimplemented for element types that Kiln does not serve yet
+// (named).
+Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const MappedFile>& file,
+                              ExternalData& external);
+
+// Why an element type is refused, or "" for those that are served.
+std::string unservedType(std::int32_t type);
+
+}  // namespace kiln::onnx

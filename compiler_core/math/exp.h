@@ -1,0 +1,65 @@
+// exp: x = n ln2 + r with |r| <= ln2/2, exp(r) = 1 + r + r^2 P(r), then scaled by 2^n in two exact steps, so
+// that results near overflow and in the subnormal range are rounded once.
+#pragma once
+
+#include "compiler_core/math/coefficients.h"
+#include "compiler_core/math/lanes.h"
+
+namespace kiln::math {
+
+// ln2 in two parts; the first has trailing zeros enough for an exact product with n.
+inline constexpr float kLn2HighF32 = 0x1.62e4p-1f;
+inline constexpr float kLn2LowF32 = 0x1.7f7d1cp-20f;
+inline constexpr double kLn2HighF64 = 0x1.62e42feep-1;
+inline constexpr double kLn2LowF64 = 0x1.a39ef35793c76p-33;
+inline constexpr double kLog2E = 0x1.71547652b82fep+0;
+
+template <class L>
+typename L::F32 exp(typename L::F32 x) {
+  using F = typename L::F32;
+  F c = L::select(x > 89.0f, L::f32(89.0f), x);
+  c = L::select(c >= -105.0f, c, L::f32(-105.0f));  // a NaN lands here and is replaced at the end
+  const F shifted = L::fma(c, L::f32(static_cast<float>(kLog2E)), L::f32(kRoundF32));
+  const F n = shifted - kRoundF32;
+  F r = L::fma(n, L::f32(-kLn2HighF32), c);
+  r = L::fma(n, L::f32(-kLn2LowF32), r);
+  const F y = L::fma(r * r, polynomial<L>(r, kExpF32), r) + 1.0f;
+  // n in two halves, each a power of two that is a normal number.
+  const typename L::U32 k = L::bits(shifted) - kRoundBitsF32 + 256u;  // n + 256 >= 0
+  const typename L::U32 h = k >> 1;
+  const F a = L::fromBits((h - 128u + 127u) << 23), b = L::fromBits((k - h - 128u + 127u) << 23);
+  return L::select(x == x, y * a * b, L::f32(kNanF32));
+}
+
+// exp(x + tail) in f64 with x in [-746, 710]; `tail` corrects x beyond its last bit. What the reduction
+// rounds away is carried to the end, which leaves 0.75 ulp.
+template <class L, int M>
+typename L::F64 expReduced(typename L::F64 x, typename L::F64 tail, const double (&p)[M]) {
+  using D = typename L::F64;
+  const D shifted = L::fma(x, L::f64(kLog2E), L::f64(kRoundF64));
+  const D n = shifted - kRoundF64;
+  const D first = L::fma(n, L::f64(-kLn2HighF64), x);  // exact
+  const D second = L::fma(n, L::f64(-kLn2LowF64), first);
+  const D r = second + tail;
+  const D rest = L::fma(n, L::f64(-kLn2LowF64), first - second) + (tail - (r - second));
+  const D y = (r + L::fma(r * r, polynomial<L>(r, p), rest)) + 1.0;
+  const typename L::U64 k = L::bits(shifted) - kRoundBitsF64 + 2048u;
+  const typename L::U64 h = k >> 1;
+  const D a = L::fromBits((h - 1024u + 1023u) << 52), b = L::fromBits((k - h - 1024u + 1023u) << 52);
+  return y * a * b;
+}
+
+// x limited to where exp neither overflows nor vanishes by more than the last bit; a NaN becomes -746.
+template <class L>
+typename L::F64 clampForExp(typename L::F64 x) {
+  const typename L::F64 c = L::select(x > 710.0, L::f64(710.0), x);
+  return L::select(c >= -746.0, c, L::f64(-746.0));
+}
+
+template <class L>
+typename L::F64 exp(typename L::F64 x) {
+  const typename L::F64 y = expReduced<L>(clampForExp<L>(x), L::f64(0.0), kExpF64);
+  return L::select(x == x, y, L::f64(kNanF64));
+}
+
+}  // namespace kiln::math

@@ -1,0 +1,41 @@
+// The library as it is linked into programs: kiln_<function>_[v<lanes>]<type>, for example kiln_exp_f32 and
+// kiln_powf_v8f32 (functions are named after the operations of MLIR's math dialect). Compiled to kmath.bc.
+#include "compiler_core/math/erf.h"
+#include "compiler_core/math/exp.h"
+#include "compiler_core/math/log.h"
+#include "compiler_core/math/pow.h"
+#include "compiler_core/math/tanh.h"
+#include "compiler_core/math/trig.h"
+#include "compiler_core/math/vector_lanes.h"
+
+#define KILN_UNARY(function, suffix, T, L)                                                            \
+  extern "C" __attribute__((visibility("hidden"), flatten)) L::T kiln_##function##_##suffix(L::T x) { \
+    return kiln::math::function<L>(x);                                                                \
+  }
+#define KILN_BINARY(name, function, suffix, T, L)                                                         \
+  extern "C" __attribute__((visibility("hidden"), flatten)) L::T kiln_##name##_##suffix(L::T x, L::T y) { \
+    return kiln::math::function<L>(x, y);                                                                 \
+  }
+#define KILN_ALL(suffix, T, L)   \
+  KILN_UNARY(exp, suffix, T, L)  \
+  KILN_UNARY(log, suffix, T, L)  \
+  KILN_UNARY(tanh, suffix, T, L) \
+  KILN_UNARY(erf, suffix, T, L)  \
+  KILN_UNARY(sin, suffix, T, L)  \
+  KILN_UNARY(cos, suffix, T, L)  \
+  KILN_BINARY(powf, pow, suffix, T, L)
+
+namespace {
+using One = kiln::math::Lanes<1>;
+using Four = kiln::math::Lanes<4>;
+using Eight = kiln::math::Lanes<8>;
+using Sixteen = kiln::math::Lanes<16>;
+}  // namespace
+
+KILN_ALL(f32, F32, One)
+KILN_ALL(v4f32, F32, Four)
+KILN_ALL(v8f32, F32, Eight)
+KILN_ALL(v16f32, F32, Sixteen)
+KILN_ALL(f64, F64, One)
+KILN_ALL(v4f64, F64, Four)
+KILN_ALL(v8f64, F64, Eight)

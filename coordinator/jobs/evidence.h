@@ -1,0 +1,39 @@
+// What builders left behind, and whether they agree. The coordinator compares by itself; a worker's word
+// counts nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "coordinator/jobs/directory_tree.h"
+#include "storage/index/records.h"
+
+namespace kiln::jobs {
+
+// The output files of one run, sorted by path, relative to output/.
+struct Outputs {
+  std::vector<TreeFile> files;
+
+  // Null if there is none.
+  const TreeFile* find(std::string_view path) const;
+};
+
+// From a worker's report, so hostile: kInvalidArgument for anything but regular files below output/ at safe
+// paths, each once, at most 20,000 of them.
+Result<Outputs> readOutputs(const reapi::ActionResult& result);
+Result<Outputs> readOutputs(const index::ResultRecord& record);
+
+// Digest of the listing "<hex> <size> <path>\n" in path order: equal exactly when the outputs are.
+Digest outputsDigest(const Outputs& outputs);
+
+// What differs, for a person: "program.so: 2f1c… (worker a), 8d03… (worker b); weights/0001.bin: missing
+// (worker b)". At most ten files are named.
+std::string describeDifferences(const index::ResultRecord& first, const index::ResultRecord& second);
+// The same as a JSON object: {"differences":[{"path","first","second"}],"workers":[first,second]}.
+std::string differencesJson(const index::ResultRecord& first, const index::ResultRecord& second);
+
+// One result per worker, the oldest each: a builder counts once.
+std::vector<index::ResultRecord> distinctBuilders(const std::vector<index::ResultRecord>& results);
+std::size_t distinctOperators(const std::vector<index::ResultRecord>& results);
+
+}  // namespace kiln::jobs

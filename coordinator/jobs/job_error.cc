@@ -1,0 +1,118 @@
+#include "coordinator/jobs/job_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "manifest/json/json.h"
+
+namespace kiln::jobs {
+namespace {
+
+constexpr std::size_t kMaxMessage = 4096;
+constexpr std::size_t kMaxDetails = 256 << 10;
+
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string out;
+  for (char c : text.substr(0, limit)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  return out;
+}
+
+std::string_view lastLine(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  std::size_t start = text.rfind('\n');
+  return start == std::string_view::npos ? text : text.substr(start + 1);
+}
+
+Code codeByName(std::string_view name) {
+  for (int number = 1; number <= 16; ++number)
+    if (codeName(static_cast<Code>(number)) == name) return static_cast<Code>(number);
+  return Code::kInternal;
+}
+
+Code codeForToolExit(int exitCode) {
+  switch (exitCode) {
+    case kExitUsage:
+    case kExitInvalidModel:
+      return Code::kInvalidArgument;
+    case kExitUnsupported:
+      return Code::kUnimplemented;
+    default:
+      return Code::kInternal;
+  }
+}
+
+// A tool chooses among the classes that a compile can end with; anything else counts as its internal error.
+int servedExit(int exitCode) {
+  static constexpr std::array kServed{kExitUsage, kExitInvalidModel, kExitUnsupported};
+  return std::find(kServed.begin(), kServed.end(), exitCode) == kServed.end() ? kExitInternal : exitCode;
+}
+
+std::string memberText(const Json& object, const char* name) {
+  auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+int exitCodeFor(Code code) {
+  switch (code) {
+    case Code::kInvalidArgument:
+    case Code::kOutOfRange:
+    case Code::kAlreadyExists:
+      return kExitUsage;
+    case Code::kUnimplemented:
+      return kExitUnsupported;
+    case Code::kDataLoss:
+      return kExitVerification;
+    case Code::kNotFound:
+      return kExitNotFound;
+    case Code::kUnavailable:
+    case Code::kDeadlineExceeded:
+    case Code::kResourceExhausted:
+    case Code::kAborted:
+      return kExitUnavailable;
+    case Code::kPermissionDenied:
+    case Code::kUnauthenticated:
+      return kExitDenied;
+    default:
+      return kExitInternal;
+  }
+}
+
+index::JobErrorRecord jobError(Code code, std::string message, int exitCode, std::string details) {
+  return {static_cast<int>(code), std::move(message), exitCode, std::move(details)};
+}
+
+index::JobErrorRecord jobError(const Error& error) {
+  return jobError(error.code, error.message, exitCodeFor(error.code), error.details);
+}
+
+index::JobErrorRecord toolError(std::string_view tool, int exitCode, std::string_view stderrTail) {
+  std::string_view line = lastLine(stderrTail);
+  int exit = servedExit(exitCode);
+  if (auto json = parseJson(line); json && json->is_object()) {
+    auto error = json->find("error");
+    if (error != json->end() && error->is_object()) {
+      std::string message = printable(memberText(*error, "message"), kMaxMessage);
+      auto details = error->find("details");
+      std::string text;
+      if (details != error->end() && details->is_object()) text = details->dump();
+      if (text.size() > kMaxDetails) text.clear();
+      if (!message.empty()) return jobError(codeByName(memberText(*error, "code")), message, exit, text);
+    }
+  }
+  if (exitCode > 128 && exitCode <= 128 + 64)
+    return jobError(
+        Code::kInternal,
+        fmt::format("{} was killed by signal {}; the usual reason is the memory limit of the worker", tool,
+                    exitCode - 128),
+        kExitInternal);
+  return jobError(codeForToolExit(exitCode),
+                  fmt::format("{} ended with exit code {} and no error record; its last line was \"{}\"",
+                              tool, exitCode, printable(line, 500)),
+                  exit);
+}
+
+}  // namespace kiln::jobs

@@ -1,0 +1,169 @@
+#include "coordinator/jobs/next_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "coordinator/jobs/evidence.h"
+
+namespace kiln::jobs {
+namespace {
+
+using index::ActionKind;
+using index::ActionRecord;
+using index::JobSnapshot;
+using index::JobState;
+using index::ResultRecord;
+using index::RunRecord;
+using index::RunState;
+
+// How far one action has come.
+struct Progress {
+  std::vector<ResultRecord> successes;  // one per worker, all equal
+  std::size_t live = 0;
+  std::size_t missing = 0;  // builders still to be queued
+  bool complete = false;
+};
+
+std::string_view toolOf(ActionKind kind) {
+  switch (kind) {
+    case ActionKind::kFetch:
+      return "the source fetcher";
+    case ActionKind::kReference:
+      return "the reference evaluation";
+    default:
+      return "the compiler";
+  }
+}
+
+End failed(index::JobErrorRecord error, std::optional<Digest> disputed = {}) {
+  return {JobState::kFailed, std::move(error), disputed};
+}
+
+std::string stderrOf(const ResultRecord& record) {
+  reapi::ActionResult result;
+  return result.ParseFromString(record.result) ? result.stderr_raw() : std::string();
+}
+
+// Only a compile is repeated by further builders.
+std::size_t buildersWanted(const ActionRecord& action, const DeliverySpec& delivery) {
+  return action.kind == ActionKind::kCompile ? static_cast<std::size_t>(delivery.builders) : 1;
+}
+std::size_t operatorsWanted(const ActionRecord& action, const DeliverySpec& delivery) {
+  return action.kind == ActionKind::kCompile ? static_cast<std::size_t>(delivery.operators) : 1;
+}
+
+// The first reason for which this action can never succeed.
+std::optional<End> failureOf(const JobSnapshot& snapshot, const ActionRecord& action,
+                             const std::vector<ResultRecord>& results) {
+  for (const ResultRecord& result : results)
+    if (result.exitCode != 0)
+      return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
+  for (const RunRecord& run : snapshot.runs) {
+    if (run.action != action.action || run.state != RunState::kFailed) continue;
+    Error error{static_cast<Code>(run.errorCode), run.errorMessage, {}};
+    error = error.in(fmt::format("{} failed {} time{}, last on worker {}", toolOf(action.kind), run.attempts,
+                                 run.attempts == 1 ? "" : "s", run.worker));
+    return failed(jobError(error));
+  }
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    if (results[i].outputs == results[0].outputs) continue;
+    return failed(jobError(Code::kAborted,
+                           "builders disagree, so the build is not reproducible: " +
+                               describeDifferences(results[0], results[i]) +
+                               "; the evidence of both is kept for comparison",
+                           kExitNotReproducible, differencesJson(results[0], results[i])),
+                  action.action);
+  }
+  return {};
+}
+
+std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRecord& action) {
+  std::vector<ResultRecord> out;
+  std::copy_if(snapshot.results.begin(), snapshot.results.end(), std::back_inserter(out),
+               [&](const ResultRecord& result) { return result.action == action.action; });
+  return out;
+}
+
+Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, const ActionRecord& action) {
+  Progress progress;
+  progress.successes = distinctBuilders(resultsOf(snapshot, action));
+  progress.live = static_cast<std::size_t>(std::count_if(
+      snapshot.runs.begin(), snapshot.runs.end(),
+      [&](const RunRecord& run) { return run.action == action.action && index::isLive(run.state); }));
+  std::size_t builders = buildersWanted(action, delivery), operators = operatorsWanted(action, delivery);
+  std::size_t have = progress.successes.size(), diverse = distinctOperators(progress.successes);
+  std::size_t wanted =
+      std::max(builders > have ? builders - have : 0, operators > diverse ? operators - diverse : 0);
+  progress.complete = wanted == 0;
+  progress.missing = wanted > progress.live ? wanted - progress.live : 0;
+  return progress;
+}
+
+NewRun newRun(const ActionRecord& action, const Progress& progress) {
+  NewRun run{action, {}, {}};
+  for (const ResultRecord& result : progress.successes) {
+    run.excludedWorkers.push_back(result.worker);
+    run.countedOperators.push_back(result.operatorName);
+  }
+  return run;
+}
+
+// What a completed action leads to, if it has not been done yet.
+std::optional<Step> consequence(const JobSnapshot& snapshot, const ActionRecord& action,
+                                const Progress& progress) {
+  if (action.kind == ActionKind::kFetch) {
+    const index::SourceRecord& source = snapshot.sources.at(static_cast<std::size_t>(*action.source));
+    if (!source.blob) return ResolveSource{*action.source, progress.successes.front()};
+    return {};
+  }
+  if (action.kind == ActionKind::kCompile) {
+    for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
+      if (snapshot.targets[i].target == action.target && !snapshot.targets[i].artifact)
+        return Publish{static_cast<int>(i), action.action, progress.successes};
+    return {};
+  }
+  AttachFixtures attach{progress.successes.front(), {}};
+  for (const index::TargetRecord& target : snapshot.targets)
+    if (target.artifact && !target.hasFixtures) attach.artifacts.push_back(*target.artifact);
+  if (attach.artifacts.empty()) return {};
+  return attach;
+}
+
+bool planned(const JobSnapshot& snapshot) {
+  return std::any_of(snapshot.actions.begin(), snapshot.actions.end(),
+                     [](const ActionRecord& action) { return action.kind != ActionKind::kFetch; });
+}
+
+}  // namespace
+
+Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
+  if (!index::isOpen(snapshot.job.state)) return Wait{};
+  if (snapshot.job.cancelWanted) return End{JobState::kCancelled, {}, {}};
+  for (const ActionRecord& action : snapshot.actions)
+    if (auto end = failureOf(snapshot, action, resultsOf(snapshot, action))) return *end;
+
+  QueueRuns queue;
+  bool allComplete = true;
+  for (const ActionRecord& action : snapshot.actions) {
+    Progress progress = progressOf(snapshot, delivery, action);
+    for (std::size_t i = 0; i < progress.missing; ++i) queue.runs.push_back(newRun(action, progress));
+    allComplete = allComplete && progress.complete;
+  }
+  if (!queue.runs.empty()) return queue;
+  for (const ActionRecord& action : snapshot.actions) {
+    Progress progress = progressOf(snapshot, delivery, action);
+    if (!progress.complete) continue;
+    if (auto step = consequence(snapshot, action, progress)) return *step;
+  }
+  bool resolved = std::all_of(snapshot.sources.begin(), snapshot.sources.end(),
+                              [](const index::SourceRecord& source) { return source.blob.has_value(); });
+  if (resolved && !planned(snapshot)) return PlanActions{};
+  bool published =
+      std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
+                  [](const index::TargetRecord& target) { return target.artifact && target.hasFixtures; });
+  if (allComplete && published) return End{JobState::kSucceeded, {}, {}};
+  return Wait{};
+}
+
+}  // namespace kiln::jobs

@@ -1,0 +1,58 @@
+// The state machine of a job: from everything stored about it to the one thing to do next. Pure, so that a
+// coordinator killed anywhere goes on by asking again; whoever carries out a step makes it idempotent.
+//
+//   fetch (git sources) -> plan actions -> runs of reference and of compile x builders -> compare -> publish
+//   each target -> attach fixtures -> end
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "coordinator/jobs/job_error.h"
+#include "manifest/spec/compile_spec.h"
+#include "storage/index/records.h"
+
+namespace kiln::jobs {
+
+// Nothing to do until a worker reports, or the job has ended.
+struct Wait {};
+// Record in sources[source] the blob that the fetcher's result names, and its external data as further
+// sources.
+struct ResolveSource {
+  int source = 0;
+  index::ResultRecord result;
+};
+// All sources are known: build the reference and compile actions and store them.
+struct PlanActions {};
+struct NewRun {
+  index::ActionRecord action;
+  std::vector<std::string> excludedWorkers, countedOperators;
+};
+struct QueueRuns {
+  std::vector<NewRun> runs;
+};
+// The builders in `evidence` agree on targets[target]'s outputs.
+struct Publish {
+  int target = 0;
+  Digest action;
+  std::vector<index::ResultRecord> evidence;
+};
+// Give the fixtures in `result` to these published artifacts.
+struct AttachFixtures {
+  index::ResultRecord result;
+  std::vector<Digest> artifacts;
+};
+// Cancel what still runs and close the job. `disputed`: the action whose builders disagree.
+struct End {
+  index::JobState state = index::JobState::kSucceeded;
+  std::optional<index::JobErrorRecord> error;
+  std::optional<Digest> disputed;
+};
+
+using Step = std::variant<Wait, ResolveSource, PlanActions, QueueRuns, Publish, AttachFixtures, End>;
+
+Step nextStep(const index::JobSnapshot& snapshot, const DeliverySpec& delivery);
+
+}  // namespace kiln::jobs

@@ -1,0 +1,166 @@
+#include "coordinator/jobs/submission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "coordinator/jobs/digests.h"
+#include "manifest/spec/path.h"
+#include "manifest/spec/target.h"
+
+namespace kiln::jobs {
+namespace {
+
+constexpr int kMaxSources = 4096;
+constexpr int kMaxTargets = 32;
+constexpr std::size_t kMaxKey = 128;
+constexpr std::size_t kMaxUrl = 2048;
+
+Status invalid(std::string message) {
+  return fail(Code::kInvalidArgument, std::move(message));
+}
+
+bool isPrintable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+Status checkKey(const std::string& key) {
+  if (key.empty() || key.size() > kMaxKey || !isPrintable(key))
+    return invalid("idempotency_key must be 1 to 128 printable ASCII characters without spaces");
+  return {};
+}
+
+std::string normalisedModelName(std::string_view path) {
+  return path.ends_with(".mlir") ? "model.mlir" : "model.onnx";
+}
+
+Result<index::SourceRecord> readSource(const v1::Source& source, bool model) {
+  index::SourceRecord record;
+  record.path = model ? normalisedModelName(source.path()) : source.path();
+  if (!model) {
+    KILN_TRY(checkRelativePath(record.path));
+    if (isModelFileName(record.path) || record.path == "spec.json")
+      return fail(Code::kInvalidArgument, "external data may not be called \"" + record.path + "\"");
+  }
+  switch (source.from_case()) {
+    case v1::Source::kBlob: {
+      KILN_ASSIGN(record.blob, fromProto(source.blob()));
+      break;
+    }
+    case v1::Source::kGit: {
+      KILN_ASSIGN(record.git, readGitSource(source.git(), false));
+      break;
+    }
+    default:
+      return fail(Code::kInvalidArgument, "neither a blob nor a git source");
+  }
+  if (source.has_origin()) {
+    if (record.git) return fail(Code::kInvalidArgument, "origin is for uploaded blobs only");
+    KILN_ASSIGN(record.origin, readGitSource(source.origin(), true));
+  }
+  return record;
+}
+
+Status readSources(const v1::SubmitJobRequest& request, Submission& out) {
+  if (request.sources().empty()) return invalid("sources is empty: the first source is the model");
+  if (request.sources_size() > kMaxSources)
+    return invalid(fmt::format("{} sources; at most {} are taken", request.sources_size(), kMaxSources));
+  for (int i = 0; i < request.sources_size(); ++i) {
+    auto record = readSource(request.sources(i), i == 0);
+    if (!record) return fail(record.error().in(fmt::format("sources[{}]", i)));
+    out.sources.push_back(std::move(*record));
+  }
+  std::sort(out.sources.begin() + 1, out.sources.end(),
+            [](const index::SourceRecord& a, const index::SourceRecord& b) { return a.path < b.path; });
+  for (std::size_t i = 2; i < out.sources.size(); ++i)
+    if (out.sources[i].path == out.sources[i - 1].path)
+      return invalid("external data \"" + out.sources[i].path + "\" is given twice");
+  const std::string& name = request.sources(0).path();
+  out.modelName = name.empty() && out.sources[0].git ? out.sources[0].git->path : name;
+  if (out.modelName.size() > 1024) return invalid("sources[0].path has more than 1024 bytes");
+  return {};
+}
+
+Status readTargets(const v1::SubmitJobRequest& request, Submission& out) {
+  if (request.targets().empty()) return invalid("targets is empty: name at least one, such as cpu:x86-64-v3");
+  if (request.targets_size() > kMaxTargets)
+    return invalid(fmt::format("at most {} targets per job", kMaxTargets));
+  std::set<std::string> seen;
+  for (const std::string& name : request.targets()) {
+    KILN_ASSIGN(Target target, parseTarget(name));
+    if (!seen.insert(target.name).second) return invalid("target " + target.name + " is given twice");
+    out.targets.push_back(target.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<index::GitSource> readGitSource(const v1::GitSource& source, bool claimed) {
+  const std::string& url = source.url();
+  if (url.empty() || url.size() > kMaxUrl || !isPrintable(url))
+    return fail(Code::kInvalidArgument, "a git URL must be 1 to 2048 printable characters");
+  if (!claimed && !url.starts_with("https://") && !url.starts_with("ssh://"))
+    return fail(Code::kInvalidArgument,
+                "the farm fetches https:// and ssh:// only; a local repository is read by the client");
+  const std::string& commit = source.commit();
+  if (commit.size() != 40 || commit.find_first_not_of("0123456789abcdef") != std::string::npos)
+    return fail(
+        Code::kInvalidArgument,
+        "a git source is pinned by a commit id of 40 lowercase hex digits; a branch or tag name may move");
+  KILN_TRY(checkRelativePath(source.path()));
+  return index::GitSource{url, commit, source.path()};
+}
+
+Result<CompileSpec> readOptions(const std::string& text) {
+  CompileSpec spec;
+  spec.profiles.push_back({"default", {}});
+  if (text.empty()) return spec;
+  KILN_ASSIGN(Json json, parseStrictJson(text));
+  KILN_TRY(applyOptions(json, spec));
+  return spec;
+}
+
+Result<DeliverySpec> readDelivery(const std::string& text) {
+  if (text.empty()) return DeliverySpec{};
+  KILN_ASSIGN(Json json, parseStrictJson(text));
+  return DeliverySpec::fromJson(json);
+}
+
+Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
+  Submission out;
+  out.instance = request.instance();
+  out.idempotencyKey = request.idempotency_key();
+  out.toolchain = request.toolchain();
+  KILN_TRY(checkKey(out.idempotencyKey));
+  KILN_TRY(readSources(request, out));
+  KILN_TRY(readTargets(request, out));
+  auto options = readOptions(request.options_json());
+  if (!options) return fail(options.error().in("options_json"));
+  out.options = std::move(*options);
+  auto delivery = readDelivery(request.delivery_json());
+  if (!delivery) return fail(delivery.error().in("delivery_json"));
+  out.delivery = *delivery;
+  KILN_ASSIGN(out.optionsText, toCanonicalJson(optionsToJson(out.options)));
+  KILN_ASSIGN(out.deliveryText, toCanonicalJson(out.delivery.toJson()));
+  out.request = digestOf(request.SerializeAsString());
+  return out;
+}
+
+Result<CompileSpec> compileSpec(const CompileSpec& options, const std::vector<index::SourceRecord>& sources,
+                                const Digest& toolchain, const std::string& target) {
+  CompileSpec spec = options;
+  KILN_ASSIGN(Target parsed, parseTarget(target));
+  spec.target = parsed.name;
+  spec.features = parsed.features;
+  spec.toolchain = toolchain;
+  spec.files.clear();
+  for (const index::SourceRecord& source : sources) {
+    if (!source.blob) return fail(Code::kInternal, "source \"" + source.path + "\" is not resolved yet");
+    spec.files.push_back({source.path, *source.blob});
+  }
+  return spec;
+}
+
+}  // namespace kiln::jobs

@@ -1,0 +1,107 @@
+#include "coordinator/scheduler/requirements.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "manifest/json/json.h"
+
+namespace kiln::scheduler {
+namespace {
+
+struct Found {
+  std::size_t workers = 0, operators = 0;
+};
+
+const char* verb(index::ActionKind kind) {
+  switch (kind) {
+    case index::ActionKind::kFetch:
+      return "fetch";
+    case index::ActionKind::kReference:
+      return "reference";
+    default:
+      return "compile";
+  }
+}
+
+bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
+  auto has = [](const auto& list, const auto& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+  };
+  return has(worker.kinds, requirement.kind) &&
+         (requirement.target.empty() || has(worker.targets, requirement.target));
+}
+
+Found find(const FleetView& fleet, const Requirement& requirement) {
+  std::set<std::string> workers, operators;
+  for (const index::WorkerRecord& worker : fleet.workers) {
+    if (fleet.now - worker.lastContact > fleet.registeredFor || !serves(worker, requirement)) continue;
+    workers.insert(worker.name);
+    operators.insert(worker.operatorName);
+  }
+  return {workers.size(), operators.size()};
+}
+
+std::string describe(const Requirement& requirement, const Found& found) {
+  std::string what = fmt::format("{}{}{}", verb(requirement.kind), requirement.target.empty() ? "" : " for ",
+                                 requirement.target);
+  if (found.workers == 0) return "no worker does " + what;
+  if (found.workers < static_cast<std::size_t>(requirement.workers))
+    return fmt::format("{} builders are wanted for {}, but {} worker{} it", requirement.workers, what,
+                       found.workers, found.workers == 1 ? " does" : "s do");
+  return fmt::format("{} operators are wanted for {}, but the workers that do it have {}",
+                     requirement.operators, what, found.operators);
+}
+
+std::string served(const FleetView& fleet) {
+  std::set<std::string> targets;
+  for (const index::WorkerRecord& worker : fleet.workers)
+    if (fleet.now - worker.lastContact <= fleet.registeredFor)
+      targets.insert(worker.targets.begin(), worker.targets.end());
+  return targets.empty() ? "none" : fmt::format("{}", fmt::join(targets, ", "));
+}
+
+}  // namespace
+
+std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, int builders, int operators,
+                                        bool fetches) {
+  std::vector<Requirement> out{{index::ActionKind::kReference, "", 1, 1}};
+  if (fetches) out.push_back({index::ActionKind::kFetch, "", 1, 1});
+  for (const std::string& target : targets)
+    out.push_back({index::ActionKind::kCompile, target, builders, operators});
+  return out;
+}
+
+Status checkSatisfiable(const std::vector<Requirement>& requirements, const FleetView& fleet) {
+  std::vector<std::string> missing;
+  Json details = Json::array();
+  for (const Requirement& requirement : requirements) {
+    Found found = find(fleet, requirement);
+    if (found.workers >= static_cast<std::size_t>(requirement.workers) &&
+        found.operators >= static_cast<std::size_t>(requirement.operators))
+      continue;
+    missing.push_back(describe(requirement, found));
+    details.push_back({{"kind", verb(requirement.kind)},
+                       {"target", requirement.target},
+                       {"workersWanted", requirement.workers},
+                       {"workersFound", found.workers},
+                       {"operatorsWanted", requirement.operators},
+                       {"operatorsFound", found.operators}});
+  }
+  if (missing.empty()) return {};
+  std::string text = fmt::format("{}", fmt::join(missing, "; "));
+  if (fleet.now < fleet.graceUntil)
+    return fail(
+        Code::kUnavailable,
+        text + ", but the coordinator has only just started and workers may still report; try again shortly");
+  return fail(Error{
+      Code::kUnimplemented,
+      fmt::format("this farm cannot build it: {}. Targets served by its workers: {}. Start a worker that "
+                  "serves what is missing, or choose another target",
+                  text, served(fleet)),
+      Json{{"missing", std::move(details)}}.dump()});
+}
+
+}  // namespace kiln::scheduler

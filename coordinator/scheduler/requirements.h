@@ -1,0 +1,38 @@
+// Whether the fleet can ever run what a submission needs. Pure. Which run a worker gets next is the queue's
+// business.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "manifest/base/clock.h"
+#include "storage/index/records.h"
+
+namespace kiln::scheduler {
+
+// `workers` distinct workers, of at least `operators` operators, that do `kind` for `target` ("" for any).
+struct Requirement {
+  index::ActionKind kind = index::ActionKind::kCompile;
+  std::string target;
+  int workers = 1;
+  int operators = 1;
+};
+
+// What a submission with these targets needs.
+std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, int builders, int operators,
+                                        bool fetches);
+
+struct FleetView {
+  std::vector<index::WorkerRecord> workers;
+  TimePoint now;
+  // A worker that has been silent for longer no longer counts as registered.
+  Duration registeredFor = std::chrono::hours(1);
+  // Before this point workers may simply not have called yet.
+  TimePoint graceUntil;
+};
+
+// kUnimplemented naming everything that is missing, with the same as JSON in details; kUnavailable during the
+// grace time after a start.
+Status checkSatisfiable(const std::vector<Requirement>& requirements, const FleetView& fleet);
+
+}  // namespace kiln::scheduler

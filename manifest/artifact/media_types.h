@@ -1,0 +1,12 @@
+// Media types of an artifact in an OCI registry. Frozen: old artifacts are read for ever.
+#pragma once
+
+namespace kiln {
+
+inline constexpr char kArtifactType[] = "application/vnd.kiln.artifact.v1+json";
+inline constexpr char kManifestMediaType[] = "application/vnd.kiln.manifest.v1+json";
+inline constexpr char kProgramMediaType[] = "application/vnd.kiln.program.v1+elf";
+inline constexpr char kWeightsMediaType[] = "application/vnd.kiln.weights.v1";
+inline constexpr char kOciManifestMediaType[] = "application/vnd.oci.image.manifest.v1+json";
+
+}  // namespace kiln

@@ -1,0 +1,10 @@
+// Well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF.
+#pragma once
+
+#include <string_view>
+
+namespace kiln {
+
+bool isUtf8(std::string_view text);
+
+}  // namespace kiln

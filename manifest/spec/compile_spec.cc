@@ -1,0 +1,265 @@
+#include "manifest/spec/compile_spec.h"
+
+#include <set>
+
+#include "manifest/json/reader.h"
+#include "manifest/spec/path.h"
+#include "manifest/spec/target.h"
+
+namespace kiln {
+namespace {
+
+constexpr std::size_t kMaxFiles = 4096;
+constexpr std::size_t kMaxProfiles = 64;
+constexpr std::size_t kMaxNameBytes = 1024;
+
+std::string at(std::string_view place, std::size_t index) {
+  return std::string(place) + "[" + std::to_string(index) + "]";
+}
+
+Status checkName(const std::string& name, const std::string& place) {
+  if (name.empty() || name.size() > kMaxNameBytes) return badMember(place, "must have 1 to 1024 bytes");
+  return {};
+}
+
+Status checkOneOf(const std::string& value, std::initializer_list<const char*> allowed,
+                  const std::string& place) {
+  std::string list;
+  for (const char* one : allowed) {
+    if (value == one) return {};
+    list += (list.empty() ? "\"" : ", \"") + std::string(one) + "\"";
+  }
+  return badMember(place, "must be one of " + list);
+}
+
+Json digestJson(const Digest& digest) {
+  return {{"digest", digest.text()}, {"size", std::to_string(digest.size)}};
+}
+
+Json profilesJson(const std::vector<ShapeProfile>& profiles) {
+  Json out = Json::array();
+  for (const ShapeProfile& profile : profiles) {
+    Json dims = Json::array();
+    for (const auto& [name, range] : profile.dims)
+      dims.push_back({{"dim", name}, {"min", range.min}, {"opt", range.opt}, {"max", range.max}});
+    out.push_back({{"name", profile.name}, {"dims", std::move(dims)}});
+  }
+  return out;
+}
+
+Json pinsJson(const std::map<std::string, std::vector<std::int64_t>>& pins) {
+  Json out = Json::array();
+  for (const auto& [input, values] : pins) {
+    Json list = Json::array();
+    for (std::int64_t value : values) list.push_back(std::to_string(value));
+    out.push_back({{"input", input}, {"values", std::move(list)}});
+  }
+  return out;
+}
+
+Json numericsJson(const Numerics& numerics) {
+  return {{"contraction", numerics.contraction},
+          {"reassociation", numerics.reassociation},
+          {"precision", numerics.precision}};
+}
+
+Json budgetsJson(const CompileSpec& spec) {
+  return {{"artifactBytes", std::to_string(spec.maxArtifactBytes)},
+          {"plannedBytes", std::to_string(spec.maxPlannedBytes)}};
+}
+
+Result<ShapeProfile> readProfile(const Json& json, const std::string& place) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
+  ShapeProfile profile;
+  KILN_ASSIGN(profile.name, reader.string("name"));
+  KILN_TRY(checkName(profile.name, reader.path("name")));
+  KILN_ASSIGN(const Json* dims, reader.array("dims"));
+  std::string previous;
+  for (std::size_t i = 0; i < dims->size(); ++i) {
+    KILN_ASSIGN(ObjectReader dim, ObjectReader::open((*dims)[i], at(reader.path("dims"), i)));
+    KILN_ASSIGN(std::string name, dim.string("dim"));
+    KILN_TRY(checkName(name, dim.path("dim")));
+    if (i > 0 && name <= previous)
+      return badMember(dim.path("dim"), "dimensions must be sorted by name, each once");
+    previous = name;
+    DimRange range;
+    KILN_ASSIGN(range.min, dim.integer("min", 0, kMaxJsonInteger));
+    KILN_ASSIGN(range.opt, dim.integer("opt", range.min, kMaxJsonInteger));
+    KILN_ASSIGN(range.max, dim.integer("max", range.opt, kMaxJsonInteger));
+    KILN_TRY(dim.finish());
+    profile.dims.emplace(std::move(name), range);
+  }
+  KILN_TRY(reader.finish());
+  return profile;
+}
+
+Status readProfiles(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(const Json* profiles, reader.array("profiles"));
+  if (profiles->empty() || profiles->size() > kMaxProfiles)
+    return badMember(reader.path("profiles"), "must hold 1 to " + std::to_string(kMaxProfiles) + " profiles");
+  std::set<std::string> names;
+  spec.profiles.clear();
+  for (std::size_t i = 0; i < profiles->size(); ++i) {
+    std::string place = at(reader.path("profiles"), i);
+    KILN_ASSIGN(ShapeProfile profile, readProfile((*profiles)[i], place));
+    if (!names.insert(profile.name).second)
+      return badMember(place + ".name", "a second profile of this name");
+    spec.profiles.push_back(std::move(profile));
+  }
+  return {};
+}
+
+Status readPins(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(const Json* pins, reader.array("pins"));
+  spec.pins.clear();
+  std::string previous;
+  for (std::size_t i = 0; i < pins->size(); ++i) {
+    KILN_ASSIGN(ObjectReader pin, ObjectReader::open((*pins)[i], at(reader.path("pins"), i)));
+    KILN_ASSIGN(std::string input, pin.string("input"));
+    KILN_TRY(checkName(input, pin.path("input")));
+    if (i > 0 && input <= previous)
+      return badMember(pin.path("input"), "pins must be sorted by input, each once");
+    previous = input;
+    KILN_ASSIGN(std::vector<std::string> texts, pin.strings("values"));
+    std::vector<std::int64_t> values;
+    for (const std::string& text : texts) {
+      auto value = parseSignedDecimal(text);
+      if (!value) return badMember(pin.path("values"), "must be decimal strings of 64-bit integers");
+      values.push_back(*value);
+    }
+    KILN_TRY(pin.finish());
+    spec.pins.emplace(std::move(input), std::move(values));
+  }
+  return {};
+}
+
+Status readNumerics(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(ObjectReader numerics, reader.object("numerics"));
+  KILN_ASSIGN(spec.numerics.contraction, numerics.string("contraction"));
+  KILN_TRY(checkOneOf(spec.numerics.contraction, {"on", "off"}, numerics.path("contraction")));
+  KILN_ASSIGN(spec.numerics.reassociation, numerics.string("reassociation"));
+  KILN_TRY(checkOneOf(spec.numerics.reassociation, {"on", "off"}, numerics.path("reassociation")));
+  KILN_ASSIGN(spec.numerics.precision, numerics.string("precision"));
+  KILN_TRY(checkOneOf(spec.numerics.precision, {"f32", "tf32", "bf16", "f16", "int8"},
+                      numerics.path("precision")));
+  return numerics.finish();
+}
+
+Status readBudgets(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(ObjectReader budgets, reader.object("budgets"));
+  KILN_ASSIGN(spec.maxArtifactBytes, budgets.unsigned64("artifactBytes"));
+  KILN_ASSIGN(spec.maxPlannedBytes, budgets.unsigned64("plannedBytes"));
+  return budgets.finish();
+}
+
+Status readOption(ObjectReader& reader, std::string_view name, CompileSpec& spec) {
+  if (name == "profiles") return readProfiles(reader, spec);
+  if (name == "pins") return readPins(reader, spec);
+  if (name == "numerics") return readNumerics(reader, spec);
+  if (name == "budgets") return readBudgets(reader, spec);
+  if (name == "outOfProfile") {
+    KILN_ASSIGN(spec.outOfProfile, reader.string(name));
+    return checkOneOf(spec.outOfProfile, {"fail", "pad", "request"}, reader.path(name));
+  }
+  KILN_ASSIGN(spec.fallback, reader.string("fallback"));
+  return checkOneOf(spec.fallback, {"fail", "cpu"}, reader.path("fallback"));
+}
+
+constexpr std::string_view kOptions[] = {"profiles", "outOfProfile", "pins",
+                                         "numerics", "fallback",     "budgets"};
+
+Status readFiles(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(const Json* files, reader.array("files"));
+  if (files->empty() || files->size() > kMaxFiles)
+    return badMember(reader.path("files"), "must hold 1 to " + std::to_string(kMaxFiles) + " files");
+  for (std::size_t i = 0; i < files->size(); ++i) {
+    KILN_ASSIGN(ObjectReader entry, ObjectReader::open((*files)[i], at(reader.path("files"), i)));
+    ModelFile file;
+    KILN_ASSIGN(file.path, entry.string("path"));
+    if (auto safe = checkRelativePath(file.path); !safe)
+      return badMember(entry.path("path"), safe.error().message);
+    KILN_ASSIGN(file.digest, entry.digest());
+    KILN_TRY(entry.finish());
+    if (i == 0 && !isModelFileName(file.path))
+      return badMember(entry.path("path"), "the first file is the model, \"model.onnx\" or \"model.mlir\"");
+    if (i > 0 && (isModelFileName(file.path) || file.path == "spec.json"))
+      return badMember(entry.path("path"), "this name is taken by the action's own files");
+    if (i > 1 && file.path <= spec.files.back().path)
+      return badMember(entry.path("path"), "external data files must be sorted by path, each once");
+    spec.files.push_back(std::move(file));
+  }
+  return {};
+}
+
+Status readTarget(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(ObjectReader target, reader.object("target"));
+  KILN_ASSIGN(spec.target, target.string("name"));
+  auto known =
+      parseTarget(spec.target);  // a target of another release is fine here, a meaningless one is not
+  if (!known && known.error().code == Code::kInvalidArgument)
+    return badMember(target.path("name"), known.error().message);
+  KILN_ASSIGN(spec.features, target.strings("features"));
+  for (std::size_t i = 0; i < spec.features.size(); ++i) {
+    const std::string& feature = spec.features[i];
+    if (feature.size() < 2 || feature.size() > 64 || feature[0] != '+')
+      return badMember(at(target.path("features"), i), "must be \"+\" and a feature name");
+    if (i > 0 && feature <= spec.features[i - 1])
+      return badMember(at(target.path("features"), i), "features must be sorted, each once");
+  }
+  return target.finish();
+}
+
+}  // namespace
+
+bool isModelFileName(std::string_view path) {
+  return path == "model.onnx" || path == "model.mlir";
+}
+
+Json optionsToJson(const CompileSpec& spec) {
+  return {{"profiles", profilesJson(spec.profiles)},
+          {"outOfProfile", spec.outOfProfile},
+          {"pins", pinsJson(spec.pins)},
+          {"numerics", numericsJson(spec.numerics)},
+          {"fallback", spec.fallback},
+          {"budgets", budgetsJson(spec)}};
+}
+
+Status applyOptions(const Json& options, CompileSpec& spec) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(options, "options"));
+  for (std::string_view name : kOptions)
+    if (reader.has(name)) KILN_TRY(readOption(reader, name, spec));
+  return reader.finish();
+}
+
+Json CompileSpec::toJson() const {
+  Json list = Json::array();
+  for (const ModelFile& file : files) {
+    Json entry = digestJson(file.digest);
+    entry["path"] = file.path;
+    list.push_back(std::move(entry));
+  }
+  Json out = optionsToJson(*this);
+  out["apiVersion"] = "kiln/v1";
+  out["kind"] = "CompileSpec";
+  out["files"] = std::move(list);
+  out["toolchain"] = digestJson(toolchain);
+  out["target"] = {{"name", target}, {"features", features}};
+  return out;
+}
+
+Result<CompileSpec> CompileSpec::fromJson(const Json& json) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "spec"));
+  KILN_TRY(reader.expect("apiVersion", "kiln/v1"));
+  KILN_TRY(reader.expect("kind", "CompileSpec"));
+  CompileSpec spec;
+  KILN_TRY(readFiles(reader, spec));
+  KILN_ASSIGN(ObjectReader toolchain, reader.object("toolchain"));
+  KILN_ASSIGN(spec.toolchain, toolchain.digest());
+  KILN_TRY(toolchain.finish());
+  KILN_TRY(readTarget(reader, spec));
+  for (std::string_view name : kOptions) KILN_TRY(readOption(reader, name, spec));
+  KILN_TRY(reader.finish());
+  return spec;
+}
+
+}  // namespace kiln

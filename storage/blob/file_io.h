@@ -1,0 +1,43 @@
+// Small POSIX file helpers shared by the stores: an owned descriptor and loops over short reads and writes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "manifest/base/digest.h"
+#include "manifest/base/result.h"
+
+namespace kiln::storage {
+
+// Size of the buffers that blobs are moved in.
+inline constexpr std::size_t kChunkBytes = 1 << 20;
+
+// Owns a file descriptor; closes it on destruction.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept;
+  ~UniqueFd();
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+// `what` begins the message of an error.
+Result<UniqueFd> openFile(const std::string& path, int flags, unsigned mode, const std::string& what);
+Status writeAll(int fd, Bytes bytes, const std::string& what);
+// Fills `buffer` from `offset`; kDataLoss if the file ends before.
+Status readExactly(int fd, std::span<std::uint8_t> buffer, std::uint64_t offset, const std::string& what);
+// fsync of a directory, so that the names in it are durable.
+Status syncDirectory(const std::string& path);
+// mkdir that accepts a directory already there.
+Status makeDirectory(const std::string& path, unsigned mode);
+
+}  // namespace kiln::storage

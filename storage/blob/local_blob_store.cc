@@ -1,0 +1,243 @@
+#include "storage/blob/local_blob_store.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "storage/blob/local_blob_writer.h"
+
+namespace kiln::storage {
+namespace {
+
+constexpr std::size_t kGroupFiles = 128;              // open at once in one group commit
+constexpr std::uint64_t kPreallocateBytes = 1 << 20;  // blobs from this size on get their extents up front
+
+const Clock& systemClock() {
+  static const SystemClock clock;
+  return clock;
+}
+
+Error notFound(const Digest& digest) {
+  return {Code::kNotFound, fmt::format("blob {} ({} bytes) is not in the store", digest.text(), digest.size)};
+}
+
+Status passOn(int fd, std::uint64_t offset, std::uint64_t end, const ByteSink& sink) {
+  std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(kChunkBytes, end - offset));
+  while (offset < end) {
+    auto chunk = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), end - offset));
+    KILN_TRY(readExactly(fd, chunk, offset, "blob store: reading"));
+    KILN_TRY(sink(chunk));
+    offset += chunk.size();
+  }
+  return {};
+}
+
+}  // namespace
+
+struct LocalBlobStore::Opened {
+  UniqueFd fd;
+  struct stat file{};
+};
+
+LocalBlobStore::LocalBlobStore(const LocalBlobStoreOptions& options,
+                               std::unique_ptr<StoreDirectory> directory, std::uint64_t used,
+                               const Clock& clock)
+    : readOnly_(options.readOnly),
+      directory_(std::move(directory)),
+      space_(directory_->root(), options.capacity, used, options.keepFree),
+      validated_(options.validationEntries, options.validationTtl, clock) {}
+
+Result<std::unique_ptr<LocalBlobStore>> LocalBlobStore::open(const LocalBlobStoreOptions& options) {
+  KILN_ASSIGN(auto directory, StoreDirectory::open(options.directory, options.readOnly));
+  std::uint64_t used = 0;
+  if (options.capacity != 0 && !options.readOnly) {
+    KILN_ASSIGN(used, directory->usedBytes());
+  }
+  const Clock& clock = options.clock ? *options.clock : systemClock();
+  return std::unique_ptr<LocalBlobStore>(new LocalBlobStore(options, std::move(directory), used, clock));
+}
+
+Result<LocalBlobStore::Staged> LocalBlobStore::stage(const Digest& digest) {
+  Staged staged;
+  staged.digest = digest;
+  KILN_ASSIGN(staged.space, space_.reserve(digest.size));
+  staged.path = directory_->tempPath();
+  KILN_ASSIGN(staged.fd, openFile(staged.path, O_RDWR | O_CREAT | O_EXCL, 0400, "blob store: new file"));
+  if (digest.size >= kPreallocateBytes &&
+      ::fallocate(staged.fd.get(), 0, 0, static_cast<off_t>(digest.size)) != 0 && errno != EOPNOTSUPP)
+    return fail(errnoError(errno, fmt::format("blob store: reserving {} bytes", digest.size)));
+  return staged;
+}
+
+Result<std::unique_ptr<BlobWriter>> LocalBlobStore::beginWrite(const std::string& instance,
+                                                               const Digest& digest) {
+  if (readOnly_) return fail(Code::kPermissionDenied, "the blob store was opened read-only");
+  if (digest.size == 0) return std::make_unique<EmptyBlobWriter>(digest);
+  KILN_TRY(directory_->prepareInstance(instance));
+  KILN_ASSIGN(Staged staged, stage(digest));
+  return std::make_unique<LocalBlobWriter>(*this, instance, std::move(staged));
+}
+
+std::vector<Status> LocalBlobStore::publish(const std::string& instance, std::span<Staged> group) {
+  std::vector<Status> statuses(group.size());
+  std::set<std::string> names;  // directories whose entries must become durable
+  // Write-back of the whole group is under way before the first fsync waits: the journal then commits once.
+  if (group.size() > 1)
+    for (Staged& staged : group) ::sync_file_range(staged.fd.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  auto place = [&](Staged& staged) -> Status {
+    if (::fchmod(staged.fd.get(), 0444) != 0) return fail(errnoError(errno, "blob store: mode"));
+    if (::fsync(staged.fd.get()) != 0) return fail(errnoError(errno, "blob store: fsync"));
+    return {};
+  };
+  auto name = [&](Staged& staged) -> Status {
+    std::string path = directory_->blobPath(staged.digest);
+    KILN_ASSIGN(std::string shard, directory_->referenceShard(instance, staged.digest));
+    bool replaces = ::access(path.c_str(), F_OK) == 0;
+    if (::rename(staged.path.c_str(), path.c_str()) != 0)
+      return fail(errnoError(errno, "blob store: rename"));
+    staged.path.clear();
+    if (!replaces) staged.space.keep();
+    KILN_TRY(openFile(shard + "/" + staged.digest.hex(), O_WRONLY | O_CREAT, 0400, "blob store: reference"));
+    names.insert(directory_->blobShard(staged.digest));
+    names.insert(std::move(shard));
+    return {};
+  };
+  for (std::size_t i = 0; i < group.size(); ++i) statuses[i] = place(group[i]);
+  for (std::size_t i = 0; i < group.size(); ++i)
+    if (statuses[i]) statuses[i] = name(group[i]);
+  Status synced;
+  for (const std::string& shard : names)
+    if (Status status = syncDirectory(shard); !status) synced = status;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (!statuses[i]) continue;
+    statuses[i] = synced;
+    struct stat file{};
+    if (synced && ::fstat(group[i].fd.get(), &file) == 0) validated_.remember(group[i].digest, file);
+  }
+  return statuses;
+}
+
+std::vector<Status> LocalBlobStore::putBatch(const std::string& instance, std::span<const BlobBytes> blobs) {
+  std::vector<Status> statuses(blobs.size());
+  auto prepare = [&](const BlobBytes& blob) -> Result<Staged> {
+    if (readOnly_) return fail(Code::kPermissionDenied, "the blob store was opened read-only");
+    KILN_TRY(directory_->prepareInstance(instance));
+    if (Digest actual = digestOf(blob.bytes); actual != blob.digest)
+      return fail(wrongDigest(blob.digest, actual));
+    KILN_ASSIGN(Staged staged, stage(blob.digest));
+    KILN_TRY(writeAll(staged.fd.get(), blob.bytes, "blob store: writing"));
+    return staged;
+  };
+  for (std::size_t start = 0; start < blobs.size(); start += kGroupFiles) {
+    std::vector<Staged> group;
+    std::vector<std::size_t> members;
+    for (std::size_t i = start; i < std::min(blobs.size(), start + kGroupFiles); ++i) {
+      if (blobs[i].digest == digestOf("") && blobs[i].bytes.empty()) continue;
+      auto staged = prepare(blobs[i]);
+      if (!staged) {
+        statuses[i] = fail(staged.error());
+        continue;
+      }
+      group.push_back(std::move(*staged));
+      members.push_back(i);
+    }
+    std::vector<Status> published = publish(instance, group);
+    for (std::size_t i = 0; i < members.size(); ++i) statuses[members[i]] = std::move(published[i]);
+  }
+  return statuses;
+}
+
+bool LocalBlobStore::isVisible(const std::string& reference, const Digest& digest) const {
+  struct stat file{};
+  return ::access(reference.c_str(), F_OK) == 0 && ::stat(directory_->blobPath(digest).c_str(), &file) == 0 &&
+         S_ISREG(file.st_mode) && static_cast<std::uint64_t>(file.st_size) == digest.size;
+}
+
+Result<std::vector<Digest>> LocalBlobStore::findMissing(const std::string& instance,
+                                                        std::span<const Digest> digests) {
+  std::vector<Digest> missing;
+  const Digest empty = digestOf("");
+  for (const Digest& digest : digests) {
+    KILN_ASSIGN(std::string reference, directory_->referencePath(instance, digest));
+    if (digest != empty && !isVisible(reference, digest)) missing.push_back(digest);
+  }
+  return missing;
+}
+
+Result<LocalBlobStore::Opened> LocalBlobStore::openBlob(const std::string& instance, const Digest& digest) {
+  KILN_ASSIGN(std::string reference, directory_->referencePath(instance, digest));
+  if (!isVisible(reference, digest)) return fail(notFound(digest));
+  Opened blob;
+  auto fd = openFile(directory_->blobPath(digest), O_RDONLY | O_NOFOLLOW, 0, "blob store: opening");
+  if (!fd && fd.error().code == Code::kNotFound) return fail(notFound(digest));  // quarantined since
+  if (!fd) return fail(fd.error());
+  blob.fd = std::move(*fd);
+  if (::fstat(blob.fd.get(), &blob.file) != 0) return fail(errnoError(errno, "blob store: stat"));
+  return blob;
+}
+
+Error LocalBlobStore::quarantine(const Digest& digest, const Opened& blob) {
+  validated_.forget(digest);
+  Error error{Code::kDataLoss,
+              fmt::format("blob {} in the store no longer has its hash; upload it again", digest.text())};
+  if (readOnly_) return error;
+  // Only the file that was read: another process may have replaced it by a good one.
+  std::string path = directory_->blobPath(digest);
+  struct stat now{};
+  if (::stat(path.c_str(), &now) == 0 && now.st_ino == blob.file.st_ino && now.st_dev == blob.file.st_dev &&
+      ::rename(path.c_str(), directory_->quarantinePath(digest).c_str()) == 0)
+    space_.release(digest.size);
+  return error;
+}
+
+Status LocalBlobStore::verify(const Digest& digest, const Opened& blob) {
+  if (validated_.isValid(digest, blob.file)) return {};
+  return streamVerifying(digest, blob, [](Bytes) -> Status { return {}; });
+}
+
+// Hashes while passing on, one chunk behind: the last chunk leaves only once the whole blob has proved good.
+Status LocalBlobStore::streamVerifying(const Digest& digest, const Opened& blob, const ByteSink& sink) {
+  Hasher hasher;
+  std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(kChunkBytes, digest.size));
+  std::uint64_t offset = 0;
+  while (offset < digest.size) {
+    auto chunk = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), digest.size - offset));
+    Status got = readExactly(blob.fd.get(), chunk, offset, "blob store: reading");
+    if (!got) return fail(got.error().code == Code::kDataLoss ? quarantine(digest, blob) : got.error());
+    hasher.update(chunk);
+    offset += chunk.size();
+    if (offset == digest.size) {
+      if (hasher.finish() != digest) return fail(quarantine(digest, blob));
+      validated_.remember(digest, blob.file);
+    }
+    KILN_TRY(sink(chunk));
+  }
+  return {};
+}
+
+Status LocalBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
+                            std::uint64_t length, const ByteSink& sink) {
+  if (offset > digest.size)
+    return fail(Code::kOutOfRange, fmt::format("offset {} in a blob of {} bytes", offset, digest.size));
+  if (digest == digestOf("")) return {};
+  KILN_ASSIGN(Opened blob, openBlob(instance, digest));
+  std::uint64_t end = length == 0 ? digest.size : offset + std::min(length, digest.size - offset);
+  if (offset == 0 && end == digest.size && !validated_.isValid(digest, blob.file))
+    return streamVerifying(digest, blob, sink);
+  KILN_TRY(verify(digest, blob));
+  return passOn(blob.fd.get(), offset, end, sink);
+}
+
+Result<VerifiedFile> LocalBlobStore::openVerified(const std::string& instance, const Digest& digest) {
+  if (digest == digestOf("")) return VerifiedFile{};
+  KILN_ASSIGN(Opened blob, openBlob(instance, digest));
+  KILN_TRY(verify(digest, blob));
+  return VerifiedFile{std::move(blob.fd), digest.size};
+}
+
+}  // namespace kiln::storage

@@ -1,0 +1,65 @@
+#include "storage/blob/space_ledger.h"
+
+#include <fmt/core.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace kiln::storage {
+
+SpaceLedger::SpaceLedger(std::string directory, std::uint64_t capacity, std::uint64_t used,
+                         std::uint64_t keepFree)
+    : directory_(std::move(directory)), capacity_(capacity), keepFree_(keepFree), used_(used) {}
+
+SpaceLedger::Reservation::Reservation(Reservation&& other) noexcept
+    : ledger_(std::exchange(other.ledger_, nullptr)), bytes_(other.bytes_) {}
+
+SpaceLedger::Reservation& SpaceLedger::Reservation::operator=(Reservation&& other) noexcept {
+  std::swap(ledger_, other.ledger_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+SpaceLedger::Reservation::~Reservation() {
+  if (!ledger_) return;
+  std::lock_guard lock(ledger_->mutex_);
+  ledger_->promised_ -= bytes_;
+}
+
+void SpaceLedger::Reservation::keep() {
+  if (!ledger_) return;
+  SpaceLedger* ledger = std::exchange(ledger_, nullptr);
+  std::lock_guard lock(ledger->mutex_);
+  ledger->promised_ -= bytes_;
+  ledger->used_ += bytes_;
+}
+
+Result<SpaceLedger::Reservation> SpaceLedger::reserve(std::uint64_t bytes) {
+  auto full = [&](std::string_view limit, std::uint64_t available) {
+    return fail(
+        Code::kResourceExhausted,
+        fmt::format(
+            "the blob store is full: {} bytes wanted, {} available ({}); free some space and try again",
+            bytes, available, limit));
+  };
+  struct statvfs disk{};
+  if (::statvfs(directory_.c_str(), &disk) != 0) return fail(errnoError(errno, "blob store: free space"));
+  std::uint64_t free = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+  std::lock_guard lock(mutex_);
+  std::uint64_t blocked = std::min(free, keepFree_ + promised_);
+  if (bytes > free - blocked) return full("of the disk", free - blocked);
+  if (capacity_ != 0) {
+    std::uint64_t left = capacity_ - std::min(capacity_, used_ + promised_);
+    if (bytes > left) return full("of its configured capacity", left);
+  }
+  promised_ += bytes;
+  return Reservation(this, bytes);
+}
+
+void SpaceLedger::release(std::uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  used_ -= std::min(used_, bytes);
+}
+
+}  // namespace kiln::storage

@@ -1,0 +1,159 @@
+#include "storage/blob/store_directory.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+
+#include "storage/blob/instance_name.h"
+
+namespace kiln::storage {
+namespace {
+
+constexpr std::string_view kFormat = "kiln-blob-store 1\n";
+
+std::string randomName() {
+  std::uint8_t bytes[12];
+  if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return fmt::format("{}", ::getpid());
+  return toHex(bytes);
+}
+
+// The 256 directories that names are spread over.
+Status makeShards(const std::string& parent) {
+  for (int shard = 0; shard < 256; ++shard)
+    KILN_TRY(makeDirectory(fmt::format("{}/{:02x}", parent, shard), 0700));
+  return syncDirectory(parent);
+}
+
+Status writeFormat(const std::string& root) {
+  std::string temp = root + "/format.new";
+  KILN_ASSIGN(UniqueFd fd, openFile(temp, O_WRONLY | O_CREAT | O_TRUNC, 0600, temp));
+  KILN_TRY(writeAll(fd.get(), asBytes(kFormat), temp));
+  if (::fsync(fd.get()) != 0) return fail(errnoError(errno, temp));
+  if (::rename(temp.c_str(), (root + "/format").c_str()) != 0) return fail(errnoError(errno, temp));
+  return syncDirectory(root);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StoreDirectory>> StoreDirectory::open(const std::string& root, bool readOnly) {
+  std::unique_ptr<StoreDirectory> store(new StoreDirectory(root));
+  if (!readOnly) KILN_TRY(store->create());
+  KILN_TRY(store->checkFormat());
+  return store;
+}
+
+StoreDirectory::~StoreDirectory() {
+  if (tempDirectory_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(tempDirectory_, ignored);
+}
+
+Status StoreDirectory::create() {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(root_).parent_path(), error);
+  KILN_TRY(makeDirectory(root_, 0700));
+  KILN_ASSIGN(UniqueFd lock, openFile(root_ + "/lock", O_RDWR | O_CREAT, 0600, root_ + "/lock"));
+  while (::flock(lock.get(), LOCK_EX) != 0)
+    if (errno != EINTR) return fail(errnoError(errno, root_ + "/lock"));
+  // The format file comes last: with it, everything else is there.
+  if (::access((root_ + "/format").c_str(), F_OK) != 0) {
+    for (const char* name : {"/blobs", "/refs", "/tmp", "/quarantine"})
+      KILN_TRY(makeDirectory(root_ + name, 0700));
+    KILN_TRY(makeShards(root_ + "/blobs"));
+    KILN_TRY(writeFormat(root_));
+  }
+  return startTemp();
+}
+
+// Called with the start-up lock held, so that nobody sees a directory of tmp/ before its owner has locked it.
+Status StoreDirectory::startTemp() {
+  removeAbandonedTemp();
+  tempDirectory_ = root_ + "/tmp/" + randomName();
+  KILN_TRY(makeDirectory(tempDirectory_, 0700));
+  KILN_ASSIGN(tempLock_, openFile(tempDirectory_, O_RDONLY | O_DIRECTORY, 0, tempDirectory_));
+  if (::flock(tempLock_.get(), LOCK_EX | LOCK_NB) != 0) return fail(errnoError(errno, tempDirectory_));
+  return {};
+}
+
+void StoreDirectory::removeAbandonedTemp() const {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(root_ + "/tmp", error)) {
+    auto owner = openFile(entry.path(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, "tmp");
+    if (owner && ::flock(owner->get(), LOCK_EX | LOCK_NB) == 0)
+      std::filesystem::remove_all(entry.path(), error);
+  }
+}
+
+Status StoreDirectory::checkFormat() const {
+  auto fd = openFile(root_ + "/format", O_RDONLY, 0, root_);
+  if (!fd && fd.error().code == Code::kNotFound)
+    return fail(Code::kNotFound, "no blob store at " + root_ + "; the coordinator makes one when it starts");
+  if (!fd) return fail(fd.error());
+  char text[64];
+  ssize_t got = ::read(fd->get(), text, sizeof text);
+  if (got < 0 || std::string_view(text, static_cast<std::size_t>(got)) != kFormat)
+    return fail(Code::kFailedPrecondition,
+                root_ + ": a blob store of another format; a newer release of Kiln made it");
+  return {};
+}
+
+std::string StoreDirectory::blobShard(const Digest& digest) const {
+  return fmt::format("{}/blobs/{:02x}", root_, digest.hash[0]);
+}
+
+std::string StoreDirectory::blobPath(const Digest& digest) const {
+  return blobShard(digest) + "/" + digest.hex();
+}
+
+std::string StoreDirectory::quarantinePath(const Digest& digest) {
+  return root_ + "/quarantine/" + digest.hex() + "." + randomName();
+}
+
+std::string StoreDirectory::tempPath() {
+  std::lock_guard lock(mutex_);
+  return fmt::format("{}/{}", tempDirectory_, nextName_++);
+}
+
+Result<std::string> StoreDirectory::referenceShard(const std::string& instance, const Digest& digest) const {
+  KILN_ASSIGN(std::string name, instanceDirectoryName(instance));
+  return fmt::format("{}/refs/{}/{:02x}", root_, name, digest.hash[0]);
+}
+
+Result<std::string> StoreDirectory::referencePath(const std::string& instance, const Digest& digest) const {
+  KILN_ASSIGN(std::string shard, referenceShard(instance, digest));
+  return shard + "/" + digest.hex();
+}
+
+Status StoreDirectory::prepareInstance(const std::string& instance) {
+  std::lock_guard lock(mutex_);
+  if (prepared_.contains(instance)) return {};
+  KILN_ASSIGN(std::string name, instanceDirectoryName(instance));
+  std::string directory = root_ + "/refs/" + name;
+  KILN_TRY(makeDirectory(directory, 0700));
+  KILN_TRY(makeShards(directory));
+  KILN_TRY(syncDirectory(root_ + "/refs"));
+  prepared_.insert(instance);
+  return {};
+}
+
+Result<std::uint64_t> StoreDirectory::usedBytes() const {
+  std::uint64_t total = 0;
+  std::error_code error;
+  for (int shard = 0; shard < 256; ++shard)
+    for (const auto& entry :
+         std::filesystem::directory_iterator(fmt::format("{}/blobs/{:02x}", root_, shard), error)) {
+      struct stat file{};
+      if (::stat(entry.path().c_str(), &file) == 0) total += static_cast<std::uint64_t>(file.st_size);
+    }
+  if (error) return fail(errnoError(error.value(), root_ + "/blobs"));
+  return total;
+}
+
+}  // namespace kiln::storage

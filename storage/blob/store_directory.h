@@ -1,0 +1,59 @@
+// StoreDirectory: the local store's layout on disk and its start-up.
+//
+//   format                     "kiln-blob-store 1\n"
+//   lock                       flock'd while a process starts up
+//   blobs/<2 hex>/<64 hex>     the bytes, mode 0444, named by their SHA-256
+//   refs/<instance>/<2 hex>/<64 hex>   empty: that instance may see the blob
+//   tmp/<random>/              one per open store, flock'd while it lives; unfinished writes
+//   quarantine/<64 hex>.<random>       blobs whose bytes no longer had their hash
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "manifest/base/digest.h"
+#include "manifest/base/result.h"
+#include "storage/blob/file_io.h"
+
+namespace kiln::storage {
+
+// Thread safe. Several processes may have one directory open; files that a crashed one left in tmp/ go at the
+// next open.
+class StoreDirectory {
+ public:
+  // Creates what is missing unless `readOnly`; then a directory that is not a store is kNotFound. A store of
+  // a newer format is kFailedPrecondition.
+  static Result<std::unique_ptr<StoreDirectory>> open(const std::string& root, bool readOnly);
+  ~StoreDirectory();
+
+  const std::string& root() const { return root_; }
+  std::string blobShard(const Digest& digest) const;
+  std::string blobPath(const Digest& digest) const;
+  std::string quarantinePath(const Digest& digest);
+  // A new name in this process's own part of tmp/.
+  std::string tempPath();
+  Result<std::string> referenceShard(const std::string& instance, const Digest& digest) const;
+  Result<std::string> referencePath(const std::string& instance, const Digest& digest) const;
+  // Makes the instance's directories durable, once.
+  Status prepareInstance(const std::string& instance);
+  // Bytes of all blobs; reads every shard.
+  Result<std::uint64_t> usedBytes() const;
+
+ private:
+  explicit StoreDirectory(std::string root) : root_(std::move(root)) {}
+  Status create();
+  Status startTemp();
+  Status checkFormat() const;
+  void removeAbandonedTemp() const;
+
+  std::string root_;
+  std::string tempDirectory_;
+  UniqueFd tempLock_;
+  std::mutex mutex_;
+  std::uint64_t nextName_ = 0;                // guarded by mutex_
+  std::unordered_set<std::string> prepared_;  // instances; guarded by mutex_
+};
+
+}  // namespace kiln::storage

@@ -1,0 +1,213 @@
+// The rows of the index as plain values: what the repositories return and what the coordinator's pure code
+// works on. Times are UTC; digests are SHA-256 with size.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "manifest/base/clock.h"
+#include "manifest/base/digest.h"
+
+namespace kiln::index {
+
+// The numbers are those of kiln.v1.JobState.
+enum class JobState {
+  kQueued = 1,
+  kRunning = 2,
+  kPublishing = 3,
+  kSucceeded = 4,
+  kFailed = 5,
+  kCancelled = 6
+};
+inline bool isOpen(JobState state) {
+  return state <= JobState::kPublishing;
+}
+
+// The numbers are those of kiln.v1.ActionKind.
+enum class ActionKind { kFetch = 1, kReference = 2, kCompile = 3 };
+
+enum class RunState { kQueued = 0, kLeased = 1, kDone = 2, kFailed = 3, kCancelled = 4 };
+inline bool isLive(RunState state) {
+  return state == RunState::kQueued || state == RunState::kLeased;
+}
+
+struct JobKey {
+  std::string instance, id;
+  auto operator<=>(const JobKey&) const = default;
+};
+
+struct GitSource {
+  std::string url, commit, path;
+  auto operator<=>(const GitSource&) const = default;
+};
+
+struct SourceRecord {
+  std::string path;                 // normalised: "model.onnx", or relative to the model
+  std::optional<Digest> blob;       // absent until fetched
+  std::optional<GitSource> git;     // resolved by the farm's fetcher
+  std::optional<GitSource> origin;  // where the submitter says the blob came from
+};
+
+struct TargetRecord {
+  std::string target;
+  std::optional<Digest> artifact;  // the OCI manifest, once published
+  bool cached = false;
+  std::vector<std::string> builders;
+  bool hasFixtures = false;  // of the artifact
+};
+
+struct ActionRecord {
+  ActionKind kind = ActionKind::kCompile;
+  std::string target;  // compile only
+  Digest action;
+  std::optional<int> source;  // fetch only: which source it resolves
+};
+
+struct JobErrorRecord {
+  int code = 0;  // canonical
+  std::string message;
+  int exitCode = 0;
+  std::string details;  // JSON object or ""
+};
+
+struct JobRecord {
+  JobKey key;
+  std::string idempotencyKey;
+  Digest request;
+  JobState state = JobState::kQueued;
+  bool cancelWanted = false;
+  bool reuse = true;  // results of earlier jobs count as builders
+  TimePoint submitted;
+  std::optional<TimePoint> ended;
+  std::string toolchainLabel;
+  Digest toolchain;
+  std::string options;   // canonical JSON, as submitted
+  std::string delivery;  // canonical JSON of the DeliverySpec
+  std::string modelName;
+  std::optional<JobErrorRecord> error;
+  std::uint64_t revision = 0;
+};
+
+// One builder's share of an action.
+struct RunRecord {
+  std::string instance, id, jobId;
+  Digest action;
+  ActionKind kind = ActionKind::kCompile;
+  std::string target;
+  Digest toolchain;
+  std::optional<GitSource> git;
+  int priority = 0;
+  int operatorsWanted = 1;
+  std::vector<std::string> excludedWorkers;   // whose evidence is counted already
+  std::vector<std::string> countedOperators;  // of that evidence
+  int timeLimitSeconds = 3600;
+  RunState state = RunState::kQueued;
+  TimePoint queued;
+  int attempts = 0;
+  std::uint64_t epoch = 0;
+  std::string worker, operatorName;
+  std::optional<TimePoint> expires;
+  std::string stage;
+  int errorCode = 0;  // of the last failed attempt
+  std::string errorMessage;
+};
+
+// What one builder's tool left, rehashed by the coordinator.
+struct ResultRecord {
+  std::string instance, runId;
+  std::uint64_t epoch = 0;
+  std::string jobId;
+  Digest action;
+  std::string worker, operatorName;
+  int exitCode = 0;
+  Digest outputs;      // of the sorted output paths and digests; its size is that of the listing
+  std::string result;  // build.bazel.remote.execution.v2.ActionResult, serialised
+  std::string receipt, certificate;
+  TimePoint leased, recorded;
+  bool disputed = false;
+};
+
+// Everything stored about one job.
+struct JobSnapshot {
+  JobRecord job;
+  std::vector<SourceRecord> sources;
+  std::vector<TargetRecord> targets;
+  std::vector<ActionRecord> actions;
+  std::vector<RunRecord> runs;
+  // For each of the job's actions: the job's own results and, unless it wants none from the cache, undisputed
+  // successes of earlier jobs. Oldest first.
+  std::vector<ResultRecord> results;
+};
+
+struct WorkerRecord {
+  std::string name, operatorName;
+  Digest certificate;
+  std::string description;  // kiln.v1.WorkerDescription, serialised
+  std::vector<std::string> targets;
+  std::vector<ActionKind> kinds;
+  bool draining = false;
+  TimePoint firstContact, lastContact;
+};
+
+struct ToolchainRecord {
+  std::string instance, label;
+  Digest tree;
+  std::string description;  // toolchain.json
+  std::vector<std::string> targets;
+  bool isDefault = false;
+  TimePoint added;
+};
+
+struct FileRecord {
+  std::string path, mediaType;
+  Digest digest;
+};
+
+struct BundleRecord {
+  Digest payload;  // of the signed statement
+  Digest bundle;
+  std::string predicateType;
+  std::string jobId;
+  TimePoint recorded;
+};
+
+struct MaterialRecord {
+  std::string kind;  // model, data, toolchain, component
+  std::string name, uri;
+  Digest digest;
+  auto operator<=>(const MaterialRecord&) const = default;
+};
+
+struct BuilderRecord {
+  std::string worker, operatorName;
+  auto operator<=>(const BuilderRecord&) const = default;
+};
+
+struct ArtifactRecord {
+  std::string instance;
+  Digest digest;  // the OCI image manifest
+  Digest config;  // the Manifest
+  std::string target, toolchainLabel;
+  Digest toolchain;
+  std::optional<Digest> fixtures;  // REAPI Directory
+  TimePoint published;
+  std::vector<FileRecord> files;
+  std::vector<BundleRecord> bundles;  // oldest first
+  std::vector<BuilderRecord> builders;
+  std::vector<std::string> jobs;
+};
+
+// One publication: the artifact and a statement about it, with the edges that the statement names.
+struct PublicationRecord {
+  ArtifactRecord artifact;  // files filled; bundles, builders and jobs are taken from the fields below
+  JobKey job;
+  int targetOrdinal = 0;
+  Digest action;
+  BundleRecord bundle;
+  std::vector<MaterialRecord> materials;
+  std::vector<BuilderRecord> builders;
+};
+
+}  // namespace kiln::index

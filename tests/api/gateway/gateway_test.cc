@@ -1,0 +1,276 @@
+// The gateway over real HTTP (libcurl) and a real LocalBlobStore.
+#include "api/gateway/gateway.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <map>
+#include <thread>
+
+#include "manifest/json/json.h"
+#include "storage/blob/local_blob_store.h"
+#include "tests/api/gateway/http.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::gateway {
+namespace {
+
+using testing_support::httpGet;
+using testing_support::HttpReply;
+
+class MapLookup final : public ArtifactLookup {
+ public:
+  Result<Digest> findManifest(const std::string& instance, const Digest& hash) override {
+    return find(manifests, instance, hash);
+  }
+  Result<Digest> findBlob(const std::string& instance, const Digest& hash) override {
+    return find(blobs, instance, hash);
+  }
+  std::vector<Digest> manifests, blobs;
+
+ private:
+  static Result<Digest> find(const std::vector<Digest>& all, const std::string& instance,
+                             const Digest& hash) {
+    for (const auto& digest : all) {
+      if (instance == "default" && digest.hash == hash.hash) return digest;
+    }
+    return fail(Code::kNotFound, "instance \"" + instance + "\" has no such artifact");
+  }
+};
+
+class GatewayTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    storage::LocalBlobStoreOptions local;
+    local.directory = directory_ / "store";
+    blobs_ = std::move(*storage::LocalBlobStore::open(local));
+    for (std::size_t i = 0; i < large_.size(); ++i) large_[i] = static_cast<char>(i * 31 + i / 4093);
+    layer_ = *storage::putBlob(*blobs_, "default", asBytes(large_));
+    empty_ = *storage::putBlob(*blobs_, "default", asBytes(""));
+    config_ = *storage::putBlob(*blobs_, "default", asBytes(R"({"kind":"Manifest"})"));
+    const auto entry = [](const char* type, const Digest& digest, const char* title) {
+      return Json{{"mediaType", type},
+                  {"digest", digest.text()},
+                  {"size", digest.size},
+                  {"annotations", {{"org.opencontainers.image.title", title}}}};
+    };
+    text_ = Json{{"schemaVersion", 2},
+                 {"mediaType", "application/vnd.oci.image.manifest.v1+json"},
+                 {"artifactType", "application/vnd.kiln.artifact.v1+json"},
+                 {"config", entry("application/vnd.kiln.manifest.v1+json", config_, "manifest.json")},
+                 {"layers", {entry("application/vnd.kiln.program.v1+elf", layer_, "program.so")}}}
+                .dump();
+    manifest_ = *storage::putBlob(*blobs_, "default", asBytes(text_));
+    lookup_->manifests = {manifest_};
+    lookup_->blobs = {layer_, config_, empty_};
+  }
+
+  void start(GatewayOptions options = {}) {
+    gateway_ = std::move(*Gateway::start(
+        options, {lookup_, blobs_, std::make_shared<prometheus::Registry>(), [this] { return health_; }}));
+    base_ = "http://127.0.0.1:" + std::to_string(gateway_->port());
+  }
+  HttpReply get(const std::string& path, std::vector<std::string> headers = {}, const char* method = "GET") {
+    return httpGet(base_ + path, std::move(headers), method);
+  }
+  // A connected socket, for what libcurl would not send.
+  int connectRaw() {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(gateway_->port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    return fd;
+  }
+  static std::string readAll(int fd) {
+    std::string out;
+    char buffer[4096];
+    for (ssize_t n; (n = ::read(fd, buffer, sizeof buffer)) > 0;)
+      out.append(buffer, static_cast<std::size_t>(n));
+    return out;
+  }
+
+  testing_support::TempDirectory directory_;
+  std::string large_ = std::string(5'000'000, '\0');
+  std::string text_;
+  std::shared_ptr<storage::LocalBlobStore> blobs_;
+  Digest layer_, config_, empty_, manifest_;
+  std::shared_ptr<MapLookup> lookup_ = std::make_shared<MapLookup>();
+  Status health_;
+  std::unique_ptr<Gateway> gateway_;
+  std::string base_;
+};
+
+TEST_F(GatewayTest, ServesManifestByDigest) {
+  start();
+  const auto reply = get("/v2/default/artifacts/manifests/" + manifest_.text());
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body, text_);
+  EXPECT_EQ(reply.headers.at("content-type"), "application/vnd.oci.image.manifest.v1+json");
+  EXPECT_EQ(reply.headers.at("docker-content-digest"), manifest_.text());
+  EXPECT_EQ(reply.headers.at("docker-distribution-api-version"), "registry/2.0");
+  const auto head = get("/v2/default/artifacts/manifests/" + manifest_.text(), {}, "HEAD");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.headers.at("content-length"), std::to_string(text_.size()));
+  EXPECT_EQ(head.body, "");
+}
+
+TEST_F(GatewayTest, ServesBlobsWholeInPartAndByHead) {
+  start();
+  const auto path = "/v2/default/artifacts/blobs/" + layer_.text();
+  const auto whole = get(path);
+  EXPECT_EQ(whole.status, 200);
+  EXPECT_TRUE(whole.body == large_);
+  EXPECT_EQ(whole.headers.at("content-type"), "application/octet-stream");
+  EXPECT_EQ(whole.headers.at("docker-content-digest"), layer_.text());
+  const auto part = get(path, {"Range: bytes=1000000-1000099"});
+  EXPECT_EQ(part.status, 206);
+  EXPECT_EQ(part.body, large_.substr(1'000'000, 100));
+  EXPECT_EQ(part.headers.at("content-range"), "bytes 1000000-1000099/5000000");
+  EXPECT_EQ(get(path, {"Range: bytes=5000000-"}).status, 416);
+  const auto head = get(path, {}, "HEAD");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_EQ(head.headers.at("content-length"), "5000000");
+  const auto empty = get("/v2/default/artifacts/blobs/" + empty_.text());
+  EXPECT_EQ(empty.status, 200);
+  EXPECT_EQ(empty.body, "");
+}
+
+TEST_F(GatewayTest, OnlyWhatTheInstancePublished) {
+  start();
+  const auto secret = *storage::putBlob(*blobs_, "default", asBytes("somebody's model"));
+  const auto hidden = get("/v2/default/artifacts/blobs/" + secret.text());
+  EXPECT_EQ(hidden.status, 404);
+  EXPECT_EQ(parseJson(hidden.body)->at("errors").at(0).at("code"), "BLOB_UNKNOWN");
+  const auto other = get("/v2/other/artifacts/manifests/" + manifest_.text());
+  EXPECT_EQ(other.status, 404);
+  EXPECT_EQ(parseJson(other.body)->at("errors").at(0).at("code"), "MANIFEST_UNKNOWN");
+}
+
+TEST_F(GatewayTest, TagsAndWritesAreRefusedInOciForm) {
+  start();
+  const auto tag = get("/v2/default/artifacts/manifests/latest");
+  EXPECT_EQ(tag.status, 400);
+  EXPECT_EQ(parseJson(tag.body)->at("errors").at(0).at("code"), "DIGEST_INVALID");
+  const auto write = get("/v2/default/artifacts/blobs/uploads/", {}, "DELETE");
+  EXPECT_EQ(write.status, 405);
+  EXPECT_EQ(write.headers.at("allow"), "GET, HEAD");
+}
+
+TEST_F(GatewayTest, CorruptBlobIsNeverServedWhole) {
+  start();
+  const auto path = directory_ / ("store/blobs/" + layer_.hex().substr(0, 2) + "/" + layer_.hex());
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  FILE* file = std::fopen(path.c_str(), "r+b");
+  ASSERT_NE(file, nullptr);
+  std::fseek(file, 4'000'000, SEEK_SET);
+  std::fputc('X', file);
+  std::fclose(file);
+  const auto reply = get("/v2/default/artifacts/blobs/" + layer_.text());
+  EXPECT_TRUE(reply.status == 500 || reply.body.size() < large_.size());
+  EXPECT_FALSE(reply.body == large_);
+  EXPECT_EQ(get("/v2/default/artifacts/blobs/" + layer_.text()).status, 404);  // quarantined
+}
+
+TEST_F(GatewayTest, MetricsAndHealth) {
+  start();
+  EXPECT_EQ(get("/v2/").status, 200);
+  EXPECT_EQ(get("/healthz").body, "ok\n");
+  const auto metrics = get("/metrics");
+  EXPECT_EQ(metrics.status, 200);
+  EXPECT_NE(metrics.body.find("kiln_gateway_requests_total{status=\"200\"}"), std::string::npos)
+      << metrics.body;
+  health_ = fail(Code::kUnavailable, "the database does not answer");
+  EXPECT_EQ(get("/healthz").status, 503);
+}
+
+TEST_F(GatewayTest, RefusesToLeaveLoopback) {
+  for (const char* address : {"0.0.0.0", "192.168.1.1", "example.org", "::"}) {
+    GatewayOptions options;
+    options.address = address;
+    const auto started = Gateway::start(
+        options, {lookup_, blobs_, std::make_shared<prometheus::Registry>(), [this] { return health_; }});
+    ASSERT_FALSE(started) << address;
+    EXPECT_EQ(started.error().code, Code::kInvalidArgument);
+  }
+}
+
+TEST_F(GatewayTest, LimitsOnHeadersBodiesAndTime) {
+  GatewayOptions options;
+  options.readTimeout = std::chrono::milliseconds(300);
+  start(options);
+  EXPECT_EQ(get("/v2/", {"X-Filler: " + std::string(20000, 'x')}).status, 431);
+  const int body = connectRaw();
+  const std::string claim = "GET /v2/ HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n";
+  ASSERT_GT(::write(body, claim.data(), claim.size()), 0);
+  EXPECT_NE(readAll(body).find(" 413 "), std::string::npos);
+  ::close(body);
+  const int garbage = connectRaw();
+  ASSERT_GT(::write(garbage, "\x16\x03\x01 nonsense\r\n\r\n", 16), 0);
+  EXPECT_NE(readAll(garbage).find(" 400 "), std::string::npos);
+  ::close(garbage);
+  const int slow = connectRaw();
+  ASSERT_GT(::write(slow, "GET /v2", 7), 0);
+  EXPECT_EQ(readAll(slow), "");  // closed after the timeout
+  ::close(slow);
+}
+
+TEST_F(GatewayTest, BoundsConnections) {
+  GatewayOptions options;
+  options.maxConnections = 2;
+  start(options);
+  const int first = connectRaw(), second = connectRaw();
+  // Both are admitted once they have been answered.
+  for (const int fd : {first, second}) {
+    const std::string request = "GET /v2/ HTTP/1.1\r\nHost: x\r\n\r\n";
+    ASSERT_GT(::write(fd, request.data(), request.size()), 0);
+    char buffer[16];
+    ASSERT_GT(::read(fd, buffer, sizeof buffer), 0);
+  }
+  const int third = connectRaw();
+  EXPECT_EQ(readAll(third), "");
+  for (const int fd : {first, second, third}) ::close(fd);
+}
+
+TEST_F(GatewayTest, StopsWhileAClientDawdles) {
+  start();
+  const int fd = connectRaw();
+  const auto request = "GET /v2/default/artifacts/blobs/" + layer_.text() + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  ASSERT_GT(::write(fd, request.data(), request.size()), 0);
+  char buffer[16];
+  ASSERT_GT(::read(fd, buffer, sizeof buffer), 0);  // the answer has begun, and nobody reads on
+  gateway_->stop();
+  ::close(fd);
+}
+
+TEST_F(GatewayTest, SkopeoCopiesTheArtifact) {
+  if (std::system("command -v skopeo >/dev/null 2>&1") != 0) GTEST_SKIP() << "skopeo is not installed";
+  start();
+  const auto target = directory_ / "copied";
+  const auto command =
+      "skopeo copy --src-tls-verify=false docker://127.0.0.1:" + std::to_string(gateway_->port()) +
+      "/default/artifacts@" + manifest_.text() + " dir:" + target + " >/dev/null";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(digestOfFile(target + "/manifest.json")->hex(), manifest_.hex());
+  EXPECT_EQ(digestOfFile(target + "/" + layer_.hex())->hex(), layer_.hex());
+  EXPECT_EQ(digestOfFile(target + "/" + config_.hex())->hex(), config_.hex());
+}
+
+TEST_F(GatewayTest, ManyClientsAtOnce) {
+  start();
+  std::vector<std::thread> clients;
+  std::atomic<int> good{0};
+  for (int i = 0; i < 16; ++i) {
+    clients.emplace_back([&] {
+      for (int k = 0; k < 4; ++k) good += get("/v2/default/artifacts/blobs/" + layer_.text()).body == large_;
+    });
+  }
+  for (auto& client : clients) client.join();
+  EXPECT_EQ(good, 64);
+}
+
+}  // namespace
+}  // namespace kiln::gateway

@@ -1,0 +1,79 @@
+#include "api/gateway/route.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace kiln::gateway {
+namespace {
+
+const std::string kHash(64, 'a');
+
+TEST(GatewayRoute, KnowsItsPaths) {
+  EXPECT_EQ(parseRoute("/healthz")->kind, RouteKind::kHealth);
+  EXPECT_EQ(parseRoute("/metrics")->kind, RouteKind::kMetrics);
+  EXPECT_EQ(parseRoute("/v2/")->kind, RouteKind::kBase);
+  const auto manifest = parseRoute("/v2/default/artifacts/manifests/sha256:" + kHash);
+  ASSERT_TRUE(manifest);
+  EXPECT_EQ(manifest->kind, RouteKind::kManifest);
+  EXPECT_EQ(manifest->instance, "default");
+  EXPECT_EQ(manifest->hash.hex(), kHash);
+  EXPECT_EQ(parseRoute("/v2/team-1/artifacts/blobs/sha256:" + kHash)->kind, RouteKind::kBlob);
+}
+
+TEST(GatewayRoute, RefusesTagsAndMalformedDigests) {
+  for (const std::string& reference : {std::string("latest"), kHash, "sha256:" + kHash.substr(1),
+                                       "sha512:" + kHash, "sha256:" + std::string(64, 'A')}) {
+    const auto route = parseRoute("/v2/default/artifacts/manifests/" + reference);
+    ASSERT_FALSE(route) << reference;
+    EXPECT_EQ(route.error().code, Code::kInvalidArgument);
+  }
+}
+
+TEST(GatewayRoute, EverythingElseIsNotFound) {
+  for (const std::string& target :
+       {std::string(""), std::string("/"), std::string("/v2/x"), "/v2//artifacts/blobs/sha256:" + kHash,
+        "/v2/default/other/blobs/sha256:" + kHash, "/v2/../artifacts/blobs/sha256:" + kHash + "/",
+        "/v2/default/artifacts/blobs/sha256:" + kHash + "/", "/v2/De/artifacts/blobs/sha256:" + kHash,
+        std::string("/metrics?x"), std::string("/healthz/")}) {
+    const auto route = parseRoute(target);
+    ASSERT_FALSE(route) << target;
+    EXPECT_EQ(route.error().code, Code::kNotFound) << target;
+  }
+}
+
+TEST(GatewayRoute, RangesOfABlob) {
+  const auto check = [](const char* header, std::uint64_t offset, std::uint64_t length) {
+    const auto range = parseRange(header, 100);
+    ASSERT_TRUE(range) << header;
+    EXPECT_EQ(range->offset, offset) << header;
+    EXPECT_EQ(range->length, length) << header;
+  };
+  check("bytes=0-0", 0, 1);
+  check("bytes=10-19", 10, 10);
+  check("bytes=90-", 90, 10);
+  check("bytes=-5", 95, 5);
+  check("bytes=-500", 0, 100);
+  check("bytes=50-4000", 50, 50);
+  for (const char* bad : {"", "bytes=", "bytes=a-b", "bytes=5", "bytes=9-1", "bytes=0-1,3-4", "lines=0-1",
+                          "bytes=--1", "bytes=0-99999999999999999999999"}) {
+    EXPECT_FALSE(parseRange(bad, 100)) << bad;
+  }
+  EXPECT_EQ(parseRange("bytes=100-", 100).error().code, Code::kOutOfRange);
+  EXPECT_EQ(parseRange("bytes=0-", 0).error().code, Code::kOutOfRange);
+}
+
+TEST(GatewayRoute, SurvivesMutatedInput) {
+  std::mt19937 random(7);
+  const std::string seed = "/v2/default/artifacts/manifests/sha256:" + kHash;
+  for (int i = 0; i < 20000; ++i) {
+    std::string target = seed.substr(0, random() % (seed.size() + 1));
+    for (int k = 0; k < 3 && !target.empty(); ++k)
+      target[random() % target.size()] = static_cast<char>(random());
+    (void)parseRoute(target);
+    (void)parseRange("bytes=" + target.substr(0, 8), random());
+  }
+}
+
+}  // namespace
+}  // namespace kiln::gateway

@@ -1,0 +1,107 @@
+// The routines of kmath.bc, linked and inlined as a program's code generation does it, against kiln::math on
+// the host: every width and type must give the same bits.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "compiler_core/math/math.h"
+
+using Routine = void(void* result, const void* x, const void* y);
+#define KILN_DECLARE(suffix)                                                                      \
+  extern "C" Routine test_exp_##suffix, test_log_##suffix, test_tanh_##suffix, test_erf_##suffix, \
+      test_sin_##suffix, test_cos_##suffix, test_powf_##suffix;
+KILN_DECLARE(f32)
+KILN_DECLARE(v4f32)
+KILN_DECLARE(v8f32)
+KILN_DECLARE(v16f32)
+KILN_DECLARE(f64)
+KILN_DECLARE(v4f64)
+KILN_DECLARE(v8f64)
+
+namespace kiln::math::test {
+namespace {
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+// Random bit patterns, moderate values, and every special value in every lane sooner or later.
+template <class T>
+std::vector<T> arguments(std::size_t count, std::uint64_t seed) {
+  using Limits = std::numeric_limits<T>;
+  const T special[] = {0,
+                       T(-0.0),
+                       1,
+                       -1,
+                       T(0.5),
+                       2,
+                       3,
+                       -2,
+                       -3,
+                       Limits::infinity(),
+                       -Limits::infinity(),
+                       Limits::quiet_NaN(),
+                       -Limits::quiet_NaN(),
+                       Limits::denorm_min(),
+                       -Limits::denorm_min(),
+                       Limits::min(),
+                       Limits::max(),
+                       -Limits::max(),
+                       T(88.7),
+                       T(-104),
+                       T(709.7),
+                       T(-745),
+                       T(8388609),
+                       T(1e9)};
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> moderate(-20, 20);
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto pick = random() % 16;
+    if (pick == 0)
+      values[i] = special[random() % std::size(special)];
+    else if (pick < 8)
+      values[i] = std::bit_cast<T>(static_cast<BitsOf<T>>(random()));
+    else
+      values[i] = static_cast<T>(moderate(random));
+  }
+  return values;
+}
+
+template <class T>
+void compare(Routine* routine, T (*unary)(T), T (*binary)(T, T), int lanes, const char* name) {
+  const std::size_t count = 1 << 18;
+  const std::vector<T> x = arguments<T>(count, 11), y = arguments<T>(count, 12);
+  std::vector<T> got(count);
+  for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes)) routine(&got[i], &x[i], &y[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    const T want = unary != nullptr ? unary(x[i]) : binary(x[i], y[i]);
+    ASSERT_EQ(std::bit_cast<BitsOf<T>>(got[i]), std::bit_cast<BitsOf<T>>(want))
+        << name << "(" << x[i] << ", " << y[i] << ") = " << got[i] << " in lane "
+        << i % static_cast<std::size_t>(lanes) << ", on the host " << want;
+  }
+}
+
+#define KILN_COMPARE(suffix, T, lanes)                                  \
+  TEST(VectorBits, suffix) {                                            \
+    compare<T>(test_exp_##suffix, math::exp, nullptr, lanes, "exp");    \
+    compare<T>(test_log_##suffix, math::log, nullptr, lanes, "log");    \
+    compare<T>(test_tanh_##suffix, math::tanh, nullptr, lanes, "tanh"); \
+    compare<T>(test_erf_##suffix, math::erf, nullptr, lanes, "erf");    \
+    compare<T>(test_sin_##suffix, math::sin, nullptr, lanes, "sin");    \
+    compare<T>(test_cos_##suffix, math::cos, nullptr, lanes, "cos");    \
+    compare<T>(test_powf_##suffix, nullptr, math::pow, lanes, "powf");  \
+  }
+KILN_COMPARE(f32, float, 1)
+KILN_COMPARE(v4f32, float, 4)
+KILN_COMPARE(v8f32, float, 8)
+KILN_COMPARE(v16f32, float, 16)
+KILN_COMPARE(f64, double, 1)
+KILN_COMPARE(v4f64, double, 4)
+KILN_COMPARE(v8f64, double, 8)
+
+}  // namespace
+}  // namespace kiln::math::test

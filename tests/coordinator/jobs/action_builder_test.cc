@@ -1,0 +1,150 @@
+#include "coordinator/jobs/action_builder.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "manifest/spec/target.h"
+
+namespace kiln::jobs {
+namespace {
+
+CompileSpec spec() {
+  CompileSpec out;
+  out.files = {{"model.onnx", digestOf(std::string_view("model"))},
+               {"data/weights.bin", digestOf(std::string_view("weights"))}};
+  out.toolchain = digestOf(std::string_view("toolchain directory"));
+  out.target = "cpu:x86-64-v3";
+  out.features = parseTarget(out.target)->features;
+  out.profiles = {{"default", {}}};
+  return out;
+}
+
+template <class T>
+T parse(const BuiltAction& built, const Digest& digest) {
+  T message;
+  auto found = built.blobs.find(digest);
+  EXPECT_NE(found, built.blobs.end());
+  if (found != built.blobs.end()) EXPECT_TRUE(message.ParseFromString(found->second));
+  return message;
+}
+
+TEST(ActionBuilder, LaysOutCommandAndInputTree) {
+  auto built = buildAction(index::ActionKind::kCompile, spec());
+  ASSERT_TRUE(built) << built.error().message;
+  auto action = parse<reapi::Action>(*built, built->action);
+  EXPECT_FALSE(action.do_not_cache());
+  auto command = parse<reapi::Command>(*built, *fromProto(action.command_digest()));
+  std::vector<std::string> arguments(command.arguments().begin(), command.arguments().end());
+  EXPECT_EQ(arguments,
+            (std::vector<std::string>{"toolchain/bin/kiln-cc", "compile", "--model", "input/model.onnx",
+                                      "--spec", "input/spec.json", "--out", "output"}));
+  EXPECT_EQ(command.working_directory(), "");
+  ASSERT_EQ(command.output_paths_size(), 1);
+  EXPECT_EQ(command.output_paths(0), "output");
+  std::vector<std::string> names;
+  for (const auto& variable : command.environment_variables()) names.push_back(variable.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"GLIBC_TUNABLES", "HOME", "LC_ALL", "PATH", "TZ"}));
+
+  auto root = parse<reapi::Directory>(*built, *fromProto(action.input_root_digest()));
+  ASSERT_EQ(root.directories_size(), 2);
+  EXPECT_EQ(root.directories(0).name(), "input");
+  EXPECT_EQ(root.directories(1).name(), "toolchain");
+  EXPECT_EQ(*fromProto(root.directories(1).digest()), spec().toolchain);
+  auto input = parse<reapi::Directory>(*built, *fromProto(root.directories(0).digest()));
+  ASSERT_EQ(input.files_size(), 2);
+  EXPECT_EQ(input.files(0).name(), "model.onnx");
+  EXPECT_EQ(input.files(1).name(), "spec.json");
+  ASSERT_EQ(input.directories_size(), 1);
+  EXPECT_EQ(input.directories(0).name(), "data");
+  auto specText = built->blobs.at(*fromProto(input.files(1).digest()));
+  auto again = CompileSpec::fromJson(*parseStrictJson(specText));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, spec());
+}
+
+TEST(ActionBuilder, EqualSpecsHaveEqualActions) {
+  EXPECT_EQ(buildAction(index::ActionKind::kCompile, spec())->action,
+            buildAction(index::ActionKind::kCompile, spec())->action);
+}
+
+// A cache key that missed any of these would serve one build for another.
+TEST(ActionBuilder, EveryHashedMemberChangesTheAction) {
+  Digest base = buildAction(index::ActionKind::kCompile, spec())->action;
+  std::vector<std::function<void(CompileSpec&)>> changes = {
+      [](CompileSpec& s) { s.files[0].digest = digestOf(std::string_view("other")); },
+      [](CompileSpec& s) { s.files[1].path = "data/other.bin"; },
+      [](CompileSpec& s) { s.toolchain = digestOf(std::string_view("other")); },
+      [](CompileSpec& s) { s.target = "cpu:x86-64-v4"; },
+      [](CompileSpec& s) { s.features.pop_back(); },
+      [](CompileSpec& s) { s.profiles[0].name = "p"; },
+      [](CompileSpec& s) { s.profiles[0].dims["n"] = {2, 2, 2}; },
+      [](CompileSpec& s) { s.outOfProfile = "pad"; },
+      [](CompileSpec& s) { s.pins["axes"] = {1}; },
+      [](CompileSpec& s) { s.numerics.contraction = "off"; },
+      [](CompileSpec& s) { s.fallback = "cpu"; },
+      [](CompileSpec& s) { s.maxArtifactBytes = 1; },
+      [](CompileSpec& s) { s.maxPlannedBytes = 1; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    CompileSpec changed = spec();
+    changes[i](changed);
+    EXPECT_NE(buildAction(index::ActionKind::kCompile, changed)->action, base) << "change " << i;
+  }
+  EXPECT_NE(buildAction(index::ActionKind::kReference, spec())->action, base);
+}
+
+TEST(ActionBuilder, TheReferenceIsSharedBetweenTargets) {
+  CompileSpec other = spec();
+  other.target = "cpu:x86-64-v4";
+  other.features = {"+avx512f"};
+  other.maxPlannedBytes = 5;
+  other.fallback = "cpu";
+  EXPECT_EQ(buildAction(index::ActionKind::kReference, referenceSpec(spec()))->action,
+            buildAction(index::ActionKind::kReference, referenceSpec(other))->action);
+  other.profiles[0].dims["n"] = {2, 2, 2};
+  EXPECT_NE(buildAction(index::ActionKind::kReference, referenceSpec(spec()))->action,
+            buildAction(index::ActionKind::kReference, referenceSpec(other))->action);
+}
+
+TEST(ActionBuilder, RefusesUnsafeAndClashingPaths) {
+  for (const char* path : {"../../etc/passwd", "/etc/passwd", "a//b", ".", "", "model.onnx", "spec.json"}) {
+    CompileSpec bad = spec();
+    bad.files[1].path = path;
+    auto built = buildAction(index::ActionKind::kCompile, bad);
+    ASSERT_FALSE(built) << path;
+    EXPECT_EQ(built.error().code, Code::kInvalidArgument) << path;
+  }
+  CompileSpec bad = spec();
+  bad.files.push_back({"data/weights.bin/deeper", digestOf(std::string_view("x"))});
+  EXPECT_FALSE(buildAction(index::ActionKind::kCompile, bad));
+}
+
+TEST(DirectoryTree, SortsNamesByBytes) {
+  Digest d = digestOf(std::string_view("x"));
+  auto tree = buildTree({{"b", d}, {"a", d}, {"B", d}, {"a.b", d}, {"d/z", d}, {"c/y", d}});
+  ASSERT_TRUE(tree);
+  reapi::Directory root;
+  ASSERT_TRUE(root.ParseFromString(tree->directories.at(tree->root)));
+  std::vector<std::string> files, directories;
+  for (const auto& file : root.files()) files.push_back(file.name());
+  for (const auto& directory : root.directories()) directories.push_back(directory.name());
+  EXPECT_EQ(files, (std::vector<std::string>{"B", "a", "a.b", "b"}));
+  EXPECT_EQ(directories, (std::vector<std::string>{"c", "d"}));
+}
+
+TEST(FetchAction, DependsOnAllOfTheSource) {
+  index::GitSource source{"https://h/r", std::string(40, '1'), "m"};
+  Digest base = fetchAction(source);
+  auto with = [&](auto change) {
+    index::GitSource other = source;
+    change(other);
+    return fetchAction(other);
+  };
+  EXPECT_NE(base, with([](auto& s) { s.url += "x"; }));
+  EXPECT_NE(base, with([](auto& s) { s.commit[0] = '2'; }));
+  EXPECT_NE(base, with([](auto& s) { s.path += "x"; }));
+}
+
+}  // namespace
+}  // namespace kiln::jobs

@@ -1,0 +1,94 @@
+#include "coordinator/jobs/evidence.h"
+
+#include <gtest/gtest.h>
+
+#include "coordinator/jobs/job_error.h"
+#include "tests/coordinator/jobs/snapshot_builder.h"
+
+namespace kiln::jobs {
+namespace {
+
+using namespace testing;
+
+reapi::ActionResult withFile(const std::string& path) {
+  reapi::ActionResult result;
+  auto* file = result.add_output_files();
+  file->set_path(path);
+  *file->mutable_digest() = toProto(digestOf(std::string_view("x")));
+  return result;
+}
+
+TEST(Evidence, TakesOnlyFilesBelowOutput) {
+  EXPECT_TRUE(readOutputs(withFile("output/a/b")));
+  for (const char* path :
+       {"program.so", "output", "output/", "output/../x", "/output/x", "outputx/y", "output//x"})
+    EXPECT_FALSE(readOutputs(withFile(path))) << path;
+}
+
+TEST(Evidence, RefusesAFileReportedTwice) {
+  auto result = withFile("output/a");
+  *result.add_output_files() = result.output_files(0);
+  EXPECT_FALSE(readOutputs(result));
+}
+
+TEST(Evidence, RefusesMalformedDigests) {
+  auto result = withFile("output/a");
+  result.mutable_output_files(0)->mutable_digest()->set_hash("XYZ");
+  EXPECT_FALSE(readOutputs(result));
+  result.mutable_output_files(0)->mutable_digest()->set_hash(std::string(64, 'a'));
+  result.mutable_output_files(0)->mutable_digest()->set_size_bytes(-1);
+  EXPECT_FALSE(readOutputs(result));
+}
+
+// output_symlinks is field 12 of the full protocol; here it is unknown and must not slip through.
+TEST(Evidence, RefusesLinksOfTheFullProtocol) {
+  std::string bytes = withFile("output/a").SerializeAsString() + std::string(
+                                                                     "\x62\x03\x0a\x01"
+                                                                     "a",
+                                                                     5);
+  reapi::ActionResult result;
+  ASSERT_TRUE(result.ParseFromString(bytes));
+  EXPECT_FALSE(readOutputs(result));
+}
+
+TEST(Evidence, DigestIsIndependentOfTheOrderReported) {
+  index::ResultRecord a, b;
+  a.result = resultBytes({{"x", "1"}, {"y", "2"}});
+  b.result = resultBytes({{"y", "2"}, {"x", "1"}});
+  EXPECT_EQ(outputsDigest(*readOutputs(a)), outputsDigest(*readOutputs(b)));
+  b.result = resultBytes({{"y", "1"}, {"x", "2"}});
+  EXPECT_NE(outputsDigest(*readOutputs(a)), outputsDigest(*readOutputs(b)));
+}
+
+TEST(Evidence, NamesMissingFiles) {
+  auto first = result(compileAction(), "w1");
+  auto second = first;
+  second.worker = "w2";
+  second.result = resultBytes({{"program.so", "program"}});
+  EXPECT_EQ(describeDifferences(first, second).find("weights/0000.bin: sha256:"), 0u);
+  EXPECT_NE(describeDifferences(first, second).find("missing (w2)"), std::string::npos);
+}
+
+TEST(ToolError, WithoutARecordSaysHowItEnded) {
+  auto error = toolError("the compiler", 137, "stage: codegen\n");
+  EXPECT_EQ(error.exitCode, 1);
+  EXPECT_NE(error.message.find("signal 9"), std::string::npos);
+  error = toolError("the compiler", 3, "cannot read\x1b[31m model\n\n");
+  EXPECT_EQ(error.exitCode, 3);
+  EXPECT_EQ(error.code, static_cast<int>(Code::kInvalidArgument));
+  EXPECT_EQ(error.message.find('\x1b'), std::string::npos);
+}
+
+TEST(ToolError, HostileRecordsAreBounded) {
+  std::string line =
+      R"({"error":{"code":"NO_SUCH","message":")" + std::string(100000, 'm') + R"(","details":[1]}})";
+  auto error = toolError("the compiler", 77, line);
+  EXPECT_EQ(error.exitCode, 1) << "a tool may not claim a class such as 'verification failed'";
+  EXPECT_EQ(error.code, static_cast<int>(Code::kInternal));
+  EXPECT_LE(error.message.size(), 4096u);
+  EXPECT_EQ(error.details, "");
+  for (std::size_t cut = 0; cut < 60; ++cut) toolError("x", 4, std::string_view(line).substr(0, cut));
+}
+
+}  // namespace
+}  // namespace kiln::jobs

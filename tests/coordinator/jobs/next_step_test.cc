@@ -1,0 +1,182 @@
+#include "coordinator/jobs/next_step.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/coordinator/jobs/snapshot_builder.h"
+
+namespace kiln::jobs {
+namespace {
+
+using namespace testing;
+using index::RunState;
+
+template <class T>
+T expectStep(const Step& step) {
+  EXPECT_TRUE(std::holds_alternative<T>(step)) << "another step: alternative " << step.index();
+  return std::holds_alternative<T>(step) ? std::get<T>(step) : T{};
+}
+
+DeliverySpec delivery(int builders = 1, int operators = 1) {
+  DeliverySpec out;
+  out.builders = builders;
+  out.operators = operators;
+  return out;
+}
+
+TEST(NextStep, AFreshJobPlansItsActions) {
+  auto snapshot = plannedJob();
+  snapshot.actions.clear();
+  expectStep<PlanActions>(nextStep(snapshot, delivery()));
+}
+
+TEST(NextStep, AGitSourceIsFetchedFirst) {
+  auto snapshot = plannedJob();
+  snapshot.sources[0].blob.reset();
+  snapshot.sources[0].git = index::GitSource{"https://git.example/r", std::string(40, 'a'), "m.onnx"};
+  index::ActionRecord fetch{index::ActionKind::kFetch, "", digestOf(std::string_view("fetch")), 0};
+  snapshot.actions = {fetch};
+  auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery(3)));
+  ASSERT_EQ(queue.runs.size(), 1u) << "a fetch is run once, whatever the number of builders";
+  snapshot.runs = {run(fetch, RunState::kLeased)};
+  expectStep<Wait>(nextStep(snapshot, delivery()));
+  snapshot.runs = {run(fetch, RunState::kDone)};
+  snapshot.results = {result(fetch, "w1")};
+  EXPECT_EQ(expectStep<ResolveSource>(nextStep(snapshot, delivery())).source, 0);
+  snapshot.sources[0].blob = digestOf(std::string_view("model"));
+  expectStep<PlanActions>(nextStep(snapshot, delivery()));
+}
+
+TEST(NextStep, QueuesOneReferenceAndAsManyCompilesAsBuildersWanted) {
+  auto snapshot = plannedJob();
+  auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery(2)));
+  ASSERT_EQ(queue.runs.size(), 3u);
+  EXPECT_EQ(queue.runs[0].action.kind, index::ActionKind::kReference);
+  EXPECT_EQ(queue.runs[1].action.kind, index::ActionKind::kCompile);
+  EXPECT_EQ(queue.runs[2].action.kind, index::ActionKind::kCompile);
+}
+
+TEST(NextStep, OnlyTheMissingBuildersRun) {
+  auto snapshot = plannedJob();
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1")};
+  auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery(2)));
+  ASSERT_EQ(queue.runs.size(), 1u);
+  EXPECT_EQ(queue.runs[0].excludedWorkers, std::vector<std::string>{"w1"});
+}
+
+TEST(NextStep, OneWorkerCountsOnce) {
+  auto snapshot = plannedJob();
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1"),
+                      result(compileAction(), "w1")};
+  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, delivery(2))).runs.size(), 1u);
+}
+
+TEST(NextStep, OperatorsOfOneNameCountOnce) {
+  auto snapshot = plannedJob();
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1"),
+                      result(compileAction(), "w2")};
+  auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery(2, 2)));
+  EXPECT_EQ(queue.runs.size(), 1u) << "two builders of one operator do not make two operators";
+  snapshot.results.push_back(result(compileAction(), "w3", "program", "other"));
+  EXPECT_EQ(expectStep<Publish>(nextStep(snapshot, delivery(2, 2))).evidence.size(), 3u);
+}
+
+TEST(NextStep, PublishesWhenBuildersAgreeEvenBeforeTheFixturesAreMade) {
+  auto snapshot = plannedJob();
+  snapshot.runs = {run(referenceAction(), RunState::kLeased), run(compileAction(), RunState::kDone)};
+  snapshot.results = {result(compileAction(), "w1")};
+  auto publish = expectStep<Publish>(nextStep(snapshot, delivery()));
+  EXPECT_EQ(publish.target, 0);
+  EXPECT_EQ(publish.action, compileAction().action);
+}
+
+TEST(NextStep, AttachesFixturesThenSucceeds) {
+  auto snapshot = plannedJob();
+  snapshot.runs = {run(referenceAction(), RunState::kDone), run(compileAction(), RunState::kDone)};
+  snapshot.results = {result(compileAction(), "w1"), result(referenceAction(), "w2")};
+  Digest artifact = digestOf(std::string_view("artifact"));
+  snapshot.targets[0].artifact = artifact;
+  EXPECT_EQ(expectStep<AttachFixtures>(nextStep(snapshot, delivery())).artifacts,
+            std::vector<Digest>{artifact});
+  snapshot.targets[0].hasFixtures = true;
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery())).state, index::JobState::kSucceeded);
+}
+
+TEST(NextStep, WaitsForTheFixturesBeforeItEnds) {
+  auto snapshot = plannedJob();
+  snapshot.runs = {run(referenceAction(), RunState::kLeased), run(compileAction(), RunState::kDone)};
+  snapshot.results = {result(compileAction(), "w1")};
+  snapshot.targets[0].artifact = digestOf(std::string_view("artifact"));
+  expectStep<Wait>(nextStep(snapshot, delivery()));
+}
+
+TEST(NextStep, DisagreementFailsWithExitNineAndNamesTheFiles) {
+  auto snapshot = plannedJob();
+  snapshot.runs = {run(referenceAction(), RunState::kDone)};
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1", "one"),
+                      result(compileAction(), "w2", "two")};
+  auto end = expectStep<End>(nextStep(snapshot, delivery(2)));
+  EXPECT_EQ(end.state, index::JobState::kFailed);
+  ASSERT_TRUE(end.error);
+  EXPECT_EQ(end.error->exitCode, 9);
+  EXPECT_NE(end.error->message.find("program.so"), std::string::npos);
+  EXPECT_EQ(end.error->message.find("weights"), std::string::npos) << "equal files are not named";
+  EXPECT_NE(end.error->details.find("\"w2\""), std::string::npos);
+  EXPECT_EQ(end.disputed, compileAction().action);
+}
+
+TEST(NextStep, AFailingToolFailsTheJobWithItsOwnReason) {
+  auto snapshot = plannedJob();
+  auto bad = result(compileAction(), "w1");
+  bad.exitCode = 4;
+  bad.result = resultBytes(
+      {}, 4,
+      "stage: capture\n"
+      R"({"error":{"code":"UNIMPLEMENTED","message":"node f: operator Frob","details":{"unsupported":[]}}})"
+      "\n");
+  snapshot.runs = {run(compileAction(), RunState::kDone), run(referenceAction(), RunState::kLeased)};
+  snapshot.results = {bad};
+  auto end = expectStep<End>(nextStep(snapshot, delivery()));
+  ASSERT_TRUE(end.error);
+  EXPECT_EQ(end.error->exitCode, 4);
+  EXPECT_EQ(end.error->code, static_cast<int>(Code::kUnimplemented));
+  EXPECT_EQ(end.error->message, "node f: operator Frob");
+  EXPECT_EQ(end.error->details, "{\"unsupported\":[]}");
+}
+
+TEST(NextStep, ARunOutOfAttemptsFailsWithTheLastReason) {
+  auto snapshot = plannedJob();
+  auto failed = run(compileAction(), RunState::kFailed);
+  failed.attempts = 3;
+  failed.worker = "w2";
+  failed.errorCode = static_cast<int>(Code::kUnavailable);
+  failed.errorMessage = "the lease expired";
+  snapshot.runs = {failed};
+  auto end = expectStep<End>(nextStep(snapshot, delivery()));
+  ASSERT_TRUE(end.error);
+  EXPECT_EQ(end.error->exitCode, 7);
+  EXPECT_NE(end.error->message.find("3 times, last on worker w2: the lease expired"), std::string::npos);
+}
+
+TEST(NextStep, CancellationWinsOverEverything) {
+  auto snapshot = plannedJob();
+  snapshot.job.cancelWanted = true;
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery())).state, index::JobState::kCancelled);
+  snapshot.job.state = index::JobState::kSucceeded;
+  expectStep<Wait>(nextStep(snapshot, delivery()));
+}
+
+TEST(NextStep, EachTargetIsPublishedFromItsOwnAction) {
+  auto snapshot = plannedJob();
+  snapshot.targets.push_back({"cpu:x86-64-v4", {}, false, {}, false});
+  snapshot.actions.push_back(compileAction("cpu:x86-64-v4"));
+  snapshot.targets[0].artifact = digestOf(std::string_view("a"));
+  snapshot.targets[0].hasFixtures = true;
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1"),
+                      result(compileAction("cpu:x86-64-v4"), "w1", "other")};
+  auto publish = expectStep<Publish>(nextStep(snapshot, delivery()));
+  EXPECT_EQ(publish.target, 1);
+  EXPECT_EQ(publish.action, compileAction("cpu:x86-64-v4").action);
+}
+
+}  // namespace
+}  // namespace kiln::jobs

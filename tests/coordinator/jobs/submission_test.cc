@@ -1,0 +1,130 @@
+#include "coordinator/jobs/submission.h"
+
+#include <gtest/gtest.h>
+
+#include "coordinator/jobs/digests.h"
+
+namespace kiln::jobs {
+namespace {
+
+v1::SubmitJobRequest request() {
+  v1::SubmitJobRequest out;
+  out.set_instance("default");
+  out.set_idempotency_key("k1");
+  out.add_targets("cpu:x86-64-v3");
+  auto* model = out.add_sources();
+  model->set_path("models/digits.onnx");
+  *model->mutable_blob() = toProto(digestOf(std::string_view("model")));
+  return out;
+}
+
+void expectRefused(const v1::SubmitJobRequest& bad, Code code, std::string_view part) {
+  auto submission = readSubmission(bad);
+  ASSERT_FALSE(submission) << part;
+  EXPECT_EQ(submission.error().code, code) << submission.error().message;
+  EXPECT_NE(submission.error().message.find(part), std::string::npos) << submission.error().message;
+}
+
+TEST(Submission, NormalisesTheModelName) {
+  auto submission = readSubmission(request());
+  ASSERT_TRUE(submission) << submission.error().message;
+  EXPECT_EQ(submission->sources[0].path, "model.onnx");
+  EXPECT_EQ(submission->modelName, "models/digits.onnx");
+  EXPECT_EQ(submission->delivery, DeliverySpec{});
+  auto other = request();
+  other.mutable_sources(0)->set_path("copy.onnx");
+  auto spec = [](const v1::SubmitJobRequest& r) {
+    auto s = readSubmission(r);
+    return compileSpec(s->options, s->sources, digestOf(std::string_view("t")), s->targets[0]);
+  };
+  EXPECT_EQ(*spec(request()), *spec(other)) << "a name must not change a digest";
+}
+
+TEST(Submission, SortsExternalData) {
+  auto one = request();
+  for (const char* path : {"z.bin", "a/b.bin"}) {
+    auto* source = one.add_sources();
+    source->set_path(path);
+    *source->mutable_blob() = toProto(digestOf(std::string_view(path)));
+  }
+  auto submission = readSubmission(one);
+  ASSERT_TRUE(submission) << submission.error().message;
+  EXPECT_EQ(submission->sources[1].path, "a/b.bin");
+  EXPECT_EQ(submission->sources[2].path, "z.bin");
+}
+
+TEST(Submission, RefusesWhatIsMalformed) {
+  auto bad = request();
+  bad.set_idempotency_key("");
+  expectRefused(bad, Code::kInvalidArgument, "idempotency_key");
+  bad = request();
+  bad.set_idempotency_key("a b");
+  expectRefused(bad, Code::kInvalidArgument, "idempotency_key");
+  bad = request();
+  bad.clear_sources();
+  expectRefused(bad, Code::kInvalidArgument, "sources");
+  bad = request();
+  bad.clear_targets();
+  expectRefused(bad, Code::kInvalidArgument, "targets");
+  bad = request();
+  bad.add_targets("cpu:x86-64-v3");
+  expectRefused(bad, Code::kInvalidArgument, "twice");
+  bad = request();
+  bad.set_targets(0, "native");
+  expectRefused(bad, Code::kInvalidArgument, "native");
+  bad = request();
+  bad.set_targets(0, "cuda:sm_90a");
+  expectRefused(bad, Code::kUnimplemented, "cpu:x86-64-v3");
+  bad = request();
+  bad.mutable_sources(0)->mutable_blob()->set_hash("nothex");
+  expectRefused(bad, Code::kInvalidArgument, "sources[0]");
+  bad = request();
+  bad.set_options_json(R"({"nonsense":1})");
+  expectRefused(bad, Code::kInvalidArgument, "options_json");
+  bad = request();
+  bad.set_delivery_json(R"({"builders":0})");
+  expectRefused(bad, Code::kInvalidArgument, "delivery_json");
+}
+
+TEST(Submission, RefusesUnsafeExternalData) {
+  for (const char* path : {"../../etc/passwd", "/etc/passwd", "model.onnx", "spec.json", "a\nb", ""}) {
+    auto bad = request();
+    auto* source = bad.add_sources();
+    source->set_path(path);
+    *source->mutable_blob() = toProto(digestOf(std::string_view("x")));
+    expectRefused(bad, Code::kInvalidArgument, "sources[1]");
+  }
+}
+
+TEST(Submission, GitSourcesArePinnedAndRemote) {
+  auto git = request();
+  auto* source = git.mutable_sources(0)->mutable_git();
+  source->set_url("https://git.example/models.git");
+  source->set_commit(std::string(40, 'a'));
+  source->set_path("dir/m.onnx");
+  auto submission = readSubmission(git);
+  ASSERT_TRUE(submission) << submission.error().message;
+  EXPECT_FALSE(submission->sources[0].blob);
+  source->set_commit("main");
+  expectRefused(git, Code::kInvalidArgument, "commit");
+  source->set_commit(std::string(40, 'a'));
+  source->set_url("file:///srv/models.git");
+  expectRefused(git, Code::kInvalidArgument, "https");
+  source->set_url("https://git.example/models.git");
+  source->set_path("../x");
+  expectRefused(git, Code::kInvalidArgument, "sources[0]");
+}
+
+TEST(Submission, AnOriginMayBeAnyUrl) {
+  auto claimed = request();
+  auto* origin = claimed.mutable_sources(0)->mutable_origin();
+  origin->set_url("file:///home/a/models");
+  origin->set_commit(std::string(40, 'b'));
+  origin->set_path("m.onnx");
+  auto submission = readSubmission(claimed);
+  ASSERT_TRUE(submission) << submission.error().message;
+  EXPECT_EQ(submission->sources[0].origin->url, "file:///home/a/models");
+}
+
+}  // namespace
+}  // namespace kiln::jobs

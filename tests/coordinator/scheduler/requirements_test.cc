@@ -1,0 +1,81 @@
+#include "coordinator/scheduler/requirements.h"
+
+#include <gtest/gtest.h>
+
+namespace kiln::scheduler {
+namespace {
+
+using index::ActionKind;
+using std::chrono::hours;
+using std::chrono::seconds;
+
+const TimePoint kNow{hours(1000)};
+
+index::WorkerRecord worker(const std::string& name, const std::string& operatorName,
+                           std::vector<std::string> targets) {
+  index::WorkerRecord out;
+  out.name = name;
+  out.operatorName = operatorName;
+  out.targets = std::move(targets);
+  out.kinds = {ActionKind::kReference, ActionKind::kCompile};
+  out.lastContact = kNow;
+  return out;
+}
+
+FleetView fleet() {
+  FleetView out;
+  out.workers = {worker("a", "op1", {"cpu:x86-64-v3"}),
+                 worker("b", "op1", {"cpu:x86-64-v3", "cpu:x86-64-v4"})};
+  out.now = kNow;
+  out.graceUntil = kNow - seconds(1);
+  return out;
+}
+
+Status check(const FleetView& view, std::vector<std::string> targets, int builders = 1, int operators = 1,
+             bool fetches = false) {
+  return checkSatisfiable(requirementsOf(targets, builders, operators, fetches), view);
+}
+
+TEST(Requirements, ServedTargetsPass) {
+  EXPECT_TRUE(check(fleet(), {"cpu:x86-64-v3", "cpu:x86-64-v4"}));
+  EXPECT_TRUE(check(fleet(), {"cpu:x86-64-v3"}, 2));
+}
+
+TEST(Requirements, AnUnservedTargetIsRefusedNamingWhatIsServed) {
+  auto status = check(fleet(), {"cpu:aarch64-neoverse-n1"});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kUnimplemented);
+  EXPECT_NE(status.error().message.find("no worker does compile for cpu:aarch64-neoverse-n1"),
+            std::string::npos);
+  EXPECT_NE(status.error().message.find("cpu:x86-64-v3, cpu:x86-64-v4"), std::string::npos);
+  EXPECT_NE(status.error().details.find("\"target\":\"cpu:aarch64-neoverse-n1\""), std::string::npos);
+}
+
+TEST(Requirements, TooFewBuildersOrOperatorsAreRefused) {
+  EXPECT_EQ(check(fleet(), {"cpu:x86-64-v4"}, 2).error().code, Code::kUnimplemented);
+  EXPECT_NE(check(fleet(), {"cpu:x86-64-v3"}, 2, 2).error().message.find("operators"), std::string::npos);
+}
+
+TEST(Requirements, AFetchNeedsAFetcher) {
+  auto view = fleet();
+  EXPECT_FALSE(check(view, {"cpu:x86-64-v3"}, 1, 1, true));
+  view.workers[0].kinds.push_back(ActionKind::kFetch);
+  EXPECT_TRUE(check(view, {"cpu:x86-64-v3"}, 1, 1, true));
+}
+
+TEST(Requirements, ALongSilentWorkerDoesNotCount) {
+  auto view = fleet();
+  view.workers[1].lastContact = kNow - hours(2);
+  EXPECT_FALSE(check(view, {"cpu:x86-64-v4"}));
+  view.workers[1].lastContact = kNow - seconds(300);
+  EXPECT_TRUE(check(view, {"cpu:x86-64-v4"})) << "a worker that restarts is waited for";
+}
+
+TEST(Requirements, JustAfterAStartItIsUnavailable) {
+  auto view = fleet();
+  view.graceUntil = kNow + seconds(5);
+  EXPECT_EQ(check(view, {"cpu:aarch64-neoverse-n1"}).error().code, Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace kiln::scheduler

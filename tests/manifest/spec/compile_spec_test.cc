@@ -1,0 +1,89 @@
+#include "manifest/spec/compile_spec.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/support/sample_spec.h"
+
+namespace kiln {
+namespace {
+
+TEST(CompileSpec, RoundTripsThroughCanonicalJson) {
+  CompileSpec spec = testing::sampleSpec();
+  std::string text = toCanonicalJson(spec.toJson()).value();
+  auto back = CompileSpec::fromJson(parseCanonicalJson(text).value());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, spec);
+}
+
+TEST(CompileSpec, ErrorsNameTheMember) {
+  struct Case {
+    std::function<void(Json&)> damage;
+    const char* place;
+  };
+  const Case cases[] = {
+      {[](Json& j) { j["typo"] = 1; }, "spec.typo"},
+      {[](Json& j) { j.erase("toolchain"); }, "spec.toolchain"},
+      {[](Json& j) { j["kind"] = "DeliverySpec"; }, "spec.kind"},
+      {[](Json& j) { j["files"] = Json::array(); }, "spec.files"},
+      {[](Json& j) { j["files"][0]["path"] = "resnet.onnx"; }, "spec.files[0].path"},
+      {[](Json& j) { j["files"][1]["path"] = "../../etc/passwd"; }, "spec.files[1].path"},
+      {[](Json& j) { j["files"][1]["path"] = "spec.json"; }, "spec.files[1].path"},
+      {[](Json& j) { j["files"].push_back(j["files"][1]); }, "spec.files[2].path"},
+      {[](Json& j) { j["files"][0]["digest"] = "sha256:12"; }, "spec.files[0].digest"},
+      {[](Json& j) { j["files"][0]["size"] = -1; }, "spec.files[0].size"},
+      {[](Json& j) { j["target"]["name"] = "native"; }, "spec.target.name"},
+      {[](Json& j) { j["target"]["features"] = {"+b", "+a"}; }, "spec.target.features[1]"},
+      {[](Json& j) { j["profiles"] = Json::array(); }, "spec.profiles"},
+      {[](Json& j) { j["profiles"].push_back(j["profiles"][0]); }, "spec.profiles[1].name"},
+      {[](Json& j) { j["profiles"][0]["dims"][0]["opt"] = 0; }, "spec.profiles[0].dims[0].opt"},
+      {[](Json& j) { j["pins"][0]["values"][0] = "1e3"; }, "spec.pins[0].values"},
+      {[](Json& j) { j["outOfProfile"] = "guess"; }, "spec.outOfProfile"},
+      {[](Json& j) { j["numerics"]["precision"] = "f8"; }, "spec.numerics.precision"},
+      {[](Json& j) { j["fallback"] = true; }, "spec.fallback"},
+      {[](Json& j) { j["budgets"]["artifactBytes"] = "1.5"; }, "spec.budgets.artifactBytes"},
+  };
+  for (const Case& one : cases) {
+    Json json = testing::sampleSpec().toJson();
+    one.damage(json);
+    auto spec = CompileSpec::fromJson(json);
+    ASSERT_FALSE(spec) << one.place;
+    EXPECT_EQ(spec.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(spec.error().message.substr(0, spec.error().message.find(": ")), one.place)
+        << spec.error().message;
+  }
+}
+
+TEST(CompileSpec, OptionsAreTheMembersAUserMaySet) {
+  CompileSpec spec = testing::sampleSpec(), other;
+  ASSERT_TRUE(applyOptions(optionsToJson(spec), other));
+  EXPECT_EQ(other.profiles, spec.profiles);
+  EXPECT_EQ(other.pins, spec.pins);
+  CompileSpec kept = spec;
+  ASSERT_TRUE(applyOptions(Json{{"fallback", "cpu"}}, kept));
+  EXPECT_EQ(kept.fallback, "cpu");
+  EXPECT_EQ(kept.profiles, spec.profiles);
+  EXPECT_EQ(applyOptions(Json{{"toolchain", "x"}}, kept).error().message,
+            "options.toolchain: unknown member");
+}
+
+TEST(DeliverySpec, RoundTripsAndIsBounded) {
+  DeliverySpec spec{.builders = 3, .operators = 2, .priority = -5, .timeLimitSeconds = 60, .noCache = true};
+  EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).value(), spec);
+  for (auto [name, value] : {std::pair<const char*, Json>{"builders", 0},
+                             {"builders", 17},
+                             {"operators", 4},
+                             {"noCache", 1},
+                             {"timeLimitSeconds", 0},
+                             {"unknown", 0}}) {
+    Json json = spec.toJson();
+    json[name] = value;
+    auto bad = DeliverySpec::fromJson(json);
+    ASSERT_FALSE(bad) << name;
+    EXPECT_NE(bad.error().message.find(std::string("delivery.") + name), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace kiln

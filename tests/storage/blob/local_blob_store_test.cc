@@ -1,0 +1,266 @@
+#include "storage/blob/local_blob_store.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/local_store_harness.h"
+
+namespace kiln::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+INSTANTIATE_TEST_SUITE_P(Local, BlobStoreContract,
+                         testing::Values([] { return std::make_unique<LocalStoreHarness>(); }));
+INSTANTIATE_TEST_SUITE_P(LocalWithoutValidationCache, BlobStoreContract, testing::Values([] {
+                           return std::make_unique<LocalStoreHarness>(
+                               LocalBlobStoreOptions{.validationEntries = 0});
+                         }));
+
+std::size_t filesBelow(const std::string& directory) {
+  std::size_t count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) count += entry.is_regular_file();
+  return count;
+}
+
+Result<std::unique_ptr<LocalBlobStore>> openStore(const std::string& root, bool readOnly = false) {
+  return LocalBlobStore::open({.directory = root, .readOnly = readOnly});
+}
+
+struct ManualClock final : Clock {
+  TimePoint time{};
+  TimePoint now() const override { return time; }
+};
+
+TEST(LocalBlobStore, KeepsBlobsAcrossOpens) {
+  testing_support::TempDirectory directory;
+  Digest digest = putBlob(*openStore(directory / "s").value(), "a", asBytes("kept")).value();
+  EXPECT_EQ(getBlob(*openStore(directory / "s").value(), "a", digest, 10).value(), "kept");
+  EXPECT_EQ(fs::status(blobFile(directory / "s", digest)).permissions(),
+            fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+}
+
+TEST(LocalBlobStore, ReadOnlyServesAndNeverWrites) {
+  testing_support::TempDirectory directory;
+  std::string root = directory / "s";
+  auto absent = openStore(root, true);
+  ASSERT_FALSE(absent);
+  EXPECT_EQ(absent.error().code, Code::kNotFound);
+  EXPECT_FALSE(fs::exists(root));
+
+  auto writer = openStore(root).value();
+  auto reader = openStore(root, true).value();
+  Digest digest = putBlob(*writer, "a", asBytes("shared")).value();
+  EXPECT_EQ(getBlob(*reader, "a", digest, 10).value(), "shared");
+  EXPECT_EQ(putBlob(*reader, "a", asBytes("no")).error().code, Code::kPermissionDenied);
+  flipBit(root, digest);
+  EXPECT_EQ(getBlob(*reader, "a", digest, 10).error().code, Code::kDataLoss);
+  EXPECT_TRUE(fs::exists(blobFile(root, digest)));
+}
+
+TEST(LocalBlobStore, RefusesANewerFormat) {
+  testing_support::TempDirectory directory;
+  ASSERT_TRUE(openStore(directory / "s"));
+  std::ofstream(directory / "s/format") << "kiln-blob-store 2\n";
+  EXPECT_EQ(openStore(directory / "s").error().code, Code::kFailedPrecondition);
+}
+
+TEST(LocalBlobStore, MovesCorruptBlobsAside) {
+  LocalStoreHarness harness;
+  Digest digest = putBlob(harness.store(), "a", asBytes("evidence")).value();
+  harness.corrupt(digest);
+  EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).error().code, Code::kDataLoss);
+  EXPECT_EQ(filesBelow(harness.root() + "/quarantine"), 1u);
+  EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).error().code, Code::kNotFound);
+}
+
+TEST(LocalBlobStore, ATruncatedBlobIsMissing) {
+  LocalStoreHarness harness;
+  Digest digest = putBlob(harness.store(), "a", asBytes("truncated")).value();
+  fs::permissions(blobFile(harness.root(), digest), fs::perms::owner_all);
+  fs::resize_file(blobFile(harness.root(), digest), 3);
+  EXPECT_FALSE(hasBlob(harness.store(), "a", digest).value());
+  EXPECT_TRUE(putBlob(harness.store(), "a", asBytes("truncated")));
+  EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).value(), "truncated");
+}
+
+TEST(LocalBlobStore, AnUploadReplacesASilentlyCorruptBlob) {
+  LocalStoreHarness harness;
+  Digest digest = putBlob(harness.store(), "a", asBytes("repair me")).value();
+  harness.corrupt(digest);
+  EXPECT_TRUE(putBlob(harness.store(), "b", asBytes("repair me")));
+  EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).value(), "repair me");
+}
+
+TEST(LocalBlobStore, CapacityIsKeptAndNothingIsLeftBehind) {
+  LocalStoreHarness harness({.capacity = 1000});
+  ASSERT_TRUE(putBlob(harness.store(), "a", asBytes(std::string(600, 'x'))));
+  auto full = putBlob(harness.store(), "a", asBytes(std::string(500, 'y')));
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, Code::kResourceExhausted);
+  EXPECT_NE(full.error().message.find("500 bytes wanted, 400 available"), std::string::npos)
+      << full.error().message;
+  EXPECT_EQ(filesBelow(harness.root() + "/tmp"), 0u);
+  EXPECT_EQ(filesBelow(harness.root() + "/blobs"), 1u);
+  // A reservation that was given up is free again; putting the same blob again costs nothing.
+  {
+    auto abandoned = harness.store().beginWrite("a", digestOf(std::string(400, 'z')));
+    ASSERT_TRUE(abandoned);
+  }
+  ASSERT_TRUE(putBlob(harness.store(), "a", asBytes(std::string(300, 'x'))));
+  ASSERT_TRUE(putBlob(harness.store(), "b", asBytes(std::string(100, 'w'))));
+  EXPECT_EQ(putBlob(harness.store(), "a", asBytes("1")).error().code, Code::kResourceExhausted);
+}
+
+TEST(LocalBlobStore, CapacityCountsWhatWasThere) {
+  testing_support::TempDirectory directory;
+  ASSERT_TRUE(putBlob(*openStore(directory / "s").value(), "a", asBytes(std::string(600, 'x'))));
+  auto store = LocalBlobStore::open({.directory = directory / "s", .capacity = 1000}).value();
+  EXPECT_EQ(store->beginWrite("a", digestOf(std::string(401, 'y'))).error().code, Code::kResourceExhausted);
+  EXPECT_TRUE(store->beginWrite("a", digestOf(std::string(400, 'y'))));
+}
+
+TEST(LocalBlobStore, ReservationsAddUp) {
+  LocalStoreHarness harness({.capacity = 1000});
+  auto first = harness.store().beginWrite("a", digestOf(std::string(600, 'x')));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(harness.store().beginWrite("a", digestOf(std::string(500, 'y'))).error().code,
+            Code::kResourceExhausted);
+  first->reset();
+  EXPECT_TRUE(harness.store().beginWrite("a", digestOf(std::string(500, 'y'))));
+}
+
+TEST(LocalBlobStore, ADiskThatIsTooSmallRefusesAtOnce) {
+  LocalStoreHarness harness;
+  Digest huge = digestOf("x");
+  huge.size = 1ull << 55;
+  EXPECT_EQ(harness.store().beginWrite("a", huge).error().code, Code::kResourceExhausted);
+  LocalStoreHarness keeping({.keepFree = 1ull << 60});
+  EXPECT_EQ(putBlob(keeping.store(), "a", asBytes("x")).error().code, Code::kResourceExhausted);
+}
+
+TEST(LocalBlobStore, TempFilesOfACrashedProcessGoAtTheNextOpen) {
+  testing_support::TempDirectory directory;
+  std::string root = directory / "s";
+  ASSERT_TRUE(openStore(root));
+  pid_t child = ::fork();
+  if (child == 0) {
+    auto store = openStore(root).value();
+    auto writer = store->beginWrite("a", digestOf("half written")).value();
+    (void)writer->write(asBytes("half"));
+    ::_exit(0);  // no destructor runs
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(filesBelow(root + "/tmp"), 1u);
+  auto store = openStore(root).value();
+  EXPECT_EQ(filesBelow(root + "/tmp"), 0u);
+  EXPECT_FALSE(hasBlob(*store, "a", digestOf("half written")).value());
+}
+
+TEST(LocalBlobStore, TempFilesOfALivingStoreStay) {
+  testing_support::TempDirectory directory;
+  auto first = openStore(directory / "s").value();
+  auto writer = first->beginWrite("a", digestOf("living")).value();
+  ASSERT_TRUE(writer->write(asBytes("liv")));
+  auto second = openStore(directory / "s").value();
+  ASSERT_TRUE(writer->write(asBytes("ing")));
+  EXPECT_TRUE(writer->commit());
+  EXPECT_EQ(getBlob(*second, "a", digestOf("living"), 10).value(), "living");
+}
+
+TEST(LocalBlobStore, SeveralProcessesWriteAtOnce) {
+  testing_support::TempDirectory directory;
+  std::vector<pid_t> children;
+  for (int c = 0; c < 3; ++c)
+    if (pid_t child = ::fork(); child == 0) {
+      auto store = openStore(directory / "s").value();
+      bool good = true;
+      for (int i = 0; i < 20; ++i)
+        good = good && putBlob(*store, "a", asBytes("blob " + std::to_string(i))).has_value();
+      ::_exit(good ? 0 : 1);
+    } else {
+      children.push_back(child);
+    }
+  for (pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  auto store = openStore(directory / "s").value();
+  for (int i = 0; i < 20; ++i) {
+    std::string text = "blob " + std::to_string(i);
+    EXPECT_EQ(getBlob(*store, "a", digestOf(text), 100).value(), text);
+  }
+}
+
+TEST(LocalBlobStore, ValidationIsTimeBounded) {
+  ManualClock clock;
+  LocalStoreHarness harness({.validationTtl = std::chrono::minutes(1), .clock = &clock});
+  Digest digest = putBlob(harness.store(), "a", asBytes(std::string(100, 'x'))).value();
+  // Decay that leaves the file's times alone cannot be made here, so the cache is asked itself.
+  struct stat file{};
+  ASSERT_EQ(::stat(blobFile(harness.root(), digest).c_str(), &file), 0);
+  ValidationCache cache(2, std::chrono::minutes(1), clock);
+  cache.remember(digest, file);
+  EXPECT_TRUE(cache.isValid(digest, file));
+  clock.time += std::chrono::seconds(59);
+  EXPECT_TRUE(cache.isValid(digest, file));
+  clock.time += std::chrono::seconds(1);
+  EXPECT_FALSE(cache.isValid(digest, file));
+  cache.remember(digest, file);
+  file.st_mtim.tv_nsec ^= 1;
+  EXPECT_FALSE(cache.isValid(digest, file));
+}
+
+TEST(LocalBlobStore, ValidationIsBoundedInNumber) {
+  ManualClock clock;
+  ValidationCache cache(2, std::chrono::minutes(1), clock);
+  auto fileOf = [](const Digest& digest) {
+    struct stat file{};
+    file.st_size = static_cast<off_t>(digest.size);
+    return file;
+  };
+  Digest a = digestOf("a"), b = digestOf("b"), c = digestOf("c");
+  cache.remember(a, fileOf(a));
+  cache.remember(b, fileOf(b));
+  EXPECT_TRUE(cache.isValid(a, fileOf(a)));
+  cache.remember(c, fileOf(c));
+  EXPECT_FALSE(cache.isValid(b, fileOf(b)));
+  EXPECT_TRUE(cache.isValid(a, fileOf(a)));
+}
+
+TEST(LocalBlobStore, OpenVerifiedGivesAReadableFile) {
+  LocalStoreHarness harness;
+  Digest digest = putBlob(harness.store(), "a", asBytes("mapped")).value();
+  auto file = harness.store().openVerified("a", digest);
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->size, 6u);
+  char text[6];
+  EXPECT_EQ(::pread(file->fd.get(), text, 6, 0), 6);
+  harness.corrupt(digest);
+  EXPECT_EQ(harness.store().openVerified("a", digest).error().code, Code::kDataLoss);
+  EXPECT_EQ(harness.store().openVerified("b", digest).error().code, Code::kNotFound);
+}
+
+TEST(BlobStore, FilesGoInAndOut) {
+  LocalStoreHarness harness;
+  testing_support::TempDirectory directory;
+  std::string text(3 << 20, 'f');
+  std::ofstream(directory / "in") << text;
+  Digest digest = putFile(harness.store(), "a", directory / "in").value();
+  EXPECT_EQ(digest, digestOf(text));
+  ASSERT_TRUE(getFile(harness.store(), "a", digest, directory / "out"));
+  EXPECT_EQ(digestOfFile(directory / "out").value(), digest);
+  EXPECT_EQ(getFile(harness.store(), "a", digest, directory / "out").error().code, Code::kAlreadyExists);
+  harness.corrupt(digest);
+  EXPECT_EQ(getFile(harness.store(), "a", digest, directory / "bad").error().code, Code::kDataLoss);
+  EXPECT_FALSE(fs::exists(directory / "bad"));
+  EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).error().code, Code::kOutOfRange);
+}
+
+}  // namespace
+}  // namespace kiln::storage
