@@ -14,15 +14,18 @@
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/CSE.h"
 
 namespace kiln::memory {
 namespace {
 
 using namespace mlir;
 
-// Arguments and results of @main become buffers given by the caller, who promises dense layout and no aliasing.
+// Arguments and results of @main become buffers given by the caller, who promises dense layout and no
+// aliasing.
 LogicalResult makeBoundary(func::FuncOp function) {
   Block& block = function.front();
   auto terminator = cast<func::ReturnOp>(block.getTerminator());
@@ -55,13 +58,30 @@ LogicalResult makeBoundary(func::FuncOp function) {
   return success();
 }
 
+// A tile that was computed in place still is inserted where it already is.
+void eraseSelfCopies(ModuleOp module, IRRewriter& rewriter) {
+  DominanceInfo dominance(module);
+  eliminateCommonSubExpressions(rewriter, dominance, module);  // equal views become one value
+  SmallVector<linalg::GenericOp> copies;
+  module.walk([&](linalg::GenericOp op) {
+    if (op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 && op.getInputs()[0] == op.getOutputs()[0] &&
+        op.getBody()->without_terminator().empty() &&
+        op.getIndexingMapsArray()[0] == op.getIndexingMapsArray()[1] &&
+        op.getBody()->getTerminator()->getOperand(0) == op.getBody()->getArgument(0))
+      copies.push_back(op);
+  });
+  for (linalg::GenericOp op : copies) rewriter.eraseOp(op);
+}
+
 struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BufferizePass)
   StringRef getArgument() const final { return "kiln-bufferize"; }
-  StringRef getDescription() const final { return "Tensors become buffers; results are written in place of the caller"; }
+  StringRef getDescription() const final {
+    return "Tensors become buffers; results are written in place of the caller";
+  }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<bufferization::BufferizationDialect, linalg::LinalgDialect, memref::MemRefDialect, scf::SCFDialect,
-                    affine::AffineDialect>();
+    registry.insert<bufferization::BufferizationDialect, linalg::LinalgDialect, memref::MemRefDialect,
+                    scf::SCFDialect, affine::AffineDialect>();
     arith::registerBufferizableOpInterfaceExternalModels(registry);
     linalg::registerBufferizableOpInterfaceExternalModels(registry);
     linalg::registerSubsetOpInterfaceExternalModels(registry);
@@ -78,7 +98,8 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
     if (failed(bufferization::eliminateEmptyTensors(rewriter, module))) return signalPassFailure();
     bufferization::OneShotBufferizationOptions options;
     options.bufferAlignment = 64;
-    options.unknownTypeConverterFn = [](TensorType type, Attribute space, const bufferization::BufferizationOptions&) {
+    options.unknownTypeConverterFn = [](TensorType type, Attribute space,
+                                        const bufferization::BufferizationOptions&) {
       return bufferization::getMemRefTypeWithStaticIdentityLayout(type, space);
     };
     // Copies are ordinary elementwise kernels, so that the vectoriser sees them.
@@ -88,12 +109,15 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
     };
     bufferization::BufferizationState state;
     if (failed(bufferization::runOneShotBufferize(module, options, state))) return signalPassFailure();
+    eraseSelfCopies(module, rewriter);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createBufferizePass() { return std::make_unique<BufferizePass>(); }
+std::unique_ptr<Pass> createBufferizePass() {
+  return std::make_unique<BufferizePass>();
+}
 
 void registerPasses() {
   registerPass([] { return createBufferizePass(); });

@@ -6,9 +6,13 @@
 namespace kiln::memory {
 namespace {
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
-bool together(const Buffer& a, const Buffer& b) { return a.first <= b.last && b.first <= a.last; }
+bool together(const Buffer& a, const Buffer& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 }  // namespace
 
@@ -17,7 +21,8 @@ Plan plan(const std::vector<Buffer>& buffers) {
   result.offsets.assign(buffers.size(), 0);
   std::vector<std::size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return buffers[a].bytes > buffers[b].bytes; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return buffers[a].bytes > buffers[b].bytes; });
   std::vector<std::size_t> placed;  // by offset
   for (const std::size_t index : order) {
     const std::uint64_t size = aligned(buffers[index].bytes);
@@ -30,7 +35,8 @@ Plan plan(const std::vector<Buffer>& buffers) {
     result.offsets[index] = offset;
     result.peak = std::max(result.peak, offset + size);
     result.total += size;
-    const auto at = std::ranges::upper_bound(placed, offset, {}, [&](std::size_t i) { return result.offsets[i]; });
+    const auto at =
+        std::ranges::upper_bound(placed, offset, {}, [&](std::size_t i) { return result.offsets[i]; });
     placed.insert(at, index);
   }
   return result;

@@ -1,6 +1,7 @@
 // Static memory planning: buffers with lifetimes get offsets in one arena. No MLIR here.
-// Algorithm: greedy by size (largest first), each at the lowest offset that overlaps no placed buffer alive at the same
-// time; as described by Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020.
+// Algorithm: greedy by size (largest first), each at the lowest offset that overlaps no placed buffer alive
+// at the same time; as described by Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+// Inference", 2020.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,8 @@ std::uint64_t bytesOf(MemRefType type) {
   return std::uint64_t(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
 }
 
-// One place that memory is planned for: a block whose operations run in order, and the allocations anywhere below it.
+// One place that memory is planned for: a block whose operations run in order, and the allocations anywhere
+// below it.
 struct Region {
   Block* block;
   SmallVector<memref::AllocOp> allocs;
@@ -24,10 +25,12 @@ struct Region {
 struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
   StringRef getArgument() const final { return "kiln-plan-memory"; }
-  StringRef getDescription() const final { return "Give every buffer an offset in the arena or in its slot's scratch"; }
+  StringRef getDescription() const final {
+    return "Give every buffer an offset in the arena or in its slot's scratch";
+  }
 
-  // Operations of a block are numbered; a buffer lives from the first to the last of them that has to do with it or with
-  // a view of it. An operation with regions counts as one, so that a loop keeps what it uses.
+  // Operations of a block are numbered; a buffer lives from the first to the last of them that has to do with
+  // it or with a view of it. An operation with regions counts as one, so that a loop keeps what it uses.
   FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views) {
     llvm::DenseMap<Operation*, std::uint32_t> number;
     for (Operation& op : *region.block) number[&op] = number.size();
@@ -95,6 +98,8 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
 
 }  // namespace
 
-std::unique_ptr<Pass> createPlanMemoryPass() { return std::make_unique<PlanMemoryPass>(); }
+std::unique_ptr<Pass> createPlanMemoryPass() {
+  return std::make_unique<PlanMemoryPass>();
+}
 
 }  // namespace kiln::memory

@@ -19,7 +19,9 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VectorizePass)
   explicit VectorizePass(BlockOptions options = {}) : options(options) {}
   StringRef getArgument() const final { return "kiln-vectorize"; }
-  StringRef getDescription() const final { return "Linalg on buffers becomes loops around blocks of vector registers"; }
+  StringRef getDescription() const final {
+    return "Linalg on buffers becomes loops around blocks of vector registers";
+  }
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
                     memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
@@ -49,7 +51,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
 }  // namespace
 
 std::unique_ptr<Pass> createVectorizePass(const VectorizeOptions& options) {
-  return std::make_unique<VectorizePass>(BlockOptions{{options.registerBits, options.accumulators}, options.contraction});
+  return std::make_unique<VectorizePass>(
+      BlockOptions{{options.registerBits, options.accumulators}, options.contraction});
 }
 
 }  // namespace kiln::schedule

@@ -20,7 +20,12 @@ struct Piece {
 class BlockEmitter {
  public:
   BlockEmitter(RewriterBase& builder, linalg::LinalgOp op, const Roles& roles, const BlockOptions& options)
-      : b_(builder), op_(op), loc_(op.getLoc()), roles_(roles), options_(options), sizes_(op.getStaticLoopRanges()) {
+      : b_(builder),
+        op_(op),
+        loc_(op.getLoc()),
+        roles_(roles),
+        options_(options),
+        sizes_(op.getStaticLoopRanges()) {
     ivs_.assign(op.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
     for (OpOperand& operand : op->getOpOperands())
       used_.push_back(op.isDpsInput(&operand) || op.payloadUsesValueFromOperand(&operand));
@@ -34,7 +39,8 @@ class BlockEmitter {
 
  private:
   // body(iv) for iv in [from, to) by step; a single iteration needs no loop.
-  void loop(std::int64_t from, std::int64_t to, std::int64_t step, llvm::function_ref<void(OpFoldResult)> body) {
+  void loop(std::int64_t from, std::int64_t to, std::int64_t step,
+            llvm::function_ref<void(OpFoldResult)> body) {
     if (from >= to) return;
     if (to - from <= step) return body(b_.getIndexAttr(from));
     auto at = [&](std::int64_t value) { return arith::ConstantIndexOp::create(b_, loc_, value).getResult(); };
@@ -59,9 +65,11 @@ class BlockEmitter {
     });
   }
 
-  // A long single reduction runs in blocks, so that the operands of one block stay in cache for all rows and lanes.
+  // A long single reduction runs in blocks, so that the operands of one block stay in cache for all rows and
+  // lanes.
   void emitReductionBlocks() {
-    if (roles_.reductions.size() != 1 || !roles_.rows || sizes_[roles_.reductions[0]] <= options_.reductionBlock)
+    if (roles_.reductions.size() != 1 || !roles_.rows ||
+        sizes_[roles_.reductions[0]] <= options_.reductionBlock)
       return emitLanes();
     chunks(sizes_[roles_.reductions[0]], options_.reductionBlock, [&](OpFoldResult iv, std::int64_t size) {
       reductionFrom_[0] = iv;
@@ -87,7 +95,8 @@ class BlockEmitter {
     if (!roles_.lanes || lanes == 1) pieces = {{0, 0}};
     if (!roles_.rows) return emitBlock(1, pieces);
     const std::int64_t extent = sizes_[*roles_.rows];
-    const std::int64_t most = std::max<std::int64_t>(1, options_.shape.accumulators / std::int64_t(pieces.size()));
+    const std::int64_t most =
+        std::max<std::int64_t>(1, options_.shape.accumulators / std::int64_t(pieces.size()));
     // Even blocks rather than a small last one.
     const std::int64_t blocks = (extent + most - 1) / most;
     const std::int64_t step = (extent + blocks - 1) / blocks;
@@ -145,7 +154,9 @@ class BlockEmitter {
       // A uniform operand is broadcast once per width.
       const std::int64_t which = byLane ? std::int64_t(piece) : -1 - pieces[piece].lanes;
       Value& value = values_[{number, {byRow ? row : 0, which}}];
-      if (!value) value = emitter_.load(operand, byRow ? row : 0, {byLane ? pieces[piece].offset : 0, pieces[piece].lanes});
+      if (!value)
+        value =
+            emitter_.load(operand, byRow ? row : 0, {byLane ? pieces[piece].offset : 0, pieces[piece].lanes});
       return value;
     }
 
@@ -162,7 +173,8 @@ class BlockEmitter {
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
         SmallVector<Value> arguments;
-        for (OpOperand* input : op_.getDpsInputOperands()) arguments.push_back(loads.get(*input, row, piece, pieces));
+        for (OpOperand* input : op_.getDpsInputOperands())
+          arguments.push_back(loads.get(*input, row, piece, pieces));
         for (unsigned i = 0; i < inits; ++i)
           arguments.push_back(accumulators.empty() ? Value() : accumulators[results.size() + i]);
         const bool fuse = options_.contraction && !roles_.reductions.empty();
@@ -171,7 +183,8 @@ class BlockEmitter {
     return results;
   }
 
-  SmallVector<Value> reduce(std::size_t depth, std::int64_t rows, ArrayRef<Piece> pieces, SmallVector<Value> values) {
+  SmallVector<Value> reduce(std::size_t depth, std::int64_t rows, ArrayRef<Piece> pieces,
+                            SmallVector<Value> values) {
     if (depth == roles_.reductions.size()) return step(rows, pieces, values);
     const unsigned dim = roles_.reductions[depth];
     if (reductionSize_[depth] == 1) {
@@ -192,7 +205,8 @@ class BlockEmitter {
 
   void emitBlock(std::int64_t rows, ArrayRef<Piece> pieces) {
     SmallVector<Value> values;
-    const bool reads = llvm::any_of(op_.getDpsInitsMutable(), [&](OpOperand& init) { return used_[init.getOperandNumber()]; });
+    const bool reads = llvm::any_of(op_.getDpsInitsMutable(),
+                                    [&](OpOperand& init) { return used_[init.getOperandNumber()]; });
     if (reads)
       for (std::int64_t row = 0; row < rows; ++row)
         for (Piece piece : pieces)
@@ -216,15 +230,16 @@ class BlockEmitter {
   const Roles& roles_;
   const BlockOptions& options_;
   SmallVector<std::int64_t> sizes_;
-  SmallVector<OpFoldResult> ivs_;                // the current index of every loop
-  SmallVector<OpFoldResult> reductionFrom_;      // per reduction loop
+  SmallVector<OpFoldResult> ivs_;            // the current index of every loop
+  SmallVector<OpFoldResult> reductionFrom_;  // per reduction loop
   SmallVector<std::int64_t> reductionSize_;
-  SmallVector<bool> used_;                       // per operand: the body reads it
+  SmallVector<bool> used_;  // per operand: the body reads it
 };
 
 }  // namespace
 
-void emitBlocks(RewriterBase& rewriter, linalg::LinalgOp op, const Roles& roles, const BlockOptions& options) {
+void emitBlocks(RewriterBase& rewriter, linalg::LinalgOp op, const Roles& roles,
+                const BlockOptions& options) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
   BlockEmitter(rewriter, op, roles, options).emit();

@@ -31,15 +31,16 @@ Value splat(OpBuilder& builder, Location loc, Value value, std::int64_t lanes) {
   return vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, value.getType()), value);
 }
 
-SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Value> arguments, std::int64_t lanes,
-                            bool fuse) {
+SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Value> arguments,
+                            std::int64_t lanes, bool fuse) {
   Block* body = op.getBlock();
   IRMapping map;
   for (auto [argument, value] : llvm::zip_equal(body->getArguments(), arguments))
     if (value) map.map(argument, value);
   auto type = [&](Type element) -> Type { return lanes ? Type(VectorType::get({lanes}, element)) : element; };
   auto get = [&](Value value) {
-    if (!map.contains(value)) map.map(value, splat(builder, op.getLoc(), value, lanes));  // from outside the body
+    if (!map.contains(value))
+      map.map(value, splat(builder, op.getLoc(), value, lanes));  // from outside the body
     return map.lookup(value);
   };
   for (Operation& inner : body->without_terminator()) {
@@ -54,8 +55,9 @@ SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Va
     if (auto add = dyn_cast<arith::AddFOp>(inner); fuse && add) {
       if (arith::MulFOp product = absorbed(add)) {
         Value other = add.getLhs() == product.getResult() ? add.getRhs() : add.getLhs();
-        map.map(add.getResult(), math::FmaOp::create(builder, loc, get(product.getLhs()), get(product.getRhs()), get(other))
-                                     .getResult());
+        map.map(add.getResult(),
+                math::FmaOp::create(builder, loc, get(product.getLhs()), get(product.getRhs()), get(other))
+                    .getResult());
         continue;
       }
     }

@@ -8,13 +8,16 @@ namespace {
 
 using namespace mlir;
 
-bool isNumber(Type type) { return type.isIntOrFloat(); }
+bool isNumber(Type type) {
+  return type.isIntOrFloat();
+}
 
 bool bodyIsPointwise(linalg::LinalgOp op) {
   for (Operation& inner : op.getBlock()->without_terminator()) {
     if (isa<arith::ConstantOp>(inner)) continue;
     if (!OpTrait::hasElementwiseMappableTraits(&inner)) return false;
-    if (!llvm::all_of(inner.getOperandTypes(), isNumber) || !llvm::all_of(inner.getResultTypes(), isNumber)) return false;
+    if (!llvm::all_of(inner.getOperandTypes(), isNumber) || !llvm::all_of(inner.getResultTypes(), isNumber))
+      return false;
   }
   return true;
 }
@@ -25,7 +28,8 @@ bool staticBuffer(Type type) {
   SmallVector<std::int64_t> strides;
   std::int64_t offset;
   return memref.hasStaticShape() && isNumber(memref.getElementType()) &&
-         succeeded(memref.getStridesAndOffset(strides, offset)) && !llvm::is_contained(strides, ShapedType::kDynamic);
+         succeeded(memref.getStridesAndOffset(strides, offset)) &&
+         !llvm::is_contained(strides, ShapedType::kDynamic);
 }
 
 // The distance in elements between neighbours along `dim`; null if it is not the same everywhere.
@@ -37,12 +41,12 @@ std::optional<std::int64_t> distance(AffineMap map, Type type, unsigned dim) {
   (void)memref.getStridesAndOffset(strides, offset);
   std::int64_t result = 0;
   for (auto [expression, stride] : llvm::zip_equal(map.getResults(), strides)) {
-    if (!expression.isPureAffine()) return std::nullopt;
     if (!expression.isFunctionOfDim(dim)) continue;
-    SmallVector<std::int64_t> flat;
-    if (failed(getFlattenedAffineExpr(expression, map.getNumDims(), 0, &flat)) || flat.size() != map.getNumDims() + 1)
-      return std::nullopt;
-    result += flat[dim] * stride;
+    AffineExpr here = getAffineDimExpr(dim, map.getContext());
+    auto step = dyn_cast<AffineConstantExpr>(
+        simplifyAffineExpr(expression.replace(here, here + 1) - expression, map.getNumDims(), 0));
+    if (!step) return std::nullopt;
+    result += step.getValue() * stride;
   }
   return result;
 }
@@ -89,11 +93,14 @@ std::optional<Roles> findRoles(linalg::LinalgOp op, const VectorShape& shape) {
   roles.lanes = laneLoop(op);
   std::int64_t elementBits = 32;
   for (OpOperand& operand : op->getOpOperands()) {
-    elementBits = std::max<std::int64_t>(elementBits, getElementTypeOrSelf(operand.get().getType()).getIntOrFloatBitWidth());
+    elementBits = std::max<std::int64_t>(
+        elementBits, getElementTypeOrSelf(operand.get().getType()).getIntOrFloatBitWidth());
     Lane lane = Lane::kUniform;
     if (roles.lanes) {
       auto step = distance(op.getMatchingIndexingMap(&operand), operand.get().getType(), *roles.lanes);
-      lane = !step || (*step != 0 && *step != 1) ? Lane::kStrided : *step == 1 ? Lane::kContiguous : Lane::kUniform;
+      lane = !step || (*step != 0 && *step != 1) ? Lane::kStrided
+             : *step == 1                        ? Lane::kContiguous
+                                                 : Lane::kUniform;
     }
     roles.operands.push_back(lane);
   }
