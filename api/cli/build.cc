@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include "api/cli/build_options.h"
+#include "api/cli/commands.h"
+#include "api/cli/job_view.h"
+#include "api/cli/model_source.h"
+#include "api/cli/print.h"
+#include "api/cli/progress.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Options {
+  std::string model, toolchain;
+  std::vector<std::string> data, targets, profiles;
+  std::string tune = "off", fallback = "fail";
+  DeliverySpec delivery;
+  bool detach = false;
+};
+
+Result<v1::SubmitJobRequest> makeRequest(const Options& options) {
+  for (const auto& target : options.targets) KILN_TRY(checkTarget(target));
+  KILN_TRY(checkTune(options.tune));
+  KILN_TRY(checkFallback(options.fallback));
+  KILN_ASSIGN(auto profile, parseProfile(options.profiles));
+  CompileSpec spec;
+  spec.profiles.push_back(std::move(profile));
+  v1::SubmitJobRequest request;
+  KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
+  KILN_ASSIGN(*request.mutable_options_json(), toCanonicalJson(optionsToJson(spec)));
+  DeliverySpec delivery = options.delivery;
+  delivery.builders = std::max(delivery.builders, delivery.operators);
+  KILN_ASSIGN(*request.mutable_delivery_json(), toCanonicalJson(delivery.toJson()));
+  for (const auto& target : options.targets) request.add_targets(target);
+  request.set_toolchain(options.toolchain);
+  return request;
+}
+
+Status run(const Context& context, const Options& options) {
+  KILN_ASSIGN(auto request, makeRequest(options));
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_TRY(addModel(*client, options.model, options.data, !context.json, request));
+  KILN_ASSIGN(auto job, client->submit(std::move(request)));
+  if (options.detach) {
+    if (context.json)
+      printJson({{"job", job.id()}});
+    else
+      printLine("job " + job.id());
+    return {};
+  }
+  Progress progress(context.terminal, context.json);
+  KILN_ASSIGN(job, client->watch(job.id(), [&](const v1::Job& now) -> Status {
+    progress.show(now);
+    return {};
+  }));
+  KILN_TRY(jobOutcome(job));
+  if (context.json) {
+    printJson(jobJson(job));
+    return {};
+  }
+  for (const auto& artifact : job.artifacts()) {
+    std::string builders;
+    for (const auto& builder : artifact.builders()) builders += (builders.empty() ? "" : ", ") + builder;
+    note(fmt::format("{} {} by {}", artifact.target(), artifact.cached() ? "built before" : "built",
+                     builders));
+  }
+  for (const auto& artifact : job.artifacts()) printLine("artifact " + artifact.digest());
+  return {};
+}
+
+}  // namespace
+
+void addBuild(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = addCommand(app, context, "build", "Build a model: one signed artifact per target",
+                             "kiln build model.onnx --target cpu:x86-64-v3 --profile N=1:1:1",
+                             [&context, options] { return run(context, *options); });
+  command.add_option("MODEL", options->model, "A file, or git+URL@COMMIT#path (file, https or ssh)")
+      ->required();
+  command.add_option("--data", options->data,
+                     "[NAME=]FILE: external data beside what the model names in its own folder (repeatable)");
+  command.add_option("--target", options->targets, "What to build for, such as cpu:x86-64-v3 (repeatable)")
+      ->required();
+  command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex> (default: the farm's)");
+  command.add_option("--profile", options->profiles, "DIM=min:opt:max for a symbolic dimension (repeatable)");
+  command.add_option("--builders", options->delivery.builders, "Workers that must agree on every byte")
+      ->check(CLI::Range(1, 16));
+  command.add_option("--operators", options->delivery.operators, "Distinct operators among them")
+      ->check(CLI::Range(1, 16));
+  command.add_option("--tune", options->tune, "off: no measured choices");
+  command.add_option("--fallback", options->fallback, "fail: nothing runs elsewhere than asked");
+  command.add_flag("--no-cache", options->delivery.noCache, "Compile again even if the result is known");
+  command.add_flag("--detach", options->detach, "Print the job and return");
+  addFarmOptions(command, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,124 @@
+#include "api/node/staging.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+namespace kiln::node {
+namespace fs = std::filesystem;
+namespace {
+
+struct File {
+  int fd;
+  ~File() { ::close(fd); }
+};
+
+Status writeAll(int fd, Bytes bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const auto count = ::write(fd, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(errnoError(errno, path));
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return {};
+}
+
+Status syncDirectory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return fail(errnoError(errno, path));
+  const File file{fd};
+  if (::fsync(fd) != 0) return fail(errnoError(errno, path));
+  return {};
+}
+
+}  // namespace
+
+Result<Staging> Staging::begin(const std::string& destination) {
+  std::error_code error;
+  auto target = fs::absolute(destination, error).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();
+  const auto kind = fs::symlink_status(target, error).type();
+  if (kind != fs::file_type::not_found &&
+      !(kind == fs::file_type::directory && fs::is_empty(target, error) && !error)) {
+    return fail(Code::kAlreadyExists,
+                target.string() + ": is there already; remove it or choose another --out");
+  }
+  auto pattern = (target.parent_path() / ("." + target.filename().string() + ".partial-XXXXXX")).string();
+  if (::mkdtemp(pattern.data()) == nullptr) return fail(errnoError(errno, target.parent_path().string()));
+  return Staging(target.string(), pattern);
+}
+
+Staging::Staging(Staging&& other) noexcept
+    : destination_(std::move(other.destination_)), path_(std::exchange(other.path_, {})) {}
+
+Staging::~Staging() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+Result<int> Staging::create(const std::string& name) {
+  const fs::path full = fs::path(path_) / name;
+  std::error_code error;
+  fs::create_directories(full.parent_path(), error);
+  if (error) return fail(errnoError(error.value(), full.parent_path().string()));
+  const int fd = ::open(full.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+  if (fd < 0) return fail(errnoError(errno, full.string()));
+  return fd;
+}
+
+Status Staging::write(const std::string& name, Bytes bytes) {
+  KILN_ASSIGN(const int fd, create(name));
+  const File file{fd};
+  KILN_TRY(writeAll(fd, bytes, name));
+  if (::fsync(fd) != 0) return fail(errnoError(errno, name));
+  return {};
+}
+
+Status Staging::download(const std::string& name, const Digest& digest, storage::BlobStore& store,
+                         const std::string& instance) {
+  KILN_ASSIGN(const int fd, create(name));
+  const File file{fd};
+  Hasher hasher;
+  std::uint64_t received = 0;
+  const auto read = store.read(instance, digest, 0, 0, [&](Bytes bytes) -> Status {
+    if (bytes.size() > digest.size - received) {
+      return fail(Code::kDataLoss, "more bytes arrive than the " + std::to_string(digest.size) + " declared");
+    }
+    received += bytes.size();
+    hasher.update(bytes);
+    return writeAll(fd, bytes, name);
+  });
+  if (!read) return fail(read.error().in(name));
+  if (received != digest.size) {
+    return fail(Code::kDataLoss, name + ": truncated: " + std::to_string(received) + " of " +
+                                     std::to_string(digest.size) + " bytes arrived");
+  }
+  if (hasher.finish().hash != digest.hash) {
+    return fail(Code::kDataLoss, name + ": the bytes that arrived are not " + digest.text());
+  }
+  if (::fsync(fd) != 0) return fail(errnoError(errno, name));
+  return {};
+}
+
+Status Staging::commit() {
+  std::error_code error;
+  std::set<std::string> directories{path_};
+  for (fs::recursive_directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {
+    if (it->is_directory(error)) directories.insert(it->path().string());
+  }
+  if (error) return fail(errnoError(error.value(), path_));
+  for (const auto& directory : directories) KILN_TRY(syncDirectory(directory));
+  // As a plain mkdir would have made it; the files are read-only for everybody.
+  if (::chmod(path_.c_str(), 0755) != 0) return fail(errnoError(errno, path_));
+  if (::rename(path_.c_str(), destination_.c_str()) != 0) return fail(errnoError(errno, destination_));
+  path_.clear();
+  return syncDirectory(fs::path(destination_).parent_path().string());
+}
+
+}  // namespace kiln::node

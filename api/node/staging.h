@@ -1,0 +1,44 @@
+// A directory in the making beside its final place. Nothing is visible under the final name until commit();
+// on any failure, everything is removed again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "manifest/base/digest.h"
+#include "manifest/base/result.h"
+#include "storage/blob/blob_store.h"
+
+namespace kiln::node {
+
+// Not thread safe.
+class Staging {
+ public:
+  // `destination` must not exist, or be an empty directory (kAlreadyExists otherwise); its parent must exist.
+  static Result<Staging> begin(const std::string& destination);
+  ~Staging();
+  Staging(Staging&& other) noexcept;
+  Staging& operator=(Staging&&) = delete;
+
+  // `name` is relative and plain; folders are made as needed. Files are read-only once written.
+  Status write(const std::string& name, Bytes bytes);
+
+  // Streams a blob into a file, hashing on the way. kDataLoss if what arrives is longer, shorter or other
+  // than `digest`; a source that does not end is stopped at the declared size.
+  Status download(const std::string& name, const Digest& digest, storage::BlobStore& store,
+                  const std::string& instance);
+
+  // Flushes everything to disk and gives the directory its name.
+  Status commit();
+
+  const std::string& path() const { return path_; }  // of the directory in the making
+
+ private:
+  Staging(std::string destination, std::string path)
+      : destination_(std::move(destination)), path_(std::move(path)) {}
+  Result<int> create(const std::string& name);
+
+  std::string destination_, path_;
+};
+
+}  // namespace kiln::node

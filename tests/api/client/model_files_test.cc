@@ -1,0 +1,77 @@
+#include "api/client/model_files.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/api/client/onnx_bytes.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::client {
+namespace {
+
+using testing_support::modelWithExternal;
+
+class ModelFilesTest : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) {
+    const auto path = directory_ / name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
+  }
+  testing_support::TempDirectory directory_;
+};
+
+TEST_F(ModelFilesTest, FindsWhatTheModelNames) {
+  const auto model = file("m/model.onnx", modelWithExternal("parts/w.bin"));
+  file("m/parts/w.bin", "weights");
+  const auto files = findModelFiles(model, {});
+  ASSERT_TRUE(files) << files.error().message;
+  ASSERT_EQ(files->size(), 2u);
+  EXPECT_EQ((*files)[0].name, "model.onnx");
+  EXPECT_EQ((*files)[1].name, "parts/w.bin");
+}
+
+TEST_F(ModelFilesTest, RefusesExternalDataOutsideTheModelsFolder) {
+  for (const char* location : {"../../etc/passwd", "/etc/passwd", "a/../../b", "./w", "a//b", ""}) {
+    const auto files = findModelFiles(file("m/bad.onnx", modelWithExternal(location)), {});
+    ASSERT_FALSE(files) << location;
+    EXPECT_EQ(files.error().code, Code::kInvalidArgument);
+    EXPECT_NE(files.error().details.find("\"exitCode\":3"), std::string::npos);
+    EXPECT_NE(files.error().message.find(location), std::string::npos);
+  }
+}
+
+TEST_F(ModelFilesTest, RefusesALinkOutOfTheFolderUnlessNamed) {
+  const auto secret = file("secret", "key");
+  const auto model = file("m/model.onnx", modelWithExternal("w.bin"));
+  std::filesystem::create_symlink(secret, directory_ / "m/w.bin");
+  EXPECT_FALSE(findModelFiles(model, {}));
+  const auto files = findModelFiles(model, {"w.bin=" + secret});
+  ASSERT_TRUE(files) << files.error().message;
+  EXPECT_EQ((*files)[1].name, "w.bin");
+  EXPECT_EQ((*files)[1].path, secret);
+}
+
+TEST_F(ModelFilesTest, NamesWhatIsMissing) {
+  EXPECT_EQ(findModelFiles(directory_ / "none.onnx", {}).error().code, Code::kNotFound);
+  const auto files = findModelFiles(file("m/model.onnx", modelWithExternal("w.bin")), {});
+  ASSERT_FALSE(files);
+  EXPECT_EQ(files.error().code, Code::kNotFound);
+  EXPECT_NE(files.error().message.find("m/w.bin"), std::string::npos);
+}
+
+TEST_F(ModelFilesTest, DataFilesTakeTheirPlaceFromTheFolder) {
+  const auto model = file("m/model.onnx", "");
+  const auto files = findModelFiles(model, {file("m/sub/extra.bin", "x"), file("elsewhere.bin", "y")});
+  ASSERT_TRUE(files);
+  EXPECT_EQ((*files)[1].name, "sub/extra.bin");
+  EXPECT_EQ((*files)[2].name, "elsewhere.bin");
+  EXPECT_FALSE(findModelFiles(model, {"../x=" + model}));
+}
+
+}  // namespace
+}  // namespace kiln::client

@@ -1,0 +1,291 @@
+// A tool that misbehaves in the way its first argument says. Runs static in an empty root; prints what it
+// achieved, one fact per line. Exit status 0 unless asked otherwise.
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/io_uring.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+extern char** environ;
+
+namespace {
+
+void report(const char* what, long rc) {
+  std::printf("%s: %s\n", what, rc >= 0 ? "done" : std::strerror(errno));
+}
+
+void list(const char* dir) {
+  std::printf("ls %s:", dir);
+  if (DIR* stream = opendir(dir)) {
+    std::string names[64];
+    int count = 0;
+    while (const dirent* entry = readdir(stream)) {
+      if (entry->d_name[0] != '.' && count < 64) names[count++] = entry->d_name;
+    }
+    for (int i = 0; i < count; ++i) {
+      for (int j = i + 1; j < count; ++j) {
+        if (names[j] < names[i]) names[i].swap(names[j]);
+      }
+      std::printf(" %s", names[i].c_str());
+    }
+  }
+  std::printf("\n");
+}
+
+int facts() {
+  std::printf("pid %d\nuid %u %u gid %u %u groups %d\n", getpid(), getuid(), geteuid(), getgid(), getegid(),
+              getgroups(0, nullptr));
+  char name[256] = "";
+  gethostname(name, sizeof name);
+  std::printf("host %s\n", name);
+  for (char** variable = environ; *variable != nullptr; ++variable) std::printf("env %s\n", *variable);
+  for (int fd = 0; fd < 1024; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) std::printf("fd %d\n", fd);
+  }
+  char cwd[256] = "";
+  std::printf("cwd %s\n", getcwd(cwd, sizeof cwd) ? cwd : "?");
+  list("/");
+  list("/dev");
+  list("/work");
+  rlimit limit{};
+  getrlimit(RLIMIT_CORE, &limit);
+  std::printf("core %lu\n", static_cast<unsigned long>(limit.rlim_cur));
+  getrlimit(RLIMIT_STACK, &limit);
+  std::printf("stack %lu\n", static_cast<unsigned long>(limit.rlim_cur));
+  return 0;
+}
+
+int addresses() {
+  int local = 0;
+  std::printf("%p %p %p %p\n", static_cast<void*>(&local), std::malloc(10), std::malloc(10 << 20),
+              mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  return 0;
+}
+
+int reach(int port, const char* abstractName) {
+  const int inet = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  report("inet", inet < 0 ? inet : connect(inet, reinterpret_cast<sockaddr*>(&to), sizeof to));
+  const int local = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path + 1, abstractName, sizeof address.sun_path - 2);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + std::strlen(abstractName));
+  report("abstract", local < 0 ? local : connect(local, reinterpret_cast<sockaddr*>(&address), size));
+  return 0;
+}
+
+int open_(const char* path) {
+  report(path, open(path, O_RDONLY));
+  return 0;
+}
+
+int spoil() {
+  report("write", open("/work/input/model.onnx", O_WRONLY));
+  report("create", open("/work/input/new", O_WRONLY | O_CREAT, 0644));
+  report("toolchain", open("/work/toolchain/new", O_WRONLY | O_CREAT, 0644));
+  report("root", open("/new", O_WRONLY | O_CREAT, 0644));
+  report("dev", open("/dev/new", O_WRONLY | O_CREAT, 0644));
+  report("unlink", unlink("/work/input/model.onnx"));
+  report("chmod", chmod("/work/input/model.onnx", 0777));
+  report("link", syscall(SYS_linkat, AT_FDCWD, "/work/input/model.onnx", AT_FDCWD, "/work/output/link", 0));
+  report("times", syscall(SYS_utimensat, AT_FDCWD, "/work/input/model.onnx", nullptr, 0));
+  return 0;
+}
+
+int calls() {
+  report("ptrace", ptrace(PTRACE_TRACEME, 0, 0, 0));
+  report("mount", mount("none", "/work/output", "tmpfs", 0, nullptr));
+  report("unshare", unshare(CLONE_NEWUSER));
+  report("clone", syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+  report("keyctl", syscall(SYS_keyctl, 0, -3, 1));
+  report("add_key", syscall(SYS_add_key, "user", "k", "v", 1, -3));
+  report("bpf", syscall(SYS_bpf, 0, nullptr, 0));
+  report("perf_event_open", syscall(SYS_perf_event_open, nullptr, 0, -1, -1, 0));
+  report("userfaultfd", syscall(SYS_userfaultfd, 0));
+  report("io_uring_setup", syscall(SYS_io_uring_setup, 1, nullptr));
+  report("process_vm_readv", syscall(SYS_process_vm_readv, 1, nullptr, 0, nullptr, 0, 0));
+  report("socket", socket(AF_INET, SOCK_STREAM, 0));
+  report("netlink", socket(AF_NETLINK, SOCK_RAW, 0));
+  report("setuid", setuid(0));
+  report("personality", personality(PER_LINUX));
+  report("memfd_create", memfd_create("m", 0));
+  report("chroot", chroot("/work"));
+  report("setns", setns(0, 0));
+  report("open_by_handle_at", syscall(SYS_open_by_handle_at, 0, nullptr, 0));
+  report("settimeofday", syscall(SYS_settimeofday, nullptr, nullptr));
+  report("setrlimit", [] {
+    const rlimit more{RLIM_INFINITY, RLIM_INFINITY};
+    return setrlimit(RLIMIT_NPROC, &more);
+  }());
+  report("tiocsti", syscall(SYS_ioctl, 0, 0x5412, "x"));
+  report("mknod", mknod("/work/output/null", S_IFCHR | 0666, 0x103));
+  report("symlink", symlink("/etc/passwd", "/work/output/passwd"));
+  const int fd = open("/work/output/plain", O_WRONLY | O_CREAT, 0644);
+  report("fchmod set-uid", fchmod(fd, 04755));
+  report("chmod set-gid", chmod("/work/output/plain", 02755));
+  report("open set-uid", open("/work/output/suid", O_WRONLY | O_CREAT, 04755));
+  unlink("/work/output/plain");
+  return 0;
+}
+
+// Leaves processes of every kind behind: a child, a daemon in its own session, a stopped one, one that
+// ignores signals.
+int survive() {
+  for (int i = 0; i < 40; ++i) {
+    const pid_t pid = fork();
+    if (pid != 0) continue;
+    setsid();
+    if (fork() != 0) _exit(0);
+    for (int number = 1; number < 65; ++number) signal(number, SIG_IGN);
+    if (i % 4 == 0) raise(SIGSTOP);
+    for (int tick = 0;; ++tick) {
+      char path[64];
+      std::snprintf(path, sizeof path, "/work/output/tick-%d-%d", i, tick % 4);
+      const int fd = open(path, O_WRONLY | O_CREAT, 0644);
+      close(fd);
+      usleep(1000);
+    }
+  }
+  std::printf("planted\n");
+  return 0;
+}
+
+int forkBomb() {
+  int made = 0;
+  for (; made < 5000; ++made) {
+    const pid_t pid = fork();
+    if (pid < 0) break;
+    if (pid == 0) {
+      pause();
+      _exit(0);
+    }
+  }
+  std::printf("%d\n", made);
+  return 0;
+}
+
+// Eight processes that touch `mega` MiB each.
+int memoryBomb(long mega) {
+  for (int i = 0; i < 8; ++i) {
+    if (fork() != 0) continue;
+    for (long j = 0; j < mega; ++j) {
+      void* page = mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (page == MAP_FAILED) _exit(1);
+      for (int k = 0; k < 1 << 20; k += 4096) static_cast<volatile char*>(page)[k] = 1;
+    }
+    _exit(0);
+  }
+  int failed = 0, status = 0;
+  while (wait(&status) > 0) failed += status != 0;
+  std::printf("failed %d\n", failed);
+  return failed == 0 ? 0 : 9;
+}
+
+int outputs(const std::string& kind) {
+  const char* dir = "/work/output/";
+  if (kind == "sparse") {
+    const int fd = open("/work/output/giant", O_WRONLY | O_CREAT, 0644);
+    signal(SIGXFSZ, SIG_IGN);
+    report("sparse", ftruncate(fd, 4L << 40));
+    return 0;
+  }
+  if (kind == "manyfiles") {
+    for (int i = 0;; ++i) close(open((dir + std::to_string(i)).c_str(), O_WRONLY | O_CREAT, 0644));
+  }
+  if (kind == "bytes") {
+    static char block[1 << 20];
+    for (int i = 0;; ++i) {
+      const int fd = open((dir + std::to_string(i)).c_str(), O_WRONLY | O_CREAT, 0644);
+      for (int j = 0; j < 4; ++j) report("write", write(fd, block, sizeof block));
+      close(fd);
+    }
+  }
+  if (kind == "deep") {
+    if (chdir("/work/output") != 0) return 1;
+    for (int i = 0; i < 5000; ++i) {
+      if (mkdir("d", 0700) != 0 || chdir("d") != 0) break;
+    }
+    std::printf("dug\n");
+    return 0;
+  }
+  if (kind == "closed") {
+    mkdir("/work/output/closed", 0700);
+    close(open("/work/output/closed/f", O_WRONLY | O_CREAT, 0644));
+    chmod("/work/output/closed", 0);
+    return 0;
+  }
+  return 2;
+}
+
+int flood() {
+  static char block[1 << 16];
+  std::memset(block, 'x', sizeof block);
+  for (int i = 0; i < 1024; ++i) {
+    if (write(2, block, sizeof block) < 0) return 1;
+  }
+  std::fprintf(stderr, "\nstage: last\nthe end\n");
+  return 0;
+}
+
+int write_(const char* path, const char* text) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+  if (fd < 0 || write(fd, text, std::strlen(text)) < 0) return 1;
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  setvbuf(stdout, nullptr, _IOLBF, 4096);
+  const std::string what = argc > 1 ? argv[1] : "";
+  const char* first = argc > 2 ? argv[2] : "";
+  const char* second = argc > 3 ? argv[3] : "";
+  if (what == "facts") return facts();
+  if (what == "addresses") return addresses();
+  if (what == "reach") return reach(std::atoi(first), second);
+  if (what == "open") return open_(first);
+  if (what == "spoil") return spoil();
+  if (what == "calls") return calls();
+  if (what == "survive") return survive();
+  if (what == "forkbomb") return forkBomb();
+  if (what == "memory") return memoryBomb(std::atol(first));
+  if (what == "outputs") return outputs(first);
+  if (what == "flood") return flood();
+  if (what == "write") return write_(first, second);
+  if (what == "exit") return std::atoi(first);
+  if (what == "abort") std::abort();
+  if (what == "segv") std::printf("%d", *static_cast<volatile int*>(nullptr));
+  if (what == "spin") {
+    for (volatile long i = 0;; i = i + 1) {
+    }
+  }
+  if (what == "sleep") {
+    std::fprintf(stderr, "stage: sleeping\n");
+    while (true) pause();
+  }
+  return 2;
+}

@@ -1,0 +1,151 @@
+// Collecting and removing trees that a hostile tool made, tried without a sandbox in between.
+#include "worker/sandbox/outputs.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "worker/sandbox/bounded_log.h"
+#include "worker/sandbox/fd.h"
+
+namespace kiln::sandbox {
+namespace {
+
+using testing::HasSubstr;
+
+class Outputs : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "kiln-outputs-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    dir_ = pattern;
+  }
+  void TearDown() override {
+    EXPECT_TRUE(removeTree(dir_));
+    EXPECT_NE(access(dir_.c_str(), F_OK), 0);
+  }
+
+  void put(const std::string& path, const std::string& text) { std::ofstream(dir_ + "/" + path) << text; }
+  void makeDir(const std::string& path) { ASSERT_EQ(mkdir((dir_ + "/" + path).c_str(), 0755), 0); }
+
+  // The visited paths, or the error's message.
+  std::string visit() {
+    std::string seen;
+    const Status status = visitOutputs(dir_, limits_, [&](const OutputFile& file) {
+      std::string text(file.size, '\0');
+      EXPECT_EQ(read(file.fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+      seen += file.path + (file.executable ? "*" : "") + "=" + text + " ";
+      return Status{};
+    });
+    return status ? seen : status.error().message;
+  }
+
+  std::string dir_;
+  Limits limits_;
+};
+
+TEST_F(Outputs, FilesInByteOrderWithTheirExecutableBit) {
+  makeDir("weights");
+  put("weights/0001.bin", "w");
+  put("program.so", "p");
+  put("a-z", "1");
+  put("a", "2");
+  ASSERT_EQ(chmod((dir_ + "/program.so").c_str(), 04755), 0);
+  makeDir("empty");
+  EXPECT_EQ(visit(), "a=2 a-z=1 program.so*=p weights/0001.bin=w ");
+}
+
+TEST_F(Outputs, LinksFifosSocketsAndDevicesAreNamedAndRefused) {
+  ASSERT_EQ(symlink("/etc/passwd", (dir_ + "/link").c_str()), 0);
+  EXPECT_EQ(visit(), "output link is a symbolic link; only regular files and directories are collected");
+  unlink((dir_ + "/link").c_str());
+  makeDir("d");
+  ASSERT_EQ(mkfifo((dir_ + "/d/pipe").c_str(), 0644), 0);
+  EXPECT_EQ(visit(), "output d/pipe is a FIFO; only regular files and directories are collected");
+  unlink((dir_ + "/d/pipe").c_str());
+  ASSERT_EQ(symlink("/etc", (dir_ + "/d/etc").c_str()), 0);
+  EXPECT_THAT(visit(), HasSubstr("output d/etc is a symbolic link"));
+  unlink((dir_ + "/d/etc").c_str());
+  put("one", "x");
+  ASSERT_EQ(link((dir_ + "/one").c_str(), (dir_ + "/two").c_str()), 0);
+  EXPECT_EQ(visit(), "output one is a hard link or was replaced; refused");
+}
+
+TEST_F(Outputs, NamesSizesCountsAndDepthAreBounded) {
+  put("new\nline", "x");
+  EXPECT_EQ(visit(), "output new\\x0aline: the name is not printable ASCII");
+  unlink((dir_ + "/new\nline").c_str());
+  limits_.outputPathBytes = 8;
+  put("123456789", "x");
+  EXPECT_EQ(visit(), "output: more than 8 bytes in the path of a file");
+  limits_ = {};
+  limits_.outputFiles = 2;
+  put("b", "x");
+  put("c", "x");
+  EXPECT_EQ(visit(), "output: more than 2 files and directories");
+  EXPECT_EQ(checkOutputUse(dir_, limits_).error().message, "output: more than 2 files and directories");
+  limits_ = {};
+  ASSERT_EQ(truncate((dir_ + "/b").c_str(), 4L << 40), 0);
+  EXPECT_EQ(visit(), "output: more than 8589934592 bytes in one file");
+  EXPECT_EQ(checkOutputUse(dir_, limits_).error().message, "output: more than 17179869184 bytes in all");
+  unlink((dir_ + "/b").c_str());
+  limits_.outputDepth = 2;
+  makeDir("1");
+  makeDir("1/2");
+  EXPECT_EQ(visit(), "output: more than 2 levels of directories");
+  EXPECT_EQ(checkOutputUse(dir_, limits_).error().message, "output: more than 2 levels of directories");
+}
+
+TEST_F(Outputs, TheVisitorsErrorEndsTheWalk) {
+  put("a", "1");
+  put("b", "2");
+  int visits = 0;
+  const Status status = visitOutputs(dir_, limits_, [&](const OutputFile&) -> Status {
+    ++visits;
+    return fail(Code::kUnavailable, "store away");
+  });
+  EXPECT_EQ(visits, 1);
+  EXPECT_EQ(status.error().message, "store away");
+}
+
+TEST_F(Outputs, DeepWideAndClosedTreesAreRemoved) {
+  Fd at(open(dir_.c_str(), O_RDONLY | O_DIRECTORY));
+  for (int i = 0; i < 1500; ++i) {
+    ASSERT_EQ(mkdirat(at.get(), "deeper-and-deeper", 0700), 0);
+    at = Fd(openat(at.get(), "deeper-and-deeper", O_RDONLY | O_DIRECTORY));
+    ASSERT_TRUE(at);
+  }
+  at.reset();
+  makeDir("wide");
+  for (int i = 0; i < 10000; ++i) put("wide/" + std::to_string(i), "");
+  makeDir("closed");
+  put("closed/f", "x");
+  makeDir("kiln.trash.1");
+  put("kiln.trash.1/f", "x");
+  ASSERT_EQ(chmod((dir_ + "/closed").c_str(), 0), 0);
+}
+
+TEST_F(Outputs, RemovingNothingIsFine) {
+  EXPECT_TRUE(removeTree(dir_ + "/absent"));
+}
+
+TEST(BoundedLog, KeepsBothEndsAndSplitsLines) {
+  std::vector<std::string> lines;
+  BoundedLog log(8, [&](std::string_view line) { lines.emplace_back(line); });
+  log.append("ab");
+  log.append("c\nde\n");
+  EXPECT_EQ(log.text(), "abc\nde\n");
+  log.append(std::string(5000, 'x') + "\n12");
+  log.append("3\n");
+  EXPECT_EQ(log.text(), "abc\n\n[5004 bytes left out]\n123\n");
+  EXPECT_EQ(lines, (std::vector<std::string>{"abc", "de", "123"}));
+  EXPECT_EQ(log.total(), 5012u);
+}
+
+}  // namespace
+}  // namespace kiln::sandbox

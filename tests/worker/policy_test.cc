@@ -1,0 +1,115 @@
+#include "worker/sandbox/policy.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "worker/sandbox/cgroup.h"
+#include "worker/sandbox/outputs.h"
+#include "worker/sandbox/probe.h"
+
+namespace kiln::sandbox {
+namespace {
+
+TEST(Policy, TheDigestIsThatOfTheCanonicalJson) {
+  const Policy policy = compilePolicy();
+  const auto text = toCanonicalJson(policy.toJson());
+  ASSERT_TRUE(text);
+  EXPECT_EQ(*policy.digest(), digestOf(*text));
+  EXPECT_NE(text->find("\"uid\":1000"), std::string::npos);
+}
+
+TEST(Policy, EveryLimitAndRuleIsInTheDigest) {
+  const Digest base = *compilePolicy().digest();
+  const auto differs = [&](auto change) {
+    Policy policy = compilePolicy();
+    change(policy);
+    return *policy.digest() != base;
+  };
+  EXPECT_TRUE(differs([](Policy& p) { p.network = true; }));
+  EXPECT_TRUE(differs([](Policy& p) { p.uid = 1; }));
+  EXPECT_TRUE(differs([](Policy& p) { p.calls.push_back("socket"); }));
+  EXPECT_TRUE(differs([](Policy& p) { p.devices.clear(); }));
+  EXPECT_TRUE(differs([](Policy& p) { p.limits.wallSeconds = 1; }));
+  EXPECT_TRUE(differs([](Policy& p) { p.limits.outputPathBytes = 1; }));
+  EXPECT_FALSE(differs([](Policy&) {}));
+}
+
+TEST(Policy, CompileAllowsNoDangerousCall) {
+  for (const std::string& call : compilePolicy().calls) {
+    for (const char* bad :
+         {"socket", "ptrace", "mount", "bpf", "keyctl", "perf_event_open", "userfaultfd", "setuid",
+          "io_uring_setup", "unshare", "setns", "clone3", "mknod", "linkat", "symlink"}) {
+      EXPECT_NE(call, bad);
+    }
+  }
+}
+
+TEST(Probe, VersionsOfBubblewrap) {
+  EXPECT_TRUE(recentEnough("bubblewrap 0.8.0"));
+  EXPECT_TRUE(recentEnough("bubblewrap 0.11.1"));
+  EXPECT_TRUE(recentEnough("bubblewrap 1.0"));
+  EXPECT_FALSE(recentEnough("bubblewrap 0.4.1"));
+  EXPECT_FALSE(recentEnough("command not found"));
+}
+
+TEST(Probe, ThisHostIsUsable) {
+  const auto sandbox = Sandbox::make(compilePolicy(), Host::detect());
+  ASSERT_TRUE(sandbox);
+  const Probe result = probe(*sandbox);
+  EXPECT_TRUE(result.usable()) << result.text();
+}
+
+TEST(Probe, AMissingBubblewrapIsNamedWithItsRemedy) {
+  Host host;
+  host.bwrap = "/nonexistent/bwrap";
+  const Probe result = probe(*Sandbox::make(compilePolicy(), host));
+  EXPECT_FALSE(result.usable());
+  EXPECT_NE(result.text().find(
+                "missing: bubblewrap: /nonexistent/bwrap is not there\n    apt-get install bubblewrap"),
+            std::string::npos);
+  EXPECT_NE(result.text().find("warning: memory limit"), std::string::npos);
+}
+
+// A directory tree that looks like the kernel's, on which writes and reads can be checked.
+class Cgroups : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "kiln-cgroup-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override { EXPECT_TRUE(removeTree(root_)); }
+  void put(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
+    std::ofstream(root_ + "/" + path) << text;
+  }
+  std::string root_;
+};
+
+TEST_F(Cgroups, NoControllersMeansNone) {
+  put("unified/cgroup.procs", "");
+  const CgroupHost host = CgroupHost::detect(root_, "0::/\n");
+  EXPECT_EQ(host.describe(), "none");
+  EXPECT_TRUE(host.create("kiln-x", {}));
+}
+
+TEST_F(Cgroups, Version2NeedsBothControllers) {
+  put("cgroup.controllers", "cpu memory\n");
+  put("user/cgroup.procs", "");
+  put("user/cgroup.controllers", "cpu memory\n");
+  EXPECT_EQ(CgroupHost::detect(root_, "0::/user\n").describe(), "none");
+}
+
+TEST_F(Cgroups, ThisHostsDescriptionMatchesWhatItOffers) {
+  const CgroupHost host = Host::detect().cgroups;
+  const auto group = host.create("kiln-test-" + std::to_string(getpid()), {});
+  ASSERT_TRUE(group) << group.error().message;
+  EXPECT_EQ((*group)->procs().size(), static_cast<std::size_t>(host.memory()) + host.processes());
+  EXPECT_FALSE((*group)->ranOutOfMemory());
+}
+
+}  // namespace
+}  // namespace kiln::sandbox

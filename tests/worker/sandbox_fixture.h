@@ -1,0 +1,77 @@
+// A sandbox over a fresh directory laid out as actions are: /work with toolchain/, input/ and a writable
+// output/.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "worker/sandbox/outputs.h"
+#include "worker/sandbox/sandbox.h"
+
+namespace kiln::sandbox {
+
+inline std::string hostilePath() {
+  const char* given = std::getenv("KILN_TEST_HOSTILE");
+  return given ? given : KILN_TEST_HOSTILE;
+}
+
+class SandboxFixture : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "kiln-sandbox-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);  // mode 0700: the host uid of an action cannot enter it
+    dir_ = pattern;
+    for (const char* name : {"/root", "/root/toolchain", "/root/input", "/root/output", "/out", "/tools"}) {
+      ASSERT_EQ(mkdir((dir_ + name).c_str(), 0755), 0);
+    }
+    std::ofstream(dir_ + "/root/input/model.onnx") << "model";
+    std::ifstream from(hostilePath(), std::ios::binary);
+    std::ofstream(dir_ + "/tools/hostile", std::ios::binary) << from.rdbuf();
+    ASSERT_EQ(chmod((dir_ + "/tools/hostile").c_str(), 0755), 0);
+    policy_ = compilePolicy();
+  }
+  void TearDown() override { EXPECT_TRUE(removeTree(dir_)); }
+
+  std::string output() const { return dir_ + "/out"; }
+
+  Command command(std::vector<std::string> arguments) const {
+    Command command;
+    command.arguments = {"/work/toolchain/hostile"};
+    command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
+    command.environment = {{"LC_ALL", "C"}, {"TZ", "UTC"}};
+    command.workingDirectory = "/work";
+    command.binds = {
+        {dir_ + "/root", "/work"}, {dir_ + "/tools", "/work/toolchain"}, {output(), "/work/output", true}};
+    command.outputDirectory = output();
+    return command;
+  }
+
+  Result<RunResult> tryRun(std::vector<std::string> arguments, RunOptions options = {}) {
+    auto sandbox = Sandbox::make(policy_, host_);
+    if (!sandbox) return fail(sandbox.error());
+    if (geteuid() == 0) {
+      const auto uid = host_.actionUid(options.slot);
+      if (chown(output().c_str(), uid, uid) != 0) return fail(Code::kInternal, "chown");
+    }
+    return sandbox->run(command(std::move(arguments)), options);
+  }
+
+  RunResult run(std::vector<std::string> arguments, RunOptions options = {}) {
+    auto result = tryRun(std::move(arguments), std::move(options));
+    EXPECT_TRUE(result) << result.error().message;
+    return result ? *result : RunResult{};
+  }
+
+  std::string dir_;
+  Policy policy_;
+  Host host_ = Host::detect();
+};
+
+}  // namespace kiln::sandbox

@@ -1,0 +1,274 @@
+// What a tool inside the sandbox can and cannot do, tried by a program that misbehaves.
+#include "worker/sandbox/sandbox.h"
+
+#include <dirent.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "tests/worker/sandbox_fixture.h"
+
+namespace kiln::sandbox {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Living processes on the host whose real uid is `uid` and whose name is `named`.
+int processesOf(uid_t uid, const std::string& named) {
+  int count = 0;
+  DIR* proc = opendir("/proc");
+  while (const dirent* entry = readdir(proc)) {
+    const std::string dir = std::string("/proc/") + entry->d_name;
+    struct stat info{};
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || stat(dir.c_str(), &info) != 0) continue;
+    std::ifstream file(dir + "/stat");
+    std::string pid, name, state;
+    file >> pid >> name >> state;
+    count += info.st_uid == uid && name == "(" + named + ")" && state != "Z";
+  }
+  closedir(proc);
+  return count;
+}
+
+TEST_F(SandboxFixture, ShowsOnlyWhatIsBoundAndExactlyTheGivenEnvironment) {
+  const RunResult result = run({"facts"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(
+      result.out,
+      "pid 1\nuid 1000 1000 gid 1000 1000 groups 0\nhost localhost\nenv LC_ALL=C\nenv TZ=UTC\nenv PWD=/work\n"
+      "fd 0\nfd 1\nfd 2\ncwd /work\nls /: dev work\nls /dev: null urandom zero\n"
+      "ls /work: input output toolchain\ncore 0\nstack 67108864\n");
+}
+
+TEST_F(SandboxFixture, WritesBelongToAnUnprivilegedHostUser) {
+  ASSERT_EQ(run({"write", "/work/output/f", "x"}).exitCode, 0);
+  struct stat info{};
+  ASSERT_EQ(stat((output() + "/f").c_str(), &info), 0);
+  EXPECT_NE(info.st_uid, 0u);
+  EXPECT_NE(info.st_gid, 0u);
+  EXPECT_EQ(info.st_uid, host_.actionUid(0));
+}
+
+TEST_F(SandboxFixture, SlotsHaveUidsOfTheirOwnUnderRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "an ordinary user has one uid";
+  ASSERT_EQ(run({"write", "/work/output/f", "x"}, {.slot = 3}).exitCode, 0);
+  struct stat info{};
+  ASSERT_EQ(stat((output() + "/f").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, host_.uidBase + 3);
+}
+
+TEST_F(SandboxFixture, AddressesRepeat) {
+  const std::string first = run({"addresses"}).out;
+  EXPECT_EQ(first, run({"addresses"}).out);
+  EXPECT_NE(first, "");
+}
+
+TEST_F(SandboxFixture, CannotReachTheNetworkNorAbstractSockets) {
+  const int inet = socket(AF_INET, SOCK_STREAM, 0), local = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(inet, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(inet, 1), 0);
+  ASSERT_EQ(getsockname(inet, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string name = "kiln-test-" + std::to_string(getpid());
+  sockaddr_un abstract{};
+  abstract.sun_family = AF_UNIX;
+  name.copy(abstract.sun_path + 1, name.size());
+  ASSERT_EQ(bind(local, reinterpret_cast<sockaddr*>(&abstract),
+                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())),
+            0);
+  ASSERT_EQ(listen(local, 1), 0);
+
+  const std::vector<std::string> reach = {"reach", std::to_string(ntohs(address.sin_port)), name};
+  EXPECT_EQ(run(reach).out, "inet: Function not implemented\nabstract: Function not implemented\n");
+  // The namespace holds by itself, without the filter's help.
+  policy_.calls = fetchPolicy().calls;
+  EXPECT_EQ(run(reach).out, "inet: Connection refused\nabstract: Connection refused\n");
+  // And the fetcher's policy, which shares the network, does reach it: the test would notice a dead listener.
+  policy_ = fetchPolicy();
+  EXPECT_EQ(run(reach).out, "inet: done\nabstract: done\n");
+  close(inet);
+  close(local);
+}
+
+TEST_F(SandboxFixture, CannotSeeHostFiles) {
+  for (const std::string path : {"/etc/passwd", "/proc/self/status", "/proc/1/root/etc/passwd", "/sys/kernel",
+                                 "/root", "/work/../../../etc/passwd", "/dev/mem", "/tmp", "/usr/bin"}) {
+    EXPECT_EQ(run({"open", path}).out, path + ": No such file or directory\n");
+  }
+  EXPECT_EQ(run({"open", dir_ + "/root/input/model.onnx"}).out,
+            dir_ + "/root/input/model.onnx: No such file or directory\n");
+  EXPECT_EQ(run({"open", "/work/input/model.onnx"}).out, "/work/input/model.onnx: done\n");
+}
+
+TEST_F(SandboxFixture, CannotChangeItsInputsNorPlantAnything) {
+  const std::string out = run({"spoil"}).out;
+  EXPECT_THAT(out, Not(HasSubstr("done")));
+  EXPECT_THAT(out, HasSubstr("unlink: Read-only file system"));
+  EXPECT_THAT(out, HasSubstr("root: Read-only file system"));
+}
+
+TEST_F(SandboxFixture, DangerousCallsAreRefused) {
+  const RunResult result = run({"calls"});
+  EXPECT_THAT(result.out, Not(HasSubstr("done")));
+  EXPECT_THAT(result.out, HasSubstr("ptrace: Function not implemented"));
+  EXPECT_THAT(result.out, HasSubstr("fchmod set-uid: Function not implemented"));
+  EXPECT_THAT(result.out, HasSubstr("clone: Function not implemented"));
+}
+
+TEST_F(SandboxFixture, NothingSurvivesTheAction) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(run({"survive"}).out, "planted\n");
+    EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
+  }
+}
+
+TEST_F(SandboxFixture, NothingSurvivesACancelOrATimeout) {
+  Cancel cancel;
+  RunOptions options;
+  options.cancel = &cancel;
+  options.onErrorLine = [&](std::string_view line) {
+    if (line == "stage: sleeping") cancel.request();
+  };
+  EXPECT_EQ(run({"sleep"}, options).ending, Ending::kCancelled);
+  EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
+  const RunResult late = run({"spin"}, {.timeLimit = std::chrono::milliseconds(300)});
+  EXPECT_EQ(late.ending, Ending::kTimedOut);
+  EXPECT_LT(late.wallTime, std::chrono::seconds(5));
+  EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
+}
+
+TEST_F(SandboxFixture, CancelledBeforeTheStartEndsAtOnce) {
+  Cancel cancel;
+  cancel.request();
+  const auto result = tryRun({"sleep"}, {.cancel = &cancel});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->ending, Ending::kCancelled);
+}
+
+TEST_F(SandboxFixture, NothingSurvivesTheWorker) {
+  // A process that runs the sandbox and is killed, as a crashing worker would be.
+  int pipes[2];
+  ASSERT_EQ(pipe(pipes), 0);
+  const pid_t worker = fork();
+  if (worker == 0) {
+    RunOptions options;
+    options.onErrorLine = [&](std::string_view) { (void)!write(pipes[1], "x", 1); };
+    (void)tryRun({"sleep"}, options);
+    _exit(0);
+  }
+  char byte;
+  ASSERT_EQ(read(pipes[0], &byte, 1), 1);
+  EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 1);
+  kill(worker, SIGKILL);
+  waitpid(worker, nullptr, 0);
+  for (int i = 0; i < 500 && processesOf(host_.actionUid(0), "hostile") > 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
+  close(pipes[0]);
+  close(pipes[1]);
+}
+
+TEST_F(SandboxFixture, AForkBombIsContained) {
+  policy_.limits.processes = 50;
+  const RunResult result = run({"forkbomb"});
+  EXPECT_GT(std::stoi("0" + result.out), 10);
+  EXPECT_LE(std::stoi("0" + result.out), 60);
+  EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
+  host_.cgroups = CgroupHost::none();
+  EXPECT_LE(std::stoi("0" + run({"forkbomb"}).out), 60) << "RLIMIT_NPROC holds by itself";
+}
+
+TEST_F(SandboxFixture, AMemoryBombIsContained) {
+  policy_.limits.addressSpaceBytes = 64 << 20;
+  EXPECT_EQ(run({"memory", "200"}).out, "failed 8\n");
+  policy_ = compilePolicy();
+  policy_.limits.memoryBytes = 128 << 20;
+  if (!host_.cgroups.memory()) GTEST_SKIP() << "no memory control group here: the sum cannot be limited";
+  const RunResult result = run({"memory", "100"});
+  EXPECT_EQ(result.ending, Ending::kOutOfMemory);
+  EXPECT_EQ(result.why, "more than 134217728 bytes of memory");
+  EXPECT_GT(result.peakMemoryBytes, 100u << 20);
+}
+
+TEST_F(SandboxFixture, OutputTricksAreBounded) {
+  EXPECT_EQ(run({"outputs", "sparse"}).out, "sparse: File too large\n");
+  policy_.limits.outputFiles = 300;
+  const RunResult many = run({"outputs", "manyfiles"});
+  EXPECT_EQ(many.ending, Ending::kOutputLimit);
+  EXPECT_EQ(many.why, "output: more than 300 files and directories");
+  policy_.limits.outputFiles = 8192;
+  policy_.limits.outputBytes = 64 << 20;
+  EXPECT_TRUE(removeTree(output()));
+  ASSERT_EQ(mkdir(output().c_str(), 0755), 0);
+  const RunResult bytes = run({"outputs", "bytes"});
+  EXPECT_EQ(bytes.ending, Ending::kOutputLimit);
+  EXPECT_EQ(bytes.why, "output: more than 67108864 bytes in all");
+}
+
+TEST_F(SandboxFixture, LogsAreBoundedAndKeepTheEnd) {
+  std::string last;
+  RunOptions options;
+  options.onErrorLine = [&](std::string_view line) { last = line; };
+  const RunResult result = run({"flood"}, options);
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_EQ(last, "the end");
+  EXPECT_LT(result.err.size(), policy_.limits.logBytes + 100);
+  EXPECT_TRUE(result.err.ends_with("\nstage: last\nthe end\n"));
+  EXPECT_THAT(result.err, HasSubstr(" bytes left out]"));
+}
+
+TEST_F(SandboxFixture, ExitStatusIsTheTools) {
+  EXPECT_EQ(run({"exit", "0"}).exitCode, 0);
+  EXPECT_EQ(run({"exit", "4"}).exitCode, 4);
+  EXPECT_EQ(run({"exit", "1"}).exitCode, 1);
+  EXPECT_GT(run({"abort"}).exitCode, 128);
+  EXPECT_EQ(run({"segv"}).exitCode, 139);
+}
+
+TEST_F(SandboxFixture, CpuTimeIsLimited) {
+  policy_.limits.cpuSeconds = 1;
+  EXPECT_GT(run({"spin"}, {.timeLimit = std::chrono::seconds(30)}).exitCode, 128);
+}
+
+TEST_F(SandboxFixture, SetUpFailuresAreTheSandboxsNotTheTools) {
+  ASSERT_EQ(unlink((dir_ + "/tools/hostile").c_str()), 0);
+  auto result = tryRun({"facts"});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_THAT(result.error().message, HasSubstr("hostile"));
+  host_.bwrap = "/nonexistent/bwrap";
+  result = tryRun({"facts"});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("/nonexistent/bwrap: No such file or directory"));
+}
+
+// Everything above once more under an unprivileged user, when this run is root's.
+TEST(AsOrdinaryUser, TheWholeSuitePasses) {
+  if (geteuid() != 0) GTEST_SKIP() << "already an ordinary user";
+  std::string dir = testing::TempDir() + "kiln-user-XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  ASSERT_EQ(chmod(dir.c_str(), 0777), 0);
+  char self[4096] = "";
+  ASSERT_GT(readlink("/proc/self/exe", self, sizeof self - 1), 0);
+  const std::string commands = "cp '" + std::string(self) + "' " + dir + "/test && cp '" + hostilePath() +
+                               "' " + dir + "/hostile && chmod 755 " + dir +
+                               "/* && cd / && env -i TEST_TMPDIR=" + dir + "/ KILN_TEST_HOSTILE=" + dir +
+                               "/hostile PATH=/usr/bin:/bin setpriv --reuid 59990 " +
+                               "--regid 59990 --clear-groups " + dir + "/test --gtest_brief=1 " +
+                               "--gtest_filter=-AsOrdinaryUser.* 2>&1";
+  EXPECT_EQ(system(commands.c_str()), 0);
+  EXPECT_TRUE(removeTree(dir));
+}
+
+}  // namespace
+}  // namespace kiln::sandbox

@@ -1,0 +1,167 @@
+#include "worker/sandbox/policy.h"
+
+#include <algorithm>
+
+namespace kiln::sandbox {
+namespace {
+
+// Enough for a static C++ program with threads that reads, maps and writes files, runs child programs and
+// links. Left out on purpose: sockets, ptrace, mount, namespaces, keyrings, bpf, perf, userfaultfd, io_uring,
+// modules, clocks, set*id, links, device nodes, extended attributes, memory of other processes, clone3 (its
+// flags cannot be filtered).
+constexpr const char* kFileCalls[] = {
+    "access",      "chdir",      "chmod",    "close",     "close_range",   "copy_file_range",
+    "creat",       "dup",        "dup2",     "dup3",      "epoll_create1", "epoll_ctl",
+    "epoll_pwait", "epoll_wait", "eventfd2", "faccessat", "faccessat2",    "fadvise64",
+    "fallocate",   "fchdir",     "fchmod",   "fchmodat",  "fcntl",         "fdatasync",
+    "flock",       "fstat",      "fstatfs",  "fsync",     "ftruncate",     "getcwd",
+    "getdents",    "getdents64", "ioctl",    "lseek",     "lstat",         "mkdir",
+    "mkdirat",     "newfstatat", "open",     "openat",    "pipe",          "pipe2",
+    "poll",        "ppoll",      "pread64",  "preadv",    "preadv2",       "pselect6",
+    "pwrite64",    "pwritev",    "pwritev2", "read",      "readahead",     "readlink",
+    "readlinkat",  "readv",      "rename",   "renameat",  "renameat2",     "rmdir",
+    "select",      "sendfile",   "stat",     "statfs",    "statx",         "truncate",
+    "umask",       "unlink",     "unlinkat", "utimensat", "write",         "writev"};
+constexpr const char* kMemoryCalls[] = {"brk",      "madvise", "membarrier", "mincore", "mmap",
+                                        "mprotect", "mremap",  "msync",      "munmap"};
+constexpr const char* kProcessCalls[] = {"alarm",
+                                         "arch_prctl",
+                                         "clock_getres",
+                                         "clock_gettime",
+                                         "clock_nanosleep",
+                                         "clone",
+                                         "execve",
+                                         "exit",
+                                         "exit_group",
+                                         "fork",
+                                         "futex",
+                                         "get_robust_list",
+                                         "getcpu",
+                                         "getegid",
+                                         "geteuid",
+                                         "getgid",
+                                         "getgroups",
+                                         "getitimer",
+                                         "getpgid",
+                                         "getpgrp",
+                                         "getpid",
+                                         "getppid",
+                                         "getpriority",
+                                         "getrandom",
+                                         "getresgid",
+                                         "getresuid",
+                                         "getrlimit",
+                                         "getrusage",
+                                         "getsid",
+                                         "gettid",
+                                         "gettimeofday",
+                                         "getuid",
+                                         "kill",
+                                         "nanosleep",
+                                         "pause",
+                                         "prctl",
+                                         "prlimit64",
+                                         "restart_syscall",
+                                         "rseq",
+                                         "rt_sigaction",
+                                         "rt_sigpending",
+                                         "rt_sigprocmask",
+                                         "rt_sigqueueinfo",
+                                         "rt_sigreturn",
+                                         "rt_sigsuspend",
+                                         "rt_sigtimedwait",
+                                         "sched_get_priority_max",
+                                         "sched_get_priority_min",
+                                         "sched_getaffinity",
+                                         "sched_getparam",
+                                         "sched_getscheduler",
+                                         "sched_setaffinity",
+                                         "sched_yield",
+                                         "set_robust_list",
+                                         "set_tid_address",
+                                         "setitimer",
+                                         "setpgid",
+                                         "setrlimit",
+                                         "setsid",
+                                         "sigaltstack",
+                                         "sysinfo",
+                                         "tgkill",
+                                         "time",
+                                         "times",
+                                         "tkill",
+                                         "uname",
+                                         "vfork",
+                                         "wait4",
+                                         "waitid"};
+constexpr const char* kNetworkCalls[] = {
+    "bind",     "connect", "getpeername", "getsockname", "getsockopt", "recvfrom", "recvmmsg",  "recvmsg",
+    "sendmmsg", "sendmsg", "sendto",      "setsockopt",  "shutdown",   "socket",   "socketpair"};
+
+template <class... Lists>
+std::vector<std::string> sortedUnion(const Lists&... lists) {
+  std::vector<std::string> all;
+  (all.insert(all.end(), std::begin(lists), std::end(lists)), ...);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+}  // namespace
+
+Policy compilePolicy() {
+  Policy policy;
+  policy.name = "compile/1";
+  policy.devices = {"/dev/null", "/dev/urandom", "/dev/zero"};
+  policy.calls = sortedUnion(kFileCalls, kMemoryCalls, kProcessCalls);
+  return policy;
+}
+
+Policy fetchPolicy() {
+  Policy policy;
+  policy.name = "fetch/1";
+  policy.network = true;
+  policy.devices = {"/dev/null", "/dev/urandom", "/dev/zero"};
+  policy.calls = sortedUnion(kFileCalls, kMemoryCalls, kProcessCalls, kNetworkCalls);
+  policy.limits.memoryBytes = 4ull << 30;
+  policy.limits.processes = 64;
+  policy.limits.wallSeconds = 900;
+  policy.limits.cpuSeconds = 900;
+  policy.limits.outputFiles = 65536;
+  policy.limits.outputDepth = 32;
+  return policy;
+}
+
+Json Policy::toJson() const {
+  const auto number = [](std::uint64_t value) { return std::to_string(value); };
+  return Json{{"apiVersion", "kiln/v1"},
+              {"kind", "SandboxPolicy"},
+              {"name", name},
+              {"network", network},
+              {"namespaces", {"cgroup", "ipc", "mount", "net", "pid", "user", "uts"}},
+              {"uid", uid},
+              {"gid", gid},
+              {"hostName", hostName},
+              {"randomizeAddresses", randomizeAddresses},
+              {"devices", devices},
+              {"calls", calls},
+              {"limits",
+               {{"memoryBytes", number(limits.memoryBytes)},
+                {"addressSpaceBytes", number(limits.addressSpaceBytes)},
+                {"stackBytes", number(limits.stackBytes)},
+                {"processes", number(limits.processes)},
+                {"openFiles", number(limits.openFiles)},
+                {"cpuSeconds", number(limits.cpuSeconds)},
+                {"wallSeconds", number(limits.wallSeconds)},
+                {"fileBytes", number(limits.fileBytes)},
+                {"outputBytes", number(limits.outputBytes)},
+                {"outputFiles", number(limits.outputFiles)},
+                {"outputDepth", number(limits.outputDepth)},
+                {"outputPathBytes", number(limits.outputPathBytes)},
+                {"logBytes", number(limits.logBytes)}}}};
+}
+
+Result<Digest> Policy::digest() const {
+  KILN_ASSIGN(const std::string text, toCanonicalJson(toJson()));
+  return digestOf(text);
+}
+
+}  // namespace kiln::sandbox

@@ -1,0 +1,192 @@
+#include "worker/sandbox/probe.h"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+namespace kiln::sandbox {
+namespace {
+
+std::string firstLine(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+bool exists(const char* path) {
+  return access(path, F_OK) == 0;
+}
+
+bool inContainer() {
+  return exists("/.dockerenv") || exists("/run/.containerenv");
+}
+
+constexpr const char* kContainerRemedy =
+    "this is a container whose seccomp or AppArmor profile blocks namespaces: start it with "
+    "--security-opt seccomp=unconfined --security-opt apparmor=unconfined";
+
+Check bubblewrap(const Host& host) {
+  Check check{"bubblewrap", Verdict::kMissing, "", "apt-get install bubblewrap (0.8.0 or later)"};
+  if (access(host.bwrap.c_str(), X_OK) != 0) {
+    check.detail = host.bwrap + " is not there";
+    return check;
+  }
+  std::unique_ptr<FILE, int (*)(FILE*)> out(popen(("'" + host.bwrap + "' --version 2>&1").c_str(), "re"),
+                                            pclose);
+  char line[128] = "";
+  if (out == nullptr || fgets(line, sizeof line, out.get()) == nullptr) line[0] = '\0';
+  check.detail = line;
+  while (check.detail.ends_with('\n')) check.detail.pop_back();
+  struct stat info{};
+  if (stat(host.bwrap.c_str(), &info) == 0 && (info.st_mode & S_ISUID) != 0) {
+    check.detail += ", installed set-uid";
+    check.remedy = "a set-uid bubblewrap cannot disable nested user namespaces: chmod u-s " + host.bwrap;
+  } else if (recentEnough(check.detail)) {
+    check.verdict = Verdict::kOk;
+    check.remedy.clear();
+  }
+  return check;
+}
+
+Check userNamespaces() {
+  Check check{"user namespaces", Verdict::kOk, "allowed", ""};
+  const auto blocked = [&](const char* file, const char* value, const std::string& remedy) {
+    if (firstLine(file) != value) return;
+    check = {"user namespaces", Verdict::kMissing, std::string(file) + " is " + value, remedy};
+  };
+  blocked("/proc/sys/user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000");
+  blocked("/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1");
+  blocked("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+          "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap");
+  return check;
+}
+
+// The whole chain at once: a shell from the host's /usr that must end with a status of our choice.
+Check trial(const Sandbox& sandbox, int slot) {
+  Check check{"trial run", Verdict::kMissing, "", ""};
+  Command command;
+  command.arguments = {"/bin/sh", "-c", "exit 7"};
+  for (const char* dir : {"/usr", "/bin", "/lib", "/lib64"}) {
+    if (exists(dir)) command.binds.push_back({dir, dir, false});
+  }
+  RunOptions options;
+  options.slot = slot;
+  options.timeLimit = std::chrono::seconds(20);
+  const auto run = sandbox.run(command, options);
+  if (run && run->ending == Ending::kExited && run->exitCode == 7) {
+    return {"trial run", Verdict::kOk, "a command ran with every namespace, the filter and the limits", ""};
+  }
+  check.detail =
+      !run ? run.error().message
+           : "the trial command ended with " + std::to_string(run->exitCode) + " " + run->why + run->err;
+  const bool denied = check.detail.find("ermi") != std::string::npos;  // "No permissions", "not permitted"
+  if (denied && inContainer()) {
+    check.remedy = kContainerRemedy;
+  } else if (denied) {
+    check.remedy =
+        "allow user namespaces (see above); in a container start it with --security-opt seccomp=unconfined";
+  } else {
+    check.remedy =
+        "run the worker where bubblewrap works: a plain Debian host, or a container with namespaces allowed";
+  }
+  return check;
+}
+
+Check memoryLimit(const Host& host) {
+  if (host.cgroups.memory()) return {"memory limit", Verdict::kOk, host.cgroups.describe(), ""};
+  return {"memory limit", Verdict::kWarning,
+          "no control group for memory (" + host.cgroups.describe() +
+              "): only each process is limited, not their sum",
+          "run the worker as root, or as a systemd service with Delegate=yes on a host with cgroup v2"};
+}
+
+Check processLimit(const Host& host) {
+  if (host.cgroups.processes())
+    return {"process limit", Verdict::kOk, host.cgroups.describe() + ", RLIMIT_NPROC", ""};
+  return {"process limit", Verdict::kOk, "RLIMIT_NPROC", ""};
+}
+
+Check identity(const Host& host) {
+  const std::uint32_t uid = host.actionUid(0);
+  const std::string range = "actions run as host uid " + std::to_string(uid);
+  if (geteuid() != 0) {
+    return {"host uid", Verdict::kWarning, range + ", which is also the worker's",
+            "run the worker as root, so that every slot gets an unprivileged uid of its own"};
+  }
+  for (std::uint32_t slot = 0; slot < 64; ++slot) {
+    if (const passwd* user = getpwuid(host.uidBase + slot)) {
+      return {"host uid", Verdict::kWarning,
+              "uid " + std::to_string(host.uidBase + slot) + " belongs to the account " + user->pw_name,
+              "choose a free range with --uid-base"};
+    }
+  }
+  return {"host uid", Verdict::kOk, range + " and up, one per slot", ""};
+}
+
+const char* word(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kWarning:
+      return "warning";
+    case Verdict::kMissing:
+      return "missing";
+  }
+  return "missing";
+}
+
+}  // namespace
+
+bool recentEnough(const std::string& versionLine) {
+  int major = 0, minor = 0;
+  const std::size_t digits = versionLine.find_first_of("0123456789");
+  if (digits == std::string::npos) return false;
+  if (std::sscanf(versionLine.c_str() + digits, "%d.%d", &major, &minor) != 2) return false;
+  return major > 0 || minor >= 8;
+}
+
+bool Probe::usable() const {
+  return std::none_of(checks.begin(), checks.end(),
+                      [](const Check& c) { return c.verdict == Verdict::kMissing; });
+}
+
+Json Probe::toJson() const {
+  Json list = Json::array();
+  for (const Check& check : checks) {
+    list.push_back({{"name", check.name},
+                    {"verdict", word(check.verdict)},
+                    {"detail", check.detail},
+                    {"remedy", check.remedy}});
+  }
+  return {{"usable", usable()}, {"checks", list}};
+}
+
+std::string Probe::text() const {
+  std::string out;
+  for (const Check& check : checks) {
+    out += std::string(word(check.verdict)) + ": " + check.name + ": " + check.detail + "\n";
+    if (!check.remedy.empty()) out += "    " + check.remedy + "\n";
+  }
+  return out;
+}
+
+Probe probe(const Sandbox& sandbox, int slot) {
+  const Host& host = sandbox.host();
+  Probe result;
+  result.checks.push_back(bubblewrap(host));
+  const bool present = result.usable();
+  result.checks.push_back(userNamespaces());
+  if (present) result.checks.push_back(trial(sandbox, slot));
+  result.checks.push_back(memoryLimit(host));
+  result.checks.push_back(processLimit(host));
+  result.checks.push_back(identity(host));
+  return result;
+}
+
+}  // namespace kiln::sandbox
