@@ -8,7 +8,6 @@
 
 #include <poll.h>
 
-#include <poll.h>
 #include <condition_variable>
 #include <fstream>
 #include <map>
@@ -18,7 +17,7 @@
 
 #include "kiln/v1/worker.grpc.pb.h"
 #include "signing/keys/certificate.h"
-#include "worker/executor/reapi.h"
+#include "storage/tree/digest_proto.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::agent {
@@ -55,7 +54,7 @@ class Coordinator final : public v1::WorkerService::Service {
     lease.set_id(id);
     lease.set_epoch(epoch);
     lease.set_kind(v1::ACTION_COMPILE);
-    executor::toProto(digestOf("action " + id), lease.mutable_action());
+    *lease.mutable_action() = toProto(digestOf("action " + id));
     wanted_[id] = lease;
     ++version_;
   }
@@ -82,16 +81,16 @@ class Coordinator final : public v1::WorkerService::Service {
 // Actions that report a stage and end when the test lets them, or when cancelled.
 class PlayedRunner final : public Runner {
  public:
-  Result<executor::reapi::ActionResult> run(const v1::Lease& lease, int, const sandbox::Cancel& cancel,
-                                            const std::function<void(const std::string&)>& onStage) override {
+  Result<reapi::ActionResult> run(const v1::Lease& lease, int, const sandbox::Cancel& cancel,
+                                  const std::function<void(const std::string&)>& onStage) override {
     onStage("codegen");
     pollfd wait[2] = {{cancel.fd(), POLLIN, 0}, {release_.fd(), POLLIN, 0}};
     poll(wait, 2, -1);
     if (wait[0].revents & POLLIN) return fail(Code::kCancelled, "cancelled");
-    executor::reapi::ActionResult result;
+    reapi::ActionResult result;
     auto* file = result.add_output_files();
     file->set_path("output/program.so");
-    executor::toProto(digestOf("program of " + lease.id()), file->mutable_digest());
+    *file->mutable_digest() = toProto(digestOf("program of " + lease.id()));
     return result;
   }
   std::vector<std::string> warmToolchains() const override { return {std::string(64, 'a')}; }

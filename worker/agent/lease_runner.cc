@@ -2,9 +2,8 @@
 
 namespace kiln::agent {
 
-Result<executor::reapi::ActionResult> LeaseRunner::run(
-    const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
-    const std::function<void(const std::string&)>& onStage) {
+Result<reapi::ActionResult> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
+                                             const std::function<void(const std::string&)>& onStage) {
   const Duration timeLimit = std::chrono::seconds(lease.time_limit().seconds());
   switch (lease.kind()) {
     case v1::ACTION_FETCH: {
@@ -26,7 +25,7 @@ Result<executor::reapi::ActionResult> LeaseRunner::run(
     case v1::ACTION_COMPILE: {
       executor::ActionRequest request;
       request.instance = lease.instance();
-      KILN_ASSIGN(request.action, executor::fromProto(lease.action()));
+      KILN_ASSIGN(request.action, fromProto(lease.action()));
       request.slot = slot;
       request.timeLimit = timeLimit;
       request.cancel = &cancel;

@@ -1,20 +1,20 @@
 #include "worker/agent/report.h"
 
+#include "storage/tree/digest_proto.h"
 #include "worker/executor/ending.h"
-#include "worker/executor/reapi.h"
 
 namespace kiln::agent {
 namespace {
 
-Result<std::string> receiptFor(const v1::Lease& lease, const executor::reapi::ActionResult& result,
+Result<std::string> receiptFor(const v1::Lease& lease, const reapi::ActionResult& result,
                                const signing::WorkerIdentity& identity) {
   signing::Receipt receipt;
-  KILN_ASSIGN(receipt.action, executor::fromProto(lease.action()));
+  KILN_ASSIGN(receipt.action, fromProto(lease.action()));
   receipt.lease = lease.id();
   receipt.epoch = lease.epoch();
   receipt.exitCode = result.exit_code();
   for (const auto& file : result.output_files()) {
-    KILN_ASSIGN(const Digest digest, executor::fromProto(file.digest()));
+    KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
     receipt.outputs.push_back({file.path(), digest});
   }
   std::sort(receipt.outputs.begin(), receipt.outputs.end(),
@@ -24,7 +24,7 @@ Result<std::string> receiptFor(const v1::Lease& lease, const executor::reapi::Ac
 
 }  // namespace
 
-v1::Finished makeReport(const v1::Lease& lease, Result<executor::reapi::ActionResult> result,
+v1::Finished makeReport(const v1::Lease& lease, Result<reapi::ActionResult> result,
                         const signing::WorkerIdentity& identity) {
   v1::Finished report;
   const auto failed = [&](const Error& error, bool again) {
@@ -36,7 +36,8 @@ v1::Finished makeReport(const v1::Lease& lease, Result<executor::reapi::ActionRe
   };
   // A cancelled action that still has someone to report to was ended by this worker's own end.
   if (!result && result.error().code == Code::kCancelled) {
-    return failed({Code::kUnavailable, "ended early: the worker is shutting down or the lease was withdrawn"}, true);
+    return failed({Code::kUnavailable, "ended early: the worker is shutting down or the lease was withdrawn"},
+                  true);
   }
   if (!result) return failed(result.error(), executor::retryable(result.error()));
   auto receipt = receiptFor(lease, *result, identity);

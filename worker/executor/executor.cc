@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "worker/executor/ending.h"
+#include "worker/executor/input_root.h"
 #include "worker/executor/output_upload.h"
 #include "worker/executor/prepared_slot.h"
 #include "worker/sandbox/outputs.h"
@@ -112,11 +113,12 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
   const std::string output = command.output_paths(0);
 
   const std::string root = slotDir + "/root";
-  KILN_ASSIGN(const TreeFacts facts, writeTree(store_, {request.instance, inputRoot, kToolchain}, root));
+  KILN_ASSIGN(const auto toolchainRoot,
+              writeInputRoot(store_, request.instance, inputRoot, kToolchain, root));
   KILN_TRY(addMountPoint(root, output));
   std::shared_ptr<const TreeCache::Tree> toolchain;
-  if (facts.foundApart) {
-    KILN_ASSIGN(toolchain, trees_.get(store_, request.instance, facts.apart));
+  if (toolchainRoot) {
+    KILN_ASSIGN(toolchain, trees_.get(store_, request.instance, *toolchainRoot));
   }
 
   sandbox::Command run;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "storage/blob/blob_store.h"
-#include "worker/executor/reapi.h"
+#include "storage/tree/digest_proto.h"
 #include "worker/executor/tree_cache.h"
 #include "worker/sandbox/sandbox.h"
 

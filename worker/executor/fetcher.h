@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "storage/blob/blob_store.h"
-#include "worker/executor/reapi.h"
+#include "storage/tree/digest_proto.h"
 #include "worker/sandbox/sandbox.h"
 
 namespace kiln::executor {
