@@ -11,9 +11,12 @@
 namespace kiln::cli {
 namespace {
 
-std::size_t elementsOf(const npy::Tensor& tensor) { return tensor.data.size() / dtypeBytes(tensor.dtype); }
+std::size_t elementsOf(const npy::Tensor& tensor) {
+  return tensor.data.size() / dtypeBytes(tensor.dtype);
+}
 
-bool hasTail(const std::vector<std::int64_t>& given, const std::vector<std::int64_t>& expected, std::size_t skip) {
+bool hasTail(const std::vector<std::int64_t>& given, const std::vector<std::int64_t>& expected,
+             std::size_t skip) {
   return given.size() == expected.size() + 1 - skip && !given.empty() &&
          std::equal(given.begin() + 1, given.end(), expected.begin() + static_cast<std::ptrdiff_t>(skip),
                     expected.end());
@@ -51,7 +54,8 @@ Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given)
 
 Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Tensor& given) {
   const bool before = hasTail(given.shape, expected.shape, 0);
-  const bool instead = !expected.shape.empty() && expected.shape[0] == 1 && hasTail(given.shape, expected.shape, 1);
+  const bool instead =
+      !expected.shape.empty() && expected.shape[0] == 1 && hasTail(given.shape, expected.shape, 1);
   if (given.dtype == expected.dtype && (before || instead)) return static_cast<std::size_t>(given.shape[0]);
   return fail(Code::kInvalidArgument,
               fmt::format("input \"{}\": expected {} with a leading axis for --each, given {}", expected.name,
@@ -77,19 +81,31 @@ void stack(npy::Tensor& stacked, const npy::Tensor& one, std::size_t count) {
 
 Result<double> valueAt(const npy::Tensor& tensor, std::size_t i) {
   switch (tensor.dtype) {
-    case DType::kF32: return load<float>(tensor, i);
-    case DType::kF64: return load<double>(tensor, i);
-    case DType::kF16: return halfToDouble(load<std::uint16_t>(tensor, i));
-    case DType::kBF16: return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(tensor, i)} << 16);
-    case DType::kI8: return load<std::int8_t>(tensor, i);
-    case DType::kI16: return load<std::int16_t>(tensor, i);
-    case DType::kI32: return load<std::int32_t>(tensor, i);
-    case DType::kI64: return static_cast<double>(load<std::int64_t>(tensor, i));
+    case DType::kF32:
+      return load<float>(tensor, i);
+    case DType::kF64:
+      return load<double>(tensor, i);
+    case DType::kF16:
+      return halfToDouble(load<std::uint16_t>(tensor, i));
+    case DType::kBF16:
+      return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(tensor, i)} << 16);
+    case DType::kI8:
+      return load<std::int8_t>(tensor, i);
+    case DType::kI16:
+      return load<std::int16_t>(tensor, i);
+    case DType::kI32:
+      return load<std::int32_t>(tensor, i);
+    case DType::kI64:
+      return static_cast<double>(load<std::int64_t>(tensor, i));
     case DType::kU8:
-    case DType::kBool: return load<std::uint8_t>(tensor, i);
-    case DType::kU16: return load<std::uint16_t>(tensor, i);
-    case DType::kU32: return load<std::uint32_t>(tensor, i);
-    case DType::kU64: return static_cast<double>(load<std::uint64_t>(tensor, i));
+    case DType::kBool:
+      return load<std::uint8_t>(tensor, i);
+    case DType::kU16:
+      return load<std::uint16_t>(tensor, i);
+    case DType::kU32:
+      return load<std::uint32_t>(tensor, i);
+    case DType::kU64:
+      return static_cast<double>(load<std::uint64_t>(tensor, i));
   }
   return fail(Code::kUnimplemented, "values of this element type cannot be read");
 }
@@ -119,7 +135,8 @@ Result<std::vector<std::int64_t>> labelsOf(const npy::Tensor& labels) {
     case DType::kBF16:
     case DType::kF32:
     case DType::kF64:
-      return fail(Code::kInvalidArgument, "labels must be integers, given " + describe(labels.dtype, labels.shape));
+      return fail(Code::kInvalidArgument,
+                  "labels must be integers, given " + describe(labels.dtype, labels.shape));
     default: {
       std::vector<std::int64_t> values;
       for (std::size_t i = 0; i < elementsOf(labels); ++i) {

@@ -21,7 +21,9 @@ struct Check {
 
 class Report {
  public:
-  void ok(std::string name, std::string detail) { checks_.push_back({std::move(name), "ok", std::move(detail), ""}); }
+  void ok(std::string name, std::string detail) {
+    checks_.push_back({std::move(name), "ok", std::move(detail), ""});
+  }
   void warn(std::string name, std::string detail, std::string next) {
     checks_.push_back({std::move(name), "warning", std::move(detail), std::move(next)});
   }
@@ -39,17 +41,20 @@ void checkProcessor(Report& report) {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
     return report.ok("processor", "runs cpu:x86-64-v3");
   }
-  report.warn("processor", "does not run cpu:x86-64-v3", "artifacts can be built and verified here, but not run");
+  report.warn("processor", "does not run cpu:x86-64-v3",
+              "artifacts can be built and verified here, but not run");
 }
 
 void checkPrograms(Report& report) {
   const fs::path home = programDirectory();
   std::string absent;
   for (const char* name : {"kiln-cc", "kiln-coordinator", "kiln-fetcher", "kiln-signer", "kiln-worker"}) {
-    if (::access((home / name).c_str(), X_OK) != 0) absent += fmt::format("{}{}", absent.empty() ? "" : ", ", name);
+    if (::access((home / name).c_str(), X_OK) != 0)
+      absent += fmt::format("{}{}", absent.empty() ? "" : ", ", name);
   }
   if (absent.empty()) return report.ok("programs", home.string());
-  report.warn("programs", absent + " not in " + home.string(), "only a farm needs them: build them with infra/build");
+  report.warn("programs", absent + " not in " + home.string(),
+              "only a farm needs them: build them with infra/build");
 }
 
 std::string textMember(const Json& object, const char* name) {
@@ -64,13 +69,14 @@ void checkSandbox(Report& report) {
   const auto output = runProgram({worker.string(), "doctor", "--json"}, std::chrono::seconds(30));
   const auto parsed = output ? parseJson(output->text) : Result<Json>(fail(output.error()));
   if (!parsed || !parsed->is_object() || !parsed->contains("checks") || !parsed->at("checks").is_array()) {
-    return report.missing("sandbox", "kiln-worker doctor gave no answer" + (output ? "" : ": " + output.error().message),
+    return report.missing("sandbox",
+                          "kiln-worker doctor gave no answer" + (output ? "" : ": " + output.error().message),
                           "run " + worker.string() + " doctor");
   }
   for (const auto& check : parsed->at("checks")) {
     if (!check.is_object()) continue;
-    report.add({"sandbox: " + textMember(check, "name"), textMember(check, "verdict"), textMember(check, "detail"),
-                textMember(check, "remedy")});
+    report.add({"sandbox: " + textMember(check, "name"), textMember(check, "verdict"),
+                textMember(check, "detail"), textMember(check, "remedy")});
   }
 }
 
@@ -96,14 +102,16 @@ void checkFarm(Report& report, const Context& context) {
   const auto client = context.connect();
   if (!client) return report.missing("coordinator", client.error().message, "run infra/up");
   if (const auto answer = (*client)->ping(); !answer) {
-    return report.missing("coordinator", answer.error().message, "run infra/up; its log is in the state folder");
+    return report.missing("coordinator", answer.error().message,
+                          "run infra/up; its log is in the state folder");
   }
   report.ok("coordinator", context.endpoint);
   const auto workers = (*client)->workers();
   if (!workers) return report.missing("workers", workers.error().message, "see the coordinator's log");
   int live = 0;
   for (const auto& worker : *workers) live += !worker.lost();
-  if (live == 0) return report.missing("workers", "none is live", "start one: infra/up, or kiln-worker --help");
+  if (live == 0)
+    return report.missing("workers", "none is live", "start one: infra/up, or kiln-worker --help");
   report.ok("workers", fmt::format("{} live of {}", live, workers->size()));
 }
 
@@ -139,15 +147,17 @@ Status run(const Context& context) {
     }
   }
   if (missing == 0) return {};
-  return fail(withExit(kUnavailable, Code::kUnavailable, fmt::format("{} of {} checks found something missing",
-                                                                    missing, report.checks().size())));
+  return fail(
+      withExit(kUnavailable, Code::kUnavailable,
+               fmt::format("{} of {} checks found something missing", missing, report.checks().size())));
 }
 
 }  // namespace
 
 void addDoctor(CLI::App& app, Context& context) {
-  auto& command = addCommand(app, context, "doctor", "Check this machine and the farm, with the next step per finding",
-                             "kiln doctor", [&context] { return run(context); });
+  auto& command =
+      addCommand(app, context, "doctor", "Check this machine and the farm, with the next step per finding",
+                 "kiln doctor", [&context] { return run(context); });
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

@@ -21,7 +21,8 @@ void printMaterial(const char* title, const Material& material) {
 void printStatement(const Provenance& provenance) {
   printLine("built by    " + provenance.builderId);
   printLine("job         " + provenance.invocationId);
-  printLine(fmt::format("time        {} to {}", rfc3339(provenance.startedOn), rfc3339(provenance.finishedOn)));
+  printLine(
+      fmt::format("time        {} to {}", rfc3339(provenance.startedOn), rfc3339(provenance.finishedOn)));
   for (const auto& builder : provenance.builders) {
     printLine(fmt::format("  {:<10} {} of {}, receipt {}", "worker", builder.worker, builder.operatorName,
                           builder.receipt.text()));
@@ -29,15 +30,19 @@ void printStatement(const Provenance& provenance) {
   printLine("from");
   for (const auto& material : provenance.resolvedDependencies) printMaterial("material", material);
   printLine("as asked");
-  for (const auto& [key, value] : provenance.externalParameters) printLine(fmt::format("  {:<16} {}", key, value));
+  for (const auto& [key, value] : provenance.externalParameters)
+    printLine(fmt::format("  {:<16} {}", key, value));
   printLine("decided by the farm");
-  for (const auto& [key, value] : provenance.internalParameters) printLine(fmt::format("  {:<16} {}", key, value));
-  for (const auto& [key, value] : provenance.builderVersion) printLine(fmt::format("  {:<16} {}", key, value));
+  for (const auto& [key, value] : provenance.internalParameters)
+    printLine(fmt::format("  {:<16} {}", key, value));
+  for (const auto& [key, value] : provenance.builderVersion)
+    printLine(fmt::format("  {:<16} {}", key, value));
   if (!provenance.byproducts.empty()) printLine("and left");
   for (const auto& material : provenance.byproducts) printMaterial("by-product", material);
 }
 
-// Everything shown is read from statements whose signatures hold under the named root; the index is not asked.
+// Everything shown is read from statements whose signatures hold under the named root; the index is not
+// asked.
 Status run(const Context& context, const Options& options) {
   if (options.format != "text" && options.format != "json") {
     return fail(Code::kInvalidArgument, "--format " + options.format + ": text and json are served");
@@ -59,9 +64,9 @@ Status run(const Context& context, const Options& options) {
 
 void addProvenance(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command = addCommand(app, context, "provenance", "Who built an artifact from what, by its signed statements",
-                             "kiln provenance sha256:<hex> --format json",
-                             [&context, options] { return run(context, *options); });
+  auto& command = addCommand(
+      app, context, "provenance", "Who built an artifact from what, by its signed statements",
+      "kiln provenance sha256:<hex> --format json", [&context, options] { return run(context, *options); });
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
   command.add_option("--format", options->format, "text or json");
   addFarmOptions(command, context);

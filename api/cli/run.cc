@@ -25,7 +25,8 @@ struct Options {
 using Tensors = std::vector<runtime::NamedTensor>;
 
 // name=file.npy, once for each of the artifact's inputs.
-Result<Tensors> readInputs(const std::vector<std::string>& arguments, const std::vector<runtime::TensorSpec>& specs) {
+Result<Tensors> readInputs(const std::vector<std::string>& arguments,
+                           const std::vector<runtime::TensorSpec>& specs) {
   Tensors tensors;
   for (const auto& argument : arguments) {
     const auto equals = argument.find('=');
@@ -40,8 +41,8 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments, const std:
     if (std::none_of(specs.begin(), specs.end(), isNamed)) {
       std::vector<std::string> names;
       for (const auto& spec : specs) names.push_back(spec.name);
-      return fail(Code::kInvalidArgument,
-                  fmt::format("there is no input \"{}\"; the artifact takes {}", name, fmt::join(names, ", ")));
+      return fail(Code::kInvalidArgument, fmt::format("there is no input \"{}\"; the artifact takes {}", name,
+                                                      fmt::join(names, ", ")));
     }
     KILN_ASSIGN(auto tensor, npy::read(argument.substr(equals + 1)));
     tensors.push_back({name, std::move(tensor)});
@@ -49,8 +50,9 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments, const std:
   for (const auto& spec : specs) {
     const auto isNamed = [&](const auto& tensor) { return tensor.name == spec.name; };
     if (std::none_of(tensors.begin(), tensors.end(), isNamed)) {
-      return fail(Code::kInvalidArgument, fmt::format("input \"{}\" is missing: give --input {}=file.npy with {}",
-                                                      spec.name, spec.name, describe(spec.dtype, spec.shape)));
+      return fail(Code::kInvalidArgument,
+                  fmt::format("input \"{}\" is missing: give --input {}=file.npy with {}", spec.name,
+                              spec.name, describe(spec.dtype, spec.shape)));
     }
   }
   return tensors;
@@ -76,9 +78,11 @@ Result<Tensors> runEach(runtime::Session& session, const std::vector<runtime::Te
                                                       inputs.front().name, count, input.name, given));
     }
     count = given;
-    if (count == 0) return fail(Code::kInvalidArgument, "--each: input \"" + input.name + "\" holds no element");
+    if (count == 0)
+      return fail(Code::kInvalidArgument, "--each: input \"" + input.name + "\" holds no element");
   }
-  if (inputs.empty()) return fail(Code::kInvalidArgument, "--each: the artifact takes no input to go through");
+  if (inputs.empty())
+    return fail(Code::kInvalidArgument, "--each: the artifact takes no input to go through");
   Tensors stacked;
   for (std::size_t i = 0; i < count; ++i) {
     Tensors single;
@@ -166,7 +170,8 @@ Status run(const Context& context, const Options& options) {
     if (outputs.empty()) return fail(Code::kInvalidArgument, "--labels: the artifact has no output");
     KILN_ASSIGN(scored, score(outputs.front().tensor, options.labels));
   }
-  if (!options.outputDirectory.empty()) KILN_TRY(writeOutputs(options.outputDirectory, outputs, context.json));
+  if (!options.outputDirectory.empty())
+    KILN_TRY(writeOutputs(options.outputDirectory, outputs, context.json));
   if (context.json) {
     Json list = Json::array();
     for (const auto& output : outputs) {
@@ -190,7 +195,8 @@ Status run(const Context& context, const Options& options) {
   } else {
     for (const auto& output : outputs) {
       KILN_ASSIGN(const auto values, summary(output.tensor));
-      printLine(fmt::format("{} {}{}", output.name, describe(output.tensor.dtype, output.tensor.shape), values));
+      printLine(
+          fmt::format("{} {}{}", output.name, describe(output.tensor.dtype, output.tensor.shape), values));
     }
   }
   return {};
@@ -206,7 +212,8 @@ void addRun(CLI::App& app, Context& context) {
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
   command.add_option("--input", options->inputs, "name=file.npy, once per input");
   command.add_option("--output-dir", options->outputDirectory, "Write each output there as <name>.npy");
-  command.add_flag("--each", options->each, "Run once per element of the inputs' leading axis; outputs are stacked");
+  command.add_flag("--each", options->each,
+                   "Run once per element of the inputs' leading axis; outputs are stacked");
   command.add_option("--labels", options->labels,
                      "Integer .npy: print predictions (argmax of the first output) and accuracy");
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")

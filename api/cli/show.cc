@@ -36,7 +36,8 @@ void printManifest(const signing::Verdict& verdict) {
   printLine("target      " + spec.target);
   printLine("toolchain   " + spec.toolchain.text());
   for (const auto& file : spec.files) {
-    printLine(fmt::format("model file  {} {} {}", file.path, file.digest.text(), humanBytes(file.digest.size)));
+    printLine(
+        fmt::format("model file  {} {} {}", file.path, file.digest.text(), humanBytes(file.digest.size)));
   }
   for (const auto& profile : spec.profiles) {
     std::string dims;
@@ -45,14 +46,14 @@ void printManifest(const signing::Verdict& verdict) {
     }
     printLine(fmt::format("profile     {}{}", profile.name, dims));
   }
-  printLine(fmt::format("numerics    contraction {}, reassociation {}, precision {}", spec.numerics.contraction,
-                        spec.numerics.reassociation, spec.numerics.precision));
+  printLine(fmt::format("numerics    contraction {}, reassociation {}, precision {}",
+                        spec.numerics.contraction, spec.numerics.reassociation, spec.numerics.precision));
   for (const auto& input : manifest.inputs) printLine("input       " + tensorText(input));
   for (const auto& output : manifest.outputs) printLine("output      " + tensorText(output));
   std::uint64_t weights = 0;
   for (const auto& file : manifest.weights) weights += file.digest.size;
-  printLine(fmt::format("program     {} {}, ABI {}", manifest.program.path, humanBytes(manifest.program.digest.size),
-                        manifest.programAbi));
+  printLine(fmt::format("program     {} {}, ABI {}", manifest.program.path,
+                        humanBytes(manifest.program.digest.size), manifest.programAbi));
   printLine(fmt::format("weights     {} in {} files", humanBytes(weights), manifest.weights.size()));
   printLine(fmt::format("memory      arena {} and {} per thread", humanBytes(manifest.arenaBytes),
                         humanBytes(manifest.scratchBytes)));

@@ -6,7 +6,9 @@
 
 namespace kiln::cli {
 
-Result<node::Trust> loadTrust(const Context& context) { return node::Trust::load(context.trustRoot, context.policy); }
+Result<node::Trust> loadTrust(const Context& context) {
+  return node::Trust::load(context.trustRoot, context.policy);
+}
 
 Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::string& artifact) {
   KILN_ASSIGN(const auto trust, loadTrust(context));

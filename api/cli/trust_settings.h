@@ -10,8 +10,8 @@ namespace kiln::cli {
 
 Result<node::Trust> loadTrust(const Context& context);
 
-// "sha256:<hex>": fetched into a private directory that lives as long as the result. Otherwise a directory, fetched or
-// exported before. Verified in both cases.
+// "sha256:<hex>": fetched into a private directory that lives as long as the result. Otherwise a directory,
+// fetched or exported before. Verified in both cases.
 Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::string& artifact);
 
 }  // namespace kiln::cli

@@ -14,7 +14,8 @@ Status run(const Context& context, const std::string& artifact) {
     for (const auto& line : opened.verdict.lines) {
       lines.push_back({{"ok", line.ok}, {"check", line.check}, {"detail", line.detail}});
     }
-    printJson({{"verified", true}, {"artifact", opened.verdict.artifact.text()}, {"checks", std::move(lines)}});
+    printJson(
+        {{"verified", true}, {"artifact", opened.verdict.artifact.text()}, {"checks", std::move(lines)}});
     return {};
   }
   for (const auto& line : opened.verdict.lines) printLine(fmt::format("ok  {}: {}", line.check, line.detail));
@@ -26,10 +27,11 @@ Status run(const Context& context, const std::string& artifact) {
 
 void addVerify(CLI::App& app, Context& context) {
   const auto artifact = std::make_shared<std::string>();
-  auto& command = addCommand(app, context, "verify",
-                             "Check hashes, signature, subject, builder and policy; a directory needs no farm",
-                             "kiln verify DIR --trust-root root.json --policy policy.json",
-                             [&context, artifact] { return run(context, *artifact); });
+  auto& command =
+      addCommand(app, context, "verify",
+                 "Check hashes, signature, subject, builder and policy; a directory needs no farm",
+                 "kiln verify DIR --trust-root root.json --policy policy.json",
+                 [&context, artifact] { return run(context, *artifact); });
   command.add_option("ARTIFACT", *artifact, "sha256:<hex> or a fetched directory")->required();
   addFarmOptions(command, context);
   addTrustOptions(command, context);

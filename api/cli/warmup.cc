@@ -30,12 +30,15 @@ Status run(const Context& context, const Options& options) {
                {"counters", countersJson(counters)}});
     return {};
   }
-  const auto seconds = [](std::uint64_t nanoseconds) { return humanSeconds(static_cast<double>(nanoseconds) * 1e-9); };
+  const auto seconds = [](std::uint64_t nanoseconds) {
+    return humanSeconds(static_cast<double>(nanoseconds) * 1e-9);
+  };
   printLine(fmt::format("ready: {}", counters.path));
   printLine(fmt::format("load {}, warmup {}, {} threads", seconds(counters.load_nanoseconds),
                         seconds(counters.warmup_nanoseconds), counters.threads));
-  printLine(fmt::format("memory: planned {}, observed peak {}, weights {}", humanBytes(counters.planned_bytes),
-                        humanBytes(counters.observed_peak_bytes), humanBytes(counters.weight_bytes)));
+  printLine(fmt::format("memory: planned {}, observed peak {}, weights {}",
+                        humanBytes(counters.planned_bytes), humanBytes(counters.observed_peak_bytes),
+                        humanBytes(counters.weight_bytes)));
   return {};
 }
 
@@ -43,8 +46,9 @@ Status run(const Context& context, const Options& options) {
 
 void addWarmup(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command = addCommand(app, context, "warmup", "Verify an artifact, load it and run its fixtures until it is ready",
-                             "kiln warmup DIR", [&context, options] { return run(context, *options); });
+  auto& command =
+      addCommand(app, context, "warmup", "Verify an artifact, load it and run its fixtures until it is ready",
+                 "kiln warmup DIR", [&context, options] { return run(context, *options); });
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));

@@ -11,14 +11,15 @@
 
 namespace kiln::node {
 
-// A file beside the artifact that the runtime needs only for warming up: "fixtures.json", "default/input_0.npy".
+// A file beside the artifact that the runtime needs only for warming up: "fixtures.json",
+// "default/input_0.npy".
 struct FixtureFile {
   std::string path;  // below fixtures/
   Digest digest;
 };
 
-// Where an artifact's parts are, as some index says. Nothing of it is believed: the artifact's own hash decides, and the
-// bundles must verify.
+// Where an artifact's parts are, as some index says. Nothing of it is believed: the artifact's own hash
+// decides, and the bundles must verify.
 struct ArtifactRef {
   std::string instance;
   Digest artifact;  // the hash that was asked for; the size is the index's word
@@ -26,11 +27,12 @@ struct ArtifactRef {
   std::vector<FixtureFile> fixtures;
 };
 
-// Downloads into a temporary directory beside `destination`, verifies every blob while it streams, then the bundles under
-// `trust`, and renames. On any failure nothing is left behind.
-// Errors: verificationError() when anything does not verify; the store's own error when it could not be read
-// (kUnavailable, ...); kAlreadyExists if there is something at `destination`.
+// Downloads into a temporary directory beside `destination`, verifies every blob while it streams, then the
+// bundles under `trust`, and renames. On any failure nothing is left behind. Errors: verificationError() when
+// anything does not verify; the store's own error when it could not be read (kUnavailable, ...);
+// kAlreadyExists if there is something at `destination`.
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
-                                       const std::string& destination, const Trust& trust, const Clock& clock);
+                                       const std::string& destination, const Trust& trust,
+                                       const Clock& clock);
 
 }  // namespace kiln::node

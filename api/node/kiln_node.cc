@@ -12,8 +12,8 @@ struct kiln_node {
 
 namespace {
 
-kiln::Result<kiln::node::LoadedArtifact> open(const char* directory, const char* digest, const char* trustRoot,
-                                              const char* policy) {
+kiln::Result<kiln::node::LoadedArtifact> open(const char* directory, const char* digest,
+                                              const char* trustRoot, const char* policy) {
   using namespace kiln;
   if (directory == nullptr) return fail(Code::kInvalidArgument, "no artifact directory is given");
   Digest wanted{};
@@ -41,9 +41,17 @@ int kiln_node_open(const char* directory, const char* digest, const char* trust_
   return 0;
 }
 
-kiln_artifact* kiln_node_artifact(kiln_node* node) { return node->loaded.artifact.handle(); }
-const char* kiln_node_digest(const kiln_node* node) { return node->digest.c_str(); }
-void kiln_node_close(kiln_node* node) { delete node; }
-void kiln_node_free_message(char* message) { std::free(message); }
+kiln_artifact* kiln_node_artifact(kiln_node* node) {
+  return node->loaded.artifact.handle();
+}
+const char* kiln_node_digest(const kiln_node* node) {
+  return node->digest.c_str();
+}
+void kiln_node_close(kiln_node* node) {
+  delete node;
+}
+void kiln_node_free_message(char* message) {
+  std::free(message);
+}
 
 }  // extern "C"

@@ -6,8 +6,8 @@
 
 namespace kiln::node {
 
-// The runtime's artifact with the files it reads. Sessions may outlive it only once they are ready (the fixtures are
-// read by warmup). Movable.
+// The runtime's artifact with the files it reads. Sessions may outlive it only once they are ready (the
+// fixtures are read by warmup). Movable.
 struct LoadedArtifact {
   VerifiedArtifact verified;
   runtime::Artifact artifact;

@@ -20,13 +20,15 @@ bool isOurs(const struct stat& facts, bool sticky) {
 
 bool isPrivate(const std::string& directory) {
   std::error_code error;
-  struct stat facts {};
+  struct stat facts{};
   // Who may write the parent may put another directory in this one's place; a sticky parent prevents that.
   const auto parent = fs::absolute(directory, error).lexically_normal() / "..";
   if (::stat(parent.c_str(), &facts) != 0 || !isOurs(facts, true)) return false;
-  if (::lstat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || !isOurs(facts, false)) return false;
+  if (::lstat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || !isOurs(facts, false))
+    return false;
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (::lstat(it->path().c_str(), &facts) != 0 || S_ISLNK(facts.st_mode) || !isOurs(facts, false)) return false;
+    if (::lstat(it->path().c_str(), &facts) != 0 || S_ISLNK(facts.st_mode) || !isOurs(facts, false))
+      return false;
   }
   return !error;
 }

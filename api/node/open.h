@@ -19,9 +19,9 @@ struct VerifiedArtifact {
   const Manifest& manifest() const { return verdict.manifest; }
 };
 
-// Verifies `directory` under `trust`. `wanted` with size 0 and hash 0 means whatever artifact is there. A directory that
-// other users could change is copied into a private one first, so that what is loaded is what was verified.
-// Errors: verificationError(), kNotFound if there is no directory.
+// Verifies `directory` under `trust`. `wanted` with size 0 and hash 0 means whatever artifact is there. A
+// directory that other users could change is copied into a private one first, so that what is loaded is what
+// was verified. Errors: verificationError(), kNotFound if there is no directory.
 Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest& wanted, const Trust& trust,
                                       const Clock& clock);
 

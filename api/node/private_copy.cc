@@ -24,7 +24,7 @@ struct File {
 
 Status copyFile(const fs::path& from, const fs::path& to) {
   const File in{::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
-  struct stat facts {};
+  struct stat facts{};
   if (in.fd < 0 || ::fstat(in.fd, &facts) != 0) return fail(errnoError(errno, from.string()));
   if (!S_ISREG(facts.st_mode)) return fail(Code::kInvalidArgument, from.string() + ": not a regular file");
   const File out{::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400)};

@@ -101,8 +101,8 @@ Status Staging::download(const std::string& name, const Digest& digest, storage:
   });
   if (!read) return fail(read.error().in(name));
   if (received != digest.size) {
-    return damaged(name + ": truncated: " + std::to_string(received) + " of " +
-                                     std::to_string(digest.size) + " bytes arrived");
+    return damaged(name + ": truncated: " + std::to_string(received) + " of " + std::to_string(digest.size) +
+                   " bytes arrived");
   }
   if (hasher.finish().hash != digest.hash) {
     return damaged(name + ": the bytes that arrived are not " + digest.text());

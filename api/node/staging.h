@@ -24,8 +24,8 @@ class Staging {
   Status write(const std::string& name, Bytes bytes);
 
   // Streams a blob into a file, hashing on the way; `sink` may be null and sees the bytes too. kDataLoss
-  // (exitCode 5) if what arrives is longer, shorter or other than `digest`; a source that does not end is stopped
-  // at the declared size.
+  // (exitCode 5) if what arrives is longer, shorter or other than `digest`; a source that does not end is
+  // stopped at the declared size.
   Status download(const std::string& name, const Digest& digest, storage::BlobStore& store,
                   const std::string& instance, const storage::ByteSink& sink);
 

@@ -4,8 +4,9 @@ namespace kiln::node {
 
 Result<Trust> Trust::load(const std::string& rootPath, const std::string& policyPath) {
   if (rootPath.empty()) {
-    return fail(Code::kInvalidArgument,
-                "no trust root is named; give --trust-root FILE or set KILN_TRUST_ROOT (roots are never discovered)");
+    return fail(
+        Code::kInvalidArgument,
+        "no trust root is named; give --trust-root FILE or set KILN_TRUST_ROOT (roots are never discovered)");
   }
   Trust trust;
   KILN_ASSIGN(trust.root, signing::TrustRoot::load(rootPath));

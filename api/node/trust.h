@@ -1,5 +1,5 @@
-// Whom a node believes: a trust root and a policy, both named by the caller. Nothing is ever looked for in an artifact's
-// directory, a state directory or a home directory.
+// Whom a node believes: a trust root and a policy, both named by the caller. Nothing is ever looked for in an
+// artifact's directory, a state directory or a home directory.
 #pragma once
 
 #include <string>
