@@ -1,6 +1,7 @@
 # kiln_library(NAME SOURCES ... [DEPS ...] [MLIR])      target kiln_NAME, alias kiln::NAME
 # kiln_executable(NAME SOURCES ... [DEPS ...] [MLIR] [STATIC])  program build/<preset>/bin/NAME
-# kiln_test(NAME SOURCES ... [DEPS ...] [MLIR] [LABELS ...])    a GoogleTest program, registered test by test
+# kiln_test(NAME SOURCES ... [DEPS ...] [MLIR] [LABELS ...] [WHOLE])    a GoogleTest program, registered test by test;
+#   WHOLE: as one test, for programs whose tests share something expensive such as a database server
 # Includes are written from the repository root: #include "storage/blob/blob_store.h".
 # MLIR: compiled without RTTI and exceptions, links kiln::mlir, uses the shared precompiled header.
 
@@ -41,12 +42,17 @@ function(kiln_executable name)
 endfunction()
 
 function(kiln_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR" "" "SOURCES;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;WHOLE" "" "SOURCES;DEPS;LABELS")
   add_executable(${name} ${arg_SOURCES})
   set(flags)
   if(arg_MLIR)
     list(APPEND flags MLIR)
   endif()
   kiln_common(${name} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main ${flags})
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
+  else()
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
+  endif()
 endfunction()

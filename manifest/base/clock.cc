@@ -17,4 +17,23 @@ std::string rfc3339(TimePoint time) {
   return text;
 }
 
+Result<TimePoint> parseRfc3339(std::string_view text) {
+  auto bad = [&] { return fail(Code::kInvalidArgument, "not a time of the form 2026-11-20T05:23:32Z"); };
+  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:ddZ";
+  if (text.size() != kForm.size()) return bad();
+  for (std::size_t i = 0; i < kForm.size(); ++i)
+    if (kForm[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != kForm[i]) return bad();
+  auto number = [&](std::size_t at, std::size_t digits) {
+    int value = 0;
+    for (std::size_t i = at; i < at + digits; ++i) value = value * 10 + (text[i] - '0');
+    return value;
+  };
+  std::chrono::year_month_day day{std::chrono::year(number(0, 4)), std::chrono::month(number(5, 2)),
+                                  std::chrono::day(number(8, 2))};
+  int hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
+  if (number(0, 4) < 1970 || !day.ok() || hour > 23 || minute > 59 || second > 59) return bad();
+  return TimePoint(std::chrono::sys_days(day)) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+         std::chrono::seconds(second);
+}
+
 }  // namespace kiln

@@ -3,6 +3,9 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
+
+#include "manifest/base/result.h"
 
 namespace kiln {
 
@@ -24,5 +27,7 @@ class SystemClock final : public Clock {
 
 // RFC 3339 in UTC with a trailing Z, whole seconds: "2026-11-20T05:23:32Z".
 std::string rfc3339(TimePoint time);
+// The exact form that rfc3339() writes; years 1970 to 9999. Anything else is kInvalidArgument.
+Result<TimePoint> parseRfc3339(std::string_view text);
 
 }  // namespace kiln

@@ -112,6 +112,7 @@ struct RunRecord {
   std::string stage;
   int errorCode = 0;  // of the last failed attempt
   std::string errorMessage;
+  std::uint64_t revision = 0;
 };
 
 // What one builder's tool left, rehashed by the coordinator.

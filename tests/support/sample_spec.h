@@ -5,7 +5,7 @@
 #include "manifest/artifact/media_types.h"
 #include "manifest/spec/target.h"
 
-namespace kiln::testing {
+namespace kiln::testing_support {
 
 inline CompileSpec sampleSpec() {
   CompileSpec spec;
@@ -48,4 +48,4 @@ inline Json sampleEvidence() {
           {"stages", {{"capture", {{"nodes", 3}}}, {"plan", {{"reuse", "0.50"}}}}}};
 }
 
-}  // namespace kiln::testing
+}  // namespace kiln::testing_support

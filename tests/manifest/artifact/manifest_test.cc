@@ -9,8 +9,8 @@
 namespace kiln {
 namespace {
 
-using testing::sampleEvidence;
-using testing::sampleSpec;
+using testing_support::sampleEvidence;
+using testing_support::sampleSpec;
 
 TEST(DType, NamesRoundTrip) {
   for (int i = 0; i <= static_cast<int>(DType::kBool); ++i) {

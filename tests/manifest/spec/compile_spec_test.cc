@@ -10,7 +10,7 @@ namespace kiln {
 namespace {
 
 TEST(CompileSpec, RoundTripsThroughCanonicalJson) {
-  CompileSpec spec = testing::sampleSpec();
+  CompileSpec spec = testing_support::sampleSpec();
   std::string text = toCanonicalJson(spec.toJson()).value();
   auto back = CompileSpec::fromJson(parseCanonicalJson(text).value());
   ASSERT_TRUE(back) << back.error().message;
@@ -45,7 +45,7 @@ TEST(CompileSpec, ErrorsNameTheMember) {
       {[](Json& j) { j["budgets"]["artifactBytes"] = "1.5"; }, "spec.budgets.artifactBytes"},
   };
   for (const Case& one : cases) {
-    Json json = testing::sampleSpec().toJson();
+    Json json = testing_support::sampleSpec().toJson();
     one.damage(json);
     auto spec = CompileSpec::fromJson(json);
     ASSERT_FALSE(spec) << one.place;
@@ -56,7 +56,7 @@ TEST(CompileSpec, ErrorsNameTheMember) {
 }
 
 TEST(CompileSpec, OptionsAreTheMembersAUserMaySet) {
-  CompileSpec spec = testing::sampleSpec(), other;
+  CompileSpec spec = testing_support::sampleSpec(), other;
   ASSERT_TRUE(applyOptions(optionsToJson(spec), other));
   EXPECT_EQ(other.profiles, spec.profiles);
   EXPECT_EQ(other.pins, spec.pins);

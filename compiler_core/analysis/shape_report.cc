@@ -1,0 +1,35 @@
+#include "compiler_core/analysis/shape_report.h"
+
+#include "compiler_core/ir/types.h"
+
+namespace kiln::analysis {
+
+std::string typeText(mlir::Type type) {
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  auto dtype = tensor ? ir::dtypeOf(tensor.getElementType()) : std::nullopt;
+  if (!dtype) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
+  std::string text = std::string(dtypeName(*dtype)) + "[";
+  for (auto [i, dim] : llvm::enumerate(tensor.getShape())) text += (i ? "," : "") + std::to_string(dim);
+  return text + "]";
+}
+
+std::map<std::string, std::string> shapeReport(mlir::ModuleOp module) {
+  std::map<std::string, std::string> report;
+  auto main = module.lookupSymbol<mlir::func::FuncOp>(ir::kMain);
+  if (!main) return report;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (auto name = main.getArgAttrOfType<mlir::StringAttr>(i, ir::kNameAttr))
+      report[name.str()] = typeText(main.getArgument(i).getType());
+  main.walk([&](mlir::Operation* operation) {
+    if (operation->getNumResults() == 0 || llvm::isa<ir::WeightOp, ir::ConstantOp>(operation)) return;
+    if (std::string name = ir::nodeName(operation->getLoc()); !name.empty())
+      report[name] = typeText(operation->getResult(0).getType());
+  });
+  return report;
+}
+
+}  // namespace kiln::analysis

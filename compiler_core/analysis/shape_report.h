@@ -1,0 +1,18 @@
+// Inferred shapes as evidence.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "compiler_core/ir/ir.h"
+
+namespace kiln::analysis {
+
+// "f32[1,8,4,4]"; the type as MLIR prints it where the dialect has no such element.
+std::string typeText(mlir::Type type);
+
+// By argument name or node name: the type of the value it leaves. A node that became several operations is
+// listed by its last one.
+std::map<std::string, std::string> shapeReport(mlir::ModuleOp module);
+
+}  // namespace kiln::analysis

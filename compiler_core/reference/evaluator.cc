@@ -1,0 +1,148 @@
+#include "compiler_core/reference/evaluator.h"
+
+#include "compiler_core/ir/types.h"
+#include "compiler_core/reference/kernels.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace kiln::reference {
+namespace {
+
+constexpr std::int64_t kMaxBytes = std::int64_t{8} << 30;
+
+std::string place(mlir::Operation* operation) {
+  std::string name = ir::nodeName(operation->getLoc());
+  return operation->getName().getStringRef().str() + (name.empty() ? "" : " of node '" + name + "'");
+}
+
+Status checkSize(mlir::Operation* operation) {
+  for (mlir::Type type : operation->getResultTypes()) {
+    auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+    auto bytes = tensor && tensor.hasStaticShape() ? ir::checkedBytes(tensor) : std::nullopt;
+    if (!bytes || *bytes > kMaxBytes)
+      return fail(Code::kResourceExhausted,
+                  place(operation) + ": a result of more than 8 GiB cannot be evaluated");
+  }
+  return {};
+}
+
+std::string describe(DType dtype, llvm::ArrayRef<std::int64_t> shape) {
+  std::string text(dtypeName(dtype));
+  text += "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? "," : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+// Evaluates one block; values die with their last use.
+class BlockEvaluator {
+ public:
+  explicit BlockEvaluator(const ir::WeightTable& weights) : weights_(weights) {}
+
+  // The terminator's operands.
+  Result<std::vector<HostTensor>> run(mlir::Block& block, std::vector<HostTensor> arguments) {
+    for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+      define(argument, std::move(value));
+    for (mlir::Operation& operation : block.without_terminator()) {
+      KILN_TRY(checkSize(&operation));
+      KILN_ASSIGN(std::vector<HostTensor> results, step(operation));
+      for (mlir::Value operand : operation.getOperands()) use(operand);
+      for (auto [result, value] : llvm::zip(operation.getResults(), results))
+        define(result, std::move(value));
+    }
+    std::vector<HostTensor> results;
+    for (mlir::Value operand : block.getTerminator()->getOperands())
+      results.push_back(live_.at(operand).tensor);
+    return results;
+  }
+
+ private:
+  struct Live {
+    HostTensor tensor;
+    std::size_t uses = 0;
+  };
+
+  void define(mlir::Value value, HostTensor tensor) {
+    auto uses = static_cast<std::size_t>(std::distance(value.use_begin(), value.use_end()));
+    if (uses) live_[value] = {std::move(tensor), uses};
+  }
+  void use(mlir::Value value) {
+    if (--live_[value].uses == 0) live_.erase(value);
+  }
+
+  Result<std::vector<HostTensor>> step(mlir::Operation& operation) {
+    if (auto weight = llvm::dyn_cast<ir::WeightOp>(operation)) {
+      auto value = constantValue(weight.getResult(), weights_);
+      if (!value)
+        return fail(Code::kInvalidArgument,
+                    place(&operation) + ": the weight table has no such entry of this type");
+      return std::vector<HostTensor>{std::move(*value)};
+    }
+    llvm::SmallVector<const HostTensor*> operands;
+    for (mlir::Value operand : operation.getOperands())
+      operands.push_back(&live_.find(operand)->second.tensor);
+    if (auto fused = llvm::dyn_cast<ir::FusedOp>(operation)) {
+      std::vector<HostTensor> arguments;
+      for (const HostTensor* operand : operands) arguments.push_back(*operand);
+      return BlockEvaluator(weights_).run(fused.getBody().front(), std::move(arguments));
+    }
+    KILN_ASSIGN(HostTensor result, evaluateOperation(&operation, operands));
+    return std::vector<HostTensor>{std::move(result)};
+  }
+
+  const ir::WeightTable& weights_;
+  llvm::DenseMap<mlir::Value, Live> live_;
+};
+
+}  // namespace
+
+HostTensor toHostTensor(const ir::Weight& weight) {
+  return {weight.dtype, weight.shape, {weight.bytes.begin(), weight.bytes.end()}};
+}
+
+std::optional<HostTensor> constantValue(mlir::Value value, const ir::WeightTable& weights) {
+  if (auto constant = value.getDefiningOp<ir::ConstantOp>()) return evaluate(constant, Operands{});
+  auto weight = value.getDefiningOp<ir::WeightOp>();
+  if (!weight) return std::nullopt;
+  const ir::Weight* entry = weights.find(static_cast<std::int64_t>(weight.getIndex()));
+  auto type = ir::tensorType(value);
+  if (!entry || ir::dtypeOf(type.getElementType()) != entry->dtype ||
+      type.getShape() != llvm::ArrayRef(entry->shape))
+    return std::nullopt;
+  return toHostTensor(*entry);
+}
+
+Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operands) {
+  KILN_TRY(checkSize(operation));
+  return llvm::TypeSwitch<mlir::Operation*, Result<HostTensor>>(operation)
+      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BatchNormOp,
+            ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp, ir::SliceOp,
+            ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::Conv2dOp, ir::Pool2dOp>(
+          [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })
+      .Default([](mlir::Operation* other) -> Result<HostTensor> {
+        return fail(Code::kUnimplemented, place(other) + " is no operation of the graph level");
+      });
+}
+
+Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::WeightTable& weights,
+                                         const std::vector<HostTensor>& inputs) {
+  auto main = module.lookupSymbol<mlir::func::FuncOp>(ir::kMain);
+  if (!main || main.isExternal() || !main.getBody().hasOneBlock())
+    return fail(Code::kInvalidArgument, "the module has no function @main of one block");
+  if (inputs.size() != main.getNumArguments())
+    return fail(Code::kInvalidArgument, "the model has " + std::to_string(main.getNumArguments()) +
+                                            " inputs; " + std::to_string(inputs.size()) + " were given");
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    auto type = ir::tensorType(main.getArgument(i));
+    auto dtype = ir::dtypeOf(type.getElementType());
+    if (!dtype)
+      return fail(Code::kUnimplemented,
+                  "input " + std::to_string(i) + " has an element type outside the dialect");
+    if (inputs[i].dtype == *dtype && llvm::ArrayRef(inputs[i].shape) == type.getShape()) continue;
+    auto name = main.getArgAttrOfType<mlir::StringAttr>(i, ir::kNameAttr);
+    return fail(Code::kInvalidArgument, "input '" + (name ? name.str() : std::to_string(i)) + "': expected " +
+                                            describe(*dtype, type.getShape()) + ", given " +
+                                            describe(inputs[i].dtype, inputs[i].shape));
+  }
+  return BlockEvaluator(weights).run(main.getBody().front(), inputs);
+}
+
+}  // namespace kiln::reference

@@ -1,0 +1,121 @@
+// Operations that move elements and calculate nothing.
+#include <algorithm>
+
+#include "compiler_core/reference/kernels.h"
+
+namespace kiln::reference {
+
+HostTensor emptyResult(mlir::Operation* operation) {
+  auto type = ir::tensorType(operation->getResult(0));
+  return HostTensor::zeros(*ir::dtypeOf(type.getElementType()), type.getShape().vec());
+}
+
+llvm::SmallVector<std::int64_t> rowMajor(llvm::ArrayRef<std::int64_t> shape) {
+  llvm::SmallVector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+  return strides;
+}
+
+void copyStrided(const HostTensor& input, std::int64_t base, llvm::ArrayRef<std::int64_t> strides,
+                 HostTensor& result) {
+  const std::size_t width = dtypeBytes(result.dtype), rank = result.shape.size();
+  llvm::SmallVector<std::int64_t> index(rank, 0);
+  std::int64_t source = base;
+  for (std::int64_t i = 0, n = result.elements(); i < n; ++i) {
+    std::memcpy(result.bytes.data() + static_cast<std::size_t>(i) * width,
+                input.bytes.data() + static_cast<std::size_t>(source) * width, width);
+    for (std::size_t dim = rank; dim-- > 0;) {
+      source += strides[dim];
+      if (++index[dim] < result.shape[dim]) break;
+      source -= strides[dim] * index[dim];
+      index[dim] = 0;
+    }
+  }
+}
+
+HostTensor evaluate(ir::ConstantOp operation, Operands) {
+  HostTensor result = emptyResult(operation);
+  auto value = llvm::cast<mlir::DenseElementsAttr>(operation.getValue());
+  dispatch(result.dtype, [&]<class T>(T) {
+    T* output = result.data<T>();
+    using Stored = std::conditional_t<std::is_same_v<T, std::uint8_t>, bool, T>;
+    for (Stored element : value.getValues<Stored>()) *output++ = static_cast<T>(element);
+  });
+  return result;
+}
+
+HostTensor evaluate(ir::BroadcastOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  const auto& from = operands[0]->shape;
+  auto strides = rowMajor(from);
+  llvm::SmallVector<std::int64_t> steps(result.shape.size(), 0);
+  std::size_t lead = result.shape.size() - from.size();
+  for (std::size_t i = 0; i < from.size(); ++i) steps[lead + i] = from[i] == 1 ? 0 : strides[i];
+  copyStrided(*operands[0], 0, steps, result);
+  return result;
+}
+
+HostTensor evaluate(ir::ReshapeOp operation, Operands operands) {
+  HostTensor result = *operands[0];
+  result.shape = ir::tensorType(operation.getType()).getShape().vec();
+  return result;
+}
+
+HostTensor evaluate(ir::TransposeOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  auto strides = rowMajor(operands[0]->shape);
+  llvm::SmallVector<std::int64_t> steps;
+  for (std::int64_t dim : operation.getPermutation()) steps.push_back(strides[static_cast<std::size_t>(dim)]);
+  copyStrided(*operands[0], 0, steps, result);
+  return result;
+}
+
+HostTensor evaluate(ir::ConcatOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  std::size_t axis = operation.getAxis(), width = dtypeBytes(result.dtype), inner = width, outer = 1;
+  for (std::size_t i = axis + 1; i < result.shape.size(); ++i)
+    inner *= static_cast<std::size_t>(result.shape[i]);
+  for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(result.shape[i]);
+  std::size_t row = inner * static_cast<std::size_t>(result.shape[axis]), column = 0;
+  for (const HostTensor* input : operands) {
+    std::size_t part = inner * static_cast<std::size_t>(input->shape[axis]);
+    for (std::size_t i = 0; i < outer; ++i)
+      std::copy_n(input->bytes.data() + i * part, part, result.bytes.data() + i * row + column);
+    column += part;
+  }
+  return result;
+}
+
+HostTensor evaluate(ir::SliceOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  auto strides = rowMajor(operands[0]->shape);
+  std::int64_t base = 0;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    base += operation.getOffsets()[i] * strides[i];
+    strides[i] *= operation.getStrides()[i];
+  }
+  copyStrided(*operands[0], base, strides, result);
+  return result;
+}
+
+HostTensor evaluate(ir::GatherOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  const HostTensor &input = *operands[0], &indices = *operands[1];
+  std::size_t axis = operation.getAxis(), inner = dtypeBytes(result.dtype), outer = 1;
+  std::int64_t extent = input.shape[axis], count = indices.elements();
+  for (std::size_t i = axis + 1; i < input.shape.size(); ++i)
+    inner *= static_cast<std::size_t>(input.shape[i]);
+  for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(input.shape[i]);
+  std::uint8_t* output = result.bytes.data();
+  for (std::size_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < count; ++i, output += inner) {
+      std::int64_t index =
+          indices.dtype == DType::kI32 ? indices.data<std::int32_t>()[i] : indices.data<std::int64_t>()[i];
+      index = std::clamp<std::int64_t>(index < 0 ? index + extent : index, 0, extent - 1);
+      auto row = o * static_cast<std::size_t>(extent) + static_cast<std::size_t>(index);
+      std::copy_n(input.bytes.data() + row * inner, inner, output);
+    }
+  return result;
+}
+
+}  // namespace kiln::reference

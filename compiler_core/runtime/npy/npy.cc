@@ -1,0 +1,82 @@
+#include "compiler_core/runtime/npy/npy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "compiler_core/runtime/npy/header.h"
+
+namespace kiln::npy {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMaxHeader = 64u << 10;
+constexpr std::size_t kHeaderAlignment = 64;
+
+Result<Tensor> withData(Header header, Bytes data) {
+  if (data.size() != header.dataBytes) {
+    return fail(Code::kInvalidArgument, "the .npy file holds " + std::to_string(data.size()) +
+                                            " bytes of data, its header announces " +
+                                            std::to_string(header.dataBytes) +
+                                            "; the file is truncated or has bytes to spare");
+  }
+  if (header.dtype == DType::kBool) {
+    const auto bad = std::find_if(data.begin(), data.end(), [](std::uint8_t byte) { return byte > 1; });
+    if (bad != data.end()) {
+      return fail(Code::kInvalidArgument,
+                  "element " + std::to_string(bad - data.begin()) + " of a bool array is neither 0 nor 1");
+    }
+  }
+  return Tensor{header.dtype, std::move(header.shape), {data.begin(), data.end()}};
+}
+
+}  // namespace
+
+Result<Tensor> parse(Bytes file) {
+  const auto truncated = [] { return fail(Code::kInvalidArgument, "the .npy file ends inside its header"); };
+  if (file.size() < kMagic.size() || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
+    return fail(Code::kInvalidArgument, "not a .npy file: it does not start with \\x93NUMPY");
+  }
+  if (file.size() < kMagic.size() + 2) return truncated();
+  const int major = file[6], minor = file[7];
+  if (major < 1 || major > 2 || minor != 0) {
+    return fail(Code::kUnimplemented, ".npy format version " + std::to_string(major) + "." +
+                                          std::to_string(minor) + "; versions 1.0 and 2.0 are read");
+  }
+  const std::size_t lengthBytes = major == 1 ? 2 : 4;
+  Bytes rest = file.subspan(kMagic.size() + 2);
+  if (rest.size() < lengthBytes) return truncated();
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < lengthBytes; ++i) length |= static_cast<std::size_t>(rest[i]) << (8 * i);
+  rest = rest.subspan(lengthBytes);
+  if (length > kMaxHeader) return fail(Code::kInvalidArgument, "the .npy header is longer than 64 KiB");
+  if (rest.size() < length) return truncated();
+  const std::string_view text(reinterpret_cast<const char*>(rest.data()), length);
+  KILN_ASSIGN(Header header, parseHeader(text));
+  return withData(std::move(header), rest.subspan(length));
+}
+
+std::vector<std::uint8_t> serialise(const Tensor& tensor) {
+  std::string header =
+      "{'descr': '" + std::string(descrOf(tensor.dtype)) + "', 'fortran_order': False, 'shape': (";
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    header += (i == 0 ? "" : ", ") + std::to_string(tensor.shape[i]);
+  }
+  header += tensor.shape.size() == 1 ? ",), }" : "), }";
+  // Version 1.0; 64 dimensions of 2^53 fit its 16-bit length by far. Padded so that the data is aligned.
+  const std::size_t prefix = kMagic.size() + 4;
+  const std::size_t total =
+      (prefix + header.size() + 1 + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment;
+  header.resize(total - prefix - 1, ' ');
+  header += '\n';
+  std::vector<std::uint8_t> file;
+  file.reserve(total + tensor.data.size());
+  file.insert(file.end(), kMagic.begin(), kMagic.end());
+  file.insert(file.end(), {1, 0, static_cast<std::uint8_t>(header.size() & 0xff),
+                           static_cast<std::uint8_t>(header.size() >> 8)});
+  file.insert(file.end(), header.begin(), header.end());
+  file.insert(file.end(), tensor.data.begin(), tensor.data.end());
+  return file;
+}
+
+}  // namespace kiln::npy

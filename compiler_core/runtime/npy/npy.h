@@ -1,0 +1,40 @@
+// Tensors as .npy files, versions 1.0 and 2.0. Format: NumPy's "NEP 1, a simple file format for NumPy
+// arrays". Little-endian, C order. bf16 has no type of its own there: it is written and read as '<V2', as
+// ml_dtypes does. Input is hostile: every length is checked against the bytes present before anything is
+// allocated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "manifest/artifact/dtype.h"
+#include "manifest/base/digest.h"
+
+namespace kiln::npy {
+
+// A dense, row-major, little-endian tensor that owns its bytes.
+struct Tensor {
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+  std::vector<std::uint8_t> data;  // exactly dtypeBytes(dtype) times the product of the shape
+  bool operator==(const Tensor&) const = default;
+};
+
+struct Limits {
+  std::uint64_t fileBytes = std::uint64_t{4} << 30;
+};
+
+// kInvalidArgument for a malformed file, kUnimplemented for well-formed ones that Kiln has no use for
+// (big-endian or Fortran order, structured or object types, later versions); both say what was found and what
+// to do.
+Result<Tensor> parse(Bytes file);
+
+// The file's bytes. The tensor must be consistent (see Tensor).
+std::vector<std::uint8_t> serialise(const Tensor& tensor);
+
+// As above, from and to a regular file; errors name the path. write() replaces the file.
+Result<Tensor> read(const std::string& path, Limits limits = {});
+Status write(const std::string& path, const Tensor& tensor);
+
+}  // namespace kiln::npy

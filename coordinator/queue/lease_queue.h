@@ -1,0 +1,85 @@
+// The queue of runs and their leases, in PostgreSQL: FOR UPDATE SKIP LOCKED to hand out, epochs to fence.
+//
+// A run is queued, leased, done, failed or cancelled. Leasing raises its epoch; only a report that carries
+// the current epoch and comes from the worker that holds the lease counts. An expired lease is queued again
+// until the attempts are used up. Every call runs on the caller's connection; the ones marked (T) need a
+// transaction around them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "manifest/base/clock.h"
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::queue {
+
+struct Settings {
+  Duration lease = std::chrono::seconds(30);
+  int attempts = 3;
+  // A run whose toolchain the worker has ready goes ahead of runs queued up to this much earlier.
+  Duration warmAdvantage = std::chrono::seconds(5);
+};
+
+// What a worker can take.
+struct Claim {
+  std::string worker, operatorName;
+  std::vector<std::string> targets;
+  std::vector<index::ActionKind> kinds;
+  std::vector<Digest> warmToolchains;
+};
+
+// What a report names. Reports from elsewhere or of an earlier epoch are stale.
+struct LeaseKey {
+  std::string id;  // of the run
+  std::uint64_t epoch = 0;
+  std::string worker;
+};
+
+// Stateless beside its settings; thread safe.
+class LeaseQueue {
+ public:
+  LeaseQueue(const Clock& clock, Settings settings) : clock_(clock), settings_(settings) {}
+
+  // (T) Leases the next run: highest priority first, then the instance with the least running work, then the
+  // longest queued. Never two runs of one job's action to one worker, nor one whose evidence already counts;
+  // keeps the number of distinct operators reachable. Nothing if there is none for this worker.
+  Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
+
+  // Extends the lease and records the stage. False if the report is stale.
+  Result<bool> extend(postgres::Connection& connection, const LeaseKey& key, const std::string& stage) const;
+
+  // The leased run that `key` names; nothing if it is stale.
+  Result<std::optional<index::RunRecord>> find(postgres::Connection& connection, const LeaseKey& key) const;
+  // When the lease was given.
+  Result<TimePoint> leasedAt(postgres::Connection& connection, const index::RunRecord& run) const;
+  // All leases of a worker.
+  Result<std::vector<index::RunRecord>> leasedTo(postgres::Connection& connection,
+                                                 const std::string& worker) const;
+
+  // (T) Ends the lease with a result, which is stored with it. False if it is stale by now.
+  Result<bool> complete(postgres::Connection& connection, const LeaseKey& key,
+                        const index::ResultRecord& result) const;
+
+  // (T) Ends the lease with a failure: queued again if `retryable` and attempts are left (others first, for
+  // one lease time), else failed with this reason. False if it is stale by now.
+  Result<bool> reject(postgres::Connection& connection, const LeaseKey& key, const Error& error,
+                      bool retryable) const;
+
+  // (T) Queues expired leases again, or fails them when the attempts are used up. Returns the jobs concerned.
+  Result<std::vector<index::JobKey>> expire(postgres::Connection& connection) const;
+
+  // Gives every lease a full lease time from now: after a time in which workers could not report, because no
+  // coordinator or no database was there to listen.
+  Status extendAll(postgres::Connection& connection) const;
+
+  const Settings& settings() const { return settings_; }
+
+ private:
+  const Clock& clock_;
+  const Settings settings_;
+};
+
+}  // namespace kiln::queue

@@ -1,0 +1,101 @@
+#include "manifest/artifact/oci.h"
+
+#include <set>
+
+#include "manifest/artifact/media_types.h"
+#include "manifest/json/reader.h"
+#include "manifest/spec/path.h"
+
+namespace kiln {
+namespace {
+
+constexpr char kTitle[] = "org.opencontainers.image.title";
+constexpr std::size_t kMaxLayers = 16384;
+
+Json descriptor(const char* mediaType, const Digest& digest) {
+  return {{"mediaType", mediaType}, {"digest", digest.text()}, {"size", digest.size}};
+}
+
+// The OCI form writes sizes as integers; a decimal string is not one.
+Result<Digest> readDescriptor(ObjectReader& reader) {
+  KILN_ASSIGN(std::int64_t size, reader.integer("size", 0, kMaxJsonInteger));
+  KILN_ASSIGN(Digest digest, reader.digest());
+  digest.size = static_cast<std::uint64_t>(size);
+  return digest;
+}
+
+Result<ArtifactFile> readLayer(const Json& json, const std::string& place, bool first) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
+  ArtifactFile file;
+  file.mediaType = first ? kProgramMediaType : kWeightsMediaType;
+  KILN_TRY(reader.expect("mediaType", file.mediaType));
+  KILN_ASSIGN(file.digest, readDescriptor(reader));
+  KILN_ASSIGN(ObjectReader annotations, reader.object("annotations"));
+  KILN_ASSIGN(file.path, annotations.string(kTitle));
+  if (auto safe = checkRelativePath(file.path); !safe)
+    return badMember(annotations.path(kTitle), safe.error().message);
+  KILN_TRY(annotations.finish());
+  KILN_TRY(reader.finish());
+  return file;
+}
+
+}  // namespace
+
+Result<std::string> makeOciManifest(const Manifest& manifest, const Digest& manifestBlob) {
+  Json layers = Json::array();
+  auto add = [&](const ArtifactFile& file, const char* mediaType) {
+    Json layer = descriptor(mediaType, file.digest);
+    layer["annotations"] = {{kTitle, file.path}};
+    layers.push_back(std::move(layer));
+  };
+  add(manifest.program, kProgramMediaType);
+  for (const ArtifactFile& weight : manifest.weights) add(weight, kWeightsMediaType);
+  KILN_ASSIGN(std::string text, toCanonicalJson({{"schemaVersion", 2},
+                                                 {"mediaType", kOciManifestMediaType},
+                                                 {"artifactType", kArtifactType},
+                                                 {"config", descriptor(kManifestMediaType, manifestBlob)},
+                                                 {"layers", std::move(layers)}}));
+  if (text.size() >= kMaxOciManifestBytes || manifestBlob.size >= kMaxOciManifestBytes)
+    return fail(
+        Code::kResourceExhausted,
+        "the artifact's manifest is 4 MiB or more, which OCI clients refuse; compile a smaller model");
+  return text;
+}
+
+Result<OciManifest> parseOciManifest(std::string_view text) {
+  KILN_ASSIGN(Json json, parseStrictJson(text, {.bytes = kMaxOciManifestBytes - 1, .depth = 8}));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "artifact"));
+  OciManifest out;
+  out.digest = digestOf(text);
+  KILN_TRY(reader.integer("schemaVersion", 2, 2));
+  KILN_TRY(reader.expect("mediaType", kOciManifestMediaType));
+  KILN_TRY(reader.expect("artifactType", kArtifactType));
+  KILN_ASSIGN(ObjectReader config, reader.object("config"));
+  KILN_TRY(config.expect("mediaType", kManifestMediaType));
+  KILN_ASSIGN(out.config, readDescriptor(config));
+  if (out.config.size >= kMaxOciManifestBytes) return badMember(config.path("size"), "must be below 4 MiB");
+  KILN_TRY(config.finish());
+  KILN_ASSIGN(const Json* layers, reader.array("layers"));
+  if (layers->empty() || layers->size() > kMaxLayers)
+    return badMember("artifact.layers", "must hold 1 to 16384 layers");
+  std::set<std::string> paths{"artifact.json", "manifest.json"};
+  for (const Json& layer : *layers) {
+    std::string place = "artifact.layers[" + std::to_string(out.layers.size()) + "]";
+    KILN_ASSIGN(ArtifactFile file, readLayer(layer, place, out.layers.empty()));
+    if (!paths.insert(file.path).second) return badMember(place, "its title is taken by another file");
+    out.layers.push_back(std::move(file));
+  }
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+Status checkLayers(const OciManifest& oci, const Manifest& manifest) {
+  bool same = oci.layers.size() == manifest.weights.size() + 1 && oci.layers[0] == manifest.program;
+  for (std::size_t i = 0; same && i < manifest.weights.size(); ++i)
+    same = oci.layers[i + 1] == manifest.weights[i];
+  if (!same)
+    return fail(Code::kDataLoss, "the layers of the OCI manifest are not the files that manifest.json lists");
+  return {};
+}
+
+}  // namespace kiln

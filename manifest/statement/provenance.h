@@ -1,0 +1,71 @@
+// SLSA Provenance v1 of a compile. The mapping is described in manifest/statement/BUILD_TYPE.md.
+// Source: slsa.dev/spec/v1.0/provenance.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "manifest/base/clock.h"
+#include "manifest/base/digest.h"
+#include "manifest/spec/compile_spec.h"
+#include "manifest/statement/statement.h"
+
+namespace kiln {
+
+inline constexpr char kCompileBuildType[] = "urn:kiln:build-type:compile:v1";
+
+// A ResourceDescriptor: an input or a by-product. Written with the SHA-256 under "digest" and the size as the
+// annotation "size".
+struct Material {
+  std::string name;
+  std::string uri;  // "" for none
+  Digest digest;
+  std::map<std::string, std::string> annotations;  // besides "size"
+  bool operator==(const Material&) const = default;
+};
+
+// A worker whose result went into the artifact, with the document that proves it (signing/receipt/receipt.h).
+struct Builder {
+  std::string worker;
+  std::string operatorName;
+  Digest receipt;
+  bool operator==(const Builder&) const = default;
+};
+
+struct Provenance {
+  // Everything the submitter decided: externalParameters(spec), and where they were given "modelSource" (a
+  // git URI that the farm resolved) and "toolchainLabel".
+  std::map<std::string, std::string> externalParameters;
+  // What the farm decided: "action" and "sandboxPolicy" (digests), "workerClass". Shares no name with the
+  // above.
+  std::map<std::string, std::string> internalParameters;
+  std::vector<Material> resolvedDependencies;  // dependencies(spec), each possibly with a uri and annotations
+  std::string builderId;
+  std::map<std::string, std::string> builderVersion;
+  std::string invocationId;  // the job
+  TimePoint startedOn, finishedOn;
+  std::vector<Builder> builders;     // at least one; written as by-products named "receipt"
+  std::vector<Material> byproducts;  // the others: "log", "evidence"
+  bool operator==(const Provenance&) const = default;
+
+  // The predicate.
+  Json toJson() const;
+  // kInvalidArgument naming the member. Refuses another build type, unknown members and unknown
+  // externalParameters.
+  static Result<Provenance> fromJson(const Json& predicate);
+};
+
+// The external parameters that a spec alone decides; all of them, all strings.
+Result<std::map<std::string, std::string>> externalParameters(const CompileSpec& spec);
+// The inputs that a spec names: "toolchain", then "input/<path>" for each file, the model first.
+std::vector<Material> dependencies(const CompileSpec& spec);
+// kInvalidArgument unless `provenance` tells of exactly this spec: same parameters, same dependencies by name
+// and digest.
+Status checkAgainstSpec(const Provenance& provenance, const CompileSpec& spec);
+
+// The statement about one artifact, in canonical JSON: what the signer signs.
+Result<std::string> provenanceStatement(const Digest& artifact, const Provenance& provenance);
+
+}  // namespace kiln

@@ -1,0 +1,46 @@
+#include "signing/bundle/bundle.h"
+
+#include <array>
+
+#include "manifest/json/reader.h"
+
+namespace kiln::signing {
+namespace {
+
+constexpr std::size_t kMaxBundleBytes = 12u << 20;
+
+}  // namespace
+
+Result<std::string> makeBundle(const Envelope& envelope, const PublicKey& key) {
+  if (envelope.signatures.size() != 1 || envelope.payloadType != kInTotoPayload)
+    return fail(Code::kInvalidArgument, "a bundle holds one signature over an in-toto statement");
+  KILN_TRY(verifyEnvelope(envelope, std::array{key}));
+  return toCanonicalJson({{"mediaType", kBundleMediaType},
+                          {"verificationMaterial", {{"publicKey", {{"hint", key.id()}}}}},
+                          {"dsseEnvelope", envelope.toJson()}});
+}
+
+Result<Bundle> parseBundle(std::string_view text) {
+  KILN_ASSIGN(Json json, parseStrictJson(text, {.bytes = kMaxBundleBytes, .depth = 8}));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "bundle"));
+  KILN_TRY(reader.expect("mediaType", kBundleMediaType));
+  KILN_ASSIGN(ObjectReader material, reader.object("verificationMaterial"));
+  KILN_ASSIGN(ObjectReader key, material.object("publicKey"));
+  Bundle bundle;
+  KILN_ASSIGN(bundle.keyId, key.string("hint"));
+  KILN_TRY(key.finish());
+  if (material.has("tlogEntries")) {
+    KILN_ASSIGN(const Json* entries, material.array("tlogEntries"));
+    if (!entries->empty())
+      return badMember(material.path("tlogEntries"), "this release checks no log; must be empty");
+  }
+  KILN_TRY(material.finish());
+  KILN_ASSIGN(const Json* envelope, reader.any("dsseEnvelope"));
+  KILN_ASSIGN(bundle.envelope, readEnvelope(*envelope, kInTotoPayload));
+  if (bundle.envelope.signatures.size() != 1)
+    return badMember("bundle.dsseEnvelope.signatures", "must hold exactly one signature");
+  KILN_TRY(reader.finish());
+  return bundle;
+}
+
+}  // namespace kiln::signing

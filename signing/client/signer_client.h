@@ -1,0 +1,36 @@
+// What the coordinator says to kiln-signer.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "manifest/base/result.h"
+
+namespace kiln::signing {
+
+struct SignRequest {
+  std::string instance;
+  std::string statement;              // canonical JSON: provenanceStatement()
+  std::uint64_t subjectSize = 0;      // of the OCI manifest blob
+  std::vector<std::string> receipts;  // receiptDocument() of each builder named in the provenance
+};
+
+// Thread safe.
+class Signer {
+ public:
+  virtual ~Signer() = default;
+  // The Sigstore bundle, JSON. The same statement again gives the same bytes. kInvalidArgument for a
+  // statement that is not well formed, kFailedPrecondition if a blob or receipt is missing or wrong,
+  // kUnavailable or kDeadlineExceeded if the signer does not answer: try again, nothing is signed twice.
+  virtual Result<std::string> sign(const SignRequest& request) = 0;
+  // The signer's public key, PEM.
+  virtual Result<std::string> publicKeyPem() = 0;
+};
+
+// Over gRPC. `address` is "unix:/path/to/socket". Connects on first use and reconnects by itself.
+std::unique_ptr<Signer> connectSigner(const std::string& address,
+                                      std::chrono::milliseconds timeout = std::chrono::seconds(60));
+
+}  // namespace kiln::signing

@@ -1,0 +1,80 @@
+#include "signing/keys/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace kiln::signing {
+namespace {
+
+struct File {
+  int fd;
+  ~File() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+Result<std::string> readAll(int fd, const std::string& path, std::size_t limit) {
+  std::string out(limit + 1, '\0');
+  std::size_t have = 0;
+  while (have < out.size()) {
+    ssize_t got = ::read(fd, out.data() + have, out.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(errnoError(errno, path));
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  if (have > limit)
+    return fail(Code::kInvalidArgument, path + ": longer than " + std::to_string(limit) + " bytes");
+  out.resize(have);
+  return out;
+}
+
+Status writeNew(const std::string& path, std::string_view content, mode_t mode) {
+  File file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)};
+  if (file.fd < 0) return fail(errnoError(errno, path));
+  while (!content.empty()) {
+    ssize_t put = ::write(file.fd, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return fail(errnoError(errno, path));
+    content.remove_prefix(static_cast<std::size_t>(put));
+  }
+  if (::fsync(file.fd) != 0) return fail(errnoError(errno, path));
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> readSecretFile(const std::string& path, std::size_t limit) {
+  File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  if (file.fd < 0) return fail(errnoError(errno, path));
+  struct stat status{};
+  if (::fstat(file.fd, &status) != 0) return fail(errnoError(errno, path));
+  if (!S_ISREG(status.st_mode)) return fail(Code::kPermissionDenied, path + ": not a regular file");
+  if ((status.st_mode & 0177) != 0)
+    return fail(Code::kPermissionDenied,
+                path + ": a private key that others may read or write; run chmod 600 on it");
+  if (status.st_uid != ::geteuid() && status.st_uid != 0)
+    return fail(Code::kPermissionDenied, path + ": a private key of another user");
+  return readAll(file.fd, path, limit);
+}
+
+Result<std::string> readTextFile(const std::string& path, std::size_t limit) {
+  File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0) return fail(errnoError(errno, path));
+  struct stat status{};
+  if (::fstat(file.fd, &status) != 0) return fail(errnoError(errno, path));
+  if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
+  return readAll(file.fd, path, limit);
+}
+
+Status writeSecretFile(const std::string& path, std::string_view content) {
+  return writeNew(path, content, 0600);
+}
+Status writeTextFile(const std::string& path, std::string_view content) {
+  return writeNew(path, content, 0644);
+}
+
+}  // namespace kiln::signing

@@ -1,0 +1,133 @@
+// An artifact directory as the source of a verification. Whoever wrote it may have planted links and special
+// files.
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "signing/verify/verify.h"
+
+namespace kiln::signing {
+namespace {
+
+constexpr std::size_t kMaxBundleBytes = 12u << 20;
+constexpr std::size_t kMaxEntries = 4096;
+
+class Fd {
+ public:
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// Opens `path` below `root`, following no symbolic link at any component. `path` has been checked to be
+// relative and safe.
+Result<Fd> openBelow(int root, const std::string& path, int flags) {
+  Fd at(::dup(root));
+  std::size_t begin = 0;
+  while (true) {
+    std::size_t slash = path.find('/', begin);
+    std::string part = path.substr(begin, slash == std::string::npos ? slash : slash - begin);
+    int how = slash == std::string::npos ? flags : O_DIRECTORY;
+    Fd next(::openat(at.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | how));
+    if (next.get() < 0) {
+      if (errno == ELOOP) return fail(Code::kDataLoss, path + ": is a symbolic link");
+      return fail(errnoError(errno, path));
+    }
+    at = std::move(next);
+    if (slash == std::string::npos) return at;
+    begin = slash + 1;
+  }
+}
+
+Status readBelow(int root, const std::string& path, std::uint64_t limit,
+                 const std::function<Status(Bytes)>& sink) {
+  KILN_ASSIGN(Fd file, openBelow(root, path, 0));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
+  if (!S_ISREG(status.st_mode)) return fail(Code::kDataLoss, path + ": not a regular file");
+  if (static_cast<std::uint64_t>(status.st_size) > limit)
+    return fail(Code::kDataLoss, "is longer than " + std::to_string(limit) + " bytes");
+  std::vector<std::uint8_t> buffer(1 << 20);
+  while (true) {
+    ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(errnoError(errno, path));
+    if (got == 0) return {};
+    KILN_TRY(sink({buffer.data(), static_cast<std::size_t>(got)}));
+  }
+}
+
+Result<std::string> textBelow(int root, const std::string& path, std::uint64_t limit) {
+  std::string out;
+  KILN_TRY(readBelow(root, path, limit, [&](Bytes bytes) -> Status {
+    if (out.size() + bytes.size() > limit) return fail(Code::kDataLoss, path + ": grew while it was read");
+    out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {};
+  }));
+  return out;
+}
+
+Result<std::vector<std::string>> readBundles(int root) {
+  std::vector<std::string> names, out;
+  auto opened = openBelow(root, "bundles", O_DIRECTORY);
+  if (!opened) {
+    if (opened.error().code == Code::kNotFound) return out;
+    return fail(opened.error());
+  }
+  DIR* listing = ::fdopendir(opened->release());
+  if (!listing) return fail(errnoError(errno, "bundles"));
+  while (const dirent* entry = ::readdir(listing)) {
+    std::string name = entry->d_name;
+    if (name.ends_with(".sigstore.json")) names.push_back("bundles/" + name);
+    if (names.size() > kMaxEntries) break;
+  }
+  ::closedir(listing);
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    KILN_ASSIGN(std::string text, textBelow(root, name, kMaxBundleBytes));
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+Verdict refused(std::string check, const Error& error) {
+  Verdict verdict;
+  verdict.lines.push_back({false, std::move(check), error.message});
+  return verdict;
+}
+
+}  // namespace
+
+Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
+                        const Policy& policy, const Clock& clock) {
+  Fd base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (base.get() < 0) return refused("directory", errnoError(errno, directory));
+  auto artifactJson = textBelow(base.get(), "artifact.json", kMaxOciManifestBytes);
+  if (!artifactJson) return refused("artifact", artifactJson.error());
+  auto bundles = readBundles(base.get());
+  if (!bundles) return refused("bundles", bundles.error());
+  VerifyRequest request{*artifactJson, artifact,
+                        [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) {
+                          return readBelow(base.get(), file.path, file.digest.size, sink);
+                        },
+                        std::move(*bundles)};
+  return verifyArtifact(request, root, policy, clock);
+}
+
+}  // namespace kiln::signing

@@ -1,0 +1,62 @@
+// Verifies an artifact: every blob, every signature, the provenance and the policy. No farm, no network, no
+// index.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "manifest/artifact/oci.h"
+#include "manifest/base/clock.h"
+#include "manifest/statement/provenance.h"
+#include "signing/policy/policy.h"
+#include "signing/trust/trust_root.h"
+
+namespace kiln::signing {
+
+// Hands the bytes of one file of the artifact to `sink` in order; stops with the sink's error. The file's
+// digest and size are what is expected, not what may be believed. kNotFound if there is none.
+using FileReader = std::function<Status(const ArtifactFile& file, const std::function<Status(Bytes)>& sink)>;
+
+struct VerifyRequest {
+  std::string_view artifactJson;     // the OCI image manifest
+  Digest artifact;                   // wanted, by its hash alone; Digest{} accepts any
+  FileReader read;                   // config ("manifest.json") and layers
+  std::vector<std::string> bundles;  // Sigstore bundles, JSON
+};
+
+// One thing that was checked: "file weights/0000.bin", "bundle 1", "policy minBuilders".
+struct VerdictLine {
+  bool ok = false;
+  std::string check;
+  std::string detail;
+};
+
+struct Verdict {
+  bool passed = false;
+  Code failure = Code::kDataLoss;  // of the first line that failed
+  Digest artifact;
+  std::vector<VerdictLine> lines;
+  Manifest manifest;                   // if passed
+  std::vector<Provenance> statements;  // signed, trusted and about this artifact
+
+  // Ok if passed; otherwise the first line that failed: kDataLoss for bytes or signatures that are wrong,
+  // kPermissionDenied for trust or policy. Both end `kiln` with exit code 5.
+  Status status() const;
+};
+
+// Never fails by itself: whatever is wrong is a line of the verdict. At least one bundle must hold a
+// provenance statement of this artifact, signed by a key that the root accepts for its builder at the clock's
+// time, that agrees with the manifest and satisfies the policy. A bundle that is malformed, replayed from
+// another artifact or badly signed fails the artifact, even beside a good one; one by a key that the root
+// does not accept (any more) is noted and not counted.
+Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
+                       const Clock& clock);
+
+// The same for an artifact directory (artifact.json, manifest.json, program.so, weights/,
+// bundles/*.sigstore.json). Symbolic links and special files are refused. `artifact` as in VerifyRequest.
+Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
+                        const Policy& policy, const Clock& clock);
+
+}  // namespace kiln::signing

@@ -1,0 +1,175 @@
+#include "storage/index/artifact_repository.h"
+
+#include "storage/index/codec.h"
+
+namespace kiln::index {
+namespace {
+
+using postgres::Connection;
+using postgres::Row;
+using postgres::Rows;
+
+ArtifactRecord artifactAt(const Row& row) {
+  ArtifactRecord out;
+  out.instance = row.get<std::string>("instance");
+  out.digest = digestAt(row, "hash", "size");
+  out.config = digestAt(row, "config_hash", "config_size");
+  out.target = row.get<std::string>("target");
+  out.toolchainLabel = row.get<std::string>("toolchain_label");
+  out.toolchain = hashAt(row, "toolchain_hash");
+  out.fixtures = optionalDigestAt(row, "fixtures_hash", "fixtures_size");
+  out.published = row.get<TimePoint>("published");
+  return out;
+}
+
+Status loadParts(Connection& connection, ArtifactRecord& artifact) {
+  const std::string& instance = artifact.instance;
+  KILN_ASSIGN(
+      Rows files,
+      connection.execute("SELECT path, media_type, hash, size FROM artifact_files WHERE instance = $1 AND "
+                         "artifact_hash = $2 ORDER BY path COLLATE \"C\"",
+                         {instance, hashParam(artifact.digest)}));
+  KILN_ASSIGN(artifact.files, files.map([](const Row& row) {
+    return FileRecord{row.get<std::string>("path"), row.get<std::string>("media_type"),
+                      digestAt(row, "hash", "size")};
+  }));
+  KILN_ASSIGN(Rows statements,
+              connection.execute("SELECT * FROM statements WHERE instance = $1 AND artifact_hash = $2 "
+                                 "ORDER BY recorded, payload_hash",
+                                 {instance, hashParam(artifact.digest)}));
+  KILN_ASSIGN(artifact.bundles, statements.map([](const Row& row) {
+    return BundleRecord{hashAt(row, "payload_hash"), digestAt(row, "bundle_hash", "bundle_size"),
+                        row.get<std::string>("predicate_type"), row.get<std::string>("job_id"),
+                        row.get<TimePoint>("recorded")};
+  }));
+  KILN_ASSIGN(Rows builders,
+              connection.execute("SELECT DISTINCT worker, operator FROM builders WHERE instance = $1 AND "
+                                 "artifact_hash = $2 ORDER BY worker",
+                                 {instance, hashParam(artifact.digest)}));
+  KILN_ASSIGN(artifact.builders, builders.map([](const Row& row) {
+    return BuilderRecord{row.get<std::string>("worker"), row.get<std::string>("operator")};
+  }));
+  KILN_ASSIGN(Rows jobs,
+              connection.execute("SELECT t.job_id FROM job_targets t JOIN jobs j ON j.instance = t.instance "
+                                 "AND j.id = t.job_id WHERE t.instance = $1 AND t.artifact_hash = $2 "
+                                 "ORDER BY j.submitted LIMIT 1000",
+                                 {instance, hashParam(artifact.digest)}));
+  KILN_ASSIGN(artifact.jobs, jobs.map([](const Row& row) { return row.get<std::string>("job_id"); }));
+  return {};
+}
+
+Status insertEdges(Connection& connection, const PublicationRecord& publication) {
+  const std::string& instance = publication.artifact.instance;
+  for (const MaterialRecord& material : publication.materials)
+    KILN_TRY(connection.execute(
+        "INSERT INTO materials VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+        {instance, hashParam(publication.bundle.payload), hashParam(publication.artifact.digest),
+         material.kind, material.name, material.uri, hashParam(material.digest), material.digest.size}));
+  for (const BuilderRecord& builder : publication.builders)
+    KILN_TRY(
+        connection.execute("INSERT INTO builders VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+                           {instance, hashParam(publication.bundle.payload),
+                            hashParam(publication.artifact.digest), builder.worker, builder.operatorName}));
+  return {};
+}
+
+}  // namespace
+
+Status insertPublication(Connection& connection, const PublicationRecord& publication) {
+  const ArtifactRecord& artifact = publication.artifact;
+  KILN_TRY(
+      connection.execute("INSERT INTO artifacts (instance, hash, size, config_hash, config_size, target, "
+                         "toolchain_label, toolchain_hash, "
+                         "published) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+                         {artifact.instance, hashParam(artifact.digest), artifact.digest.size,
+                          hashParam(artifact.config), artifact.config.size, artifact.target,
+                          artifact.toolchainLabel, hashParam(artifact.toolchain), artifact.published}));
+  for (const FileRecord& file : artifact.files)
+    KILN_TRY(connection.execute(
+        "INSERT INTO artifact_files VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+        {artifact.instance, hashParam(artifact.digest), file.path, file.mediaType, hashParam(file.digest),
+         file.digest.size}));
+  const BundleRecord& bundle = publication.bundle;
+  KILN_TRY(connection.execute(
+      "INSERT INTO statements VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+      {artifact.instance, hashParam(bundle.payload), hashParam(artifact.digest), bundle.predicateType,
+       hashParam(bundle.bundle), bundle.bundle.size, bundle.jobId, bundle.recorded}));
+  KILN_TRY(insertEdges(connection, publication));
+  KILN_TRY(connection.execute(
+      "INSERT INTO artifact_actions VALUES ($1, $2, $3) ON CONFLICT (instance, action_hash) "
+      "DO UPDATE SET artifact_hash = excluded.artifact_hash",
+      {artifact.instance, hashParam(publication.action), hashParam(artifact.digest)}));
+  return {};
+}
+
+Status attachFixtures(Connection& connection, const std::string& instance, const Digest& artifact,
+                      const Digest& fixtures) {
+  KILN_TRY(connection.execute(
+      "UPDATE artifacts SET fixtures_hash = $3, fixtures_size = $4 WHERE instance = $1 AND "
+      "hash = $2 AND fixtures_hash IS NULL",
+      {instance, hashParam(artifact), hashParam(fixtures), fixtures.size}));
+  return {};
+}
+
+Result<std::optional<ArtifactRecord>> loadArtifact(Connection& connection, const std::string& instance,
+                                                   const Digest& artifact) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT * FROM artifacts WHERE instance = $1 AND hash = $2",
+                                            {instance, hashParam(artifact)}));
+  KILN_ASSIGN(auto found, rows.first(artifactAt));
+  if (found) KILN_TRY(loadParts(connection, *found));
+  return found;
+}
+
+Result<std::vector<Digest>> listArtifacts(Connection& connection, const std::string& instance, int limit) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT hash, size FROM artifacts WHERE instance = $1 "
+                                            "ORDER BY published DESC, hash LIMIT $2",
+                                            {instance, limit}));
+  return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
+}
+
+Result<std::map<Digest, ArtifactRecord>> findByActions(Connection& connection, const std::string& instance,
+                                                       const std::vector<Digest>& actions) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute("SELECT a.*, c.hash AS action_hash, c.size AS action_size FROM artifact_actions x "
+                         "JOIN artifacts a ON a.instance = x.instance AND a.hash = x.artifact_hash "
+                         "JOIN actions c ON c.instance = x.instance AND c.hash = x.action_hash "
+                         "WHERE x.instance = $1 AND x.action_hash = ANY($2)",
+                         {instance, hashesParam(actions)}));
+  KILN_ASSIGN(auto found, rows.map([](const Row& row) {
+    return std::pair(digestAt(row, "action_hash", "action_size"), artifactAt(row));
+  }));
+  std::map<Digest, ArtifactRecord> out;
+  for (auto& [action, artifact] : found) {
+    KILN_TRY(loadParts(connection, artifact));
+    out.emplace(action, std::move(artifact));
+  }
+  return out;
+}
+
+Result<bool> hasStatement(Connection& connection, const std::string& instance, const Digest& artifact,
+                          const std::vector<MaterialRecord>& materials, std::size_t builders,
+                          std::size_t operators) {
+  std::vector<std::string> names, uris;
+  std::vector<Digest> digests;
+  for (const MaterialRecord& material : materials) {
+    names.push_back(material.name);
+    uris.push_back(material.uri);
+    digests.push_back(material.digest);
+  }
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT 1 FROM statements s WHERE s.instance = $1 AND s.artifact_hash = $2 AND NOT EXISTS (SELECT "
+          "FROM unnest($3::text[], $4::text[], $5::bytea[]) AS w(name, uri, hash) WHERE NOT EXISTS (SELECT "
+          "FROM "
+          "materials m WHERE m.instance = $1 AND m.payload_hash = s.payload_hash AND m.name = w.name AND "
+          "m.uri = w.uri AND m.hash = w.hash)) AND (SELECT count(*) FROM builders b WHERE b.instance = $1 "
+          "AND "
+          "b.payload_hash = s.payload_hash) >= $6 AND (SELECT count(DISTINCT operator) FROM builders b WHERE "
+          "b.instance = $1 AND b.payload_hash = s.payload_hash) >= $7 LIMIT 1",
+          {instance, hashParam(artifact), names, uris, hashesParam(digests), builders, operators}));
+  return !rows.empty();
+}
+
+}  // namespace kiln::index

@@ -1,0 +1,38 @@
+// Published artifacts, their statements and what went into them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+// Stores the artifact, its files, the statement with its edges, and the action as a cache entry. Publishing
+// the same again changes nothing; a further statement about a known artifact is added to it.
+Status insertPublication(postgres::Connection& connection, const PublicationRecord& publication);
+
+// Gives the artifact its fixtures, if it has none yet.
+Status attachFixtures(postgres::Connection& connection, const std::string& instance, const Digest& artifact,
+                      const Digest& fixtures);
+
+Result<std::optional<ArtifactRecord>> loadArtifact(postgres::Connection& connection,
+                                                   const std::string& instance, const Digest& artifact);
+// Newest first.
+Result<std::vector<Digest>> listArtifacts(postgres::Connection& connection, const std::string& instance,
+                                          int limit);
+
+// The artifacts that these compile actions became, by action; those that are unknown are absent.
+Result<std::map<Digest, ArtifactRecord>> findByActions(postgres::Connection& connection,
+                                                       const std::string& instance,
+                                                       const std::vector<Digest>& actions);
+
+// True if one statement about the artifact names all of these materials and at least these builders.
+Result<bool> hasStatement(postgres::Connection& connection, const std::string& instance,
+                          const Digest& artifact, const std::vector<MaterialRecord>& materials,
+                          std::size_t builders, std::size_t operators);
+
+}  // namespace kiln::index

@@ -1,0 +1,109 @@
+#include "storage/index/job_changes.h"
+
+#include "storage/index/codec.h"
+
+namespace kiln::index {
+
+using postgres::Connection;
+
+Status addActions(Connection& connection, const JobKey& key, std::size_t firstOrdinal,
+                  const std::vector<ActionRecord>& actions) {
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const ActionRecord& action = actions[i];
+    KILN_TRY(
+        connection.execute("INSERT INTO actions (instance, hash, size, kind, target) VALUES ($1, $2, $3, $4, "
+                           "$5) ON CONFLICT DO NOTHING",
+                           {key.instance, hashParam(action.action), action.action.size,
+                            static_cast<int>(action.kind), action.target}));
+    KILN_TRY(connection.execute(
+        "INSERT INTO job_actions (instance, job_id, ordinal, action_hash, source) "
+        "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+        {key.instance, key.id, firstOrdinal + i, hashParam(action.action), action.source}));
+  }
+  return {};
+}
+
+Status addRuns(Connection& connection, const std::vector<RunRecord>& runs) {
+  for (const RunRecord& run : runs) {
+    GitSource git = run.git.value_or(GitSource{});
+    KILN_TRY(connection.execute(
+        "INSERT INTO runs (instance, id, job_id, action_hash, action_size, kind, target, toolchain_hash, "
+        "git_url, "
+        "git_commit, git_path, priority, operators_wanted, excluded_workers, counted_operators, time_limit, "
+        "state, "
+        "queued) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+        {run.instance, run.id, run.jobId, hashParam(run.action), run.action.size, static_cast<int>(run.kind),
+         run.target, hashParam(run.toolchain), git.url, git.commit, git.path, run.priority,
+         run.operatorsWanted, run.excludedWorkers, run.countedOperators, run.timeLimitSeconds,
+         static_cast<int>(run.state), run.queued}));
+  }
+  return {};
+}
+
+Status resolveSource(Connection& connection, const JobKey& key, int ordinal, const Digest& blob,
+                     const std::vector<SourceRecord>& further) {
+  KILN_TRY(connection.execute(
+      "UPDATE sources SET hash = $4, size = $5 WHERE instance = $1 AND job_id = $2 AND ordinal = $3",
+      {key.instance, key.id, ordinal, hashParam(blob), blob.size}));
+  for (const SourceRecord& source : further) {
+    GitSource git = source.git.value_or(GitSource{});
+    KILN_TRY(connection.execute(
+        "INSERT INTO sources (instance, job_id, ordinal, path, hash, size, git_url, git_commit, git_path) "
+        "SELECT $1, $2, max(ordinal) + 1, $3, $4, $5, $6, $7, $8 FROM sources WHERE instance = $1 AND job_id "
+        "= $2",
+        {key.instance, key.id, source.path, hashParam(source.blob), sizeParam(source.blob), git.url,
+         git.commit, git.path}));
+  }
+  // The job itself has changed for those who watch it.
+  KILN_TRY(connection.execute("UPDATE jobs SET revision = 0 WHERE instance = $1 AND id = $2",
+                              {key.instance, key.id}));
+  return {};
+}
+
+Status setTargetArtifact(Connection& connection, const JobKey& key, int ordinal, const Digest& artifact,
+                         bool cached, const std::vector<std::string>& builders) {
+  KILN_TRY(
+      connection.execute("UPDATE job_targets SET artifact_hash = $4, cached = $5, builders = $6 "
+                         "WHERE instance = $1 AND job_id = $2 AND ordinal = $3",
+                         {key.instance, key.id, ordinal, hashParam(artifact), cached, builders}));
+  KILN_TRY(connection.execute("UPDATE jobs SET revision = 0 WHERE instance = $1 AND id = $2",
+                              {key.instance, key.id}));
+  return {};
+}
+
+Status stopReuse(Connection& connection, const JobKey& key) {
+  KILN_TRY(connection.execute("UPDATE jobs SET reuse = false WHERE instance = $1 AND id = $2",
+                              {key.instance, key.id}));
+  return {};
+}
+
+Status wantCancel(Connection& connection, const JobKey& key) {
+  KILN_TRY(connection.execute(
+      "UPDATE jobs SET cancel_wanted = true WHERE instance = $1 AND id = $2 AND state IN (1, 2, 3)",
+      {key.instance, key.id}));
+  return {};
+}
+
+Result<bool> endJob(Connection& connection, const JobKey& key, JobState state,
+                    const std::optional<JobErrorRecord>& error, TimePoint now) {
+  JobErrorRecord why = error.value_or(JobErrorRecord{});
+  KILN_ASSIGN(
+      postgres::Rows rows,
+      connection.execute("UPDATE jobs SET state = $3, ended = $4, error_code = $5, error_message = $6, "
+                         "error_exit = $7, error_details = $8 "
+                         "WHERE instance = $1 AND id = $2 AND state IN (1, 2, 3)",
+                         {key.instance, key.id, static_cast<int>(state), now, why.code, why.message,
+                          why.exitCode, why.details}));
+  if (rows.affected() == 0) return false;
+  KILN_TRY(connection.execute(
+      "UPDATE attempts a SET ended = $3, outcome = 'cancelled' FROM runs r WHERE r.instance = $1 AND "
+      "r.job_id = $2 "
+      "AND r.state = 1 AND a.instance = r.instance AND a.run_id = r.id AND a.epoch = r.epoch",
+      {key.instance, key.id, now}));
+  KILN_TRY(
+      connection.execute("UPDATE runs SET state = 4 WHERE instance = $1 AND job_id = $2 AND state IN (0, 1)",
+                         {key.instance, key.id}));
+  return true;
+}
+
+}  // namespace kiln::index

@@ -1,0 +1,33 @@
+// What changes about a stored job. Each is idempotent where the coordinator repeats steps after a crash.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+// Appends actions to the job's list, the first at position `firstOrdinal`. Positions already taken are left
+// alone.
+Status addActions(postgres::Connection& connection, const JobKey& key, std::size_t firstOrdinal,
+                  const std::vector<ActionRecord>& actions);
+Status addRuns(postgres::Connection& connection, const std::vector<RunRecord>& runs);
+
+// A fetched source: its blob, and the external data found beside it as further sources.
+Status resolveSource(postgres::Connection& connection, const JobKey& key, int ordinal, const Digest& blob,
+                     const std::vector<SourceRecord>& further);
+
+Status setTargetArtifact(postgres::Connection& connection, const JobKey& key, int ordinal,
+                         const Digest& artifact, bool cached, const std::vector<std::string>& builders);
+// Results of earlier jobs no longer count for this job.
+Status stopReuse(postgres::Connection& connection, const JobKey& key);
+Status wantCancel(postgres::Connection& connection, const JobKey& key);
+
+// Ends the job if it is open, cancelling the runs that are still queued or leased. False if it had ended
+// already.
+Result<bool> endJob(postgres::Connection& connection, const JobKey& key, JobState state,
+                    const std::optional<JobErrorRecord>& error, TimePoint now);
+
+}  // namespace kiln::index

@@ -1,0 +1,38 @@
+// Jobs as stored. Every call runs on the caller's connection, inside its transaction if there is one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+enum class Lock { kNone, kUpdate };
+enum class Evidence { kWithout, kWith };
+
+// Stores the job with its sources, targets, actions and runs. kAlreadyExists if the instance has the
+// idempotency key.
+Status insertJob(postgres::Connection& connection, const JobSnapshot& snapshot);
+
+// Everything about one job; nothing if the instance has none of that id. Without evidence, `results` stays
+// empty.
+Result<std::optional<JobSnapshot>> loadJob(postgres::Connection& connection, const JobKey& key,
+                                           Evidence evidence, Lock lock = Lock::kNone);
+
+struct KeyedRequest {
+  JobKey job;
+  std::array<std::uint8_t, 32> request{};  // the hash of the request that came with the key
+};
+Result<std::optional<KeyedRequest>> findByIdempotencyKey(postgres::Connection& connection,
+                                                         const std::string& instance, const std::string& key);
+
+// Newest first; from after the job `before` if it is given (unknown: from the start).
+Result<std::vector<JobKey>> listJobs(postgres::Connection& connection, const std::string& instance, int limit,
+                                     const std::string& before);
+// Jobs that have not ended, in all instances, oldest first.
+Result<std::vector<JobKey>> listOpenJobs(postgres::Connection& connection);
+
+}  // namespace kiln::index

@@ -1,0 +1,81 @@
+#include "storage/index/result_repository.h"
+
+#include "storage/index/codec.h"
+
+namespace kiln::index {
+namespace {
+
+using postgres::Connection;
+using postgres::Row;
+using postgres::Rows;
+
+ResultRecord resultAt(const Row& row) {
+  ResultRecord result;
+  result.instance = row.get<std::string>("instance");
+  result.runId = row.get<std::string>("run_id");
+  result.epoch = row.get<std::uint64_t>("epoch");
+  result.jobId = row.get<std::string>("job_id");
+  result.action = digestAt(row, "action_hash", "action_size");
+  result.worker = row.get<std::string>("worker");
+  result.operatorName = row.get<std::string>("operator");
+  result.exitCode = row.get<int>("exit_code");
+  result.outputs = hashAt(row, "outputs_hash");
+  result.result = bytesAt(row, "result");
+  result.receipt = row.get<std::string>("receipt");
+  result.certificate = row.get<std::string>("certificate");
+  result.leased = row.get<TimePoint>("leased");
+  result.recorded = row.get<TimePoint>("recorded");
+  result.disputed = row.get<bool>("disputed");
+  return result;
+}
+
+}  // namespace
+
+Status insertResult(Connection& connection, const ResultRecord& result) {
+  KILN_TRY(connection.execute(
+      "INSERT INTO action_results (instance, run_id, epoch, job_id, action_hash, worker, operator, "
+      "exit_code, "
+      "outputs_hash, result, receipt, certificate, leased, recorded) "
+      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT DO NOTHING",
+      {result.instance, result.runId, result.epoch, result.jobId, hashParam(result.action), result.worker,
+       result.operatorName, result.exitCode, hashParam(result.outputs), asBytes(result.result),
+       result.receipt, result.certificate, result.leased, result.recorded}));
+  return {};
+}
+
+Result<std::vector<ResultRecord>> resultsOfJob(Connection& connection, const JobKey& key, bool reuse) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT * FROM (SELECT DISTINCT ON (r.action_hash, r.worker, r.job_id = $2) r.*, "
+          "c.size AS action_size FROM (SELECT DISTINCT action_hash FROM job_actions WHERE instance = $1 AND "
+          "job_id = $2) j JOIN actions c ON c.instance = $1 AND c.hash = j.action_hash JOIN action_results r "
+          "ON "
+          "r.instance = $1 AND r.action_hash = j.action_hash WHERE r.job_id = $2 OR ($3::boolean AND NOT "
+          "r.disputed AND r.exit_code = 0) ORDER BY r.action_hash, r.worker, r.job_id = $2, r.recorded) x "
+          "ORDER BY recorded, run_id",
+          {key.instance, key.id, reuse}));
+  return rows.map(resultAt);
+}
+
+Result<std::vector<ResultRecord>> reusableResults(Connection& connection, const std::string& instance,
+                                                  const std::vector<Digest>& actions) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute("SELECT * FROM (SELECT DISTINCT ON (r.action_hash, r.worker) r.*, c.size AS "
+                         "action_size FROM action_results r JOIN actions c ON c.instance = r.instance AND "
+                         "c.hash = r.action_hash WHERE r.instance = $1 AND r.action_hash = ANY($2) AND NOT "
+                         "r.disputed AND r.exit_code = 0 ORDER BY r.action_hash, r.worker, r.recorded) x "
+                         "ORDER BY recorded, run_id",
+                         {instance, hashesParam(actions)}));
+  return rows.map(resultAt);
+}
+
+Status markDisputed(Connection& connection, const std::string& instance, const Digest& action) {
+  KILN_TRY(
+      connection.execute("UPDATE action_results SET disputed = true WHERE instance = $1 AND action_hash = $2",
+                         {instance, hashParam(action)}));
+  return {};
+}
+
+}  // namespace kiln::index

@@ -1,0 +1,26 @@
+// Builders' results: evidence, kept also when it is of a failure or of a disagreement.
+#pragma once
+
+#include <vector>
+
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+// Storing the result of the same lease again changes nothing.
+Status insertResult(postgres::Connection& connection, const ResultRecord& result);
+
+// What counts for the job: its own results, and with `reuse` the oldest undisputed success of each worker in
+// earlier jobs of the instance. Oldest first.
+Result<std::vector<ResultRecord>> resultsOfJob(postgres::Connection& connection, const JobKey& key,
+                                               bool reuse);
+// The reusable ones for actions of a job that is not stored yet.
+Result<std::vector<ResultRecord>> reusableResults(postgres::Connection& connection,
+                                                  const std::string& instance,
+                                                  const std::vector<Digest>& actions);
+
+// None of the action's results counts for later jobs.
+Status markDisputed(postgres::Connection& connection, const std::string& instance, const Digest& action);
+
+}  // namespace kiln::index

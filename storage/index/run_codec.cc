@@ -1,0 +1,36 @@
+#include "storage/index/run_codec.h"
+
+#include "storage/index/codec.h"
+
+namespace kiln::index {
+
+RunRecord runAt(const postgres::Row& row) {
+  RunRecord run;
+  run.instance = row.get<std::string>("instance");
+  run.id = row.get<std::string>("id");
+  run.jobId = row.get<std::string>("job_id");
+  run.action = digestAt(row, "action_hash", "action_size");
+  run.kind = static_cast<ActionKind>(row.get<int>("kind"));
+  run.target = row.get<std::string>("target");
+  run.toolchain = hashAt(row, "toolchain_hash");
+  run.git = gitAt(row, "git");
+  run.priority = row.get<int>("priority");
+  run.operatorsWanted = row.get<int>("operators_wanted");
+  run.excludedWorkers = row.get<std::vector<std::string>>("excluded_workers");
+  run.countedOperators = row.get<std::vector<std::string>>("counted_operators");
+  run.timeLimitSeconds = row.get<int>("time_limit");
+  run.state = static_cast<RunState>(row.get<int>("state"));
+  run.queued = row.get<TimePoint>("queued");
+  run.attempts = row.get<int>("attempts");
+  run.epoch = row.get<std::uint64_t>("epoch");
+  run.worker = row.get<std::string>("worker");
+  run.operatorName = row.get<std::string>("operator");
+  run.expires = row.get<std::optional<TimePoint>>("expires");
+  run.stage = row.get<std::string>("stage");
+  run.errorCode = row.get<int>("error_code");
+  run.errorMessage = row.get<std::string>("error_message");
+  run.revision = row.get<std::uint64_t>("revision");
+  return run;
+}
+
+}  // namespace kiln::index

@@ -1,0 +1,82 @@
+#include "storage/index/toolchain_repository.h"
+
+#include "storage/index/codec.h"
+
+namespace kiln::index {
+namespace {
+
+using postgres::Connection;
+using postgres::Row;
+
+ToolchainRecord toolchainAt(const Row& row) {
+  ToolchainRecord out;
+  out.instance = row.get<std::string>("instance");
+  out.label = row.get<std::string>("label");
+  out.tree = digestAt(row, "hash", "size");
+  out.description = row.get<std::string>("description");
+  out.targets = row.get<std::vector<std::string>>("targets");
+  out.isDefault = row.get<bool>("is_default");
+  out.added = row.get<TimePoint>("added");
+  return out;
+}
+
+Error unknown(const std::string& name, const std::vector<ToolchainRecord>& all) {
+  if (all.empty())
+    return {Code::kNotFound, "this farm has no toolchain yet: add one with `kiln toolchain add`", {}};
+  std::string labels;
+  for (const ToolchainRecord& toolchain : all) labels += (labels.empty() ? "" : ", ") + toolchain.label;
+  return {Code::kNotFound, "no toolchain is called \"" + name + "\"; there are: " + labels, {}};
+}
+
+}  // namespace
+
+Status addToolchain(Connection& connection, const ToolchainRecord& toolchain, bool makeDefault) {
+  KILN_ASSIGN(
+      postgres::Rows added,
+      connection.execute("INSERT INTO toolchains (instance, label, hash, size, description, targets, added) "
+                         "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+                         {toolchain.instance, toolchain.label, hashParam(toolchain.tree), toolchain.tree.size,
+                          toolchain.description, toolchain.targets, toolchain.added}));
+  if (added.affected() == 0) {
+    KILN_ASSIGN(ToolchainRecord there, findToolchain(connection, toolchain.instance, toolchain.label));
+    if (there.tree != toolchain.tree)
+      return fail(Code::kAlreadyExists, "label \"" + toolchain.label + "\" already stands for " +
+                                            there.tree.text() +
+                                            "; a label never changes, choose another one");
+  }
+  const char* sql =
+      makeDefault ? "INSERT INTO toolchain_defaults VALUES ($1, $2) ON CONFLICT (instance) DO UPDATE SET "
+                    "label = excluded.label"
+                  : "INSERT INTO toolchain_defaults VALUES ($1, $2) ON CONFLICT DO NOTHING";
+  KILN_TRY(connection.execute(sql, {toolchain.instance, toolchain.label}));
+  return {};
+}
+
+Result<ToolchainRecord> findToolchain(Connection& connection, const std::string& instance,
+                                      const std::string& name) {
+  std::optional<Digest> digest;
+  if (auto parsed = Digest::parse(name, 0)) digest = *parsed;
+  KILN_ASSIGN(postgres::Rows rows,
+              connection.execute(
+                  "SELECT t.*, d.label IS NOT NULL AS is_default FROM toolchains t LEFT JOIN "
+                  "toolchain_defaults d ON d.instance = t.instance AND d.label = t.label WHERE "
+                  "t.instance = $1 AND CASE WHEN $2 = '' THEN d.label IS NOT NULL ELSE t.label = $2 OR "
+                  "t.hash = $3 END ORDER BY t.label = $2 DESC, t.added LIMIT 1",
+                  {instance, name, hashParam(digest)}));
+  KILN_ASSIGN(auto found, rows.first(toolchainAt));
+  if (found) return std::move(*found);
+  KILN_ASSIGN(auto all, listToolchains(connection, instance));
+  return fail(unknown(name, all));
+}
+
+Result<std::vector<ToolchainRecord>> listToolchains(Connection& connection, const std::string& instance) {
+  KILN_ASSIGN(
+      postgres::Rows rows,
+      connection.execute("SELECT t.*, d.label IS NOT NULL AS is_default FROM toolchains t LEFT JOIN "
+                         "toolchain_defaults d ON d.instance = t.instance AND d.label = t.label WHERE "
+                         "t.instance = $1 ORDER BY t.added, t.label",
+                         {instance}));
+  return rows.map(toolchainAt);
+}
+
+}  // namespace kiln::index

@@ -1,0 +1,25 @@
+// Toolchain labels: append-only names of trees in the CAS.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+// The same label with the same tree again changes nothing; with another tree it is kAlreadyExists. The
+// instance's first toolchain becomes its default.
+Status addToolchain(postgres::Connection& connection, const ToolchainRecord& toolchain, bool makeDefault);
+
+// `name` is a label, "sha256:<hex>" of a tree that has a label, or "" for the default. kNotFound names the
+// labels that exist and the next step.
+Result<ToolchainRecord> findToolchain(postgres::Connection& connection, const std::string& instance,
+                                      const std::string& name);
+// Oldest first.
+Result<std::vector<ToolchainRecord>> listToolchains(postgres::Connection& connection,
+                                                    const std::string& instance);
+
+}  // namespace kiln::index

@@ -1,0 +1,18 @@
+# kiln_embed_migrations(TARGET FUNCTION FILES...): adds to TARGET a generated source that defines
+#   std::vector<kiln::postgres::Migration> FUNCTION();     (FUNCTION with its namespaces, as kiln::index::migrations)
+# with the text of FILES (NNNN_name.sql, in order).
+function(kiln_embed_migrations target function)
+  string(REGEX MATCH "^(.*)::([^:]+)$" _ ${function})
+  set(out "// Generated from the .sql files.\n#include \"storage/postgres/migrate.h\"\n\nnamespace ${CMAKE_MATCH_1} {\n")
+  string(APPEND out "std::vector<kiln::postgres::Migration> ${CMAKE_MATCH_2}() {\n  return {\n")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    file(READ ${file} sql)
+    get_filename_component(stem ${file} NAME_WE)
+    string(REGEX MATCH "^0*([0-9]+)_(.*)$" _ ${stem})
+    string(APPEND out "    {${CMAKE_MATCH_1}, \"${CMAKE_MATCH_2}\", R\"KILNSQL(${sql})KILNSQL\"},\n")
+  endforeach()
+  string(APPEND out "  };\n}\n}  // namespace\n")
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}_migrations.cc CONTENT "${out}")
+  target_sources(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${target}_migrations.cc)
+endfunction()

@@ -1,0 +1,117 @@
+#include "storage/postgres/migrate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace kiln::postgres {
+namespace {
+
+constexpr std::int64_t kLockKey = 0x6b696c6e;  // "kiln"; any number that every release uses
+
+constexpr char kTable[] = R"(
+CREATE TABLE IF NOT EXISTS schema_version (
+  number     integer PRIMARY KEY,
+  name       text NOT NULL,
+  sha256     text NOT NULL,
+  applied_at timestamptz NOT NULL DEFAULT now()
+))";
+
+Result<Migration> readMigration(const std::filesystem::path& path) {
+  std::string stem = path.stem().string();
+  Migration migration;
+  auto [end, error] = std::from_chars(stem.data(), stem.data() + stem.size(), migration.number);
+  if (error != std::errc() || end == stem.data() + stem.size() || *end != '_')
+    return fail(Code::kInvalidArgument, path.string() + ": a migration is named NNNN_name.sql");
+  migration.name = stem.substr(static_cast<std::size_t>(end + 1 - stem.data()));
+  std::ifstream in(path);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) return fail(Code::kInternal, path.string() + ": cannot be read");
+  migration.sql = text.str();
+  return migration;
+}
+
+Status checkNumbers(const std::vector<Migration>& migrations) {
+  for (std::size_t i = 0; i < migrations.size(); ++i)
+    if (migrations[i].number != static_cast<int>(i) + 1)
+      return fail(Code::kInvalidArgument,
+                  fmt::format("migrations are numbered from 1 without gaps; number {} is at place {}",
+                              migrations[i].number, i + 1));
+  return {};
+}
+
+struct Applied {
+  int number;
+  std::string sha256;
+};
+
+Status checkApplied(const std::vector<Migration>& migrations, const std::vector<Applied>& applied) {
+  int known = static_cast<int>(migrations.size());
+  for (const Applied& row : applied) {
+    if (row.number > known + 1)
+      return fail(Code::kFailedPrecondition, fmt::format("the database has schema {}; this release knows "
+                                                         "schema {} and runs up to {}: use a newer release",
+                                                         row.number, known, known + 1));
+    if (row.number > known) continue;
+    const Migration& ours = migrations[static_cast<std::size_t>(row.number) - 1];
+    if (digestOf(ours.sql).hex() != row.sha256)
+      return fail(Code::kFailedPrecondition,
+                  fmt::format("migration {} ({}) differs from the one that was applied to this database",
+                              ours.number, ours.name));
+  }
+  return {};
+}
+
+Status applyMissing(Connection& connection, const std::vector<Migration>& migrations) {
+  KILN_TRY(connection.executeScript(kTable));
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT number, sha256 FROM schema_version ORDER BY number"));
+  KILN_ASSIGN(auto applied, rows.map([](const Row& row) {
+    return Applied{row.get<int>("number"), row.get<std::string>("sha256")};
+  }));
+  KILN_TRY(checkApplied(migrations, applied));
+  for (const Migration& migration : migrations) {
+    if (!applied.empty() && migration.number <= applied.back().number) continue;
+    Status status = connection.transact([&](Connection& session) -> Status {
+      KILN_TRY(session.executeScript(migration.sql));
+      KILN_TRY(session.execute("INSERT INTO schema_version (number, name, sha256) VALUES ($1, $2, $3)",
+                               {migration.number, migration.name, digestOf(migration.sql).hex()}));
+      return {};
+    });
+    if (!status)
+      return fail(status.error().in(fmt::format("migration {} ({})", migration.number, migration.name)));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Migration>> readMigrations(const std::string& directory) {
+  std::vector<Migration> migrations;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() != ".sql") continue;
+    KILN_ASSIGN(Migration migration, readMigration(entry.path()));
+    migrations.push_back(std::move(migration));
+  }
+  if (error) return fail(errnoError(error.value(), directory));
+  std::sort(migrations.begin(), migrations.end(),
+            [](const Migration& a, const Migration& b) { return a.number < b.number; });
+  KILN_TRY(checkNumbers(migrations));
+  return migrations;
+}
+
+Status migrate(Connection& connection, const std::vector<Migration>& migrations) {
+  KILN_TRY(checkNumbers(migrations));
+  KILN_TRY(connection.execute("SELECT pg_advisory_lock($1::bigint)", {kLockKey}));
+  Status status = applyMissing(connection, migrations);
+  auto unlocked = connection.execute("SELECT pg_advisory_unlock($1::bigint)", {kLockKey});
+  if (status && !unlocked) return fail(unlocked.error());
+  return status;
+}
+
+}  // namespace kiln::postgres

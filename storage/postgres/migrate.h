@@ -1,0 +1,28 @@
+// Schema migrations: numbered SQL files, applied once each and in order.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/postgres/connection.h"
+
+namespace kiln::postgres {
+
+// From a file "0001_jobs.sql": number 1, name "jobs". An applied one never changes.
+struct Migration {
+  int number = 0;
+  std::string name;
+  std::string sql;
+};
+
+// The files NNNN_name.sql of a directory, in order. kInvalidArgument for a gap or a duplicate.
+// (kiln_embed_migrations of EmbedMigrations.cmake puts them into a program instead.)
+Result<std::vector<Migration>> readMigrations(const std::string& directory);
+
+// Applies what the database lacks, each in a transaction, recorded in the table schema_version. Any number of
+// processes may call it at once: an advisory lock lets one go first. kFailedPrecondition if an applied
+// migration differs from ours, or if the database is more than one migration ahead: a release runs on its own
+// schema and on the next one.
+Status migrate(Connection& connection, const std::vector<Migration>& migrations);
+
+}  // namespace kiln::postgres

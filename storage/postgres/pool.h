@@ -1,0 +1,57 @@
+// Pool: a bounded set of connections for threads that each need one for a moment.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "storage/postgres/connection.h"
+
+namespace kiln::postgres {
+
+// Thread safe. Opens connections when first needed and keeps them. Must outlive its leases.
+class Pool {
+ public:
+  Pool(ConnectionOptions options, std::size_t size);
+
+  // A connection on loan; goes back to the pool on destruction.
+  class Lease {
+   public:
+    Lease(Lease&& other) noexcept
+        : pool_(std::exchange(other.pool_, nullptr)), connection_(std::move(other.connection_)) {}
+    ~Lease();
+    Connection& operator*() { return connection_; }
+    Connection* operator->() { return &connection_; }
+
+   private:
+    friend class Pool;
+    Lease(Pool& pool, Connection connection) : pool_(&pool), connection_(std::move(connection)) {}
+    Pool* pool_;
+    Connection connection_;
+  };
+
+  // kUnavailable if the server is not reachable, or if every connection stays busy for `timeout`.
+  Result<Lease> acquire(std::chrono::milliseconds timeout = std::chrono::seconds(10));
+
+  // acquire() and one call of the connection.
+  Result<Rows> execute(std::string_view sql, std::initializer_list<Param> params = {});
+  template <class F>
+  auto transact(F body, Isolation isolation = Isolation::kReadCommitted)
+      -> std::invoke_result_t<F, Connection&> {
+    KILN_ASSIGN(Lease lease, acquire());
+    return lease->transact(std::move(body), isolation);
+  }
+
+  const ConnectionOptions& options() const { return options_; }
+
+ private:
+  void giveBack(Connection connection);
+
+  const ConnectionOptions options_;
+  std::mutex mutex_;
+  std::condition_variable freed_;
+  std::vector<Connection> idle_;  // guarded by mutex_
+  std::size_t unopened_;          // guarded by mutex_
+};
+
+}  // namespace kiln::postgres

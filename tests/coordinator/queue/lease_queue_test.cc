@@ -1,0 +1,307 @@
+#include "coordinator/queue/lease_queue.h"
+
+#include <set>
+#include <thread>
+
+#include "storage/index/job_changes.h"
+#include "storage/index/result_repository.h"
+#include "tests/storage/index/index_fixture.h"
+#include "tests/support/manual_clock.h"
+
+namespace kiln::queue {
+namespace {
+
+using namespace index::testing;
+using index::RunState;
+using postgres::Connection;
+using std::chrono::seconds;
+
+class LeaseQueueTest : public ::testing::Test {
+ protected:
+  LeaseQueueTest() : connection_(std::move(*Connection::open(options_))) {}
+
+  Claim claim(const std::string& worker, const std::string& operatorName = "op") {
+    return {worker,
+            operatorName,
+            {"cpu:x86-64-v3"},
+            {index::ActionKind::kReference, index::ActionKind::kCompile},
+            {}};
+  }
+  std::optional<index::RunRecord> acquire(const Claim& who) {
+    auto run = connection_.transact([&](Connection& c) { return queue_.acquire(c, who); });
+    EXPECT_TRUE(run) << run.error().message;
+    return run ? *run : std::nullopt;
+  }
+  void insert(const index::JobSnapshot& job) {
+    auto status = connection_.transact([&](Connection& c) { return index::insertJob(c, job); });
+    ASSERT_TRUE(status) << status.error().message;
+  }
+  index::JobSnapshot load(const std::string& id) {
+    auto job = index::loadJob(connection_, {"default", id}, index::Evidence::kWith);
+    EXPECT_TRUE(job) << job.error().message;
+    return job && *job ? **job : index::JobSnapshot{};
+  }
+  LeaseKey keyOf(const index::RunRecord& run) { return {run.id, run.epoch, run.worker}; }
+  bool complete(const index::RunRecord& run) {
+    auto done =
+        connection_.transact([&](Connection& c) { return queue_.complete(c, keyOf(run), resultOf(run)); });
+    EXPECT_TRUE(done) << done.error().message;
+    return done && *done;
+  }
+  std::vector<index::JobKey> expire() {
+    return *connection_.transact([&](Connection& c) { return queue_.expire(c); });
+  }
+
+  testing_support::ManualClock clock_{kStart};
+  postgres::ConnectionOptions options_ = newIndex();
+  Connection connection_;
+  LeaseQueue queue_{clock_, Settings{}};
+};
+
+TEST_F(LeaseQueueTest, LeasesOldestFirstAndEachOnce) {
+  insert(jobWithRuns("b", "b", 1, "default", kStart + seconds(1)));
+  insert(jobWithRuns("a", "a", 1));
+  auto first = acquire(claim("w1"));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->jobId, "a");
+  EXPECT_EQ(first->state, RunState::kLeased);
+  EXPECT_EQ(*first->expires, kStart + seconds(30));
+  EXPECT_EQ(acquire(claim("w2"))->jobId, "b");
+  EXPECT_FALSE(acquire(claim("w3")));
+}
+
+TEST_F(LeaseQueueTest, PriorityGoesFirst) {
+  insert(jobWithRuns("a", "a", 1));
+  auto urgent = jobWithRuns("b", "b", 1, "default", kStart + seconds(9));
+  urgent.runs[0].priority = 5;
+  insert(urgent);
+  EXPECT_EQ(acquire(claim("w1"))->jobId, "b");
+}
+
+TEST_F(LeaseQueueTest, InstancesTakeTurns) {
+  for (int i = 0; i < 3; ++i) insert(jobWithRuns("a" + std::to_string(i), "a" + std::to_string(i), 1, "big"));
+  insert(jobWithRuns("z", "z", 1, "small", kStart + seconds(60)));
+  EXPECT_EQ(acquire(claim("w1"))->instance, "big");
+  EXPECT_EQ(acquire(claim("w2"))->instance, "small")
+      << "it runs nothing yet, so it goes before the older runs of big";
+  EXPECT_EQ(acquire(claim("w3"))->instance, "big");
+}
+
+TEST_F(LeaseQueueTest, AWarmToolchainGoesAheadButStarvesNobody) {
+  auto cold = jobWithRuns("cold", "cold", 1);
+  cold.runs[0].toolchain = digestOf(std::string_view("other toolchain"));
+  insert(cold);
+  insert(jobWithRuns("warm", "warm", 1, "default", kStart + seconds(2)));
+  insert(jobWithRuns("later", "later", 1, "default", kStart + seconds(20)));
+  Claim who = claim("w1");
+  who.warmToolchains = {digestOf(std::string_view("toolchain"))};
+  EXPECT_EQ(acquire(who)->jobId, "warm");
+  EXPECT_EQ(acquire(who)->jobId, "cold");
+}
+
+TEST_F(LeaseQueueTest, OnlyWhatTheWorkerServes) {
+  auto job = jobWithRuns("a", "a", 1);
+  job.runs[0].target = "cpu:x86-64-v4";
+  insert(job);
+  EXPECT_FALSE(acquire(claim("w1")));
+  Claim wide = claim("w1");
+  wide.targets.push_back("cpu:x86-64-v4");
+  wide.kinds = {index::ActionKind::kFetch};
+  EXPECT_FALSE(acquire(wide));
+  wide.kinds = {index::ActionKind::kCompile};
+  EXPECT_TRUE(acquire(wide));
+}
+
+TEST_F(LeaseQueueTest, OneWorkerNeverGetsTwoBuildersOfOneAction) {
+  insert(jobWithRuns("a", "a", 2));
+  auto first = acquire(claim("w1"));
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(acquire(claim("w1"))) << "while it runs";
+  EXPECT_TRUE(complete(*first));
+  EXPECT_FALSE(acquire(claim("w1"))) << "nor after it is done";
+  EXPECT_TRUE(acquire(claim("w2")));
+}
+
+TEST_F(LeaseQueueTest, OneWorkerNeverGetsTwoBuildersEvenWhenItAsksTwiceAtOnce) {
+  for (int round = 0; round < 10; ++round) {
+    std::string id = "a" + std::to_string(round);
+    insert(jobWithRuns(id, id, 2));
+    std::atomic<int> leased = 0;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i)
+      threads.emplace_back([&] {
+        auto own = Connection::open(options_);
+        auto run = own->transact([&](Connection& c) { return queue_.acquire(c, claim("w1")); });
+        ASSERT_TRUE(run) << run.error().message;
+        if (*run) ++leased;
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(leased, 1);
+    acquire(claim("w2"));
+  }
+}
+
+TEST_F(LeaseQueueTest, NoRunIsLeasedTwiceByManyWorkers) {
+  for (int i = 0; i < 30; ++i) insert(jobWithRuns("j" + std::to_string(i), "a" + std::to_string(i), 1));
+  std::mutex mutex;
+  std::multiset<std::string> leased;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      auto own = Connection::open(options_);
+      for (;;) {
+        auto run =
+            own->transact([&](Connection& c) { return queue_.acquire(c, claim("w" + std::to_string(i))); });
+        ASSERT_TRUE(run) << run.error().message;
+        if (!*run) return;
+        std::lock_guard lock(mutex);
+        leased.insert((*run)->id);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(leased.size(), 30u);
+  EXPECT_EQ(std::set<std::string>(leased.begin(), leased.end()).size(), 30u);
+}
+
+TEST_F(LeaseQueueTest, WorkersWhoseEvidenceCountsAreLeftOut) {
+  auto job = jobWithRuns("a", "a", 1);
+  job.runs[0].excludedWorkers = {"w1"};
+  insert(job);
+  EXPECT_FALSE(acquire(claim("w1")));
+  EXPECT_TRUE(acquire(claim("w2")));
+}
+
+TEST_F(LeaseQueueTest, EnoughOperatorsStayReachable) {
+  auto job = jobWithRuns("a", "a", 2);
+  for (auto& run : job.runs) run.operatorsWanted = 2;
+  insert(job);
+  EXPECT_TRUE(acquire(claim("w1", "op1")));
+  EXPECT_FALSE(acquire(claim("w2", "op1"))) << "the last run must go to a second operator";
+  EXPECT_TRUE(acquire(claim("w3", "op2")));
+}
+
+TEST_F(LeaseQueueTest, ExtensionKeepsTheLeaseAndRecordsTheStage) {
+  insert(jobWithRuns("a", "a", 1));
+  auto run = acquire(claim("w1"));
+  clock_.advance(seconds(20));
+  EXPECT_TRUE(*queue_.extend(connection_, keyOf(*run), "codegen"));
+  clock_.advance(seconds(20));
+  EXPECT_TRUE(expire().empty());
+  EXPECT_EQ(load("a").runs[0].stage, "codegen");
+}
+
+TEST_F(LeaseQueueTest, AnExpiredLeaseIsQueuedAgainUnderANewEpoch) {
+  insert(jobWithRuns("a", "a", 1));
+  auto lost = acquire(claim("w1"));
+  clock_.advance(seconds(29));
+  EXPECT_TRUE(expire().empty()) << "one lease time, not less";
+  clock_.advance(seconds(2));
+  EXPECT_EQ(expire(), (std::vector<index::JobKey>{{"default", "a"}}));
+  auto again = acquire(claim("w2"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->id, lost->id);
+  EXPECT_GT(again->epoch, lost->epoch);
+  EXPECT_EQ(again->attempts, 2);
+}
+
+TEST_F(LeaseQueueTest, AStaleEpochIsRefused) {
+  insert(jobWithRuns("a", "a", 1));
+  auto stale = acquire(claim("w1"));
+  clock_.advance(seconds(31));
+  expire();
+  auto current = acquire(claim("w1"));
+  ASSERT_TRUE(current);
+  EXPECT_FALSE(complete(*stale));
+  EXPECT_FALSE(*queue_.extend(connection_, keyOf(*stale), "x"));
+  EXPECT_FALSE(*queue_.find(connection_, keyOf(*stale)));
+  EXPECT_TRUE(load("a").results.empty());
+  EXPECT_TRUE(complete(*current));
+  EXPECT_EQ(load("a").results.size(), 1u);
+}
+
+TEST_F(LeaseQueueTest, ALeaseIsBoundToItsWorker) {
+  insert(jobWithRuns("a", "a", 1));
+  auto run = acquire(claim("w1"));
+  run->worker = "w2";
+  EXPECT_FALSE(complete(*run));
+}
+
+TEST_F(LeaseQueueTest, AResultCountsOnce) {
+  insert(jobWithRuns("a", "a", 1));
+  auto run = acquire(claim("w1"));
+  EXPECT_TRUE(complete(*run));
+  EXPECT_FALSE(complete(*run));
+  EXPECT_EQ(load("a").results.size(), 1u);
+}
+
+TEST_F(LeaseQueueTest, TheAttemptLimitFailsTheRunWithTheLastReason) {
+  insert(jobWithRuns("a", "a", 1));
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(acquire(claim("w" + std::to_string(i)))) << i;
+    clock_.advance(seconds(31));
+    expire();
+  }
+  EXPECT_FALSE(acquire(claim("w9")));
+  auto run = load("a").runs[0];
+  EXPECT_EQ(run.state, RunState::kFailed);
+  EXPECT_EQ(run.errorMessage, "worker w2 was silent for longer than the lease of 30 s");
+}
+
+TEST_F(LeaseQueueTest, AReportedFailureGoesToAnotherWorkerFirst) {
+  insert(jobWithRuns("a", "a", 1));
+  auto run = acquire(claim("w1"));
+  auto rejected = connection_.transact([&](Connection& c) {
+    return queue_.reject(c, keyOf(*run), Error{Code::kUnavailable, "disk full", {}}, true);
+  });
+  ASSERT_TRUE(*rejected);
+  EXPECT_FALSE(acquire(claim("w1")));
+  clock_.advance(seconds(31));
+  EXPECT_TRUE(acquire(claim("w1"))) << "after one lease time it may try again itself";
+}
+
+TEST_F(LeaseQueueTest, AFinalFailureIsNotTriedAgain) {
+  insert(jobWithRuns("a", "a", 1));
+  auto run = acquire(claim("w1"));
+  (void)connection_.transact([&](Connection& c) {
+    return queue_.reject(c, keyOf(*run), Error{Code::kPermissionDenied, "host not allowed", {}}, false);
+  });
+  EXPECT_FALSE(acquire(claim("w2")));
+  EXPECT_EQ(load("a").runs[0].state, RunState::kFailed);
+  EXPECT_EQ(load("a").runs[0].errorMessage, "host not allowed");
+}
+
+TEST_F(LeaseQueueTest, ARestoredDatabaseOpensANewGeneration) {
+  insert(jobWithRuns("a", "a", 2));
+  auto before = acquire(claim("w1"));
+  EXPECT_EQ(*index::openGeneration(connection_), 1u) << "the same database again";
+  ASSERT_TRUE(connection_.execute("UPDATE farm SET system_identifier = 'another'"));
+  EXPECT_EQ(*index::openGeneration(connection_), 2u);
+  auto after = acquire(claim("w2"));
+  EXPECT_EQ(before->epoch >> 32, 1u);
+  EXPECT_EQ(after->epoch >> 32, 2u);
+}
+
+TEST_F(LeaseQueueTest, AfterAnOutageLeasesGetAFullTerm) {
+  insert(jobWithRuns("a", "a", 1));
+  auto run = acquire(claim("w1"));
+  clock_.advance(seconds(300));
+  ASSERT_TRUE(queue_.extendAll(connection_));
+  EXPECT_TRUE(expire().empty());
+  EXPECT_TRUE(complete(*run));
+}
+
+TEST_F(LeaseQueueTest, CancellingTheJobEndsItsLeases) {
+  insert(jobWithRuns("a", "a", 2));
+  auto run = acquire(claim("w1"));
+  EXPECT_TRUE(*connection_.transact([&](Connection& c) {
+    return index::endJob(c, {"default", "a"}, index::JobState::kCancelled, {}, clock_.now());
+  }));
+  EXPECT_FALSE(*queue_.extend(connection_, keyOf(*run), "x"));
+  EXPECT_FALSE(acquire(claim("w2")));
+  EXPECT_TRUE(queue_.leasedTo(connection_, "w1")->empty());
+  EXPECT_FALSE(*index::endJob(connection_, {"default", "a"}, index::JobState::kFailed, {}, clock_.now()))
+      << "a job ends once";
+}
+
+}  // namespace
+}  // namespace kiln::queue

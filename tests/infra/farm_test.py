@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""The farm as a user sees it: infra/up, then the command line against real processes."""
+import pathlib
+import stat
+import subprocess
+import unittest
+import urllib.request
+
+from farm import MODELS, ROOT, Farm, artifact_of, json_of, wait_for
+
+CNN = MODELS / "digits_cnn.onnx"
+MLP = MODELS / "digits_mlp.onnx"
+
+
+def npy(path, shape, value=b"\0\0\0\0"):
+    """A float32 .npy of one repeated value."""
+    count = 1
+    for n in shape:
+        count *= n
+    dims = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }" % dims
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + value * count)
+    return path
+
+
+class FarmTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.farm = Farm()
+        if cls.farm.first.returncode != 0:
+            print(cls.farm.first.stdout, cls.farm.first.stderr)
+            raise AssertionError("infra/up failed")
+        cls.artifact = artifact_of(cls.farm.first)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.farm.close()
+
+    def check(self, result, code=0):
+        self.assertEqual(result.returncode, code, f"\n--- out\n{result.stdout}\n--- err\n{result.stderr}")
+        self.assertNotIn("terminate called", result.stderr)
+        return result
+
+    def fetch(self, name):
+        out = self.farm.home / name
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", out))
+        return out
+
+    # --- the way through
+
+    def test_up_builds_verifies_and_runs_the_sample(self):
+        self.assertIsNotNone(self.artifact)
+        self.assertIn("292/297", self.farm.first.stdout)
+        self.assertIn("kiln jobs", self.farm.first.stdout)
+
+    def test_second_up_resumes_the_same_state(self):
+        before = self.farm.pid("coordinator")
+        again = self.check(self.farm.up())
+        self.assertEqual(artifact_of(again), self.artifact)
+        self.assertEqual(self.farm.pid("coordinator"), before)
+
+    def test_two_workers_give_one_digest(self):
+        self.check(self.farm.build(CNN, "--no-cache", "--builders", "2"))
+        shown = self.check(self.farm.build(CNN, "--no-cache", "--builders", "2", "--json"))
+        artifact = json_of(shown)["artifacts"][0]
+        self.assertEqual(artifact["digest"], self.artifact)
+        self.assertEqual(len(set(artifact["builders"])), 2)
+
+    def test_runs_like_onnx_runtime(self):
+        out = self.fetch("foreign")
+        self.check(self.farm.kiln("run", out, "--each", "--input", f"image={MODELS}/digits_images.npy", "--output-dir", self.farm.home / "o"))
+        got = (self.farm.home / "o" / "logits.npy").read_bytes()[128:]
+        want = (MODELS / "digits_cnn_logits.npy").read_bytes()[128:]
+        import array
+        a, b = array.array("f", got), array.array("f", want)
+        self.assertEqual(len(a), len(b))
+        self.assertTrue(all(abs(x - y) <= 1e-4 + 1e-3 * abs(y) for x, y in zip(a, b)))
+
+    def test_symbolic_batch_by_profile(self):
+        built = self.check(self.farm.build(MLP, "--profile", "N=297:297:297"))
+        result = self.check(self.farm.kiln("run", artifact_of(built), "--input", f"pixels={MODELS}/digits_pixels.npy",
+                                           "--labels", MODELS / "digits_labels.npy"))
+        self.assertIn("289/297", result.stdout)
+
+    def test_verifies_offline_with_a_named_root_alone(self):
+        out = self.fetch("offline")
+        bare = {"PATH": self.farm.env["PATH"], "HOME": "/nonexistent"}
+        root, policy = self.farm.env["KILN_TRUST_ROOT"], self.farm.env["KILN_POLICY"]
+        self.check(self.farm.kiln("verify", out, "--trust-root", root, "--policy", policy, env=bare))
+        self.assertNotEqual(self.farm.kiln("verify", out, env=bare).returncode, 0)  # a root is never discovered
+
+    def test_cache_hit_names_the_same_artifact(self):
+        again = self.check(self.farm.build(CNN, "--json"))
+        self.assertTrue(json_of(again)["artifacts"][0]["cached"])
+
+    def test_git_source_is_read_at_its_commit_and_recorded(self):
+        repo = self.farm.home / "repo"
+        repo.mkdir()
+        git = lambda *a: subprocess.run(["git", "-C", repo, "-c", "user.name=t", "-c", "user.email=t@localhost", *a], check=True,
+                                        capture_output=True, text=True).stdout.strip()
+        git("init", "-q", "-b", "main")
+        (repo / "digits.onnx").write_bytes(CNN.read_bytes())
+        (repo / "lfs.onnx").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12\n")
+        git("add", ".")
+        git("commit", "-q", "-m", "model")
+        commit = git("rev-parse", "HEAD")
+        built = self.check(self.farm.build(f"git+file://{repo}@{commit}#digits.onnx"))
+        self.assertEqual(artifact_of(built), self.artifact)  # the same bytes: never a second artifact
+        provenance = self.check(self.farm.kiln("provenance", self.artifact, "--format", "json"))
+        self.assertIn(commit, provenance.stdout)
+        branch = self.farm.build(f"git+file://{repo}@main#digits.onnx")
+        self.assertEqual(branch.returncode, 2)
+        self.assertIn(commit, branch.stderr)
+        lfs = self.farm.build(f"git+file://{repo}@{commit}#lfs.onnx")
+        self.assertNotEqual(lfs.returncode, 0)
+        self.assertIn("LFS", lfs.stderr)
+
+    def test_shows_jobs_workers_toolchains_and_provenance(self):
+        self.assertIn("digits_cnn", self.check(self.farm.kiln("jobs")).stdout)
+        workers = self.check(self.farm.kiln("workers")).stdout
+        self.assertIn("worker-1", workers)
+        self.assertIn("worker-2", workers)
+        listed = self.check(self.farm.kiln("toolchain", "list")).stdout
+        self.assertIn("kiln-0.1.0+llvm22", listed)
+        label = next(w for w in listed.split() if w.startswith("kiln-0.1.0"))
+        self.assertIn("kmath.bc", self.check(self.farm.kiln("toolchain", "show", label)).stdout)
+        self.assertIn("worker-", self.check(self.farm.kiln("provenance", self.artifact)).stdout)
+        self.check(self.farm.kiln("doctor"))
+
+    def test_endpoints_are_private(self):
+        path = pathlib.Path(self.farm.env["KILN_ENDPOINT"].removeprefix("unix:"))
+        self.assertTrue(stat.S_ISSOCK(path.stat().st_mode))
+        self.assertEqual(path.parent.stat().st_mode & 0o777, 0o700)
+        host, port = self.farm.env["KILN_HTTP"].removeprefix("http://").split(":")
+        self.assertEqual(host, "127.0.0.1")
+        with urllib.request.urlopen(self.farm.env["KILN_HTTP"] + "/metrics", timeout=10) as reply:
+            self.assertIn(b"kiln_", reply.read())
+        with self.assertRaises(OSError):
+            # Read-only: nothing may be put.
+            urllib.request.urlopen(urllib.request.Request(self.farm.env["KILN_HTTP"] + "/v2/", data=b"x", method="PUT"), timeout=10)
+
+    # --- what bad input gets
+
+    def refused(self, data, code, *words, name="bad.onnx", options=()):
+        model = self.farm.home / name
+        model.write_bytes(data)
+        result = self.check(self.farm.build(model, *options), code)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        return result
+
+    def test_models_that_are_none(self):
+        good = CNN.read_bytes()
+        self.refused(b"", 3, "empty")
+        self.refused(good[: len(good) // 2], 3, "model")
+        self.refused(b"this is no model at all, just text that goes on for a while\n" * 40, 3)
+        self.refused(b"\x08\x08\x3a\xff\xff\xff\xff\x0b" + good[:100], 3)  # a graph that claims 3 GB
+
+    def test_unsupported_operators_are_all_named(self):
+        # Renames an operator in place: same length, so that every protobuf length still holds.
+        data = CNN.read_bytes().replace(b"\x22\x07MaxPool", b"\x22\x07MoxPool")
+        result = self.refused(data, 4, "MoxPool", "pool1", "pool2")
+        self.assertNotIn("conv1:", result.stderr)
+
+    def test_targets_nobody_serves(self):
+        for target in ("cpu:riscv64", "cpu:x86-64-v9", "cuda:sm_10"):
+            result = self.farm.build(CNN, target=target)
+            self.assertIn(result.returncode, (2, 4), result.stderr)
+            self.assertIn(target, result.stderr)
+        for target in ("native", "host", "cpu:native"):
+            self.assertNotEqual(self.farm.build(CNN, target=target).returncode, 0)
+
+    def test_unknown_toolchain_names_those_that_exist(self):
+        result = self.check(self.farm.build(CNN, "--toolchain", "kiln-9.9.9"), 6)
+        self.assertIn("kiln-0.1.0", result.stderr)
+
+    def test_unbound_symbolic_dimension_says_how_to_bind_it(self):
+        result = self.check(self.farm.build(MLP), 4)
+        self.assertIn("--profile N=", result.stderr)
+
+    def test_wrong_shape_names_input_expected_and_given(self):
+        bad = npy(self.farm.home / "bad.npy", (1, 1, 7, 8))
+        result = self.farm.kiln("run", self.artifact, "--input", f"image={bad}")
+        self.assertNotEqual(result.returncode, 0)
+        for word in ("image", "1,1,8,8", "1,1,7,8"):
+            self.assertIn(word, result.stderr.replace(" ", "").replace("x", ","))
+
+    def test_every_flipped_bit_is_found(self):
+        out = self.fetch("flipped")
+        for file in sorted(p for p in out.rglob("*") if p.is_file()):
+            data = bytearray(file.read_bytes())
+            data[len(data) // 2] ^= 1
+            mode = file.stat().st_mode
+            file.chmod(0o644)
+            original = file.read_bytes()
+            file.write_bytes(data)
+            result = self.farm.kiln("verify", out)
+            self.assertEqual(result.returncode, 5, f"{file}: {result.stdout}{result.stderr}")
+            file.write_bytes(original)
+            file.chmod(mode)
+        self.check(self.farm.kiln("verify", out))
+
+    def test_corrupt_blob_in_the_store_is_never_served(self):
+        farm = self.farm
+        built = self.check(farm.build(MLP, "--profile", "N=3:3:3"))
+        artifact = artifact_of(built)
+        victims = [p for p in (farm.dir / "store").rglob(f"*{artifact.removeprefix('sha256:')}*") if p.is_file() and p.stat().st_size]
+        self.assertTrue(victims)
+        victims[0].chmod(0o644)
+        data = bytearray(victims[0].read_bytes())
+        data[10] ^= 4
+        victims[0].write_bytes(data)
+        out = farm.home / "corrupt"
+        result = farm.kiln("fetch", artifact, "--out", out)
+        self.assertIn(result.returncode, (5, 6), result.stderr)
+        self.assertFalse(out.exists())
+        self.assertEqual([p for p in farm.home.iterdir() if "corrupt" in p.name], [])
+
+    def test_usage_errors(self):
+        self.check(self.farm.kiln("build"), 2)
+        self.check(self.farm.kiln("no-such-command"), 2)
+        self.check(self.farm.kiln("fetch", "sha256:123"), 2)
+        self.check(self.farm.kiln("fetch", "sha256:" + "0" * 64, "--out", self.farm.home / "none"), 6)
+        self.assertFalse((self.farm.home / "none").exists())
+        self.check(self.farm.build(self.farm.home / "missing.onnx"), 6)
+
+
+class FaultTest(unittest.TestCase):
+    """Kills real processes. A farm of its own, since it ends in disorder."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.farm = Farm(workers=1, options=("--no-sample",))
+        assert cls.farm.first.returncode == 0, cls.farm.first.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.farm.close()
+
+    def restart(self):
+        result = self.farm.up("--no-sample")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def submit(self, size):
+        result = self.farm.build(MLP, "--profile", f"N={size}:{size}:{size}", "--detach", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json_of(result)["id"]
+
+    def finish(self, job):
+        result = self.farm.kiln("watch", job, "--json", timeout=200)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_coordinator_killed_in_mid_job_resumes(self):
+        for size in (11, 12, 13):
+            job = self.submit(size)
+            self.farm.kill("coordinator")
+            self.restart()
+            self.finish(job)
+
+    def test_worker_killed_in_mid_job_costs_a_lease(self):
+        job = self.submit(21)
+        self.farm.kill("worker-1")
+        self.restart()
+        self.finish(job)
+
+    def test_signer_killed_in_mid_job(self):
+        job = self.submit(31)
+        self.farm.kill("signer")
+        self.restart()
+        self.finish(job)
+
+    def test_database_down_is_said_and_recovers(self):
+        job = self.submit(41)
+        subprocess.run([ROOT / "infra" / "postgres", "stop", self.farm.dir / "pg"], check=True, capture_output=True)
+        down = self.farm.kiln("jobs")
+        self.assertEqual(down.returncode, 7, down.stderr)
+        self.assertIn("PostgreSQL", down.stderr)
+        self.restart()
+        wait_for(lambda: self.farm.kiln("jobs").returncode == 0, 30, "the coordinator finds the database again")
+        self.finish(job)
+
+    def test_stop_leaves_no_process_behind(self):
+        subprocess.run([ROOT / "infra" / "up", "--dir", self.farm.dir, "--stop"], check=True, capture_output=True)
+        self.assertEqual(self.farm.processes(), [])
+        unreachable = self.farm.kiln("jobs")
+        self.assertEqual(unreachable.returncode, 7)
+        self.assertIn("infra/up", unreachable.stderr)
+        self.restart()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# The infra scripts explain themselves and refuse what they do not know. usage: usage_test.sh CHECKOUT
+set -u
+cd "$1" || exit 1
+failed=0
+for script in infra/up infra/test infra/setup; do
+  "$script" --help | grep -q "usage: $script" || { echo "$script --help does not show its usage"; failed=1; }
+  "$script" --no-such-option 2>/dev/null
+  [ $? = 2 ] || { echo "$script --no-such-option does not exit 2"; failed=1; }
+done
+infra/up --workers none 2>&1 | grep -q "number from 1" || { echo "infra/up --workers none is not refused"; failed=1; }
+# --stop before any farm exists is no error.
+infra/up --stop --dir "$(mktemp -d)/none" >/dev/null || { echo "infra/up --stop without a farm fails"; failed=1; }
+exit $failed

@@ -1,0 +1,88 @@
+#include "signing/receipt/receipt.h"
+
+#include <gtest/gtest.h>
+
+#include "signing/dsse/dsse.h"
+#include "signing/keys/files.h"
+#include "signing/receipt/worker_identity.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::signing {
+namespace {
+
+const TimePoint kNow = parseRfc3339("2026-11-20T06:00:00Z").value();
+
+struct ReceiptTest : ::testing::Test {
+  Authority authority = Authority::create(kNow).value();
+  PrivateKey key = PrivateKey::create().value();
+  Certificate certificate = authority.issue("w1", "acme", key.publicKey(), kNow).value();
+  Receipt receipt{digestOf("action"),
+                  "lease-1",
+                  3,
+                  "w1",
+                  "acme",
+                  0,
+                  {{"output/manifest.json", digestOf("m")}, {"output/program.so", digestOf("p")}}};
+
+  Result<Receipt> check(const std::string& envelope) {
+    return verifyReceipt(envelope, certificate, authority.certificate(), kNow);
+  }
+};
+
+TEST_F(ReceiptTest, RoundTripsWithIdentity) {
+  std::string envelope = makeReceipt(receipt, key).value();
+  EXPECT_EQ(check(envelope).value(), receipt);
+  std::string document = receiptDocument(envelope, certificate).value();
+  EXPECT_EQ(verifyReceiptDocument(document, authority.certificate(), kNow).value(), receipt);
+}
+
+TEST_F(ReceiptTest, AnotherWorkersNameIsRefused) {
+  receipt.worker = "w2";
+  EXPECT_EQ(check(makeReceipt(receipt, key).value()).error().code, Code::kPermissionDenied);
+  receipt.worker = "w1";
+  receipt.operatorName = "other";
+  EXPECT_EQ(check(makeReceipt(receipt, key).value()).error().code, Code::kPermissionDenied);
+}
+
+TEST_F(ReceiptTest, AnotherKeyOrAuthorityIsRefused) {
+  std::string envelope = makeReceipt(receipt, PrivateKey::create().value()).value();
+  EXPECT_EQ(check(envelope).error().code, Code::kDataLoss);
+  Authority rogue = Authority::create(kNow).value();
+  EXPECT_EQ(
+      verifyReceipt(makeReceipt(receipt, key).value(), certificate, rogue.certificate(), kNow).error().code,
+      Code::kPermissionDenied);
+}
+
+TEST_F(ReceiptTest, AStatementIsNoReceipt) {
+  Envelope wrong = signEnvelope(kInTotoPayload, "{}", key).value();
+  EXPECT_FALSE(check(toCanonicalJson(wrong.toJson()).value()));
+}
+
+TEST_F(ReceiptTest, OutputsAreSortedAndSafe) {
+  std::swap(receipt.outputs[0], receipt.outputs[1]);
+  EXPECT_FALSE(makeReceipt(receipt, key));
+  receipt.outputs = {{"../escape", digestOf("x")}};
+  EXPECT_FALSE(makeReceipt(receipt, key));
+}
+
+TEST_F(ReceiptTest, TruncatedDocumentsAreRefused) {
+  std::string document = receiptDocument(makeReceipt(receipt, key).value(), certificate).value();
+  for (std::size_t i = 0; i < document.size(); i += 7)
+    EXPECT_FALSE(verifyReceiptDocument(document.substr(0, i), authority.certificate(), kNow));
+}
+
+TEST_F(ReceiptTest, IdentityLoadsFromFiles) {
+  testing_support::TempDirectory dir;
+  ASSERT_TRUE(key.save(dir.path() + "/w1.key"));
+  ASSERT_TRUE(writeTextFile(dir.path() + "/w1.pem", certificate.pem()));
+  WorkerIdentity identity = WorkerIdentity::load(dir.path() + "/w1.pem", dir.path() + "/w1.key").value();
+  EXPECT_EQ(identity.name(), "w1");
+  EXPECT_EQ(identity.operatorName(), "acme");
+  receipt.worker = receipt.operatorName = "";
+  EXPECT_EQ(check(identity.sign(receipt).value())->worker, "w1");
+  ASSERT_TRUE(PrivateKey::create()->save(dir.path() + "/other.key"));
+  EXPECT_FALSE(WorkerIdentity::load(dir.path() + "/w1.pem", dir.path() + "/other.key"));
+}
+
+}  // namespace
+}  // namespace kiln::signing

@@ -1,0 +1,195 @@
+#include "storage/postgres/connection.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/support/postgres_server.h"
+
+namespace kiln::postgres {
+namespace {
+
+using testing_support::PostgresServer;
+
+Connection connect() {
+  return Connection::open({.conninfo = PostgresServer::shared().conninfo()}).value();
+}
+
+// What the server makes of one parameter, read back as T.
+template <class T>
+Result<std::optional<T>> roundTrip(Connection& connection, const std::string& type, Param param) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT $1::" + type + " AS v", {param}));
+  return rows.first([](const Row& row) { return row.get<T>("v"); });
+}
+
+TEST(Connection, ValuesTravelUnchanged) {
+  Connection connection = connect();
+  std::string awkward = "it's \"x\" \\ $1; DROP TABLE jobs; -- \u00fc\n";
+  EXPECT_EQ(roundTrip<std::string>(connection, "text", awkward).value(), awkward);
+  EXPECT_EQ(roundTrip<std::int64_t>(connection, "bigint", std::numeric_limits<std::int64_t>::min()).value(),
+            std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(roundTrip<bool>(connection, "boolean", true).value(), true);
+  EXPECT_EQ(roundTrip<double>(connection, "double precision", 0.1).value(), 0.1);
+  std::vector<std::uint8_t> bytes{0, 1, 0xff, '\\', 'x', 0};
+  EXPECT_EQ(roundTrip<std::vector<std::uint8_t>>(connection, "bytea", Bytes(bytes)).value(), bytes);
+  EXPECT_EQ(roundTrip<std::vector<std::uint8_t>>(connection, "bytea", Bytes()).value(),
+            std::vector<std::uint8_t>{});
+  TimePoint time(std::chrono::microseconds(1'700'000'000'000'042));
+  EXPECT_EQ(roundTrip<TimePoint>(connection, "timestamptz", time).value(), time);
+  TimePoint old(std::chrono::microseconds(-1));
+  EXPECT_EQ(roundTrip<TimePoint>(connection, "timestamptz", old).value(), old);
+  std::vector<std::string> texts{"", "a,b", "{\"q\"}", "back\\slash", "NULL", " space "};
+  EXPECT_EQ(roundTrip<std::vector<std::string>>(connection, "text[]", texts).value(), texts);
+  EXPECT_EQ(roundTrip<std::vector<std::string>>(connection, "text[]", std::vector<std::string>{}).value(),
+            std::vector<std::string>{});
+  EXPECT_EQ(roundTrip<std::optional<std::string>>(connection, "text", std::nullopt).value().value(),
+            std::nullopt);
+  EXPECT_EQ(roundTrip<std::optional<int>>(connection, "int", std::optional<int>(7)).value().value(), 7);
+}
+
+TEST(Connection, ArraysSelectMany) {
+  Connection connection = connect();
+  Rows numbers =
+      connection.execute("SELECT unnest($1::bigint[]) AS n", {std::vector<std::int64_t>{3, -1}}).value();
+  EXPECT_EQ(numbers.map([](const Row& row) { return row.get<std::int64_t>("n"); }).value(),
+            (std::vector<std::int64_t>{3, -1}));
+  std::vector<std::vector<std::uint8_t>> hashes{{1, 2}, {}, {0xff}};
+  Rows rows = connection.execute("SELECT unnest($1::bytea[]) AS h", {hashes}).value();
+  EXPECT_EQ(rows.map([](const Row& row) { return row.get<std::vector<std::uint8_t>>("h"); }).value(), hashes);
+}
+
+TEST(Connection, WrongReadsAreErrorsNamingTheColumn) {
+  Connection connection = connect();
+  auto problem = [&](auto read) {
+    Rows rows = connection.execute("SELECT 'x'::text AS word, NULL::int AS nothing, 300 AS big").value();
+    auto out = rows.first(read);
+    return out ? "no error" : out.error().message;
+  };
+  EXPECT_NE(problem([](const Row& row) { return row.get<int>("word"); }).find("word is not an integer"),
+            std::string::npos);
+  EXPECT_NE(problem([](const Row& row) { return row.get<int>("nothing"); }).find("nothing is NULL"),
+            std::string::npos);
+  EXPECT_NE(problem([](const Row& row) { return row.get<std::uint8_t>("big"); }).find("does not fit"),
+            std::string::npos);
+  EXPECT_NE(problem([](const Row& row) { return row.get<int>("absent"); }).find("absent is not"),
+            std::string::npos);
+  EXPECT_NE(problem([](const Row& row) { return row.get<TimePoint>("word"); }).find("not a time"),
+            std::string::npos);
+  EXPECT_NE(problem([](const Row& row) { return row.get<std::optional<bool>>("word"); }).find("boolean"),
+            std::string::npos);
+}
+
+TEST(Connection, ErrorsHaveCanonicalCodesAndNoForeignData) {
+  Connection connection = connect();
+  ASSERT_TRUE(connection.executeScript("CREATE TEMP TABLE t (k text PRIMARY KEY, n int CHECK (n > 0))"));
+  auto insert = [&](Param k, Param n) { return connection.execute("INSERT INTO t VALUES ($1, $2)", {k, n}); };
+  EXPECT_EQ(insert("key of a tenant", 1).value().affected(), 1);
+  auto duplicate = insert("key of a tenant", 1);
+  EXPECT_EQ(duplicate.error().code, Code::kAlreadyExists);
+  EXPECT_EQ(duplicate.error().message.find("tenant"), std::string::npos) << duplicate.error().message;
+  EXPECT_EQ(insert("b", -1).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(insert("b", "word").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(connection.execute("SELECT nonsense").error().code, Code::kInternal);
+}
+
+TEST(Connection, SlowStatementsEnd) {
+  auto connection = Connection::open({.conninfo = PostgresServer::shared().conninfo(),
+                                      .statementTimeout = std::chrono::milliseconds(20)})
+                        .value();
+  EXPECT_EQ(connection.execute("SELECT pg_sleep(10)").error().code, Code::kDeadlineExceeded);
+}
+
+TEST(Connection, TransactionsCommitAndRollBack) {
+  Connection connection = connect();
+  ASSERT_TRUE(connection.executeScript("CREATE TEMP TABLE t (n int)"));
+  auto count = [&] {
+    return connection.execute("SELECT count(*) AS n FROM t")
+        .value()
+        .first([](const Row& r) { return r.get<int>("n"); })
+        .value()
+        .value();
+  };
+  auto kept = connection.transact([](Connection& session) -> Result<int> {
+    KILN_TRY(session.execute("INSERT INTO t VALUES (1)"));
+    return 42;
+  });
+  EXPECT_EQ(kept.value(), 42);
+  EXPECT_EQ(count(), 1);
+  Status refused = connection.transact([](Connection& session) -> Status {
+    KILN_TRY(session.execute("INSERT INTO t VALUES (2)"));
+    return fail(Code::kNotFound, "changed my mind");
+  });
+  EXPECT_EQ(refused.error().message, "changed my mind");
+  EXPECT_EQ(count(), 1);
+  Status ignored = connection.transact([](Connection& session) -> Status {
+    (void)session.execute("INSERT INTO t VALUES ('x')");
+    return {};
+  });
+  EXPECT_FALSE(ignored);
+  EXPECT_EQ(connection
+                .transact([](Connection& session) -> Status {
+                  return session.transact([](Connection&) -> Status { return {}; });
+                })
+                .error()
+                .code,
+            Code::kInternal);
+  EXPECT_EQ(count(), 1);
+}
+
+TEST(Connection, SerializationFailuresAreRetried) {
+  std::string database = PostgresServer::shared().createDatabase();
+  Connection first = Connection::open({.conninfo = database}).value();
+  Connection second = Connection::open({.conninfo = database}).value();
+  ASSERT_TRUE(first.executeScript("CREATE TABLE t (n int); INSERT INTO t VALUES (0)"));
+  int runs = 0;
+  Status status = first.transact(
+      [&](Connection& session) -> Status {
+        KILN_TRY(session.execute("SELECT n FROM t"));
+        if (runs++ == 0) KILN_TRY(second.execute("UPDATE t SET n = n + 10"));
+        KILN_TRY(session.execute("UPDATE t SET n = n + 1"));
+        return {};
+      },
+      Isolation::kSerializable);
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(runs, 2);
+  Rows rows = second.execute("SELECT n FROM t").value();
+  EXPECT_EQ(rows.first([](const Row& r) { return r.get<int>("n"); }).value(), 11);
+}
+
+TEST(Connection, StalePlansAreRetried) {
+  Connection connection = connect();
+  ASSERT_TRUE(connection.executeScript("CREATE TEMP TABLE t (n int); INSERT INTO t VALUES (1)"));
+  ASSERT_TRUE(connection.execute("SELECT * FROM t"));
+  ASSERT_TRUE(connection.executeScript("ALTER TABLE t ADD COLUMN m int"));
+  auto rows = connection.transact([](Connection& session) { return session.execute("SELECT * FROM t"); });
+  EXPECT_TRUE(rows) << rows.error().message;
+}
+
+TEST(Connection, ADownServerIsNamedAndFoundAgain) {
+  PostgresServer server;
+  Connection connection = Connection::open({.conninfo = server.conninfo()}).value();
+  ASSERT_TRUE(connection.executeScript("CREATE TABLE t (n int)"));
+  server.stop();
+  auto lost = connection.execute("SELECT n FROM t");
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, Code::kUnavailable);
+  EXPECT_NE(lost.error().message.find("PostgreSQL is not reachable at /"), std::string::npos)
+      << lost.error().message;
+  EXPECT_NE(lost.error().message.find("is it running?"), std::string::npos);
+  EXPECT_EQ(Connection::open({.conninfo = server.conninfo()}).error().code, Code::kUnavailable);
+  server.start();
+  EXPECT_TRUE(connection.execute("SELECT n FROM t"));
+  Status inside = connection.transact([&](Connection& session) -> Status {
+    server.stop();
+    KILN_TRY(session.execute("INSERT INTO t VALUES (1)"));
+    return {};
+  });
+  ASSERT_FALSE(inside);
+  EXPECT_EQ(inside.error().code, Code::kUnavailable);
+  server.start();
+  Rows rows = connection.execute("SELECT n FROM t").value();
+  EXPECT_TRUE(rows.empty());
+}
+
+}  // namespace
+}  // namespace kiln::postgres
