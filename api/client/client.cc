@@ -26,7 +26,9 @@ struct Client::Stubs {
 
 Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
   const bool socket = options.endpoint.starts_with("unix:") && options.endpoint.size() > 5;
-  const bool tcp = !socket && options.endpoint.find(':') != std::string::npos &&
+  const auto colon = options.endpoint.rfind(':');
+  const bool tcp = colon != std::string::npos && colon > 0 && colon + 1 < options.endpoint.size() &&
+                   options.endpoint.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
                    options.endpoint.find('/') == std::string::npos;
   if (options.endpoint.empty()) {
     return fail(Code::kInvalidArgument,

@@ -18,7 +18,7 @@ using testing_support::Lie;
 
 struct FetchTest : testing::Test {
   testing_support::SignedArtifact artifact;
-  testing_support::LyingStore store{*artifact.farm.store};
+  testing_support::LyingStore store{artifact.farm.store};
   testing_support::TempDirectory directory;
   std::string destination = directory / "out";
 

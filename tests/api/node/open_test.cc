@@ -20,7 +20,7 @@ struct OpenTest : testing::Test {
   std::string fetched = directory / "out";
 
   void SetUp() override {
-    ASSERT_TRUE(fetchArtifact(*artifact.farm.store, artifact.ref, fetched, artifact.trust, SystemClock()));
+    ASSERT_TRUE(fetchArtifact(artifact.farm.store, artifact.ref, fetched, artifact.trust, SystemClock()));
     artifact.writeTrust(directory.path());
   }
   Result<VerifiedArtifact> open(const Digest& wanted = {}) {

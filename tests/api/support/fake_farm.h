@@ -1,5 +1,5 @@
-// The gRPC edge of a farm in this process: real CAS services over a local store; jobs, artifacts, toolchains and workers
-// as the test scripts them.
+// The gRPC edge of a farm in this process: real CAS services over a local store; jobs, artifacts, toolchains
+// and workers as the test scripts them.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -57,11 +57,13 @@ class FakeJobs final : public v1::JobService::Service {
     }
     return grpc::Status::OK;
   }
-  grpc::Status WatchJob(grpc::ServerContext*, const v1::GetJobRequest*, grpc::ServerWriter<v1::Job>* stream) override {
+  grpc::Status WatchJob(grpc::ServerContext*, const v1::GetJobRequest*,
+                        grpc::ServerWriter<v1::Job>* stream) override {
     for (const auto& each : script_.watch) stream->Write(each);
     return grpc::Status::OK;
   }
-  grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request, v1::Job* job) override {
+  grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                         v1::Job* job) override {
     const auto status = GetJob(context, request, job);
     job->set_state(v1::JOB_CANCELLED);
     return status;
@@ -77,7 +79,8 @@ class FakeIndex final : public v1::ArtifactService::Service {
   grpc::Status GetArtifact(grpc::ServerContext*, const v1::GetArtifactRequest* request,
                            v1::Artifact* artifact) override {
     const auto at = script_.artifacts.find(request->digest());
-    if (at == script_.artifacts.end()) return {grpc::StatusCode::NOT_FOUND, "no artifact " + request->digest()};
+    if (at == script_.artifacts.end())
+      return {grpc::StatusCode::NOT_FOUND, "no artifact " + request->digest()};
     *artifact = at->second;
     return grpc::Status::OK;
   }
@@ -139,8 +142,8 @@ class FakeFarm {
   void start() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
-    for (grpc::Service* service : std::initializer_list<grpc::Service*>{&jobs_, &index_, &toolchains_, &fleet_, &cas_,
-                                                                        &bytes_}) {
+    for (grpc::Service* service :
+         std::initializer_list<grpc::Service*>{&jobs_, &index_, &toolchains_, &fleet_, &cas_, &bytes_}) {
       builder.RegisterService(service);
     }
     server_ = builder.BuildAndStart();
