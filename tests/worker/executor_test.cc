@@ -1,0 +1,266 @@
+// Actions from the store to the store, with the misbehaving program as the toolchain.
+#include "worker/executor/executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "storage/blob/local_blob_store.h"
+#include "tests/worker/sandbox_fixture.h"
+
+namespace kiln::executor {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kInstance = "default";
+
+class ExecutorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "kiln-executor-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    dir_ = pattern;
+    auto store = storage::LocalBlobStore::open({.directory = dir_ + "/store"});
+    ASSERT_TRUE(store) << store.error().message;
+    store_ = std::move(*store);
+    auto sandbox = sandbox::Sandbox::make(sandbox::compilePolicy(), sandbox::Host::detect());
+    ASSERT_TRUE(sandbox);
+    sandbox_.emplace(std::move(*sandbox));
+    auto executor = Executor::make(*store_, *sandbox_, dir_ + "/state");
+    ASSERT_TRUE(executor) << executor.error().message;
+    executor_ = std::move(*executor);
+
+    std::ifstream file(sandbox::hostilePath(), std::ios::binary);
+    std::stringstream tool;
+    tool << file.rdbuf();
+    reapi::Directory bin, toolchain;
+    addFile(bin, "tool", tool.str(), true);
+    addDirectory(toolchain, "bin", bin);
+    addDirectory(root_, "toolchain", toolchain);
+    command_.add_arguments("toolchain/bin/tool");
+    command_.add_output_paths("output");
+  }
+  void TearDown() override {
+    executor_.reset();
+    store_.reset();
+    EXPECT_TRUE(sandbox::removeTree(dir_));
+  }
+
+  Digest put(const std::string& bytes) {
+    auto digest = storage::putBlob(*store_, kInstance, asBytes(bytes));
+    EXPECT_TRUE(digest) << digest.error().message;
+    return *digest;
+  }
+  void addFile(reapi::Directory& to, const std::string& name, const std::string& bytes,
+               bool executable = false) {
+    auto* node = to.add_files();
+    node->set_name(name);
+    node->set_is_executable(executable);
+    toProto(put(bytes), node->mutable_digest());
+  }
+  void addDirectory(reapi::Directory& to, const std::string& name, const reapi::Directory& child) {
+    auto* node = to.add_directories();
+    node->set_name(name);
+    toProto(put(child.SerializeAsString()), node->mutable_digest());
+  }
+
+  ActionRequest request(const std::vector<std::string>& arguments) {
+    reapi::Command command = command_;
+    for (const std::string& argument : arguments) command.add_arguments(argument);
+    reapi::Action action;
+    toProto(put(command.SerializeAsString()), action.mutable_command_digest());
+    toProto(put(root_.SerializeAsString()), action.mutable_input_root_digest());
+    ActionRequest request;
+    request.instance = kInstance;
+    request.action = put(action.SerializeAsString());
+    return request;
+  }
+  Result<reapi::ActionResult> run(const std::vector<std::string>& arguments) {
+    return executor_->run(request(arguments));
+  }
+  std::string errorOf(const std::vector<std::string>& arguments) {
+    const auto result = run(arguments);
+    return result ? "no error" : std::string(codeName(result.error().code)) + ": " + result.error().message;
+  }
+
+  std::string dir_;
+  std::unique_ptr<storage::BlobStore> store_;
+  std::optional<sandbox::Sandbox> sandbox_;
+  std::unique_ptr<Executor> executor_;
+  reapi::Directory root_;
+  reapi::Command command_;
+};
+
+TEST_F(ExecutorTest, OutputsAreInTheStoreUnderPathsRelativeToTheWorkingDirectory) {
+  const auto result = run({"write", "output/program.so", "bytes"});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->exit_code(), 0);
+  ASSERT_EQ(result->output_files_size(), 1);
+  EXPECT_EQ(result->output_files(0).path(), "output/program.so");
+  EXPECT_TRUE(result->output_files(0).is_executable());
+  const auto digest = fromProto(result->output_files(0).digest());
+  EXPECT_EQ(*digest, digestOf("bytes"));
+  EXPECT_EQ(*storage::getBlob(*store_, kInstance, *digest, 100), "bytes");
+}
+
+TEST_F(ExecutorTest, TheEnvironmentIsTheActions) {
+  for (const auto& [name, value] : {std::pair{"HOME", "/nonexistent"}, {"TZ", "UTC"}}) {
+    auto* variable = command_.add_environment_variables();
+    variable->set_name(name);
+    variable->set_value(value);
+  }
+  const auto result = run({"facts"});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_THAT(result->stdout_raw(),
+              HasSubstr("host localhost\nenv HOME=/nonexistent\nenv TZ=UTC\nenv PWD=/work\nfd 0"));
+  EXPECT_THAT(result->stdout_raw(), HasSubstr("cwd /work\nls /: dev work\n"));
+  EXPECT_THAT(result->stdout_raw(), HasSubstr("ls /work: output toolchain\n"));
+}
+
+TEST_F(ExecutorTest, AFailingToolIsAResultWithoutOutputs) {
+  const auto result = run({"exit", "4"});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->exit_code(), 4);
+  EXPECT_EQ(result->output_files_size(), 0);
+}
+
+TEST_F(ExecutorTest, JobOneLeavesNothingForJobTwo) {
+  const std::string before = run({"facts"})->stdout_raw();
+  ASSERT_TRUE(run({"write", "output/planted", "x"}));
+  ASSERT_TRUE(run({"outputs", "closed"})) << "a directory of mode 000";
+  (void)run({"outputs", "deep"});
+  EXPECT_EQ(run({"survive"})->exit_code(), 0);
+  EXPECT_EQ(run({"facts"})->stdout_raw(), before);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_ + "/state/slots"));
+}
+
+TEST_F(ExecutorTest, BadOutputsFailTheAction) {
+  EXPECT_EQ(errorOf({"outputs", "deep"}), "OUT_OF_RANGE: output: more than 8 levels of directories");
+}
+
+TEST_F(ExecutorTest, StagesAreReportedAndNothingElse) {
+  EXPECT_EQ(stageOf("stage: codegen"), "codegen");
+  EXPECT_EQ(stageOf("stage: "), "");
+  EXPECT_EQ(stageOf("stage: <script>"), "");
+  EXPECT_EQ(stageOf("stage: " + std::string(33, 'a')), "");
+  EXPECT_EQ(stageOf("stages: a"), "");
+  std::vector<std::string> stages;
+  sandbox::Cancel cancel;
+  ActionRequest sleeping = request({"sleep"});
+  sleeping.cancel = &cancel;
+  sleeping.onStage = [&](const std::string& stage) {
+    stages.push_back(stage);
+    cancel.request();
+  };
+  const auto result = executor_->run(sleeping);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kCancelled);
+  EXPECT_EQ(stages, std::vector<std::string>{"sleeping"});
+}
+
+TEST_F(ExecutorTest, TheShorterTimeLimitHolds) {
+  ActionRequest slow = request({"sleep"});
+  slow.timeLimit = std::chrono::seconds(1);
+  const auto result = executor_->run(slow);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kDeadlineExceeded);
+  EXPECT_EQ(result.error().message, "time limit: still running after 1 s");
+  EXPECT_FALSE(retryable(result.error()));
+}
+
+TEST_F(ExecutorTest, LongLogsBecomeBlobs) {
+  const auto result = run({"flood"});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->stderr_raw(), "");
+  const auto log = storage::getBlob(*store_, kInstance, *fromProto(result->stderr_digest()), 2 << 20);
+  ASSERT_TRUE(log);
+  EXPECT_TRUE(log->ends_with("the end\n"));
+}
+
+TEST_F(ExecutorTest, ToolchainsAreWrittenOnceAndAgainWhenTouched) {
+  ASSERT_TRUE(run({"exit", "0"}));
+  ASSERT_EQ(executor_->warmToolchains().size(), 1u);
+  EXPECT_EQ(executor_->warmToolchains()[0], root_.directories(0).digest().hash());
+  std::string first;
+  for (const auto& entry : std::filesystem::directory_iterator(dir_ + "/state/toolchains"))
+    first = entry.path();
+  const std::string tool = first + "/bin/tool";
+  struct stat info{};
+  ASSERT_EQ(stat(tool.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0555u);
+  EXPECT_EQ(info.st_mtime, 1);
+  ASSERT_TRUE(run({"exit", "0"}));
+  EXPECT_EQ(access(tool.c_str(), F_OK), 0) << "used again";
+  // Somebody writes into the cached tree: noticed before the next use.
+  ASSERT_EQ(chmod(tool.c_str(), 0755), 0);
+  std::ofstream(tool) << "something else";
+  const auto result = run({"exit", "5"});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->exit_code(), 5);
+  EXPECT_NE(access(tool.c_str(), F_OK), 0);
+}
+
+TEST_F(ExecutorTest, MissingBlobsAndMalformedActionsAreNamed) {
+  ActionRequest absent = request({"exit", "0"});
+  absent.action = digestOf("never stored");
+  EXPECT_EQ(executor_->run(absent).error().code, Code::kNotFound);
+  ActionRequest junk = request({"exit", "0"});
+  junk.action = put("\xff\xff junk");
+  EXPECT_EQ(executor_->run(junk).error().code, Code::kInvalidArgument);
+  command_.set_working_directory("elsewhere");
+  EXPECT_THAT(errorOf({"exit"}), HasSubstr("INVALID_ARGUMENT: command: a working directory"));
+  command_.clear_working_directory();
+  command_.set_output_paths(0, "../escape");
+  EXPECT_THAT(errorOf({"exit"}), HasSubstr("INVALID_ARGUMENT: command: the output path"));
+}
+
+TEST_F(ExecutorTest, HostileInputTreesAreRefused) {
+  const auto with = [&](const std::string& name) {
+    reapi::Directory bad = root_;
+    addFile(bad, name, "x");
+    std::swap(root_, bad);
+    const std::string error = errorOf({"exit", "0"});
+    std::swap(root_, bad);
+    return error;
+  };
+  for (const char* name : {"..", ".", "", "a/b", "../../etc/cron.d/x"}) {
+    EXPECT_THAT(with(name), HasSubstr("INVALID_ARGUMENT: input tree: a name in ")) << name;
+  }
+  EXPECT_THAT(with("toolchain"), HasSubstr("toolchain is a file and a directory"));
+  EXPECT_THAT(with("output"), HasSubstr("output is the output directory"));
+  EXPECT_EQ(with("fine"), "no error");
+  auto* link = root_.add_symlinks();
+  link->set_name("link");
+  link->set_target("/etc/passwd");
+  EXPECT_THAT(errorOf({"exit", "0"}), HasSubstr("has symbolic links"));
+  root_.clear_symlinks();
+  addFile(root_, "b", "x");
+  addFile(root_, "a", "x");
+  EXPECT_THAT(errorOf({"exit", "0"}), HasSubstr("out of order"));
+}
+
+TEST_F(ExecutorTest, TruncatedAndMutatedDirectoriesNeverCrash) {
+  const std::string good = root_.SerializeAsString();
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (const std::string& bad : {good.substr(0, i), [&] {
+                                     std::string flipped = good;
+                                     flipped[i] = static_cast<char>(flipped[i] ^ 0x11);
+                                     return flipped;
+                                   }()}) {
+      const std::string path = dir_ + "/tree";
+      const auto written = writeTree(*store_, {kInstance, put(bad), "toolchain"}, path);
+      if (written) EXPECT_TRUE(sandbox::removeTree(path));
+      EXPECT_NE(access(path.c_str(), F_OK), 0) << "a failure leaves nothing";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::executor

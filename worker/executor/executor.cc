@@ -1,0 +1,182 @@
+#include "worker/executor/executor.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "worker/executor/output_upload.h"
+#include "worker/executor/prepared_slot.h"
+#include "worker/sandbox/outputs.h"
+
+namespace kiln::executor {
+namespace {
+
+constexpr std::uint64_t kMaxMessage = 1 << 20;  // of an Action or a Command
+constexpr const char* kRoot = "/work";          // where the input root appears
+constexpr const char* kToolchain = "toolchain";
+
+template <class Message>
+Result<Message> fetchMessage(storage::BlobStore& store, const std::string& instance, const Digest& digest,
+                             const char* what) {
+  const auto bytes = storage::getBlob(store, instance, digest, kMaxMessage);
+  if (!bytes) return fail(bytes.error().in(what));
+  Message message;
+  if (!message.ParseFromString(*bytes))
+    return fail(Code::kInvalidArgument, std::string(what) + ": not a message");
+  return message;
+}
+
+Status checkCommand(const reapi::Command& command) {
+  const auto invalid = [](const std::string& why) { return fail(Code::kInvalidArgument, "command: " + why); };
+  if (command.arguments().empty()) return invalid("no arguments");
+  if (!command.working_directory().empty())
+    return invalid("a working directory other than the root is not served");
+  if (command.output_paths_size() != 1) return invalid("exactly one output path is served");
+  const std::string& output = command.output_paths(0);
+  if (output.empty() || output == "." || output == ".." || output == kToolchain ||
+      !std::all_of(output.begin(), output.end(),
+                   [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; })) {
+    return invalid("the output path must be one plain directory name");
+  }
+  const auto hasNul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (std::any_of(command.arguments().begin(), command.arguments().end(), hasNul))
+    return invalid("a NUL in an argument");
+  std::string previous;
+  for (const auto& variable : command.environment_variables()) {
+    const std::string& name = variable.name();
+    if (name.empty() || name.find('=') != std::string::npos || hasNul(name) || hasNul(variable.value())) {
+      return invalid("a malformed environment variable");
+    }
+    if (!previous.empty() && previous >= name) return invalid("environment variables are not sorted");
+    previous = name;
+  }
+  return {};
+}
+
+// A directory in the finished input root for the output to be mounted on.
+Status addMountPoint(const std::string& root, const std::string& name) {
+  if (chmod(root.c_str(), 0755) != 0) return fail(errnoError(errno, "slot directory"));
+  if (mkdir((root + "/" + name).c_str(), 0555) != 0) {
+    if (errno == EEXIST)
+      return fail(Code::kInvalidArgument, "input tree: " + name + " is the output directory");
+    return fail(errnoError(errno, "slot directory"));
+  }
+  if (chmod(root.c_str(), 0555) != 0) return fail(errnoError(errno, "slot directory"));
+  return setOldTime(root);
+}
+
+Duration shorter(Duration a, Duration b) {
+  if (a <= Duration::zero()) return b;
+  return b <= Duration::zero() ? a : std::min(a, b);
+}
+
+Status checkEnding(const sandbox::RunResult& run) {
+  switch (run.ending) {
+    case sandbox::Ending::kExited:
+      return {};
+    case sandbox::Ending::kTimedOut:
+      return fail(Code::kDeadlineExceeded, "time limit: " + run.why);
+    case sandbox::Ending::kCancelled:
+      return fail(Code::kCancelled, "cancelled");
+    case sandbox::Ending::kOutputLimit:
+      return fail(Code::kOutOfRange, run.why);
+    case sandbox::Ending::kOutOfMemory:
+      return fail(Code::kResourceExhausted, "memory limit: " + run.why);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool retryable(const Error& error) {
+  switch (error.code) {
+    case Code::kInvalidArgument:
+    case Code::kOutOfRange:
+    case Code::kUnimplemented:
+    case Code::kPermissionDenied:
+    case Code::kDeadlineExceeded:
+    case Code::kCancelled:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::string stageOf(std::string_view line) {
+  constexpr std::string_view kPrefix = "stage: ";
+  if (!line.starts_with(kPrefix)) return {};
+  line.remove_prefix(kPrefix.size());
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  if (line.empty() || line.size() > 32 || !std::all_of(line.begin(), line.end(), fits)) return {};
+  return std::string(line);
+}
+
+Result<std::unique_ptr<Executor>> Executor::make(storage::BlobStore& store, const sandbox::Sandbox& sandbox,
+                                                 std::string state, std::uint64_t toolchainBytes) {
+  KILN_TRY(sandbox::removeTree(state));
+  for (const std::string& dir : {state, state + "/toolchains", state + "/slots"}) {
+    if (mkdir(dir.c_str(), 0700) != 0) return fail(errnoError(errno, "worker state " + dir));
+  }
+  return std::unique_ptr<Executor>(new Executor(store, sandbox, std::move(state), toolchainBytes));
+}
+
+Result<reapi::ActionResult> Executor::run(const ActionRequest& request) {
+  const std::string slotDir = state_ + "/slots/" + std::to_string(request.slot);
+  KILN_ASSIGN(const auto slot, PreparedSlot::make(slotDir, sandbox_.host().actionUid(request.slot)));
+  return runIn(slotDir, request);
+}
+
+Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const ActionRequest& request) {
+  KILN_ASSIGN(const auto action,
+              fetchMessage<reapi::Action>(store_, request.instance, request.action, "action"));
+  KILN_ASSIGN(const Digest commandDigest, fromProto(action.command_digest()));
+  KILN_ASSIGN(const Digest inputRoot, fromProto(action.input_root_digest()));
+  KILN_ASSIGN(const auto command,
+              fetchMessage<reapi::Command>(store_, request.instance, commandDigest, "command"));
+  KILN_TRY(checkCommand(command));
+  const std::string output = command.output_paths(0);
+
+  const std::string root = slotDir + "/root";
+  KILN_ASSIGN(const TreeFacts facts, writeTree(store_, {request.instance, inputRoot, kToolchain}, root));
+  KILN_TRY(addMountPoint(root, output));
+  std::shared_ptr<const TreeCache::Tree> toolchain;
+  if (facts.foundApart) {
+    KILN_ASSIGN(toolchain, trees_.get(store_, request.instance, facts.apart));
+  }
+
+  sandbox::Command run;
+  run.arguments.assign(command.arguments().begin(), command.arguments().end());
+  for (const auto& variable : command.environment_variables()) {
+    run.environment.emplace_back(variable.name(), variable.value());
+  }
+  run.workingDirectory = kRoot;
+  run.binds.push_back({root, kRoot, false});
+  if (toolchain) run.binds.push_back({toolchain->path, std::string(kRoot) + "/" + kToolchain, false});
+  run.outputDirectory = PreparedSlot::outputOf(slotDir);
+  run.binds.push_back({run.outputDirectory, std::string(kRoot) + "/" + output, true});
+
+  sandbox::RunOptions options;
+  options.slot = request.slot;
+  options.timeLimit = shorter(request.timeLimit, std::chrono::seconds(action.timeout().seconds()));
+  options.cancel = request.cancel;
+  options.onErrorLine = [&](std::string_view line) {
+    if (const std::string stage = stageOf(line); !stage.empty() && request.onStage) request.onStage(stage);
+  };
+  KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(run, options));
+  KILN_TRY(checkEnding(finished));
+  reapi::ActionResult result;
+  result.set_exit_code(finished.exitCode);
+  // A tool that failed has no outputs; what it left half-done would only hide its error.
+  if (finished.exitCode == 0) {
+    KILN_TRY(uploadOutputs(store_, request.instance, run.outputDirectory, output, sandbox_.policy().limits,
+                           &result));
+  }
+  KILN_TRY(uploadLogs(store_, request.instance, std::move(finished.out), std::move(finished.err), &result));
+  return result;
+}
+
+}  // namespace kiln::executor

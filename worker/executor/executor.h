@@ -1,0 +1,64 @@
+// Executor: from an Action digest to an ActionResult. Only the Action decides what runs and what it sees;
+// which worker, slot, path or time it was leaves no trace in the outputs of a well-behaved tool.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "storage/blob/blob_store.h"
+#include "worker/executor/reapi.h"
+#include "worker/executor/tree_cache.h"
+#include "worker/sandbox/sandbox.h"
+
+namespace kiln::executor {
+
+struct ActionRequest {
+  std::string instance;
+  Digest action;
+  int slot = 0;          // below the number of slots; used by one action at a time
+  Duration timeLimit{};  // zero: the Action's own, else the shorter of the two
+  const sandbox::Cancel* cancel = nullptr;
+  std::function<void(const std::string&)>
+      onStage;  // each "stage: NAME" line of stderr; on the calling thread
+};
+
+// Whether another worker, or this one later, may succeed where `error` came up: true for what the store, the
+// host or the sandbox did, false for what lies in the action.
+bool retryable(const Error& error);
+
+// The stage named by a line of stderr: "stage: codegen" -> "codegen"; "" for any other line. At most 32
+// characters of a-z, 0-9, "-" and "_".
+std::string stageOf(std::string_view line);
+
+// Thread safe for distinct slots.
+class Executor {
+ public:
+  // `state` is a directory of this worker's own; everything in it is removed. Keeps toolchains up to
+  // `toolchainBytes`. The store and the sandbox must outlive it.
+  static Result<std::unique_ptr<Executor>> make(storage::BlobStore& store, const sandbox::Sandbox& sandbox,
+                                                std::string state, std::uint64_t toolchainBytes = 8ull << 30);
+
+  // Runs the action; a tool's own failure is a result with its exit code, not an error. Errors:
+  // kInvalidArgument (a malformed or unserved action, or unacceptable outputs), kNotFound (a blob is
+  // missing), kDeadlineExceeded, kCancelled, kResourceExhausted (memory, disk), kOutOfRange (output limits),
+  // and the store's.
+  Result<reapi::ActionResult> run(const ActionRequest& request);
+
+  // Toolchain trees ready to use, in hex.
+  std::vector<std::string> warmToolchains() const { return trees_.held(); }
+
+ private:
+  Executor(storage::BlobStore& store, const sandbox::Sandbox& sandbox, std::string state, std::uint64_t bytes)
+      : store_(store), sandbox_(sandbox), state_(std::move(state)), trees_(state_ + "/toolchains", bytes) {}
+
+  Result<reapi::ActionResult> runIn(const std::string& slotDir, const ActionRequest& request);
+
+  storage::BlobStore& store_;
+  const sandbox::Sandbox& sandbox_;
+  const std::string state_;
+  TreeCache trees_;
+};
+
+}  // namespace kiln::executor

@@ -1,0 +1,93 @@
+#include "worker/executor/output_upload.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <set>
+#include <vector>
+
+#include "worker/sandbox/outputs.h"
+
+namespace kiln::executor {
+namespace {
+
+constexpr std::size_t kInlineLog = 64 << 10;
+constexpr std::size_t kBuffer = 1 << 20;
+
+// Hands the file's bytes to `take` until its end; more than `size` is kDataLoss.
+template <class Take>
+Status readFile(const sandbox::OutputFile& file, std::vector<std::uint8_t>& buffer, const Take& take) {
+  std::uint64_t total = 0;
+  while (true) {
+    const ssize_t got = pread(file.fd, buffer.data(), buffer.size(), static_cast<off_t>(total));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(errnoError(errno, "output " + file.path));
+    if (got == 0) break;
+    total += static_cast<std::uint64_t>(got);
+    KILN_TRY(take(Bytes(buffer.data(), static_cast<std::size_t>(got))));
+  }
+  if (total != file.size) return fail(Code::kDataLoss, "output " + file.path + " changed while it was read");
+  return {};
+}
+
+Status uploadFile(storage::BlobStore& store, const std::string& instance, const Digest& digest,
+                  const sandbox::OutputFile& file, std::vector<std::uint8_t>& buffer) {
+  KILN_ASSIGN(const auto writer, store.beginWrite(instance, digest));
+  KILN_TRY(readFile(file, buffer, [&](Bytes bytes) { return writer->write(bytes); }));
+  return writer->commit();
+}
+
+}  // namespace
+
+Status uploadOutputs(storage::BlobStore& store, const std::string& instance, const std::string& dir,
+                     const std::string& prefix, const sandbox::Limits& limits, reapi::ActionResult* result) {
+  std::vector<std::uint8_t> buffer(kBuffer);
+  std::vector<Digest> digests;
+  KILN_TRY(sandbox::visitOutputs(dir, limits, [&](const sandbox::OutputFile& file) -> Status {
+    Hasher hasher;
+    KILN_TRY(readFile(file, buffer, [&](Bytes bytes) -> Status {
+      hasher.update(bytes);
+      return {};
+    }));
+    digests.push_back(hasher.finish());
+    reapi::OutputFile* out = result->add_output_files();
+    out->set_path(prefix + "/" + file.path);
+    out->set_is_executable(file.executable);
+    toProto(digests.back(), out->mutable_digest());
+    return {};
+  }));
+  KILN_ASSIGN(const std::vector<Digest> absent, store.findMissing(instance, digests));
+  std::set<Digest> missing(absent.begin(), absent.end());
+  if (missing.empty()) return {};
+  // The same walk again, in the same order: nothing can have changed, and the store checks every digest.
+  std::size_t next = 0;
+  return sandbox::visitOutputs(dir, limits, [&](const sandbox::OutputFile& file) -> Status {
+    if (next >= digests.size())
+      return fail(Code::kDataLoss, "output " + file.path + " appeared after the action");
+    const Digest& digest = digests[next++];
+    if (missing.erase(digest) == 0) return {};
+    const Status status = uploadFile(store, instance, digest, file, buffer);
+    if (!status) return fail(status.error().in("upload of " + file.path));
+    return {};
+  });
+}
+
+Status uploadLogs(storage::BlobStore& store, const std::string& instance, std::string out, std::string err,
+                  reapi::ActionResult* result) {
+  if (out.size() <= kInlineLog) {
+    result->set_stdout_raw(std::move(out));
+  } else {
+    KILN_ASSIGN(const Digest digest, storage::putBlob(store, instance, asBytes(out)));
+    toProto(digest, result->mutable_stdout_digest());
+  }
+  if (err.size() <= kInlineLog) {
+    result->set_stderr_raw(std::move(err));
+  } else {
+    KILN_ASSIGN(const Digest digest, storage::putBlob(store, instance, asBytes(err)));
+    toProto(digest, result->mutable_stderr_digest());
+  }
+  return {};
+}
+
+}  // namespace kiln::executor

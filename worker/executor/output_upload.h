@@ -1,0 +1,22 @@
+// From a finished action's output directory to the store.
+#pragma once
+
+#include <string>
+
+#include "storage/blob/blob_store.h"
+#include "worker/executor/reapi.h"
+#include "worker/sandbox/policy.h"
+
+namespace kiln::executor {
+
+// Hashes every file below `dir`, uploads what the store does not have, and adds to `result` one OutputFile
+// each, in byte order, with `prefix` + "/" in front of its path. Nothing may write to `dir` any more. Errors
+// as of sandbox::visitOutputs and of the store.
+Status uploadOutputs(storage::BlobStore& store, const std::string& instance, const std::string& dir,
+                     const std::string& prefix, const sandbox::Limits& limits, reapi::ActionResult* result);
+
+// stdout and stderr: inline up to 64 KiB, else a blob.
+Status uploadLogs(storage::BlobStore& store, const std::string& instance, std::string out, std::string err,
+                  reapi::ActionResult* result);
+
+}  // namespace kiln::executor

@@ -1,0 +1,95 @@
+#include "worker/executor/tree_cache.h"
+
+#include <fmt/format.h>
+#include <fts.h>
+#include <sys/stat.h>
+
+#include "worker/sandbox/outputs.h"
+
+namespace kiln::executor {
+namespace {
+
+int byName(const FTSENT** a, const FTSENT** b) {
+  return std::string_view((*a)->fts_name).compare((*b)->fts_name);
+}
+
+// A digest over the paths and inode facts of a tree: what a write, a chmod, a rename or a hard link would
+// change.
+std::string stampOf(const std::string& path) {
+  Hasher hasher;
+  std::string copy = path;
+  char* paths[] = {copy.data(), nullptr};
+  std::unique_ptr<FTS, int (*)(FTS*)> walk(fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, byName), fts_close);
+  while (FTSENT* entry = walk ? fts_read(walk.get()) : nullptr) {
+    if (entry->fts_info == FTS_DP) continue;
+    const struct stat& s = *entry->fts_statp;
+    hasher.update(asBytes(fmt::format("{}\n{} {} {} {} {} {} {} {} {}\n", entry->fts_path, s.st_ino,
+                                      s.st_mode, s.st_uid, s.st_nlink, s.st_size, s.st_mtim.tv_sec,
+                                      s.st_mtim.tv_nsec, s.st_ctim.tv_sec, s.st_ctim.tv_nsec)));
+  }
+  return hasher.finish().hex();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TreeCache::Tree>> TreeCache::get(storage::BlobStore& store,
+                                                              const std::string& instance,
+                                                              const Digest& root) {
+  std::unique_lock lock(mutex_);
+  auto found = entries_.find(root);
+  while (found != entries_.end() && !found->second.tree) {
+    changed_.wait(lock);
+    found = entries_.find(root);
+  }
+  if (found != entries_.end()) {
+    if (stampOf(found->second.tree->path) == found->second.stamp) {
+      found->second.lastUse = ++clock_;
+      return found->second.tree;
+    }
+    (void)sandbox::removeTree(found->second.tree->path);
+    entries_.erase(found);
+  }
+  entries_[root];  // claimed: others wait
+  const std::string path = fmt::format("{}/{}-{}", dir_, root.hex(), ++serial_);
+  lock.unlock();
+  auto facts = writeTree(store, {instance, root, ""}, path);
+  std::string stamp = facts ? stampOf(path) : "";
+  lock.lock();
+  changed_.notify_all();
+  if (!facts) {
+    entries_.erase(root);
+    return fail(facts.error());
+  }
+  auto tree = std::make_shared<const Tree>(Tree{path, facts->bytes});
+  entries_[root] = {tree, std::move(stamp), ++clock_};
+  evict();
+  return tree;
+}
+
+void TreeCache::evict() {
+  while (true) {
+    std::uint64_t total = 0;
+    auto oldest = entries_.end();
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (!entry->second.tree) continue;
+      total += entry->second.tree->bytes;
+      const bool unused = entry->second.tree.use_count() == 1;
+      if (unused && (oldest == entries_.end() || entry->second.lastUse < oldest->second.lastUse))
+        oldest = entry;
+    }
+    if (total <= limitBytes_ || oldest == entries_.end()) return;
+    (void)sandbox::removeTree(oldest->second.tree->path);
+    entries_.erase(oldest);
+  }
+}
+
+std::vector<std::string> TreeCache::held() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [digest, entry] : entries_) {
+    if (entry.tree) names.push_back(digest.hex());
+  }
+  return names;
+}
+
+}  // namespace kiln::executor
