@@ -13,7 +13,7 @@ namespace {
 Status mismatch(const std::string& what) { return fail(Code::kDataLoss, what); }
 
 Status checkFile(const ArtifactFile& file, const Outputs& outputs) {
-  const TreeFile* output = outputs.find(file.path);
+  const OutputFile* output = outputs.find(file.path);
   if (!output) return mismatch("the evidence names " + file.path + ", which is not among the outputs");
   if (output->digest != file.digest)
     return mismatch("the evidence gives " + file.path + " another digest than the bytes uploaded have");

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "coordinator/jobs/digests.h"
+#include "storage/tree/digest_proto.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
 

@@ -1,7 +1,5 @@
 #include "coordinator/service/blob_io.h"
 
-#include <algorithm>
-
 namespace kiln::service {
 
 Status rehash(storage::BlobStore& blobs, const std::string& instance, const Digest& digest) {
@@ -12,18 +10,6 @@ Status rehash(storage::BlobStore& blobs, const std::string& instance, const Dige
   }));
   if (hasher.finish() != digest)
     return fail(Code::kDataLoss, "the bytes stored as " + digest.text() + " have another digest");
-  return {};
-}
-
-Status storeBlobs(storage::BlobStore& blobs, const std::string& instance,
-                  const std::map<Digest, std::string>& contents) {
-  std::vector<Digest> digests;
-  for (const auto& [digest, bytes] : contents) digests.push_back(digest);
-  KILN_ASSIGN(std::vector<Digest> missing, blobs.findMissing(instance, digests));
-  std::vector<storage::BlobBytes> batch;
-  for (const Digest& digest : missing) batch.push_back({digest, asBytes(contents.at(digest))});
-  if (batch.empty()) return {};
-  for (const Status& status : blobs.putBatch(instance, batch)) KILN_TRY(status);
   return {};
 }
 

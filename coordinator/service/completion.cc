@@ -12,7 +12,7 @@
 namespace kiln::service {
 namespace {
 
-using jobs::reapi::ActionResult;
+using reapi::ActionResult;
 using postgres::Connection;
 
 constexpr std::uint64_t kKeptLog = 64 << 10;
@@ -26,7 +26,7 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
     return refuse("the receipt is about another lease or action");
   if (receipt.exitCode != result.exit_code()) return refuse("the receipt has another exit code than the report");
   bool same = std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(), outputs.files.end(),
-                         [](const signing::ReceiptOutput& a, const jobs::TreeFile& b) {
+                         [](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
                            return a.path == "output/" + b.path && a.digest == b.digest;
                          });
   if (!same) return refuse("the receipt lists other outputs than the report");
@@ -34,7 +34,7 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
 }
 
 Status rehashAll(const Farm& farm, const std::string& instance, const jobs::Outputs& outputs) {
-  for (const jobs::TreeFile& file : outputs.files)
+  for (const jobs::OutputFile& file : outputs.files)
     if (auto status = rehash(farm.blobs, instance, file.digest); !status)
       return fail(status.error().in("output " + file.path));
   return {};
@@ -76,7 +76,7 @@ Result<ActionResult> keptResult(const Farm& farm, const std::string& instance, c
   if (result.exit_code() == 0) return kept;
   std::string log = result.stderr_raw();
   if (log.empty() && result.has_stderr_digest()) {
-    KILN_ASSIGN(Digest digest, jobs::fromProto(result.stderr_digest()));
+    KILN_ASSIGN(Digest digest, fromProto(result.stderr_digest()));
     KILN_ASSIGN(log, readTail(farm.blobs, instance, digest, kKeptLog));
   }
   if (log.size() > kKeptLog) log.erase(0, log.size() - kKeptLog);

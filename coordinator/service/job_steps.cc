@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "coordinator/jobs/submission.h"
-#include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
 #include "storage/index/job_changes.h"
@@ -36,10 +35,10 @@ Status resolve(Connection& connection, const JobSnapshot& snapshot, const jobs::
   const index::GitSource& git = *snapshot.sources.at(static_cast<std::size_t>(step.source)).git;
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.result));
   std::string name = lastSegment(git.path);
-  const jobs::TreeFile* main = outputs.find(name);
+  const jobs::OutputFile* main = outputs.find(name);
   if (!main) return fail(Code::kDataLoss, "the fetcher's result lacks " + name);
   std::vector<index::SourceRecord> further;
-  for (const jobs::TreeFile& file : outputs.files)
+  for (const jobs::OutputFile& file : outputs.files)
     if (file.path != name)
       further.push_back({file.path, file.digest,
                          index::GitSource{git.url, git.commit, directoryOf(git.path) + file.path}, {}});
@@ -74,7 +73,7 @@ Result<bool> applyInDatabase(const Farm& farm, Connection& connection, const Job
 Status planStoredJob(const Farm& farm, const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(snapshot.job.options));
   KILN_ASSIGN(Plan plan, planActions(snapshot, options));
-  KILN_TRY(storeBlobs(farm.blobs, snapshot.job.key.instance, plan.blobs));
+  KILN_TRY(storage::uploadMissing(farm.blobs, snapshot.job.key.instance, plan.blobs));
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : plan.actions) actions.push_back(action.action);
   return farm.database.transact([&](Connection& c) -> Status {

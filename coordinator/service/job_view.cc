@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "coordinator/jobs/digests.h"
+#include "storage/tree/digest_proto.h"
 
 namespace kiln::service {
 namespace {
@@ -59,7 +59,7 @@ const char* stateName(RunState state) {
 void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& action, v1::JobAction& out) {
   out.set_kind(static_cast<v1::ActionKind>(action.kind));
   out.set_target(action.target);
-  *out.mutable_action() = jobs::toProto(action.action);
+  *out.mutable_action() = kiln::toProto(action.action);
   const RunRecord* run = furthest(snapshot, action);
   if (!run) {
     out.set_state("cached");
@@ -88,7 +88,7 @@ v1::Job toProto(const index::JobSnapshot& snapshot) {
   setTimestamp(out.mutable_submitted(), job.submitted);
   if (job.ended) setTimestamp(out.mutable_ended(), *job.ended);
   out.set_toolchain_label(job.toolchainLabel);
-  *out.mutable_toolchain() = jobs::toProto(job.toolchain);
+  *out.mutable_toolchain() = kiln::toProto(job.toolchain);
   for (const index::ActionRecord& action : snapshot.actions) setAction(snapshot, action, *out.add_actions());
   for (const index::TargetRecord& target : snapshot.targets) {
     v1::JobArtifact* artifact = out.add_artifacts();
@@ -113,9 +113,9 @@ v1::Job toProto(const index::JobSnapshot& snapshot) {
 v1::Artifact toProto(const index::ArtifactRecord& artifact) {
   v1::Artifact out;
   out.set_digest(artifact.digest.text());
-  *out.mutable_manifest() = jobs::toProto(artifact.digest);
-  for (const index::BundleRecord& bundle : artifact.bundles) *out.add_bundles() = jobs::toProto(bundle.bundle);
-  if (artifact.fixtures) *out.mutable_fixtures() = jobs::toProto(*artifact.fixtures);
+  *out.mutable_manifest() = kiln::toProto(artifact.digest);
+  for (const index::BundleRecord& bundle : artifact.bundles) *out.add_bundles() = kiln::toProto(bundle.bundle);
+  if (artifact.fixtures) *out.mutable_fixtures() = kiln::toProto(*artifact.fixtures);
   out.set_target(artifact.target);
   out.set_toolchain_label(artifact.toolchainLabel);
   setTimestamp(out.mutable_published(), artifact.published);
@@ -127,7 +127,7 @@ v1::Artifact toProto(const index::ArtifactRecord& artifact) {
 v1::Toolchain toProto(const index::ToolchainRecord& toolchain) {
   v1::Toolchain out;
   out.set_label(toolchain.label);
-  *out.mutable_tree() = jobs::toProto(toolchain.tree);
+  *out.mutable_tree() = kiln::toProto(toolchain.tree);
   out.set_is_default(toolchain.isDefault);
   out.set_description_json(toolchain.description);
   setTimestamp(out.mutable_added(), toolchain.added);

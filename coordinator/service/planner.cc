@@ -51,7 +51,7 @@ Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& 
   auto add = [&](index::ActionKind kind, const std::string& target, const CompileSpec& spec) -> Status {
     KILN_ASSIGN(jobs::BuiltAction built, jobs::buildAction(kind, spec));
     plan.actions.push_back({kind, target, built.action, {}});
-    plan.blobs.merge(built.blobs);
+    std::move(built.blobs.begin(), built.blobs.end(), std::back_inserter(plan.blobs));
     return {};
   };
   for (const index::TargetRecord& target : snapshot.targets) {
@@ -68,7 +68,7 @@ Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,
   std::vector<Digest> needed;
   for (const index::ResultRecord& result : results) {
     KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
-    for (const jobs::TreeFile& file : outputs.files) needed.push_back(file.digest);
+    for (const jobs::OutputFile& file : outputs.files) needed.push_back(file.digest);
   }
   KILN_ASSIGN(auto missing, farm.blobs.findMissing(instance, needed));
   return missing.empty();

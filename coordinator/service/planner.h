@@ -1,20 +1,20 @@
 // From resolved sources to the job's actions, and from what earlier jobs left to what need not run again.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "coordinator/jobs/next_step.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/farm.h"
+#include "storage/blob/upload.h"
 #include "storage/index/records.h"
 
 namespace kiln::service {
 
 struct Plan {
   std::vector<index::ActionRecord> actions;  // the reference, then one compile per target
-  std::map<Digest, std::string> blobs;       // what the actions consist of, beside the sources and the toolchain
+  std::vector<storage::UploadItem> blobs;  // what the actions consist of, beside the sources and the toolchain
 };
 
 // Pure. Every source of the snapshot must have its blob.

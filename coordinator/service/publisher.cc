@@ -1,12 +1,12 @@
 #include "coordinator/service/publisher.h"
 
 #include "coordinator/jobs/submission.h"
-#include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
 #include "storage/index/toolchain_repository.h"
+#include "storage/tree/tree_builder.h"
 
 namespace kiln::service {
 namespace {
@@ -15,7 +15,7 @@ using postgres::Connection;
 
 Result<std::string> readDocument(const Farm& farm, const std::string& instance, const jobs::Outputs& outputs,
                                  const char* name) {
-  const jobs::TreeFile* file = outputs.find(name);
+  const jobs::OutputFile* file = outputs.find(name);
   if (!file) return fail(Code::kDataLoss, std::string(name) + " is not among the outputs");
   auto text = storage::getBlob(farm.blobs, instance, file->digest, jobs::kMaxDocument);
   if (!text) return fail(text.error().in(name));
@@ -69,9 +69,9 @@ Status commit(Connection& connection, const index::JobSnapshot& snapshot, const 
 Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   const index::JobKey& key = snapshot.job.key;
   KILN_ASSIGN(jobs::Publication publication, assemble(farm_, snapshot, step));
-  std::map<Digest, std::string> blobs{{digestOf(publication.ociManifest), publication.ociManifest}};
-  for (const std::string& receipt : publication.receiptDocuments) blobs.emplace(digestOf(receipt), receipt);
-  KILN_TRY(storeBlobs(farm_.blobs, key.instance, blobs));
+  std::vector<storage::UploadItem> blobs{{digestOf(publication.ociManifest), {}, publication.ociManifest}};
+  for (const std::string& receipt : publication.receiptDocuments) blobs.push_back({digestOf(receipt), {}, receipt});
+  KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, blobs));
   farm_.reached(kPointAssembled);
 
   index::PublicationRecord record = publication.record;
@@ -82,7 +82,7 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   if (!bundle) return fail(bundle.error().in("signer"));
   farm_.reached(kPointSigned);
   record.bundle.bundle = digestOf(*bundle);
-  KILN_TRY(storeBlobs(farm_.blobs, key.instance, {{record.bundle.bundle, *bundle}}));
+  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, record.bundle.bundle, asBytes(*bundle)));
   farm_.reached(kPointBundleStored);
 
   KILN_TRY(farm_.database.transact([&](Connection& c) { return commit(c, snapshot, step, record); }));
@@ -99,8 +99,10 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
 Status Publisher::attachFixtures(const index::JobSnapshot& snapshot, const jobs::AttachFixtures& step) {
   const std::string& instance = snapshot.job.key.instance;
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.result));
-  KILN_ASSIGN(jobs::Tree tree, jobs::buildTree(outputs.files));
-  KILN_TRY(storeBlobs(farm_.blobs, instance, tree.directories));
+  storage::TreeBuilder builder;
+  for (const jobs::OutputFile& file : outputs.files) KILN_TRY(builder.addFile(file.path, file.digest, false));
+  storage::BuiltTree tree = builder.build();
+  KILN_TRY(storage::uploadMissing(farm_.blobs, instance, tree.directories));
   return farm_.database.transact([&](Connection& c) -> Status {
     for (const Digest& artifact : step.artifacts)
       KILN_TRY(index::attachFixtures(c, instance, artifact, tree.root));

@@ -8,7 +8,6 @@
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/scheduler/requirements.h"
-#include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
 #include "storage/index/job_repository.h"
@@ -82,10 +81,10 @@ void addFetches(JobSnapshot& snapshot) {
 }
 
 // Decides what of the job is done already; returns the blobs of its actions.
-Result<std::map<Digest, std::string>> plan(const Farm& farm, Connection& connection, const Submission& submission,
+Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& connection, const Submission& submission,
                                            const index::ToolchainRecord& toolchain, JobSnapshot& snapshot) {
   addFetches(snapshot);
-  if (!snapshot.actions.empty()) return std::map<Digest, std::string>();
+  if (!snapshot.actions.empty()) return std::vector<storage::UploadItem>();
   KILN_ASSIGN(Plan planned, planActions(snapshot, submission.options));
   snapshot.actions = std::move(planned.actions);
   if (snapshot.job.reuse)
@@ -131,7 +130,7 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request) {
   if (!cached) {
     KILN_TRY(checkFleet(farm_, *connection, submission, snapshot));
     KILN_TRY(checkUploaded(farm_, submission));
-    KILN_TRY(storeBlobs(farm_.blobs, submission.instance, blobs));
+    KILN_TRY(storage::uploadMissing(farm_.blobs, submission.instance, blobs));
     jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
     if (const auto* queue = std::get_if<jobs::QueueRuns>(&step))
       snapshot.runs = makeRuns(snapshot, submission.delivery, queue->runs, snapshot.job.submitted);
