@@ -55,7 +55,8 @@ Result<BuiltAction> buildAction(index::ActionKind kind, const CompileSpec& spec)
   storage::BuiltTree tree = input.build();
   std::move(tree.directories.begin(), tree.directories.end(), std::back_inserter(built.blobs));
   reapi::Action action;
-  *action.mutable_command_digest() = toProto(keep(built, command(kind, spec.files.front().path).SerializeAsString()));
+  *action.mutable_command_digest() =
+      toProto(keep(built, command(kind, spec.files.front().path).SerializeAsString()));
   *action.mutable_input_root_digest() = toProto(tree.root);
   built.action = keep(built, action.SerializeAsString());
   return built;

@@ -15,7 +15,8 @@ namespace kiln::jobs {
 
 struct BuiltAction {
   Digest action;
-  std::vector<storage::UploadItem> blobs;  // Action, Command, spec.json and Directories: in the CAS before it runs
+  std::vector<storage::UploadItem>
+      blobs;  // Action, Command, spec.json and Directories: in the CAS before it runs
 };
 
 // kInvalidArgument if the spec's file paths are unsafe or clash. `kind` is kReference or kCompile.

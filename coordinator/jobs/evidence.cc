@@ -45,8 +45,9 @@ std::string shown(const std::string& digest) {
 }  // namespace
 
 const OutputFile* Outputs::find(std::string_view path) const {
-  auto found = std::lower_bound(files.begin(), files.end(), path,
-                                [](const OutputFile& file, std::string_view name) { return file.path < name; });
+  auto found =
+      std::lower_bound(files.begin(), files.end(), path,
+                       [](const OutputFile& file, std::string_view name) { return file.path < name; });
   return found != files.end() && found->path == path ? &*found : nullptr;
 }
 

@@ -100,9 +100,10 @@ Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, c
   return progress;
 }
 
-// The oldest results that are enough: later ones do not change what is published, so a publication that was interrupted
-// is repeated with the same evidence.
-std::vector<ResultRecord> firstEnough(const std::vector<ResultRecord>& successes, const DeliverySpec& delivery) {
+// The oldest results that are enough: later ones do not change what is published, so a publication that was
+// interrupted is repeated with the same evidence.
+std::vector<ResultRecord> firstEnough(const std::vector<ResultRecord>& successes,
+                                      const DeliverySpec& delivery) {
   std::vector<ResultRecord> out;
   for (const ResultRecord& result : successes) {
     if (out.size() >= static_cast<std::size_t>(delivery.builders) &&

@@ -10,7 +10,9 @@
 namespace kiln::jobs {
 namespace {
 
-Status mismatch(const std::string& what) { return fail(Code::kDataLoss, what); }
+Status mismatch(const std::string& what) {
+  return fail(Code::kDataLoss, what);
+}
 
 Status checkFile(const ArtifactFile& file, const Outputs& outputs) {
   const OutputFile* output = outputs.find(file.path);
@@ -43,7 +45,8 @@ Result<Provenance> provenanceOf(const PublicationInput& input, const std::vector
   Provenance out;
   KILN_ASSIGN(out.externalParameters, externalParameters(input.spec));
   out.externalParameters["toolchainLabel"] = job.job.toolchainLabel;
-  if (const auto& git = sourceOf(job, input.spec.files[0].path).git) out.externalParameters["modelSource"] = gitUri(*git);
+  if (const auto& git = sourceOf(job, input.spec.files[0].path).git)
+    out.externalParameters["modelSource"] = gitUri(*git);
   out.internalParameters["action"] = input.action.text();
   out.resolvedDependencies = dependenciesOf(input.spec, job);
   out.builderId = input.builder.id;
@@ -62,8 +65,8 @@ Result<Provenance> provenanceOf(const PublicationInput& input, const std::vector
   return out;
 }
 
-index::PublicationRecord recordOf(const PublicationInput& input, const Manifest& manifest, const Outputs& outputs,
-                                  const Publication& publication) {
+index::PublicationRecord recordOf(const PublicationInput& input, const Manifest& manifest,
+                                  const Outputs& outputs, const Publication& publication) {
   index::PublicationRecord record;
   index::ArtifactRecord& artifact = record.artifact;
   artifact.instance = input.job.job.key.instance;
@@ -95,8 +98,8 @@ std::string gitUri(const index::GitSource& source) {
   return "git+" + source.url + "@" + source.commit + "#" + source.path;
 }
 
-Result<Manifest> checkCompileOutputs(const CompileSpec& spec, const Outputs& outputs, std::string_view evidenceText,
-                                     std::string_view manifestText) {
+Result<Manifest> checkCompileOutputs(const CompileSpec& spec, const Outputs& outputs,
+                                     std::string_view evidenceText, std::string_view manifestText) {
   auto evidence = parseStrictJson(evidenceText);
   if (!evidence) return fail(evidence.error().in(kEvidenceFile));
   auto manifest = makeManifest(spec, *evidence);
@@ -130,7 +133,8 @@ Result<Publication> makePublication(const PublicationInput& input) {
   KILN_ASSIGN(Outputs outputs, readOutputs(input.evidence.front()));
   if (!outputs.find(kEvidenceFile) || !outputs.find(kManifestFile))
     return fail(Code::kDataLoss, "the outputs lack evidence.json or manifest.json");
-  KILN_ASSIGN(Manifest manifest, checkCompileOutputs(input.spec, outputs, input.evidenceText, input.manifestText));
+  KILN_ASSIGN(Manifest manifest,
+              checkCompileOutputs(input.spec, outputs, input.evidenceText, input.manifestText));
   Publication out;
   KILN_ASSIGN(out.ociManifest, makeOciManifest(manifest, outputs.find(kManifestFile)->digest));
   for (const index::ResultRecord& result : input.evidence) {

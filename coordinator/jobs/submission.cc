@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "storage/tree/digest_proto.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
+#include "storage/tree/digest_proto.h"
 
 namespace kiln::jobs {
 namespace {

@@ -22,7 +22,8 @@ Result<ToolchainComponent> readComponent(const Json& json, const std::string& pl
   KILN_ASSIGN(out.name, reader.string("name"));
   KILN_ASSIGN(out.version, reader.string("version"));
   KILN_ASSIGN(out.path, reader.string("path"));
-  if (auto safe = checkRelativePath(out.path); !safe) return badMember(reader.path("path"), safe.error().message);
+  if (auto safe = checkRelativePath(out.path); !safe)
+    return badMember(reader.path("path"), safe.error().message);
   KILN_ASSIGN(out.digest, reader.digest());
   KILN_TRY(reader.finish());
   return out;
@@ -42,7 +43,8 @@ Result<ToolchainDescription> readToolchainDescription(std::string_view text) {
   if (out.label.empty() || out.label.size() > kMaxLabel)
     return badMember(reader.path("label"), "must have 1 to 128 characters");
   for (char c : out.label)
-    if (!isLabelCharacter(c)) return badMember(reader.path("label"), "may hold letters, digits and . _ + - only");
+    if (!isLabelCharacter(c))
+      return badMember(reader.path("label"), "may hold letters, digits and . _ + - only");
   KILN_ASSIGN(const Json* components, reader.array("components"));
   if (components->empty() || components->size() > kMaxComponents)
     return badMember(reader.path("components"), fmt::format("must hold 1 to {} components", kMaxComponents));

@@ -8,8 +8,8 @@
 
 namespace kiln::service {
 
-// Reads the blob to its end and hashes what was read. kDataLoss if it is not what the digest says, kNotFound if it is
-// not there.
+// Reads the blob to its end and hashes what was read. kDataLoss if it is not what the digest says, kNotFound
+// if it is not there.
 Status rehash(storage::BlobStore& blobs, const std::string& instance, const Digest& digest);
 
 // The last `limit` bytes.

@@ -12,21 +12,24 @@
 namespace kiln::service {
 namespace {
 
-using reapi::ActionResult;
 using postgres::Connection;
+using reapi::ActionResult;
 
 constexpr std::uint64_t kKeptLog = 64 << 10;
 
-Status refuse(const std::string& what) { return fail(Code::kDataLoss, what); }
+Status refuse(const std::string& what) {
+  return fail(Code::kDataLoss, what);
+}
 
 // The signed receipt must say what the unsigned report says, about this lease.
 Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run, const ActionResult& result,
                     const jobs::Outputs& outputs) {
   if (receipt.action != run.action || receipt.lease != run.id || receipt.epoch != run.epoch)
     return refuse("the receipt is about another lease or action");
-  if (receipt.exitCode != result.exit_code()) return refuse("the receipt has another exit code than the report");
-  bool same = std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(), outputs.files.end(),
-                         [](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
+  if (receipt.exitCode != result.exit_code())
+    return refuse("the receipt has another exit code than the report");
+  bool same = std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(),
+                         outputs.files.end(), [](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
                            return a.path == "output/" + b.path && a.digest == b.digest;
                          });
   if (!same) return refuse("the receipt lists other outputs than the report");
@@ -85,7 +88,9 @@ Result<ActionResult> keptResult(const Farm& farm, const std::string& instance, c
 }
 
 // Errors of the farm itself, not of the report: the same report may be fine later.
-bool isOurs(Code code) { return code == Code::kUnavailable || code == Code::kDeadlineExceeded; }
+bool isOurs(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded;
+}
 
 }  // namespace
 
@@ -118,7 +123,8 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
   return record;
 }
 
-Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& key, const v1::Finished& report,
+Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& key,
+                                                        const v1::Finished& report,
                                                         const signing::Certificate& worker) {
   std::optional<index::RunRecord> run;
   {
@@ -133,7 +139,8 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
   std::optional<index::ResultRecord> good;
   if (report.error_code() != 0) {
     bool known = report.error_code() > 0 && report.error_code() <= static_cast<int>(Code::kUnauthenticated);
-    failure = {known ? static_cast<Code>(report.error_code()) : Code::kUnknown, report.error_message().substr(0, 4096),
+    failure = {known ? static_cast<Code>(report.error_code()) : Code::kUnknown,
+               report.error_message().substr(0, 4096),
                {}};
     retryable = report.retryable();
   } else {

@@ -29,17 +29,18 @@ struct Farm {
   Metrics& metrics;
   jobs::BuilderIdentity builder;
   TimePoint graceUntil;  // until then a missing worker may only not have called yet
-  // Told the name of each point that a job passes between two durable states. Fault tests stop the program there.
+  // Told the name of each point that a job passes between two durable states. Fault tests stop the program
+  // there.
   std::function<void(std::string_view)> reached = [](std::string_view) {};
 };
 
 // The points, in the order in which a job passes them.
-inline constexpr std::string_view kPointSubmitted = "submitted";            // job stored, not yet acknowledged
-inline constexpr std::string_view kPointResultStored = "result-stored";     // a builder's result stored
-inline constexpr std::string_view kPointAssembled = "assembled";            // OCI manifest and receipts in the CAS
-inline constexpr std::string_view kPointSigned = "signed";                  // the signer has answered
-inline constexpr std::string_view kPointBundleStored = "bundle-stored";     // the bundle is in the CAS
-inline constexpr std::string_view kPointPublished = "published";            // the index has the artifact
-inline constexpr std::string_view kPointEnded = "ended";                    // the job is closed
+inline constexpr std::string_view kPointSubmitted = "submitted";         // job stored, not yet acknowledged
+inline constexpr std::string_view kPointResultStored = "result-stored";  // a builder's result stored
+inline constexpr std::string_view kPointAssembled = "assembled";  // OCI manifest and receipts in the CAS
+inline constexpr std::string_view kPointSigned = "signed";        // the signer has answered
+inline constexpr std::string_view kPointBundleStored = "bundle-stored";  // the bundle is in the CAS
+inline constexpr std::string_view kPointPublished = "published";         // the index has the artifact
+inline constexpr std::string_view kPointEnded = "ended";                 // the job is closed
 
 }  // namespace kiln::service

@@ -61,7 +61,9 @@ void report(const Farm& farm, const JobSnapshot& snapshot, const jobs::End& end)
 JobDriver::JobDriver(const Farm& farm, DriverOptions options)
     : farm_(farm), options_(options), publisher_(farm) {}
 
-JobDriver::~JobDriver() { stop(); }
+JobDriver::~JobDriver() {
+  stop();
+}
 
 void JobDriver::start() {
   for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
@@ -100,13 +102,15 @@ Status JobDriver::advance(const index::JobKey& key) {
     Status status = carryOut(decision.snapshot, decision.delivery, decision.step);
     if (status) continue;
     if (isTransient(status.error().code)) return status;
-    KILN_TRY(farm_.database.transact(
-        [&](Connection& c) { return recordFailedStep(farm_, c, decision.snapshot, decision.step, status.error()); }));
+    KILN_TRY(farm_.database.transact([&](Connection& c) {
+      return recordFailedStep(farm_, c, decision.snapshot, decision.step, status.error());
+    }));
   }
   return fail(Code::kInternal, "job " + key.id + " makes no progress");
 }
 
-Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::Step& step) {
+Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                           const jobs::Step& step) {
   if (const auto* publish = std::get_if<jobs::Publish>(&step)) return publisher_.publish(snapshot, *publish);
   if (const auto* attach = std::get_if<jobs::AttachFixtures>(&step))
     return publisher_.attachFixtures(snapshot, *attach);
@@ -145,7 +149,8 @@ void JobDriver::work() {
     busy_.insert(key);
     lock.unlock();
     if (Status status = advance(key); !status)
-      logWarning("job held up", {{"instance", key.instance}, {"job", key.id}, {"error", status.error().message}});
+      logWarning("job held up",
+                 {{"instance", key.instance}, {"job", key.id}, {"error", status.error().message}});
     lock.lock();
     busy_.erase(key);
     changed_.notify_all();
@@ -157,7 +162,8 @@ void JobDriver::sweepForEver() {
   while (!stopping_) {
     lock.unlock();
     if (Status status = sweep(); !status) {
-      if (!interrupted_) logWarning("database not available, waiting for it", {{"error", status.error().message}});
+      if (!interrupted_)
+        logWarning("database not available, waiting for it", {{"error", status.error().message}});
       interrupted_ = true;
     }
     lock.lock();

@@ -1,5 +1,6 @@
-// Drives jobs forward: asks the state machine for the next step, carries it out, asks again. Everything is taken from
-// the database, so that starting is resuming; sweeps find jobs that nobody mentioned and leases that ran out.
+// Drives jobs forward: asks the state machine for the next step, carries it out, asks again. Everything is
+// taken from the database, so that starting is resuming; sweeps find jobs that nobody mentioned and leases
+// that ran out.
 #pragma once
 
 #include <condition_variable>
@@ -35,8 +36,8 @@ class JobDriver {
   // Carries out the job's steps until it waits or has ended. kUnavailable and the like: later again.
   Status advance(const index::JobKey& key);
 
-  // Queues expired leases again and advances every open job. After a time in which the database was away, leases first
-  // get a full term.
+  // Queues expired leases again and advances every open job. After a time in which the database was away,
+  // leases first get a full term.
   Status sweep();
 
  private:

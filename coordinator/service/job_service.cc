@@ -23,14 +23,17 @@ Result<JobSnapshot> load(const Farm& farm, const JobKey& key) {
   return std::move(*snapshot);
 }
 
-v1::Job view(const JobSnapshot& snapshot) { return toProto(snapshot); }
+v1::Job view(const JobSnapshot& snapshot) {
+  return toProto(snapshot);
+}
 
 Result<std::vector<JobSnapshot>> list(const Farm& farm, const v1::ListJobsRequest& request) {
   if (request.limit() < 0 || request.limit() > kMaxLimit)
     return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
   KILN_ASSIGN(auto connection, farm.database.acquire());
-  KILN_ASSIGN(auto keys, index::listJobs(*connection, request.instance(),
-                                         request.limit() == 0 ? kDefaultLimit : request.limit(), request.before()));
+  KILN_ASSIGN(auto keys,
+              index::listJobs(*connection, request.instance(),
+                              request.limit() == 0 ? kDefaultLimit : request.limit(), request.before()));
   std::vector<JobSnapshot> out;
   for (const JobKey& key : keys) {
     KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, index::Evidence::kWithout));
@@ -41,7 +44,8 @@ Result<std::vector<JobSnapshot>> list(const Farm& farm, const v1::ListJobsReques
 
 }  // namespace
 
-grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request, v1::Job* response) {
+grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
+                                   v1::Job* response) {
   Result<JobSnapshot> job = submitter_.submit(*request);
   if (!job) return refusal(job.error());
   if (index::isOpen(job->job.state)) driver_.wake(job->job.key);
@@ -67,7 +71,8 @@ grpc::Status JobService::WatchJob(grpc::ServerContext* context, const v1::GetJob
   queue::ChangeFeed::JobWatch watch(farm_.feed, key);
   std::optional<std::uint64_t> shown;
   while (!context->IsCancelled()) {
-    if (farm_.feed.closed()) return {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; watch again"};
+    if (farm_.feed.closed())
+      return {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; watch again"};
     std::uint64_t mark = watch.mark();
     auto snapshot = load(farm_, key);
     if (!snapshot) return toGrpc(snapshot.error());
@@ -81,7 +86,8 @@ grpc::Status JobService::WatchJob(grpc::ServerContext* context, const v1::GetJob
   return grpc::Status::CANCELLED;
 }
 
-grpc::Status JobService::CancelJob(grpc::ServerContext*, const v1::GetJobRequest* request, v1::Job* response) {
+grpc::Status JobService::CancelJob(grpc::ServerContext*, const v1::GetJobRequest* request,
+                                   v1::Job* response) {
   JobKey key{request->instance(), request->id()};
   Status wanted = farm_.database.transact([&](postgres::Connection& c) { return index::wantCancel(c, key); });
   if (!wanted) return toGrpc(wanted.error());

@@ -15,12 +15,14 @@ class JobService final : public v1::JobService::Service {
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::Job* response) override;
-  grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request, v1::Job* response) override;
+  grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                      v1::Job* response) override;
   grpc::Status ListJobs(grpc::ServerContext* context, const v1::ListJobsRequest* request,
                         v1::ListJobsResponse* response) override;
   grpc::Status WatchJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
                         grpc::ServerWriter<v1::Job>* stream) override;
-  grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request, v1::Job* response) override;
+  grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                         v1::Job* response) override;
 
  private:
   const Farm& farm_;

@@ -25,7 +25,8 @@ std::string directoryOf(const std::string& path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
 }
 
-Status endInDatabase(const Farm& farm, Connection& connection, const JobSnapshot& snapshot, const jobs::End& end) {
+Status endInDatabase(const Farm& farm, Connection& connection, const JobSnapshot& snapshot,
+                     const jobs::End& end) {
   if (end.disputed) KILN_TRY(index::markDisputed(connection, snapshot.job.key.instance, *end.disputed));
   KILN_TRY(index::endJob(connection, snapshot.job.key, end.state, end.error, farm.clock.now()));
   return {};
@@ -40,15 +41,16 @@ Status resolve(Connection& connection, const JobSnapshot& snapshot, const jobs::
   std::vector<index::SourceRecord> further;
   for (const jobs::OutputFile& file : outputs.files)
     if (file.path != name)
-      further.push_back({file.path, file.digest,
-                         index::GitSource{git.url, git.commit, directoryOf(git.path) + file.path}, {}});
+      further.push_back({file.path,
+                         file.digest,
+                         index::GitSource{git.url, git.commit, directoryOf(git.path) + file.path},
+                         {}});
   return index::resolveSource(connection, snapshot.job.key, step.source, main->digest, further);
 }
 
 bool usesEarlierJobs(const JobSnapshot& snapshot) {
-  return std::any_of(snapshot.results.begin(), snapshot.results.end(), [&](const index::ResultRecord& result) {
-    return result.jobId != snapshot.job.key.id;
-  });
+  return std::any_of(snapshot.results.begin(), snapshot.results.end(),
+                     [&](const index::ResultRecord& result) { return result.jobId != snapshot.job.key.id; });
 }
 
 }  // namespace
@@ -77,8 +79,10 @@ Status planStoredJob(const Farm& farm, const JobSnapshot& snapshot, const Delive
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : plan.actions) actions.push_back(action.action);
   return farm.database.transact([&](Connection& c) -> Status {
-    KILN_ASSIGN(auto current, index::loadJob(c, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
-    if (!current || current->actions.size() != snapshot.actions.size()) return {};  // another coordinator did it
+    KILN_ASSIGN(auto current,
+                index::loadJob(c, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
+    if (!current || current->actions.size() != snapshot.actions.size())
+      return {};  // another coordinator did it
     if (current->job.reuse) {
       KILN_ASSIGN(auto earlier, index::reusableResults(c, snapshot.job.key.instance, actions));
       KILN_ASSIGN(bool present, outputsArePresent(farm, snapshot.job.key.instance, earlier));
@@ -89,8 +93,8 @@ Status planStoredJob(const Farm& farm, const JobSnapshot& snapshot, const Delive
   });
 }
 
-Status recordFailedStep(const Farm& farm, Connection& connection, const JobSnapshot& snapshot, const jobs::Step& step,
-                        const Error& error) {
+Status recordFailedStep(const Farm& farm, Connection& connection, const JobSnapshot& snapshot,
+                        const jobs::Step& step, const Error& error) {
   const index::JobKey& key = snapshot.job.key;
   bool bytesGone = error.code == Code::kDataLoss || error.code == Code::kNotFound;
   if (bytesGone && snapshot.job.reuse && usesEarlierJobs(snapshot)) {

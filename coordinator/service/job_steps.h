@@ -1,5 +1,5 @@
-// The steps of a job that change nothing but the database, and planning. Used by JobDriver, under the job's lock where
-// it says so.
+// The steps of a job that change nothing but the database, and planning. Used by JobDriver, under the job's
+// lock where it says so.
 #pragma once
 
 #include "coordinator/jobs/next_step.h"
@@ -7,17 +7,18 @@
 
 namespace kiln::service {
 
-// Carries out QueueRuns, ResolveSource and End; true if `step` was one of them or Wait. In a transaction that holds the
-// job's lock.
-Result<bool> applyInDatabase(const Farm& farm, postgres::Connection& connection, const index::JobSnapshot& snapshot,
-                             const DeliverySpec& delivery, const jobs::Step& step);
+// Carries out QueueRuns, ResolveSource and End; true if `step` was one of them or Wait. In a transaction that
+// holds the job's lock.
+Result<bool> applyInDatabase(const Farm& farm, postgres::Connection& connection,
+                             const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
+                             const jobs::Step& step);
 
 // PlanActions for a stored job whose sources have been fetched: blobs first, then the actions.
 Status planStoredJob(const Farm& farm, const index::JobSnapshot& snapshot, const DeliverySpec& delivery);
 
-// A step that can never succeed. Bytes of earlier jobs' results that are gone or corrupt are built afresh; otherwise the
-// job fails. In a transaction.
-Status recordFailedStep(const Farm& farm, postgres::Connection& connection, const index::JobSnapshot& snapshot,
-                        const jobs::Step& step, const Error& error);
+// A step that can never succeed. Bytes of earlier jobs' results that are gone or corrupt are built afresh;
+// otherwise the job fails. In a transaction.
+Status recordFailedStep(const Farm& farm, postgres::Connection& connection,
+                        const index::JobSnapshot& snapshot, const jobs::Step& step, const Error& error);
 
 }  // namespace kiln::service

@@ -14,7 +14,8 @@ v1::JobState stateOf(const index::JobSnapshot& snapshot) {
   if (!index::isOpen(snapshot.job.state)) return static_cast<v1::JobState>(snapshot.job.state);
   auto any = [&](auto test) { return std::any_of(snapshot.runs.begin(), snapshot.runs.end(), test); };
   bool live = any([](const RunRecord& run) { return index::isLive(run.state); });
-  bool started = any([](const RunRecord& run) { return run.state == RunState::kLeased || run.state == RunState::kDone; });
+  bool started = any(
+      [](const RunRecord& run) { return run.state == RunState::kLeased || run.state == RunState::kDone; });
   if (!live && !snapshot.runs.empty()) return v1::JOB_PUBLISHING;
   return started ? v1::JOB_RUNNING : v1::JOB_QUEUED;
 }
@@ -114,7 +115,8 @@ v1::Artifact toProto(const index::ArtifactRecord& artifact) {
   v1::Artifact out;
   out.set_digest(artifact.digest.text());
   *out.mutable_manifest() = kiln::toProto(artifact.digest);
-  for (const index::BundleRecord& bundle : artifact.bundles) *out.add_bundles() = kiln::toProto(bundle.bundle);
+  for (const index::BundleRecord& bundle : artifact.bundles)
+    *out.add_bundles() = kiln::toProto(bundle.bundle);
   if (artifact.fixtures) *out.mutable_fixtures() = kiln::toProto(*artifact.fixtures);
   out.set_target(artifact.target);
   out.set_toolchain_label(artifact.toolchainLabel);

@@ -27,7 +27,11 @@ std::string line(std::string_view event, LogFields fields) {
 
 }  // namespace
 
-void logInfo(std::string_view event, LogFields fields) { spdlog::info("{}", line(event, fields)); }
-void logWarning(std::string_view event, LogFields fields) { spdlog::warn("{}", line(event, fields)); }
+void logInfo(std::string_view event, LogFields fields) {
+  spdlog::info("{}", line(event, fields));
+}
+void logWarning(std::string_view event, LogFields fields) {
+  spdlog::warn("{}", line(event, fields));
+}
 
 }  // namespace kiln::service

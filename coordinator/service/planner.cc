@@ -24,18 +24,18 @@ Result<bool> isComplete(const Farm& farm, const index::ArtifactRecord& artifact)
 }
 
 // The published artifact of this target, if it stands for this submission as it is.
-Status reuseArtifact(const Farm& farm, postgres::Connection& connection, const index::ToolchainRecord& toolchain,
-                     const CompileSpec& options, const DeliverySpec& delivery, const index::ArtifactRecord& artifact,
+Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
+                     const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                     const DeliverySpec& delivery, const index::ArtifactRecord& artifact,
                      const index::JobSnapshot& snapshot, index::TargetRecord& target) {
   KILN_ASSIGN(bool complete, isComplete(farm, artifact));
   if (!complete || !artifact.fixtures) return {};
   KILN_ASSIGN(CompileSpec spec,
               jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
-  KILN_ASSIGN(bool stated,
-              index::hasStatement(connection, artifact.instance, artifact.digest,
-                                  jobs::materialsOf(spec, snapshot, toolchain),
-                                  static_cast<std::size_t>(delivery.builders),
-                                  static_cast<std::size_t>(delivery.operators)));
+  KILN_ASSIGN(bool stated, index::hasStatement(connection, artifact.instance, artifact.digest,
+                                               jobs::materialsOf(spec, snapshot, toolchain),
+                                               static_cast<std::size_t>(delivery.builders),
+                                               static_cast<std::size_t>(delivery.operators)));
   if (!stated) return {};
   target.artifact = artifact.digest;
   target.hasFixtures = true;
@@ -74,8 +74,9 @@ Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,
   return missing.empty();
 }
 
-Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection, const index::ToolchainRecord& toolchain,
-                        const CompileSpec& options, const DeliverySpec& delivery, index::JobSnapshot& snapshot) {
+Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection,
+                        const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                        const DeliverySpec& delivery, index::JobSnapshot& snapshot) {
   const std::string& instance = snapshot.job.key.instance;
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : snapshot.actions) actions.push_back(action.action);
@@ -93,7 +94,8 @@ Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection, cons
     if (found == artifacts.end()) continue;
     for (index::TargetRecord& target : snapshot.targets)
       if (target.target == action.target)
-        KILN_TRY(reuseArtifact(farm, connection, toolchain, options, delivery, found->second, snapshot, target));
+        KILN_TRY(
+            reuseArtifact(farm, connection, toolchain, options, delivery, found->second, snapshot, target));
   }
   return {};
 }

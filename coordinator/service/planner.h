@@ -14,17 +14,20 @@ namespace kiln::service {
 
 struct Plan {
   std::vector<index::ActionRecord> actions;  // the reference, then one compile per target
-  std::vector<storage::UploadItem> blobs;  // what the actions consist of, beside the sources and the toolchain
+  std::vector<storage::UploadItem>
+      blobs;  // what the actions consist of, beside the sources and the toolchain
 };
 
 // Pure. Every source of the snapshot must have its blob.
 Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options);
 
-// Adds to the snapshot, whose actions are planned, the results of earlier jobs, and to its targets the artifacts that
-// are published, complete in the CAS, and already have a statement with these sources and this many builders. Earlier
-// results whose bytes are gone clear `reuse` instead. Reads the index; for a job that is not stored yet.
-Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection, const index::ToolchainRecord& toolchain,
-                        const CompileSpec& options, const DeliverySpec& delivery, index::JobSnapshot& snapshot);
+// Adds to the snapshot, whose actions are planned, the results of earlier jobs, and to its targets the
+// artifacts that are published, complete in the CAS, and already have a statement with these sources and this
+// many builders. Earlier results whose bytes are gone clear `reuse` instead. Reads the index; for a job that
+// is not stored yet.
+Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection,
+                        const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                        const DeliverySpec& delivery, index::JobSnapshot& snapshot);
 
 // True if every output of these results is in the CAS.
 Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,

@@ -22,7 +22,8 @@ Result<std::string> readDocument(const Farm& farm, const std::string& instance, 
   return std::move(*text);
 }
 
-Result<jobs::Publication> assemble(const Farm& farm, const index::JobSnapshot& snapshot, const jobs::Publish& step) {
+Result<jobs::Publication> assemble(const Farm& farm, const index::JobSnapshot& snapshot,
+                                   const jobs::Publish& step) {
   const index::JobRecord& job = snapshot.job;
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(job.options));
   KILN_ASSIGN(CompileSpec spec,
@@ -51,7 +52,8 @@ bool builtHere(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   return false;
 }
 
-// The artifact is published whatever became of the job meanwhile: its statement is signed. An open job gets it.
+// The artifact is published whatever became of the job meanwhile: its statement is signed. An open job gets
+// it.
 Status commit(Connection& connection, const index::JobSnapshot& snapshot, const jobs::Publish& step,
               const index::PublicationRecord& record) {
   KILN_ASSIGN(auto current,
@@ -70,7 +72,8 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   const index::JobKey& key = snapshot.job.key;
   KILN_ASSIGN(jobs::Publication publication, assemble(farm_, snapshot, step));
   std::vector<storage::UploadItem> blobs{{digestOf(publication.ociManifest), {}, publication.ociManifest}};
-  for (const std::string& receipt : publication.receiptDocuments) blobs.push_back({digestOf(receipt), {}, receipt});
+  for (const std::string& receipt : publication.receiptDocuments)
+    blobs.push_back({digestOf(receipt), {}, receipt});
   KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, blobs));
   farm_.reached(kPointAssembled);
 

@@ -7,7 +7,8 @@
 namespace kiln::service {
 namespace {
 
-// Details travel in HTTP/2 trailers, which gRPC limits to 8 KiB; a longer list is left out and the message stands.
+// Details travel in HTTP/2 trailers, which gRPC limits to 8 KiB; a longer list is left out and the message
+// stands.
 constexpr std::size_t kMaxDetails = 5 << 10;
 
 }  // namespace

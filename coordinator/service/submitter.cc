@@ -32,11 +32,13 @@ Result<std::optional<JobSnapshot>> knownJob(Connection& connection, const Submis
   return index::loadJob(connection, known->job, index::Evidence::kWithout);
 }
 
-Status checkToolchainTargets(const index::ToolchainRecord& toolchain, const std::vector<std::string>& targets) {
+Status checkToolchainTargets(const index::ToolchainRecord& toolchain,
+                             const std::vector<std::string>& targets) {
   for (const std::string& target : targets)
     if (std::find(toolchain.targets.begin(), toolchain.targets.end(), target) == toolchain.targets.end())
-      return fail(Code::kUnimplemented, fmt::format("toolchain {} does not build for {}; it builds for {}",
-                                                    toolchain.label, target, fmt::join(toolchain.targets, ", ")));
+      return fail(Code::kUnimplemented,
+                  fmt::format("toolchain {} does not build for {}; it builds for {}", toolchain.label, target,
+                              fmt::join(toolchain.targets, ", ")));
   return {};
 }
 
@@ -70,19 +72,23 @@ JobSnapshot newJob(const Submission& submission, const index::ToolchainRecord& t
   snapshot.job.delivery = submission.deliveryText;
   snapshot.job.modelName = submission.modelName;
   snapshot.sources = submission.sources;
-  for (const std::string& target : submission.targets) snapshot.targets.push_back({target, {}, false, {}, false});
+  for (const std::string& target : submission.targets)
+    snapshot.targets.push_back({target, {}, false, {}, false});
   return snapshot;
 }
 
 void addFetches(JobSnapshot& snapshot) {
   for (std::size_t i = 0; i < snapshot.sources.size(); ++i)
     if (const auto& git = snapshot.sources[i].git; git && !snapshot.sources[i].blob)
-      snapshot.actions.push_back({index::ActionKind::kFetch, "", jobs::fetchAction(*git), static_cast<int>(i)});
+      snapshot.actions.push_back(
+          {index::ActionKind::kFetch, "", jobs::fetchAction(*git), static_cast<int>(i)});
 }
 
 // Decides what of the job is done already; returns the blobs of its actions.
-Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& connection, const Submission& submission,
-                                           const index::ToolchainRecord& toolchain, JobSnapshot& snapshot) {
+Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& connection,
+                                              const Submission& submission,
+                                              const index::ToolchainRecord& toolchain,
+                                              JobSnapshot& snapshot) {
   addFetches(snapshot);
   if (!snapshot.actions.empty()) return std::vector<storage::UploadItem>();
   KILN_ASSIGN(Plan planned, planActions(snapshot, submission.options));
@@ -103,15 +109,17 @@ Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& conn
   return std::move(planned.blobs);
 }
 
-Status checkFleet(const Farm& farm, Connection& connection, const Submission& submission, const JobSnapshot& snapshot) {
+Status checkFleet(const Farm& farm, Connection& connection, const Submission& submission,
+                  const JobSnapshot& snapshot) {
   bool fetches = snapshot.actions.front().kind == index::ActionKind::kFetch;
   scheduler::FleetView fleet;
   fleet.now = farm.clock.now();
   fleet.graceUntil = farm.graceUntil;
   KILN_ASSIGN(fleet.workers, index::listWorkers(connection));
-  return scheduler::checkSatisfiable(scheduler::requirementsOf(submission.targets, submission.delivery.builders,
-                                                               submission.delivery.operators, fetches),
-                                     fleet);
+  return scheduler::checkSatisfiable(
+      scheduler::requirementsOf(submission.targets, submission.delivery.builders,
+                                submission.delivery.operators, fetches),
+      fleet);
 }
 
 }  // namespace

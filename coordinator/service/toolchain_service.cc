@@ -26,7 +26,9 @@ Result<std::vector<index::ToolchainRecord>> list(const Farm& farm, const std::st
   return index::listToolchains(*connection, instance);
 }
 
-v1::Toolchain view(const index::ToolchainRecord& toolchain) { return toProto(toolchain); }
+v1::Toolchain view(const index::ToolchainRecord& toolchain) {
+  return toProto(toolchain);
+}
 
 }  // namespace
 
@@ -34,13 +36,15 @@ Result<index::ToolchainRecord> examineToolchain(storage::BlobStore& blobs, const
                                                 const Digest& tree) {
   KILN_ASSIGN(auto missing, storage::findMissingInTree(blobs, instance, tree));
   if (!missing.empty())
-    return fail(Code::kFailedPrecondition, std::to_string(missing.size()) + " blobs of the tree must be uploaded first");
+    return fail(Code::kFailedPrecondition,
+                std::to_string(missing.size()) + " blobs of the tree must be uploaded first");
   KILN_ASSIGN(auto entries, storage::walkTree(blobs, instance, tree));
   std::map<std::string, Digest> files;
   for (const storage::TreeEntry& entry : entries)
     if (entry.kind == storage::EntryKind::kFile) files.emplace(entry.path, entry.digest);
   auto description = files.find(kDescriptionFile);
-  if (description == files.end()) return fail(Code::kInvalidArgument, "the tree has no toolchain.json at its root");
+  if (description == files.end())
+    return fail(Code::kInvalidArgument, "the tree has no toolchain.json at its root");
   index::ToolchainRecord out;
   KILN_ASSIGN(out.description, storage::getBlob(blobs, instance, description->second, kMaxDescription));
   auto parsed = jobs::readToolchainDescription(out.description);
@@ -48,8 +52,8 @@ Result<index::ToolchainRecord> examineToolchain(storage::BlobStore& blobs, const
   for (const jobs::ToolchainComponent& component : parsed->components) {
     auto file = files.find(component.path);
     if (file == files.end() || file->second != component.digest)
-      return fail(Code::kInvalidArgument, "component " + component.name + " is not in the tree as " + component.path +
-                                              " with the digest that toolchain.json gives");
+      return fail(Code::kInvalidArgument, "component " + component.name + " is not in the tree as " +
+                                              component.path + " with the digest that toolchain.json gives");
   }
   out.instance = instance;
   out.label = parsed->label;
@@ -62,8 +66,8 @@ Result<index::ToolchainRecord> ToolchainService::add(const v1::AddToolchainReque
   KILN_ASSIGN(Digest tree, fromProto(request.tree()));
   KILN_ASSIGN(index::ToolchainRecord toolchain, examineToolchain(farm_.blobs, request.instance(), tree));
   if (!request.label().empty() && request.label() != toolchain.label)
-    return fail(Code::kInvalidArgument, "the tree's toolchain.json says it is \"" + toolchain.label + "\", not \"" +
-                                            request.label().substr(0, 200) + "\"");
+    return fail(Code::kInvalidArgument, "the tree's toolchain.json says it is \"" + toolchain.label +
+                                            "\", not \"" + request.label().substr(0, 200) + "\"");
   toolchain.added = farm_.clock.now();
   KILN_TRY(farm_.database.transact(
       [&](postgres::Connection& c) { return index::addToolchain(c, toolchain, request.make_default()); }));
@@ -77,7 +81,8 @@ grpc::Status ToolchainService::ListToolchains(grpc::ServerContext*, const v1::Li
                                               v1::ListToolchainsResponse* response) {
   auto toolchains = list(farm_, request->instance());
   if (!toolchains) return toGrpc(toolchains.error());
-  for (const index::ToolchainRecord& toolchain : *toolchains) *response->add_toolchains() = toProto(toolchain);
+  for (const index::ToolchainRecord& toolchain : *toolchains)
+    *response->add_toolchains() = toProto(toolchain);
   return grpc::Status::OK;
 }
 

@@ -24,8 +24,9 @@ class ToolchainService final : public v1::ToolchainService::Service {
   const Farm& farm_;
 };
 
-// The toolchain that the tree holds. kInvalidArgument unless the tree is canonical, has toolchain.json at its root, and
-// each component named there is in the tree with its digest; kFailedPrecondition if blobs of the tree are missing.
+// The toolchain that the tree holds. kInvalidArgument unless the tree is canonical, has toolchain.json at its
+// root, and each component named there is in the tree with its digest; kFailedPrecondition if blobs of the
+// tree are missing.
 Result<index::ToolchainRecord> examineToolchain(storage::BlobStore& blobs, const std::string& instance,
                                                 const Digest& tree);
 

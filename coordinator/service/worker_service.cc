@@ -16,11 +16,11 @@ using postgres::Connection;
 using std::chrono::milliseconds;
 
 constexpr int kMaxSlots = 256;
-constexpr int kMaxListed = 1024;                 // targets, toolchains, reports
+constexpr int kMaxListed = 1024;  // targets, toolchains, reports
 constexpr std::size_t kMaxStage = 64;
-constexpr milliseconds kHold{5000};              // of an idle worker's call
-constexpr milliseconds kDeadlineMargin{500};     // an answer this long before the caller gives up
-constexpr milliseconds kBusyContact{200};        // a worker that runs something: progress and free slots
+constexpr milliseconds kHold{5000};           // of an idle worker's call
+constexpr milliseconds kDeadlineMargin{500};  // an answer this long before the caller gives up
+constexpr milliseconds kBusyContact{200};     // a worker that runs something: progress and free slots
 constexpr milliseconds kIdleContact{10};
 
 void setDuration(google::protobuf::Duration* out, milliseconds value) {
@@ -129,7 +129,8 @@ Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slo
   KILN_ASSIGN(auto connection, farm_.database.acquire());
   KILN_ASSIGN(auto runs, farm_.queue.leasedTo(*connection, caller.claim.worker));
   while (static_cast<int>(runs.size()) < slots) {
-    KILN_ASSIGN(auto run, connection->transact([&](Connection& c) { return farm_.queue.acquire(c, caller.claim); }));
+    KILN_ASSIGN(auto run,
+                connection->transact([&](Connection& c) { return farm_.queue.acquire(c, caller.claim); }));
     if (!run) break;
     farm_.metrics.leaseGiven();
     logInfo("lease given", {{"job", run->jobId},
@@ -163,7 +164,8 @@ Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller
 
 grpc::Status WorkerService::Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
                                         v1::SynchronizeResponse* response) {
-  if (request->leases_size() > kMaxListed) return {grpc::StatusCode::INVALID_ARGUMENT, "too many lease reports"};
+  if (request->leases_size() > kMaxListed)
+    return {grpc::StatusCode::INVALID_ARGUMENT, "too many lease reports"};
   auto caller = identify(request->worker());
   if (!caller) return toGrpc(caller.error());
   if (Status status = remember(*caller, request->draining()); !status) return toGrpc(status.error());

@@ -26,7 +26,8 @@ class WorkerService final : public v1::WorkerService::Service {
   Result<Caller> identify(const v1::WorkerDescription& description) const;
   // Stores the description if it changed or is due again.
   Status remember(const Caller& caller, bool draining);
-  Status takeReports(const Caller& caller, const v1::SynchronizeRequest& request, v1::SynchronizeResponse& response);
+  Status takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
+                     v1::SynchronizeResponse& response);
   Status handOut(grpc::ServerContext& context, const Caller& caller, const v1::SynchronizeRequest& request,
                  v1::SynchronizeResponse& response);
   // Leases new runs while the worker has free slots.

@@ -8,7 +8,8 @@ using postgres::Connection;
 
 Status touchJob(Connection& connection, const JobKey& key) {
   // The trigger replaces the value.
-  KILN_TRY(connection.execute("UPDATE jobs SET revision = 0 WHERE instance = $1 AND id = $2", {key.instance, key.id}));
+  KILN_TRY(connection.execute("UPDATE jobs SET revision = 0 WHERE instance = $1 AND id = $2",
+                              {key.instance, key.id}));
   return {};
 }
 
