@@ -24,8 +24,8 @@ typedef void (*kiln_kernel)(void* env, int64_t task, void* scratch);
 
 /* What the runtime gives a program. parallel_for runs kernel(env, i, scratch) once for each i in [0, tasks),
  * in any order and on any number of threads, and returns when all are done; writes made by tasks are then
- * visible to the caller. The field order is part of the ABI: new fields go at the end and raise
- * KILN_PROGRAM_ABI. */
+ * visible to the caller. A task never calls parallel_for, and a program calls it from one thread at a time.
+ * The field order is part of the ABI: new fields go at the end and raise KILN_PROGRAM_ABI. */
 typedef struct kiln_callbacks {
   void (*parallel_for)(void* user, kiln_kernel kernel, void* env, int64_t tasks);
   void* user;

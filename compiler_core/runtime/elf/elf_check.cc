@@ -132,7 +132,7 @@ Status checkPlaces(const ElfView& view, const Elf64_Ehdr& header, const Headers&
       return badElf("a header of type " + std::to_string(entry.p_type) + " points outside its segments");
     }
     if (entry.p_type == PT_PHDR &&
-        (entry.p_offset != header.e_phoff || entry.p_memsz != header.e_phnum * sizeof(Elf64_Phdr) ||
+        (entry.p_offset != header.e_phoff || entry.p_memsz < header.e_phnum * sizeof(Elf64_Phdr) ||
          !view.atAddress<Elf64_Phdr>(entry.p_vaddr))) {
       return badElf("PT_PHDR is not where the program headers are");
     }
@@ -141,6 +141,7 @@ Status checkPlaces(const ElfView& view, const Elf64_Ehdr& header, const Headers&
 }
 
 Status checkRelocations(const ElfView& view, const ElfDynamic& dynamic, ElfMachine machine) {
+  if (dynamic.linkageTable) return badElf("it has a procedure linkage table; link it with -Bsymbolic");
   if (dynamic.relocationBytes % sizeof(Elf64_Rela) != 0) return badElf("its relocations are malformed");
   const std::uint32_t relative = machine == ElfMachine::kX8664 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
   const std::uint64_t end = view.loads().back().p_vaddr + view.loads().back().p_memsz;
@@ -209,13 +210,13 @@ Result<ElfImage> checkElf(Bytes file, ElfMachine machine, std::string_view symbo
   KILN_ASSIGN(const Headers headers, readHeaders(view, header));
   KILN_TRY(checkPlaces(view, header, headers));
   KILN_ASSIGN(const ElfDynamic dynamic, readDynamic(view, *headers.dynamic));
-  KILN_TRY(checkRelocations(view, dynamic, machine));
   ElfImage image;
   for (const Elf64_Phdr& load : view.loads()) {
     image.segments.push_back(
         {load.p_vaddr, load.p_memsz, (load.p_flags & PF_W) != 0, (load.p_flags & PF_X) != 0});
   }
   KILN_ASSIGN(image.symbolAddress, checkSymbols(view, dynamic, symbol, symbolBytes));
+  KILN_TRY(checkRelocations(view, dynamic, machine));
   if (image.symbolAddress % 8 != 0 || !image.contains(image.symbolAddress, symbolBytes, false)) {
     return badElf(std::string(symbol) + " is outside its segments");
   }

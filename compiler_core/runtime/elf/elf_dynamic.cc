@@ -24,10 +24,6 @@ std::string_view refusal(std::int64_t tag) {
     case DT_RPATH:
     case DT_RUNPATH:
       return "it names a library search path";
-    case DT_JMPREL:
-    case DT_PLTREL:
-    case DT_PLTRELSZ:
-      return "it has a procedure linkage table; link it with -Bsymbolic";
     case DT_AUXILIARY:
     case DT_FILTER:
       return "it is a filter for another library";
@@ -115,6 +111,11 @@ Result<ElfDynamic> readDynamic(const ElfView& view, const Elf64_Phdr& segment) {
         break;
       case DT_RELAENT:
         if (value != sizeof(Elf64_Rela)) return badElf("its relocations have an unknown size");
+        break;
+      case DT_JMPREL:
+      case DT_PLTREL:
+      case DT_PLTRELSZ:
+        dynamic.linkageTable = true;
         break;
       case DT_FLAGS:
       case DT_FLAGS_1:

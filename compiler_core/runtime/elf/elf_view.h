@@ -69,6 +69,7 @@ class ElfView {
 struct ElfDynamic {
   std::uint64_t symbols = 0, strings = 0, stringBytes = 0, hash = 0, gnuHash = 0, relocations = 0,
                 relocationBytes = 0;
+  bool linkageTable = false;
 };
 Result<ElfDynamic> readDynamic(const ElfView& view, const Elf64_Phdr& dynamic);
 

@@ -200,6 +200,7 @@ Status SessionCore::warmProfile(const FixtureFiles& files, Tolerance tolerance) 
 
 Status SessionCore::warmup() {
   const MutexLock lock(mutex_);
+  ready_.store(false, std::memory_order_release);
   const auto start = std::chrono::steady_clock::now();
   KILN_ASSIGN(const FixtureList list, readFixtureList(artifact_->directory, artifact_->manifest));
   for (const FixtureFiles& files : list.profiles) {
