@@ -22,10 +22,13 @@ constexpr std::size_t kMaxSpecBytes = 1 << 20;
 Exit exitFor(const Error& error) {
   switch (error.code) {
     case Code::kInvalidArgument:
-    case Code::kNotFound: return kInvalidModel;
+    case Code::kNotFound:
+      return kInvalidModel;
     case Code::kUnimplemented:
-    case Code::kResourceExhausted: return kUnsupported;
-    default: return kInternalError;
+    case Code::kResourceExhausted:
+      return kUnsupported;
+    default:
+      return kInternalError;
   }
 }
 
@@ -33,7 +36,8 @@ std::string errorLine(const Error& error) {
   Json details = Json::object();
   if (!error.details.empty())
     if (auto parsed = parseJson(error.details)) details = std::move(*parsed);
-  const Json line = {{"error", {{"code", codeName(error.code)}, {"message", error.message}, {"details", details}}}};
+  const Json line = {
+      {"error", {{"code", codeName(error.code)}, {"message", error.message}, {"details", details}}}};
   auto text = toCanonicalJson(line);
   if (text) return *text;
   return R"({"error":{"code":"INTERNAL","details":{},"message":"the error has no canonical form"}})";
@@ -41,7 +45,10 @@ std::string errorLine(const Error& error) {
 
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return stop(kUsage, {Code::kNotFound, fmt::format("{}: cannot be read; give a CompileSpec (see kiln-cc spec)", path), {}});
+  if (!file)
+    return stop(kUsage, {Code::kNotFound,
+                         fmt::format("{}: cannot be read; give a CompileSpec (see kiln-cc spec)", path),
+                         {}});
   std::ostringstream text;
   text << file.rdbuf();
   if (text.str().size() > kMaxSpecBytes)
@@ -55,7 +62,8 @@ tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
 
 Result<std::map<std::string, std::int64_t>> dimsOf(const CompileSpec& spec) {
   if (spec.profiles.size() != 1)
-    return fail(Code::kUnimplemented, "several shape profiles are not served by this toolchain yet; give one");
+    return fail(Code::kUnimplemented,
+                "several shape profiles are not served by this toolchain yet; give one");
   const ShapeProfile& profile = spec.profiles.front();
   std::vector<analysis::ProfileDim> dims;
   for (const auto& [name, range] : profile.dims) dims.push_back({name, range.min, range.opt, range.max});
@@ -64,7 +72,8 @@ Result<std::map<std::string, std::int64_t>> dimsOf(const CompileSpec& spec) {
 
 Status addProfileDim(const std::string& text, ShapeProfile& profile) {
   const auto wrong = [&] {
-    return fail(Code::kInvalidArgument, fmt::format("--profile {}: expected NAME=MIN:OPT:MAX or NAME=N", text));
+    return fail(Code::kInvalidArgument,
+                fmt::format("--profile {}: expected NAME=MIN:OPT:MAX or NAME=N", text));
   };
   // The last '=': a dimension's name may hold one.
   const std::size_t equals = text.rfind('=');
@@ -85,20 +94,25 @@ Status addProfileDim(const std::string& text, ShapeProfile& profile) {
 
 Status checkServed(const CompileSpec& spec) {
   const auto refuse = [](const char* member, const std::string& value, const char* served) {
-    return fail(Code::kUnimplemented,
-                fmt::format("{} \"{}\" is not served by this toolchain yet; give \"{}\"", member, value, served));
+    return fail(
+        Code::kUnimplemented,
+        fmt::format("{} \"{}\" is not served by this toolchain yet; give \"{}\"", member, value, served));
   };
-  if (spec.numerics.reassociation != "off") return refuse("numerics.reassociation", spec.numerics.reassociation, "off");
+  if (spec.numerics.reassociation != "off")
+    return refuse("numerics.reassociation", spec.numerics.reassociation, "off");
   if (spec.numerics.precision != "f32") return refuse("numerics.precision", spec.numerics.precision, "f32");
   if (spec.fallback != "fail") return refuse("fallback", spec.fallback, "fail");
   if (spec.outOfProfile != "fail") return refuse("outOfProfile", spec.outOfProfile, "fail");
   if (!spec.pins.empty())
-    return fail(Code::kUnimplemented, fmt::format("value pins are not served by this toolchain yet (input \"{}\")",
-                                                  spec.pins.begin()->first));
+    return fail(Code::kUnimplemented,
+                fmt::format("value pins are not served by this toolchain yet (input \"{}\")",
+                            spec.pins.begin()->first));
   return {};
 }
 
-std::string versionText() { return fmt::format("kiln-cc {} (LLVM {}, program ABI {})", kVersion, KILN_LLVM_VERSION, KILN_PROGRAM_ABI); }
+std::string versionText() {
+  return fmt::format("kiln-cc {} (LLVM {}, program ABI {})", kVersion, KILN_LLVM_VERSION, KILN_PROGRAM_ABI);
+}
 
 std::string versionJson() {
   return Json{{"name", "kiln"},

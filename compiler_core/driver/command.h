@@ -20,7 +20,9 @@ using CommandResult = tl::expected<void, CommandError>;
 
 // The exit that an error of the compiler stands for.
 Exit exitFor(const Error& error);
-inline tl::unexpected<CommandError> stop(const Error& error) { return tl::make_unexpected(CommandError{exitFor(error), error}); }
+inline tl::unexpected<CommandError> stop(const Error& error) {
+  return tl::make_unexpected(CommandError{exitFor(error), error});
+}
 inline tl::unexpected<CommandError> stop(Exit exit, const Error& error) {
   return tl::make_unexpected(CommandError{exit, error});
 }

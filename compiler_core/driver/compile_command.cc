@@ -16,9 +16,10 @@ namespace {
 Status checkModel(const CompileSpec& spec, const std::string& path) {
   KILN_ASSIGN(const Digest digest, digestOfFile(path));
   if (spec.files.empty() || digest != spec.files.front().digest)
-    return fail(Code::kInvalidArgument,
-                fmt::format("{} is {}, but the spec is for {}; make a spec for this file with kiln-cc spec", path,
-                            digest.text(), spec.files.empty() ? "no model" : spec.files.front().digest.text()));
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("{} is {}, but the spec is for {}; make a spec for this file with kiln-cc spec", path,
+                    digest.text(), spec.files.empty() ? "no model" : spec.files.front().digest.text()));
   return {};
 }
 
@@ -30,7 +31,9 @@ std::uint64_t artifactBytes(const CompileResult& result) {
 
 Status checkBudget(const char* what, const char* member, std::uint64_t used, std::uint64_t budget) {
   if (budget == 0 || used <= budget) return {};
-  Error error{Code::kResourceExhausted, fmt::format("{} takes {} bytes, over the budget of {} ({})", what, used, budget, member), {}};
+  Error error{Code::kResourceExhausted,
+              fmt::format("{} takes {} bytes, over the budget of {} ({})", what, used, budget, member),
+              {}};
   error.details = fmt::format(R"({{"budget":"{}","limit":"{}","used":"{}"}})", member, budget, used);
   return fail(std::move(error));
 }
@@ -56,7 +59,8 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   if (!spec) return tl::make_unexpected(spec.error());
   if (auto served = checkServed(*spec); !served) return stop(served.error());
   auto target = parseTarget(spec->target);
-  if (!target) return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+  if (!target)
+    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
   auto dims = dimsOf(*spec);
   if (!dims) return stop(dims.error());
   if (auto same = checkModel(*spec, arguments.model); !same) return stop(same.error());
@@ -81,11 +85,16 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   };
   auto result = compile(request);
   if (!result) return stop(result.error());
-  if (auto fits = checkBudget("the program's memory", "plannedBytes", result->plan.arenaBytes + result->plan.scratchBytes, spec->maxPlannedBytes); !fits)
+  if (auto fits = checkBudget("the program's memory", "plannedBytes",
+                              result->plan.arenaBytes + result->plan.scratchBytes, spec->maxPlannedBytes);
+      !fits)
     return stop(fits.error());
-  if (auto fits = checkBudget("the artifact", "artifactBytes", artifactBytes(*result), spec->maxArtifactBytes); !fits)
+  if (auto fits =
+          checkBudget("the artifact", "artifactBytes", artifactBytes(*result), spec->maxArtifactBytes);
+      !fits)
     return stop(fits.error());
-  if (auto written = writeDocuments(*spec, *result, arguments.out); !written) return stop(kInternalError, written.error());
+  if (auto written = writeDocuments(*spec, *result, arguments.out); !written)
+    return stop(kInternalError, written.error());
   return {};
 }
 

@@ -21,7 +21,8 @@ class IrWriter {
 
   Status write(std::string_view stage, std::string_view text, std::string_view extension) {
     if (directory_.empty()) return {};
-    KILN_TRY(package::writeFile(fmt::format("{}/{:02}-{}.{}", directory_, ++count_, stage, extension), asBytes(text)));
+    KILN_TRY(package::writeFile(fmt::format("{}/{:02}-{}.{}", directory_, ++count_, stage, extension),
+                                asBytes(text)));
     return {};
   }
   Status write(std::string_view stage, mlir::ModuleOp module) {
@@ -78,7 +79,8 @@ class Compile {
 
     KILN_TRY(lower(module));
     for (const package::WeightUse& use : uses_)
-      if (const ir::Weight* weight = captured.weights.find(use.source)) result_.plan.weightBytes += weight->bytes.size();
+      if (const ir::Weight* weight = captured.weights.find(use.source))
+        result_.plan.weightBytes += weight->bytes.size();
     if (request_.out.empty()) return std::move(result_);
     KILN_TRY(generate(module));
     progress("package");
@@ -133,8 +135,8 @@ class Compile {
     KILN_ASSIGN(const codegen::CpuProgram program, codegen::generateCpuProgram(module, table, options));
     KILN_TRY(ir_.write("program", program.llvmIr, "ll"));
     KILN_ASSIGN(result_.program, package::writeFile(request_.out + "/program.so", asBytes(program.elf)));
-    result_.codegen = {request_.target.triple, request_.target.cpu, request_.target.features, program.codeBytes,
-                       program.elf.size()};
+    result_.codegen = {request_.target.triple, request_.target.cpu, request_.target.features,
+                       program.codeBytes, program.elf.size()};
     for (KernelEvidence& kernel : result_.schedule.kernels)
       for (const codegen::CodeSymbol& function : program.functions)
         if (function.name == kernel.symbol) kernel.codeBytes = function.bytes;
@@ -150,9 +152,12 @@ class Compile {
 
 }  // namespace
 
-Result<CompileResult> compile(const CompileRequest& request) { return Compile(request).run(); }
+Result<CompileResult> compile(const CompileRequest& request) {
+  return Compile(request).run();
+}
 
-Result<ReferenceResult> evaluateReference(const std::string& model, const std::map<std::string, std::int64_t>& dims,
+Result<ReferenceResult> evaluateReference(const std::string& model,
+                                          const std::map<std::string, std::int64_t>& dims,
                                           std::uint64_t seed) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   onnx::prepareContext(context);
@@ -161,7 +166,8 @@ Result<ReferenceResult> evaluateReference(const std::string& model, const std::m
   ReferenceResult result{captured.inputs, captured.outputs, {}, {}};
   for (const ir::Signature& input : captured.inputs)
     result.inputValues.push_back(reference::makeInput(input.name, input.dtype, input.shape, seed));
-  KILN_ASSIGN(result.outputValues, reference::evaluate(*captured.module, captured.weights, result.inputValues));
+  KILN_ASSIGN(result.outputValues,
+              reference::evaluate(*captured.module, captured.weights, result.inputValues));
   return result;
 }
 

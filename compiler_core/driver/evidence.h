@@ -11,11 +11,11 @@ namespace kiln::driver {
 // One kernel: what it computes and how it was cut.
 struct KernelEvidence {
   std::string symbol;
-  std::vector<std::string> nodes;           // source nodes, in order
-  std::string rule;                         // row of the heuristic's table
-  std::vector<std::int64_t> loops, tile;    // parallel loops: extents and tile sizes
+  std::vector<std::string> nodes;         // source nodes, in order
+  std::string rule;                       // row of the heuristic's table
+  std::vector<std::int64_t> loops, tile;  // parallel loops: extents and tile sizes
   std::int64_t tasks = 0;
-  std::uint64_t codeBytes = 0;              // 0 in a dry run
+  std::uint64_t codeBytes = 0;  // 0 in a dry run
 };
 
 struct ScheduleEvidence {
@@ -25,9 +25,9 @@ struct ScheduleEvidence {
 };
 
 struct PlanEvidence {
-  std::uint64_t arenaBytes = 0;    // the planned peak
+  std::uint64_t arenaBytes = 0;     // the planned peak
   std::uint64_t unsharedBytes = 0;  // what the arena's buffers would need without reuse
-  std::uint64_t scratchBytes = 0;  // per slot
+  std::uint64_t scratchBytes = 0;   // per slot
   std::int64_t buffers = 0;
   std::uint64_t inputBytes = 0, outputBytes = 0, weightBytes = 0;  // held by the caller
 };

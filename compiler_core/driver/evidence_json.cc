@@ -65,7 +65,8 @@ Json toJson(const ScheduleEvidence& evidence) {
 }
 
 Json toJson(const PlanEvidence& evidence) {
-  const std::uint64_t hundredths = evidence.arenaBytes == 0 ? 100 : evidence.unsharedBytes * 100 / evidence.arenaBytes;
+  const std::uint64_t hundredths =
+      evidence.arenaBytes == 0 ? 100 : evidence.unsharedBytes * 100 / evidence.arenaBytes;
   return {{"peakBytes", std::to_string(evidence.arenaBytes)},
           {"unsharedBytes", std::to_string(evidence.unsharedBytes)},
           {"reuseRatio", fmt::format("{}.{:02}", hundredths / 100, hundredths % 100)},

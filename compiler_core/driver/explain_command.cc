@@ -22,14 +22,16 @@ std::string tensorText(const ir::Signature& tensor) {
 
 void printText(const CompileResult& result, const std::string& target) {
   const auto& capture = result.capture;
-  fmt::print("model     {} {}, IR version {}, {} nodes, {} served\n", capture.producer.empty() ? "(no producer)" : capture.producer,
-             capture.producerVersion, capture.irVersion, capture.nodes, capture.served);
+  fmt::print("model     {} {}, IR version {}, {} nodes, {} served\n",
+             capture.producer.empty() ? "(no producer)" : capture.producer, capture.producerVersion,
+             capture.irVersion, capture.nodes, capture.served);
   for (const auto& [domain, version] : capture.opsets) fmt::print("opset     {} {}\n", domain, version);
   for (const auto& tensor : result.inputs) fmt::print("input     {}\n", tensorText(tensor));
   for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));
   fmt::print("target    {}\n", target);
-  fmt::print("memory    arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} bytes\n", result.plan.arenaBytes,
-             result.plan.unsharedBytes, result.plan.scratchBytes, result.plan.weightBytes);
+  fmt::print("memory    arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} bytes\n",
+             result.plan.arenaBytes, result.plan.unsharedBytes, result.plan.scratchBytes,
+             result.plan.weightBytes);
   for (const KernelEvidence& kernel : result.schedule.kernels)
     fmt::print("kernel    {} [{}] loops {} tile {}: {} tasks\n", fmt::join(kernel.nodes, ", "), kernel.rule,
                fmt::join(kernel.loops, "x"), fmt::join(kernel.tile, "x"), kernel.tasks);
@@ -49,7 +51,8 @@ Json json(const CompileResult& result, const std::string& target) {
 
 CommandResult explainCommand(const ExplainArguments& arguments) {
   auto target = parseTarget(arguments.target);
-  if (!target) return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+  if (!target)
+    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
   ShapeProfile profile{"default", {}};
   for (const std::string& dim : arguments.profile)
     if (auto added = addProfileDim(dim, profile); !added) return stop(kUsage, added.error());

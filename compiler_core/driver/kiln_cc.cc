@@ -1,4 +1,5 @@
-// kiln-cc: the compiler by hand and inside the farm's sandbox. Contract: DESIGN.md §9, README.md beside this file.
+// kiln-cc: the compiler by hand and inside the farm's sandbox. Contract: DESIGN.md §9, README.md beside this
+// file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,8 +23,9 @@ int finish(const CommandResult& result) {
 
 int main(int argc, char** argv) {
   CLI::App app("Compiles a model to a program that runs anywhere its target does.", "kiln-cc");
-  app.footer("Example: kiln-cc spec --model m.onnx --target cpu:x86-64-v3 --out s.json && "
-             "kiln-cc compile --model m.onnx --spec s.json --out build");
+  app.footer(
+      "Example: kiln-cc spec --model m.onnx --target cpu:x86-64-v3 --out s.json && "
+      "kiln-cc compile --model m.onnx --spec s.json --out build");
   bool version = false, versionAsJson = false;
   app.add_flag("--version", version, "Print the version");
   app.add_flag("--json", versionAsJson, "With --version: as JSON");
@@ -39,7 +41,8 @@ int main(int argc, char** argv) {
                                  "kiln-cc compile --model m.onnx --spec s.json --out build");
   compileApp->add_option("--model", compile.model, "ONNX file")->required();
   compileApp->add_option("--spec", compile.spec, "CompileSpec (see kiln-cc spec)")->required();
-  compileApp->add_option("--out", compile.out, "Folder for program.so, weights, evidence.json, manifest.json")->required();
+  compileApp->add_option("--out", compile.out, "Folder for program.so, weights, evidence.json, manifest.json")
+      ->required();
   compileApp->add_option("--emit-ir", compile.emitIr, "Folder for the textual IR after each stage");
   compileApp->add_option("--toolchain", compile.toolchain, "Toolchain folder (default: where kiln-cc is)");
   compileApp->callback([&] { result = compileCommand(compile); });
@@ -62,8 +65,9 @@ int main(int argc, char** argv) {
   specApp->callback([&] { result = specCommand(spec); });
 
   ExplainArguments explain;
-  CLI::App* explainApp = command("explain", "Say what a compile would do: shapes, kernels, memory, what is not served",
-                                 "kiln-cc explain m.onnx --profile batch=8");
+  CLI::App* explainApp =
+      command("explain", "Say what a compile would do: shapes, kernels, memory, what is not served",
+              "kiln-cc explain m.onnx --profile batch=8");
   explainApp->add_option("model", explain.model, "ONNX file")->required();
   explainApp->add_option("--target", explain.target, "Target")->capture_default_str();
   explainApp->add_option("--profile", explain.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
@@ -76,13 +80,15 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return finish(stop(kUsage, {kiln::Code::kInvalidArgument, error.what() + std::string("; see kiln-cc --help"), {}}));
+    return finish(
+        stop(kUsage, {kiln::Code::kInvalidArgument, error.what() + std::string("; see kiln-cc --help"), {}}));
   }
   if (version) {
     fmt::print("{}\n", versionAsJson ? versionJson() : versionText());
     return kOk;
   }
   if (app.get_subcommands().empty())
-    return finish(stop(kUsage, {kiln::Code::kInvalidArgument, "a command is missing; see kiln-cc --help", {}}));
+    return finish(
+        stop(kUsage, {kiln::Code::kInvalidArgument, "a command is missing; see kiln-cc --help", {}}));
   return finish(result);
 }

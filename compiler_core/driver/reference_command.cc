@@ -11,7 +11,8 @@ constexpr std::uint64_t kSeed = 1;  // of version 1 of the fixtures
 
 using Tensors = std::vector<reference::HostTensor>;
 
-Result<Json> writeTensors(const Tensors& tensors, const std::string& out, const std::string& profile, const char* kind) {
+Result<Json> writeTensors(const Tensors& tensors, const std::string& out, const std::string& profile,
+                          const char* kind) {
   Json paths = Json::array();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::string path = fmt::format("{}/{}_{}.npy", profile, kind, i);
@@ -47,7 +48,9 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
   // A profile's name becomes a folder.
   const std::string& profile = spec->profiles.front().name;
   if (profile.empty() || profile.front() == '.' || profile.find('/') != std::string::npos)
-    return stop(kUsage, {Code::kInvalidArgument, fmt::format("profile \"{}\": not usable as the name of a folder", profile), {}});
+    return stop(kUsage, {Code::kInvalidArgument,
+                         fmt::format("profile \"{}\": not usable as the name of a folder", profile),
+                         {}});
   if (auto written = writeFixtures(*result, arguments.out, profile); !written)
     return stop(kInternalError, written.error());
   return {};

@@ -28,7 +28,8 @@ Result<std::vector<ModelFile>> filesOf(const std::string& model) {
       if (attribute.t) add(*attribute.t);
   for (const std::string& path : external) {
     if (auto safe = checkRelativePath(path); !safe) return fail(safe.error().in("external data " + path));
-    KILN_ASSIGN(const Digest data, digestOfFile((std::filesystem::path(model).parent_path() / path).string()));
+    KILN_ASSIGN(const Digest data,
+                digestOfFile((std::filesystem::path(model).parent_path() / path).string()));
     files.push_back({path, data});
   }
   return files;
@@ -38,7 +39,8 @@ Result<std::vector<ModelFile>> filesOf(const std::string& model) {
 
 CommandResult specCommand(const SpecArguments& arguments) {
   auto target = parseTarget(arguments.target);
-  if (!target) return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+  if (!target)
+    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
   CompileSpec spec;
   spec.target = target->name;
   spec.features = target->features;
@@ -55,7 +57,8 @@ CommandResult specCommand(const SpecArguments& arguments) {
     fmt::print("{}\n", *text);
     return {};
   }
-  if (auto written = package::writeFile(arguments.out, asBytes(*text)); !written) return stop(kInternalError, written.error());
+  if (auto written = package::writeFile(arguments.out, asBytes(*text)); !written)
+    return stop(kInternalError, written.error());
   return {};
 }
 

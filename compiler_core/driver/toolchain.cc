@@ -28,8 +28,9 @@ fs::path self() {
 
 Result<std::string> findToolchainLib(const std::string& toolchain) {
   const fs::path base = self().parent_path().parent_path();
-  const std::vector<fs::path> places =
-      toolchain.empty() ? std::vector<fs::path>{base / "lib", base / "toolchain" / "lib"} : std::vector<fs::path>{fs::path(toolchain) / "lib"};
+  const std::vector<fs::path> places = toolchain.empty()
+                                           ? std::vector<fs::path>{base / "lib", base / "toolchain" / "lib"}
+                                           : std::vector<fs::path>{fs::path(toolchain) / "lib"};
   for (const fs::path& place : places) {
     std::error_code error;
     if (fs::is_regular_file(place / "kmath.bc", error)) return place.string();
@@ -43,7 +44,9 @@ Status pinHostMath(char** argv) {
   if (now && std::string_view(now) == kPinned) return {};
   if (::setenv(kTunables, kPinned, 1) != 0) return fail(errnoError(errno, kTunables));
   ::execv(self().c_str(), argv);
-  return fail(Code::kFailedPrecondition, fmt::format("cannot run itself again ({}); set {}={}", errnoError(errno, self().string()).message, kTunables, kPinned));
+  return fail(Code::kFailedPrecondition,
+              fmt::format("cannot run itself again ({}); set {}={}",
+                          errnoError(errno, self().string()).message, kTunables, kPinned));
 }
 
 }  // namespace kiln::driver

@@ -9,17 +9,20 @@
 
 namespace kiln::package {
 
-Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight, const std::vector<std::int64_t>& permutation) {
+Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
+                                           const std::vector<std::int64_t>& permutation) {
   const std::size_t rank = weight.shape.size(), width = dtypeBytes(weight.dtype);
   std::vector<bool> seen(rank, false);
   for (const std::int64_t dim : permutation)
     if (dim >= 0 && dim < std::int64_t(rank)) seen[dim] = true;
   if (permutation.size() != rank || std::find(seen.begin(), seen.end(), false) != seen.end())
-    return fail(Code::kInternal, fmt::format("weight {}: not a permutation of its {} dimensions", weight.name, rank));
+    return fail(Code::kInternal,
+                fmt::format("weight {}: not a permutation of its {} dimensions", weight.name, rank));
   std::size_t elements = 1;
   for (const std::int64_t dim : weight.shape) elements *= static_cast<std::size_t>(dim);
   if (weight.bytes.size() != elements * width)
-    return fail(Code::kInternal, fmt::format("weight {}: {} bytes for {} elements", weight.name, weight.bytes.size(), elements));
+    return fail(Code::kInternal, fmt::format("weight {}: {} bytes for {} elements", weight.name,
+                                             weight.bytes.size(), elements));
 
   // Strides of the source, in the order of the result's dimensions.
   std::vector<std::size_t> source(rank, 1), strides(rank), extents(rank);
@@ -49,7 +52,9 @@ Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const
   if (!uses.empty()) KILN_TRY(makeDirectory(directory + "/weights"));
   for (const WeightUse& use : uses) {
     const ir::Weight* weight = table.find(use.source);
-    if (!weight) return fail(Code::kInternal, fmt::format("the program uses weight {}, which the model lacks", use.source));
+    if (!weight)
+      return fail(Code::kInternal,
+                  fmt::format("the program uses weight {}, which the model lacks", use.source));
     WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}};
     const std::string path = directory + "/" + file.path;
     if (use.permutation.empty()) {

@@ -9,8 +9,9 @@
 
 namespace kiln::package {
 
-// One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program reads them
-// in another order (result dimension i is dimension permutation[i] of the entry; empty: as they are).
+// One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program
+// reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
+// are).
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;
@@ -27,6 +28,7 @@ Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const
                                              const std::string& directory);
 
 // The bytes of `weight` with its dimensions permuted.
-Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight, const std::vector<std::int64_t>& permutation);
+Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
+                                           const std::vector<std::int64_t>& permutation);
 
 }  // namespace kiln::package

@@ -1,5 +1,5 @@
-// Which target runs which part of the graph. One target for now: everything it can serve is one partition, and what it
-// cannot is named, never moved elsewhere in silence.
+// Which target runs which part of the graph. One target for now: everything it can serve is one partition,
+// and what it cannot is named, never moved elsewhere in silence.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Partition {
 
 struct PartitionEvidence {
   std::vector<Partition> partitions;
-  std::int64_t transferBytes = 0;           // between partitions
+  std::int64_t transferBytes = 0;             // between partitions
   std::vector<ir::UnsupportedNode> fallback;  // nodes that run elsewhere; always empty with one target
 };
 
