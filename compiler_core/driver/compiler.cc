@@ -10,6 +10,7 @@
 #include "compiler_core/package/files.h"
 #include "compiler_core/reference/evaluator.h"
 #include "compiler_core/reference/inputs.h"
+#include "compiler_core/transforms/rewrite.h"
 
 namespace kiln::driver {
 namespace {
@@ -68,7 +69,7 @@ class Compile {
     result_.plan.outputBytes = bytesOf(captured.outputs);
 
     progress("rewrite");
-    KILN_TRY(rewrite(captured));
+    KILN_ASSIGN(result_.rewrite, transforms::rewrite(module, captured.weights));
     KILN_TRY(ir_.write("rewrite", module));
 
     progress("partition");
@@ -92,8 +93,6 @@ class Compile {
   void progress(std::string_view stage) {
     if (request_.progress) request_.progress(stage);
   }
-
-  Status rewrite(onnx::Captured&) { return {}; }
 
   Status lower(mlir::ModuleOp module) {
     codegen::PipelineOptions options;
