@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace kiln::source {
 namespace {
@@ -41,6 +42,24 @@ Status splitHostPort(std::string_view authority, GitUrl& out) {
   return {};
 }
 
+Result<std::string> decodePercent(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    unsigned value = 0;
+    auto [end, error] =
+        std::from_chars(text.data() + i + 1, text.data() + std::min(i + 3, text.size()), value, 16);
+    if (error != std::errc() || end != text.data() + i + 3 || value == 0)
+      return bad("'%' takes two hex digits");
+    out += static_cast<char>(value);
+    i += 2;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<GitUrl> parseGitUrl(std::string_view url) {
@@ -61,6 +80,7 @@ Result<GitUrl> parseGitUrl(std::string_view url) {
   std::string_view authority = rest.substr(0, slash);
   if (out.scheme == "file") {
     if (!authority.empty()) return bad("file:// takes an absolute path: file:///path/to/repository");
+    KILN_ASSIGN(out.path, decodePercent(out.path));
     return out;
   }
   if (std::size_t at = authority.rfind('@'); at != authority.npos) {

@@ -13,7 +13,7 @@ struct GitUrl {
   std::string user;    // ssh only
   std::string host;    // lower case; an IPv6 address without its brackets
   std::string port;    // empty: the scheme's own
-  std::string path;    // begins with '/'
+  std::string path;    // begins with '/'; of file:// without its %XX escapes: a path on this machine
 };
 
 // kInvalidArgument for anything else, for control characters, a password, a query or a fragment: a URL is
