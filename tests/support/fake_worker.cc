@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::uint64_t kLimit = 8 << 20;
 
-void save(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+void save(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
 
 template <class T>
 Result<T> load(storage::BlobStore& blobs, const std::string& instance, const reapi::Digest& digest) {
@@ -43,14 +45,14 @@ Result<CompileSpec> specOf(storage::BlobStore& blobs, const v1::Lease& lease) {
 }  // namespace
 
 FakeWorker::FakeWorker(std::shared_ptr<grpc::Channel> channel, storage::BlobStore& blobs,
-                       const signing::Authority& authority, const std::string& directory, const std::string& name,
-                       const std::string& operatorName, TimePoint now)
+                       const signing::Authority& authority, const std::string& directory,
+                       const std::string& name, const std::string& operatorName, TimePoint now)
     : stub_(v1::WorkerService::NewStub(std::move(channel))), blobs_(blobs) {
   auto key = signing::PrivateKey::create().value();
   auto certificate = authority.issue(name, operatorName, key.publicKey(), now).value();
   std::string prefix = directory + "/" + name;
   save(prefix + ".pem", certificate.pem());
-  key.save(prefix + ".key").value();
+  if (Status saved = key.save(prefix + ".key"); !saved) std::abort();
   identity_ = std::make_unique<signing::WorkerIdentity>(
       signing::WorkerIdentity::load(prefix + ".pem", prefix + ".key").value());
   description.set_certificate_pem(certificate.pem());
@@ -67,7 +69,8 @@ Result<v1::SynchronizeResponse> FakeWorker::synchronize(const std::vector<v1::Le
   grpc::ClientContext context;
   context.set_wait_for_ready(true);
   // The coordinator answers an idle call half a second before its deadline.
-  context.set_deadline(std::chrono::system_clock::now() + (reports.empty() ? patience : std::chrono::seconds(20)));
+  context.set_deadline(std::chrono::system_clock::now() +
+                       (reports.empty() ? patience : std::chrono::seconds(20)));
   v1::SynchronizeResponse response;
   grpc::Status status = stub_->Synchronize(&context, request, &response);
   if (!status.ok()) return fail(fromGrpc(status));

@@ -1,5 +1,5 @@
-// A worker that speaks the real protocol, uploads real bytes and signs real receipts, but compiles nothing: its
-// "program" is a text made from the spec. For tests of the coordinator.
+// A worker that speaks the real protocol, uploads real bytes and signs real receipts, but compiles nothing:
+// its "program" is a text made from the spec. For tests of the coordinator.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -27,8 +27,9 @@ struct ToolOutcome {
 class FakeWorker {
  public:
   // Certificate and key are issued by `authority` and written to `directory`.
-  FakeWorker(std::shared_ptr<grpc::Channel> channel, storage::BlobStore& blobs, const signing::Authority& authority,
-             const std::string& directory, const std::string& name, const std::string& operatorName, TimePoint now);
+  FakeWorker(std::shared_ptr<grpc::Channel> channel, storage::BlobStore& blobs,
+             const signing::Authority& authority, const std::string& directory, const std::string& name,
+             const std::string& operatorName, TimePoint now);
 
   v1::WorkerDescription description;  // may be changed before a call
   // Changes what a run leaves, before it is uploaded.
@@ -37,8 +38,9 @@ class FakeWorker {
   std::function<void(const v1::Lease&, v1::Finished&)> forge;
 
   // One Synchronize call with these reports, waiting for work for at most `patience`.
-  Result<v1::SynchronizeResponse> synchronize(const std::vector<v1::LeaseReport>& reports,
-                                              std::chrono::milliseconds patience = std::chrono::milliseconds(600));
+  Result<v1::SynchronizeResponse> synchronize(
+      const std::vector<v1::LeaseReport>& reports,
+      std::chrono::milliseconds patience = std::chrono::milliseconds(600));
   // Leases that are to be run.
   std::vector<v1::Lease> poll();
   // Runs the lease's action and makes the report.

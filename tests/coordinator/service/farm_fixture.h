@@ -1,5 +1,5 @@
-// A whole coordinator in the test's process: real PostgreSQL, real local store, real signer without its wire, real gRPC
-// services over an in-process channel; the clock stands still and the driver is moved by hand.
+// A whole coordinator in the test's process: real PostgreSQL, real local store, real signer without its wire,
+// real gRPC services over an in-process channel; the clock stands still and the driver is moved by hand.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -77,10 +77,10 @@ class FarmTest : public ::testing::Test {
                         {"size", std::to_string(binary.size)}}}},
                      {"targets", {"cpu:x86-64-v3"}}};
     storage::TreeBuilder tree;
-    tree.addFile("bin/kiln-cc", binary, true).value();
-    tree.addFile("toolchain.json", put(toCanonicalJson(description).value()), false).value();
+    EXPECT_TRUE(tree.addFile("bin/kiln-cc", binary, true));
+    EXPECT_TRUE(tree.addFile("toolchain.json", put(toCanonicalJson(description).value()), false));
     storage::BuiltTree built = tree.build();
-    storage::uploadMissing(*blobs_, "default", built.directories).value();
+    EXPECT_TRUE(storage::uploadMissing(*blobs_, "default", built.directories));
     return built.root;
   }
   grpc::Status addToolchain(const Digest& tree, const std::string& label = "", v1::Toolchain* out = nullptr) {
@@ -93,15 +93,17 @@ class FarmTest : public ::testing::Test {
     return toolchainStub_->AddToolchain(&context, request, out ? out : &response);
   }
 
-  std::unique_ptr<testing_support::FakeWorker> worker(const std::string& name, const std::string& operatorName = "op") {
-    auto worker = std::make_unique<testing_support::FakeWorker>(channel_, *blobs_, authority_, directory_.path(), name,
-                                                                operatorName, clock_.now());
+  std::unique_ptr<testing_support::FakeWorker> worker(const std::string& name,
+                                                      const std::string& operatorName = "op") {
+    auto worker = std::make_unique<testing_support::FakeWorker>(
+        channel_, *blobs_, authority_, directory_.path(), name, operatorName, clock_.now());
     EXPECT_TRUE(worker->synchronize({}));
     return worker;
   }
 
   // An uploaded model for cpu:x86-64-v3.
-  v1::SubmitJobRequest request(const std::string& key, int builders = 1, const std::string& model = "a model") {
+  v1::SubmitJobRequest request(const std::string& key, int builders = 1,
+                               const std::string& model = "a model") {
     v1::SubmitJobRequest out;
     out.set_instance("default");
     out.set_idempotency_key(key);

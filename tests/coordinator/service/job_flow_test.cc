@@ -4,8 +4,8 @@
 
 #include "kiln/v1/job.pb.h"
 #include "manifest/artifact/oci.h"
-#include "signing/bundle/bundle.h"
 #include "manifest/statement/provenance.h"
+#include "signing/bundle/bundle.h"
 #include "tests/coordinator/service/farm_fixture.h"
 
 namespace kiln::service {
@@ -40,7 +40,8 @@ TEST_F(JobFlow, ASubmissionBecomesAPublishedArtifact) {
   EXPECT_EQ(job.artifacts(0).builders(0), "w1");
 
   v1::Artifact published = artifact(job.artifacts(0).digest());
-  auto oci = parseOciManifest(storage::getBlob(*blobs_, "default", *fromProto(published.manifest()), 1 << 20).value());
+  auto oci = parseOciManifest(
+      storage::getBlob(*blobs_, "default", *fromProto(published.manifest()), 1 << 20).value());
   ASSERT_TRUE(oci) << oci.error().message;
   EXPECT_EQ(oci->digest.text(), job.artifacts(0).digest());
   ASSERT_EQ(oci->layers.size(), 2u);
@@ -101,7 +102,8 @@ TEST_F(JobFlow, WithoutCacheItIsBuiltAgainToTheSameArtifact) {
   second = get(second.id());
   EXPECT_FALSE(second.artifacts(0).cached());
   EXPECT_EQ(second.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
-  EXPECT_EQ(artifact(second.artifacts(0).digest()).bundles_size(), 2) << "a second statement, not a second artifact";
+  EXPECT_EQ(artifact(second.artifacts(0).digest()).bundles_size(), 2)
+      << "a second statement, not a second artifact";
 }
 
 TEST_F(JobFlow, ACorruptCachedBlobIsBuiltAfresh) {
@@ -281,7 +283,8 @@ TEST_F(JobFlow, WatchStreamsStagesAndEnds) {
   auto leases = one->poll();
   ASSERT_EQ(leases.size(), 2u);
   std::vector<v1::LeaseReport> reports;
-  for (const v1::Lease& lease : leases) reports.push_back(testing_support::FakeWorker::running(lease, "codegen"));
+  for (const v1::Lease& lease : leases)
+    reports.push_back(testing_support::FakeWorker::running(lease, "codegen"));
   ASSERT_TRUE(one->synchronize(reports));
   feed.publishJob({"default", job.id()});
   bool sawStage = false;

@@ -27,9 +27,10 @@ class Refusal : public FarmTest {
 
   // What one run's report leads to; the run's error as the job shows it after the last attempt.
   std::string attemptError(const std::string& job) {
-    auto rows = pool_.execute("SELECT error FROM attempts a JOIN runs r ON r.instance = a.instance AND r.id = a.run_id "
-                              "WHERE r.job_id = $1 AND a.outcome = 'failed' ORDER BY a.ended DESC LIMIT 1",
-                              {job});
+    auto rows = pool_.execute(
+        "SELECT error FROM attempts a JOIN runs r ON r.instance = a.instance AND r.id = a.run_id "
+        "WHERE r.job_id = $1 AND a.outcome = 'failed' ORDER BY a.ended DESC LIMIT 1",
+        {job});
     auto error = rows->first([](const postgres::Row& row) { return row.get<std::string>("error"); });
     return error && *error ? **error : "no attempt failed";
   }
@@ -40,7 +41,8 @@ TEST_F(Refusal, BlobsThatAreNotUploadedAreListed) {
   v1::SubmitJobRequest bad = request("k1");
   *bad.mutable_sources(0)->mutable_blob() = toProto(digestOf(std::string_view("never uploaded")));
   v1::JobError error = errorOf(bad, grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_NE(error.details_json().find(digestOf(std::string_view("never uploaded")).text()), std::string::npos);
+  EXPECT_NE(error.details_json().find(digestOf(std::string_view("never uploaded")).text()),
+            std::string::npos);
   EXPECT_NE(error.details_json().find("\"missing\""), std::string::npos);
 }
 
@@ -50,7 +52,8 @@ TEST_F(Refusal, ATargetNobodyServesEndsWithFour) {
   v1::SubmitJobRequest bad = request("k2");
   bad.set_targets(0, "cuda:sm_90a");
   EXPECT_EQ(errorOf(bad, grpc::StatusCode::UNIMPLEMENTED).exit_code(), 4);
-  EXPECT_EQ(errorOf(request("k3", 2), grpc::StatusCode::UNIMPLEMENTED).exit_code(), 4) << "two builders, one worker";
+  EXPECT_EQ(errorOf(request("k3", 2), grpc::StatusCode::UNIMPLEMENTED).exit_code(), 4)
+      << "two builders, one worker";
 }
 
 TEST_F(Refusal, JustAfterAStartItIsUnavailableInstead) {
@@ -69,7 +72,8 @@ TEST_F(Refusal, AnUnknownToolchainNamesThoseThatExist) {
 
 TEST_F(Refusal, AToolchainLabelNeverChanges) {
   EXPECT_TRUE(addToolchain(putToolchain()).ok()) << "the same again";
-  EXPECT_EQ(addToolchain(putToolchain(kLabel, "another compiler")).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(addToolchain(putToolchain(kLabel, "another compiler")).error_code(),
+            grpc::StatusCode::ALREADY_EXISTS);
   auto tampered = pool_.execute("UPDATE toolchains SET hash = decode(repeat('00', 32), 'hex')");
   EXPECT_FALSE(tampered);
 }
@@ -81,7 +85,8 @@ TEST_F(Refusal, AToolchainIsExamined) {
   ASSERT_TRUE(storage::uploadMissing(*blobs_, "default", tree.directories));
   EXPECT_EQ(addToolchain(tree.root).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(addToolchain(putToolchain("kiln-1"), "kiln-2").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(addToolchain(digestOf(std::string_view("nothing"))).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(addToolchain(digestOf(std::string_view("nothing"))).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
 }
 
 TEST_F(Refusal, ACertificateOfAnotherAuthorityIsNotAWorker) {
@@ -115,14 +120,16 @@ TEST_F(Refusal, DigestsWithoutTheirBytes) {
   one->tamper = [](const v1::Lease&, ToolOutcome& outcome) { outcome.files["extra"] = "honest"; };
   one->forge = [&](const v1::Lease&, v1::Finished& report) {
     for (auto& file : *report.mutable_result()->mutable_output_files())
-      if (file.path() == "output/extra") *file.mutable_digest() = toProto(digestOf(std::string_view("not there")));
+      if (file.path() == "output/extra")
+        *file.mutable_digest() = toProto(digestOf(std::string_view("not there")));
   };
   auto leases = one->poll();
   ASSERT_FALSE(leases.empty());
   auto response = one->synchronize({*one->run(leases[0])});
   ASSERT_TRUE(response);
   EXPECT_EQ(response->forget_size(), 1);
-  EXPECT_NE(attemptError(job.id()).find("receipt lists other outputs"), std::string::npos) << attemptError(job.id());
+  EXPECT_NE(attemptError(job.id()).find("receipt lists other outputs"), std::string::npos)
+      << attemptError(job.id());
   EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
 }
 
@@ -191,7 +198,8 @@ TEST_F(Refusal, AResultOfAnotherLease) {
   stolen.set_lease_id(leases[0].id());
   stolen.set_epoch(leases[0].epoch());
   ASSERT_TRUE(one->synchronize({stolen}));
-  EXPECT_NE(attemptError(second.id()).find("another lease or action"), std::string::npos) << attemptError(second.id());
+  EXPECT_NE(attemptError(second.id()).find("another lease or action"), std::string::npos)
+      << attemptError(second.id());
 }
 
 TEST_F(Refusal, AReceiptByAnotherKey) {
@@ -220,17 +228,20 @@ TEST_F(Refusal, ATamperedResultRowIsNotPublished) {
   v1::Job job = submitted(request("k1"));
   ASSERT_TRUE(one->work());
   Digest other = put("other bytes");
-  auto rows = pool_.execute("SELECT run_id, result FROM action_results r JOIN actions a ON a.hash = r.action_hash "
-                            "WHERE a.kind = 3");
-  auto bytes = *rows->first([](const postgres::Row& row) { return row.get<std::vector<std::uint8_t>>("result"); });
+  auto rows = pool_.execute(
+      "SELECT run_id, result FROM action_results r JOIN actions a ON a.hash = r.action_hash "
+      "WHERE a.kind = 3");
+  auto bytes =
+      *rows->first([](const postgres::Row& row) { return row.get<std::vector<std::uint8_t>>("result"); });
   reapi::ActionResult result;
   ASSERT_TRUE(result.ParseFromArray(bytes->data(), static_cast<int>(bytes->size())));
   for (auto& file : *result.mutable_output_files())
     if (file.path() == "output/program.so") *file.mutable_digest() = toProto(other);
   std::string changed = result.SerializeAsString();
-  ASSERT_TRUE(pool_.execute("UPDATE action_results r SET result = $1 FROM actions a WHERE a.hash = r.action_hash AND "
-                            "a.kind = 3",
-                            {asBytes(changed)}));
+  ASSERT_TRUE(
+      pool_.execute("UPDATE action_results r SET result = $1 FROM actions a WHERE a.hash = r.action_hash AND "
+                    "a.kind = 3",
+                    {asBytes(changed)}));
   ASSERT_TRUE(advance(job.id()));
   job = get(job.id());
   EXPECT_EQ(job.state(), v1::JOB_FAILED);
