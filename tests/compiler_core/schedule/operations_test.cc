@@ -188,14 +188,33 @@ func.func @main(%x: tensor<4x33x21xf32>) -> tensor<4x33x21xf32> {{
 }})",
                       axis));
   auto checked = checkText(R"(
-func.func @main(%x: tensor<64x100xf32>) -> tensor<64x100xf32> {
-  %0 = kiln.softmax %x axis 1 : tensor<64x100xf32>
-  return %0 : tensor<64x100xf32>
+func.func @main(%x: tensor<512x100xf32>) -> tensor<512x100xf32> {
+  %0 = kiln.softmax %x axis 1 : tensor<512x100xf32>
+  return %0 : tensor<512x100xf32>
 })");
   ASSERT_TRUE(checked) << checked.error().message;
   EXPECT_NE(checked->ir.find("@kiln_k0"), std::string::npos);
   EXPECT_EQ(checked->ir.find("@kiln_k1"), std::string::npos) << checked->ir;
   EXPECT_EQ(checked->arenaBytes, 0u);
+}
+
+TEST(Reduce, ADecomposedSoftmaxIsOneKernelToo) {
+  auto checked = checkText(R"(
+func.func @main(%x: tensor<256x1000xf32>) -> tensor<256x1000xf32> {
+  %0 = kiln.reduce <max> %x axes [1] : tensor<256x1000xf32> to tensor<256xf32>
+  %1 = kiln.reshape %0 : tensor<256xf32> to tensor<256x1xf32>
+  %2 = kiln.broadcast %1 : tensor<256x1xf32> to tensor<256x1000xf32>
+  %3 = kiln.binary <sub> %x, %2 : tensor<256x1000xf32>
+  %4 = kiln.unary <exp> %3 : tensor<256x1000xf32>
+  %5 = kiln.reduce <sum> %4 axes [1] : tensor<256x1000xf32> to tensor<256xf32>
+  %6 = kiln.reshape %5 : tensor<256xf32> to tensor<256x1xf32>
+  %7 = kiln.broadcast %6 : tensor<256x1xf32> to tensor<256x1000xf32>
+  %8 = kiln.binary <div> %4, %7 : tensor<256x1000xf32>
+  return %8 : tensor<256x1000xf32>
+})");
+  ASSERT_TRUE(checked) << checked.error().message;
+  EXPECT_EQ(checked->ir.find("@kiln_k1"), std::string::npos) << checked->ir;
+  EXPECT_GT(checked->scratchBytes, 0u);
 }
 
 TEST(Normalise, BatchNorm) {
