@@ -56,7 +56,7 @@ Status check(const std::string& directory, Tolerance tolerance) {
     const auto& shape = (*inputs)[next++].shape;
     for (std::size_t i = 0; i < input.shape->size() && i < shape.size(); ++i) {
       const onnx::Dim& dim = (*input.shape)[i];
-      if (!dim.value)
+      if (!dim.value && shape[i] > 0)
         dims[dim.name.empty() ? std::string(input.name) + "." + std::to_string(i) : std::string(dim.name)] =
             shape[i];
     }

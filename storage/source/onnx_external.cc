@@ -1,4 +1,4 @@
-#include "api/client/onnx_external.h"
+#include "storage/source/onnx_external.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include <set>
 #include <span>
 
-namespace kiln::client {
+namespace kiln::source {
 namespace {
 
 constexpr int kMaxDepth = 64;  // nested messages: graphs in attributes in nodes in graphs
@@ -174,4 +174,4 @@ Result<std::vector<std::string>> externalLocationsOfFile(const std::string& path
   return found;
 }
 
-}  // namespace kiln::client
+}  // namespace kiln::source

@@ -1,4 +1,4 @@
-#include "api/client/onnx_external.h"
+#include "storage/source/onnx_external.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "tests/api/client/onnx_bytes.h"
 #include "tests/support/temp_directory.h"
 
-namespace kiln::client {
+namespace kiln::source {
 namespace {
 
 using testing_support::externalTensor;
@@ -81,4 +81,4 @@ TEST(OnnxExternal, SurvivesMutatedAndTruncatedModels) {
 }
 
 }  // namespace
-}  // namespace kiln::client
+}  // namespace kiln::source

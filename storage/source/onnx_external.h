@@ -10,7 +10,7 @@
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 
-namespace kiln::client {
+namespace kiln::source {
 
 // Locations as the model states them, sorted, each once. kResourceExhausted when there are more than 65536 of
 // them.
@@ -19,4 +19,4 @@ Result<std::vector<std::string>> externalLocations(Bytes model);
 // The same for a file, mapped while it is scanned.
 Result<std::vector<std::string>> externalLocationsOfFile(const std::string& path);
 
-}  // namespace kiln::client
+}  // namespace kiln::source

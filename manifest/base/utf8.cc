@@ -1,4 +1,4 @@
-#include "manifest/json/utf8.h"
+#include "manifest/base/utf8.h"
 
 #include <cstdint>
 
