@@ -1,5 +1,6 @@
-// The coordinator is killed (SIGKILL) at each point between two durable states of a job; the next one goes on, and
-// there is exactly one artifact, one statement and one signature. PostgreSQL and the signer go away and come back.
+// The coordinator is killed (SIGKILL) at each point between two durable states of a job; the next one goes
+// on, and there is exactly one artifact, one statement and one signature. PostgreSQL and the signer go away
+// and come back.
 #include <filesystem>
 
 #include "coordinator/service/farm.h"
@@ -12,8 +13,8 @@ namespace {
 using testing_support::FakeWorker;
 
 std::unique_ptr<FakeWorker> workerOf(FarmProcesses& farm, const std::string& name) {
-  return std::make_unique<FakeWorker>(farm.channel_, *farm.blobs_, farm.authority_, farm.directory_.path(), name, "op",
-                                      farm.clock_.now());
+  return std::make_unique<FakeWorker>(farm.channel_, *farm.blobs_, farm.authority_, farm.directory_.path(),
+                                      name, "op", farm.clock_.now());
 }
 
 // A worker whose reports may be lost: what it has finished it reports again, as the real one does.
@@ -27,8 +28,9 @@ class StubbornWorker {
     for (const std::string& forgotten : response->forget())
       std::erase_if(reports_, [&](const v1::LeaseReport& report) { return report.lease_id() == forgotten; });
     for (const v1::Lease& lease : response->run()) {
-      bool known = std::any_of(reports_.begin(), reports_.end(),
-                               [&](const v1::LeaseReport& report) { return report.lease_id() == lease.id(); });
+      bool known = std::any_of(reports_.begin(), reports_.end(), [&](const v1::LeaseReport& report) {
+        return report.lease_id() == lease.id();
+      });
       if (known) continue;
       if (auto report = worker_->run(lease)) reports_.push_back(*report);
     }
@@ -108,9 +110,11 @@ TEST(Outage, PostgresAwayInMidJobIsSaidAndRecoversByItself) {
   grpc::Status status = farm.list();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_FALSE(status.error_message().empty());
-  EXPECT_EQ(worker->synchronize({FakeWorker::running(leases[0], "codegen")}).error().code, Code::kUnavailable);
+  EXPECT_EQ(worker->synchronize({FakeWorker::running(leases[0], "codegen")}).error().code,
+            Code::kUnavailable);
   std::vector<v1::LeaseReport> reports{*worker->run(leases[0]), *worker->run(leases[1])};
-  EXPECT_EQ(worker->synchronize(reports).error().code, Code::kUnavailable) << "nothing is taken that cannot be stored";
+  EXPECT_EQ(worker->synchronize(reports).error().code, Code::kUnavailable)
+      << "nothing is taken that cannot be stored";
   EXPECT_TRUE(farm.coordinator_->running());
 
   farm.postgres_.start();

@@ -1,5 +1,5 @@
-// kiln-coordinator that kills itself when a job reaches the point named by KILN_DIE_AT: the same composition, the same
-// flags. What follows after a restart of the real program is what fault tests look at.
+// kiln-coordinator that kills itself when a job reaches the point named by KILN_DIE_AT: the same composition,
+// the same flags. What follows after a restart of the real program is what fault tests look at.
 #include <signal.h>
 #include <unistd.h>
 

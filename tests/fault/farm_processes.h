@@ -1,4 +1,5 @@
-// Real processes of a farm: PostgreSQL, kiln-signer and kiln-coordinator, on sockets in a directory of their own.
+// Real processes of a farm: PostgreSQL, kiln-signer and kiln-coordinator, on sockets in a directory of their
+// own.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -48,20 +49,37 @@ class FarmProcesses {
 
   void startSigner() {
     signer_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{KILN_BIN "/kiln-signer", "serve", "--listen", "unix:" + (directory_ / "signer.sock"),
-                                 "--key", directory_ / "signer.pem", "--store", directory_ / "store", "--worker-ca",
-                                 directory_ / "worker-ca.pem", "--records", directory_ / "records"},
+        std::vector<std::string>{KILN_BIN "/kiln-signer", "serve", "--listen",
+                                 "unix:" + (directory_ / "signer.sock"), "--key", directory_ / "signer.pem",
+                                 "--store", directory_ / "store", "--worker-ca", directory_ / "worker-ca.pem",
+                                 "--records", directory_ / "records"},
         directory_ / "signer.log");
   }
   // With `dieAt`, one that kills itself at that point.
   void startCoordinator(const std::string& dieAt = "", int leaseSeconds = 5) {
     coordinator_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{dieAt.empty() ? KILN_BIN "/kiln-coordinator" : KILN_BIN "/kiln-dying-coordinator",
-                                 "--listen", endpoint(), "--database", database_, "--store", directory_ / "store",
-                                 "--signer", "unix:" + (directory_ / "signer.sock"), "--worker-ca",
-                                 directory_ / "worker-ca.pem", "--builder-id", "urn:kiln:builder:fault", "--http",
-                                 "127.0.0.1:0", "--http-port-file", directory_ / "http.port", "--lease-seconds",
-                                 std::to_string(leaseSeconds), "--grace-seconds", "2"},
+        std::vector<std::string>{
+            dieAt.empty() ? KILN_BIN "/kiln-coordinator" : KILN_BIN "/kiln-dying-coordinator",
+            "--listen",
+            endpoint(),
+            "--database",
+            database_,
+            "--store",
+            directory_ / "store",
+            "--signer",
+            "unix:" + (directory_ / "signer.sock"),
+            "--worker-ca",
+            directory_ / "worker-ca.pem",
+            "--builder-id",
+            "urn:kiln:builder:fault",
+            "--http",
+            "127.0.0.1:0",
+            "--http-port-file",
+            directory_ / "http.port",
+            "--lease-seconds",
+            std::to_string(leaseSeconds),
+            "--grace-seconds",
+            "2"},
         directory_ / "coordinator.log", std::vector<std::string>{"KILN_DIE_AT=" + dieAt});
     if (!channel_) connect();
   }
@@ -75,8 +93,10 @@ class FarmProcesses {
     jobs_ = v1::JobService::NewStub(channel_);
     blobs_ = std::make_unique<storage::RemoteBlobStore>(channel_);
   }
-  grpc::Status list() {
+  // `patient`: waits for a connection rather than fail while there is none.
+  grpc::Status list(bool patient = false) {
     grpc::ClientContext context;
+    context.set_wait_for_ready(patient);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(15));
     v1::ListJobsRequest request;
     request.set_instance("default");
@@ -84,7 +104,7 @@ class FarmProcesses {
     return jobs_->ListJobs(&context, request, &response);
   }
   bool ready() {
-    return eventually([&] { return list().ok(); });
+    return eventually([&] { return list(true).ok(); });
   }
   bool addToolchain(const std::string& compiler = "the compiler", bool executable = true) {
     Digest binary = storage::putBlob(*blobs_, "default", asBytes(compiler)).value();
@@ -148,6 +168,10 @@ class FarmProcesses {
     auto connection = postgres::Connection::open({.conninfo = database_});
     auto rows = connection->execute("SELECT count(*) AS n FROM " + table);
     return **rows->first([](const postgres::Row& row) { return row.get<int>("n"); });
+  }
+  std::string signerLog() {
+    std::ifstream file(directory_ / "signer.log");
+    return {std::istreambuf_iterator<char>(file), {}};
   }
   std::string log() {
     std::ifstream file(directory_ / "coordinator.log");

@@ -11,7 +11,9 @@
 namespace kiln::testing_support {
 namespace {
 
-int exitOf(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+int exitOf(int status) {
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 }  // namespace
 
@@ -33,7 +35,9 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const std:
   ::_exit(127);
 }
 
-ChildProcess::~ChildProcess() { kill(); }
+ChildProcess::~ChildProcess() {
+  kill();
+}
 
 void ChildProcess::signal(int number) {
   if (pid_ > 0) ::kill(pid_, number);

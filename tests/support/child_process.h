@@ -9,8 +9,8 @@ namespace kiln::testing_support {
 // Not thread safe. Standard output and error go to a file.
 class ChildProcess {
  public:
-  // `arguments[0]` is the program's path. `environment` is added to the test's own ("NAME=value"). With `ownGroup` the
-  // program leads a process group, which kill() then means.
+  // `arguments[0]` is the program's path. `environment` is added to the test's own ("NAME=value"). With
+  // `ownGroup` the program leads a process group, which kill() then means.
   ChildProcess(const std::vector<std::string>& arguments, const std::string& logFile,
                const std::vector<std::string>& environment = {}, bool ownGroup = false);
   ~ChildProcess();
