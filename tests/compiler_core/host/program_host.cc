@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -78,13 +79,17 @@ ProgramHost::~ProgramHost() {
 }
 
 Status ProgramHost::run(std::span<const Buffer> weights, std::span<const Buffer> inputs,
-                        std::span<const Buffer> outputs, int threads) const {
+                        std::span<const Buffer> outputs, int threads, double* seconds) const {
   Pool pool;
   for (int i = 0; i < threads; ++i) pool.scratch.push_back(guarded(program_->scratch_bytes));
   const Buffer arena = guarded(program_->arena_bytes);
   const kiln_callbacks callbacks = {&Pool::parallelFor, &pool};
-  const int status = program_->run(&callbacks, arena.data(), pointers<const void*>(weights).data(),
-                                   pointers<const void*>(inputs).data(), pointers<void*>(outputs).data());
+  const auto weightPointers = pointers<const void*>(weights), inputPointers = pointers<const void*>(inputs);
+  const auto outputPointers = pointers<void*>(outputs);
+  const auto start = std::chrono::steady_clock::now();
+  const int status = program_->run(&callbacks, arena.data(), weightPointers.data(), inputPointers.data(),
+                                   outputPointers.data());
+  if (seconds) *seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (status != 0) return fail(Code::kInternal, fmt::format("the program returned {}", status));
   if (!intact(arena)) return fail(Code::kDataLoss, "the program wrote past its arena");
   if (!std::ranges::all_of(pool.scratch, intact))
