@@ -1,5 +1,6 @@
 // GFLOP/s of compiled matrix products and convolutions beside this core's FMA peak, in one run. Ratios are
-// what counts: the figures are of one machine. usage: bench_matmul [N...]
+// what counts: the figures are of one machine. One thread is timed by its processor time, two by the clock.
+// usage: bench_matmul [N...]
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -19,7 +20,7 @@ void report(const std::string& name, const std::string& text, double flops, doub
     fmt::print("{:<28} {}\n", name, (one ? two : one).error().message);
     std::exit(1);
   }
-  fmt::print("{:<28} {:8.1f} GFLOP/s on one thread ({:3.0f} % of peak), {:8.1f} on two\n", name,
+  fmt::print("{:<28} {:8.1f} GFLOP/s of one core's time ({:3.0f} % of peak), {:8.1f} on two\n", name,
              flops / *one * 1e-9, 100 * flops / *one * 1e-9 / peak, flops / *two * 1e-9);
 }
 
