@@ -77,12 +77,16 @@ void addBuild(CLI::App& app, Context& context) {
                              [&context, options] { return run(context, *options); });
   command.add_option("MODEL", options->model, "A file, or git+URL@COMMIT#path (file, https or ssh)")
       ->required();
-  command.add_option("--data", options->data,
-                     "[NAME=]FILE: external data beside what the model names in its own folder (repeatable)");
+  command
+      .add_option("--data", options->data,
+                  "[NAME=]FILE: external data beside what the model names in its own folder (repeatable)")
+      ->allow_extra_args(false);
   command.add_option("--target", options->targets, "What to build for, such as cpu:x86-64-v3 (repeatable)")
-      ->required();
+      ->required()
+      ->allow_extra_args(false);
   command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex> (default: the farm's)");
-  command.add_option("--profile", options->profiles, "DIM=min:opt:max for a symbolic dimension (repeatable)");
+  command.add_option("--profile", options->profiles, "DIM=min:opt:max for a symbolic dimension (repeatable)")
+      ->allow_extra_args(false);
   command.add_option("--builders", options->delivery.builders, "Workers that must agree on every byte")
       ->check(CLI::Range(1, 16));
   command.add_option("--operators", options->delivery.operators, "Distinct operators among them")

@@ -6,7 +6,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
-#include "api/client/upload.h"
+#include "storage/tree/upload_tree.h"
 
 namespace kiln::cli {
 namespace {
@@ -104,18 +104,16 @@ Status add(const Context& context, const Options& options) {
     KILN_ASSIGN(label, labelOf(options.directory));
   }
   KILN_ASSIGN(const auto client, context.connect());
-  client::UploadReport report;
-  KILN_ASSIGN(const auto tree,
-              client::uploadTree(client->blobs(), client->instance(), options.directory, report));
-  if (!context.json) {
-    note(fmt::format("{} of {} files were missing; sent {}", report.sent, report.files,
-                     humanBytes(report.bytes)));
-  }
-  KILN_ASSIGN(const auto toolchain, client->addToolchain(label, tree, options.makeDefault));
+  storage::UploadProgress sent;
+  const auto tree = storage::uploadTree(client->blobs(), client->instance(), options.directory,
+                                        [&](const storage::UploadProgress& now) { sent = now; });
+  if (!tree) return fail(client->explain(tree.error()));
+  if (!context.json) note(fmt::format("sent {} in {} blobs", humanBytes(sent.doneBytes), sent.doneBlobs));
+  KILN_ASSIGN(const auto toolchain, client->addToolchain(label, *tree, options.makeDefault));
   if (context.json) {
     printJson(toolchainJson(toolchain));
   } else {
-    printLine(fmt::format("toolchain {} {}", toolchain.label(), tree.text()));
+    printLine(fmt::format("toolchain {} {}", toolchain.label(), tree->text()));
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "kiln/v1/job.grpc.pb.h"
 #include "kiln/v1/worker.grpc.pb.h"
 #include "storage/remote/remote_blob_store.h"
+#include "storage/tree/digest_proto.h"
 
 namespace kiln::client {
 
@@ -25,7 +26,9 @@ struct Client::Stubs {
 
 Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
   const bool socket = options.endpoint.starts_with("unix:") && options.endpoint.size() > 5;
-  const bool tcp = !socket && options.endpoint.find(':') != std::string::npos &&
+  const auto colon = options.endpoint.rfind(':');
+  const bool tcp = colon != std::string::npos && colon > 0 && colon + 1 < options.endpoint.size() &&
+                   options.endpoint.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
                    options.endpoint.find('/') == std::string::npos;
   if (options.endpoint.empty()) {
     return fail(Code::kInvalidArgument,
@@ -46,7 +49,7 @@ Client::Client(ClientOptions options) : options_(std::move(options)) {
   if (options_.endpoint.starts_with("unix:")) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
   channel_ = grpc::CreateCustomChannel(options_.endpoint, grpc::InsecureChannelCredentials(), arguments);
   stubs_ = std::make_unique<Stubs>(channel_);
-  blobs_ = storage::makeRemoteBlobStore(channel_);
+  blobs_ = std::make_unique<storage::RemoteBlobStore>(channel_);
 }
 
 Client::~Client() = default;
@@ -69,6 +72,11 @@ Status Client::ping() {
   request.set_limit(1);
   KILN_TRY(call<v1::ListJobsResponse>(stubs_->jobs, &v1::JobService::Stub::ListJobs, request));
   return {};
+}
+
+Error Client::explain(Error error) const {
+  const bool reached = error.code != Code::kUnavailable || channel_->GetState(false) == GRPC_CHANNEL_READY;
+  return reached ? error : unreachable(options_.endpoint);
 }
 
 Result<v1::Job> Client::submit(v1::SubmitJobRequest request) {
@@ -170,18 +178,6 @@ Result<std::vector<v1::ListWorkersResponse::Worker>> Client::workers() {
   KILN_ASSIGN(const auto response,
               call<v1::ListWorkersResponse>(stubs_->fleet, &v1::FleetService::Stub::ListWorkers, request));
   return std::vector<v1::ListWorkersResponse::Worker>(response.workers().begin(), response.workers().end());
-}
-
-build::bazel::remote::execution::v2::Digest toProto(const Digest& digest) {
-  build::bazel::remote::execution::v2::Digest proto;
-  proto.set_hash(digest.hex());
-  proto.set_size_bytes(static_cast<std::int64_t>(digest.size));
-  return proto;
-}
-
-Result<Digest> fromProto(const build::bazel::remote::execution::v2::Digest& digest) {
-  if (digest.size_bytes() < 0) return fail(Code::kInvalidArgument, "the digest has a negative size");
-  return Digest::parse(digest.hash(), static_cast<std::uint64_t>(digest.size_bytes()));
 }
 
 bool hasEnded(const v1::Job& job) {

@@ -55,6 +55,9 @@ class Client {
 
   // The farm's CAS over the same channel. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }
+  // An error of blobs(), saying where the farm was looked for and how to start it if it was not reached at
+  // all.
+  Error explain(Error error) const;
 
  private:
   struct Stubs;
@@ -69,10 +72,6 @@ class Client {
   std::unique_ptr<Stubs> stubs_;
   std::unique_ptr<storage::BlobStore> blobs_;
 };
-
-// Digests between the wire and the library. kInvalidArgument for a malformed hash or a negative size.
-build::bazel::remote::execution::v2::Digest toProto(const Digest& digest);
-Result<Digest> fromProto(const build::bazel::remote::execution::v2::Digest& digest);
 
 // Whether a job has come to its end.
 bool hasEnded(const v1::Job& job);

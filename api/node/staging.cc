@@ -29,6 +29,10 @@ Status writeAll(int fd, Bytes bytes, const std::string& path) {
   return {};
 }
 
+tl::unexpected<Error> damaged(std::string message) {
+  return fail(Error{Code::kDataLoss, std::move(message), R"({"exitCode":5})"});
+}
+
 Status syncDirectory(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return fail(errnoError(errno, path));
@@ -81,26 +85,27 @@ Status Staging::write(const std::string& name, Bytes bytes) {
 }
 
 Status Staging::download(const std::string& name, const Digest& digest, storage::BlobStore& store,
-                         const std::string& instance) {
+                         const std::string& instance, const storage::ByteSink& sink) {
   KILN_ASSIGN(const int fd, create(name));
   const File file{fd};
   Hasher hasher;
   std::uint64_t received = 0;
   const auto read = store.read(instance, digest, 0, 0, [&](Bytes bytes) -> Status {
     if (bytes.size() > digest.size - received) {
-      return fail(Code::kDataLoss, "more bytes arrive than the " + std::to_string(digest.size) + " declared");
+      return damaged("more bytes arrive than the " + std::to_string(digest.size) + " declared");
     }
     received += bytes.size();
     hasher.update(bytes);
-    return writeAll(fd, bytes, name);
+    KILN_TRY(writeAll(fd, bytes, name));
+    return sink ? sink(bytes) : Status{};
   });
   if (!read) return fail(read.error().in(name));
   if (received != digest.size) {
-    return fail(Code::kDataLoss, name + ": truncated: " + std::to_string(received) + " of " +
-                                     std::to_string(digest.size) + " bytes arrived");
+    return damaged(name + ": truncated: " + std::to_string(received) + " of " + std::to_string(digest.size) +
+                   " bytes arrived");
   }
   if (hasher.finish().hash != digest.hash) {
-    return fail(Code::kDataLoss, name + ": the bytes that arrived are not " + digest.text());
+    return damaged(name + ": the bytes that arrived are not " + digest.text());
   }
   if (::fsync(fd) != 0) return fail(errnoError(errno, name));
   return {};

@@ -23,10 +23,11 @@ class Staging {
   // `name` is relative and plain; folders are made as needed. Files are read-only once written.
   Status write(const std::string& name, Bytes bytes);
 
-  // Streams a blob into a file, hashing on the way. kDataLoss if what arrives is longer, shorter or other
-  // than `digest`; a source that does not end is stopped at the declared size.
+  // Streams a blob into a file, hashing on the way; `sink` may be null and sees the bytes too. kDataLoss
+  // (exitCode 5) if what arrives is longer, shorter or other than `digest`; a source that does not end is
+  // stopped at the declared size.
   Status download(const std::string& name, const Digest& digest, storage::BlobStore& store,
-                  const std::string& instance);
+                  const std::string& instance, const storage::ByteSink& sink);
 
   // Flushes everything to disk and gives the directory its name.
   Status commit();

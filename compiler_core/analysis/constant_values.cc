@@ -11,17 +11,21 @@ bool isSplat(Bytes bytes, std::size_t width) {
   return true;
 }
 
-mlir::DenseElementsAttr toElements(mlir::MLIRContext* context, const reference::HostTensor& tensor) {
-  auto type = mlir::RankedTensorType::get(tensor.shape, ir::elementType(context, tensor.dtype));
-  std::size_t width = dtypeBytes(tensor.dtype);
-  Bytes bytes(tensor.bytes);
-  if (isSplat(bytes, width)) bytes = bytes.first(width);
-  if (tensor.dtype == DType::kBool) {
+mlir::DenseElementsAttr toElements(mlir::MLIRContext* context, DType dtype,
+                                   llvm::ArrayRef<std::int64_t> shape, Bytes bytes) {
+  auto type = mlir::RankedTensorType::get(shape, ir::elementType(context, dtype));
+  if (dtype == DType::kBool) {
     llvm::SmallVector<bool> values(bytes.begin(), bytes.end());
     return mlir::DenseElementsAttr::get(type, llvm::ArrayRef(values));
   }
   return mlir::DenseElementsAttr::getFromRawBuffer(
       type, llvm::ArrayRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+mlir::DenseElementsAttr toElements(mlir::MLIRContext* context, const reference::HostTensor& tensor) {
+  Bytes bytes(tensor.bytes);
+  std::size_t width = dtypeBytes(tensor.dtype);
+  return toElements(context, tensor.dtype, tensor.shape, isSplat(bytes, width) ? bytes.first(width) : bytes);
 }
 
 mlir::Value foldSmall(mlir::OpBuilder& builder, mlir::Operation* operation) {

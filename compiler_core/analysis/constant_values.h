@@ -9,6 +9,9 @@ namespace kiln::analysis {
 // A constant of the dialect for `tensor`; a splat if all elements have the same bits. Only for at most
 // ir::kMaxConstantBytes or splats.
 mlir::DenseElementsAttr toElements(mlir::MLIRContext* context, const reference::HostTensor& tensor);
+// From raw bytes: all elements, or one for a splat.
+mlir::DenseElementsAttr toElements(mlir::MLIRContext* context, DType dtype,
+                                   llvm::ArrayRef<std::int64_t> shape, Bytes bytes);
 
 // Whether all elements have the same bits (true for one element, false for none).
 bool isSplat(Bytes bytes, std::size_t width);

@@ -1,6 +1,9 @@
 // kiln-opt: runs any pass of the compiler alone, on MLIR text. For tests and for people; never part of a
 // compile.
+#include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/memory/passes.h"
+#include "compiler_core/schedule/passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,6 +14,9 @@
 
 int main(int argc, char** argv) {
   mlir::registerTransformsPasses();
+  kiln::schedule::registerPasses();
+  kiln::memory::registerPasses();
+  kiln::codegen::registerPasses();
   mlir::DialectRegistry registry;
   registry.insert<kiln::ir::KilnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
                   mlir::math::MathDialect, mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,

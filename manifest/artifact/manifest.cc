@@ -3,6 +3,7 @@
 #include <set>
 
 #include "manifest/artifact/media_types.h"
+#include "manifest/artifact/path_set.h"
 #include "manifest/json/reader.h"
 #include "manifest/spec/path.h"
 
@@ -91,16 +92,15 @@ Status readProgram(ObjectReader& program, Manifest& manifest) {
   KILN_ASSIGN(manifest.program, readFile(*file, program.path("file"), kProgramMediaType));
   KILN_ASSIGN(const Json* weights, program.array("weights"));
   if (weights->size() > kMaxWeights) return badMember(program.path("weights"), "too many weight files");
-  std::set<std::string> paths{manifest.program.path};
+  PathSet paths;
+  if (auto added = paths.add(manifest.program.path); !added)
+    return badMember(program.path("file"), added.error().message);
   for (std::size_t i = 0; i < weights->size(); ++i) {
     std::string place = at(program.path("weights"), i);
     KILN_ASSIGN(ArtifactFile weight, readFile((*weights)[i], place, kWeightsMediaType));
-    if (!paths.insert(weight.path).second) return badMember(place + ".path", "a second file at this path");
+    if (auto added = paths.add(weight.path); !added) return badMember(place + ".path", added.error().message);
     manifest.weights.push_back(std::move(weight));
   }
-  for (const char* taken : {"artifact.json", "manifest.json"})
-    if (paths.contains(taken))
-      return badMember(program.path("weights"), "a file takes a name of the artifact's own");
   return program.finish();
 }
 

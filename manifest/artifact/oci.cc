@@ -1,8 +1,7 @@
 #include "manifest/artifact/oci.h"
 
-#include <set>
-
 #include "manifest/artifact/media_types.h"
+#include "manifest/artifact/path_set.h"
 #include "manifest/json/reader.h"
 #include "manifest/spec/path.h"
 
@@ -78,11 +77,11 @@ Result<OciManifest> parseOciManifest(std::string_view text) {
   KILN_ASSIGN(const Json* layers, reader.array("layers"));
   if (layers->empty() || layers->size() > kMaxLayers)
     return badMember("artifact.layers", "must hold 1 to 16384 layers");
-  std::set<std::string> paths{"artifact.json", "manifest.json"};
+  PathSet paths;
   for (const Json& layer : *layers) {
     std::string place = "artifact.layers[" + std::to_string(out.layers.size()) + "]";
     KILN_ASSIGN(ArtifactFile file, readLayer(layer, place, out.layers.empty()));
-    if (!paths.insert(file.path).second) return badMember(place, "its title is taken by another file");
+    if (auto added = paths.add(file.path); !added) return badMember(place, added.error().message);
     out.layers.push_back(std::move(file));
   }
   KILN_TRY(reader.finish());

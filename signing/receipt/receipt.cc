@@ -103,8 +103,8 @@ Result<std::string> receiptDocument(std::string_view envelope, const Certificate
   return toCanonicalJson({{"certificate", certificate.pem()}, {"envelope", parsed.toJson()}});
 }
 
-Result<Receipt> verifyReceiptDocument(std::string_view document, const Certificate& authority,
-                                      TimePoint now) {
+Result<VerifiedReceipt> verifyReceiptDocument(std::string_view document, const Certificate& authority,
+                                              TimePoint now) {
   KILN_ASSIGN(Json json, parseStrictJson(document));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "receipt"));
   KILN_ASSIGN(std::string pem, reader.string("certificate"));
@@ -112,7 +112,8 @@ Result<Receipt> verifyReceiptDocument(std::string_view document, const Certifica
   KILN_TRY(reader.finish());
   KILN_ASSIGN(Certificate certificate, Certificate::fromPem(pem));
   KILN_ASSIGN(Envelope envelope, readEnvelope(*envelopeJson, kReceiptPayload));
-  return verify(envelope, certificate, authority, now);
+  KILN_ASSIGN(Receipt receipt, verify(envelope, certificate, authority, now));
+  return VerifiedReceipt{std::move(receipt), certificate.publicKey().id()};
 }
 
 }  // namespace kiln::signing

@@ -43,6 +43,11 @@ Result<Receipt> verifyReceipt(std::string_view envelope, const Certificate& cert
 // The receipt with its certificate in one document {"certificate","envelope"}: what the coordinator stores as
 // a blob, the provenance names and the signer gets.
 Result<std::string> receiptDocument(std::string_view envelope, const Certificate& certificate);
-Result<Receipt> verifyReceiptDocument(std::string_view document, const Certificate& authority, TimePoint now);
+struct VerifiedReceipt {
+  Receipt receipt;
+  std::string keyId;  // of the certificate's key
+};
+Result<VerifiedReceipt> verifyReceiptDocument(std::string_view document, const Certificate& authority,
+                                              TimePoint now);
 
 }  // namespace kiln::signing

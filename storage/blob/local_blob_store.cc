@@ -78,7 +78,7 @@ Result<std::unique_ptr<BlobWriter>> LocalBlobStore::beginWrite(const std::string
                                                                const Digest& digest) {
   if (readOnly_) return fail(Code::kPermissionDenied, "the blob store was opened read-only");
   if (digest.size == 0) return std::make_unique<EmptyBlobWriter>(digest);
-  KILN_TRY(directory_->prepareInstance(instance));
+  KILN_TRY(directory_->prepare(instance, digest));
   KILN_ASSIGN(Staged staged, stage(digest));
   return std::make_unique<LocalBlobWriter>(*this, instance, std::move(staged));
 }
@@ -126,7 +126,7 @@ std::vector<Status> LocalBlobStore::putBatch(const std::string& instance, std::s
   std::vector<Status> statuses(blobs.size());
   auto prepare = [&](const BlobBytes& blob) -> Result<Staged> {
     if (readOnly_) return fail(Code::kPermissionDenied, "the blob store was opened read-only");
-    KILN_TRY(directory_->prepareInstance(instance));
+    KILN_TRY(directory_->prepare(instance, blob.digest));
     if (Digest actual = digestOf(blob.bytes); actual != blob.digest)
       return fail(wrongDigest(blob.digest, actual));
     KILN_ASSIGN(Staged staged, stage(blob.digest));

@@ -24,13 +24,6 @@ std::string randomName() {
   return toHex(bytes);
 }
 
-// The 256 directories that names are spread over.
-Status makeShards(const std::string& parent) {
-  for (int shard = 0; shard < 256; ++shard)
-    KILN_TRY(makeDirectory(fmt::format("{}/{:02x}", parent, shard), 0700));
-  return syncDirectory(parent);
-}
-
 Status writeFormat(const std::string& root) {
   std::string temp = root + "/format.new";
   KILN_ASSIGN(UniqueFd fd, openFile(temp, O_WRONLY | O_CREAT | O_TRUNC, 0600, temp));
@@ -66,8 +59,8 @@ Status StoreDirectory::create() {
   if (::access((root_ + "/format").c_str(), F_OK) != 0) {
     for (const char* name : {"/blobs", "/refs", "/tmp", "/quarantine"})
       KILN_TRY(makeDirectory(root_ + name, 0700));
-    KILN_TRY(makeShards(root_ + "/blobs"));
     KILN_TRY(writeFormat(root_));
+    KILN_TRY(syncDirectory(std::filesystem::absolute(root_).parent_path()));
   }
   return startTemp();
 }
@@ -131,27 +124,33 @@ Result<std::string> StoreDirectory::referencePath(const std::string& instance, c
   return shard + "/" + digest.hex();
 }
 
-Status StoreDirectory::prepareInstance(const std::string& instance) {
-  std::lock_guard lock(mutex_);
-  if (prepared_.contains(instance)) return {};
-  KILN_ASSIGN(std::string name, instanceDirectoryName(instance));
-  std::string directory = root_ + "/refs/" + name;
-  KILN_TRY(makeDirectory(directory, 0700));
-  KILN_TRY(makeShards(directory));
-  KILN_TRY(syncDirectory(root_ + "/refs"));
-  prepared_.insert(instance);
+// Each process syncs the parent once by itself: another may have made the directory without having come so
+// far.
+Status StoreDirectory::prepareDirectory(const std::string& path) {
+  if (prepared_.contains(path)) return {};
+  KILN_TRY(makeDirectory(path, 0700));
+  KILN_TRY(syncDirectory(std::filesystem::path(path).parent_path()));
+  prepared_.insert(path);
   return {};
+}
+
+Status StoreDirectory::prepare(const std::string& instance, const Digest& digest) {
+  KILN_ASSIGN(std::string references, referenceShard(instance, digest));
+  std::lock_guard lock(mutex_);
+  KILN_TRY(prepareDirectory(std::filesystem::path(references).parent_path()));
+  KILN_TRY(prepareDirectory(references));
+  return prepareDirectory(blobShard(digest));
 }
 
 Result<std::uint64_t> StoreDirectory::usedBytes() const {
   std::uint64_t total = 0;
   std::error_code error;
-  for (int shard = 0; shard < 256; ++shard)
-    for (const auto& entry :
-         std::filesystem::directory_iterator(fmt::format("{}/blobs/{:02x}", root_, shard), error)) {
-      struct stat file{};
-      if (::stat(entry.path().c_str(), &file) == 0) total += static_cast<std::uint64_t>(file.st_size);
-    }
+  for (auto entry = std::filesystem::recursive_directory_iterator(root_ + "/blobs", error);
+       !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+    struct stat file{};
+    if (::stat(entry->path().c_str(), &file) == 0 && S_ISREG(file.st_mode))
+      total += static_cast<std::uint64_t>(file.st_size);
+  }
   if (error) return fail(errnoError(error.value(), root_ + "/blobs"));
   return total;
 }

@@ -36,8 +36,8 @@ class StoreDirectory {
   std::string tempPath();
   Result<std::string> referenceShard(const std::string& instance, const Digest& digest) const;
   Result<std::string> referencePath(const std::string& instance, const Digest& digest) const;
-  // Makes the instance's directories durable, once.
-  Status prepareInstance(const std::string& instance);
+  // Makes sure that the directories which a blob of this instance goes to exist and are durable themselves.
+  Status prepare(const std::string& instance, const Digest& digest);
   // Bytes of all blobs; reads every shard.
   Result<std::uint64_t> usedBytes() const;
 
@@ -45,6 +45,7 @@ class StoreDirectory {
   explicit StoreDirectory(std::string root) : root_(std::move(root)) {}
   Status create();
   Status startTemp();
+  Status prepareDirectory(const std::string& path);
   Status checkFormat() const;
   void removeAbandonedTemp() const;
 
@@ -53,7 +54,7 @@ class StoreDirectory {
   UniqueFd tempLock_;
   std::mutex mutex_;
   std::uint64_t nextName_ = 0;                // guarded by mutex_
-  std::unordered_set<std::string> prepared_;  // instances; guarded by mutex_
+  std::unordered_set<std::string> prepared_;  // durable directories; guarded by mutex_
 };
 
 }  // namespace kiln::storage

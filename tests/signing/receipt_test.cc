@@ -33,7 +33,9 @@ TEST_F(ReceiptTest, RoundTripsWithIdentity) {
   std::string envelope = makeReceipt(receipt, key).value();
   EXPECT_EQ(check(envelope).value(), receipt);
   std::string document = receiptDocument(envelope, certificate).value();
-  EXPECT_EQ(verifyReceiptDocument(document, authority.certificate(), kNow).value(), receipt);
+  VerifiedReceipt verified = verifyReceiptDocument(document, authority.certificate(), kNow).value();
+  EXPECT_EQ(verified.receipt, receipt);
+  EXPECT_EQ(verified.keyId, key.publicKey().id());
 }
 
 TEST_F(ReceiptTest, AnotherWorkersNameIsRefused) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "worker/executor/ending.h"
+#include "worker/executor/input_root.h"
 #include "worker/executor/output_upload.h"
 #include "worker/executor/prepared_slot.h"
 #include "worker/sandbox/outputs.h"
@@ -72,37 +74,7 @@ Duration shorter(Duration a, Duration b) {
   return b <= Duration::zero() ? a : std::min(a, b);
 }
 
-Status checkEnding(const sandbox::RunResult& run) {
-  switch (run.ending) {
-    case sandbox::Ending::kExited:
-      return {};
-    case sandbox::Ending::kTimedOut:
-      return fail(Code::kDeadlineExceeded, "time limit: " + run.why);
-    case sandbox::Ending::kCancelled:
-      return fail(Code::kCancelled, "cancelled");
-    case sandbox::Ending::kOutputLimit:
-      return fail(Code::kOutOfRange, run.why);
-    case sandbox::Ending::kOutOfMemory:
-      return fail(Code::kResourceExhausted, "memory limit: " + run.why);
-  }
-  return {};
-}
-
 }  // namespace
-
-bool retryable(const Error& error) {
-  switch (error.code) {
-    case Code::kInvalidArgument:
-    case Code::kOutOfRange:
-    case Code::kUnimplemented:
-    case Code::kPermissionDenied:
-    case Code::kDeadlineExceeded:
-    case Code::kCancelled:
-      return false;
-    default:
-      return true;
-  }
-}
 
 std::string stageOf(std::string_view line) {
   constexpr std::string_view kPrefix = "stage: ";
@@ -141,11 +113,12 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
   const std::string output = command.output_paths(0);
 
   const std::string root = slotDir + "/root";
-  KILN_ASSIGN(const TreeFacts facts, writeTree(store_, {request.instance, inputRoot, kToolchain}, root));
+  KILN_ASSIGN(const auto toolchainRoot,
+              writeInputRoot(store_, request.instance, inputRoot, kToolchain, root));
   KILN_TRY(addMountPoint(root, output));
   std::shared_ptr<const TreeCache::Tree> toolchain;
-  if (facts.foundApart) {
-    KILN_ASSIGN(toolchain, trees_.get(store_, request.instance, facts.apart));
+  if (toolchainRoot) {
+    KILN_ASSIGN(toolchain, trees_.get(store_, request.instance, *toolchainRoot));
   }
 
   sandbox::Command run;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "storage/blob/blob_store.h"
-#include "worker/executor/reapi.h"
+#include "storage/tree/digest_proto.h"
 #include "worker/executor/tree_cache.h"
 #include "worker/sandbox/sandbox.h"
 
@@ -23,10 +23,6 @@ struct ActionRequest {
   std::function<void(const std::string&)>
       onStage;  // each "stage: NAME" line of stderr; on the calling thread
 };
-
-// Whether another worker, or this one later, may succeed where `error` came up: true for what the store, the
-// host or the sandbox did, false for what lies in the action.
-bool retryable(const Error& error);
 
 // The stage named by a line of stderr: "stage: codegen" -> "codegen"; "" for any other line. At most 32
 // characters of a-z, 0-9, "-" and "_".

@@ -54,7 +54,7 @@ Status uploadOutputs(storage::BlobStore& store, const std::string& instance, con
     reapi::OutputFile* out = result->add_output_files();
     out->set_path(prefix + "/" + file.path);
     out->set_is_executable(file.executable);
-    toProto(digests.back(), out->mutable_digest());
+    *out->mutable_digest() = toProto(digests.back());
     return {};
   }));
   KILN_ASSIGN(const std::vector<Digest> absent, store.findMissing(instance, digests));
@@ -79,13 +79,13 @@ Status uploadLogs(storage::BlobStore& store, const std::string& instance, std::s
     result->set_stdout_raw(std::move(out));
   } else {
     KILN_ASSIGN(const Digest digest, storage::putBlob(store, instance, asBytes(out)));
-    toProto(digest, result->mutable_stdout_digest());
+    *result->mutable_stdout_digest() = toProto(digest);
   }
   if (err.size() <= kInlineLog) {
     result->set_stderr_raw(std::move(err));
   } else {
     KILN_ASSIGN(const Digest digest, storage::putBlob(store, instance, asBytes(err)));
-    toProto(digest, result->mutable_stderr_digest());
+    *result->mutable_stderr_digest() = toProto(digest);
   }
   return {};
 }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "storage/blob/blob_store.h"
-#include "worker/executor/reapi.h"
+#include "storage/tree/digest_proto.h"
 #include "worker/sandbox/policy.h"
 
 namespace kiln::executor {

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "worker/executor/input_tree.h"
+#include "worker/executor/input_root.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::executor {

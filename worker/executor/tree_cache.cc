@@ -4,6 +4,7 @@
 #include <fts.h>
 #include <sys/stat.h>
 
+#include "storage/tree/materialise.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::executor {
@@ -13,21 +14,27 @@ int byName(const FTSENT** a, const FTSENT** b) {
   return std::string_view((*a)->fts_name).compare((*b)->fts_name);
 }
 
-// A digest over the paths and inode facts of a tree: what a write, a chmod, a rename or a hard link would
-// change.
-std::string stampOf(const std::string& path) {
+struct Stamp {
+  std::string
+      facts;  // a digest over the paths and inode facts: what a write, chmod, rename or link would change
+  std::uint64_t bytes = 0;  // of the files
+};
+
+Stamp stampOf(const std::string& path) {
   Hasher hasher;
+  std::uint64_t bytes = 0;
   std::string copy = path;
   char* paths[] = {copy.data(), nullptr};
   std::unique_ptr<FTS, int (*)(FTS*)> walk(fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, byName), fts_close);
   while (FTSENT* entry = walk ? fts_read(walk.get()) : nullptr) {
     if (entry->fts_info == FTS_DP) continue;
     const struct stat& s = *entry->fts_statp;
+    if (S_ISREG(s.st_mode)) bytes += static_cast<std::uint64_t>(s.st_size);
     hasher.update(asBytes(fmt::format("{}\n{} {} {} {} {} {} {} {} {}\n", entry->fts_path, s.st_ino,
                                       s.st_mode, s.st_uid, s.st_nlink, s.st_size, s.st_mtim.tv_sec,
                                       s.st_mtim.tv_nsec, s.st_ctim.tv_sec, s.st_ctim.tv_nsec)));
   }
-  return hasher.finish().hex();
+  return {hasher.finish().hex(), bytes};
 }
 
 }  // namespace
@@ -42,7 +49,7 @@ Result<std::shared_ptr<const TreeCache::Tree>> TreeCache::get(storage::BlobStore
     found = entries_.find(root);
   }
   if (found != entries_.end()) {
-    if (stampOf(found->second.tree->path) == found->second.stamp) {
+    if (stampOf(found->second.tree->path).facts == found->second.stamp) {
       found->second.lastUse = ++clock_;
       return found->second.tree;
     }
@@ -52,16 +59,16 @@ Result<std::shared_ptr<const TreeCache::Tree>> TreeCache::get(storage::BlobStore
   entries_[root];  // claimed: others wait
   const std::string path = fmt::format("{}/{}-{}", dir_, root.hex(), ++serial_);
   lock.unlock();
-  auto facts = writeTree(store, {instance, root, ""}, path);
-  std::string stamp = facts ? stampOf(path) : "";
+  const Status written = storage::materialiseTree(store, instance, root, path);
+  Stamp stamp = written ? stampOf(path) : Stamp{};
   lock.lock();
   changed_.notify_all();
-  if (!facts) {
+  if (!written) {
     entries_.erase(root);
-    return fail(facts.error());
+    return fail(written.error().in("toolchain"));
   }
-  auto tree = std::make_shared<const Tree>(Tree{path, facts->bytes});
-  entries_[root] = {tree, std::move(stamp), ++clock_};
+  auto tree = std::make_shared<const Tree>(Tree{path, stamp.bytes});
+  entries_[root] = {tree, std::move(stamp.facts), ++clock_};
   evict();
   return tree;
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/executor/input_tree.h"
+#include "storage/blob/blob_store.h"
 
 namespace kiln::executor {
 
@@ -28,7 +28,7 @@ class TreeCache {
 
   // The tree, kept on disk as long as the pointer lives. Several callers for one digest wait for one
   // download. Before a tree is used again every file's inode, size, mode and times are compared with those of
-  // the first writing; a tree that was touched is written anew. Errors as from writeTree.
+  // the first writing; a tree that was touched is written anew. Errors as of storage::materialiseTree.
   Result<std::shared_ptr<const Tree>> get(storage::BlobStore& store, const std::string& instance,
                                           const Digest& root);
 

@@ -52,7 +52,8 @@ TEST(Manifest, RefusesWrongEvidenceByName) {
       {[](Json& j) { j["program"]["file"]["mediaType"] = "text/plain"; }, "evidence.program.file.mediaType"},
       {[](Json& j) { j["program"]["weights"][0]["path"] = "program.so"; },
        "evidence.program.weights[0].path"},
-      {[](Json& j) { j["program"]["weights"][0]["path"] = "manifest.json"; }, "evidence.program.weights"},
+      {[](Json& j) { j["program"]["weights"][0]["path"] = "manifest.json"; },
+       "evidence.program.weights[0].path"},
       {[](Json& j) { j["stages"]["tune"] = Json::object(); }, "evidence.stages.tune"},
       {[](Json& j) { j["stages"]["plan"]["reuse"] = 0.5; }, "evidence.stages"},
   };

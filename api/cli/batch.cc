@@ -1,0 +1,151 @@
+#include "api/cli/batch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace kiln::cli {
+namespace {
+
+std::size_t elementsOf(const npy::Tensor& tensor) {
+  return tensor.data.size() / dtypeBytes(tensor.dtype);
+}
+
+bool hasTail(const std::vector<std::int64_t>& given, const std::vector<std::int64_t>& expected,
+             std::size_t skip) {
+  return given.size() == expected.size() + 1 - skip && !given.empty() &&
+         std::equal(given.begin() + 1, given.end(), expected.begin() + static_cast<std::ptrdiff_t>(skip),
+                    expected.end());
+}
+
+template <class T>
+T load(const npy::Tensor& tensor, std::size_t i) {
+  T value;
+  std::memcpy(&value, tensor.data.data() + i * sizeof(T), sizeof(T));
+  return value;
+}
+
+// IEEE half precision to double.
+double halfToDouble(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  if (exponent == 31) value = fraction == 0 ? INFINITY : NAN;
+  return bits & 0x8000 ? -value : value;
+}
+
+}  // namespace
+
+std::string describe(DType dtype, const std::vector<std::int64_t>& shape) {
+  return fmt::format("{} [{}]", dtypeName(dtype), fmt::join(shape, ","));
+}
+
+Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given) {
+  if (given.dtype == expected.dtype && given.shape == expected.shape) return {};
+  const bool each = given.dtype == expected.dtype && countEach(expected, given).has_value();
+  return fail(Code::kInvalidArgument,
+              fmt::format("input \"{}\": expected {}, given {}{}", expected.name,
+                          describe(expected.dtype, expected.shape), describe(given.dtype, given.shape),
+                          each ? "; --each runs once per element" : ""));
+}
+
+Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Tensor& given) {
+  const bool before = hasTail(given.shape, expected.shape, 0);
+  const bool instead =
+      !expected.shape.empty() && expected.shape[0] == 1 && hasTail(given.shape, expected.shape, 1);
+  if (given.dtype == expected.dtype && (before || instead)) return static_cast<std::size_t>(given.shape[0]);
+  return fail(Code::kInvalidArgument,
+              fmt::format("input \"{}\": expected {} with a leading axis for --each, given {}", expected.name,
+                          describe(expected.dtype, expected.shape), describe(given.dtype, given.shape)));
+}
+
+npy::Tensor elementOf(const runtime::TensorSpec& expected, const npy::Tensor& given, std::size_t i) {
+  const auto bytes = given.data.size() / static_cast<std::size_t>(given.shape[0]);
+  const auto begin = given.data.begin() + static_cast<std::ptrdiff_t>(i * bytes);
+  return {expected.dtype, expected.shape, {begin, begin + static_cast<std::ptrdiff_t>(bytes)}};
+}
+
+void stack(npy::Tensor& stacked, const npy::Tensor& one, std::size_t count) {
+  if (stacked.data.empty()) {
+    stacked.dtype = one.dtype;
+    stacked.shape = one.shape;
+    if (stacked.shape.empty() || stacked.shape[0] != 1) stacked.shape.insert(stacked.shape.begin(), 1);
+    stacked.shape[0] = static_cast<std::int64_t>(count);
+    stacked.data.reserve(one.data.size() * count);
+  }
+  stacked.data.insert(stacked.data.end(), one.data.begin(), one.data.end());
+}
+
+Result<double> valueAt(const npy::Tensor& tensor, std::size_t i) {
+  switch (tensor.dtype) {
+    case DType::kF32:
+      return load<float>(tensor, i);
+    case DType::kF64:
+      return load<double>(tensor, i);
+    case DType::kF16:
+      return halfToDouble(load<std::uint16_t>(tensor, i));
+    case DType::kBF16:
+      return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(tensor, i)} << 16);
+    case DType::kI8:
+      return load<std::int8_t>(tensor, i);
+    case DType::kI16:
+      return load<std::int16_t>(tensor, i);
+    case DType::kI32:
+      return load<std::int32_t>(tensor, i);
+    case DType::kI64:
+      return static_cast<double>(load<std::int64_t>(tensor, i));
+    case DType::kU8:
+    case DType::kBool:
+      return load<std::uint8_t>(tensor, i);
+    case DType::kU16:
+      return load<std::uint16_t>(tensor, i);
+    case DType::kU32:
+      return load<std::uint32_t>(tensor, i);
+    case DType::kU64:
+      return static_cast<double>(load<std::uint64_t>(tensor, i));
+  }
+  return fail(Code::kUnimplemented, "values of this element type cannot be read");
+}
+
+Result<std::vector<std::int64_t>> predictions(const npy::Tensor& output) {
+  const std::size_t columns = output.shape.empty() ? 1 : static_cast<std::size_t>(output.shape.back());
+  std::vector<std::int64_t> best;
+  if (columns == 0) return best;
+  for (std::size_t row = 0; row < elementsOf(output) / columns; ++row) {
+    std::size_t at = 0;
+    double largest = 0;
+    for (std::size_t column = 0; column < columns; ++column) {
+      KILN_ASSIGN(const double value, valueAt(output, row * columns + column));
+      if (column == 0 || value > largest) {
+        largest = value;
+        at = column;
+      }
+    }
+    best.push_back(static_cast<std::int64_t>(at));
+  }
+  return best;
+}
+
+Result<std::vector<std::int64_t>> labelsOf(const npy::Tensor& labels) {
+  switch (labels.dtype) {
+    case DType::kF16:
+    case DType::kBF16:
+    case DType::kF32:
+    case DType::kF64:
+      return fail(Code::kInvalidArgument,
+                  "labels must be integers, given " + describe(labels.dtype, labels.shape));
+    default: {
+      std::vector<std::int64_t> values;
+      for (std::size_t i = 0; i < elementsOf(labels); ++i) {
+        KILN_ASSIGN(const double value, valueAt(labels, i));
+        values.push_back(static_cast<std::int64_t>(value));
+      }
+      return values;
+    }
+  }
+}
+
+}  // namespace kiln::cli

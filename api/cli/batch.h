@@ -1,0 +1,41 @@
+// Tensors of many runs in one .npy: cutting inputs into single runs, stacking outputs, reading off
+// predictions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler_core/runtime/npy/npy.h"
+#include "compiler_core/runtime/runtime.h"
+#include "manifest/base/result.h"
+
+namespace kiln::cli {
+
+std::string describe(DType dtype, const std::vector<std::int64_t>& shape);  // "f32 [1,3,8,8]"
+
+// kInvalidArgument naming input, expected and given, unless `given` is exactly one run's tensor.
+Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given);
+
+// How many runs `given` holds for --each: its leading axis either stands before the expected shape or takes
+// the place of an expected leading 1. kInvalidArgument as checkInput.
+Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Tensor& given);
+
+// The i-th run's tensor, in the expected shape.
+npy::Tensor elementOf(const runtime::TensorSpec& expected, const npy::Tensor& given, std::size_t i);
+
+// Appends a run's output: along its own leading axis when that is 1, else along a new one in front. All
+// `count` runs give the same type and shape.
+void stack(npy::Tensor& stacked, const npy::Tensor& one, std::size_t count);
+
+// The index of the largest value in each row of the last axis. kUnimplemented for element types that are no
+// numbers.
+Result<std::vector<std::int64_t>> predictions(const npy::Tensor& output);
+
+// An integer tensor as numbers. kInvalidArgument for other types.
+Result<std::vector<std::int64_t>> labelsOf(const npy::Tensor& labels);
+
+// Element i as a double; i is in range. kUnimplemented as predictions().
+Result<double> valueAt(const npy::Tensor& tensor, std::size_t i);
+
+}  // namespace kiln::cli

@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "api/cli/commands.h"
+#include "api/cli/exit_code.h"
+#include "api/cli/print.h"
+#include "api/cli/run_program.h"
+#include "api/cli/trust_settings.h"
+
+namespace kiln::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Check {
+  std::string name, verdict, detail, next;  // verdict: "ok", "warning" or "missing"
+};
+
+class Report {
+ public:
+  void ok(std::string name, std::string detail) {
+    checks_.push_back({std::move(name), "ok", std::move(detail), ""});
+  }
+  void warn(std::string name, std::string detail, std::string next) {
+    checks_.push_back({std::move(name), "warning", std::move(detail), std::move(next)});
+  }
+  void missing(std::string name, std::string detail, std::string next) {
+    checks_.push_back({std::move(name), "missing", std::move(detail), std::move(next)});
+  }
+  void add(Check check) { checks_.push_back(std::move(check)); }
+  const std::vector<Check>& checks() const { return checks_; }
+
+ private:
+  std::vector<Check> checks_;
+};
+
+void checkProcessor(Report& report) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+    return report.ok("processor", "runs cpu:x86-64-v3");
+  }
+  report.warn("processor", "does not run cpu:x86-64-v3",
+              "artifacts can be built and verified here, but not run");
+}
+
+void checkPrograms(Report& report) {
+  const fs::path home = programDirectory();
+  std::string absent;
+  for (const char* name : {"kiln-cc", "kiln-coordinator", "kiln-fetcher", "kiln-signer", "kiln-worker"}) {
+    if (::access((home / name).c_str(), X_OK) != 0)
+      absent += fmt::format("{}{}", absent.empty() ? "" : ", ", name);
+  }
+  if (absent.empty()) return report.ok("programs", home.string());
+  report.warn("programs", absent + " not in " + home.string(),
+              "only a farm needs them: build them with infra/build");
+}
+
+std::string textMember(const Json& object, const char* name) {
+  const auto at = object.find(name);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+// What the worker itself says about sandboxing on this machine.
+void checkSandbox(Report& report) {
+  const auto worker = fs::path(programDirectory()) / "kiln-worker";
+  if (::access(worker.c_str(), X_OK) != 0) return;
+  const auto output = runProgram({worker.string(), "doctor", "--json"}, std::chrono::seconds(30));
+  const auto parsed = output ? parseJson(output->text) : Result<Json>(fail(output.error()));
+  if (!parsed || !parsed->is_object() || !parsed->contains("checks") || !parsed->at("checks").is_array()) {
+    return report.missing("sandbox",
+                          "kiln-worker doctor gave no answer" + (output ? "" : ": " + output.error().message),
+                          "run " + worker.string() + " doctor");
+  }
+  for (const auto& check : parsed->at("checks")) {
+    if (!check.is_object()) continue;
+    report.add({"sandbox: " + textMember(check, "name"), textMember(check, "verdict"),
+                textMember(check, "detail"), textMember(check, "remedy")});
+  }
+}
+
+void checkPostgres(Report& report) {
+  std::error_code error;
+  for (const auto& version : fs::directory_iterator("/usr/lib/postgresql", error)) {
+    if (::access((version.path() / "bin/initdb").c_str(), X_OK) == 0) {
+      return report.ok("postgresql", version.path().string());
+    }
+  }
+  report.warn("postgresql", "no initdb below /usr/lib/postgresql",
+              "only a farm needs it: run infra/setup, or apt-get install postgresql");
+}
+
+void checkCuda(Report& report) {
+  for (const char* place : {"/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas"}) {
+    if (::access(place, X_OK) == 0) return report.ok("cuda compiler parts", place);
+  }
+  report.ok("cuda compiler parts", "not installed; only cuda targets need them");
+}
+
+void checkFarm(Report& report, const Context& context) {
+  const auto client = context.connect();
+  if (!client) return report.missing("coordinator", client.error().message, "run infra/up");
+  if (const auto answer = (*client)->ping(); !answer) {
+    return report.missing("coordinator", answer.error().message,
+                          "run infra/up; its log is in the state folder");
+  }
+  report.ok("coordinator", context.endpoint);
+  const auto workers = (*client)->workers();
+  if (!workers) return report.missing("workers", workers.error().message, "see the coordinator's log");
+  int live = 0;
+  for (const auto& worker : *workers) live += !worker.lost();
+  if (live == 0)
+    return report.missing("workers", "none is live", "start one: infra/up, or kiln-worker --help");
+  report.ok("workers", fmt::format("{} live of {}", live, workers->size()));
+}
+
+void checkTrust(Report& report, const Context& context) {
+  const auto trust = loadTrust(context);
+  if (trust) return report.ok("trust root", context.trustRoot);
+  report.missing("trust root", trust.error().message,
+                 "name one with --trust-root or KILN_TRUST_ROOT; infra/up writes one for its own farm");
+}
+
+Status run(const Context& context) {
+  Report report;
+  checkProcessor(report);
+  checkPrograms(report);
+  checkSandbox(report);
+  checkPostgres(report);
+  checkCuda(report);
+  checkFarm(report, context);
+  checkTrust(report, context);
+  int missing = 0;
+  Json list = Json::array();
+  for (const auto& check : report.checks()) {
+    missing += check.verdict == "missing";
+    list.push_back(
+        {{"name", check.name}, {"verdict", check.verdict}, {"detail", check.detail}, {"next", check.next}});
+  }
+  if (context.json) {
+    printJson({{"usable", missing == 0}, {"checks", std::move(list)}});
+  } else {
+    for (const auto& check : report.checks()) {
+      printLine(fmt::format("{:<8} {}: {}", check.verdict, check.name, check.detail));
+      if (!check.next.empty()) printLine("         next: " + check.next);
+    }
+  }
+  if (missing == 0) return {};
+  return fail(
+      withExit(kUnavailable, Code::kUnavailable,
+               fmt::format("{} of {} checks found something missing", missing, report.checks().size())));
+}
+
+}  // namespace
+
+void addDoctor(CLI::App& app, Context& context) {
+  auto& command =
+      addCommand(app, context, "doctor", "Check this machine and the farm, with the next step per finding",
+                 "kiln doctor", [&context] { return run(context); });
+  addFarmOptions(command, context);
+  addTrustOptions(command, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include "api/cli/commands.h"
+#include "api/cli/print.h"
+#include "api/cli/trust_settings.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Options {
+  std::string artifact, format = "text";
+};
+
+void printMaterial(const char* title, const Material& material) {
+  std::string text = fmt::format("  {:<10} {} {}", title, material.name, material.digest.text());
+  if (!material.uri.empty()) text += " from " + material.uri;
+  for (const auto& [key, value] : material.annotations) text += fmt::format(" {}={}", key, value);
+  printLine(text);
+}
+
+void printStatement(const Provenance& provenance) {
+  printLine("built by    " + provenance.builderId);
+  printLine("job         " + provenance.invocationId);
+  printLine(
+      fmt::format("time        {} to {}", rfc3339(provenance.startedOn), rfc3339(provenance.finishedOn)));
+  for (const auto& builder : provenance.builders) {
+    printLine(fmt::format("  {:<10} {} of {}, receipt {}", "worker", builder.worker, builder.operatorName,
+                          builder.receipt.text()));
+  }
+  printLine("from");
+  for (const auto& material : provenance.resolvedDependencies) printMaterial("material", material);
+  printLine("as asked");
+  for (const auto& [key, value] : provenance.externalParameters)
+    printLine(fmt::format("  {:<16} {}", key, value));
+  printLine("decided by the farm");
+  for (const auto& [key, value] : provenance.internalParameters)
+    printLine(fmt::format("  {:<16} {}", key, value));
+  for (const auto& [key, value] : provenance.builderVersion)
+    printLine(fmt::format("  {:<16} {}", key, value));
+  if (!provenance.byproducts.empty()) printLine("and left");
+  for (const auto& material : provenance.byproducts) printMaterial("by-product", material);
+}
+
+// Everything shown is read from statements whose signatures hold under the named root; the index is not
+// asked.
+Status run(const Context& context, const Options& options) {
+  if (options.format != "text" && options.format != "json") {
+    return fail(Code::kInvalidArgument, "--format " + options.format + ": text and json are served");
+  }
+  KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
+  const auto& statements = opened.verdict.statements;
+  if (context.json || options.format == "json") {
+    Json list = Json::array();
+    for (const auto& provenance : statements) list.push_back(provenance.toJson());
+    printJson({{"artifact", opened.verdict.artifact.text()}, {"provenance", std::move(list)}});
+    return {};
+  }
+  printLine("artifact    " + opened.verdict.artifact.text());
+  for (const auto& provenance : statements) printStatement(provenance);
+  return {};
+}
+
+}  // namespace
+
+void addProvenance(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = addCommand(
+      app, context, "provenance", "Who built an artifact from what, by its signed statements",
+      "kiln provenance sha256:<hex> --format json", [&context, options] { return run(context, *options); });
+  command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
+  command.add_option("--format", options->format, "text or json");
+  addFarmOptions(command, context);
+  addTrustOptions(command, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,85 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "api/cli/commands.h"
+#include "api/cli/print.h"
+#include "api/cli/trust_settings.h"
+
+namespace kiln::cli {
+namespace {
+
+std::string tensorText(const TensorInfo& tensor) {
+  std::string dims;
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    const bool named = i < tensor.dimNames.size() && !tensor.dimNames[i].empty();
+    dims += fmt::format("{}{}{}", i == 0 ? "" : ",", named ? tensor.dimNames[i] + "=" : "", tensor.shape[i]);
+  }
+  return fmt::format("{} {} [{}]", tensor.name, dtypeName(tensor.dtype), dims);
+}
+
+// One line per fact of a stage; nested values stay JSON.
+void printStage(const std::string& name, const Json& facts) {
+  printLine(name);
+  if (!facts.is_object()) return printLine("  " + facts.dump());
+  for (const auto& [key, value] : facts.items()) {
+    auto text = value.is_string() ? value.get<std::string>()
+                                  : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() > 160) text = text.substr(0, 157) + "...";
+    printLine(fmt::format("  {:<20} {}", key, text));
+  }
+}
+
+void printManifest(const signing::Verdict& verdict) {
+  const auto& manifest = verdict.manifest;
+  const auto& spec = manifest.spec;
+  printLine("artifact    " + verdict.artifact.text());
+  printLine("target      " + spec.target);
+  printLine("toolchain   " + spec.toolchain.text());
+  for (const auto& file : spec.files) {
+    printLine(
+        fmt::format("model file  {} {} {}", file.path, file.digest.text(), humanBytes(file.digest.size)));
+  }
+  for (const auto& profile : spec.profiles) {
+    std::string dims;
+    for (const auto& [dim, range] : profile.dims) {
+      dims += fmt::format(" {}={}:{}:{}", dim, range.min, range.opt, range.max);
+    }
+    printLine(fmt::format("profile     {}{}", profile.name, dims));
+  }
+  printLine(fmt::format("numerics    contraction {}, reassociation {}, precision {}",
+                        spec.numerics.contraction, spec.numerics.reassociation, spec.numerics.precision));
+  for (const auto& input : manifest.inputs) printLine("input       " + tensorText(input));
+  for (const auto& output : manifest.outputs) printLine("output      " + tensorText(output));
+  std::uint64_t weights = 0;
+  for (const auto& file : manifest.weights) weights += file.digest.size;
+  printLine(fmt::format("program     {} {}, ABI {}", manifest.program.path,
+                        humanBytes(manifest.program.digest.size), manifest.programAbi));
+  printLine(fmt::format("weights     {} in {} files", humanBytes(weights), manifest.weights.size()));
+  printLine(fmt::format("memory      arena {} and {} per thread", humanBytes(manifest.arenaBytes),
+                        humanBytes(manifest.scratchBytes)));
+  if (!manifest.stages.is_object()) return;
+  for (const auto& [name, facts] : manifest.stages.items()) printStage(name, facts);
+}
+
+Status run(const Context& context, const std::string& artifact) {
+  KILN_ASSIGN(const auto opened, openArtifact(context, artifact));
+  if (context.json) {
+    printJson({{"artifact", opened.verdict.artifact.text()}, {"manifest", opened.manifest().toJson()}});
+  } else {
+    printManifest(opened.verdict);
+  }
+  return {};
+}
+
+}  // namespace
+
+void addShow(CLI::App& app, Context& context) {
+  const auto artifact = std::make_shared<std::string>();
+  auto& command = addCommand(app, context, "show", "Show the manifest of a verified artifact, stage by stage",
+                             "kiln show DIR", [&context, artifact] { return run(context, *artifact); });
+  command.add_option("ARTIFACT", *artifact, "sha256:<hex> or a fetched directory")->required();
+  addFarmOptions(command, context);
+  addTrustOptions(command, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include "api/cli/commands.h"
+#include "api/cli/exit_code.h"
+#include "api/cli/print.h"
+#include "api/cli/session_view.h"
+#include "api/cli/trust_settings.h"
+#include "api/node/load.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Options {
+  std::string artifact;
+  std::uint32_t threads = 0;
+};
+
+Status run(const Context& context, const Options& options) {
+  KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
+  KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
+  KILN_ASSIGN(auto session, runtime::Session::open(loaded.artifact, {options.threads, 0}));
+  if (const auto warm = session.warmup(); !warm) {
+    const bool differs = runtime::errorClass(warm.error().code) == KILN_NUMERICAL_CHECK_FAILED;
+    return differs ? fail(withExit(kCheckFailed, warm.error().code, warm.error().message)) : warm;
+  }
+  const auto counters = session.counters();
+  if (context.json) {
+    printJson({{"artifact", loaded.verified.verdict.artifact.text()},
+               {"ready", session.ready()},
+               {"counters", countersJson(counters)}});
+    return {};
+  }
+  const auto seconds = [](std::uint64_t nanoseconds) {
+    return humanSeconds(static_cast<double>(nanoseconds) * 1e-9);
+  };
+  printLine(fmt::format("ready: {}", counters.path));
+  printLine(fmt::format("load {}, warmup {}, {} threads", seconds(counters.load_nanoseconds),
+                        seconds(counters.warmup_nanoseconds), counters.threads));
+  printLine(fmt::format("memory: planned {}, observed peak {}, weights {}",
+                        humanBytes(counters.planned_bytes), humanBytes(counters.observed_peak_bytes),
+                        humanBytes(counters.weight_bytes)));
+  return {};
+}
+
+}  // namespace
+
+void addWarmup(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command =
+      addCommand(app, context, "warmup", "Verify an artifact, load it and run its fixtures until it is ready",
+                 "kiln warmup DIR", [&context, options] { return run(context, *options); });
+  command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
+  command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
+      ->check(CLI::Range(1, 1024));
+  addFarmOptions(command, context);
+  addTrustOptions(command, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,55 @@
+#include "api/client/artifact_ref.h"
+
+#include "storage/tree/digest_proto.h"
+#include "storage/tree/tree_walk.h"
+
+namespace kiln::client {
+namespace {
+
+constexpr std::size_t kMaxFixtures = 4096;
+
+tl::unexpected<Error> refused(std::string message) {
+  return fail(Error{Code::kDataLoss, std::move(message), R"({"exitCode":5})"});
+}
+
+Result<std::vector<node::FixtureFile>> listFixtures(Client& client, const Digest& root) {
+  storage::TreeLimits limits;
+  limits.entries = kMaxFixtures;
+  const auto entries = storage::walkTree(client.blobs(), client.instance(), root, limits);
+  if (!entries && entries.error().code == Code::kUnavailable) return fail(client.explain(entries.error()));
+  if (!entries) return refused("fixtures: " + entries.error().message);
+  std::vector<node::FixtureFile> files;
+  for (const auto& entry : *entries) {
+    if (entry.kind == storage::EntryKind::kSymlink)
+      return refused("fixtures: " + entry.path + " is a symbolic link");
+    if (entry.kind == storage::EntryKind::kFile) files.push_back({entry.path, entry.digest});
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<node::ArtifactRef> findArtifact(Client& client, const std::string& digest) {
+  auto wanted = digest.starts_with("sha256:") ? Digest::parse(digest, 0) : fail(Code::kInvalidArgument, "");
+  if (!wanted) {
+    return fail(Code::kInvalidArgument,
+                "\"" + digest + "\" is no artifact; give sha256:<64 lowercase hex digits>");
+  }
+  KILN_ASSIGN(const auto artifact, client.artifact(digest));
+  node::ArtifactRef ref;
+  ref.instance = client.instance();
+  KILN_ASSIGN(ref.artifact, fromProto(artifact.manifest()));
+  if (ref.artifact.hash != wanted->hash)
+    return refused("the index answers " + digest + " with another artifact");
+  for (const auto& bundle : artifact.bundles()) {
+    KILN_ASSIGN(const Digest each, fromProto(bundle));
+    ref.bundles.push_back(each);
+  }
+  if (artifact.has_fixtures()) {
+    KILN_ASSIGN(const Digest root, fromProto(artifact.fixtures()));
+    KILN_ASSIGN(ref.fixtures, listFixtures(client, root));
+  }
+  return ref;
+}
+
+}  // namespace kiln::client

@@ -1,0 +1,53 @@
+#include "api/node/open.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "api/node/private_copy.h"
+
+namespace kiln::node {
+namespace fs = std::filesystem;
+namespace {
+
+bool isOurs(const struct stat& facts, bool sticky) {
+  const bool owned = facts.st_uid == ::geteuid() || facts.st_uid == 0;
+  return owned && ((facts.st_mode & 022) == 0 || (sticky && (facts.st_mode & S_ISVTX) != 0));
+}
+
+}  // namespace
+
+bool isPrivate(const std::string& directory) {
+  std::error_code error;
+  struct stat facts{};
+  // Who may write the parent may put another directory in this one's place; a sticky parent prevents that.
+  const auto parent = fs::absolute(directory, error).lexically_normal() / "..";
+  if (::stat(parent.c_str(), &facts) != 0 || !isOurs(facts, true)) return false;
+  if (::lstat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || !isOurs(facts, false))
+    return false;
+  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (::lstat(it->path().c_str(), &facts) != 0 || S_ISLNK(facts.st_mode) || !isOurs(facts, false))
+      return false;
+  }
+  return !error;
+}
+
+Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest& wanted, const Trust& trust,
+                                      const Clock& clock) {
+  std::error_code error;
+  if (!fs::is_directory(directory, error)) {
+    return fail(Code::kNotFound, directory + ": no such artifact directory; kiln fetch makes one");
+  }
+  VerifiedArtifact artifact;
+  artifact.directory = directory;
+  if (!isPrivate(directory)) {
+    KILN_ASSIGN(artifact.copy, PrivateCopy::of(directory));
+    artifact.directory = artifact.copy->path();
+  }
+  artifact.verdict = signing::verifyDirectory(artifact.directory, wanted, trust.root, trust.policy, clock);
+  if (!artifact.verdict.passed) return fail(verificationError(artifact.verdict).in(directory));
+  return artifact;
+}
+
+}  // namespace kiln::node

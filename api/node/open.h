@@ -1,0 +1,31 @@
+// An artifact directory that has been verified and cannot be changed by others between verification and use.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "api/node/trust.h"
+#include "manifest/base/clock.h"
+
+namespace kiln::node {
+
+class PrivateCopy;
+
+struct VerifiedArtifact {
+  std::string directory;  // to load from; valid while this object lives
+  signing::Verdict verdict;
+  std::shared_ptr<PrivateCopy> copy;  // set when the directory given was open to others
+
+  const Manifest& manifest() const { return verdict.manifest; }
+};
+
+// Verifies `directory` under `trust`. `wanted` with size 0 and hash 0 means whatever artifact is there. A
+// directory that other users could change is copied into a private one first, so that what is loaded is what
+// was verified. Errors: verificationError(), kNotFound if there is no directory.
+Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest& wanted, const Trust& trust,
+                                      const Clock& clock);
+
+// Whether only this user and root can change `directory` and everything in it.
+bool isPrivate(const std::string& directory);
+
+}  // namespace kiln::node

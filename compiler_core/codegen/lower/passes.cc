@@ -1,0 +1,12 @@
+#include "compiler_core/codegen/lower/passes.h"
+
+#include "mlir/Pass/Pass.h"
+
+namespace kiln::codegen {
+
+void registerPasses() {
+  mlir::registerPass([] { return createOutlineKernelsPass(); });
+  mlir::registerPass([] { return createMathToCallsPass(); });
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,28 @@
+// From planned buffers and vector code to the LLVM dialect, in the shape that the program ABI wants.
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class OpPassManager;
+class Pass;
+}  // namespace mlir
+
+namespace kiln::codegen {
+
+// kiln-outline-kernels: each scf.forall of @main becomes a function (environment, task, scratch) called
+// through the table's parallel_for; @main becomes @kiln_run (program_abi.h). Kernels are named after the
+// model's nodes; the schedule that kiln-tile left is kept as `kiln.kernel` on the function. The environment
+// is the run's four pointers: kernels compute their buffers' addresses themselves.
+std::unique_ptr<mlir::Pass> createOutlineKernelsPass();
+
+// kiln-math-to-calls: exp, log, tanh, erf, sin, cos and pow become calls of the math library, in the widths
+// it has.
+std::unique_ptr<mlir::Pass> createMathToCallsPass();
+
+// What is left to the LLVM dialect, with upstream's conversions.
+void addLowerToLlvm(mlir::OpPassManager& passes);
+
+void registerPasses();
+
+}  // namespace kiln::codegen

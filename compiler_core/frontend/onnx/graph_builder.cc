@@ -1,0 +1,295 @@
+#include "compiler_core/frontend/onnx/graph_builder.h"
+
+#include "compiler_core/analysis/constant_values.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+
+namespace kiln::onnx {
+namespace {
+
+// Larger tensors are refused before anything is calculated with their sizes.
+constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
+
+// Collects what verifiers say instead of printing it.
+class Complaints {
+ public:
+  explicit Complaints(mlir::MLIRContext* context)
+      : handler_(context, [this](mlir::Diagnostic& diagnostic) {
+          if (text_.empty()) text_ = diagnostic.str();
+          return mlir::success();
+        }) {}
+  std::string& text() { return text_; }
+
+ private:
+  std::string text_;
+  mlir::ScopedDiagnosticHandler handler_;
+};
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(Code::kInvalidArgument, std::move(message));
+}
+
+mlir::DenseI64ArrayAttr array(mlir::MLIRContext* context, llvm::ArrayRef<std::int64_t> values) {
+  return mlir::DenseI64ArrayAttr::get(context, values);
+}
+
+mlir::IntegerAttr integer(mlir::MLIRContext* context, std::int64_t value) {
+  return mlir::IntegerAttr::get(mlir::IntegerType::get(context, 64), value);
+}
+
+}  // namespace
+
+std::string shapeText(llvm::ArrayRef<std::int64_t> shape) {
+  if (shape.empty()) return "scalar";
+  std::string text;
+  for (auto [i, dim] : llvm::enumerate(shape)) text += (i ? "x" : "") + std::to_string(dim);
+  return text;
+}
+
+Result<std::int64_t> normalAxis(std::int64_t axis, std::int64_t rank) {
+  if (axis < -rank || axis >= rank)
+    return invalid("axis " + std::to_string(axis) + " is outside rank " + std::to_string(rank));
+  return axis < 0 ? axis + rank : axis;
+}
+
+Result<Dims> normalAxes(llvm::ArrayRef<std::int64_t> axes, std::int64_t rank) {
+  Dims result;
+  for (std::int64_t axis : axes) {
+    KILN_ASSIGN(std::int64_t normal, normalAxis(axis, rank));
+    result.push_back(normal);
+  }
+  llvm::sort(result);
+  if (std::adjacent_find(result.begin(), result.end()) != result.end())
+    return invalid("an axis is named twice");
+  return result;
+}
+
+Result<Dims> broadcastShape(llvm::ArrayRef<std::int64_t> a, llvm::ArrayRef<std::int64_t> b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  Dims shape(a);
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    std::int64_t& dim = shape[a.size() - b.size() + i];
+    if (dim != b[i] && dim != 1 && b[i] != 1)
+      return invalid("shapes " + shapeText(a) + " and " + shapeText(b) + " cannot be broadcast together");
+    if (dim == 1) dim = b[i];
+  }
+  return shape;
+}
+
+Result<Value> GraphBuilder::finish(mlir::Operation* operation, std::string& complaint) {
+  if (failed(mlir::verify(operation))) {
+    operation->erase();
+    return invalid(complaint);
+  }
+  if (Value folded = analysis::foldSmall(builder_, operation)) return folded;
+  if (llvm::is_contained(shapeOf(operation->getResult(0)), 0) && !llvm::isa<ir::ConstantOp>(operation)) {
+    operation->erase();
+    return fail(Code::kUnimplemented, "tensors without elements are not served yet");
+  }
+  return operation->getResult(0);
+}
+
+template <class Op>
+Result<Value> GraphBuilder::make(mlir::RankedTensorType type, mlir::ValueRange operands,
+                                 typename Op::Properties properties) {
+  auto bytes = ir::checkedBytes(type);
+  if (!bytes || *bytes > kMaxTensorBytes)
+    return invalid("a result of shape " + shapeText(type.getShape()) + " is absurdly large");
+  Complaints complaints(context());
+  auto op = Op::create(builder_, location_, mlir::TypeRange(type), operands, properties);
+  return finish(op, complaints.text());
+}
+
+template <class Op>
+Result<Value> GraphBuilder::infer(mlir::ValueRange operands, typename Op::Properties properties) {
+  llvm::SmallVector<mlir::Type> types;
+  {
+    Complaints complaints(context());
+    if (failed(Op::inferReturnTypes(context(), location_, operands, {}, &properties, {}, types)))
+      return invalid(complaints.text());
+  }
+  return make<Op>(ir::tensorType(types.front()), operands, properties);
+}
+
+Result<Value> GraphBuilder::unary(ir::UnaryKind kind, Value input) {
+  return make<ir::UnaryOp>(ir::tensorType(input), {input}, {ir::UnaryKindAttr::get(context(), kind)});
+}
+
+Result<Value> GraphBuilder::binary(ir::BinaryKind kind, Value lhs, Value rhs) {
+  if (elementOf(lhs) != elementOf(rhs)) return invalid("operands have different element types");
+  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(lhs), shapeOf(rhs)));
+  KILN_ASSIGN(Value a, broadcast(lhs, shape));
+  KILN_ASSIGN(Value b, broadcast(rhs, shape));
+  return make<ir::BinaryOp>(ir::tensorType(a), {a, b}, {ir::BinaryKindAttr::get(context(), kind)});
+}
+
+Result<Value> GraphBuilder::compare(ir::CompareKind kind, Value lhs, Value rhs) {
+  if (elementOf(lhs) != elementOf(rhs)) return invalid("operands have different element types");
+  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(lhs), shapeOf(rhs)));
+  KILN_ASSIGN(Value a, broadcast(lhs, shape));
+  KILN_ASSIGN(Value b, broadcast(rhs, shape));
+  return infer<ir::CompareOp>({a, b}, {ir::CompareKindAttr::get(context(), kind)});
+}
+
+Result<Value> GraphBuilder::select(Value condition, Value onTrue, Value onFalse) {
+  if (elementOf(onTrue) != elementOf(onFalse)) return invalid("operands have different element types");
+  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(onTrue), shapeOf(onFalse)));
+  KILN_ASSIGN(shape, broadcastShape(shape, shapeOf(condition)));
+  KILN_ASSIGN(Value c, broadcast(condition, shape));
+  KILN_ASSIGN(Value a, broadcast(onTrue, shape));
+  KILN_ASSIGN(Value b, broadcast(onFalse, shape));
+  return make<ir::SelectOp>(ir::tensorType(a), {c, a, b}, {});
+}
+
+Result<Value> GraphBuilder::cast(Value input, mlir::Type element) {
+  if (elementOf(input) == element) return input;
+  return make<ir::CastOp>(mlir::RankedTensorType::get(shapeOf(input), element), {input}, {});
+}
+
+Result<Value> GraphBuilder::broadcast(Value input, llvm::ArrayRef<std::int64_t> shape) {
+  if (shapeOf(input) == shape) return input;
+  return make<ir::BroadcastOp>(mlir::RankedTensorType::get(shape, elementOf(input)), {input}, {});
+}
+
+Result<Value> GraphBuilder::reshape(Value input, llvm::ArrayRef<std::int64_t> shape) {
+  if (shapeOf(input) == shape) return input;
+  return make<ir::ReshapeOp>(mlir::RankedTensorType::get(shape, elementOf(input)), {input}, {});
+}
+
+Result<Value> GraphBuilder::transpose(Value input, llvm::ArrayRef<std::int64_t> permutation) {
+  return infer<ir::TransposeOp>({input}, {array(context(), permutation)});
+}
+
+Result<Value> GraphBuilder::concat(mlir::ValueRange inputs, std::int64_t axis) {
+  return infer<ir::ConcatOp>(inputs, {integer(context(), axis)});
+}
+
+Result<Value> GraphBuilder::slice(Value input, llvm::ArrayRef<std::int64_t> offsets,
+                                  llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> sizes) {
+  ir::SliceOp::Properties properties;
+  properties.offsets = array(context(), offsets);
+  properties.strides = array(context(), strides);
+  return make<ir::SliceOp>(mlir::RankedTensorType::get(sizes, elementOf(input)), {input}, properties);
+}
+
+Result<Value> GraphBuilder::gather(Value input, Value indices, std::int64_t axis) {
+  return infer<ir::GatherOp>({input, indices}, {integer(context(), axis)});
+}
+
+Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes,
+                                   bool keep) {
+  Value reduced = input;
+  if (!axes.empty()) {
+    ir::ReduceOp::Properties properties;
+    properties.kind = ir::ReduceKindAttr::get(context(), kind);
+    properties.axes = array(context(), axes);
+    KILN_ASSIGN(reduced, infer<ir::ReduceOp>({input}, properties));
+  }
+  if (!keep) return reduced;
+  Dims shape(shapeOf(input));
+  for (std::int64_t axis : axes) shape[axis] = 1;
+  return reshape(reduced, shape);
+}
+
+Result<Value> GraphBuilder::mean(Value input, llvm::ArrayRef<std::int64_t> axes, bool keep) {
+  double count = 1;
+  for (std::int64_t axis : axes) count *= static_cast<double>(shapeOf(input)[axis]);
+  KILN_ASSIGN(Value sum, reduce(ir::ReduceKind::Sum, input, axes, keep));
+  return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), count));
+}
+
+Result<Value> GraphBuilder::softmax(Value input, std::int64_t axis) {
+  return make<ir::SoftmaxOp>(ir::tensorType(input), {input}, {integer(context(), axis)});
+}
+
+Result<Value> GraphBuilder::matmul(Value lhs, Value rhs) {
+  return infer<ir::MatmulOp>({lhs, rhs}, {});
+}
+
+Result<Value> GraphBuilder::conv2d(Value input, Value filter, Value bias,
+                                   llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
+                                   llvm::ArrayRef<std::int64_t> dilations, std::int64_t group) {
+  ir::Conv2dOp::Properties properties;
+  properties.strides = array(context(), strides);
+  properties.pads = array(context(), pads);
+  properties.dilations = array(context(), dilations);
+  properties.group = integer(context(), group);
+  Values operands{input, filter};
+  if (bias) operands.push_back(bias);
+  return infer<ir::Conv2dOp>(operands, properties);
+}
+
+Result<Value> GraphBuilder::pool2d(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
+                                   llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
+                                   llvm::ArrayRef<std::int64_t> dilations, bool countPadding) {
+  ir::Pool2dOp::Properties properties;
+  properties.kind = ir::PoolKindAttr::get(context(), kind);
+  properties.kernel = array(context(), kernel);
+  properties.strides = array(context(), strides);
+  properties.pads = array(context(), pads);
+  properties.dilations = array(context(), dilations);
+  if (countPadding) properties.count_padding = mlir::UnitAttr::get(context());
+  return infer<ir::Pool2dOp>({input}, properties);
+}
+
+Result<Value> GraphBuilder::batchNorm(mlir::ValueRange operands, float epsilon) {
+  return make<ir::BatchNormOp>(ir::tensorType(operands.front()), operands,
+                               {mlir::FloatAttr::get(mlir::Float64Type::get(context()), epsilon)});
+}
+
+Value GraphBuilder::constant(mlir::DenseElementsAttr value) {
+  return ir::ConstantOp::create(builder_, location_, value.getType(), value);
+}
+
+Value GraphBuilder::splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape, double value) {
+  auto type = mlir::RankedTensorType::get(shape, element);
+  if (auto floating = llvm::dyn_cast<mlir::FloatType>(element))
+    return constant(
+        mlir::DenseElementsAttr::get(type, mlir::Attribute(mlir::FloatAttr::get(floating, value))));
+  return constant(mlir::DenseElementsAttr::get(
+      type, mlir::Attribute(mlir::IntegerAttr::get(element, static_cast<std::int64_t>(value)))));
+}
+
+Value GraphBuilder::scalar(mlir::Type element, double value) {
+  return splat(element, {}, value);
+}
+
+Value GraphBuilder::integerList(llvm::ArrayRef<std::int64_t> values) {
+  auto type = mlir::RankedTensorType::get({static_cast<std::int64_t>(values.size())},
+                                          mlir::IntegerType::get(context(), 64));
+  return constant(mlir::DenseElementsAttr::get(type, values));
+}
+
+std::optional<Dims> GraphBuilder::constantIntegers(Value value) {
+  auto op = value.getDefiningOp<ir::ConstantOp>();
+  auto elements = op ? llvm::dyn_cast<mlir::DenseIntElementsAttr>(op.getValue()) : nullptr;
+  if (!elements || elements.getNumElements() > ir::kMaxConstantBytes) return std::nullopt;
+  Dims result;
+  for (const llvm::APInt& element : elements.getValues<llvm::APInt>())
+    result.push_back(element.getSExtValue());
+  return result;
+}
+
+std::optional<double> GraphBuilder::constantScalar(Value value) {
+  auto op = value.getDefiningOp<ir::ConstantOp>();
+  auto elements = op ? llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue()) : nullptr;
+  if (!elements || elements.getNumElements() != 1) return std::nullopt;
+  auto tensor = reference::constantValue(value, ir::WeightTable());
+  if (!tensor) return std::nullopt;
+  double result = 0;
+  switch (tensor->dtype) {
+    case DType::kF32:
+      return *tensor->data<float>();
+    case DType::kF64:
+      return *tensor->data<double>();
+    case DType::kI32:
+      return *tensor->data<std::int32_t>();
+    case DType::kI64:
+      return static_cast<double>(*tensor->data<std::int64_t>());
+    default:
+      result = tensor->bytes[0];
+      return result;
+  }
+}
+
+}  // namespace kiln::onnx

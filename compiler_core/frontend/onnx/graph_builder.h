@@ -1,0 +1,100 @@
+// Makes operations of the dialect for one source node: infers types, verifies, folds small constants.
+// Importers use only this, so that hostile shapes and attributes end in an error and never in an assertion of
+// MLIR.
+#pragma once
+
+#include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/types.h"
+#include "manifest/base/result.h"
+
+namespace kiln::onnx {
+
+using mlir::Value;
+using Values = llvm::SmallVector<Value>;
+using Dims = llvm::SmallVector<std::int64_t>;
+
+inline llvm::ArrayRef<std::int64_t> shapeOf(Value value) {
+  return ir::tensorType(value).getShape();
+}
+inline std::int64_t rankOf(Value value) {
+  return ir::tensorType(value).getRank();
+}
+inline mlir::Type elementOf(Value value) {
+  return ir::tensorType(value).getElementType();
+}
+inline bool isFloat(Value value) {
+  return llvm::isa<mlir::FloatType>(elementOf(value));
+}
+// "1x3x8" for messages.
+std::string shapeText(llvm::ArrayRef<std::int64_t> shape);
+
+// A negative axis counts from the end; kInvalidArgument outside [-rank, rank).
+Result<std::int64_t> normalAxis(std::int64_t axis, std::int64_t rank);
+// Normalised, sorted, distinct.
+Result<Dims> normalAxes(llvm::ArrayRef<std::int64_t> axes, std::int64_t rank);
+// The common shape of implicit broadcasting, aligned at the right.
+Result<Dims> broadcastShape(llvm::ArrayRef<std::int64_t> a, llvm::ArrayRef<std::int64_t> b);
+
+class GraphBuilder {
+ public:
+  GraphBuilder(mlir::OpBuilder& builder, mlir::Location location) : builder_(builder), location_(location) {}
+
+  // Every function fails with kInvalidArgument where a verifier of the dialect objects, in its words, and
+  // with kUnimplemented for results without elements.
+  Result<Value> unary(ir::UnaryKind kind, Value input);
+  // Broadcasts both operands to their common shape.
+  Result<Value> binary(ir::BinaryKind kind, Value lhs, Value rhs);
+  Result<Value> compare(ir::CompareKind kind, Value lhs, Value rhs);
+  Result<Value> select(Value condition, Value onTrue, Value onFalse);
+  Result<Value> cast(Value input, mlir::Type element);
+  Result<Value> broadcast(Value input, llvm::ArrayRef<std::int64_t> shape);
+  Result<Value> reshape(Value input, llvm::ArrayRef<std::int64_t> shape);
+  Result<Value> transpose(Value input, llvm::ArrayRef<std::int64_t> permutation);
+  Result<Value> concat(mlir::ValueRange inputs, std::int64_t axis);
+  Result<Value> slice(Value input, llvm::ArrayRef<std::int64_t> offsets, llvm::ArrayRef<std::int64_t> strides,
+                      llvm::ArrayRef<std::int64_t> sizes);
+  Result<Value> gather(Value input, Value indices, std::int64_t axis);
+  // With `keep`, reduced axes stay as 1.
+  Result<Value> reduce(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes, bool keep);
+  Result<Value> mean(Value input, llvm::ArrayRef<std::int64_t> axes, bool keep);
+  Result<Value> softmax(Value input, std::int64_t axis);
+  Result<Value> matmul(Value lhs, Value rhs);
+  Result<Value> conv2d(Value input, Value filter, Value bias, llvm::ArrayRef<std::int64_t> strides,
+                       llvm::ArrayRef<std::int64_t> pads, llvm::ArrayRef<std::int64_t> dilations,
+                       std::int64_t group);
+  Result<Value> pool2d(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
+                       llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
+                       llvm::ArrayRef<std::int64_t> dilations, bool countPadding);
+  Result<Value> batchNorm(mlir::ValueRange operands, float epsilon);
+
+  // A scalar of `element`, to be broadcast by binary(). Integers are rounded towards zero.
+  Value scalar(mlir::Type element, double value);
+  // A splat of `shape`.
+  Value splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape, double value);
+  Value integerList(llvm::ArrayRef<std::int64_t> values);
+  Value constant(mlir::DenseElementsAttr value);
+
+  // The elements of a constant integer tensor, or nullopt when the value is computed at run time.
+  static std::optional<Dims> constantIntegers(Value value);
+  // The one element of a constant, as f64.
+  static std::optional<double> constantScalar(Value value);
+
+  mlir::MLIRContext* context() const { return builder_.getContext(); }
+
+ protected:
+  mlir::OpBuilder& builder() { return builder_; }
+  mlir::Location location() const { return location_; }
+
+ private:
+  template <class Op>
+  Result<Value> infer(mlir::ValueRange operands, typename Op::Properties properties);
+  template <class Op>
+  Result<Value> make(mlir::RankedTensorType type, mlir::ValueRange operands,
+                     typename Op::Properties properties);
+  Result<Value> finish(mlir::Operation* operation, std::string& complaint);
+
+  mlir::OpBuilder& builder_;
+  mlir::Location location_;
+};
+
+}  // namespace kiln::onnx

@@ -1,0 +1,26 @@
+// Tensors of the model file as values: small ones and splats as kiln.constant, others as kiln.weight.
+#pragma once
+
+#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/weight_table.h"
+
+namespace kiln::onnx {
+
+class Initializers {
+ public:
+  Initializers(ir::WeightTable& table, std::shared_ptr<const MappedFile> file, std::string directory)
+      : table_(table), file_(std::move(file)), external_(std::move(directory)) {}
+
+  // kInvalidArgument for a broken tensor, kUnimplemented for an element type not served, kNotFound for
+  // external data.
+  Result<mlir::Value> import(mlir::OpBuilder& builder, mlir::Location location, const Tensor& tensor,
+                             std::string name);
+
+ private:
+  ir::WeightTable& table_;
+  std::shared_ptr<const MappedFile> file_;
+  ExternalData external_;
+};
+
+}  // namespace kiln::onnx

@@ -1,0 +1,90 @@
+#include "compiler_core/frontend/onnx/node_context.h"
+
+#include "compiler_core/frontend/onnx/node_name.h"
+
+namespace kiln::onnx {
+namespace {
+
+tl::unexpected<Error> wrongType(std::string_view name, std::string_view expected) {
+  return fail(Code::kInvalidArgument,
+              "attribute '" + std::string(name) + "' is not " + std::string(expected));
+}
+
+}  // namespace
+
+Result<Value> NodeContext::input(std::size_t index) const {
+  if (!hasInput(index)) return fail(Code::kInvalidArgument, "input " + std::to_string(index) + " is missing");
+  return inputs_[index];
+}
+
+const Attribute* NodeContext::attribute(std::string_view name) {
+  seen_.insert(name);
+  for (const Attribute& attribute : node_.attributes)
+    if (attribute.name == name) return &attribute;
+  return nullptr;
+}
+
+Result<std::int64_t> NodeContext::integer(std::string_view name, std::int64_t fallback) {
+  const Attribute* found = attribute(name);
+  if (!found) return fallback;
+  if (found->i) return *found->i;
+  // A zero may be left out of the wire format when the type says what is meant.
+  if (found->type == 2) return 0;
+  return wrongType(name, "an integer");
+}
+
+Result<float> NodeContext::real(std::string_view name, float fallback) {
+  const Attribute* found = attribute(name);
+  if (!found) return fallback;
+  if (found->f) return *found->f;
+  if (found->type == 1) return 0.0f;
+  return wrongType(name, "a float");
+}
+
+Result<std::string> NodeContext::text(std::string_view name, std::string_view fallback) {
+  const Attribute* found = attribute(name);
+  if (!found) return std::string(fallback);
+  if (found->s) return std::string(*found->s);
+  if (found->type == 3) return std::string();
+  return wrongType(name, "a string");
+}
+
+Result<Dims> NodeContext::integers(std::string_view name, llvm::ArrayRef<std::int64_t> fallback) {
+  const Attribute* found = attribute(name);
+  if (!found) return Dims(fallback);
+  if (found->ints.empty() && found->type != 7 && found->type != 0)
+    return wrongType(name, "a list of integers");
+  return Dims(found->ints.begin(), found->ints.end());
+}
+
+Result<Dims> NodeContext::constantInput(std::size_t index, std::string_view what) const {
+  KILN_ASSIGN(Value value, input(index));
+  if (auto integers = constantIntegers(value)) return std::move(*integers);
+  return fail(Code::kUnimplemented,
+              std::string(what) + " must be a constant; here it is computed at run time");
+}
+
+Result<std::optional<Dims>> NodeContext::integersByVersion(std::string_view name, std::size_t index,
+                                                           std::int64_t since) {
+  if (opset_ >= since) {
+    if (!hasInput(index)) return std::optional<Dims>();
+    KILN_ASSIGN(Dims values, constantInput(index, name));
+    return std::optional(std::move(values));
+  }
+  if (!hasAttribute(name)) return std::optional<Dims>();
+  KILN_ASSIGN(Dims values, integers(name, {}));
+  return std::optional(std::move(values));
+}
+
+Result<Value> NodeContext::tensor(const Tensor& tensor) {
+  return initializers_.import(builder(), location(), tensor, nodeLabel(node_));
+}
+
+Status NodeContext::checkAttributes() const {
+  for (const Attribute& attribute : node_.attributes)
+    if (!seen_.contains(attribute.name))
+      return fail(Code::kUnimplemented, "attribute '" + std::string(attribute.name) + "' is not served");
+  return {};
+}
+
+}  // namespace kiln::onnx

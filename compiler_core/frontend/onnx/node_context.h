@@ -1,0 +1,66 @@
+// What an importer sees of one node: its inputs as values, its attributes with their types checked, and the
+// builder.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "compiler_core/frontend/onnx/graph_builder.h"
+#include "compiler_core/frontend/onnx/initializers.h"
+#include "compiler_core/frontend/onnx/model.h"
+
+namespace kiln::onnx {
+
+class NodeContext : public GraphBuilder {
+ public:
+  NodeContext(mlir::OpBuilder& builder, mlir::Location location, Initializers& initializers, const Node& node,
+              std::int64_t opset, Values inputs)
+      : GraphBuilder(builder, location),
+        initializers_(initializers),
+        node_(node),
+        opset_(opset),
+        inputs_(std::move(inputs)) {}
+
+  std::int64_t opset() const { return opset_; }
+  llvm::StringRef op() const { return {node_.op.data(), node_.op.size()}; }
+
+  std::size_t inputCount() const { return inputs_.size(); }
+  bool hasInput(std::size_t index) const { return index < inputs_.size() && inputs_[index]; }
+  // kInvalidArgument when a required input is missing.
+  Result<Value> input(std::size_t index) const;
+  const Values& inputs() const { return inputs_; }
+  // Whether the node names an output at `index`.
+  bool wantsOutput(std::size_t index) const {
+    return index < node_.outputs.size() && !node_.outputs[index].empty();
+  }
+
+  // An attribute or its default; kInvalidArgument when it has another type.
+  Result<std::int64_t> integer(std::string_view name, std::int64_t fallback);
+  Result<float> real(std::string_view name, float fallback);
+  Result<std::string> text(std::string_view name, std::string_view fallback);
+  Result<Dims> integers(std::string_view name, llvm::ArrayRef<std::int64_t> fallback);
+  // The attribute itself, or null.
+  const Attribute* attribute(std::string_view name);
+  bool hasAttribute(std::string_view name) { return attribute(name) != nullptr; }
+
+  // Input `index` as integers known at compile time; kUnimplemented naming `what` when it is computed at run
+  // time.
+  Result<Dims> constantInput(std::size_t index, std::string_view what) const;
+  // An attribute in versions before `since`, an input from then on; nullopt when absent.
+  Result<std::optional<Dims>> integersByVersion(std::string_view name, std::size_t index, std::int64_t since);
+
+  // A tensor held by an attribute of this node.
+  Result<Value> tensor(const Tensor& tensor);
+
+  // Attributes the importer never looked at: serving the node without them would change its meaning.
+  Status checkAttributes() const;
+
+ private:
+  Initializers& initializers_;
+  const Node& node_;
+  std::int64_t opset_;
+  Values inputs_;
+  std::set<std::string_view> seen_;
+};
+
+}  // namespace kiln::onnx

@@ -1,0 +1,41 @@
+// The table of ONNX operators Kiln imports. One file per family in operators/; each gives its rows.
+#pragma once
+
+#include <span>
+
+#include "compiler_core/frontend/onnx/node_context.h"
+
+namespace kiln::onnx {
+
+inline constexpr std::int64_t kMinOpset = 6, kMaxOpset = 27;
+
+// Makes the node's results, one per output in order. kInvalidArgument: the model is wrong; kUnimplemented:
+// Kiln cannot serve this use. Both without the node's name, which the caller adds.
+using ImportFunction = Result<Values> (*)(NodeContext& node);
+
+struct Operator {
+  std::string_view domain;  // "" is ONNX
+  std::string_view name;
+  std::int64_t since, until;  // opset versions, inclusive, whose definition `import` serves
+  ImportFunction import;
+};
+
+// Null when no row has this domain and name for `opset`; `reason` then says what is served.
+const Operator* findOperator(std::string_view domain, std::string_view name, std::int64_t opset,
+                             std::string& reason);
+// Every row, for support tables.
+std::vector<Operator> allOperators();
+
+// The families.
+std::span<const Operator> elementwiseOperators();
+std::span<const Operator> activationOperators();
+std::span<const Operator> linearOperators();
+std::span<const Operator> convolutionOperators();
+std::span<const Operator> poolingOperators();
+std::span<const Operator> normalizationOperators();
+std::span<const Operator> reductionOperators();
+std::span<const Operator> shapeOperators();
+std::span<const Operator> sliceOperators();
+std::span<const Operator> constantOperators();
+
+}  // namespace kiln::onnx

@@ -1,0 +1,93 @@
+// Constants and conversions.
+#include "compiler_core/frontend/onnx/operators.h"
+
+namespace kiln::onnx {
+namespace {
+
+tl::unexpected<Error> invalid(std::string message) {
+  return fail(Code::kInvalidArgument, std::move(message));
+}
+
+Value floats(NodeContext& node, llvm::ArrayRef<float> values, llvm::ArrayRef<std::int64_t> shape) {
+  auto type = mlir::RankedTensorType::get(shape, mlir::Float32Type::get(node.context()));
+  return node.constant(mlir::DenseElementsAttr::get(type, values));
+}
+
+Result<Values> constant(NodeContext& node) {
+  if (const Attribute* value = node.attribute("value")) {
+    if (!value->t) return invalid("attribute 'value' is not a tensor");
+    KILN_ASSIGN(Value result, node.tensor(*value->t));
+    return Values{result};
+  }
+  if (node.hasAttribute("value_float")) {
+    KILN_ASSIGN(float value, node.real("value_float", 0));
+    return Values{floats(node, {value}, {})};
+  }
+  if (node.hasAttribute("value_int")) {
+    KILN_ASSIGN(std::int64_t value, node.integer("value_int", 0));
+    auto type = mlir::RankedTensorType::get({}, mlir::IntegerType::get(node.context(), 64));
+    return Values{node.constant(mlir::DenseElementsAttr::get(type, llvm::ArrayRef(value)))};
+  }
+  const Attribute* list = node.attribute("value_floats");
+  const bool isFloats = list != nullptr;
+  if (!list) list = node.attribute("value_ints");
+  if (!list) return fail(Code::kUnimplemented, "constants of strings or sparse tensors are not served");
+  const std::size_t count = isFloats ? list->floats.size() : list->ints.size();
+  if (count * (isFloats ? 4 : 8) > static_cast<std::size_t>(ir::kMaxConstantBytes))
+    return fail(Code::kUnimplemented,
+                "a list of " + std::to_string(count) + " numbers in an attribute; give a tensor");
+  if (!isFloats) return Values{node.integerList(list->ints)};
+  return Values{floats(node, list->floats, {static_cast<std::int64_t>(count)})};
+}
+
+Result<Values> constantOfShape(NodeContext& node) {
+  KILN_ASSIGN(Dims shape, node.constantInput(0, "the shape of ConstantOfShape"));
+  for (std::int64_t dim : shape)
+    if (dim < 0) return invalid("the shape has a negative dimension");
+  auto elements = ir::checkedElements(shape);
+  if (!elements || *elements > std::int64_t{1} << 40) return invalid("absurd shape " + shapeText(shape));
+  Value value = floats(node, {0.0f}, {1});
+  if (const Attribute* given = node.attribute("value")) {
+    if (!given->t) return invalid("attribute 'value' is not a tensor");
+    KILN_ASSIGN(value, node.tensor(*given->t));
+    if (ir::checkedElements(shapeOf(value)) != 1) return invalid("attribute 'value' must have one element");
+  }
+  auto elementsAttr = llvm::cast<mlir::DenseElementsAttr>(value.getDefiningOp<ir::ConstantOp>().getValue());
+  return Values{
+      node.constant(elementsAttr.resizeSplat(mlir::RankedTensorType::get(shape, elementOf(value))))};
+}
+
+Result<Values> cast(NodeContext& node) {
+  KILN_ASSIGN(Value input, node.input(0));
+  KILN_TRY(node.integer("saturate", 1));    // of 8-bit floats
+  KILN_TRY(node.text("round_mode", "up"));  // of 8-bit floats
+  KILN_ASSIGN(std::int64_t to, node.integer("to", 0));
+  auto type = to >= 0 && to < 1000 ? static_cast<std::int32_t>(to) : -1;
+  if (std::string why = unservedType(type); !why.empty()) return fail(Code::kUnimplemented, why);
+  KILN_ASSIGN(Value result, node.cast(input, ir::elementType(node.context(), *toDType(type))));
+  return Values{result};
+}
+
+Result<Values> castLike(NodeContext& node) {
+  KILN_ASSIGN(Value input, node.input(0));
+  KILN_ASSIGN(Value like, node.input(1));
+  KILN_TRY(node.integer("saturate", 1));
+  KILN_TRY(node.text("round_mode", "up"));
+  KILN_ASSIGN(Value result, node.cast(input, elementOf(like)));
+  return Values{result};
+}
+
+constexpr Operator kRows[] = {
+    {"", "Cast", 6, kMaxOpset, cast},
+    {"", "CastLike", 15, kMaxOpset, castLike},
+    {"", "Constant", 6, kMaxOpset, constant},
+    {"", "ConstantOfShape", 9, kMaxOpset, constantOfShape},
+};
+
+}  // namespace
+
+std::span<const Operator> constantOperators() {
+  return kRows;
+}
+
+}  // namespace kiln::onnx

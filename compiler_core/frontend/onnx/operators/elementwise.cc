@@ -1,0 +1,146 @@
+// Functions of one, two or several values, element by element.
+#include "compiler_core/frontend/onnx/operators.h"
+
+namespace kiln::onnx {
+namespace {
+
+using ir::BinaryKind;
+using ir::CompareKind;
+using ir::UnaryKind;
+
+template <UnaryKind kind>
+Result<Values> unary(NodeContext& node) {
+  KILN_ASSIGN(Value input, node.input(0));
+  KILN_ASSIGN(Value result, node.unary(kind, input));
+  return Values{result};
+}
+
+// Before version 7 broadcasting was asked for, one way, and could start at an axis.
+Result<Value> legacyOperand(NodeContext& node, Value lhs, Value rhs) {
+  KILN_ASSIGN(std::int64_t broadcast, node.integer("broadcast", 0));
+  KILN_ASSIGN(std::int64_t axis, node.integer("axis", rankOf(lhs) - rankOf(rhs)));
+  if (!broadcast) {
+    if (shapeOf(lhs) != shapeOf(rhs))
+      return fail(Code::kInvalidArgument, "operands differ in shape without broadcast=1");
+    return rhs;
+  }
+  KILN_ASSIGN(axis, normalAxis(axis, rankOf(lhs) + 1));
+  if (axis + rankOf(rhs) > rankOf(lhs))
+    return fail(Code::kInvalidArgument, "the second operand does not fit at the axis");
+  Dims shape(shapeOf(rhs));
+  shape.resize(static_cast<std::size_t>(rankOf(lhs) - axis), 1);
+  return node.reshape(rhs, shape);
+}
+
+Result<std::pair<Value, Value>> operands(NodeContext& node) {
+  KILN_ASSIGN(Value lhs, node.input(0));
+  KILN_ASSIGN(Value rhs, node.input(1));
+  if (node.opset() < 7) {
+    KILN_ASSIGN(rhs, legacyOperand(node, lhs, rhs));
+  }
+  return std::pair(lhs, rhs);
+}
+
+template <BinaryKind kind>
+Result<Values> binary(NodeContext& node) {
+  KILN_ASSIGN(auto pair, operands(node));
+  KILN_ASSIGN(Value result, node.binary(kind, pair.first, pair.second));
+  return Values{result};
+}
+
+// The exponent may have another type than the base, which gives the result's.
+Result<Values> power(NodeContext& node) {
+  KILN_ASSIGN(auto pair, operands(node));
+  if (!isFloat(pair.first)) return fail(Code::kUnimplemented, "Pow of integers is not served yet");
+  KILN_ASSIGN(Value exponent, node.cast(pair.second, elementOf(pair.first)));
+  // The common small powers are exact products; the library function would only be slower.
+  auto constant = NodeContext::constantScalar(exponent);
+  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(pair.first), shapeOf(exponent)));
+  if (constant == 2.0 && shapeOf(pair.first) == llvm::ArrayRef(shape)) {
+    KILN_ASSIGN(Value square, node.binary(BinaryKind::Mul, pair.first, pair.first));
+    return Values{square};
+  }
+  KILN_ASSIGN(Value result, node.binary(BinaryKind::Pow, pair.first, exponent));
+  return Values{result};
+}
+
+// Max, Min, Sum of one or more operands, from left to right.
+template <BinaryKind kind>
+Result<Values> variadic(NodeContext& node) {
+  KILN_ASSIGN(Value result, node.input(0));
+  for (std::size_t i = 1; i < node.inputCount(); ++i) {
+    KILN_ASSIGN(Value next, node.input(i));
+    KILN_ASSIGN(result, node.binary(kind, result, next));
+  }
+  return Values{result};
+}
+
+Result<Values> meanOf(NodeContext& node) {
+  KILN_ASSIGN(Values sum, variadic<BinaryKind::Add>(node));
+  Value count = node.scalar(elementOf(sum[0]), static_cast<double>(node.inputCount()));
+  KILN_ASSIGN(Value result, node.binary(BinaryKind::Div, sum[0], count));
+  return Values{result};
+}
+
+template <CompareKind kind>
+Result<Values> compare(NodeContext& node) {
+  KILN_ASSIGN(auto pair, operands(node));
+  KILN_ASSIGN(Value result, node.compare(kind, pair.first, pair.second));
+  return Values{result};
+}
+
+Result<Values> where(NodeContext& node) {
+  KILN_ASSIGN(Value condition, node.input(0));
+  KILN_ASSIGN(Value onTrue, node.input(1));
+  KILN_ASSIGN(Value onFalse, node.input(2));
+  KILN_ASSIGN(Value result, node.select(condition, onTrue, onFalse));
+  return Values{result};
+}
+
+constexpr Operator kRows[] = {
+    {"", "Abs", 6, kMaxOpset, unary<UnaryKind::Abs>},
+    {"", "Ceil", 6, kMaxOpset, unary<UnaryKind::Ceil>},
+    {"", "Cos", 7, kMaxOpset, unary<UnaryKind::Cos>},
+    {"", "Erf", 9, kMaxOpset, unary<UnaryKind::Erf>},
+    {"", "Exp", 6, kMaxOpset, unary<UnaryKind::Exp>},
+    {"", "Floor", 6, kMaxOpset, unary<UnaryKind::Floor>},
+    {"", "Log", 6, kMaxOpset, unary<UnaryKind::Log>},
+    {"", "Neg", 6, kMaxOpset, unary<UnaryKind::Neg>},
+    {"", "Not", 6, kMaxOpset, unary<UnaryKind::Not>},
+    {"", "Reciprocal", 6, kMaxOpset, unary<UnaryKind::Reciprocal>},
+    {"", "Relu", 6, kMaxOpset, unary<UnaryKind::Relu>},
+    {"", "Round", 11, kMaxOpset, unary<UnaryKind::Round>},
+    {"", "Sigmoid", 6, kMaxOpset, unary<UnaryKind::Sigmoid>},
+    {"", "Sin", 7, kMaxOpset, unary<UnaryKind::Sin>},
+    {"", "Sqrt", 6, kMaxOpset, unary<UnaryKind::Sqrt>},
+    {"", "Tanh", 6, kMaxOpset, unary<UnaryKind::Tanh>},
+    {"", "Add", 6, kMaxOpset, binary<BinaryKind::Add>},
+    {"", "Sub", 6, kMaxOpset, binary<BinaryKind::Sub>},
+    {"", "Mul", 6, kMaxOpset, binary<BinaryKind::Mul>},
+    {"", "Div", 6, kMaxOpset, binary<BinaryKind::Div>},
+    {"", "Pow", 6, kMaxOpset, power},
+    {"", "And", 6, kMaxOpset, binary<BinaryKind::And>},
+    {"", "Or", 6, kMaxOpset, binary<BinaryKind::Or>},
+    {"", "Xor", 6, kMaxOpset, binary<BinaryKind::Xor>},
+    {"", "BitwiseAnd", 18, kMaxOpset, binary<BinaryKind::And>},
+    {"", "BitwiseOr", 18, kMaxOpset, binary<BinaryKind::Or>},
+    {"", "BitwiseXor", 18, kMaxOpset, binary<BinaryKind::Xor>},
+    {"", "Max", 6, kMaxOpset, variadic<BinaryKind::Max>},
+    {"", "Min", 6, kMaxOpset, variadic<BinaryKind::Min>},
+    {"", "Sum", 6, kMaxOpset, variadic<BinaryKind::Add>},
+    {"", "Mean", 6, kMaxOpset, meanOf},
+    {"", "Equal", 6, kMaxOpset, compare<CompareKind::Eq>},
+    {"", "Less", 6, kMaxOpset, compare<CompareKind::Lt>},
+    {"", "LessOrEqual", 12, kMaxOpset, compare<CompareKind::Le>},
+    {"", "Greater", 6, kMaxOpset, compare<CompareKind::Gt>},
+    {"", "GreaterOrEqual", 12, kMaxOpset, compare<CompareKind::Ge>},
+    {"", "Where", 9, kMaxOpset, where},
+};
+
+}  // namespace
+
+std::span<const Operator> elementwiseOperators() {
+  return kRows;
+}
+
+}  // namespace kiln::onnx

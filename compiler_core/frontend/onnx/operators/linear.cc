@@ -1,0 +1,87 @@
+// Matrix products.
+#include "compiler_core/frontend/onnx/operators.h"
+
+namespace kiln::onnx {
+namespace {
+
+using ir::BinaryKind;
+
+// numpy's matmul: vectors gain a dimension, batch dimensions are broadcast, a shared matrix makes one large
+// product.
+Result<Values> matmul(NodeContext& node) {
+  KILN_ASSIGN(Value lhs, node.input(0));
+  KILN_ASSIGN(Value rhs, node.input(1));
+  const bool vectorLeft = rankOf(lhs) == 1, vectorRight = rankOf(rhs) == 1;
+  if (rankOf(lhs) == 0 || rankOf(rhs) == 0) return fail(Code::kInvalidArgument, "MatMul of a scalar");
+  if (vectorLeft) {
+    KILN_ASSIGN(lhs, node.reshape(lhs, {1, shapeOf(lhs)[0]}));
+  }
+  if (vectorRight) {
+    KILN_ASSIGN(rhs, node.reshape(rhs, {shapeOf(rhs)[0], 1}));
+  }
+  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(lhs).drop_back(2), shapeOf(rhs).drop_back(2)));
+  const std::int64_t rows = shapeOf(lhs)[rankOf(lhs) - 2], depth = shapeOf(lhs).back(),
+                     columns = shapeOf(rhs).back();
+  Value product;
+  if (rankOf(rhs) == 2 && rankOf(lhs) > 2) {
+    auto count = ir::checkedElements(shapeOf(lhs).drop_back(1));
+    if (!count) return fail(Code::kInvalidArgument, "absurd batch dimensions");
+    KILN_ASSIGN(Value flat, node.reshape(lhs, {*count, depth}));
+    KILN_ASSIGN(product, node.matmul(flat, rhs));
+  } else {
+    Dims left(shape), right(shape);
+    left.append({rows, depth});
+    right.append(shapeOf(rhs).take_back(2).begin(), shapeOf(rhs).end());
+    KILN_ASSIGN(lhs, node.broadcast(lhs, left));
+    KILN_ASSIGN(rhs, node.broadcast(rhs, right));
+    KILN_ASSIGN(product, node.matmul(lhs, rhs));
+  }
+  if (!vectorLeft) shape.push_back(rows);
+  if (!vectorRight) shape.push_back(columns);
+  KILN_ASSIGN(product, node.reshape(product, shape));
+  return Values{product};
+}
+
+Result<Value> scaled(NodeContext& node, Value value, float factor) {
+  if (factor == 1.0f) return value;
+  if (!isFloat(value)) return fail(Code::kUnimplemented, "alpha or beta other than 1 for integers");
+  return node.binary(BinaryKind::Mul, value, node.scalar(elementOf(value), factor));
+}
+
+// alpha * A' * B' + beta * C
+Result<Values> gemm(NodeContext& node) {
+  KILN_ASSIGN(Value a, node.input(0));
+  KILN_ASSIGN(Value b, node.input(1));
+  KILN_ASSIGN(float alpha, node.real("alpha", 1.0f));
+  KILN_ASSIGN(float beta, node.real("beta", 1.0f));
+  KILN_ASSIGN(std::int64_t transA, node.integer("transA", 0));
+  KILN_ASSIGN(std::int64_t transB, node.integer("transB", 0));
+  if (node.opset() < 7) KILN_TRY(node.integer("broadcast", 0));
+  if (rankOf(a) != 2 || rankOf(b) != 2) return fail(Code::kInvalidArgument, "A and B must be matrices");
+  if (transA) {
+    KILN_ASSIGN(a, node.transpose(a, {1, 0}));
+  }
+  if (transB) {
+    KILN_ASSIGN(b, node.transpose(b, {1, 0}));
+  }
+  KILN_ASSIGN(Value product, node.matmul(a, b));
+  KILN_ASSIGN(product, scaled(node, product, alpha));
+  if (!node.hasInput(2) || beta == 0.0f) return Values{product};
+  KILN_ASSIGN(Value c, scaled(node, node.inputs()[2], beta));
+  KILN_ASSIGN(Value wide, node.broadcast(c, shapeOf(product)));
+  KILN_ASSIGN(Value result, node.binary(BinaryKind::Add, product, wide));
+  return Values{result};
+}
+
+constexpr Operator kRows[] = {
+    {"", "Gemm", 6, kMaxOpset, gemm},
+    {"", "MatMul", 6, kMaxOpset, matmul},
+};
+
+}  // namespace
+
+std::span<const Operator> linearOperators() {
+  return kRows;
+}
+
+}  // namespace kiln::onnx

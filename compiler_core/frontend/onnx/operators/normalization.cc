@@ -1,0 +1,83 @@
+// Normalisations, and Dropout, which does nothing at inference.
+#include "compiler_core/frontend/onnx/operators.h"
+
+namespace kiln::onnx {
+namespace {
+
+using ir::BinaryKind;
+
+tl::unexpected<Error> training() {
+  return fail(Code::kUnimplemented, "training mode is not served");
+}
+
+Result<Values> batchNormalization(NodeContext& node) {
+  KILN_ASSIGN(float epsilon, node.real("epsilon", 1e-5f));
+  KILN_TRY(node.real("momentum", 0.9f));  // of the running statistics, unused at inference
+  KILN_ASSIGN(std::int64_t spatial, node.opset() < 9 ? node.integer("spatial", 1) : Result<std::int64_t>(1));
+  KILN_ASSIGN(std::int64_t isTest, node.opset() < 7 ? node.integer("is_test", 0) : Result<std::int64_t>(1));
+  KILN_ASSIGN(std::int64_t trains,
+              node.opset() >= 14 ? node.integer("training_mode", 0) : Result<std::int64_t>(0));
+  if (trains || !isTest || node.wantsOutput(1)) return training();
+  if (!spatial) return fail(Code::kUnimplemented, "spatial=0 is not served");
+  Values operands;
+  for (std::size_t i = 0; i < 5; ++i) {
+    KILN_ASSIGN(Value operand, node.input(i));
+    operands.push_back(operand);
+  }
+  KILN_ASSIGN(Value result, node.batchNorm(operands, epsilon));
+  return Values{result};
+}
+
+// (x - mean) / sqrt(variance + epsilon) * scale + offset over the last dimensions, from `axis` on.
+Result<Values> layerNormalization(NodeContext& node) {
+  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(Value scale, node.input(1));
+  KILN_ASSIGN(std::int64_t axis, node.integer("axis", -1));
+  KILN_ASSIGN(axis, normalAxis(axis, rankOf(x)));
+  KILN_ASSIGN(float epsilon, node.real("epsilon", 1e-5f));
+  KILN_ASSIGN(std::int64_t stash, node.integer("stash_type", 1));
+  if (stash != 1 || node.wantsOutput(1))
+    return fail(Code::kUnimplemented, "other outputs or another stash_type are not served");
+  Dims axes;
+  for (std::int64_t i = axis; i < rankOf(x); ++i) axes.push_back(i);
+  KILN_ASSIGN(Value mean, node.mean(x, axes, true));
+  KILN_ASSIGN(Value centred, node.binary(BinaryKind::Sub, x, mean));
+  KILN_ASSIGN(Value square, node.binary(BinaryKind::Mul, centred, centred));
+  KILN_ASSIGN(Value variance, node.mean(square, axes, true));
+  KILN_ASSIGN(Value raised, node.binary(BinaryKind::Add, variance, node.scalar(elementOf(x), epsilon)));
+  KILN_ASSIGN(Value deviation, node.unary(ir::UnaryKind::Sqrt, raised));
+  KILN_ASSIGN(Value normal, node.binary(BinaryKind::Div, centred, deviation));
+  KILN_ASSIGN(Value result, node.binary(BinaryKind::Mul, normal, scale));
+  if (node.hasInput(2)) {
+    KILN_ASSIGN(result, node.binary(BinaryKind::Add, result, node.inputs()[2]));
+  }
+  return Values{result};
+}
+
+Result<Values> dropout(NodeContext& node) {
+  KILN_ASSIGN(Value input, node.input(0));
+  KILN_TRY(node.real("ratio", 0.5f));
+  if (node.opset() >= 12) KILN_TRY(node.integer("seed", 0));
+  KILN_ASSIGN(std::int64_t isTest, node.opset() < 7 ? node.integer("is_test", 0) : Result<std::int64_t>(1));
+  bool trains = !isTest;
+  if (node.opset() >= 12 && node.hasInput(2)) trains = NodeContext::constantScalar(node.inputs()[2]) != 0.0;
+  if (trains) return training();
+  Values results{input};
+  if (node.wantsOutput(1))
+    results.push_back(node.splat(mlir::IntegerType::get(node.context(), 1), shapeOf(input), 1));
+  return results;
+}
+
+constexpr Operator kRows[] = {
+    {"", "BatchNormalization", 6, kMaxOpset, batchNormalization},
+    {"", "Dropout", 6, kMaxOpset, dropout},
+    {"", "LayerNormalization", 17, kMaxOpset, layerNormalization},
+};
+
+}  // namespace
+
+std::span<const Operator> normalizationOperators() {
+  return kRows;
+}
+
+}  // namespace kiln::onnx

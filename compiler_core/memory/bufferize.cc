@@ -1,0 +1,127 @@
+#include "compiler_core/memory/passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/CSE.h"
+
+namespace kiln::memory {
+namespace {
+
+using namespace mlir;
+
+// Arguments and results of @main become buffers given by the caller, who promises dense layout and no
+// aliasing.
+LogicalResult makeBoundary(func::FuncOp function) {
+  Block& block = function.front();
+  auto terminator = cast<func::ReturnOp>(block.getTerminator());
+  OpBuilder builder = OpBuilder::atBlockBegin(&block);
+  const Location loc = function.getLoc();
+  auto bufferType = [](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return MemRefType::get(tensor.getShape(), tensor.getElementType());
+  };
+  for (BlockArgument argument : block.getArguments()) {
+    const Type type = argument.getType();
+    argument.setType(bufferType(type));
+    auto tensor = bufferization::ToTensorOp::create(builder, loc, type, argument, /*restrict=*/true);
+    argument.replaceAllUsesExcept(tensor, tensor);
+  }
+  builder.setInsertionPoint(terminator);
+  SmallVector<DictionaryAttr> attributes;
+  function.getAllArgAttrs(attributes);
+  attributes.resize(block.getNumArguments(), builder.getDictionaryAttr({}));
+  for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
+    BlockArgument out = block.addArgument(bufferType(value.getType()), loc);
+    bufferization::MaterializeInDestinationOp::create(builder, loc, Type(), value, out, /*restrict=*/true,
+                                                      /*writable=*/true);
+    attributes.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr("kiln.output", builder.getI64IntegerAttr(static_cast<std::int64_t>(index)))));
+  }
+  terminator->setOperands({});
+  function.setType(builder.getFunctionType(block.getArgumentTypes(), {}));
+  function.setAllArgAttrs(attributes);
+  return success();
+}
+
+// A tile that was computed in place still is inserted where it already is.
+void eraseSelfCopies(ModuleOp module, IRRewriter& rewriter) {
+  DominanceInfo dominance(module);
+  eliminateCommonSubExpressions(rewriter, dominance, module);  // equal views become one value
+  SmallVector<linalg::GenericOp> copies;
+  module.walk([&](linalg::GenericOp op) {
+    if (op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 && op.getInputs()[0] == op.getOutputs()[0] &&
+        op.getBody()->without_terminator().empty() &&
+        op.getIndexingMapsArray()[0] == op.getIndexingMapsArray()[1] &&
+        op.getBody()->getTerminator()->getOperand(0) == op.getBody()->getArgument(0))
+      copies.push_back(op);
+  });
+  for (linalg::GenericOp op : copies) rewriter.eraseOp(op);
+}
+
+struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BufferizePass)
+  StringRef getArgument() const final { return "kiln-bufferize"; }
+  StringRef getDescription() const final {
+    return "Tensors become buffers; results are written in place of the caller";
+  }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<bufferization::BufferizationDialect, linalg::LinalgDialect, memref::MemRefDialect,
+                    scf::SCFDialect, affine::AffineDialect>();
+    arith::registerBufferizableOpInterfaceExternalModels(registry);
+    linalg::registerBufferizableOpInterfaceExternalModels(registry);
+    linalg::registerSubsetOpInterfaceExternalModels(registry);
+    scf::registerBufferizableOpInterfaceExternalModels(registry);
+    tensor::registerBufferizableOpInterfaceExternalModels(registry);
+    tensor::registerSubsetOpInterfaceExternalModels(registry);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(makeBoundary(function))) return signalPassFailure();
+    IRRewriter rewriter(&getContext());
+    if (failed(bufferization::eliminateEmptyTensors(rewriter, module))) return signalPassFailure();
+    bufferization::OneShotBufferizationOptions options;
+    options.bufferAlignment = 64;
+    options.unknownTypeConverterFn = [](TensorType type, Attribute space,
+                                        const bufferization::BufferizationOptions&) {
+      return bufferization::getMemRefTypeWithStaticIdentityLayout(type, space);
+    };
+    // Copies are ordinary elementwise kernels, so that the vectoriser sees them.
+    options.memCpyFn = [](OpBuilder& builder, Location loc, Value from, Value to) -> LogicalResult {
+      linalg::makeMemRefCopyOp(builder, loc, from, to);
+      return success();
+    };
+    bufferization::BufferizationState state;
+    if (failed(bufferization::runOneShotBufferize(module, options, state))) return signalPassFailure();
+    eraseSelfCopies(module, rewriter);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createBufferizePass() {
+  return std::make_unique<BufferizePass>();
+}
+
+void registerPasses() {
+  registerPass([] { return createBufferizePass(); });
+  registerPass([] { return createPlanMemoryPass(); });
+}
+
+}  // namespace kiln::memory

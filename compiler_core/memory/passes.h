@@ -1,0 +1,25 @@
+// Passes from tensors to planned buffers.
+#pragma once
+
+#include <memory>
+
+namespace mlir {
+class Pass;
+}
+
+namespace kiln::memory {
+
+// kiln-bufferize: tensors of @main become memrefs. Arguments marked kiln.input/kiln.weight become buffers of
+// dense row-major layout that are only read; each result becomes a further argument marked kiln.output that
+// is only written.
+std::unique_ptr<mlir::Pass> createBufferizePass();
+
+// kiln-plan-memory: every memref.alloc gets `kiln.offset`. Allocations inside an scf.forall lie in the
+// scratch of the slot that runs the task, all others in the arena. @main gets kiln.arena_bytes,
+// kiln.arena_total_bytes (without reuse), kiln.arena_buffers and kiln.scratch_bytes.
+std::unique_ptr<mlir::Pass> createPlanMemoryPass();
+
+// Makes both known to kiln-opt.
+void registerPasses();
+
+}  // namespace kiln::memory

@@ -1,0 +1,29 @@
+// Static memory planning: buffers with lifetimes get offsets in one arena. No MLIR here.
+// Algorithm: greedy by size (largest first), each at the lowest offset that overlaps no placed buffer alive
+// at the same time; as described by Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+// Inference", 2020.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace kiln::memory {
+
+inline constexpr std::uint64_t kAlignment = 64;  // KILN_ALIGNMENT of the program ABI
+
+// Alive from `first` to `last`, both inclusive, in the order of execution.
+struct Buffer {
+  std::uint64_t bytes = 0;
+  std::uint32_t first = 0, last = 0;
+};
+
+struct Plan {
+  std::vector<std::uint64_t> offsets;  // one per buffer, multiples of kAlignment
+  std::uint64_t peak = 0;              // bytes of the arena
+  std::uint64_t total = 0;             // what the buffers need without reuse, aligned
+};
+
+// Deterministic: equal sizes are placed in the order given.
+Plan plan(const std::vector<Buffer>& buffers);
+
+}  // namespace kiln::memory

@@ -1,0 +1,105 @@
+#include "compiler_core/memory/passes.h"
+#include "compiler_core/memory/plan.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kiln::memory {
+namespace {
+
+using namespace mlir;
+
+std::uint64_t bytesOf(MemRefType type) {
+  return std::uint64_t(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+// One place that memory is planned for: a block whose operations run in order, and the allocations anywhere
+// below it.
+struct Region {
+  Block* block;
+  SmallVector<memref::AllocOp> allocs;
+};
+
+struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
+  StringRef getArgument() const final { return "kiln-plan-memory"; }
+  StringRef getDescription() const final {
+    return "Give every buffer an offset in the arena or in its slot's scratch";
+  }
+
+  // Operations of a block are numbered; a buffer lives from the first to the last of them that has to do with
+  // it or with a view of it. An operation with regions counts as one, so that a loop keeps what it uses.
+  FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views) {
+    llvm::DenseMap<Operation*, std::uint32_t> number;
+    for (Operation& op : *region.block) number[&op] = number.size();
+    std::vector<Buffer> buffers;
+    for (memref::AllocOp alloc : region.allocs) {
+      if (!alloc.getType().hasStaticShape()) {
+        alloc.emitError("an allocation of unknown size reached the memory planner");
+        return failure();
+      }
+      Buffer buffer{bytesOf(alloc.getType()), ~0u, 0};
+      auto extend = [&](Operation* op) {
+        Operation* ancestor = region.block->findAncestorOpInBlock(*op);
+        buffer.first = std::min(buffer.first, number.lookup(ancestor));
+        buffer.last = std::max(buffer.last, number.lookup(ancestor));
+      };
+      for (Value view : views.resolve(alloc.getResult()))
+        for (Operation* user : view.getUsers())
+          if (!isa<memref::DeallocOp>(user)) extend(user);
+      if (buffer.first > buffer.last) extend(alloc);
+      buffers.push_back(buffer);
+    }
+    const Plan result = plan(buffers);
+    Builder builder(&getContext());
+    for (auto [alloc, offset] : llvm::zip_equal(region.allocs, result.offsets))
+      alloc->setAttr("kiln.offset", builder.getI64IntegerAttr(static_cast<std::int64_t>(offset)));
+    return result;
+  }
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (function.isExternal()) return;
+    const BufferViewFlowAnalysis views(function);
+    Region arena{&function.front(), {}};
+    SmallVector<Region> kernels;
+    function.walk<WalkOrder::PreOrder>([&](Operation* op) {
+      if (auto alloc = dyn_cast<memref::AllocOp>(op)) arena.allocs.push_back(alloc);
+      if (auto loop = dyn_cast<scf::ForallOp>(op)) {
+        Region& kernel = kernels.emplace_back(Region{loop.getBody(), {}});
+        loop.walk([&](memref::AllocOp alloc) { kernel.allocs.push_back(alloc); });
+        return WalkResult::skip();
+      }
+      return WalkResult::advance();
+    });
+    auto planned = planRegion(arena, views);
+    if (failed(planned)) return signalPassFailure();
+    std::uint64_t scratch = 0;
+    for (Region& kernel : kernels) {
+      auto slot = planRegion(kernel, views);
+      if (failed(slot)) return signalPassFailure();
+      scratch = std::max(scratch, slot->peak);
+    }
+    SmallVector<Operation*> frees;
+    function.walk([&](memref::DeallocOp op) { frees.push_back(op); });
+    for (Operation* op : frees) op->erase();
+    Builder builder(&getContext());
+    auto set = [&](StringRef name, std::uint64_t value) {
+      function->setAttr(name, builder.getI64IntegerAttr(static_cast<std::int64_t>(value)));
+    };
+    set("kiln.arena_bytes", planned->peak);
+    set("kiln.arena_total_bytes", planned->total);
+    set("kiln.arena_buffers", arena.allocs.size());
+    set("kiln.scratch_bytes", scratch);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createPlanMemoryPass() {
+  return std::make_unique<PlanMemoryPass>();
+}
+
+}  // namespace kiln::memory

@@ -1,0 +1,226 @@
+#include "compiler_core/runtime/elf/elf_check.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <string>
+
+#include "compiler_core/runtime/elf/elf_view.h"
+
+namespace kiln::runtime {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kMaxSpan = std::uint64_t{1} << 30;
+constexpr std::uint16_t kMaxSegments = 64;
+
+std::string machineName(std::uint16_t machine) {
+  if (machine == EM_X86_64) return "x86-64";
+  if (machine == EM_AARCH64) return "AArch64";
+  return "machine " + std::to_string(machine);
+}
+
+Result<Elf64_Ehdr> checkHeader(const ElfView& view, ElfMachine machine) {
+  const auto header = view.at<Elf64_Ehdr>(0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return badElf("it is no ELF file");
+  if (header->e_ident[EI_CLASS] != ELFCLASS64) return badElf("it is not 64-bit");
+  if (header->e_ident[EI_DATA] != ELFDATA2LSB) return badElf("it is not little-endian");
+  if (header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT)
+    return badElf("unknown ELF version");
+  if (header->e_ident[EI_OSABI] != ELFOSABI_NONE && header->e_ident[EI_OSABI] != ELFOSABI_GNU) {
+    return badElf("it is for another operating system (EI_OSABI)");
+  }
+  if (header->e_type != ET_DYN)
+    return badElf("it is no shared object (e_type " + std::to_string(header->e_type) + ")");
+  if (header->e_machine != static_cast<std::uint16_t>(machine)) {
+    return fail(Code::kUnimplemented, "the program is for " + machineName(header->e_machine) +
+                                          ", this machine is " +
+                                          machineName(static_cast<std::uint16_t>(machine)) +
+                                          "; build the model for a target of this machine");
+  }
+  if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0 || header->e_phnum > kMaxSegments) {
+    return badElf("its program headers are malformed");
+  }
+  return *header;
+}
+
+// A PT_LOAD: inside the file, page-congruent, above its predecessor, never both writable and executable.
+Status checkLoad(const ElfView& view, const Elf64_Phdr& load) {
+  if ((load.p_flags & PF_W) != 0 && (load.p_flags & PF_X) != 0) {
+    return badElf("it has memory that is both writable and executable");
+  }
+  if (load.p_filesz > load.p_memsz || load.p_offset > view.size() ||
+      load.p_filesz > view.size() - load.p_offset) {
+    return badElf("a segment is outside the file; the file may be truncated");
+  }
+  if (load.p_memsz == 0 || load.p_memsz > kMaxSpan || load.p_vaddr > kMaxSpan)
+    return badElf("a segment has no sane size");
+  const bool powerOfTwo =
+      load.p_align >= kPage && (load.p_align & (load.p_align - 1)) == 0 && load.p_align <= kMaxSpan;
+  if (!powerOfTwo || load.p_vaddr % load.p_align != load.p_offset % load.p_align) {
+    return badElf("a segment is not aligned to pages");
+  }
+  if (!view.loads().empty()) {
+    const Elf64_Phdr& last = view.loads().back();
+    const std::uint64_t end = (last.p_vaddr + last.p_memsz + kPage - 1) / kPage * kPage;
+    if (load.p_vaddr / kPage * kPage < end) return badElf("two segments share a page or are out of order");
+  }
+  return {};
+}
+
+struct Headers {
+  const Elf64_Phdr* dynamic = nullptr;
+  std::vector<Elf64_Phdr> all;
+};
+
+Result<Headers> readHeaders(ElfView& view, const Elf64_Ehdr& header) {
+  Headers headers;
+  for (std::uint16_t i = 0; i < header.e_phnum; ++i) {
+    if (header.e_phoff > view.size()) return badElf("its program headers are outside the file");
+    const auto entry = view.at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (!entry) return badElf("its program headers are outside the file");
+    headers.all.push_back(*entry);
+  }
+  bool stack = false;
+  for (const Elf64_Phdr& entry : headers.all) {
+    switch (entry.p_type) {
+      case PT_LOAD:
+        KILN_TRY(checkLoad(view, entry));
+        view.addLoad(entry);
+        break;
+      case PT_DYNAMIC:
+        if (headers.dynamic != nullptr) return badElf("it has two dynamic sections");
+        headers.dynamic = &entry;
+        break;
+      case PT_GNU_STACK:
+        if ((entry.p_flags & PF_X) != 0) return badElf("it asks for an executable stack");
+        stack = true;
+        break;
+      case PT_TLS:
+        return badElf("it has thread-local storage (PT_TLS)");
+      case PT_INTERP:
+        return badElf("it names an interpreter (PT_INTERP)");
+      case PT_NULL:
+      case PT_PHDR:
+      case PT_NOTE:
+      case PT_GNU_EH_FRAME:
+      case PT_GNU_PROPERTY:
+      case PT_GNU_RELRO:
+        break;
+      default:
+        return badElf("it has the unexpected segment type " + std::to_string(entry.p_type));
+    }
+  }
+  if (view.loads().empty()) return badElf("it has nothing to load");
+  if (headers.dynamic == nullptr) return badElf("it has no dynamic section");
+  if (!stack) return badElf("it does not say that its stack is not executable (PT_GNU_STACK)");
+  return headers;
+}
+
+bool inSegment(const ElfView& view, std::uint64_t address, std::uint64_t bytes, bool writable) {
+  return std::any_of(view.loads().begin(), view.loads().end(), [&](const Elf64_Phdr& load) {
+    return (!writable || (load.p_flags & PF_W) != 0) && address >= load.p_vaddr && bytes <= load.p_memsz &&
+           address - load.p_vaddr <= load.p_memsz - bytes;
+  });
+}
+
+// Headers that the loader or an unwinder follows to their addresses.
+Status checkPlaces(const ElfView& view, const Elf64_Ehdr& header, const Headers& headers) {
+  for (const Elf64_Phdr& entry : headers.all) {
+    if (entry.p_type == PT_NULL || entry.p_type == PT_GNU_STACK || entry.p_type == PT_LOAD) continue;
+    if (!inSegment(view, entry.p_vaddr, entry.p_memsz, entry.p_type == PT_GNU_RELRO)) {
+      return badElf("a header of type " + std::to_string(entry.p_type) + " points outside its segments");
+    }
+    if (entry.p_type == PT_PHDR &&
+        (entry.p_offset != header.e_phoff || entry.p_memsz < header.e_phnum * sizeof(Elf64_Phdr) ||
+         !view.atAddress<Elf64_Phdr>(entry.p_vaddr))) {
+      return badElf("PT_PHDR is not where the program headers are");
+    }
+  }
+  return {};
+}
+
+Status checkRelocations(const ElfView& view, const ElfDynamic& dynamic, ElfMachine machine) {
+  if (dynamic.linkageTable) return badElf("it has a procedure linkage table; link it with -Bsymbolic");
+  if (dynamic.relocationBytes % sizeof(Elf64_Rela) != 0) return badElf("its relocations are malformed");
+  const std::uint32_t relative = machine == ElfMachine::kX8664 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
+  const std::uint64_t end = view.loads().back().p_vaddr + view.loads().back().p_memsz;
+  for (std::uint64_t offset = 0; offset < dynamic.relocationBytes; offset += sizeof(Elf64_Rela)) {
+    const auto entry = view.atAddress<Elf64_Rela>(dynamic.relocations + offset);
+    if (!entry) return badElf("its relocations are outside the file");
+    const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(entry->r_info));
+    const bool indirect = type == (machine == ElfMachine::kX8664 ? std::uint32_t{R_X86_64_IRELATIVE}
+                                                                 : std::uint32_t{R_AARCH64_IRELATIVE});
+    if (indirect) return badElf("it has indirect functions (IFUNC)");
+    if (type != relative || ELF64_R_SYM(entry->r_info) != 0) {
+      return badElf("it has a relocation of type " + std::to_string(type) +
+                    "; only relative ones are accepted (link with -Bsymbolic)");
+    }
+    if (!inSegment(view, entry->r_offset, 8, true))
+      return badElf("a relocation is outside its writable segments");
+    if (static_cast<std::uint64_t>(entry->r_addend) > end)
+      return badElf("a relocation points outside the program");
+  }
+  return {};
+}
+
+Result<std::uint64_t> checkSymbols(const ElfView& view, const ElfDynamic& dynamic, std::string_view wanted,
+                                   std::uint64_t wantedBytes) {
+  KILN_ASSIGN(const std::uint64_t count, countSymbols(view, dynamic));
+  std::uint64_t found = 0;
+  for (std::uint64_t i = 1; i < count; ++i) {
+    const auto symbol = view.atAddress<Elf64_Sym>(dynamic.symbols + i * sizeof(Elf64_Sym));
+    if (!symbol) return badElf("its symbols are outside the file");
+    if (symbol->st_name >= dynamic.stringBytes) return badElf("a symbol's name is outside the file");
+    const auto name = view.stringAt(dynamic.strings + symbol->st_name);
+    if (!name) return badElf("a symbol's name is outside the file or too long");
+    if (symbol->st_shndx == SHN_UNDEF) return badElf("the symbol " + *name + " is undefined");
+    const unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    if (type == STT_GNU_IFUNC) return badElf(*name + " is an indirect function (IFUNC)");
+    if (type == STT_TLS) return badElf(*name + " is thread-local");
+    if (*name == wanted && type == STT_OBJECT && symbol->st_size >= wantedBytes) found = symbol->st_value;
+  }
+  if (found == 0) return badElf("it does not export the data symbol " + std::string(wanted));
+  return found;
+}
+
+}  // namespace
+
+ElfMachine hostMachine() {
+#if defined(__x86_64__)
+  return ElfMachine::kX8664;
+#elif defined(__aarch64__)
+  return ElfMachine::kAArch64;
+#else
+#error "the runtime serves x86-64 and AArch64"
+#endif
+}
+
+bool ElfImage::contains(std::uint64_t address, std::uint64_t bytes, bool executable) const {
+  return std::any_of(segments.begin(), segments.end(), [&](const ElfSegment& segment) {
+    return (!executable || segment.executable) && address >= segment.address && bytes <= segment.bytes &&
+           address - segment.address <= segment.bytes - bytes;
+  });
+}
+
+Result<ElfImage> checkElf(Bytes file, ElfMachine machine, std::string_view symbol,
+                          std::uint64_t symbolBytes) {
+  ElfView view(file);
+  KILN_ASSIGN(const Elf64_Ehdr header, checkHeader(view, machine));
+  KILN_ASSIGN(const Headers headers, readHeaders(view, header));
+  KILN_TRY(checkPlaces(view, header, headers));
+  KILN_ASSIGN(const ElfDynamic dynamic, readDynamic(view, *headers.dynamic));
+  ElfImage image;
+  for (const Elf64_Phdr& load : view.loads()) {
+    image.segments.push_back(
+        {load.p_vaddr, load.p_memsz, (load.p_flags & PF_W) != 0, (load.p_flags & PF_X) != 0});
+  }
+  KILN_ASSIGN(image.symbolAddress, checkSymbols(view, dynamic, symbol, symbolBytes));
+  KILN_TRY(checkRelocations(view, dynamic, machine));
+  if (image.symbolAddress % 8 != 0 || !image.contains(image.symbolAddress, symbolBytes, false)) {
+    return badElf(std::string(symbol) + " is outside its segments");
+  }
+  return image;
+}
+
+}  // namespace kiln::runtime

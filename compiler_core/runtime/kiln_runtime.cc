@@ -1,0 +1,163 @@
+// The C API over LoadedArtifact and SessionCore. No exception crosses it: what the standard library throws
+// for lack of memory becomes KILN_ALLOCATION_FAILURE.
+#include "compiler_core/runtime/kiln_runtime.h"
+
+#include <new>
+#include <span>
+
+#include "compiler_core/runtime/runtime.h"
+#include "compiler_core/runtime/session/session_core.h"
+
+struct kiln_status {
+  kiln_class error_class;
+  std::string message;
+};
+
+struct kiln_artifact {
+  std::shared_ptr<const kiln::runtime::LoadedArtifact> loaded;
+  std::vector<kiln_tensor_info> inputs, outputs;  // into *loaded
+};
+
+struct kiln_session {
+  std::unique_ptr<kiln::runtime::SessionCore> core;
+};
+
+namespace {
+
+using kiln::Code;
+using kiln::runtime::LoadedArtifact;
+using kiln::runtime::SessionCore;
+
+// Runs a function that returns Status and may throw.
+template <class F>
+kiln_status* guarded(F&& function) {
+  try {
+    const kiln::Status status = function();
+    if (status) return nullptr;
+    return new kiln_status{kiln::runtime::errorClass(status.error().code), status.error().message};
+  } catch (const std::bad_alloc&) {
+    return new (std::nothrow) kiln_status{KILN_ALLOCATION_FAILURE, "out of memory"};
+  } catch (const std::exception& error) {
+    return new kiln_status{KILN_BACKEND_FAILURE, error.what()};
+  }
+}
+
+kiln::Status missing(const char* what) {
+  return kiln::fail(Code::kInvalidArgument, std::string(what) + " is NULL");
+}
+
+std::vector<kiln_tensor_info> infos(const std::vector<kiln::TensorInfo>& tensors) {
+  std::vector<kiln_tensor_info> result;
+  for (const kiln::TensorInfo& tensor : tensors) {
+    result.push_back({tensor.name.c_str(), kiln::dtypeName(tensor.dtype).data(), tensor.shape.data(),
+                      tensor.shape.size(), static_cast<size_t>(kiln::runtime::tensorBytes(tensor))});
+  }
+  return result;
+}
+
+}  // namespace
+
+extern "C" {
+
+kiln_class kiln_status_class(const kiln_status* status) {
+  return status->error_class;
+}
+
+const char* kiln_class_name(kiln_class error_class) {
+  switch (error_class) {
+    case KILN_INVALID_ARGUMENT:
+      return "invalid argument";
+    case KILN_NOT_READY:
+      return "not ready";
+    case KILN_INVALID_ARTIFACT:
+      return "invalid artifact";
+    case KILN_UNSUPPORTED_TARGET:
+      return "unsupported target";
+    case KILN_OUTSIDE_PROFILES:
+      return "shape outside every profile";
+    case KILN_ALLOCATION_FAILURE:
+      return "allocation failure";
+    case KILN_BACKEND_FAILURE:
+      return "backend failure";
+    case KILN_NUMERICAL_CHECK_FAILED:
+      return "numerical check failed";
+  }
+  return "unknown";
+}
+
+const char* kiln_status_message(const kiln_status* status) {
+  return status->message.c_str();
+}
+
+void kiln_status_free(kiln_status* status) {
+  delete status;
+}
+
+kiln_status* kiln_artifact_open(const char* directory, kiln_artifact** artifact) {
+  return guarded([&]() -> kiln::Status {
+    if (directory == nullptr || artifact == nullptr) return missing("an argument");
+    *artifact = nullptr;
+    KILN_ASSIGN(auto loaded, LoadedArtifact::load(directory));
+    auto inputs = infos(loaded->manifest.inputs), outputs = infos(loaded->manifest.outputs);
+    *artifact = new kiln_artifact{std::move(loaded), std::move(inputs), std::move(outputs)};
+    return {};
+  });
+}
+
+void kiln_artifact_close(kiln_artifact* artifact) {
+  delete artifact;
+}
+
+size_t kiln_artifact_input_count(const kiln_artifact* artifact) {
+  return artifact->inputs.size();
+}
+size_t kiln_artifact_output_count(const kiln_artifact* artifact) {
+  return artifact->outputs.size();
+}
+const kiln_tensor_info* kiln_artifact_input(const kiln_artifact* artifact, size_t index) {
+  return index < artifact->inputs.size() ? &artifact->inputs[index] : nullptr;
+}
+const kiln_tensor_info* kiln_artifact_output(const kiln_artifact* artifact, size_t index) {
+  return index < artifact->outputs.size() ? &artifact->outputs[index] : nullptr;
+}
+
+kiln_status* kiln_session_open(kiln_artifact* artifact, const kiln_session_options* options,
+                               kiln_session** session) {
+  return guarded([&]() -> kiln::Status {
+    if (artifact == nullptr || session == nullptr) return missing("an argument");
+    *session = nullptr;
+    KILN_ASSIGN(auto core,
+                SessionCore::open(artifact->loaded, options != nullptr ? *options : kiln_session_options{}));
+    *session = new kiln_session{std::move(core)};
+    return {};
+  });
+}
+
+void kiln_session_close(kiln_session* session) {
+  delete session;
+}
+
+kiln_status* kiln_session_warmup(kiln_session* session) {
+  return guarded(
+      [&]() -> kiln::Status { return session == nullptr ? missing("session") : session->core->warmup(); });
+}
+
+int32_t kiln_session_ready(const kiln_session* session) {
+  return session->core->ready() ? 1 : 0;
+}
+
+kiln_status* kiln_session_run(kiln_session* session, const kiln_tensor* inputs, size_t input_count,
+                              const kiln_tensor* outputs, size_t output_count) {
+  return guarded([&]() -> kiln::Status {
+    if (session == nullptr) return missing("session");
+    if ((inputs == nullptr && input_count != 0) || (outputs == nullptr && output_count != 0))
+      return missing("tensors");
+    return session->core->run({inputs, input_count}, {outputs, output_count});
+  });
+}
+
+void kiln_session_counters(const kiln_session* session, kiln_counters* counters) {
+  *counters = session->core->counters();
+}
+
+}  // extern "C"

@@ -1,0 +1,119 @@
+/* The runtime's C API: loads a verified artifact directory, warms it up and runs it. runtime.h is C++ over
+ * this.
+ *
+ * An artifact is what `kiln fetch` leaves: DIR/manifest.json, DIR/program.so, DIR/weights/...,
+ * DIR/fixtures/... . Its digests have been checked before (kiln verify, or the node library); the program's
+ * digest is checked again here, on the very bytes that are mapped. The directory must not change while the
+ * artifact is open.
+ *
+ *   kiln_artifact* artifact; kiln_session* session; kiln_status* status;
+ *   if ((status = kiln_artifact_open("dir", &artifact))) ...            load
+ *   if ((status = kiln_session_open(artifact, NULL, &session))) ...     allocate
+ *   if ((status = kiln_session_warmup(session))) ...                    run the fixtures, then ready
+ *   status = kiln_session_run(session, inputs, 1, outputs, 1);
+ *
+ * A function returns NULL for success, else a kiln_status owned by the caller (kiln_status_free).
+ * An artifact may be used by any number of threads and sessions at once; a session runs one call at a time,
+ * later callers wait. Results do not depend on the number of threads. Nothing here writes to the directory.
+ */
+#ifndef KILN_COMPILER_CORE_RUNTIME_KILN_RUNTIME_H
+#define KILN_COMPILER_CORE_RUNTIME_KILN_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum kiln_class {
+  KILN_INVALID_ARGUMENT = 1,      /* the call itself: unknown name, wrong element type, overlapping buffers */
+  KILN_NOT_READY = 2,             /* run before warmup, or nothing to warm up with */
+  KILN_INVALID_ARTIFACT = 3,      /* files missing, malformed, or not what the manifest says */
+  KILN_UNSUPPORTED_TARGET = 4,    /* this machine lacks a feature that the program needs */
+  KILN_OUTSIDE_PROFILES = 5,      /* a shape or pinned value that the program was not compiled for */
+  KILN_ALLOCATION_FAILURE = 6,    /* memory or threads */
+  KILN_BACKEND_FAILURE = 7,       /* the program or the operating system reported an error */
+  KILN_NUMERICAL_CHECK_FAILED = 8 /* a fixture's outputs are outside its tolerance */
+} kiln_class;
+
+typedef struct kiln_status kiln_status;
+typedef struct kiln_artifact kiln_artifact;
+typedef struct kiln_session kiln_session;
+
+kiln_class kiln_status_class(const kiln_status* status);
+/* "unsupported target" and so on. */
+const char* kiln_class_name(kiln_class error_class);
+/* Names the place and the next step. Valid until the status is freed. */
+const char* kiln_status_message(const kiln_status* status);
+void kiln_status_free(kiln_status* status); /* NULL is allowed */
+
+/* Loads DIR: checks manifest, target and program, maps program and weights. No memory for running yet. */
+kiln_status* kiln_artifact_open(const char* directory, kiln_artifact** artifact);
+/* Sessions keep what they need; closing first is allowed. NULL is allowed. */
+void kiln_artifact_close(kiln_artifact* artifact);
+
+/* What the program takes and gives. Pointers live as long as the artifact is open. */
+typedef struct kiln_tensor_info {
+  const char* name;
+  const char* dtype; /* "f32", "i64", "bool": the manifest's names */
+  const int64_t* shape;
+  size_t rank;
+  size_t bytes; /* dense, row-major, little-endian */
+} kiln_tensor_info;
+size_t kiln_artifact_input_count(const kiln_artifact* artifact);
+size_t kiln_artifact_output_count(const kiln_artifact* artifact);
+/* NULL when the index is out of range. */
+const kiln_tensor_info* kiln_artifact_input(const kiln_artifact* artifact, size_t index);
+const kiln_tensor_info* kiln_artifact_output(const kiln_artifact* artifact, size_t index);
+
+typedef struct kiln_session_options {
+  uint32_t threads; /* running tasks, the caller's included; 0: one per processor this process may use */
+  int32_t run_before_ready; /* not 0: run() works without warmup */
+} kiln_session_options;
+
+/* Allocates the arena (plan + threads x scratch) and starts the threads. options may be NULL (all zero). */
+kiln_status* kiln_session_open(kiln_artifact* artifact, const kiln_session_options* options,
+                               kiln_session** session);
+/* Waits for a run in progress. NULL is allowed. */
+void kiln_session_close(kiln_session* session);
+
+/* Runs every profile's fixture (DIR/fixtures/fixtures.json) and compares; ready afterwards. */
+kiln_status* kiln_session_warmup(kiln_session* session);
+int32_t kiln_session_ready(const kiln_session* session);
+
+/* A dense, row-major, little-endian buffer of the caller. For an output, dtype and shape are checked like an
+ * input's and `data` is written. Buffers aligned to 64 bytes are used in place, others are copied. */
+typedef struct kiln_tensor {
+  const char* name;
+  const char* dtype;
+  const int64_t* shape;
+  size_t rank;
+  void* data;
+  size_t bytes;
+} kiln_tensor;
+
+/* All inputs and all outputs, by name, in any order. On error the outputs' contents are unspecified. */
+kiln_status* kiln_session_run(kiln_session* session, const kiln_tensor* inputs, size_t input_count,
+                              const kiln_tensor* outputs, size_t output_count);
+
+typedef struct kiln_counters {
+  uint64_t runs;                /* completed, warmup's not included */
+  uint64_t failed_runs;         /* refused or failed, guard failures included */
+  uint64_t guard_failures;      /* shapes and pinned values outside every profile */
+  uint64_t copied_bytes;        /* staged for alignment */
+  uint64_t planned_bytes;       /* the arena: plan + threads x scratch */
+  uint64_t observed_peak_bytes; /* of the arena, ever touched; in whole pages */
+  uint64_t weight_bytes;        /* mapped, shared with other processes */
+  uint64_t load_nanoseconds;    /* kiln_artifact_open */
+  uint64_t warmup_nanoseconds;
+  uint64_t first_run_nanoseconds; /* 0 before it */
+  uint32_t threads;
+  const char* path; /* "cpu:x86-64-v3 profile default"; lives as long as the session */
+} kiln_counters;
+void kiln_session_counters(const kiln_session* session, kiln_counters* counters);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

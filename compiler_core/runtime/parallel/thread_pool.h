@@ -1,0 +1,62 @@
+// Runs the tasks of one parallel loop at a time on a fixed set of threads.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "compiler_core/runtime/parallel/mutex.h"
+#include "compiler_core/runtime/program_abi.h"
+#include "manifest/base/result.h"
+
+namespace kiln::runtime {
+
+// Scratch memory for the tasks: slot i has [base + i * stride, base + (i + 1) * stride).
+struct Scratch {
+  std::byte* base = nullptr;  // may be null when stride is 0
+  std::size_t stride = 0;
+};
+
+class ThreadPool {
+ public:
+  // `threads` counts the caller of run(), so threads - 1 are started; at least 1. kResourceExhausted when the
+  // system refuses a thread.
+  static Result<std::unique_ptr<ThreadPool>> start(unsigned threads);
+  // No run() may be in progress.
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  unsigned threads() const { return static_cast<unsigned>(workers_.size()) + 1; }
+
+  // kernel(env, i, scratch of the slot) once for each i in [0, tasks), each in the program's floating-point
+  // state. Returns when all are done; their writes are visible to the caller. One caller at a time; a task
+  // must not call it.
+  void run(kiln_kernel kernel, void* env, std::int64_t tasks, Scratch scratch);
+
+ private:
+  struct Loop {
+    kiln_kernel kernel;
+    void* env;
+    std::int64_t tasks;
+    Scratch scratch;
+    std::atomic<std::int64_t> next{0};
+    // Takes tasks until none is left.
+    void work(unsigned slot);
+  };
+  ThreadPool() = default;
+  void serve(unsigned slot);
+
+  Mutex mutex_;
+  Condition started_, finished_;
+  Loop* loop_ KILN_GUARDED_BY(mutex_) = nullptr;  // open for workers to join
+  std::uint64_t round_ KILN_GUARDED_BY(mutex_) = 0;
+  unsigned joined_ KILN_GUARDED_BY(mutex_) = 0;  // workers inside *loop_
+  bool stopping_ KILN_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace kiln::runtime

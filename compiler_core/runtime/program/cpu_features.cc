@@ -1,0 +1,136 @@
+#include "compiler_core/runtime/program/cpu_features.h"
+
+#include <string_view>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace kiln::runtime {
+namespace {
+
+enum Register : std::uint8_t { kEax, kEbx, kEcx, kEdx };
+enum Saved : std::uint8_t { kNothing, kAvx, kAvx512 };  // register state the operating system must save
+
+struct Feature {
+  std::string_view name;  // LLVM's
+  std::uint32_t leaf, subleaf;
+  Register reg;
+  std::uint8_t bit;
+  Saved saved = kNothing;
+};
+
+// Bits from the Intel SDM, volume 2A, CPUID; the AMD64 manual, volume 3, appendix E for 0x80000001.
+constexpr Feature kFeatures[] = {
+    {"64bit", 0x80000001, 0, kEdx, 29},
+    {"x87", 1, 0, kEdx, 0},
+    {"cx8", 1, 0, kEdx, 8},
+    {"cmov", 1, 0, kEdx, 15},
+    {"mmx", 1, 0, kEdx, 23},
+    {"fxsr", 1, 0, kEdx, 24},
+    {"sse", 1, 0, kEdx, 25},
+    {"sse2", 1, 0, kEdx, 26},
+    {"sse3", 1, 0, kEcx, 0},
+    {"pclmul", 1, 0, kEcx, 1},
+    {"ssse3", 1, 0, kEcx, 9},
+    {"fma", 1, 0, kEcx, 12, kAvx},
+    {"cx16", 1, 0, kEcx, 13},
+    {"sse4.1", 1, 0, kEcx, 19},
+    {"sse4.2", 1, 0, kEcx, 20},
+    {"crc32", 1, 0, kEcx, 20},  // the instruction came with SSE4.2
+    {"movbe", 1, 0, kEcx, 22},
+    {"popcnt", 1, 0, kEcx, 23},
+    {"aes", 1, 0, kEcx, 25},
+    {"xsave", 1, 0, kEcx, 26},
+    {"avx", 1, 0, kEcx, 28, kAvx},
+    {"f16c", 1, 0, kEcx, 29, kAvx},
+    {"bmi", 7, 0, kEbx, 3},
+    {"avx2", 7, 0, kEbx, 5, kAvx},
+    {"bmi2", 7, 0, kEbx, 8},
+    {"avx512f", 7, 0, kEbx, 16, kAvx512},
+    {"avx512dq", 7, 0, kEbx, 17, kAvx512},
+    {"avx512cd", 7, 0, kEbx, 28, kAvx512},
+    {"avx512bw", 7, 0, kEbx, 30, kAvx512},
+    {"avx512vl", 7, 0, kEbx, 31, kAvx512},
+    {"avx512vnni", 7, 0, kEcx, 11, kAvx512},
+    {"avx512bf16", 7, 1, kEax, 5, kAvx512},
+    {"sahf", 0x80000001, 0, kEcx, 0},
+    {"lzcnt", 0x80000001, 0, kEcx, 5},
+};
+
+constexpr std::uint64_t kAvxState = 0x6;      // XCR0: SSE and AVX registers
+constexpr std::uint64_t kAvx512State = 0xe6;  // and the mask and 512-bit ones
+
+bool has(const Feature& feature, const CpuidSource& source) {
+  if ((source.cpuid(feature.leaf, feature.subleaf)[feature.reg] >> feature.bit & 1) == 0) return false;
+  if (feature.saved == kNothing) return true;
+  const bool osSaves = (source.cpuid(1, 0)[kEcx] >> 27 & 1) != 0;  // OSXSAVE
+  const std::uint64_t wanted = feature.saved == kAvx ? kAvxState : kAvx512State;
+  return osSaves && (source.xcr0() & wanted) == wanted;
+}
+
+const Feature* find(std::string_view name) {
+  for (const Feature& feature : kFeatures) {
+    if (feature.name == name) return &feature;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Status checkX86Features(std::span<const std::string> features, const std::string& target,
+                        const CpuidSource& source) {
+  std::string missing, unknown;
+  for (const std::string& text : features) {
+    const std::string_view name = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
+    if (name == "nopl") continue;  // every x86-64 processor has it; no bit says so
+    const Feature* feature = find(name);
+    if (feature == nullptr) {
+      unknown += (unknown.empty() ? "" : ", ") + std::string(name);
+    } else if (!has(*feature, source)) {
+      missing += (missing.empty() ? "" : ", ") + std::string(name);
+    }
+  }
+  if (!missing.empty()) {
+    return fail(Code::kUnimplemented, "this processor (or its operating system) lacks " + missing +
+                                          ", which " + target +
+                                          " needs; build the model for a target that this machine has");
+  }
+  if (!unknown.empty()) {
+    return fail(Code::kUnimplemented, "this runtime does not know the processor feature " + unknown +
+                                          " that " + target + " needs; use a newer runtime");
+  }
+  return {};
+}
+
+#if defined(__x86_64__)
+CpuidSource hostCpuid() {
+  CpuidSource source;
+  source.cpuid = [](std::uint32_t leaf, std::uint32_t subleaf) {
+    std::array<std::uint32_t, 4> r{};
+    if (__get_cpuid_max(leaf & 0x80000000u, nullptr) >= leaf)
+      __cpuid_count(leaf, subleaf, r[0], r[1], r[2], r[3]);
+    return r;
+  };
+  source.xcr0 = []() -> std::uint64_t {
+    std::uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (std::uint64_t{high} << 32) | low;
+  };
+  return source;
+}
+#endif
+
+Status checkHostFeatures(std::span<const std::string> features, const std::string& target) {
+#if defined(__x86_64__)
+  if (!target.starts_with("cpu:x86-64")) {
+    return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is x86-64");
+  }
+  return checkX86Features(features, target, hostCpuid());
+#else
+  return fail(Code::kUnimplemented,
+              "the artifact is for " + target + "; no target of this machine is served yet");
+#endif
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,33 @@
+// The default schedule: which tile each kind of kernel gets, and why. Tuning entries will replace rows of
+// this table.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace kiln::schedule {
+
+enum class KernelKind { kContraction, kConvolution, kReduction, kElementwise };
+
+// One parallel loop of a kernel.
+struct LoopInfo {
+  std::int64_t extent = 1;
+  bool divisible = true;  // tiling it repeats no work
+};
+
+struct KernelShape {
+  KernelKind kind = KernelKind::kElementwise;
+  std::vector<LoopInfo> loops;    // parallel, outermost first
+  std::int64_t workPerPoint = 1;  // scalar operations per point of the parallel loops
+};
+
+struct Tile {
+  std::vector<std::int64_t> sizes;  // one per loop; divides its extent
+  std::string_view rule, reason;    // the row of the table that decided
+};
+
+// A pure function of the shape.
+Tile chooseTile(const KernelShape& shape);
+
+}  // namespace kiln::schedule

@@ -1,0 +1,121 @@
+#include "compiler_core/schedule/lower/lowering.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace kiln::schedule {
+
+using namespace mlir;
+
+Value Lowering::constant(ir::ConstantOp op) {
+  auto type = convert(op.getType());
+  auto value = cast<DenseElementsAttr>(op.getValue());
+  if (value.getElementType().isInteger(1))
+    value = value.mapValues(b_.getI8Type(), [](const APInt& bit) { return bit.zext(8); });
+  // A splat stays one scalar; only small payloads become data of the program.
+  if (value.isSplat())
+    return fill(arith::ConstantOp::create(b_, loc_, value.getSplatValue<TypedAttr>()), type);
+  return arith::ConstantOp::create(b_, loc_, value);
+}
+
+Value Lowering::broadcast(ir::BroadcastOp op) {
+  auto from = convert(op.getInput().getType()), to = convert(op.getType());
+  const std::int64_t missing = to.getRank() - from.getRank();
+  SmallVector<std::int64_t> kept;
+  SmallVector<AffineExpr> dims;
+  for (std::int64_t i = 0; i < from.getRank(); ++i) {
+    if (from.getDimSize(i) != to.getDimSize(i + missing)) continue;
+    kept.push_back(from.getDimSize(i));
+    dims.push_back(b_.getAffineDimExpr(i + missing));
+  }
+  Value input = reshape(get(op.getInput()), kept);
+  return generic(
+      input, empty(to.getShape(), to.getElementType()),
+      {AffineMap::get(to.getRank(), 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(to.getRank())}, 0,
+      [](OpBuilder&, Location, ValueRange values) { return values[0]; });
+}
+
+Value Lowering::transpose(Value input, ArrayRef<std::int64_t> permutation) {
+  auto type = cast<RankedTensorType>(input.getType());
+  SmallVector<std::int64_t> shape(type.getRank());
+  SmallVector<AffineExpr> dims(type.getRank());
+  for (auto [to, from] : llvm::enumerate(permutation)) {
+    shape[to] = type.getDimSize(from);
+    dims[from] = b_.getAffineDimExpr(to);
+  }
+  return generic(
+      input, empty(shape, type.getElementType()),
+      {AffineMap::get(type.getRank(), 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(type.getRank())},
+      0, [](OpBuilder&, Location, ValueRange values) { return values[0]; });
+}
+
+Value Lowering::concat(ir::ConcatOp op) {
+  auto type = convert(op.getType());
+  Value result = empty(type.getShape(), type.getElementType());
+  SmallVector<std::int64_t> offsets(type.getRank(), 0);
+  for (Value input : op.getInputs()) {
+    result = insert(get(input), result, offsets);
+    offsets[op.getAxis()] += cast<RankedTensorType>(input.getType()).getDimSize(op.getAxis());
+  }
+  return result;
+}
+
+Value Lowering::slice(ir::SliceOp op) {
+  auto type = convert(op.getType());
+  Value input = get(op.getInput());
+  if (llvm::all_of(op.getStrides(), [](std::int64_t stride) { return stride > 0; })) {
+    SmallVector<OpFoldResult> offsets, sizes, strides;
+    for (std::int64_t i = 0; i < type.getRank(); ++i) {
+      offsets.push_back(b_.getIndexAttr(op.getOffsets()[i]));
+      sizes.push_back(b_.getIndexAttr(type.getDimSize(i)));
+      strides.push_back(b_.getIndexAttr(op.getStrides()[i]));
+    }
+    return tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes, strides);
+  }
+  // Backwards: a view cannot say it, a loop can.
+  return generic(
+      {}, empty(type.getShape(), type.getElementType()), {b_.getMultiDimIdentityMap(type.getRank())}, 0,
+      [&](OpBuilder& b, Location loc, ValueRange) -> Value {
+        SmallVector<Value> at;
+        for (std::int64_t i = 0; i < type.getRank(); ++i) {
+          Value index = linalg::IndexOp::create(b, loc, i);
+          Value stride = arith::ConstantIndexOp::create(b, loc, op.getStrides()[i]);
+          Value offset = arith::ConstantIndexOp::create(b, loc, op.getOffsets()[i]);
+          at.push_back(arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, index, stride), offset));
+        }
+        return tensor::ExtractOp::create(b, loc, input, at);
+      });
+}
+
+Value Lowering::gather(ir::GatherOp op) {
+  auto type = convert(op.getType());
+  auto indices = cast<RankedTensorType>(op.getIndices().getType());
+  Value input = get(op.getInput());
+  const std::int64_t axis = op.getAxis(), indexRank = indices.getRank();
+  const std::int64_t extent = cast<RankedTensorType>(input.getType()).getDimSize(axis);
+  SmallVector<AffineExpr> indexDims;
+  for (std::int64_t i = 0; i < indexRank; ++i) indexDims.push_back(b_.getAffineDimExpr(axis + i));
+  return generic(get(op.getIndices()), empty(type.getShape(), type.getElementType()),
+                 {AffineMap::get(type.getRank(), 0, indexDims, b_.getContext()),
+                  b_.getMultiDimIdentityMap(type.getRank())},
+                 0, [&](OpBuilder& b, Location loc, ValueRange values) -> Value {
+                   auto number = [&](std::int64_t value) {
+                     return arith::ConstantIndexOp::create(b, loc, value).getResult();
+                   };
+                   Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), values[0]);
+                   Value negative =
+                       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, number(0));
+                   index = arith::SelectOp::create(
+                       b, loc, negative, arith::AddIOp::create(b, loc, index, number(extent)), index);
+                   index = arith::MaxSIOp::create(b, loc, index, number(0));
+                   index = arith::MinSIOp::create(b, loc, index, number(extent - 1));
+                   SmallVector<Value> at;
+                   for (std::int64_t i = 0; i < type.getRank(); ++i) {
+                     if (i == axis) at.push_back(index);
+                     if (i < axis || i >= axis + indexRank) at.push_back(linalg::IndexOp::create(b, loc, i));
+                   }
+                   if (axis == type.getRank()) at.push_back(index);
+                   return tensor::ExtractOp::create(b, loc, input, at);
+                 });
+}
+
+}  // namespace kiln::schedule

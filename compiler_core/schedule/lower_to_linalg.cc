@@ -1,0 +1,131 @@
+#include <map>
+
+#include "compiler_core/schedule/lower/lowering.h"
+#include "compiler_core/schedule/passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kiln::schedule {
+namespace {
+
+using namespace mlir;
+
+// The weights of a program: each combination of table entry and layout is one argument of @main.
+class Weights {
+ public:
+  Weights(func::FuncOp to) : to_(to) {}
+
+  Value get(std::int64_t source, ArrayRef<std::int64_t> permutation, Type type, Location loc) {
+    auto [place, isNew] = slots_.try_emplace({source, permutation.vec()});
+    if (!isNew) return place->second;
+    Builder b(to_.getContext());
+    SmallVector<NamedAttribute> attributes = {
+        b.getNamedAttr("kiln.weight", b.getI64IntegerAttr(static_cast<std::int64_t>(slots_.size()) - 1)),
+        b.getNamedAttr("kiln.source", b.getI64IntegerAttr(source))};
+    if (!permutation.empty())
+      attributes.push_back(b.getNamedAttr("kiln.permutation", b.getDenseI64ArrayAttr(permutation)));
+    const unsigned index = to_.getNumArguments();
+    (void)to_.insertArgument(index, Lowering::convert(type), b.getDictionaryAttr(attributes), loc);
+    return place->second = to_.getArgument(index);
+  }
+
+ private:
+  func::FuncOp to_;
+  std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, Value> slots_;
+};
+
+class FunctionLowering {
+ public:
+  FunctionLowering(OpBuilder& builder, func::FuncOp to) : lowering_(builder), weights_(to) {}
+  Lowering& lowering() { return lowering_; }
+
+  LogicalResult block(Block& block) {
+    for (Operation& op : block.without_terminator())
+      if (failed(one(&op))) return failure();
+    return success();
+  }
+
+ private:
+  LogicalResult one(Operation* op) {
+    IRMapping& values = lowering_.values();
+    if (auto weight = dyn_cast<ir::WeightOp>(op)) {
+      values.map(weight.getResult(), weights_.get(weight.getIndex(), {}, weight.getType(), op->getLoc()));
+      return success();
+    }
+    if (auto transpose = dyn_cast<ir::TransposeOp>(op))
+      // Laid out once, when the program is packaged.
+      if (auto weight = transpose.getInput().getDefiningOp<ir::WeightOp>()) {
+        values.map(transpose.getResult(), weights_.get(weight.getIndex(), transpose.getPermutation(),
+                                                       transpose.getType(), op->getLoc()));
+        return success();
+      }
+    if (auto fused = dyn_cast<ir::FusedOp>(op)) {
+      lowering_.nextGroup();
+      Block& body = fused.getBody().front();
+      for (auto [argument, input] : llvm::zip_equal(body.getArguments(), fused.getInputs()))
+        values.map(argument, values.lookup(input));
+      for (Operation& inner : body.without_terminator())
+        if (failed(lowering_.lower(&inner))) return failure();
+      for (auto [result, value] : llvm::zip_equal(fused.getResults(), body.getTerminator()->getOperands()))
+        values.map(result, values.lookup(value));
+      return success();
+    }
+    lowering_.nextGroup();
+    return lowering_.lower(op);
+  }
+
+  Lowering lowering_;
+  Weights weights_;
+};
+
+struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLinalgPass)
+  StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
+  StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                    tensor::TensorDialect>();
+  }
+
+  void runOnOperation() override {
+    auto from = getOperation().lookupSymbol<func::FuncOp>(ir::kMain);
+    if (!from || from.isExternal() || !from.getBody().hasOneBlock()) {
+      getOperation().emitError("expected a function @main with one block");
+      return signalPassFailure();
+    }
+    OpBuilder builder(from);
+    auto convertAll = [](TypeRange types) {
+      return llvm::map_to_vector(types, [](Type type) -> Type { return Lowering::convert(type); });
+    };
+    auto type =
+        builder.getFunctionType(convertAll(from.getArgumentTypes()), convertAll(from.getResultTypes()));
+    auto to = func::FuncOp::create(builder, from.getLoc(), from.getName(), type);
+    Block* entry = to.addEntryBlock();
+    FunctionLowering lowering(builder, to);
+    for (unsigned i = 0; i < from.getNumArguments(); ++i) {
+      SmallVector<NamedAttribute> attributes;
+      if (DictionaryAttr given = from.getArgAttrDict(i)) llvm::append_range(attributes, given);
+      attributes.push_back(builder.getNamedAttr("kiln.input", builder.getI64IntegerAttr(i)));
+      to.setArgAttrs(i, attributes);
+      lowering.lowering().values().map(from.getArgument(i), entry->getArgument(i));
+    }
+    builder.setInsertionPointToStart(entry);
+    if (failed(lowering.block(from.front()))) return signalPassFailure();
+    auto terminator = from.front().getTerminator();
+    SmallVector<Value> results;
+    for (Value value : terminator->getOperands())
+      results.push_back(lowering.lowering().values().lookup(value));
+    func::ReturnOp::create(builder, terminator->getLoc(), results);
+    from.erase();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createLowerToLinalgPass() {
+  return std::make_unique<LowerToLinalgPass>();
+}
+
+}  // namespace kiln::schedule

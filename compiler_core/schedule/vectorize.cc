@@ -1,0 +1,58 @@
+#include "compiler_core/schedule/passes.h"
+#include "compiler_core/schedule/vectorize/block_emitter.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kiln::schedule {
+namespace {
+
+using namespace mlir;
+
+struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VectorizePass)
+  explicit VectorizePass(BlockOptions options = {}) : options(options) {}
+  StringRef getArgument() const final { return "kiln-vectorize"; }
+  StringRef getDescription() const final {
+    return "Linalg on buffers becomes loops around blocks of vector registers";
+  }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<affine::AffineDialect, arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
+                    memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+  }
+
+  void runOnOperation() override {
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    for (linalg::LinalgOp op : ops) {
+      if (auto roles = findRoles(op, options.shape)) {
+        emitBlocks(rewriter, op, *roles, options);
+        continue;
+      }
+      rewriter.setInsertionPoint(op);
+      if (failed(linalg::linalgOpToLoops(rewriter, op))) {
+        op.emitError("the operation has no loop form");
+        return signalPassFailure();
+      }
+      rewriter.eraseOp(op);
+    }
+  }
+
+  BlockOptions options;
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createVectorizePass(const VectorizeOptions& options) {
+  return std::make_unique<VectorizePass>(
+      BlockOptions{{options.registerBits, options.accumulators}, options.contraction});
+}
+
+}  // namespace kiln::schedule

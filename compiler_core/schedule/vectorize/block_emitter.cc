@@ -1,0 +1,249 @@
+#include "compiler_core/schedule/vectorize/block_emitter.h"
+
+#include "compiler_core/schedule/vectorize/body.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace kiln::schedule {
+namespace {
+
+using namespace mlir;
+
+// Part of a block's lanes that fits one register.
+struct Piece {
+  std::int64_t offset, lanes;  // lanes 0: one scalar
+};
+
+class BlockEmitter {
+ public:
+  BlockEmitter(RewriterBase& builder, linalg::LinalgOp op, const Roles& roles, const BlockOptions& options)
+      : b_(builder),
+        op_(op),
+        loc_(op.getLoc()),
+        roles_(roles),
+        options_(options),
+        sizes_(op.getStaticLoopRanges()) {
+    ivs_.assign(op.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
+    for (OpOperand& operand : op->getOpOperands())
+      used_.push_back(op.isDpsInput(&operand) || op.payloadUsesValueFromOperand(&operand));
+  }
+
+  void emit() {
+    reductionFrom_.assign(roles_.reductions.size(), b_.getIndexAttr(0));
+    for (unsigned dim : roles_.reductions) reductionSize_.push_back(sizes_[dim]);
+    emitOuter(0);
+  }
+
+ private:
+  // body(iv) for iv in [from, to) by step; a single iteration needs no loop.
+  void loop(std::int64_t from, std::int64_t to, std::int64_t step,
+            llvm::function_ref<void(OpFoldResult)> body) {
+    if (from >= to) return;
+    if (to - from <= step) return body(b_.getIndexAttr(from));
+    auto at = [&](std::int64_t value) { return arith::ConstantIndexOp::create(b_, loc_, value).getResult(); };
+    auto loop = scf::ForOp::create(b_, loc_, at(from), at(to), at(step));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    body(loop.getInductionVar());
+  }
+  // body(iv, size): full steps, then the remainder with its own size.
+  void chunks(std::int64_t to, std::int64_t step, llvm::function_ref<void(OpFoldResult, std::int64_t)> body) {
+    const std::int64_t whole = to / step * step;
+    loop(0, whole, step, [&](OpFoldResult iv) { body(iv, step); });
+    if (whole < to) body(b_.getIndexAttr(whole), to - whole);
+  }
+
+  void emitOuter(std::size_t depth) {
+    if (depth == roles_.outer.size()) return emitReductionBlocks();
+    const unsigned dim = roles_.outer[depth];
+    loop(0, sizes_[dim], 1, [&](OpFoldResult iv) {
+      ivs_[dim] = iv;
+      emitOuter(depth + 1);
+    });
+  }
+
+  // A long single reduction runs in blocks, so that the operands of one block stay in cache for all rows and
+  // lanes.
+  void emitReductionBlocks() {
+    if (roles_.reductions.size() != 1 || !roles_.rows ||
+        sizes_[roles_.reductions[0]] <= options_.reductionBlock)
+      return emitLanes();
+    chunks(sizes_[roles_.reductions[0]], options_.reductionBlock, [&](OpFoldResult iv, std::int64_t size) {
+      reductionFrom_[0] = iv;
+      reductionSize_[0] = size;
+      emitLanes();
+    });
+  }
+
+  void emitLanes() {
+    const std::int64_t extent = roles_.lanes ? sizes_[*roles_.lanes] : 1;
+    // Two registers side by side share each broadcast row operand.
+    const std::int64_t step = !roles_.lanes ? 1 : roles_.rows ? 2 * roles_.width : roles_.width;
+    chunks(extent, step, [&](OpFoldResult iv, std::int64_t size) {
+      if (roles_.lanes) ivs_[*roles_.lanes] = iv;
+      emitRows(size);
+    });
+  }
+
+  void emitRows(std::int64_t lanes) {
+    SmallVector<Piece> pieces;
+    for (std::int64_t offset = 0; offset < lanes; offset += roles_.width)
+      pieces.push_back({offset, std::min(roles_.width, lanes - offset)});
+    if (!roles_.lanes || lanes == 1) pieces = {{0, 0}};
+    if (!roles_.rows) return emitBlock(1, pieces);
+    const std::int64_t extent = sizes_[*roles_.rows];
+    const std::int64_t most =
+        std::max<std::int64_t>(1, options_.shape.accumulators / std::int64_t(pieces.size()));
+    // Even blocks rather than a small last one.
+    const std::int64_t blocks = (extent + most - 1) / most;
+    const std::int64_t step = (extent + blocks - 1) / blocks;
+    chunks(extent, step, [&](OpFoldResult iv, std::int64_t size) {
+      ivs_[*roles_.rows] = iv;
+      emitBlock(size, pieces);
+    });
+  }
+
+  OpFoldResult plus(OpFoldResult value, std::int64_t offset) {
+    if (offset == 0) return value;
+    AffineExpr d0 = b_.getAffineDimExpr(0);
+    return affine::makeComposedFoldedAffineApply(b_, loc_, d0 + offset, {value});
+  }
+
+  SmallVector<Value> indices(OpOperand& operand, std::int64_t row, std::int64_t lane) {
+    SmallVector<OpFoldResult> ivs = ivs_;
+    if (roles_.rows) ivs[*roles_.rows] = plus(ivs[*roles_.rows], row);
+    if (roles_.lanes) ivs[*roles_.lanes] = plus(ivs[*roles_.lanes], lane);
+    AffineMap map = op_.getMatchingIndexingMap(&operand);
+    SmallVector<Value> result;
+    for (unsigned i = 0; i < map.getNumResults(); ++i)
+      result.push_back(getValueOrCreateConstantIndexOp(
+          b_, loc_, affine::makeComposedFoldedAffineApply(b_, loc_, map.getSubMap({i}), ivs)));
+    return result;
+  }
+
+  Value load(OpOperand& operand, std::int64_t row, Piece piece) {
+    Value source = operand.get();
+    if (!isa<MemRefType>(source.getType())) return splat(b_, loc_, source, piece.lanes);
+    const Type element = getElementTypeOrSelf(source.getType());
+    auto scalar = [&](std::int64_t lane) -> Value {
+      return memref::LoadOp::create(b_, loc_, source, indices(operand, row, lane));
+    };
+    const Lane lane = roles_.operands[operand.getOperandNumber()];
+    if (piece.lanes == 0 || lane == Lane::kUniform) return splat(b_, loc_, scalar(piece.offset), piece.lanes);
+    const auto type = VectorType::get({piece.lanes}, element);
+    if (lane == Lane::kContiguous)
+      return vector::LoadOp::create(b_, loc_, type, source, indices(operand, row, piece.offset));
+    SmallVector<Value> values;
+    for (std::int64_t i = 0; i < piece.lanes; ++i) values.push_back(scalar(piece.offset + i));
+    return vector::FromElementsOp::create(b_, loc_, type, values);
+  }
+
+  // Loads each operand once per row and piece that it depends on.
+  class Loads {
+   public:
+    explicit Loads(BlockEmitter& emitter) : emitter_(emitter) {}
+    Value get(OpOperand& operand, std::int64_t row, std::size_t piece, ArrayRef<Piece> pieces) {
+      const auto& roles = emitter_.roles_;
+      AffineMap map = emitter_.op_.getMatchingIndexingMap(&operand);
+      const unsigned number = operand.getOperandNumber();
+      const bool byRow = roles.rows && map.isFunctionOfDim(*roles.rows);
+      const bool byLane = roles.operands[number] != Lane::kUniform;
+      // A uniform operand is broadcast once per width.
+      const std::int64_t which = byLane ? std::int64_t(piece) : -1 - pieces[piece].lanes;
+      Value& value = values_[{number, {byRow ? row : 0, which}}];
+      if (!value)
+        value =
+            emitter_.load(operand, byRow ? row : 0, {byLane ? pieces[piece].offset : 0, pieces[piece].lanes});
+      return value;
+    }
+
+   private:
+    BlockEmitter& emitter_;
+    llvm::DenseMap<std::pair<unsigned, std::pair<std::int64_t, std::int64_t>>, Value> values_;
+  };
+
+  // All results of the block once, from the accumulators given; returns the new ones.
+  SmallVector<Value> step(std::int64_t rows, ArrayRef<Piece> pieces, ValueRange accumulators) {
+    Loads loads(*this);
+    SmallVector<Value> results;
+    const unsigned inits = op_.getNumDpsInits();
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+        SmallVector<Value> arguments;
+        for (OpOperand* input : op_.getDpsInputOperands())
+          arguments.push_back(loads.get(*input, row, piece, pieces));
+        for (unsigned i = 0; i < inits; ++i)
+          arguments.push_back(accumulators.empty() ? Value() : accumulators[results.size() + i]);
+        const bool fuse = options_.contraction && !roles_.reductions.empty();
+        llvm::append_range(results, emitBody(b_, op_, arguments, pieces[piece].lanes, fuse));
+      }
+    return results;
+  }
+
+  SmallVector<Value> reduce(std::size_t depth, std::int64_t rows, ArrayRef<Piece> pieces,
+                            SmallVector<Value> values) {
+    if (depth == roles_.reductions.size()) return step(rows, pieces, values);
+    const unsigned dim = roles_.reductions[depth];
+    if (reductionSize_[depth] == 1) {
+      ivs_[dim] = reductionFrom_[depth];
+      return reduce(depth + 1, rows, pieces, values);
+    }
+    Value from = getValueOrCreateConstantIndexOp(b_, loc_, reductionFrom_[depth]);
+    Value to = getValueOrCreateConstantIndexOp(b_, loc_, plus(reductionFrom_[depth], reductionSize_[depth]));
+    Value one = arith::ConstantIndexOp::create(b_, loc_, 1);
+    auto loop = scf::ForOp::create(b_, loc_, from, to, one, values);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    ivs_[dim] = loop.getInductionVar();
+    SmallVector<Value> inner = reduce(depth + 1, rows, pieces, SmallVector<Value>(loop.getRegionIterArgs()));
+    scf::YieldOp::create(b_, loc_, inner);
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  void emitBlock(std::int64_t rows, ArrayRef<Piece> pieces) {
+    SmallVector<Value> values;
+    const bool reads = llvm::any_of(op_.getDpsInitsMutable(),
+                                    [&](OpOperand& init) { return used_[init.getOperandNumber()]; });
+    if (reads)
+      for (std::int64_t row = 0; row < rows; ++row)
+        for (Piece piece : pieces)
+          for (OpOperand& init : op_.getDpsInitsMutable()) values.push_back(load(init, row, piece));
+    values = reduce(0, rows, pieces, values);
+    auto next = values.begin();
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (Piece piece : pieces)
+        for (OpOperand& init : op_.getDpsInitsMutable()) {
+          SmallVector<Value> at = indices(init, row, piece.offset);
+          if (piece.lanes == 0)
+            memref::StoreOp::create(b_, loc_, *next++, init.get(), at);
+          else
+            vector::StoreOp::create(b_, loc_, *next++, init.get(), at);
+        }
+  }
+
+  RewriterBase& b_;
+  linalg::LinalgOp op_;
+  Location loc_;
+  const Roles& roles_;
+  const BlockOptions& options_;
+  SmallVector<std::int64_t> sizes_;
+  SmallVector<OpFoldResult> ivs_;            // the current index of every loop
+  SmallVector<OpFoldResult> reductionFrom_;  // per reduction loop
+  SmallVector<std::int64_t> reductionSize_;
+  SmallVector<bool> used_;  // per operand: the body reads it
+};
+
+}  // namespace
+
+void emitBlocks(RewriterBase& rewriter, linalg::LinalgOp op, const Roles& roles,
+                const BlockOptions& options) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  BlockEmitter(rewriter, op, roles, options).emit();
+  rewriter.eraseOp(op);
+}
+
+}  // namespace kiln::schedule

@@ -1,0 +1,23 @@
+// Writes a linalg operation on buffers as loops around a block of vector registers: `rows` x `lanes` results
+// are held in registers while the reduction loops run, then stored. Elementwise operations are the case
+// without reductions. Each result is accumulated in the order of the reduction loops, whatever the block: the
+// bits do not depend on it. Private to compiler_core/schedule.
+#pragma once
+
+#include "compiler_core/schedule/vectorize/roles.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace kiln::schedule {
+
+struct BlockOptions {
+  VectorShape shape;
+  bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
+  std::int64_t reductionBlock =
+      512;  // longest run of a single reduction loop before results go back to memory
+};
+
+// Emits at `op` and erases it.
+void emitBlocks(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, const Roles& roles,
+                const BlockOptions& options);
+
+}  // namespace kiln::schedule

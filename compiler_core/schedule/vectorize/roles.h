@@ -1,0 +1,38 @@
+// What each loop of a linalg operation on static buffers does when the operation becomes vector code. Private
+// to compiler_core/schedule.
+#pragma once
+
+#include <optional>
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace kiln::schedule {
+
+// The registers of the target.
+struct VectorShape {
+  std::int64_t bits = 256;         // of one register
+  std::int64_t accumulators = 12;  // registers for results in flight; the rest hold operands
+};
+
+// How an operand moves when the lane loop advances.
+enum class Lane {
+  kUniform,     // not at all: loaded once and broadcast
+  kContiguous,  // by one element: a vector load
+  kStrided,     // otherwise: one load per lane
+};
+
+struct Roles {
+  std::optional<unsigned> lanes;      // the parallel loop along which vectors lie; none: scalar code
+  std::optional<unsigned> rows;       // the parallel loop unrolled in registers
+  llvm::SmallVector<unsigned> outer;  // other parallel loops, outermost first
+  llvm::SmallVector<unsigned>
+      reductions;                    // in the order of the operation, which fixes the order of accumulation
+  llvm::SmallVector<Lane> operands;  // one per operand of the operation
+  std::int64_t width = 1;            // lanes of one register for the widest element type that takes part
+};
+
+// Null when the operation cannot be emitted by BlockEmitter: shapes or strides that are not static, a body
+// that reads indices or memory, a result that is not a permutation of the parallel loops.
+std::optional<Roles> findRoles(mlir::linalg::LinalgOp op, const VectorShape& shape);
+
+}  // namespace kiln::schedule

@@ -1,0 +1,99 @@
+#include "signing/server/action_check.h"
+
+#include <map>
+
+#include "build/bazel/remote/execution/v2/remote_execution.pb.h"
+#include "signing/server/closure.h"
+
+namespace kiln::signing {
+namespace {
+
+namespace reapi = ::build::bazel::remote::execution::v2;
+
+constexpr std::uint64_t kMaxMessageBytes = 4u << 20;
+constexpr int kMaxDepth = 32;
+constexpr std::size_t kMaxDirectories = 4096;
+
+tl::unexpected<Error> refused(const std::string& why) {
+  return fail(Code::kFailedPrecondition, "action: " + why);
+}
+
+Result<Digest> digestFrom(const reapi::Digest& message) {
+  if (message.size_bytes() < 0 || message.hash().size() != 64) return refused("holds a malformed digest");
+  return Digest::parse(message.hash(), static_cast<std::uint64_t>(message.size_bytes()));
+}
+
+class Checker {
+ public:
+  Checker(storage::BlobStore& store, const std::string& instance) : store_(store), instance_(instance) {}
+
+  template <class Message>
+  Result<Message> load(const Digest& digest, const char* what) {
+    KILN_ASSIGN(std::string bytes, loadBlob(store_, instance_, digest, kMaxMessageBytes, what));
+    Message message;
+    if (!message.ParseFromString(bytes)) return refused(std::string(what) + " does not parse");
+    return message;
+  }
+
+  // All files below a directory, by path.
+  Status list(const Digest& digest, const std::string& prefix, int depth,
+              std::map<std::string, Digest>& files) {
+    if (depth > kMaxDepth || ++directories_ > kMaxDirectories) return refused("its input tree is too large");
+    KILN_ASSIGN(auto directory, load<reapi::Directory>(digest, "input directory"));
+    if (directory.symlinks_size() > 0) return refused("its input tree holds symbolic links");
+    for (const auto& file : directory.files()) {
+      KILN_ASSIGN(files[prefix + file.name()], digestFrom(file.digest()));
+    }
+    for (const auto& child : directory.directories()) {
+      KILN_ASSIGN(Digest below, digestFrom(child.digest()));
+      KILN_TRY(list(below, prefix + child.name() + "/", depth + 1, files));
+    }
+    return {};
+  }
+
+ private:
+  storage::BlobStore& store_;
+  const std::string& instance_;
+  std::size_t directories_ = 0;
+};
+
+Status checkCommand(const reapi::Command& command, const CompileSpec& spec) {
+  const std::string wanted[] = {
+      "toolchain/bin/kiln-cc", "compile", "--model", "input/" + spec.files[0].path, "--spec",
+      "input/spec.json",       "--out",   "output"};
+  if (!std::equal(std::begin(wanted), std::end(wanted), command.arguments().begin(),
+                  command.arguments().end()))
+    return refused("its command is not the compile of this model");
+  if (!command.working_directory().empty() || command.output_paths_size() != 1 ||
+      command.output_paths(0) != "output")
+    return refused("its outputs are not those of a compile");
+  return {};
+}
+
+}  // namespace
+
+Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,
+                   const CompileSpec& spec) {
+  Checker checker(store, instance);
+  KILN_ASSIGN(auto action, checker.load<reapi::Action>(actionDigest, "action"));
+  KILN_ASSIGN(Digest commandDigest, digestFrom(action.command_digest()));
+  KILN_ASSIGN(auto command, checker.load<reapi::Command>(commandDigest, "command"));
+  KILN_TRY(checkCommand(command, spec));
+  KILN_ASSIGN(Digest rootDigest, digestFrom(action.input_root_digest()));
+  KILN_ASSIGN(auto root, checker.load<reapi::Directory>(rootDigest, "input root"));
+  bool shape = root.files_size() == 0 && root.symlinks_size() == 0 && root.directories_size() == 2 &&
+               root.directories(0).name() == "input" && root.directories(1).name() == "toolchain";
+  if (!shape) return refused("its input root is not input/ and toolchain/");
+  KILN_ASSIGN(Digest toolchain, digestFrom(root.directories(1).digest()));
+  if (toolchain != spec.toolchain) return refused("ran another toolchain, " + toolchain.text());
+  KILN_ASSIGN(Digest input, digestFrom(root.directories(0).digest()));
+  std::map<std::string, Digest> files, wanted;
+  KILN_TRY(checker.list(input, "", 0, files));
+  KILN_ASSIGN(std::string specText, toCanonicalJson(spec.toJson()));
+  wanted["spec.json"] = digestOf(specText);
+  for (const ModelFile& file : spec.files) wanted[file.path] = file.digest;
+  if (files != wanted) return refused("its input/ does not hold exactly the spec and its files");
+  return {};
+}
+
+}  // namespace kiln::signing

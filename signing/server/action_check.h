@@ -1,0 +1,18 @@
+// Whether an action is the compile of a spec: the link between what workers ran and what the provenance
+// claims.
+#pragma once
+
+#include <string>
+
+#include "manifest/spec/compile_spec.h"
+#include "storage/blob/blob_store.h"
+
+namespace kiln::signing {
+
+// Reads Action, Command and Directories from the store. kFailedPrecondition unless the command is kiln-cc's
+// compile, the input root holds nothing but toolchain/ (the spec's tree) and input/, and input/ holds nothing
+// but spec.json (the spec in canonical JSON) and the spec's files.
+Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
+                   const CompileSpec& spec);
+
+}  // namespace kiln::signing

@@ -1,0 +1,24 @@
+// The closure of an artifact: its OCI manifest, Manifest and files, all there and rehashed.
+#pragma once
+
+#include <string>
+
+#include "manifest/artifact/oci.h"
+#include "storage/blob/blob_store.h"
+
+namespace kiln::signing {
+
+struct Closure {
+  OciManifest oci;
+  Manifest manifest;
+};
+
+// Reads and rehashes every blob, whatever the store says about them. kFailedPrecondition naming the blob that
+// is missing, corrupt or not what it should be; other codes only if the store itself fails.
+Result<Closure> loadClosure(storage::BlobStore& store, const std::string& instance, const Digest& artifact);
+
+// A blob as text, rehashed. kFailedPrecondition as above.
+Result<std::string> loadBlob(storage::BlobStore& store, const std::string& instance, const Digest& digest,
+                             std::uint64_t limit, const std::string& what);
+
+}  // namespace kiln::signing

@@ -1,0 +1,53 @@
+#include "signing/server/key_commands.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "signing/keys/certificate.h"
+#include "signing/keys/files.h"
+#include "signing/trust/trust_root.h"
+
+namespace kiln::signing {
+namespace {
+
+constexpr std::size_t kMaxCertificateBytes = 64 << 10;
+
+}  // namespace
+
+Status makeKey(const std::string& out) {
+  KILN_ASSIGN(PrivateKey key, PrivateKey::create());
+  return key.save(out);
+}
+
+Status makeRoot(const std::string& keyPath, const std::string& builderId, bool development,
+                const std::string& out, const Clock& clock) {
+  if (!development)
+    return fail(Code::kInvalidArgument, "only development roots are made from one key; add --development");
+  if (builderId.empty()) return fail(Code::kInvalidArgument, "--builder-id must not be empty");
+  KILN_ASSIGN(PrivateKey key, PrivateKey::load(keyPath));
+  KILN_ASSIGN(std::string text,
+              toCanonicalJson(developmentRoot(key.publicKey(), builderId, clock.now()).toJson()));
+  return writeTextFile(out, text + "\n");
+}
+
+Status makeWorkerCa(const std::string& directory, const Clock& clock) {
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return fail(errnoError(errno, directory));
+  KILN_ASSIGN(Authority authority, Authority::create(clock.now()));
+  KILN_TRY(authority.key().save(directory + "/worker-ca.key"));
+  return writeTextFile(directory + "/worker-ca.pem", authority.certificate().pem());
+}
+
+Status makeWorkerCertificate(const std::string& caDirectory, const std::string& name,
+                             const std::string& operatorName, const std::string& prefix, const Clock& clock) {
+  KILN_ASSIGN(std::string pem, readTextFile(caDirectory + "/worker-ca.pem", kMaxCertificateBytes));
+  KILN_ASSIGN(Certificate certificate, Certificate::fromPem(pem));
+  KILN_ASSIGN(PrivateKey caKey, PrivateKey::load(caDirectory + "/worker-ca.key"));
+  KILN_ASSIGN(PrivateKey key, PrivateKey::create());
+  Authority authority(std::move(caKey), std::move(certificate));
+  KILN_ASSIGN(Certificate worker, authority.issue(name, operatorName, key.publicKey(), clock.now()));
+  KILN_TRY(key.save(prefix + ".key"));
+  return writeTextFile(prefix + ".pem", worker.pem());
+}
+
+}  // namespace kiln::signing

@@ -1,0 +1,23 @@
+// The subcommands of kiln-signer that make keys, certificates and trust roots. None overwrites a file.
+#pragma once
+
+#include <string>
+
+#include "manifest/base/clock.h"
+#include "manifest/base/result.h"
+
+namespace kiln::signing {
+
+// A new P-256 key at `out`, mode 0600.
+Status makeKey(const std::string& out);
+// A root for one key and one builder at `out`. Roots that are not for development are made by several people
+// and not by this command: kInvalidArgument unless `development`.
+Status makeRoot(const std::string& keyPath, const std::string& builderId, bool development,
+                const std::string& out, const Clock& clock);
+// DIR/worker-ca.pem and DIR/worker-ca.key.
+Status makeWorkerCa(const std::string& directory, const Clock& clock);
+// PREFIX.pem and PREFIX.key, issued by the authority in `caDirectory`.
+Status makeWorkerCertificate(const std::string& caDirectory, const std::string& name,
+                             const std::string& operatorName, const std::string& prefix, const Clock& clock);
+
+}  // namespace kiln::signing

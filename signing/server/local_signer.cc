@@ -1,0 +1,55 @@
+#include "signing/server/local_signer.h"
+
+#include "manifest/statement/provenance.h"
+#include "signing/bundle/bundle.h"
+#include "signing/server/action_check.h"
+#include "signing/server/closure.h"
+#include "signing/server/receipt_check.h"
+
+namespace kiln::signing {
+namespace {
+
+constexpr std::size_t kMaxReceipts = 64;
+
+struct Claim {
+  Digest artifact;
+  Provenance provenance;
+};
+
+Result<Claim> readClaim(const SignRequest& request) {
+  KILN_TRY(parseCanonicalJson(request.statement));
+  KILN_ASSIGN(Statement statement, parseStatement(request.statement));
+  if (statement.predicateType != kProvenanceType)
+    return fail(Code::kInvalidArgument, "statement: predicate type \"" + statement.predicateType +
+                                            "\" is not signed here; known: " + kProvenanceType);
+  if (statement.subjects.size() != 1) return fail(Code::kInvalidArgument, "statement: must have one subject");
+  Claim claim;
+  claim.artifact = {statement.subjects[0].sha256, request.subjectSize};
+  KILN_ASSIGN(claim.provenance, Provenance::fromJson(statement.predicate));
+  return claim;
+}
+
+}  // namespace
+
+Status LocalSigner::check(const SignRequest& request) const {
+  KILN_ASSIGN(Claim claim, readClaim(request));
+  if (request.receipts.size() > kMaxReceipts) return fail(Code::kInvalidArgument, "more than 64 receipts");
+  KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.artifact));
+  const CompileSpec& spec = closure.manifest.spec;
+  if (auto same = checkAgainstSpec(claim.provenance, spec); !same)
+    return fail(Code::kFailedPrecondition, same.error().message);
+  KILN_ASSIGN(Digest action,
+              checkReceipts(request.receipts, claim.provenance, closure, authority_, clock_.now()));
+  return checkAction(store_, request.instance, action, spec);
+}
+
+Result<std::string> LocalSigner::sign(const SignRequest& request) {
+  KILN_ASSIGN(auto first, records_.find(request.statement));
+  if (first) return *first;
+  KILN_TRY(check(request));
+  KILN_ASSIGN(Envelope envelope, signEnvelope(kInTotoPayload, request.statement, key_));
+  KILN_ASSIGN(std::string bundle, makeBundle(envelope, key_.publicKey()));
+  return records_.add(request.statement, bundle);
+}
+
+}  // namespace kiln::signing

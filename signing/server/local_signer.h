@@ -1,0 +1,45 @@
+// The signer without its wire: checks a statement and all it rests on, signs, records.
+#pragma once
+
+#include <memory>
+
+#include "manifest/base/clock.h"
+#include "signing/client/signer_client.h"
+#include "signing/keys/certificate.h"
+#include "signing/server/records.h"
+#include "storage/blob/blob_store.h"
+
+namespace kiln::signing {
+
+// Signs a statement only if
+//  - it is canonical JSON, an in-toto Statement of SLSA provenance with one subject;
+//  - the subject, its Manifest and all files are in the store and have their digests;
+//  - parameters and dependencies are those of the Manifest's spec;
+//  - there is one receipt per builder, by distinct workers of the authority, for one action, listing the
+//  artifact's files;
+//  - that action is the compile of the spec with the spec's toolchain.
+// Errors as Signer::sign. Thread safe. What is passed by reference must outlive the signer.
+class LocalSigner final : public Signer {
+ public:
+  LocalSigner(PrivateKey key, Certificate authority, Records records, storage::BlobStore& store,
+              const Clock& clock)
+      : key_(std::move(key)),
+        authority_(std::move(authority)),
+        records_(std::move(records)),
+        store_(store),
+        clock_(clock) {}
+
+  Result<std::string> sign(const SignRequest& request) override;
+  Result<std::string> publicKeyPem() override { return key_.publicKey().pem(); }
+
+ private:
+  Status check(const SignRequest& request) const;
+
+  const PrivateKey key_;
+  const Certificate authority_;
+  const Records records_;
+  storage::BlobStore& store_;
+  const Clock& clock_;
+};
+
+}  // namespace kiln::signing

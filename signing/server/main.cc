@@ -1,0 +1,117 @@
+// kiln-signer: holds the artifact key and signs what it has checked.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+
+#include "signing/keys/files.h"
+#include "signing/server/key_commands.h"
+#include "signing/server/late_store.h"
+#include "signing/server/local_signer.h"
+#include "signing/server/server.h"
+
+namespace kiln::signing {
+namespace {
+
+struct ServeOptions {
+  std::string listen, key, store, workerCa, records;
+};
+
+Status serve(const ServeOptions& options, const Clock& clock) {
+  // Blocked before any thread exists, so that only sigwait below sees them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  KILN_ASSIGN(PrivateKey key, PrivateKey::load(options.key));
+  KILN_ASSIGN(std::string pem, readTextFile(options.workerCa, 64 << 10));
+  KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem));
+  KILN_ASSIGN(Records records, Records::open(options.records));
+  LateStore store(options.store);
+  std::string keyId = key.publicKey().id();
+  LocalSigner signer(std::move(key), std::move(authority), std::move(records), store, clock);
+  KILN_ASSIGN(auto server, SignerServer::start(options.listen, signer));
+  spdlog::info("serving address={} key={}", options.listen, keyId);
+  int signal = 0;
+  sigwait(&signals, &signal);
+  spdlog::info("stopping signal={}", signal);
+  server->stop();
+  return {};
+}
+
+int run(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-signer"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
+  SystemClock clock;
+  CLI::App app("Signs artifact statements, and makes the keys of a farm.", "kiln-signer");
+  app.require_subcommand(1);
+
+  ServeOptions options;
+  CLI::App* serving = app.add_subcommand("serve", "Sign over gRPC until SIGTERM");
+  serving->add_option("--listen", options.listen, "unix:/path of the socket")->required();
+  serving->add_option("--key", options.key, "the artifact key, PEM, mode 0600")->required();
+  serving->add_option("--store", options.store, "the farm's blob store, opened read-only")->required();
+  serving->add_option("--worker-ca", options.workerCa, "certificate of the worker authority")->required();
+  serving->add_option("--records", options.records, "directory of what was signed")->required();
+  serving->footer(
+      "Example: kiln-signer serve --listen unix:/run/kiln/signer.sock --key signer.pem --store store "
+      "--worker-ca worker-ca.pem --records records");
+
+  std::string out, keyPath, builderId, ca, name, operatorName;
+  bool development = false;
+  CLI::App* key = app.add_subcommand("make-key", "Make an artifact key");
+  key->add_option("--out", out, "file to create")->required();
+  key->footer("Example: kiln-signer make-key --out signer.pem");
+
+  CLI::App* root = app.add_subcommand("make-root", "Make a development trust root for one key");
+  root->add_option("--key", keyPath, "the artifact key")->required();
+  root->add_option("--builder-id", builderId, "URI of the farm as a builder")->required();
+  root->add_flag("--development", development,
+                 "mark it so; policies refuse such roots unless they allow them");
+  root->add_option("--out", out, "file to create")->required();
+  root->footer(
+      "Example: kiln-signer make-root --key signer.pem --builder-id urn:kiln:builder:dev --development --out "
+      "root.json");
+
+  CLI::App* authority = app.add_subcommand("make-worker-ca", "Make the authority that names workers");
+  authority->add_option("--out", out, "directory for worker-ca.pem and worker-ca.key")->required();
+  authority->footer("Example: kiln-signer make-worker-ca --out keys");
+
+  CLI::App* worker = app.add_subcommand("make-worker-certificate", "Make a worker's key and certificate");
+  worker->add_option("--ca", ca, "directory of the authority")->required();
+  worker->add_option("--name", name, "the worker")->required();
+  worker->add_option("--operator", operatorName, "who runs it")->required();
+  worker->add_option("--out", out, "prefix of the .pem and .key files")->required();
+  worker->footer(
+      "Example: kiln-signer make-worker-certificate --ca keys --name w1 --operator acme --out keys/w1");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  Status done;
+  if (*serving) done = serve(options, clock);
+  if (*key) done = makeKey(out);
+  if (*root) done = makeRoot(keyPath, builderId, development, out, clock);
+  if (*authority) done = makeWorkerCa(out, clock);
+  if (*worker) done = makeWorkerCertificate(ca, name, operatorName, out, clock);
+  if (done) return 0;
+  std::fprintf(stderr, "kiln-signer: %s\n", done.error().message.c_str());
+  if (done.error().code == Code::kInvalidArgument) return 2;
+  if (done.error().code == Code::kNotFound) return 6;
+  if (done.error().code == Code::kUnavailable) return 7;
+  if (done.error().code == Code::kPermissionDenied) return 8;
+  return 1;
+}
+
+}  // namespace
+}  // namespace kiln::signing
+
+int main(int argc, char** argv) {
+  return kiln::signing::run(argc, argv);
+}

@@ -1,0 +1,61 @@
+#include "signing/server/receipt_check.h"
+
+#include <algorithm>
+#include <set>
+
+#include "signing/receipt/receipt.h"
+
+namespace kiln::signing {
+namespace {
+
+tl::unexpected<Error> refused(const std::string& why) {
+  return fail(Code::kFailedPrecondition, why);
+}
+
+Status checkOutputs(const Receipt& receipt, const Closure& closure) {
+  auto lists = [&](const std::string& path, const Digest& digest) {
+    auto found = std::lower_bound(
+        receipt.outputs.begin(), receipt.outputs.end(), path,
+        [](const ReceiptOutput& output, const std::string& name) { return output.path < name; });
+    return found != receipt.outputs.end() && found->path == path && found->digest == digest;
+  };
+  if (!lists("output/manifest.json", closure.oci.config))
+    return refused("receipt of " + receipt.worker + ": lists another manifest.json than the artifact's");
+  for (const ArtifactFile& layer : closure.oci.layers)
+    if (!lists("output/" + layer.path, layer.digest))
+      return refused("receipt of " + receipt.worker + ": does not list " + layer.path +
+                     " as the artifact has it");
+  return {};
+}
+
+}  // namespace
+
+Result<Digest> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
+                             const Closure& closure, const Certificate& authority, TimePoint now) {
+  if (documents.size() != provenance.builders.size())
+    return refused(std::to_string(documents.size()) + " receipts for " +
+                   std::to_string(provenance.builders.size()) + " builders");
+  Digest action;
+  std::set<std::string> workers, keys;
+  for (const std::string& document : documents) {
+    auto verified = verifyReceiptDocument(document, authority, now);
+    if (!verified) return refused("receipt: " + verified.error().message);
+    const Receipt& receipt = verified->receipt;
+    if (!workers.insert(receipt.worker).second || !keys.insert(verified->keyId).second)
+      return refused("two receipts of worker " + receipt.worker + ": one worker counts once");
+    if (receipt.exitCode != 0) return refused("receipt of " + receipt.worker + ": its run failed");
+    if (workers.size() == 1) action = receipt.action;
+    if (receipt.action != action) return refused("the receipts are of different actions");
+    Builder wanted{receipt.worker, receipt.operatorName, digestOf(document)};
+    if (std::find(provenance.builders.begin(), provenance.builders.end(), wanted) ==
+        provenance.builders.end())
+      return refused("receipt of " + receipt.worker + ": the provenance does not name it");
+    KILN_TRY(checkOutputs(receipt, closure));
+  }
+  auto named = provenance.internalParameters.find("action");
+  if (named == provenance.internalParameters.end() || named->second != action.text())
+    return refused("internalParameters.action is not the action of the receipts, " + action.text());
+  return action;
+}
+
+}  // namespace kiln::signing

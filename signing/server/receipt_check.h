@@ -1,0 +1,21 @@
+// Whether the builders that a provenance names really ran its action and got the artifact's files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "manifest/base/clock.h"
+#include "manifest/statement/provenance.h"
+#include "signing/keys/certificate.h"
+#include "signing/server/closure.h"
+
+namespace kiln::signing {
+
+// The action that all receipts are about. kFailedPrecondition unless there is exactly one valid receipt
+// document per builder of `provenance`, all of one action (internalParameters "action"), with exit code 0,
+// listing manifest.json and every layer of the closure below output/ with its digest. Workers are told apart
+// by name and by key.
+Result<Digest> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
+                             const Closure& closure, const Certificate& authority, TimePoint now);
+
+}  // namespace kiln::signing

@@ -1,0 +1,162 @@
+#include "storage/remote/remote_blob_store.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "storage/remote/remote_writer.h"
+#include "storage/remote/resource_name.h"
+#include "storage/remote/status.h"
+#include "storage/remote/wire_limits.h"
+
+namespace kiln::storage {
+namespace {
+
+// Larger blobs go by stream even in a batch: batching saves nothing there.
+constexpr std::uint64_t kMaxBatchedBlob = 1 << 20;
+
+// Hashes what arrives and passes it on one message later, so that the last bytes of a wrong blob never leave.
+class HeldBack {
+ public:
+  HeldBack(const Digest& digest, const ByteSink& sink) : digest_(digest), sink_(sink) {}
+
+  Status take(std::string data) {
+    received_ += data.size();
+    if (received_ > digest_.size) return fail(mismatch());
+    hasher_.update(asBytes(data));
+    std::swap(held_, data);
+    return data.empty() ? Status{} : sink_(asBytes(data));
+  }
+
+  Status finish() {
+    if (hasher_.finish() != digest_) return fail(mismatch());
+    return held_.empty() ? Status{} : sink_(asBytes(held_));
+  }
+
+ private:
+  Error mismatch() const {
+    return {Code::kDataLoss,
+            fmt::format("what the server sent for {} does not have that hash", digest_.text())};
+  }
+
+  const Digest& digest_;
+  const ByteSink& sink_;
+  Hasher hasher_;
+  std::string held_;
+  std::uint64_t received_ = 0;
+};
+
+}  // namespace
+
+RemoteBlobStore::RemoteBlobStore(std::shared_ptr<grpc::Channel> channel, RemoteBlobStoreOptions options)
+    : cas_(reapi::ContentAddressableStorage::NewStub(channel)),
+      streams_(google::bytestream::ByteStream::NewStub(channel)),
+      options_(options) {}
+
+Result<std::unique_ptr<BlobWriter>> RemoteBlobStore::beginWrite(const std::string& instance,
+                                                                const Digest& digest) {
+  return std::make_unique<RemoteWriter>(*streams_, instance, digest);
+}
+
+Status RemoteBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
+                             std::uint64_t length, const ByteSink& sink) {
+  if (digest == digestOf("") && offset == 0) return {};
+  grpc::ClientContext context;
+  google::bytestream::ReadRequest request;
+  request.set_resource_name(readName(instance, digest));
+  request.set_read_offset(static_cast<std::int64_t>(offset));
+  request.set_read_limit(static_cast<std::int64_t>(std::min(length, digest.size)));
+  auto stream = streams_->Read(&context, request);
+
+  bool whole = offset == 0 && (length == 0 || length >= digest.size);
+  std::uint64_t left = offset > digest.size ? 0 : digest.size - offset;
+  if (length != 0) left = std::min(left, length);
+  HeldBack checked(digest, sink);
+  google::bytestream::ReadResponse response;
+  Status local;
+  while (local && stream->Read(&response)) {
+    if (response.data().size() > left) {
+      local = fail(Code::kDataLoss,
+                   fmt::format("the server sent more bytes of {} than were asked for", digest.text()));
+      break;
+    }
+    left -= response.data().size();
+    local = whole ? checked.take(std::move(*response.mutable_data())) : sink(asBytes(response.data()));
+  }
+  if (!local) context.TryCancel();
+  grpc::Status status = stream->Finish();
+  KILN_TRY(local);
+  if (!status.ok()) return fail(fromGrpc(status));
+  if (left != 0)
+    return fail(Code::kDataLoss, fmt::format("the server sent {} bytes of {} too few", left, digest.text()));
+  return whole ? checked.finish() : Status{};
+}
+
+Result<std::vector<Digest>> RemoteBlobStore::findMissing(const std::string& instance,
+                                                         std::span<const Digest> digests) {
+  std::vector<Digest> missing;
+  while (!digests.empty()) {
+    auto group = digests.first(std::min(digests.size(), kMaxFindMissing));
+    digests = digests.subspan(group.size());
+    reapi::FindMissingBlobsRequest request;
+    reapi::FindMissingBlobsResponse response;
+    request.set_instance_name(instance);
+    for (const Digest& digest : group) *request.add_blob_digests() = toProto(digest);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
+    grpc::Status status = cas_->FindMissingBlobs(&context, request, &response);
+    if (!status.ok()) return fail(fromGrpc(status));
+    for (const auto& wire : response.missing_blob_digests()) {
+      KILN_ASSIGN(Digest digest, fromProto(wire));
+      missing.push_back(digest);
+    }
+  }
+  return missing;
+}
+
+void RemoteBlobStore::putGroup(const std::string& instance, std::span<const BlobBytes> group,
+                               std::span<Status> statuses) {
+  reapi::BatchUpdateBlobsRequest request;
+  reapi::BatchUpdateBlobsResponse response;
+  request.set_instance_name(instance);
+  for (const BlobBytes& blob : group) {
+    auto* item = request.add_requests();
+    *item->mutable_digest() = toProto(blob.digest);
+    item->set_data(blob.bytes.data(), blob.bytes.size());
+  }
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
+  Status called = statusFromGrpc(cas_->BatchUpdateBlobs(&context, request, &response), "uploading a batch");
+  if (called && static_cast<std::size_t>(response.responses_size()) != group.size())
+    called = fail(Code::kInternal, "the server answered a batch with another number of blobs");
+  for (std::size_t i = 0; i < group.size(); ++i)
+    statuses[i] = called ? fromRpcStatus(response.responses(static_cast<int>(i)).status()) : called;
+}
+
+std::vector<Status> RemoteBlobStore::putBatch(const std::string& instance, std::span<const BlobBytes> blobs) {
+  std::vector<Status> statuses(blobs.size());
+  std::size_t first = 0;
+  std::uint64_t bytes = 0;
+  auto flush = [&](std::size_t last) {
+    if (last > first)
+      putGroup(instance, blobs.subspan(first, last - first),
+               std::span(statuses).subspan(first, last - first));
+    first = last;
+    bytes = 0;
+  };
+  for (std::size_t i = 0; i < blobs.size(); ++i) {
+    std::uint64_t size = blobs[i].bytes.size();
+    if (size > kMaxBatchedBlob) {
+      flush(i);
+      statuses[i] = putBlob(*this, instance, blobs[i].digest, blobs[i].bytes);
+      first = i + 1;
+    } else {
+      if (bytes + size > kMaxBatchBytes || i - first >= kMaxBatchBlobs) flush(i);
+      bytes += size;
+    }
+  }
+  flush(blobs.size());
+  return statuses;
+}
+
+}  // namespace kiln::storage

@@ -1,0 +1,43 @@
+// RemoteBlobStore: a BlobStore that is reached over REAPI.
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <chrono>
+#include <memory>
+
+#include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
+#include "google/bytestream/bytestream.grpc.pb.h"
+#include "storage/blob/blob_store.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::storage {
+
+struct RemoteBlobStoreOptions {
+  std::chrono::milliseconds callTimeout{60'000};  // of a unary call; streams end when the connection does
+};
+
+// Thread safe. Errors are the server's, kUnavailable if it cannot be reached. Whole blobs are hashed as they
+// arrive and held back by one chunk, so the server is not trusted for them; for a range the server's own
+// check counts.
+class RemoteBlobStore final : public BlobStore {
+ public:
+  explicit RemoteBlobStore(std::shared_ptr<grpc::Channel> channel, RemoteBlobStoreOptions options = {});
+
+  Result<std::unique_ptr<BlobWriter>> beginWrite(const std::string& instance, const Digest& digest) override;
+  Status read(const std::string& instance, const Digest& digest, std::uint64_t offset, std::uint64_t length,
+              const ByteSink& sink) override;
+  Result<std::vector<Digest>> findMissing(const std::string& instance,
+                                          std::span<const Digest> digests) override;
+  std::vector<Status> putBatch(const std::string& instance, std::span<const BlobBytes> blobs) override;
+
+ private:
+  // One BatchUpdateBlobs call for blobs[first, last).
+  void putGroup(const std::string& instance, std::span<const BlobBytes> group, std::span<Status> statuses);
+
+  std::unique_ptr<reapi::ContentAddressableStorage::Stub> cas_;
+  std::unique_ptr<google::bytestream::ByteStream::Stub> streams_;
+  const RemoteBlobStoreOptions options_;
+};
+
+}  // namespace kiln::storage

@@ -1,0 +1,65 @@
+#include "storage/remote/remote_writer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "storage/remote/resource_name.h"
+#include "storage/remote/status.h"
+#include "storage/remote/wire_limits.h"
+
+namespace kiln::storage {
+
+RemoteWriter::RemoteWriter(google::bytestream::ByteStream::Stub& stub, const std::string& instance,
+                           const Digest& digest)
+    : digest_(digest), name_(writeName(instance, digest)), stream_(stub.Write(&context_, &response_)) {}
+
+RemoteWriter::~RemoteWriter() {
+  if (finished_) return;
+  context_.TryCancel();
+  (void)stream_->Finish();
+}
+
+Status RemoteWriter::finish() {
+  if (finished_) return verdict_;
+  finished_ = true;
+  grpc::Status status = stream_->Finish();
+  verdict_ = statusFromGrpc(status, fmt::format("uploading {}", digest_.text()));
+  if (verdict_ && response_.committed_size() != static_cast<std::int64_t>(digest_.size))
+    verdict_ = fail(Code::kInternal, fmt::format("the server committed {} of {} bytes of {}",
+                                                 response_.committed_size(), digest_.size, digest_.text()));
+  return verdict_;
+}
+
+Status RemoteWriter::send(bool last) {
+  google::bytestream::WriteRequest request;
+  if (sent_ == 0) request.set_resource_name(name_);
+  request.set_write_offset(static_cast<std::int64_t>(sent_));
+  request.set_finish_write(last);
+  sent_ += buffer_.size();
+  request.set_data(std::exchange(buffer_, {}));
+  if (!stream_->Write(request)) return finish();
+  return {};
+}
+
+Status RemoteWriter::write(Bytes bytes) {
+  if (bytes.size() > digest_.size - accepted_)
+    return fail(Code::kInvalidArgument,
+                fmt::format("more bytes than the {} declared for {}", digest_.size, digest_.text()));
+  accepted_ += bytes.size();
+  while (!bytes.empty() && !finished_) {
+    std::size_t take = std::min(bytes.size(), kStreamChunkBytes - buffer_.size());
+    buffer_.append(reinterpret_cast<const char*>(bytes.data()), take);
+    bytes = bytes.subspan(take);
+    if (buffer_.size() == kStreamChunkBytes) KILN_TRY(send(false));
+  }
+  return finished_ ? verdict_ : Status{};
+}
+
+Status RemoteWriter::commit() {
+  if (!finished_) KILN_TRY(send(true));
+  if (!finished_) stream_->WritesDone();
+  return finish();
+}
+
+}  // namespace kiln::storage

@@ -1,0 +1,36 @@
+// One upload stream.
+#pragma once
+
+#include <string>
+
+#include "google/bytestream/bytestream.grpc.pb.h"
+#include "storage/blob/blob_store.h"
+
+namespace kiln::storage {
+
+// Cancels the stream unless committed, so that the server drops what it received.
+class RemoteWriter final : public BlobWriter {
+ public:
+  RemoteWriter(google::bytestream::ByteStream::Stub& stub, const std::string& instance, const Digest& digest);
+  ~RemoteWriter() override;
+  Status write(Bytes bytes) override;
+  Status commit() override;
+
+ private:
+  Status send(bool last);
+  // The server's verdict. Success before everything was sent means that the blob was there already.
+  Status finish();
+
+  const Digest digest_;
+  const std::string name_;
+  grpc::ClientContext context_;
+  google::bytestream::WriteResponse response_;
+  std::unique_ptr<grpc::ClientWriter<google::bytestream::WriteRequest>> stream_;
+  std::string buffer_;
+  std::uint64_t accepted_ = 0;  // given to write()
+  std::uint64_t sent_ = 0;
+  bool finished_ = false;
+  Status verdict_;
+};
+
+}  // namespace kiln::storage

@@ -1,0 +1,140 @@
+#include "api/client/client.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "api/client/artifact_ref.h"
+#include "google/rpc/status.pb.h"
+#include "tests/api/support/fake_farm.h"
+
+namespace kiln::client {
+namespace {
+
+using testing_support::jobIn;
+
+struct ClientTest : testing::Test {
+  testing_support::TempDirectory directory;
+  std::unique_ptr<storage::LocalBlobStore> store =
+      std::move(*storage::LocalBlobStore::open({.directory = directory / "store"}));
+  testing_support::FakeFarm farm{*store};
+  std::unique_ptr<Client> client = connect(farm.endpoint());
+
+  static std::unique_ptr<Client> connect(const std::string& endpoint) {
+    ClientOptions options;
+    options.endpoint = endpoint;
+    options.deadline = std::chrono::seconds(5);
+    options.reconnect = std::chrono::seconds(20);
+    return std::move(*Client::open(std::move(options)));
+  }
+};
+
+TEST_F(ClientTest, RefusesEndpointsItCannotUse) {
+  for (const char* endpoint : {"", "unix:", "nonsense", "http://host/x"}) {
+    ClientOptions options;
+    options.endpoint = endpoint;
+    const auto client = Client::open(options);
+    ASSERT_FALSE(client) << endpoint;
+    EXPECT_EQ(client.error().code, Code::kInvalidArgument);
+  }
+  EXPECT_NE(Client::open({}).error().message.find("kiln.env"), std::string::npos);
+}
+
+TEST_F(ClientTest, NamesTheNextStepWhenNobodyListens) {
+  const auto lonely = connect("unix:" + directory.path() + "/nobody.sock");
+  for (const auto& status : {lonely->ping(), Status(tl::make_unexpected(lonely->job("x").error()))}) {
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Code::kUnavailable);
+    EXPECT_NE(status.error().message.find("infra/up"), std::string::npos) << status.error().message;
+    EXPECT_NE(status.error().message.find("nobody.sock"), std::string::npos);
+  }
+  const auto upload = storage::putBlob(lonely->blobs(), "default", asBytes("x"));
+  ASSERT_FALSE(upload);
+  EXPECT_NE(lonely->explain(upload.error()).message.find("infra/up"), std::string::npos);
+}
+
+TEST_F(ClientTest, KeepsTheServersCodeMessageAndFacts) {
+  farm.script.submit = [](const v1::SubmitJobRequest&, v1::Job*) {
+    v1::JobError error;
+    error.set_code(static_cast<int>(Code::kUnimplemented));
+    error.set_message("no worker compiles for cpu:riscv64");
+    error.set_exit_code(4);
+    error.set_details_json(R"({"unsupported":[{"node":"n1"}]})");
+    google::rpc::Status rich;
+    rich.set_code(12);
+    rich.add_details()->PackFrom(error);
+    return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "refused", rich.SerializeAsString());
+  };
+  const auto job = client->submit({});
+  ASSERT_FALSE(job);
+  EXPECT_EQ(job.error().code, Code::kUnimplemented);
+  EXPECT_EQ(job.error().message, "no worker compiles for cpu:riscv64");
+  EXPECT_EQ(job.error().details, R"({"exitCode":4,"unsupported":[{"node":"n1"}]})");
+  // An UNAVAILABLE that the server sent itself is not taken for a missing server.
+  farm.script.submit = [](const v1::SubmitJobRequest&, v1::Job*) {
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the database does not answer");
+  };
+  EXPECT_EQ(client->submit({}).error().message, "the database does not answer");
+}
+
+TEST_F(ClientTest, SubmitNamesTheInstance) {
+  farm.script.watch = {jobIn(v1::JOB_QUEUED, 1)};
+  ASSERT_TRUE(client->submit({}));
+  EXPECT_EQ(farm.script.submitted.at(0).instance(), "default");
+}
+
+TEST_F(ClientTest, WatchTellsEachChangeOnce) {
+  farm.script.watch = {jobIn(v1::JOB_QUEUED, 1), jobIn(v1::JOB_RUNNING, 2), jobIn(v1::JOB_RUNNING, 2),
+                       jobIn(v1::JOB_SUCCEEDED, 3)};
+  std::vector<std::uint64_t> seen;
+  const auto job = client->watch("job-1", [&](const v1::Job& now) -> Status {
+    seen.push_back(now.revision());
+    return {};
+  });
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->state(), v1::JOB_SUCCEEDED);
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{1, 2, 3}));
+}
+
+TEST_F(ClientTest, WatchSurvivesARestartOfTheServer) {
+  farm.script.watch = {jobIn(v1::JOB_RUNNING, 1)};  // the stream ends before the job does
+  std::thread restarting;
+  const auto job = client->watch("job-1", [&](const v1::Job& now) -> Status {
+    if (now.revision() == 1) {
+      restarting = std::thread([&] {
+        farm.stop();
+        farm.script.watch = {jobIn(v1::JOB_SUCCEEDED, 2)};
+        farm.start();
+      });
+    }
+    return {};
+  });
+  restarting.join();
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(ClientTest, BlobsTravelOverTheSameChannel) {
+  const std::string large(9'000'000, 'b');
+  const auto digest = storage::putBlob(client->blobs(), "default", asBytes(large));
+  ASSERT_TRUE(digest) << digest.error().message;
+  EXPECT_EQ(*storage::getBlob(client->blobs(), "default", *digest, 10'000'000), large);
+  EXPECT_TRUE(store->findMissing("default", {&*digest, 1})->empty());
+}
+
+TEST_F(ClientTest, AnIndexThatAnswersWithAnotherArtifactIsRefused) {  // attack 24
+  const auto wanted = digestOf("wanted"), other = digestOf("other");
+  v1::Artifact answer;
+  answer.set_digest(wanted.text());
+  answer.mutable_manifest()->set_hash(other.hex());
+  answer.mutable_manifest()->set_size_bytes(5);
+  farm.script.artifacts[wanted.text()] = answer;
+  const auto ref = findArtifact(*client, wanted.text());
+  ASSERT_FALSE(ref);
+  EXPECT_EQ(ref.error().code, Code::kDataLoss);
+  EXPECT_EQ(findArtifact(*client, "sha256:zz").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(findArtifact(*client, other.text()).error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace kiln::client

@@ -1,0 +1,140 @@
+// Fetching from a store that cannot be trusted. Numbers are those of the attack list in the trust reference.
+#include "api/node/fetch.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "signing/bundle/bundle.h"
+#include "tests/api/node/lying_store.h"
+#include "tests/api/node/signed_artifact.h"
+
+namespace kiln::node {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::Lie;
+
+struct FetchTest : testing::Test {
+  testing_support::SignedArtifact artifact;
+  testing_support::LyingStore store{artifact.farm.store};
+  testing_support::TempDirectory directory;
+  std::string destination = directory / "out";
+
+  Result<signing::Verdict> fetch() {
+    return fetchArtifact(store, artifact.ref, destination, artifact.trust, SystemClock());
+  }
+  void expectNothingLeft(const std::string& what) {
+    EXPECT_TRUE(fs::is_empty(directory.path())) << what << " left something behind";
+  }
+  void expectRefused(const std::string& what) {
+    const auto verdict = fetch();
+    ASSERT_FALSE(verdict) << what << " was accepted";
+    EXPECT_NE(verdict.error().details.find("\"exitCode\":5"), std::string::npos)
+        << what << ": " << verdict.error().message;
+    expectNothingLeft(what);
+  }
+};
+
+TEST_F(FetchTest, LeavesAVerifiedDirectory) {
+  const auto verdict = fetch();
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  EXPECT_TRUE(verdict->passed);
+  EXPECT_EQ(digestOfFile(destination + "/artifact.json")->hex(), artifact.farm.artifact.hex());
+  for (const char* name : {"manifest.json", "program.so", "weights/0000.bin", "fixtures/fixtures.json",
+                           "fixtures/default/input_0.npy"}) {
+    EXPECT_TRUE(fs::is_regular_file(destination + "/" + name)) << name;
+    EXPECT_EQ(fs::status(destination + "/" + name).permissions() & fs::perms(0222), fs::perms::none) << name;
+  }
+  EXPECT_TRUE(signing::verifyDirectory(destination, artifact.farm.artifact, artifact.trust.root,
+                                       artifact.trust.policy, SystemClock())
+                  .passed);
+}
+
+TEST_F(FetchTest, OneFlippedBitInAnyBlobLeavesNothing) {  // 4
+  for (const auto& [name, digest] : artifact.blobs()) {
+    store.about = digest;
+    store.lie = Lie::kFlip;
+    expectRefused("a flipped bit in " + name);
+  }
+}
+
+TEST_F(FetchTest, TruncatedOversizedAndEndlessBlobsAreRefused) {  // 5
+  for (const auto lie : {Lie::kTruncate, Lie::kExtend, Lie::kEndless, Lie::kOther}) {
+    for (const auto& [name, digest] : artifact.blobs()) {
+      store.about = digest;
+      store.lie = lie;
+      expectRefused("lie " + std::to_string(static_cast<int>(lie)) + " about " + name);
+    }
+  }
+}
+
+TEST_F(FetchTest, ABrokenConnectionIsNotAVerdict) {
+  for (const auto& [name, digest] : artifact.blobs()) {
+    store.about = digest;
+    store.lie = Lie::kUnavailable;
+    const auto verdict = fetch();
+    ASSERT_FALSE(verdict) << name;
+    EXPECT_EQ(verdict.error().code, Code::kUnavailable) << name;
+    expectNothingLeft(name);
+  }
+}
+
+TEST_F(FetchTest, SignatureOfAnotherArtifactIsRefused) {  // 6, 24
+  testing_support::SignedArtifact other;
+  other.farm.manifest.arenaBytes += 4096;
+  const auto text = *toCanonicalJson(other.farm.manifest.toJson());
+  const auto oci = *makeOciManifest(other.farm.manifest, artifact.farm.put(text));
+  artifact.ref.artifact = artifact.farm.put(oci);  // everything is there, but signed was something else
+  expectRefused("a replayed signature");
+}
+
+TEST_F(FetchTest, NoBundleIsNoSignature) {
+  artifact.ref.bundles.clear();
+  expectRefused("an unsigned artifact");
+}
+
+TEST_F(FetchTest, SignerMustBeTheRootsForThisBuilder) {  // 9
+  artifact.trust.root = signing::developmentRoot(signing::PrivateKey::create()->publicKey(),
+                                                 signing::kBuilderId, SystemClock().now());
+  expectRefused("a stranger's key");
+  artifact.trust.root = signing::developmentRoot(artifact.farm.key.publicKey(), "urn:kiln:builder:another",
+                                                 SystemClock().now());
+  expectRefused("a key that does not speak for this builder");
+}
+
+TEST_F(FetchTest, PolicyDecides) {
+  artifact.trust.policy.minBuilders = 3;
+  expectRefused("too few builders");
+  artifact.trust.policy = defaultPolicy();  // refuses development roots
+  expectRefused("a development root");
+}
+
+TEST_F(FetchTest, UnsafeFixturePathsAreRefused) {
+  artifact.ref.fixtures[0].path = "../../escape";
+  expectRefused("a fixture outside the directory");
+  EXPECT_FALSE(fs::exists(directory / "escape"));
+  artifact.ref.fixtures[0].path = "/tmp/escape";
+  expectRefused("an absolute fixture");
+}
+
+TEST_F(FetchTest, NeverReplacesWhatIsThere) {
+  fs::create_directories(destination);
+  ASSERT_TRUE(fetch()) << "an empty directory may be filled";
+  const auto again = fetch();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Code::kAlreadyExists);
+  EXPECT_TRUE(fs::exists(destination + "/artifact.json"));
+}
+
+TEST_F(FetchTest, MissingArtifactIsNotFound) {
+  artifact.ref.artifact = digestOf("nobody published this");
+  const auto verdict = fetch();
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().code, Code::kNotFound);
+  expectNothingLeft("a missing artifact");
+}
+
+}  // namespace
+}  // namespace kiln::node

@@ -1,0 +1,114 @@
+#include "api/node/open.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "api/node/kiln_node.h"
+#include "tests/api/node/signed_artifact.h"
+
+namespace kiln::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct OpenTest : testing::Test {
+  testing_support::SignedArtifact artifact;
+  testing_support::TempDirectory directory;
+  std::string fetched = directory / "out";
+
+  void SetUp() override {
+    ASSERT_TRUE(fetchArtifact(artifact.farm.store, artifact.ref, fetched, artifact.trust, SystemClock()));
+    artifact.writeTrust(directory.path());
+  }
+  Result<VerifiedArtifact> open(const Digest& wanted = {}) {
+    return openArtifact(fetched, wanted, artifact.trust, SystemClock());
+  }
+};
+
+TEST_F(OpenTest, OpensAPrivateDirectoryInPlace) {
+  const auto opened = open(artifact.farm.artifact);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ(opened->directory, fetched);
+  EXPECT_EQ(opened->manifest().spec, artifact.farm.manifest.spec);
+  EXPECT_FALSE(open(digestOf("another")));
+}
+
+TEST_F(OpenTest, AFlippedBitInAnyFileIsExit5) {
+  for (const char* name : {"artifact.json", "manifest.json", "program.so", "weights/0000.bin"}) {
+    const auto path = fetched + "/" + name;
+    ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+    const auto flip = [&] {
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      const auto byte = static_cast<char>(file.get() ^ 1);
+      file.seekp(0);
+      file.put(byte);
+    };
+    flip();
+    const auto opened = open();
+    ASSERT_FALSE(opened) << name;
+    EXPECT_NE(opened.error().details.find("\"exitCode\":5"), std::string::npos) << name;
+    flip();
+  }
+  EXPECT_TRUE(open());
+}
+
+TEST_F(OpenTest, ADirectoryOpenToOthersIsCopiedFirst) {  // 31
+  ASSERT_EQ(::chmod((fetched + "/weights").c_str(), 0777), 0);
+  EXPECT_FALSE(isPrivate(fetched));
+  std::string copied;
+  {
+    const auto opened = open();
+    ASSERT_TRUE(opened) << opened.error().message;
+    copied = opened->directory;
+    EXPECT_NE(copied, fetched);
+    EXPECT_TRUE(isPrivate(copied));
+    // A swap after verification does not reach what is loaded.
+    fs::remove(fetched + "/weights/0000.bin");
+    std::ofstream(fetched + "/weights/0000.bin") << "swapped";
+    EXPECT_EQ(digestOfFile(copied + "/weights/0000.bin")->hex(),
+              artifact.farm.manifest.weights[0].digest.hex());
+  }
+  EXPECT_FALSE(fs::exists(copied));
+}
+
+TEST_F(OpenTest, LinksAreRefused) {
+  fs::remove(fetched + "/program.so");
+  fs::create_symlink("/bin/true", fetched + "/program.so");
+  EXPECT_FALSE(open());
+}
+
+TEST_F(OpenTest, RootsAreNamedNeverDiscovered) {  // 32
+  artifact.writeTrust(fetched);
+  fs::create_directories(fetched + "/trust");
+  artifact.writeTrust(fetched + "/trust");
+  const auto trust = Trust::load("", "");
+  ASSERT_FALSE(trust);
+  EXPECT_EQ(trust.error().code, Code::kInvalidArgument);
+  EXPECT_NE(trust.error().message.find("--trust-root"), std::string::npos);
+  EXPECT_FALSE(Trust::load(directory / "no-such-root.json", ""));
+}
+
+TEST_F(OpenTest, CApiVerifiesBeforeItLoads) {
+  kiln_node* node = nullptr;
+  char* message = nullptr;
+  const auto root = directory / "root.json", policy = directory / "policy.json";
+  EXPECT_EQ(kiln_node_open(fetched.c_str(), nullptr, nullptr, nullptr, &node, &message),
+            static_cast<int>(Code::kInvalidArgument));
+  EXPECT_NE(std::string(message).find("no trust root"), std::string::npos);
+  kiln_node_free_message(message);
+  EXPECT_EQ(kiln_node_open(fetched.c_str(), digestOf("another").text().c_str(), root.c_str(), policy.c_str(),
+                           &node, &message),
+            static_cast<int>(Code::kDataLoss));
+  kiln_node_free_message(message);
+  // The signature holds, but this program is text: the runtime refuses it after the verification.
+  EXPECT_EQ(kiln_node_open(fetched.c_str(), nullptr, root.c_str(), policy.c_str(), &node, &message),
+            static_cast<int>(Code::kDataLoss));
+  EXPECT_NE(std::string(message).find("program.so"), std::string::npos) << message;
+  kiln_node_free_message(message);
+}
+
+}  // namespace
+}  // namespace kiln::node

@@ -1,0 +1,194 @@
+// The gRPC edge of a farm in this process: real CAS services over a local store; jobs, artifacts, toolchains
+// and workers as the test scripts them.
+#pragma once
+
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <functional>
+#include <mutex>
+
+#include "kiln/v1/artifact.grpc.pb.h"
+#include "kiln/v1/job.grpc.pb.h"
+#include "kiln/v1/worker.grpc.pb.h"
+#include "storage/blob/local_blob_store.h"
+#include "storage/remote/byte_stream_service.h"
+#include "storage/remote/cas_service.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::testing_support {
+
+// What the services answer. Set before the calls; read from gRPC's threads.
+struct FarmScript {
+  std::function<grpc::Status(const v1::SubmitJobRequest&, v1::Job*)> submit;
+  std::vector<v1::Job> watch;  // streamed in order
+  std::vector<v1::Job> jobs;
+  std::map<std::string, v1::Artifact> artifacts;
+  std::vector<v1::Toolchain> toolchains;
+  v1::ListWorkersResponse workers;
+  std::vector<v1::SubmitJobRequest> submitted;  // what came in
+  std::mutex mutex;                             // of `submitted`
+};
+
+class FakeJobs final : public v1::JobService::Service {
+ public:
+  explicit FakeJobs(FarmScript& script) : script_(script) {}
+  grpc::Status SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request, v1::Job* job) override {
+    {
+      const std::lock_guard lock(script_.mutex);
+      script_.submitted.push_back(*request);
+    }
+    if (script_.submit) return script_.submit(*request, job);
+    if (!script_.watch.empty()) *job = script_.watch.front();
+    return grpc::Status::OK;
+  }
+  grpc::Status GetJob(grpc::ServerContext*, const v1::GetJobRequest* request, v1::Job* job) override {
+    for (const auto& each : script_.jobs) {
+      if (each.id() != request->id()) continue;
+      *job = each;
+      return grpc::Status::OK;
+    }
+    return {grpc::StatusCode::NOT_FOUND, "no job \"" + request->id() + "\""};
+  }
+  grpc::Status ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
+                        v1::ListJobsResponse* response) override {
+    for (const auto& each : script_.jobs) {
+      if (response->jobs_size() < request->limit()) *response->add_jobs() = each;
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchJob(grpc::ServerContext*, const v1::GetJobRequest*,
+                        grpc::ServerWriter<v1::Job>* stream) override {
+    for (const auto& each : script_.watch) stream->Write(each);
+    return grpc::Status::OK;
+  }
+  grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                         v1::Job* job) override {
+    const auto status = GetJob(context, request, job);
+    job->set_state(v1::JOB_CANCELLED);
+    return status;
+  }
+
+ private:
+  FarmScript& script_;
+};
+
+class FakeIndex final : public v1::ArtifactService::Service {
+ public:
+  explicit FakeIndex(FarmScript& script) : script_(script) {}
+  grpc::Status GetArtifact(grpc::ServerContext*, const v1::GetArtifactRequest* request,
+                           v1::Artifact* artifact) override {
+    const auto at = script_.artifacts.find(request->digest());
+    if (at == script_.artifacts.end())
+      return {grpc::StatusCode::NOT_FOUND, "no artifact " + request->digest()};
+    *artifact = at->second;
+    return grpc::Status::OK;
+  }
+
+ private:
+  FarmScript& script_;
+};
+
+class FakeToolchains final : public v1::ToolchainService::Service {
+ public:
+  explicit FakeToolchains(FarmScript& script) : script_(script) {}
+  grpc::Status ListToolchains(grpc::ServerContext*, const v1::ListToolchainsRequest*,
+                              v1::ListToolchainsResponse* response) override {
+    for (const auto& each : script_.toolchains) *response->add_toolchains() = each;
+    return grpc::Status::OK;
+  }
+  grpc::Status GetToolchain(grpc::ServerContext*, const v1::GetToolchainRequest* request,
+                            v1::Toolchain* toolchain) override {
+    for (const auto& each : script_.toolchains) {
+      if (each.label() != request->name()) continue;
+      *toolchain = each;
+      return grpc::Status::OK;
+    }
+    return {grpc::StatusCode::NOT_FOUND, "no toolchain \"" + request->name() + "\""};
+  }
+  grpc::Status AddToolchain(grpc::ServerContext*, const v1::AddToolchainRequest* request,
+                            v1::Toolchain* toolchain) override {
+    toolchain->set_label(request->label());
+    *toolchain->mutable_tree() = request->tree();
+    toolchain->set_is_default(request->make_default());
+    const std::lock_guard lock(script_.mutex);
+    script_.toolchains.push_back(*toolchain);
+    return grpc::Status::OK;
+  }
+
+ private:
+  FarmScript& script_;
+};
+
+class FakeFleet final : public v1::FleetService::Service {
+ public:
+  explicit FakeFleet(FarmScript& script) : script_(script) {}
+  grpc::Status ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest*,
+                           v1::ListWorkersResponse* response) override {
+    *response = script_.workers;
+    return grpc::Status::OK;
+  }
+
+ private:
+  FarmScript& script_;
+};
+
+class FakeFarm {
+ public:
+  // Serves `store`, which must outlive it.
+  explicit FakeFarm(storage::BlobStore& store) : cas_(store), bytes_(store) { start(); }
+  ~FakeFarm() { stop(); }
+
+  void start() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
+    for (grpc::Service* service :
+         std::initializer_list<grpc::Service*>{&jobs_, &index_, &toolchains_, &fleet_, &cas_, &bytes_}) {
+      builder.RegisterService(service);
+    }
+    server_ = builder.BuildAndStart();
+  }
+  void stop() {
+    if (server_) server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
+    server_.reset();
+  }
+  std::string endpoint() const { return "unix:" + directory_.path() + "/farm.sock"; }
+
+  FarmScript script;
+
+ private:
+  TempDirectory directory_;
+  FakeJobs jobs_{script};
+  FakeIndex index_{script};
+  FakeToolchains toolchains_{script};
+  FakeFleet fleet_{script};
+  storage::CasService cas_;
+  storage::ByteStreamService bytes_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+// A job as the coordinator would tell it.
+inline v1::Job jobIn(v1::JobState state, std::uint64_t revision) {
+  v1::Job job;
+  job.set_id("job-1");
+  job.set_instance("default");
+  job.set_state(state);
+  job.set_revision(revision);
+  job.set_model_name("model.onnx");
+  job.set_toolchain_label("kiln-test");
+  auto& action = *job.add_actions();
+  action.set_kind(v1::ACTION_COMPILE);
+  action.set_target("cpu:x86-64-v3");
+  action.set_state(state == v1::JOB_QUEUED ? "queued" : state == v1::JOB_RUNNING ? "running" : "done");
+  action.set_stage(state == v1::JOB_RUNNING ? "codegen" : "");
+  action.set_attempt(1);
+  auto& artifact = *job.add_artifacts();
+  artifact.set_target("cpu:x86-64-v3");
+  if (state == v1::JOB_SUCCEEDED) {
+    artifact.set_digest("sha256:" + std::string(64, 'a'));
+    artifact.add_builders("w1");
+  }
+  return job;
+}
+
+}  // namespace kiln::testing_support

@@ -1,0 +1,78 @@
+/* A program as code generation makes it: y = 2 x + w over float[8, 256], in one task per row, and the
+ * floating-point control state in which the entry and the tasks ran. Ends with status 7 when x[0] is -1234.
+ */
+#include "compiler_core/runtime/program_abi.h"
+
+#ifndef ABI
+#define ABI KILN_PROGRAM_ABI
+#endif
+enum { kRows = 8, kColumns = 256 };
+
+struct Env {
+  const float* x;
+  const float* w;
+  float* plan;
+  unsigned* state;
+};
+
+static unsigned controlState(void) {
+  unsigned state = 0;
+#ifdef __x86_64__
+  __asm__ volatile("stmxcsr %0" : "=m"(state));
+#endif
+  return state & 0xffc0u; /* without the sticky exception flags */
+}
+
+static void row(void* environment, int64_t task, void* scratch) {
+  const struct Env* env = environment;
+  float* doubled = scratch;
+  for (int i = 0; i < kColumns; ++i) doubled[i] = 2.0f * env->x[task * kColumns + i];
+  for (int i = 0; i < kColumns; ++i) env->plan[task * kColumns + i] = doubled[i] + env->w[i];
+  env->state[1 + task] = controlState();
+}
+
+static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* const* weights,
+                   const void* const* inputs, void* const* outputs) {
+  struct Env env = {inputs[0], weights[0], arena, outputs[1]};
+  float* y = outputs[0];
+  if (env.x[0] == -1234.0f) return 7;
+  env.state[0] = controlState();
+  callbacks->parallel_for(callbacks->user, row, &env, kRows);
+  for (int i = 0; i < kRows * kColumns; ++i) y[i] = env.plan[i];
+  return 0;
+}
+
+__attribute__((visibility("default"))) const kiln_program kiln_program_table __asm__("kiln_program") = {
+    ABI, 1, 2, 2, kRows * kColumns * sizeof(float), kColumns * sizeof(float), run};
+
+#ifdef CONSTRUCTOR
+__attribute__((constructor)) static void constructor(void) {
+  __builtin_trap();
+}
+#endif
+#ifdef DESTRUCTOR
+__attribute__((destructor)) static void destructor(void) {
+  __builtin_trap();
+}
+#endif
+#ifdef INIT
+__attribute__((visibility("default"))) void start(void) {
+  __builtin_trap();
+}
+#endif
+#ifdef TLS
+__attribute__((visibility("default"))) _Thread_local int counter = 3;
+#endif
+#ifdef UNDEFINED
+extern int missing_function(void);
+__attribute__((visibility("default"))) int (*const pointer)(void) = missing_function;
+#endif
+#ifdef IFUNC
+static int one(void) {
+  return 1;
+}
+static void* resolver(void) {
+  return one;
+}
+__attribute__((visibility("default"), ifunc("resolver"))) int chosen(void);
+#endif

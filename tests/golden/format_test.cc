@@ -1,0 +1,107 @@
+// Every document that is hashed or signed keeps its bytes, and what was written once can be read for ever.
+#include <gtest/gtest.h>
+
+#include "manifest/artifact/oci.h"
+#include "signing/bundle/bundle.h"
+#include "signing/policy/policy.h"
+#include "signing/receipt/receipt.h"
+#include "signing/trust/trust_root.h"
+#include "tests/support/golden.h"
+#include "tests/support/sample_provenance.h"
+
+namespace kiln {
+namespace {
+
+using testing_support::expectGolden;
+using testing_support::readGolden;
+
+std::string at(const std::string& name) {
+  return std::string(KILN_GOLDEN_DIR) + "/v1/" + name;
+}
+
+Manifest sampleManifest() {
+  return makeManifest(testing_support::sampleSpec(), testing_support::sampleEvidence()).value();
+}
+
+// Writes the value as `name` and reads the committed bytes back into an equal one.
+template <class T>
+void keepsItsForm(const std::string& name, const T& value) {
+  expectGolden(at(name), toCanonicalJson(value.toJson()).value());
+  auto back = T::fromJson(parseCanonicalJson(readGolden(at(name))).value());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->toJson(), value.toJson());
+}
+
+TEST(Golden, CompileSpec) {
+  keepsItsForm("compile-spec.json", testing_support::sampleSpec());
+}
+TEST(Golden, DeliverySpec) {
+  keepsItsForm("delivery-spec.json",
+               DeliverySpec{.builders = 2, .operators = 2, .priority = -1, .noCache = true});
+}
+TEST(Golden, Manifest) {
+  keepsItsForm("manifest.json", sampleManifest());
+}
+
+TEST(Golden, Evidence) {
+  expectGolden(at("evidence.json"), toCanonicalJson(testing_support::sampleEvidence()).value());
+  Json evidence = parseCanonicalJson(readGolden(at("evidence.json"))).value();
+  EXPECT_TRUE(makeManifest(testing_support::sampleSpec(), evidence));
+}
+
+TEST(Golden, OciManifest) {
+  Manifest manifest = sampleManifest();
+  expectGolden(at("artifact.json"),
+               makeOciManifest(manifest, digestOf(toCanonicalJson(manifest.toJson()).value())).value());
+  EXPECT_TRUE(checkLayers(parseOciManifest(readGolden(at("artifact.json"))).value(), manifest));
+}
+
+TEST(Golden, ProvenanceStatement) {
+  expectGolden(at("provenance.json"), provenanceStatement(digestOf(readGolden(at("artifact.json"))),
+                                                          testing_support::sampleProvenance())
+                                          .value());
+  Statement statement = parseStatement(readGolden(at("provenance.json"))).value();
+  EXPECT_EQ(Provenance::fromJson(statement.predicate).value(), testing_support::sampleProvenance());
+}
+
+TEST(Golden, Receipt) {
+  signing::Receipt receipt{
+      digestOf("action"), "lease-1", 7, "w1", "acme", 0, {{"output/program.so", digestOf("p")}}};
+  auto key = signing::PrivateKey::create().value();
+  std::string envelope =
+      signing::makeReceipt(receipt, key).value();  // the signature differs each time, the payload not
+  expectGolden(at("receipt.json"), signing::parseEnvelope(envelope, signing::kReceiptPayload)->payload);
+}
+
+TEST(Golden, Policy) {
+  signing::Policy policy{
+      "golden", false, {"urn:kiln:builder:test"}, 2, 2, {"cpu:x86-64-v3"}, {digestOf("toolchain").text()}};
+  expectGolden(at("policy.json"), toCanonicalJson(policy.toJson()).value());
+  EXPECT_EQ(signing::Policy::load(at("policy.json"))->toJson(), policy.toJson());
+}
+
+// Signatures are random, so the bundle is not compared: the committed one must verify with the committed
+// root.
+TEST(Golden, BundleAndRoot) {
+  if (testing_support::acceptsGolden()) {
+    auto key = signing::PrivateKey::create().value();
+    signing::TrustRoot root = signing::developmentRoot(key.publicKey(), "urn:kiln:builder:test",
+                                                       parseRfc3339("2026-11-20T06:00:00Z").value());
+    testing_support::writeGolden(at("root.json"), toCanonicalJson(root.toJson()).value());
+    auto envelope =
+        signing::signEnvelope(signing::kInTotoPayload, readGolden(at("provenance.json")), key).value();
+    testing_support::writeGolden(at("bundle.sigstore.json"),
+                                 signing::makeBundle(envelope, key.publicKey()).value());
+  }
+  signing::TrustRoot root = signing::TrustRoot::load(at("root.json")).value();
+  signing::Bundle bundle = signing::parseBundle(readGolden(at("bundle.sigstore.json"))).value();
+  const signing::PublicKey* key = root.findKey(bundle.keyId);
+  ASSERT_NE(key, nullptr);
+  EXPECT_TRUE(signing::verifyEnvelope(bundle.envelope, std::array{*key}));
+  EXPECT_EQ(bundle.envelope.payload, readGolden(at("provenance.json")));
+  EXPECT_EQ(toCanonicalJson(root.toJson()).value(), readGolden(at("root.json")));
+  EXPECT_EQ(signing::makeBundle(bundle.envelope, *key).value(), readGolden(at("bundle.sigstore.json")));
+}
+
+}  // namespace
+}  // namespace kiln

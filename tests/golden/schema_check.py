@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Checks the golden documents against the JSON Schemas, and that the schemas refuse damage.
+
+usage: schema_check.py ROOT
+Exit 77 (skipped) if Python's jsonschema is not installed.
+"""
+import json
+import pathlib
+import sys
+
+try:
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+except ImportError:
+    print("skipped: Python's jsonschema is not installed (pip install jsonschema)")
+    sys.exit(77)
+
+# golden document -> schema
+DOCUMENTS = {
+    "compile-spec.json": "compile-spec",
+    "delivery-spec.json": "delivery-spec",
+    "evidence.json": "evidence",
+    "manifest.json": "manifest",
+    "receipt.json": "receipt",
+    "root.json": "root",
+    "policy.json": "policy",
+}
+
+
+def damaged(document):
+    """Copies of the document, each with one member taken out of an object or one unknown member put in."""
+
+    def objects(value, path):
+        if isinstance(value, dict):
+            yield path
+            for name, member in value.items():
+                yield from objects(member, path + [name])
+        elif isinstance(value, list):
+            for index, member in enumerate(value):
+                yield from objects(member, path + [index])
+
+    for path in objects(document, []):
+        if "stages" in path:  # free-form below the stages
+            continue
+        for name in [None, *at(document, path)]:
+            copy = json.loads(json.dumps(document))
+            target = at(copy, path)
+            if name is None:
+                target["unknownMember"] = 1
+            else:
+                del target[name]
+            yield path + [name or "unknownMember"], copy
+
+
+def at(value, path):
+    for step in path:
+        value = value[step]
+    return value
+
+
+def main(root):
+    schemas = {p.name.removesuffix(".schema.json"): json.loads(p.read_text())
+               for p in (root / "manifest/schemas").glob("*.schema.json")}
+    registry = Registry().with_resources((s["$id"], Resource.from_contents(s)) for s in schemas.values())
+    failures = [f"schema {name} is checked by no golden document" for name in schemas.keys() - set(DOCUMENTS.values())]
+    checked = 0
+    for file, name in DOCUMENTS.items():
+        Draft202012Validator.check_schema(schemas[name])
+        validator = Draft202012Validator(schemas[name], registry=registry)
+        document = json.loads((root / "tests/golden/v1" / file).read_text())
+        failures += [f"{file}: {e.json_path}: {e.message}" for e in validator.iter_errors(document)]
+        for place, bad in damaged(document):
+            checked += 1
+            if validator.is_valid(bad):
+                failures.append(f"{file}: the schema accepts damage at {place}")
+    for file in (root / "signing/policy").glob("*.json"):
+        validator = Draft202012Validator(schemas["policy"], registry=registry)
+        failures += [f"{file.name}: {e.json_path}: {e.message}" for e in validator.iter_errors(json.loads(file.read_text()))]
+    print("\n".join(failures) or f"{len(DOCUMENTS)} documents valid, {checked} damaged copies refused")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1])))

@@ -1,0 +1,137 @@
+// A farm in miniature: a store with the blobs of one compiled artifact, two builders with receipts, its
+// provenance, a signer and a trust root. Tests damage one thing and see who notices.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "build/bazel/remote/execution/v2/remote_execution.pb.h"
+#include "manifest/artifact/oci.h"
+#include "manifest/statement/provenance.h"
+#include "signing/receipt/receipt.h"
+#include "signing/server/local_signer.h"
+#include "signing/trust/trust_root.h"
+#include "tests/support/memory_blob_store.h"
+#include "tests/support/sample_spec.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::signing {
+
+inline constexpr char kBuilderId[] = "urn:kiln:builder:test";
+
+class FixedClock final : public Clock {
+ public:
+  explicit FixedClock(const char* time) : time_(parseRfc3339(time).value()) {}
+  TimePoint now() const override { return time_; }
+  void set(TimePoint time) { time_ = time; }
+
+ private:
+  TimePoint time_;
+};
+
+struct Farm {
+  FixedClock clock{"2026-11-20T06:00:00Z"};
+  testing_support::TempDirectory directory;
+  testing_support::MemoryBlobStore store;
+  PrivateKey key = PrivateKey::create().value();
+  Authority authority = Authority::create(clock.now()).value();
+  LocalSigner signer{key, authority.certificate(), Records::open(directory / "records").value(), store,
+                     clock};
+  TrustRoot root = developmentRoot(key.publicKey(), kBuilderId, clock.now());
+
+  Manifest manifest = makeManifest(testing_support::sampleSpec(), testing_support::sampleEvidence()).value();
+  std::string manifestText = toCanonicalJson(manifest.toJson()).value();
+  std::string ociText = makeOciManifest(manifest, put(manifestText)).value();
+  Digest artifact = put(ociText);
+  Digest action = putAction(manifest.spec);
+
+  std::vector<std::string> receipts;
+  Provenance provenance;
+
+  Farm() {
+    put(testing_support::kSampleProgram);
+    put(testing_support::kSampleWeights);
+    provenance.externalParameters = externalParameters(manifest.spec).value();
+    provenance.internalParameters = {{"action", action.text()}, {"workerClass", "test"}};
+    provenance.resolvedDependencies = dependencies(manifest.spec);
+    provenance.builderId = kBuilderId;
+    provenance.builderVersion = {{"kiln", "0.1.0"}};
+    provenance.invocationId = "job-1";
+    provenance.startedOn = clock.now();
+    provenance.finishedOn = clock.now() + std::chrono::seconds(2);
+    addBuilder("w1", "acme", goodReceipt());
+    addBuilder("w2", "other", goodReceipt());
+  }
+
+  Digest put(std::string_view bytes) { return storage::putBlob(store, "default", asBytes(bytes)).value(); }
+
+  Receipt goodReceipt() const {
+    Receipt receipt{action, "lease", 1, "", "", 0, {}};
+    receipt.outputs.push_back({"output/evidence.json", digestOf("evidence")});
+    receipt.outputs.push_back({"output/manifest.json", digestOf(manifestText)});
+    receipt.outputs.push_back({"output/program.so", manifest.program.digest});
+    receipt.outputs.push_back({"output/weights/0000.bin", manifest.weights[0].digest});
+    return receipt;
+  }
+
+  // A receipt document by a new worker key, named in the provenance.
+  void addBuilder(const std::string& worker, const std::string& operatorName, Receipt receipt) {
+    addBuilder(worker, operatorName, std::move(receipt), PrivateKey::create().value());
+  }
+  void addBuilder(const std::string& worker, const std::string& operatorName, Receipt receipt,
+                  const PrivateKey& workerKey) {
+    receipt.worker = worker;
+    receipt.operatorName = operatorName;
+    Certificate certificate =
+        authority.issue(worker, operatorName, workerKey.publicKey(), clock.now()).value();
+    receipts.push_back(receiptDocument(makeReceipt(receipt, workerKey).value(), certificate).value());
+    provenance.builders.push_back({worker, operatorName, digestOf(receipts.back())});
+  }
+  void dropBuilders() {
+    receipts.clear();
+    provenance.builders.clear();
+  }
+
+  Digest putAction(const CompileSpec& spec, std::vector<std::string> arguments = {}) {
+    namespace reapi = ::build::bazel::remote::execution::v2;
+    auto set = [](reapi::Digest* message, const Digest& digest) {
+      message->set_hash(digest.hex());
+      message->set_size_bytes(static_cast<std::int64_t>(digest.size));
+    };
+    reapi::Command command;
+    if (arguments.empty())
+      arguments = {"toolchain/bin/kiln-cc", "compile", "--model", "input/model.onnx", "--spec",
+                   "input/spec.json",       "--out",   "output"};
+    for (const std::string& argument : arguments) command.add_arguments(argument);
+    command.add_output_paths("output");
+    reapi::Directory data, input, top;
+    auto* external = data.add_files();
+    external->set_name("weights.bin");
+    set(external->mutable_digest(), spec.files[1].digest);
+    auto* model = input.add_files();
+    model->set_name("model.onnx");
+    set(model->mutable_digest(), spec.files[0].digest);
+    auto* specFile = input.add_files();
+    specFile->set_name("spec.json");
+    set(specFile->mutable_digest(), put(toCanonicalJson(spec.toJson()).value()));
+    auto* dataNode = input.add_directories();
+    dataNode->set_name("data");
+    set(dataNode->mutable_digest(), put(data.SerializeAsString()));
+    auto* inputNode = top.add_directories();
+    inputNode->set_name("input");
+    set(inputNode->mutable_digest(), put(input.SerializeAsString()));
+    auto* toolchain = top.add_directories();
+    toolchain->set_name("toolchain");
+    set(toolchain->mutable_digest(), spec.toolchain);
+    reapi::Action action;
+    set(action.mutable_command_digest(), put(command.SerializeAsString()));
+    set(action.mutable_input_root_digest(), put(top.SerializeAsString()));
+    return put(action.SerializeAsString());
+  }
+
+  SignRequest request() const {
+    return {"default", provenanceStatement(artifact, provenance).value(), artifact.size, receipts};
+  }
+  std::string sign() { return signer.sign(request()).value(); }
+};
+
+}  // namespace kiln::signing

@@ -1,0 +1,92 @@
+// kiln-signer over its socket, and the parts around the signing itself.
+#include "signing/server/server.h"
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "signing/keys/files.h"
+#include "signing/receipt/worker_identity.h"
+#include "signing/server/key_commands.h"
+#include "signing/server/late_store.h"
+#include "storage/blob/local_blob_store.h"
+#include "tests/signing/farm_fixture.h"
+
+namespace kiln::signing {
+namespace {
+
+TEST(SignerServer, SignsOverItsSocket) {
+  Farm farm;
+  std::string address = "unix:" + farm.directory / "signer.sock";
+  auto server = SignerServer::start(address, farm.signer);
+  ASSERT_TRUE(server) << server.error().message;
+  struct stat status{};
+  ASSERT_EQ(::stat((farm.directory / "signer.sock").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 077, 0u);
+
+  auto client = connectSigner(address);
+  EXPECT_EQ(client->publicKeyPem().value(), farm.key.publicKey().pem());
+  auto bundle = client->sign(farm.request());
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  EXPECT_EQ(*bundle, farm.sign());
+
+  SignRequest bad = farm.request();
+  bad.statement = "{}";
+  EXPECT_EQ(client->sign(bad).error().code, Code::kInvalidArgument);
+  bad = farm.request();
+  bad.instance = "other";
+  bad.statement = provenanceStatement(digestOf("another"), farm.provenance).value();
+  EXPECT_EQ(client->sign(bad).error().code, Code::kFailedPrecondition);
+
+  (*server)->stop();
+  auto gone = connectSigner(address, std::chrono::milliseconds(300))->publicKeyPem();
+  ASSERT_FALSE(gone);
+  EXPECT_NE(gone.error().message.find(address), std::string::npos);
+}
+
+TEST(SignerServer, ListensOnUnixSocketsOnly) {
+  Farm farm;
+  EXPECT_EQ(SignerServer::start("127.0.0.1:0", farm.signer).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(SignerServer::start("unix:/nonexistent/dir/s.sock", farm.signer).error().code,
+            Code::kUnavailable);
+}
+
+TEST(LateStore, AppearsWhenTheFarmStoresItsFirstBlob) {
+  testing_support::TempDirectory directory;
+  LateStore late(directory / "store");
+  EXPECT_EQ(storage::getBlob(late, "default", digestOf("x"), 10).error().code, Code::kFailedPrecondition);
+  auto real = storage::LocalBlobStore::open({.directory = directory / "store"}).value();
+  ASSERT_TRUE(storage::putBlob(*real, "default", asBytes("x")));
+  EXPECT_EQ(storage::getBlob(late, "default", digestOf("x"), 10).value(), "x");
+  EXPECT_EQ(late.findMissing("default", std::array{digestOf("y")})->size(), 1u);
+  EXPECT_EQ(late.beginWrite("default", digestOf("y")).error().code, Code::kPermissionDenied);
+}
+
+TEST(KeyCommands, MakeWhatAFarmNeeds) {
+  testing_support::TempDirectory directory;
+  FixedClock clock("2026-11-20T06:00:00Z");
+  ASSERT_TRUE(makeKey(directory / "signer.pem"));
+  ASSERT_TRUE(makeWorkerCa(directory / "keys", clock));
+  ASSERT_TRUE(makeWorkerCertificate(directory / "keys", "w1", "acme", directory / "keys/w1", clock));
+  WorkerIdentity worker = WorkerIdentity::load(directory / "keys/w1.pem", directory / "keys/w1.key").value();
+  Certificate authority =
+      Certificate::fromPem(readTextFile(directory / "keys/worker-ca.pem", 1 << 16).value()).value();
+  std::string receipt = worker.sign({digestOf("a"), "lease", 1, "", "", 0, {}}).value();
+  EXPECT_TRUE(
+      verifyReceipt(receipt, Certificate::fromPem(worker.certificatePem()).value(), authority, clock.now()));
+
+  EXPECT_FALSE(makeRoot(directory / "signer.pem", kBuilderId, false, directory / "root.json", clock));
+  ASSERT_TRUE(makeRoot(directory / "signer.pem", kBuilderId, true, directory / "root.json", clock));
+  TrustRoot root = TrustRoot::load(directory / "root.json").value();
+  EXPECT_TRUE(root.development);
+  EXPECT_TRUE(root.checkSigner(PrivateKey::load(directory / "signer.pem")->publicKey().id(), kBuilderId,
+                               clock.now()));
+
+  for (const Status& again :
+       {makeKey(directory / "signer.pem"), makeWorkerCa(directory / "keys", clock),
+        makeRoot(directory / "signer.pem", kBuilderId, true, directory / "root.json", clock)})
+    EXPECT_EQ(again.error().code, Code::kAlreadyExists);
+}
+
+}  // namespace
+}  // namespace kiln::signing

@@ -1,0 +1,194 @@
+// What kiln-signer signs and what it refuses.
+#include "signing/server/local_signer.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <fstream>
+#include <thread>
+
+#include "signing/bundle/bundle.h"
+#include "tests/signing/farm_fixture.h"
+
+namespace kiln::signing {
+namespace {
+
+struct SignerTest : ::testing::Test {
+  Farm farm;
+
+  void expectRefused(Code code, const std::string& part) {
+    auto bundle = farm.signer.sign(farm.request());
+    ASSERT_FALSE(bundle);
+    EXPECT_EQ(bundle.error().code, code) << bundle.error().message;
+    EXPECT_NE(bundle.error().message.find(part), std::string::npos) << bundle.error().message;
+  }
+};
+
+TEST_F(SignerTest, SignsWhatItHasChecked) {
+  SignRequest request = farm.request();
+  auto text = farm.signer.sign(request);
+  ASSERT_TRUE(text) << text.error().message;
+  Bundle bundle = parseBundle(*text).value();
+  EXPECT_EQ(bundle.keyId, farm.key.publicKey().id());
+  EXPECT_EQ(bundle.envelope.payload, request.statement);
+  EXPECT_TRUE(verifyEnvelope(bundle.envelope, std::array{farm.key.publicKey()}));
+}
+
+TEST_F(SignerTest, ARepeatGetsTheFirstBundle) {
+  std::string first = farm.sign();
+  EXPECT_EQ(farm.sign(), first);
+  // Also after a restart, with receipts gone and another key.
+  LocalSigner again(PrivateKey::create().value(), farm.authority.certificate(),
+                    Records::open(farm.directory / "records").value(), farm.store, farm.clock);
+  SignRequest request = farm.request();
+  request.receipts.clear();
+  EXPECT_EQ(again.sign(request).value(), first);
+}
+
+TEST_F(SignerTest, ConcurrentRepeatsGetOneBundle) {
+  SignRequest request = farm.request();
+  std::array<std::string, 4> bundles;
+  std::vector<std::thread> threads;
+  for (std::string& bundle : bundles)
+    threads.emplace_back([&] { bundle = farm.signer.sign(request).value(); });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& bundle : bundles) EXPECT_EQ(bundle, bundles[0]);
+}
+
+TEST_F(SignerTest, ADamagedRecordIsNotReplaced) {
+  SignRequest request = farm.request();
+  ASSERT_TRUE(farm.signer.sign(request));
+  std::ofstream(farm.directory / ("records/" + digestOf(request.statement).hex() + ".json")) << "{}";
+  EXPECT_EQ(farm.signer.sign(request).error().code, Code::kDataLoss);
+}
+
+TEST_F(SignerTest, OnlyCanonicalStatementsOfKnownKind) {
+  SignRequest request = farm.request();
+  auto codeOf = [&](std::string statement) {
+    SignRequest changed = request;
+    changed.statement = std::move(statement);
+    return farm.signer.sign(changed).error().code;
+  };
+  EXPECT_EQ(codeOf("not json"), Code::kInvalidArgument);
+  EXPECT_EQ(codeOf(request.statement + "\n"), Code::kInvalidArgument);
+  Json json = Json::parse(request.statement);
+  json["predicateType"] = "https://example.com/other";
+  EXPECT_EQ(codeOf(json.dump()), Code::kInvalidArgument);
+  json = Json::parse(request.statement);
+  json["subject"].push_back(json["subject"][0]);
+  EXPECT_EQ(codeOf(json.dump()), Code::kInvalidArgument);
+  json = Json::parse(request.statement);
+  json["predicate"]["buildDefinition"]["externalParameters"]["extra"] = "x";  // attack 11
+  EXPECT_EQ(codeOf(json.dump()), Code::kInvalidArgument);
+}
+
+TEST_F(SignerTest, TheClosureMustBeThere) {
+  for (const Digest& digest : {farm.artifact, digestOf(farm.manifestText), farm.manifest.program.digest,
+                               farm.manifest.weights[0].digest, farm.action}) {
+    Farm damaged;
+    // The keys differ from farm to farm; the blobs of the artifact do not.
+    damaged.store.forget("default", digest);
+    auto bundle = damaged.signer.sign(damaged.request());
+    ASSERT_FALSE(bundle);
+    EXPECT_EQ(bundle.error().code, Code::kFailedPrecondition) << bundle.error().message;
+  }
+}
+
+TEST_F(SignerTest, TheClosureIsRehashed) {  // attack 4
+  farm.store.flipBit("default", farm.manifest.program.digest);
+  expectRefused(Code::kFailedPrecondition, "program.so");
+}
+
+TEST_F(SignerTest, AnotherTenantsBlobsDoNotCount) {
+  SignRequest request = farm.request();
+  request.instance = "other";
+  EXPECT_EQ(farm.signer.sign(request).error().code, Code::kFailedPrecondition);
+}
+
+TEST_F(SignerTest, ParametersAreThoseOfTheManifest) {  // attack 2
+  farm.provenance.externalParameters["toolchain"] = digestOf("another").text();
+  expectRefused(Code::kFailedPrecondition, "externalParameters.toolchain");
+  farm.provenance.externalParameters = externalParameters(farm.manifest.spec).value();
+  farm.provenance.resolvedDependencies[1].digest = digestOf("another model");
+  expectRefused(Code::kFailedPrecondition, "resolvedDependencies");
+  farm.provenance.resolvedDependencies = dependencies(farm.manifest.spec);
+  farm.provenance.resolvedDependencies.pop_back();
+  expectRefused(Code::kFailedPrecondition, "resolvedDependencies");
+}
+
+TEST_F(SignerTest, InventedBuildersAreRefused) {  // attack 25
+  farm.provenance.builders.push_back({"w3", "acme", digestOf("nothing")});
+  expectRefused(Code::kFailedPrecondition, "2 receipts for 3 builders");
+  farm.provenance.builders.erase(farm.provenance.builders.begin());
+  expectRefused(Code::kFailedPrecondition, "does not name it");
+}
+
+TEST_F(SignerTest, ReceiptsOfAnotherAuthorityAreRefused) {  // attack 25
+  Farm other;
+  farm.receipts = other.receipts;
+  farm.provenance.builders = other.provenance.builders;
+  expectRefused(Code::kFailedPrecondition, "not issued by this farm's worker authority");
+}
+
+TEST_F(SignerTest, OneWorkerCountsOnce) {  // attacks 7, 21
+  farm.dropBuilders();
+  PrivateKey key = PrivateKey::create().value();
+  farm.addBuilder("w1", "acme", farm.goodReceipt(), key);
+  farm.addBuilder("w2", "acme", farm.goodReceipt(), key);  // two names, one key
+  expectRefused(Code::kFailedPrecondition, "one worker counts once");
+}
+
+TEST_F(SignerTest, AResultOfAnotherActionIsRefused) {  // attack 3
+  farm.dropBuilders();
+  Receipt receipt = farm.goodReceipt();
+  receipt.action = digestOf("another action");
+  farm.addBuilder("w1", "acme", receipt);
+  expectRefused(Code::kFailedPrecondition, "internalParameters.action");
+  farm.provenance.internalParameters["action"] = receipt.action.text();
+  expectRefused(Code::kFailedPrecondition, "action");
+  farm.addBuilder("w2", "acme", farm.goodReceipt());
+  expectRefused(Code::kFailedPrecondition, "different actions");
+}
+
+TEST_F(SignerTest, ReceiptsListTheArtifactsFiles) {  // attack 1
+  farm.dropBuilders();
+  Receipt receipt = farm.goodReceipt();
+  receipt.outputs[2].digest = digestOf("another program");
+  farm.addBuilder("w1", "acme", receipt);
+  expectRefused(Code::kFailedPrecondition, "program.so");
+  farm.dropBuilders();
+  receipt = farm.goodReceipt();
+  receipt.exitCode = 1;
+  farm.addBuilder("w1", "acme", receipt);
+  expectRefused(Code::kFailedPrecondition, "its run failed");
+}
+
+TEST_F(SignerTest, TheActionIsTheCompileOfTheSpec) {  // attack 17
+  auto useAction = [&](const Digest& action) {
+    farm.action = action;
+    farm.dropBuilders();
+    farm.addBuilder("w1", "acme", farm.goodReceipt());
+    farm.provenance.internalParameters["action"] = action.text();
+  };
+  CompileSpec spec = farm.manifest.spec;
+  spec.toolchain = digestOf("an older toolchain");  // attack 10
+  useAction(farm.putAction(spec));
+  expectRefused(Code::kFailedPrecondition, "another toolchain");
+  spec = farm.manifest.spec;
+  spec.files[0].digest = digestOf("another model");
+  useAction(farm.putAction(spec));
+  expectRefused(Code::kFailedPrecondition, "exactly the spec and its files");
+  useAction(farm.putAction(farm.manifest.spec, {"toolchain/bin/kiln-cc", "reference"}));
+  expectRefused(Code::kFailedPrecondition, "not the compile");
+  useAction(farm.putAction(farm.manifest.spec));
+  EXPECT_TRUE(farm.signer.sign(farm.request()));
+}
+
+TEST_F(SignerTest, ExpiredWorkersDoNotCount) {
+  farm.clock.set(farm.clock.now() + std::chrono::hours(24 * 400));
+  expectRefused(Code::kFailedPrecondition, "valid from");
+}
+
+}  // namespace
+}  // namespace kiln::signing

@@ -1,0 +1,67 @@
+#include "signing/trust/trust_root.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "signing/keys/files.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::signing {
+namespace {
+
+const TimePoint kNow = parseRfc3339("2026-11-20T06:00:00Z").value();
+
+struct TrustRootTest : ::testing::Test {
+  PrivateKey key = PrivateKey::create().value();
+  TrustRoot root = developmentRoot(key.publicKey(), "urn:b", kNow);
+};
+
+TEST_F(TrustRootTest, RoundTrips) {
+  std::string text = toCanonicalJson(root.toJson()).value();
+  TrustRoot back = TrustRoot::parse(text).value();
+  EXPECT_EQ(toCanonicalJson(back.toJson()).value(), text);
+  EXPECT_TRUE(back.development);
+  EXPECT_TRUE(back.checkSigner(key.publicKey().id(), "urn:b", kNow));
+  EXPECT_NE(back.findKey(key.publicKey().id()), nullptr);
+  EXPECT_EQ(back.findKey("other"), nullptr);
+}
+
+TEST_F(TrustRootTest, RefusesEveryDamage) {
+  using Damage = std::function<void(Json&)>;
+  const std::string otherSpki = toBase64(asBytes(PrivateKey::create()->publicKey().der()));
+  const std::pair<const char*, Damage> cases[] = {
+      {"root.extra", [](Json& j) { j["extra"] = 1; }},
+      {"root.kind", [](Json& j) { j["kind"] = "Policy"; }},
+      {"root.development", [](Json& j) { j["development"] = "yes"; }},
+      {"root.version", [](Json& j) { j["version"] = 0; }},
+      {"root.expires", [](Json& j) { j["expires"] = "2026-13-01T00:00:00Z"; }},
+      {"root.keys[0].keyid", [&](Json& j) { j["keys"][0]["spki"] = otherSpki; }},
+      {"root.keys[0].spki", [](Json& j) { j["keys"][0]["spki"] = "AAAA"; }},
+      {"root.keys[0].validUntil", [](Json& j) { j["keys"][0]["validUntil"] = j["keys"][0]["validFrom"]; }},
+      {"root.keys[1]", [](Json& j) { j["keys"].push_back(j["keys"][0]); }},
+      {"root.builders[0].keys", [](Json& j) { j["builders"][0]["keys"] = Json::array(); }},
+      {"root.builders[0].keys", [](Json& j) { j["builders"][0]["keys"] = {"unknown"}; }},
+      {"root.builders[0].keys",
+       [](Json& j) { j["builders"][0]["keys"].push_back(j["builders"][0]["keys"][0]); }},
+      {"root.builders[1]", [](Json& j) { j["builders"].push_back(j["builders"][0]); }},
+  };
+  for (const auto& [place, damage] : cases) {
+    Json json = root.toJson();
+    damage(json);
+    auto parsed = TrustRoot::parse(json.dump());
+    ASSERT_FALSE(parsed) << place;
+    EXPECT_EQ(parsed.error().message.substr(0, parsed.error().message.find(": ")), place)
+        << parsed.error().message;
+  }
+}
+
+TEST_F(TrustRootTest, FilesAreNamedInErrors) {
+  testing_support::TempDirectory directory;
+  EXPECT_EQ(TrustRoot::load(directory / "root.json").error().code, Code::kNotFound);
+  ASSERT_TRUE(writeTextFile(directory / "root.json", "{}"));
+  EXPECT_NE(TrustRoot::load(directory / "root.json").error().message.find("root.json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln::signing

@@ -1,0 +1,262 @@
+// What a verifier accepts and what it refuses. Numbers are those of the attack list in the trust reference.
+#include "signing/verify/verify.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "signing/bundle/bundle.h"
+#include "tests/signing/farm_fixture.h"
+
+namespace kiln::signing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct VerifyTest : ::testing::Test {
+  Farm farm;
+  Policy policy =
+      Policy::parse(R"({"apiVersion":"kiln/v1","kind":"Policy","name":"test","allowDevelopment":true,
+    "builderIds":["*"],"minBuilders":1,"minOperators":1,"targets":["*"],"toolchains":["*"]})")
+          .value();
+  std::map<std::string, std::string> files{{"manifest.json", farm.manifestText},
+                                           {"program.so", testing_support::kSampleProgram},
+                                           {"weights/0000.bin", testing_support::kSampleWeights}};
+  std::vector<std::string> bundles{farm.sign()};
+
+  Verdict verify(const Digest& wanted = {}) {
+    VerifyRequest request{farm.ociText, wanted,
+                          [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) -> Status {
+                            auto found = files.find(file.path);
+                            if (found == files.end()) return fail(Code::kNotFound, "missing");
+                            for (char c : found->second) KILN_TRY(sink(asBytes({&c, 1})));
+                            return {};
+                          },
+                          bundles};
+    return verifyArtifact(request, farm.root, policy, farm.clock);
+  }
+  void expectRefused(Code code, const std::string& part, const Digest& wanted = {}) {
+    Verdict verdict = verify(wanted);
+    EXPECT_FALSE(verdict.passed);
+    Status status = verdict.status();
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, code) << status.error().message;
+    EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
+  }
+  // A bundle by `key` over a provenance that the test has changed, as no honest signer would make it.
+  std::string forge(const PrivateKey& key) {
+    std::string statement =
+        toCanonicalJson(
+            Statement{{{"artifact.json", farm.artifact.hash}}, kProvenanceType, farm.provenance.toJson()}
+                .toJson())
+            .value();
+    return makeBundle(signEnvelope(kInTotoPayload, statement, key).value(), key.publicKey()).value();
+  }
+};
+
+TEST_F(VerifyTest, AcceptsTheSignedArtifact) {
+  Verdict verdict = verify(farm.artifact);
+  EXPECT_TRUE(verdict.passed) << verdict.status().error().message;
+  EXPECT_TRUE(verdict.status());
+  EXPECT_EQ(verdict.artifact.hash, farm.artifact.hash);
+  EXPECT_EQ(verdict.manifest.spec, farm.manifest.spec);
+  ASSERT_EQ(verdict.statements.size(), 1u);
+  EXPECT_EQ(verdict.statements[0].builders.size(), 2u);
+}
+
+TEST_F(VerifyTest, EveryFlippedBitOfEveryFileIsRefused) {
+  for (auto& [name, content] : files)
+    for (std::size_t i = 0; i < content.size(); i += content.size() > 100 ? 13 : 1) {
+      content[i] = static_cast<char>(content[i] ^ 1);
+      EXPECT_EQ(verify().status().error().code, Code::kDataLoss) << name << " byte " << i;
+      content[i] = static_cast<char>(content[i] ^ 1);
+    }
+  std::string& oci = farm.ociText;
+  for (std::size_t i = 0; i < oci.size(); ++i) {
+    oci[i] = static_cast<char>(oci[i] ^ 1);
+    EXPECT_FALSE(verify().passed) << "artifact.json byte " << i;
+    oci[i] = static_cast<char>(oci[i] ^ 1);
+  }
+}
+
+TEST_F(VerifyTest, EveryFlippedByteOfTheBundleIsRefused) {
+  const std::string good = bundles[0];
+  for (std::size_t i = 0; i < good.size(); i += 3) {
+    bundles[0] = good;
+    bundles[0][i] = static_cast<char>(bundles[0][i] ^ 1);
+    EXPECT_FALSE(verify().passed) << i;
+  }
+}
+
+TEST_F(VerifyTest, TruncatedOversizedAndMissingFiles) {  // attack 5
+  files["program.so"].pop_back();
+  expectRefused(Code::kDataLoss, "file program.so: is 1 bytes short");
+  files["program.so"] = std::string(1 << 20, 'x');
+  expectRefused(Code::kDataLoss, "is longer than");
+  files.erase("program.so");
+  expectRefused(Code::kDataLoss, "file program.so: missing");
+}
+
+TEST_F(VerifyTest, AnotherArtifactThanAskedFor) {  // attack 8
+  expectRefused(Code::kDataLoss, "instead of", digestOf("another"));
+}
+
+TEST_F(VerifyTest, AReplayedSignatureIsRefused) {  // attack 6
+  Farm other;
+  other.root = farm.root;
+  CompileSpec spec = farm.manifest.spec;
+  spec.maxArtifactBytes = 7;  // another artifact of the same farm
+  Manifest manifest = makeManifest(spec, testing_support::sampleEvidence()).value();
+  files["manifest.json"] = toCanonicalJson(manifest.toJson()).value();
+  farm.ociText = makeOciManifest(manifest, digestOf(files["manifest.json"])).value();
+  expectRefused(Code::kDataLoss, "about another artifact");
+}
+
+TEST_F(VerifyTest, NoSignatureNoPass) {
+  bundles.clear();
+  expectRefused(Code::kDataLoss, "not signed");
+}
+
+TEST_F(VerifyTest, AForeignKeyIsRefused) {
+  bundles = {forge(PrivateKey::create().value())};
+  expectRefused(Code::kPermissionDenied, "does not list");
+}
+
+TEST_F(VerifyTest, AHintOfATrustedKeyProvesNothing) {
+  Json json = Json::parse(forge(PrivateKey::create().value()));
+  json["verificationMaterial"]["publicKey"]["hint"] = farm.key.publicKey().id();
+  bundles = {json.dump()};
+  expectRefused(Code::kDataLoss, "signed by 0 of the accepted keys");
+}
+
+TEST_F(VerifyTest, AForgedBundleBesideAGoodOneIsNotOverlooked) {
+  Json json = Json::parse(bundles[0]);
+  json["dsseEnvelope"]["signatures"][0]["sig"] = "AAAA";
+  bundles.push_back(json.dump());
+  expectRefused(Code::kDataLoss, "bundle 2");
+  bundles[1] = forge(PrivateKey::create().value());  // by a stranger: noted, not counted
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_EQ(verdict.statements.size(), 1u);
+}
+
+TEST_F(VerifyTest, WrongSignerForTheBuilder) {  // attack 9
+  PrivateKey second = PrivateKey::create().value();
+  farm.root.keys.push_back({second.publicKey(), farm.root.keys[0].validFrom, farm.root.keys[0].validUntil});
+  farm.root.builders.push_back({"urn:kiln:builder:other", {second.publicKey().id()}});
+  bundles = {forge(second)};
+  expectRefused(Code::kPermissionDenied, "does not speak for builder");
+  farm.provenance.builderId = "urn:kiln:builder:unknown";
+  bundles = {forge(farm.key)};
+  expectRefused(Code::kPermissionDenied, "is not in the trust root");
+}
+
+TEST_F(VerifyTest, ForgedParametersAreRefused) {  // attacks 2, 11
+  farm.provenance.externalParameters["target"] = "cpu:x86-64-v4";
+  bundles = {forge(farm.key)};
+  expectRefused(Code::kDataLoss, "externalParameters.target");
+  farm.provenance.externalParameters = externalParameters(farm.manifest.spec).value();
+  farm.provenance.externalParameters["debug"] = "1";
+  bundles = {forge(farm.key)};
+  expectRefused(Code::kDataLoss, "unknown parameter \"debug\"");
+}
+
+TEST_F(VerifyTest, AnotherPredicateIsNoProvenance) {
+  std::string statement =
+      toCanonicalJson(
+          Statement{{{"a", farm.artifact.hash}}, "https://slsa.dev/verification_summary/v1", Json::object()}
+              .toJson())
+          .value();
+  bundles = {
+      makeBundle(signEnvelope(kInTotoPayload, statement, farm.key).value(), farm.key.publicKey()).value()};
+  expectRefused(Code::kDataLoss, "predicate type");
+}
+
+TEST_F(VerifyTest, LogEntriesThatNobodyChecksAreRefused) {  // attack 16, without a log
+  Json json = Json::parse(bundles[0]);
+  json["verificationMaterial"]["tlogEntries"] = Json::array({Json::object()});
+  bundles = {json.dump()};
+  expectRefused(Code::kDataLoss, "tlogEntries");
+}
+
+TEST_F(VerifyTest, ExpiryIsJudgedByTheClock) {  // attacks 12, 22
+  TimePoint now = farm.clock.now();
+  farm.root.keys[0].validUntil = now;
+  expectRefused(Code::kPermissionDenied, "is valid from");
+  farm.root.keys[0].validUntil = now + std::chrono::days(900);
+  farm.clock.set(now + std::chrono::days(400));
+  expectRefused(Code::kPermissionDenied, "the trust root expired");
+  farm.clock.set(now - std::chrono::days(3));
+  expectRefused(Code::kPermissionDenied, "is valid from");
+}
+
+TEST_F(VerifyTest, PolicyDecides) {
+  policy.allowDevelopment = false;
+  expectRefused(Code::kPermissionDenied, "policy allowDevelopment");
+  policy.allowDevelopment = true;
+  policy.minBuilders = 3;
+  expectRefused(Code::kPermissionDenied, "policy minBuilders: 2 of 3");
+  policy.minBuilders = 2;
+  policy.toolchains = {digestOf("a newer toolchain").text()};  // attack 10
+  expectRefused(Code::kPermissionDenied, "policy toolchains");
+  policy.toolchains = {farm.manifest.spec.toolchain.text()};
+  EXPECT_TRUE(verify().passed);
+}
+
+struct DirectoryTest : VerifyTest {
+  testing_support::TempDirectory scratch;
+  std::string directory = scratch / "artifact";
+
+  void SetUp() override {
+    fs::create_directories(directory + "/weights");
+    fs::create_directories(directory + "/bundles");
+    std::ofstream(directory + "/artifact.json") << farm.ociText;
+    for (const auto& [name, content] : files) std::ofstream(directory + "/" + name) << content;
+    std::ofstream(directory + "/bundles/provenance.sigstore.json") << bundles[0];
+  }
+  Verdict check() { return verifyDirectory(directory, farm.artifact, farm.root, policy, farm.clock); }
+};
+
+TEST_F(DirectoryTest, AcceptsAFetchedArtifact) {
+  Verdict verdict = check();
+  EXPECT_TRUE(verdict.passed) << verdict.status().error().message;
+}
+
+TEST_F(DirectoryTest, MissingPiecesAreNamed) {
+  fs::remove(directory + "/weights/0000.bin");
+  EXPECT_NE(check().status().error().message.find("weights/0000.bin"), std::string::npos);
+  fs::remove_all(directory + "/bundles");
+  EXPECT_FALSE(check().passed);
+  fs::remove(directory + "/artifact.json");
+  EXPECT_EQ(check().status().error().code, Code::kDataLoss);
+  fs::remove_all(directory);
+  EXPECT_FALSE(check().passed);
+}
+
+TEST_F(DirectoryTest, LinksAndSpecialFilesAreRefused) {  // attack 18
+  fs::rename(directory + "/program.so", scratch / "elsewhere");
+  fs::create_symlink(scratch / "elsewhere", directory + "/program.so");
+  EXPECT_NE(check().status().error().message.find("symbolic link"), std::string::npos);
+  fs::remove(directory + "/program.so");
+  ASSERT_EQ(::mkfifo((directory + "/program.so").c_str(), 0600), 0);
+  EXPECT_NE(check().status().error().message.find("not a regular file"), std::string::npos);
+  fs::remove(directory + "/program.so");
+  fs::rename(scratch / "elsewhere", directory + "/program.so");
+  EXPECT_TRUE(check().passed);
+  fs::rename(directory + "/weights", scratch / "weights");
+  fs::create_directory_symlink(scratch / "weights", directory + "/weights");
+  EXPECT_FALSE(check().passed);
+}
+
+TEST_F(DirectoryTest, APlantedRootIsNotLookedAt) {  // attack 32
+  PrivateKey rogue = PrivateKey::create().value();
+  std::ofstream(directory + "/root.json")
+      << toCanonicalJson(developmentRoot(rogue.publicKey(), kBuilderId, farm.clock.now()).toJson()).value();
+  std::ofstream(directory + "/bundles/provenance.sigstore.json") << forge(rogue);
+  EXPECT_EQ(check().status().error().code, Code::kPermissionDenied);
+}
+
+}  // namespace
+}  // namespace kiln::signing

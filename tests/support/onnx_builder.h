@@ -1,0 +1,81 @@
+// Builds small ONNX models in memory for tests: protobuf's wire format, written by hand from the field
+// numbers of onnx.proto. Independent of the reader under test.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kiln::testing_support {
+
+// The fields of one message, appended in order.
+class ProtoMessage {
+ public:
+  ProtoMessage& varint(int field, std::uint64_t value);
+  ProtoMessage& fixed32(int field, float value);
+  ProtoMessage& text(int field, std::string_view bytes);
+  ProtoMessage& message(int field, const ProtoMessage& nested) { return text(field, nested.bytes_); }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void number(std::uint64_t value);
+  std::string bytes_;
+};
+
+enum OnnxType : int {
+  kOnnxFloat = 1,
+  kOnnxInt32 = 6,
+  kOnnxInt64 = 7,
+  kOnnxBool = 9,
+  kOnnxHalf = 10,
+  kOnnxDouble = 11
+};
+
+// TensorProtos; `name` may be empty. The payload is raw_data.
+ProtoMessage onnxTensor(std::string_view name, const std::vector<std::int64_t>& dims,
+                        const std::vector<float>& values);
+ProtoMessage onnxTensor(std::string_view name, const std::vector<std::int64_t>& dims,
+                        const std::vector<std::int64_t>& values);
+// With the payload in another file.
+ProtoMessage onnxExternalTensor(std::string_view name, const std::vector<std::int64_t>& dims,
+                                std::string_view location, std::int64_t offset, std::int64_t length);
+
+// AttributeProtos.
+ProtoMessage onnxInt(std::string_view name, std::int64_t value);
+ProtoMessage onnxInts(std::string_view name, const std::vector<std::int64_t>& values);
+ProtoMessage onnxReal(std::string_view name, float value);
+ProtoMessage onnxText(std::string_view name, std::string_view value);
+ProtoMessage onnxTensorAttribute(std::string_view name, const ProtoMessage& tensor);
+
+// A dimension of an input: a number or a name.
+struct OnnxDim {
+  OnnxDim(int value) : value(value) {}
+  OnnxDim(std::int64_t value) : value(value) {}
+  OnnxDim(const char* name) : name(name) {}
+  std::int64_t value = -1;
+  std::string name;
+};
+
+class OnnxBuilder {
+ public:
+  explicit OnnxBuilder(std::int64_t opset = 17) : opset_(opset) {}
+
+  OnnxBuilder& input(std::string_view name, const std::vector<OnnxDim>& dims, int type = kOnnxFloat);
+  OnnxBuilder& output(std::string_view name, int type = kOnnxFloat);
+  OnnxBuilder& initializer(const ProtoMessage& tensor);
+  OnnxBuilder& node(std::string_view op, const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& outputs, const std::vector<ProtoMessage>& attributes = {},
+                    std::string_view name = "", std::string_view domain = "");
+  // Another operator set beside ONNX's own.
+  OnnxBuilder& importDomain(std::string_view domain, std::int64_t version);
+  // The model file's bytes.
+  std::string build() const;
+
+ private:
+  std::int64_t opset_;
+  ProtoMessage graph_, imports_;
+};
+
+}  // namespace kiln::testing_support

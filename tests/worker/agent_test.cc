@@ -1,0 +1,239 @@
+// The agent against a coordinator played by the test, over a Unix socket, with actions played by the test as
+// well.
+#include "worker/agent/agent.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include <poll.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "kiln/v1/worker.grpc.pb.h"
+#include "signing/keys/certificate.h"
+#include "storage/tree/digest_proto.h"
+#include "worker/sandbox/outputs.h"
+
+namespace kiln::agent {
+namespace {
+
+// Leases in `wanted` are to run; finished reports are kept and forgotten. An answer without news waits, as a
+// coordinator does that has nothing to hand out.
+class Coordinator final : public v1::WorkerService::Service {
+ public:
+  grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
+                           v1::SynchronizeResponse* response) override {
+    std::unique_lock lock(mutex_);
+    ++calls_;
+    last_ = *request;
+    for (const auto& report : request->leases()) {
+      if (!report.has_finished()) continue;
+      finished_.push_back(report);
+      wanted_.erase(report.lease_id());
+      response->add_forget(report.lease_id());
+    }
+    changed_.notify_all();
+    const auto seen = version_;
+    while (version_ == seen && response->forget().empty() && !request->draining() &&
+           !context->IsCancelled() && request->leases_size() >= static_cast<int>(wanted_.size())) {
+      changed_.wait_for(lock, std::chrono::milliseconds(5));
+    }
+    for (const auto& [id, lease] : wanted_) *response->add_run() = lease;
+    return grpc::Status::OK;
+  }
+
+  void want(const std::string& id, std::uint64_t epoch = 1) {
+    const std::lock_guard lock(mutex_);
+    v1::Lease lease;
+    lease.set_id(id);
+    lease.set_epoch(epoch);
+    lease.set_kind(v1::ACTION_COMPILE);
+    *lease.mutable_action() = toProto(digestOf("action " + id));
+    wanted_[id] = lease;
+    ++version_;
+  }
+  void withdraw(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    wanted_.erase(id);
+    ++version_;
+  }
+  // Waits until `holds` is true of what has been heard.
+  template <class Predicate>
+  bool await(const Predicate& holds) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), holds);
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, v1::Lease> wanted_;
+  std::vector<v1::LeaseReport> finished_;
+  v1::SynchronizeRequest last_;
+  int calls_ = 0, version_ = 0;
+};
+
+// Actions that report a stage and end when the test lets them, or when cancelled.
+class PlayedRunner final : public Runner {
+ public:
+  Result<reapi::ActionResult> run(const v1::Lease& lease, int, const sandbox::Cancel& cancel,
+                                  const std::function<void(const std::string&)>& onStage) override {
+    onStage("codegen");
+    pollfd wait[2] = {{cancel.fd(), POLLIN, 0}, {release_.fd(), POLLIN, 0}};
+    poll(wait, 2, -1);
+    if (wait[0].revents & POLLIN) return fail(Code::kCancelled, "cancelled");
+    reapi::ActionResult result;
+    auto* file = result.add_output_files();
+    file->set_path("output/program.so");
+    *file->mutable_digest() = toProto(digestOf("program of " + lease.id()));
+    return result;
+  }
+  std::vector<std::string> warmToolchains() const override { return {std::string(64, 'a')}; }
+  void release() { release_.request(); }
+
+ private:
+  sandbox::Cancel release_;
+};
+
+class AgentTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "kiln-agent-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    dir_ = pattern;
+    const auto key = signing::PrivateKey::create();
+    authority_.emplace(*signing::Authority::create(clock_.now()));
+    const auto certificate = authority_->issue("w1", "acme", key->publicKey(), clock_.now());
+    ASSERT_TRUE(certificate);
+    certificate_.emplace(*certificate);
+    ASSERT_TRUE(key->save(dir_ + "/w1.key"));
+    std::ofstream(dir_ + "/w1.pem") << certificate->pem();
+    auto identity = signing::WorkerIdentity::load(dir_ + "/w1.pem", dir_ + "/w1.key");
+    ASSERT_TRUE(identity) << identity.error().message;
+    identity_.emplace(std::move(*identity));
+    startCoordinator();
+    startAgent();
+  }
+  void TearDown() override {
+    stopAgent();
+    stopCoordinator();
+    EXPECT_TRUE(sandbox::removeTree(dir_));
+  }
+
+  void startCoordinator() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + dir_ + "/s", grpc::InsecureServerCredentials());
+    builder.RegisterService(&coordinator_);
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+  }
+  void stopCoordinator() {
+    if (server_) server_->Shutdown(std::chrono::system_clock::now());
+    server_.reset();
+  }
+  void startAgent() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+    AgentOptions options;
+    options.description.set_name("w1");
+    options.description.set_slots(2);
+    options.drainTime = std::chrono::milliseconds(300);
+    agent_ = std::make_unique<Agent>(
+        grpc::CreateCustomChannel("unix:" + dir_ + "/s", grpc::InsecureChannelCredentials(), arguments),
+        runner_, *identity_, clock_, options);
+    thread_ = std::thread([this] { clean_ = agent_->run(false); });
+  }
+  void stopAgent() {
+    if (!thread_.joinable()) return;
+    agent_->stop();
+    thread_.join();
+    EXPECT_TRUE(clean_);
+    agent_.reset();
+  }
+
+  const SystemClock clock_;
+  std::string dir_;
+  std::optional<signing::Authority> authority_;
+  std::optional<signing::Certificate> certificate_;
+  std::optional<signing::WorkerIdentity> identity_;
+  Coordinator coordinator_;
+  PlayedRunner runner_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Agent> agent_;
+  std::thread thread_;
+  bool clean_ = false;
+};
+
+TEST_F(AgentTest, ReportsStagesThenTheResultWithAReceiptBoundToTheLease) {
+  coordinator_.want("a", 7);
+  ASSERT_TRUE(coordinator_.await([&] {
+    return coordinator_.last_.leases_size() == 1 &&
+           coordinator_.last_.leases(0).running().stage() == "codegen";
+  }));
+  EXPECT_EQ(coordinator_.last_.worker().toolchains(0), std::string(64, 'a'));
+  runner_.release();
+  ASSERT_TRUE(coordinator_.await([&] { return coordinator_.finished_.size() == 1; }));
+  const v1::LeaseReport report = coordinator_.finished_[0];
+  EXPECT_EQ(report.epoch(), 7u);
+  EXPECT_EQ(report.finished().error_code(), 0) << report.finished().error_message();
+  const auto receipt = signing::verifyReceipt(report.finished().receipt_json(), *certificate_,
+                                              authority_->certificate(), clock_.now());
+  ASSERT_TRUE(receipt) << receipt.error().message;
+  EXPECT_EQ(receipt->lease, "a");
+  EXPECT_EQ(receipt->epoch, 7u);
+  EXPECT_EQ(receipt->worker, "w1");
+  EXPECT_EQ(receipt->operatorName, "acme");
+  EXPECT_EQ(receipt->action, digestOf("action a"));
+  ASSERT_EQ(receipt->outputs.size(), 1u);
+  EXPECT_EQ(receipt->outputs[0].digest, digestOf("program of a"));
+}
+
+TEST_F(AgentTest, KeepsRunningWhileTheCoordinatorIsAwayAndReportsWhenItIsBack) {
+  coordinator_.want("a");
+  ASSERT_TRUE(coordinator_.await([&] { return coordinator_.last_.leases_size() == 1; }));
+  stopCoordinator();
+  runner_.release();  // ends while nobody is there to hear it
+  startCoordinator();
+  ASSERT_TRUE(coordinator_.await([&] { return coordinator_.finished_.size() == 1; }));
+  EXPECT_EQ(coordinator_.finished_[0].finished().error_code(), 0);
+}
+
+TEST_F(AgentTest, AWithdrawnLeaseIsKilledAndItsSlotUsedAgain) {
+  coordinator_.want("a");
+  coordinator_.want("b");
+  ASSERT_TRUE(coordinator_.await([&] { return coordinator_.last_.leases_size() == 2; }));
+  coordinator_.withdraw("a");
+  coordinator_.want("c");
+  ASSERT_TRUE(coordinator_.await([&] {
+    return coordinator_.last_.leases_size() == 2 && coordinator_.last_.leases(1).lease_id() == "c";
+  }));
+  EXPECT_TRUE(coordinator_.finished_.empty());
+}
+
+TEST_F(AgentTest, StoppingDrainsThenEndsWhatIsLeftAndSaysSo) {
+  coordinator_.want("a");
+  ASSERT_TRUE(coordinator_.await([&] { return coordinator_.last_.leases_size() == 1; }));
+  stopAgent();
+  ASSERT_EQ(coordinator_.finished_.size(), 1u);
+  EXPECT_EQ(coordinator_.finished_[0].finished().error_code(), static_cast<int>(Code::kUnavailable));
+  EXPECT_TRUE(coordinator_.finished_[0].finished().retryable());
+  EXPECT_TRUE(coordinator_.last_.draining());
+}
+
+TEST_F(AgentTest, StoppingWithoutACoordinatorIsQuick) {
+  ASSERT_TRUE(coordinator_.await([&] { return coordinator_.calls_ > 0; }));
+  stopCoordinator();
+  const auto begin = std::chrono::steady_clock::now();
+  stopAgent();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
+}  // namespace
+}  // namespace kiln::agent

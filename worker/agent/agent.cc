@@ -1,0 +1,239 @@
+#include "worker/agent/agent.h"
+
+#include <grpcpp/client_context.h>
+#include <spdlog/spdlog.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "kiln/v1/worker.grpc.pb.h"
+#include "worker/agent/pacer.h"
+#include "worker/agent/reconciler.h"
+#include "worker/agent/report.h"
+
+namespace kiln::agent {
+
+namespace asio = boost::asio;
+
+// How long the way out may take once the drain time is over, or when nothing runs.
+constexpr Duration kLastWords = std::chrono::seconds(2);
+
+// Everything below runs on the one thread that is in run(), but for the actions' own threads and gRPC's
+// callbacks, which only post.
+class Agent::Loop {
+ public:
+  Loop(std::shared_ptr<grpc::Channel> channel, Runner& runner, const signing::WorkerIdentity& identity,
+       const Clock& clock, AgentOptions options)
+      : stub_(v1::WorkerService::NewStub(std::move(channel))),
+        runner_(runner),
+        identity_(identity),
+        clock_(clock),
+        options_(std::move(options)),
+        reconciler_(options_.description.slots()),
+        pacer_(std::hash<std::string>()(options_.description.name()) ^
+               static_cast<std::uint64_t>(clock.now().time_since_epoch().count())) {}
+
+  bool run(bool handleSignals) {
+    if (handleSignals) {
+      signals_.add(SIGTERM);
+      signals_.add(SIGINT);
+      signals_.async_wait([this](const boost::system::error_code& error, int) {
+        if (!error) stop();
+      });
+    }
+    schedule();
+    io_.run();
+    for (auto& [key, action] : actions_) action.thread.detach();
+    return actions_.empty();
+  }
+
+  void postStop() {
+    asio::post(io_, [this] { stop(); });
+  }
+
+ private:
+  struct Action {
+    std::unique_ptr<sandbox::Cancel> cancel;
+    std::thread thread;
+  };
+  // Keeps run() from returning while gRPC or an action's thread still has something to post.
+  using Work = asio::executor_work_guard<asio::io_context::executor_type>;
+  struct Call {
+    explicit Call(Work guard) : work(std::move(guard)) {}
+    Work work;
+    grpc::ClientContext context;
+    v1::SynchronizeRequest request;
+    v1::SynchronizeResponse response;
+    bool interrupted = false;
+  };
+
+  // Arms the timer for the next call; breaks off a call in flight when something pressing came up meanwhile.
+  void schedule() {
+    if (done_) return;
+    const TimePoint now = clock_.now();
+    if (call_ && pacer_.interrupt(now)) {
+      if (!call_->interrupted) call_->context.TryCancel();
+      call_->interrupted = true;
+      return;
+    }
+    if (pacer_.due() == TimePoint::max()) return;
+    timer_.expires_after(std::max(pacer_.due() - now, Duration::zero()));
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error || done_) return;
+      call_ ? schedule() : synchronize();
+    });
+  }
+
+  void synchronize() {
+    pacer_.called(clock_.now());
+    call_ = std::make_unique<Call>(Work(io_.get_executor()));
+    v1::SynchronizeRequest& request = call_->request;
+    *request.mutable_worker() = options_.description;
+    for (std::string& toolchain : runner_.warmToolchains())
+      request.mutable_worker()->add_toolchains(std::move(toolchain));
+    for (v1::LeaseReport& report : reconciler_.reports()) *request.add_leases() = std::move(report);
+    request.set_draining(reconciler_.draining());
+    call_->context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
+    stub_->async()->Synchronize(&call_->context, &call_->request, &call_->response,
+                                [this](grpc::Status status) {
+                                  asio::post(io_, [this, status = std::move(status)] { answered(status); });
+                                });
+  }
+
+  void answered(const grpc::Status& status) {
+    const std::unique_ptr<Call> call = std::move(call_);
+    const TimePoint now = clock_.now();
+    if (status.ok()) {
+      if (pacer_.away()) spdlog::info("coordinator is back worker={}", name());
+      const auto& next = call->response.next_contact();
+      pacer_.answered(now, std::chrono::seconds(next.seconds()) + Duration(next.nanos() / 1000));
+      toldDraining_ = call->request.draining();
+      carryOut(reconciler_.apply(call->response));
+    } else if (call->interrupted && status.error_code() == grpc::StatusCode::CANCELLED) {
+      pacer_.answered(now, Duration::zero());
+    } else {
+      if (!pacer_.away()) {
+        spdlog::warn("coordinator does not answer worker={} code={} message=\"{}\"; trying again", name(),
+                     static_cast<int>(status.error_code()), status.error_message());
+      }
+      pacer_.failed(now);
+    }
+    endIfDrained();
+    schedule();
+  }
+
+  void carryOut(const Changes& changes) {
+    for (const LeaseKey& key : changes.stop) {
+      spdlog::info("lease withdrawn worker={} lease={} epoch={}", name(), key.id, key.epoch);
+      cancel(key);
+    }
+    for (const auto& start : changes.start) begin(start.lease, start.slot);
+  }
+
+  void begin(const v1::Lease& lease, int slot) {
+    const LeaseKey key{lease.id(), lease.epoch()};
+    spdlog::info("action starts worker={} lease={} epoch={} action={} slot={}", name(), key.id, key.epoch,
+                 lease.action().hash(), slot);
+    Action& action = actions_[key];
+    action.cancel = std::make_unique<sandbox::Cancel>();
+    // The thread lives until the sandbox has ended: bubblewrap dies with the thread that started it.
+    action.thread = std::thread([this, lease, slot, key, cancel = action.cancel.get()] {
+      auto result = runner_.run(lease, slot, *cancel, [this, key](const std::string& stage) {
+        asio::post(io_, [this, key, stage] { staged(key, stage); });
+      });
+      v1::Finished report = makeReport(lease, std::move(result), identity_);
+      asio::post(io_, [this, key, report = std::move(report)]() mutable { ended(key, std::move(report)); });
+    });
+  }
+
+  void cancel(const LeaseKey& key) {
+    if (const auto action = actions_.find(key); action != actions_.end()) action->second.cancel->request();
+  }
+
+  void staged(const LeaseKey& key, const std::string& stage) {
+    if (!reconciler_.stage(key, stage)) return;
+    pacer_.progressed(clock_.now());
+    schedule();
+  }
+
+  void ended(const LeaseKey& key, v1::Finished report) {
+    if (const auto action = actions_.find(key); action != actions_.end()) {
+      action->second.thread.join();
+      actions_.erase(action);
+    }
+    spdlog::info("action ended worker={} lease={} epoch={} exit={} code={} message=\"{}\"", name(), key.id,
+                 key.epoch, report.result().exit_code(), report.error_code(), report.error_message());
+    // Even with nothing to report the coordinator may have been waiting for the slot.
+    reconciler_.ended(key, std::move(report));
+    pacer_.finished(clock_.now());
+    endIfDrained();
+    schedule();
+  }
+
+  void stop() {
+    if (reconciler_.draining()) return;
+    spdlog::info("worker drains worker={} running={}", name(), actions_.size());
+    reconciler_.drain();
+    pacer_.finished(clock_.now());
+    drainTimer_.expires_after(actions_.empty() ? kLastWords : options_.drainTime);
+    drainTimer_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      for (const LeaseKey& key : reconciler_.running()) cancel(key);
+      drainTimer_.expires_after(kLastWords);
+      drainTimer_.async_wait([this](const boost::system::error_code& again) {
+        if (!again) end();
+      });
+    });
+    endIfDrained();
+    schedule();
+  }
+
+  // Nothing runs, and the coordinator has heard everything or is not there to hear it.
+  void endIfDrained() {
+    if (!reconciler_.draining() || !actions_.empty()) return;
+    if ((reconciler_.idle() && toldDraining_) || pacer_.away()) end();
+  }
+
+  void end() {
+    done_ = true;
+    if (call_) call_->context.TryCancel();
+    timer_.cancel();
+    drainTimer_.cancel();
+    signals_.cancel();
+  }
+
+  const std::string& name() const { return options_.description.name(); }
+
+  asio::io_context io_;
+  asio::steady_timer timer_{io_}, drainTimer_{io_};
+  asio::signal_set signals_{io_};
+  const std::unique_ptr<v1::WorkerService::Stub> stub_;
+  Runner& runner_;
+  const signing::WorkerIdentity& identity_;
+  const Clock& clock_;
+  const AgentOptions options_;
+  Reconciler reconciler_;
+  Pacer pacer_;
+  std::unique_ptr<Call> call_;
+  std::map<LeaseKey, Action> actions_;
+  bool toldDraining_ = false, done_ = false;
+};
+
+Agent::Agent(std::shared_ptr<grpc::Channel> channel, Runner& runner, const signing::WorkerIdentity& identity,
+             const Clock& clock, AgentOptions options)
+    : loop_(std::make_unique<Loop>(std::move(channel), runner, identity, clock, std::move(options))) {}
+Agent::~Agent() = default;
+bool Agent::run(bool handleSignals) {
+  return loop_->run(handleSignals);
+}
+void Agent::stop() {
+  loop_->postStop();
+}
+
+}  // namespace kiln::agent

@@ -1,0 +1,8 @@
+// The highest CPU target this machine could execute: "cpu:x86-64-v3". "cpu:unknown" on other architectures.
+#pragma once
+
+#include <string>
+
+namespace kiln::agent {
+std::string hostLevel();
+}  // namespace kiln::agent

@@ -1,0 +1,40 @@
+#include "worker/agent/lease_runner.h"
+
+namespace kiln::agent {
+
+Result<reapi::ActionResult> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
+                                             const std::function<void(const std::string&)>& onStage) {
+  const Duration timeLimit = std::chrono::seconds(lease.time_limit().seconds());
+  switch (lease.kind()) {
+    case v1::ACTION_FETCH: {
+      if (fetcher_ == nullptr) {
+        return fail(Code::kUnavailable, "this worker does not fetch sources; start one with --fetch-hosts");
+      }
+      executor::FetchRequest request;
+      request.instance = lease.instance();
+      request.url = lease.git().url();
+      request.commit = lease.git().commit();
+      request.path = lease.git().path();
+      request.slot = slot;
+      request.timeLimit = timeLimit;
+      request.cancel = &cancel;
+      onStage("fetch");
+      return fetcher_->run(request);
+    }
+    case v1::ACTION_REFERENCE:
+    case v1::ACTION_COMPILE: {
+      executor::ActionRequest request;
+      request.instance = lease.instance();
+      KILN_ASSIGN(request.action, fromProto(lease.action()));
+      request.slot = slot;
+      request.timeLimit = timeLimit;
+      request.cancel = &cancel;
+      request.onStage = onStage;
+      return executor_.run(request);
+    }
+    default:
+      return fail(Code::kUnavailable, "this worker does not know the kind of this action; it may be too old");
+  }
+}
+
+}  // namespace kiln::agent

@@ -1,0 +1,25 @@
+// LeaseRunner: hands compile and reference leases to the executor, fetch leases to the fetcher.
+#pragma once
+
+#include "worker/agent/runner.h"
+#include "worker/executor/executor.h"
+#include "worker/executor/fetcher.h"
+
+namespace kiln::agent {
+
+class LeaseRunner final : public Runner {
+ public:
+  // Both must outlive the runner; `fetcher` is null on a worker that does not fetch.
+  LeaseRunner(executor::Executor& executor, executor::Fetcher* fetcher)
+      : executor_(executor), fetcher_(fetcher) {}
+
+  Result<reapi::ActionResult> run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
+                                  const std::function<void(const std::string&)>& onStage) override;
+  std::vector<std::string> warmToolchains() const override { return executor_.warmToolchains(); }
+
+ private:
+  executor::Executor& executor_;
+  executor::Fetcher* const fetcher_;
+};
+
+}  // namespace kiln::agent

@@ -1,0 +1,203 @@
+// kiln-worker: takes leases from a coordinator and runs them in the sandbox.
+#include <fcntl.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "manifest/spec/target.h"
+#include "storage/remote/remote_blob_store.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/doctor.h"
+#include "worker/agent/host_level.h"
+#include "worker/agent/lease_runner.h"
+#include "worker/sandbox/uid_range.h"
+
+namespace kiln::agent {
+namespace {
+
+// Exit codes as everywhere in Kiln.
+constexpr int kInternalExit = 1, kUsageExit = 2, kUnavailableExit = 7;
+
+struct Flags {
+  std::string coordinator, certificate, key, state, credentials, fetcher;
+  int slots = 1;
+  std::uint32_t uidBase = 0;
+  std::uint32_t drainSeconds = 5;
+  std::uint64_t memoryMiB = 0;
+  std::vector<std::string> fetchHosts;
+  std::vector<std::string> targets = servedTargets();
+  bool json = false;
+};
+
+std::string besideThisProgram(const char* name) {
+  std::error_code error;
+  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
+}
+
+// kFailedPrecondition if another worker has this directory.
+Result<sandbox::Fd> lockState(const std::string& dir) {
+  if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) return fail(errnoError(errno, "--state " + dir));
+  sandbox::Fd lock(open((dir + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock) return fail(errnoError(errno, "--state " + dir));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return fail(Code::kFailedPrecondition, "--state " + dir + ": another worker uses this directory");
+  }
+  return lock;
+}
+
+std::shared_ptr<grpc::Channel> connect(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  // A coordinator that comes back is noticed within a second or two.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  arguments.SetMaxReceiveMessageSize(16 << 20);
+  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+}
+
+int report(const Error& error) {
+  std::fprintf(stderr, "kiln-worker: %s: %s\n", std::string(codeName(error.code)).c_str(),
+               error.message.c_str());
+  return error.code == Code::kUnavailable || error.code == Code::kFailedPrecondition ? kUnavailableExit
+                                                                                     : kInternalExit;
+}
+
+sandbox::Policy compilePolicyFor(const Flags& flags) {
+  sandbox::Policy policy = sandbox::compilePolicy();
+  if (flags.memoryMiB != 0) policy.limits.memoryBytes = flags.memoryMiB << 20;
+  return policy;
+}
+
+int doctor(const Flags& flags) {
+  const auto sandbox = sandbox::Sandbox::make(compilePolicyFor(flags), sandbox::Host::detect());
+  if (!sandbox) return report(sandbox.error());
+  const Diagnosis diagnosis = diagnose(*sandbox, flags.fetcher);
+  const std::string text = flags.json ? diagnosis.toJson().dump() + "\n" : diagnosis.text();
+  std::fputs(text.c_str(), stdout);
+  return diagnosis.probe.usable() ? 0 : kUnavailableExit;
+}
+
+v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity& identity,
+                               const Diagnosis& diagnosis) {
+  v1::WorkerDescription description;
+  description.set_name(identity.name());
+  description.set_operator_(identity.operatorName());
+  description.set_certificate_pem(identity.certificatePem());
+  description.set_slots(flags.slots);
+  for (const std::string& target : flags.targets) description.add_targets(target);
+  description.add_kinds(v1::ACTION_REFERENCE);
+  description.add_kinds(v1::ACTION_COMPILE);
+  if (!flags.fetchHosts.empty()) description.add_kinds(v1::ACTION_FETCH);
+  description.set_host_level(hostLevel());
+  description.mutable_facts()->insert(diagnosis.facts.begin(), diagnosis.facts.end());
+  return description;
+}
+
+Result<bool> work(const Flags& flags) {
+  KILN_ASSIGN(const auto identity, signing::WorkerIdentity::load(flags.certificate, flags.key));
+  KILN_ASSIGN(const sandbox::Fd lock, lockState(flags.state));
+  sandbox::Host host = sandbox::Host::detect();
+  std::optional<sandbox::UidRange> uids;
+  if (flags.uidBase != 0) {
+    host.uidBase = flags.uidBase;
+  } else if (geteuid() == 0) {
+    KILN_ASSIGN(uids, sandbox::UidRange::claim());
+    host.uidBase = uids->base();
+  }
+  KILN_ASSIGN(const auto sandbox, sandbox::Sandbox::make(compilePolicyFor(flags), host));
+  const Diagnosis diagnosis = diagnose(sandbox, flags.fetcher);
+  if (!diagnosis.probe.usable()) {
+    return fail(
+        Code::kFailedPrecondition,
+        "no sandbox, no worker; `kiln-worker doctor` says the same at any time:\n" + diagnosis.text());
+  }
+  for (const auto& check : diagnosis.probe.checks) {
+    if (check.verdict == sandbox::Verdict::kWarning) spdlog::warn("{}: {}", check.name, check.detail);
+  }
+
+  const auto channel = connect(flags.coordinator);
+  storage::RemoteBlobStore store(channel);
+  KILN_ASSIGN(const auto executor, executor::Executor::make(store, sandbox, flags.state + "/actions"));
+  std::unique_ptr<executor::Fetcher> fetcher;
+  if (!flags.fetchHosts.empty()) {
+    KILN_ASSIGN(auto confined, sandbox::Sandbox::make(sandbox::fetchPolicy(), host));
+    KILN_ASSIGN(fetcher, executor::Fetcher::make(store, std::move(confined), flags.state + "/fetches",
+                                                 {flags.fetcher, flags.fetchHosts, flags.credentials}));
+  }
+  LeaseRunner runner(*executor, fetcher.get());
+  const SystemClock clock;
+  Agent agent(channel, runner, identity, clock,
+              {.description = describe(flags, identity, diagnosis),
+               .drainTime = std::chrono::seconds(flags.drainSeconds)});
+  spdlog::info("worker starts worker={} operator={} slots={} coordinator={}", identity.name(),
+               identity.operatorName(), flags.slots, flags.coordinator);
+  const bool clean = agent.run(true);
+  // An action's thread still uses what would now be destroyed. The sandbox dies with this process.
+  if (!clean) _exit(kInternalExit);
+  spdlog::info("worker ends worker={}", identity.name());
+  return true;
+}
+
+int run(int argc, char** argv) {
+  Flags flags;
+  flags.fetcher = besideThisProgram("kiln-fetcher");
+  flags.slots = std::max(1, static_cast<int>(std::thread::hardware_concurrency() / 2));
+  CLI::App app(
+      "Runs compile actions for a Kiln coordinator.\n"
+      "example: kiln-worker --coordinator unix:/run/kiln/coordinator.sock --certificate w1.pem --key w1.key "
+      "--state /var/lib/kiln/w1");
+  app.add_option("--coordinator", flags.coordinator, "gRPC endpoint, such as unix:/path");
+  app.add_option("--certificate", flags.certificate, "this worker's certificate, PEM");
+  app.add_option("--key", flags.key, "its private key, PEM, mode 0600");
+  app.add_option("--state", flags.state, "a directory of this worker's own; its contents are transient");
+  app.add_option("--slots", flags.slots, "actions at a time")->check(CLI::Range(1, 32));
+  app.add_option("--targets", flags.targets, "targets to compile for")->delimiter(',');
+  app.add_option("--fetch-hosts", flags.fetchHosts, "fetch git sources, from these hosts only")
+      ->delimiter(',');
+  app.add_option("--fetch-credentials", flags.credentials, "credentials for private repositories");
+  app.add_option("--fetcher", flags.fetcher, "the program kiln-fetcher");
+  app.add_option("--drain-seconds", flags.drainSeconds, "how long actions may go on after SIGTERM");
+  app.add_option("--memory-mib", flags.memoryMiB, "memory limit of an action; part of the sandbox policy");
+  app.add_option("--uid-base", flags.uidBase, "first host uid of actions, for a worker run by root")
+      ->check(CLI::Range(1000u, 4'000'000'000u));
+  CLI::App* doctorCommand = app.add_subcommand("doctor", "say what this host lacks for running a worker");
+  doctorCommand->add_flag("--json", flags.json, "as JSON");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsageExit;
+  }
+  if (*doctorCommand) return doctor(flags);
+  for (const auto& [name, value] :
+       {std::pair<const char*, const std::string*>{"--coordinator", &flags.coordinator},
+        {"--certificate", &flags.certificate},
+        {"--key", &flags.key},
+        {"--state", &flags.state}}) {
+    if (!value->empty()) continue;
+    std::fprintf(stderr, "kiln-worker: %s is required; see --help\n", name);
+    return kUsageExit;
+  }
+  signal(SIGPIPE, SIG_IGN);
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-worker"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
+  const auto done = work(flags);
+  return done ? 0 : report(done.error());
+}
+
+}  // namespace
+}  // namespace kiln::agent
+
+int main(int argc, char** argv) {
+  return kiln::agent::run(argc, argv);
+}

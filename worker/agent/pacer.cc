@@ -1,0 +1,47 @@
+#include "worker/agent/pacer.h"
+
+#include <algorithm>
+
+namespace kiln::agent {
+namespace {
+constexpr Duration kFirstRetry = std::chrono::milliseconds(100);
+constexpr Duration kLongestRetry = std::chrono::seconds(10);
+constexpr Duration kLongestContact = std::chrono::minutes(1);
+constexpr Duration kStageGap = std::chrono::milliseconds(50);
+}  // namespace
+
+void Pacer::called(TimePoint now) {
+  lastCall_ = now;
+  pressing_ = false;
+  due_ = TimePoint::max();
+}
+
+void Pacer::answered(TimePoint now, Duration nextContact) {
+  failures_ = 0;
+  due_ = std::min(due_, now + std::clamp(nextContact, Duration::zero(), kLongestContact));
+}
+
+void Pacer::failed(TimePoint now) {
+  const Duration full = std::min(kLongestRetry, kFirstRetry * (1 << std::min(failures_, 10)));
+  ++failures_;
+  // xorshift64: any spread will do.
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  due_ = now + full -
+         Duration(static_cast<std::int64_t>(random_ % static_cast<std::uint64_t>(full.count() / 4 + 1)));
+}
+
+void Pacer::finished(TimePoint now) {
+  if (away()) return;
+  pressing_ = true;
+  due_ = std::min(due_, now);
+}
+
+void Pacer::progressed(TimePoint now) {
+  if (away()) return;
+  pressing_ = true;
+  due_ = std::min(due_, std::max(now, lastCall_ + kStageGap));
+}
+
+}  // namespace kiln::agent

@@ -1,0 +1,86 @@
+#include "worker/executor/fetcher.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "worker/executor/ending.h"
+#include "worker/executor/output_upload.h"
+#include "worker/executor/prepared_slot.h"
+#include "worker/sandbox/outputs.h"
+
+namespace kiln::executor {
+namespace {
+
+// What a dynamically linked program needs to resolve names and check certificates. Nothing below holds a
+// secret.
+constexpr const char* kHostParts[] = {"/usr",
+                                      "/lib",
+                                      "/lib64",
+                                      "/etc/ssl",
+                                      "/etc/hosts",
+                                      "/etc/gai.conf",
+                                      "/etc/nsswitch.conf",
+                                      "/etc/resolv.conf",
+                                      "/etc/services",
+                                      "/etc/ld.so.cache",
+                                      "/etc/ca-certificates"};
+constexpr const char* kCredentials = "/credentials";
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Fetcher>> Fetcher::make(storage::BlobStore& store, sandbox::Sandbox sandbox,
+                                               std::string state, FetchOptions options) {
+  if (access(options.program.c_str(), X_OK) != 0) {
+    return fail(Code::kFailedPrecondition, "fetch: " + options.program + " is not an executable program");
+  }
+  KILN_TRY(sandbox::removeTree(state));
+  if (mkdir(state.c_str(), 0700) != 0) return fail(errnoError(errno, "worker state " + state));
+  return std::unique_ptr<Fetcher>(
+      new Fetcher(store, std::move(sandbox), std::move(state), std::move(options)));
+}
+
+Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
+  const std::string slotDir = state_ + "/" + std::to_string(request.slot);
+  KILN_ASSIGN(const auto slot, PreparedSlot::make(slotDir, sandbox_.host().actionUid(request.slot)));
+  sandbox::Command command;
+  command.arguments = {"/kiln-fetcher",        "--url",  request.url,   "--commit",
+                       request.commit,         "--path", request.path,  "--hosts",
+                       joined(options_.hosts), "--out",  "/work/output"};
+  command.environment = {{"HOME", "/nonexistent"}, {"LC_ALL", "C"}, {"TZ", "UTC"}};
+  command.workingDirectory = "/work/output";
+  for (const char* part : kHostParts) {
+    if (access(part, F_OK) == 0) command.binds.push_back({part, part, false});
+  }
+  command.binds.push_back({options_.program, "/kiln-fetcher", false});
+  if (!options_.credentials.empty()) {
+    command.binds.push_back({options_.credentials, kCredentials, false});
+    command.arguments.insert(command.arguments.end(), {"--credentials", kCredentials});
+  }
+  command.outputDirectory = PreparedSlot::outputOf(slotDir);
+  command.binds.push_back({command.outputDirectory, "/work/output", true});
+
+  sandbox::RunOptions options;
+  options.slot = request.slot;
+  options.timeLimit = request.timeLimit;
+  options.cancel = request.cancel;
+  KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(command, options));
+  KILN_TRY(checkEnding(finished));
+  reapi::ActionResult result;
+  result.set_exit_code(finished.exitCode);
+  if (finished.exitCode == 0) {
+    KILN_TRY(uploadOutputs(store_, request.instance, command.outputDirectory, "output",
+                           sandbox_.policy().limits, &result));
+  }
+  KILN_TRY(uploadLogs(store_, request.instance, std::move(finished.out), std::move(finished.err), &result));
+  return result;
+}
+
+}  // namespace kiln::executor

@@ -1,0 +1,50 @@
+// Fetcher: a git source to blobs. The program kiln-fetcher does it in a sandbox of its own: with the network,
+// without keys, sockets or files of the farm beside it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "storage/blob/blob_store.h"
+#include "storage/tree/digest_proto.h"
+#include "worker/sandbox/sandbox.h"
+
+namespace kiln::executor {
+
+struct FetchOptions {
+  std::string program;             // kiln-fetcher on the host
+  std::vector<std::string> hosts;  // that may be fetched from
+  std::string credentials;  // a file for private repositories, bound read-only for the fetcher; may be ""
+};
+
+struct FetchRequest {
+  std::string instance;
+  std::string url, commit, path;
+  int slot = 0;
+  Duration timeLimit{};
+  const sandbox::Cancel* cancel = nullptr;
+};
+
+// Thread safe for distinct slots.
+class Fetcher {
+ public:
+  // `state` as for Executor::make. The store must outlive the fetcher; `sandbox` has the fetch policy.
+  static Result<std::unique_ptr<Fetcher>> make(storage::BlobStore& store, sandbox::Sandbox sandbox,
+                                               std::string state, FetchOptions options);
+
+  // Outputs "output/model.onnx" and whatever external data came with it; exit code and stderr are the
+  // program's.
+  Result<reapi::ActionResult> run(const FetchRequest& request);
+
+ private:
+  Fetcher(storage::BlobStore& store, sandbox::Sandbox sandbox, std::string state, FetchOptions options)
+      : store_(store), sandbox_(std::move(sandbox)), state_(std::move(state)), options_(std::move(options)) {}
+
+  storage::BlobStore& store_;
+  const sandbox::Sandbox sandbox_;
+  const std::string state_;
+  const FetchOptions options_;
+};
+
+}  // namespace kiln::executor
