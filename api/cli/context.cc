@@ -1,5 +1,7 @@
 #include "api/cli/context.h"
 
+#include <cstdlib>
+
 namespace kiln::cli {
 
 Result<std::unique_ptr<client::Client>> Context::connect() const {
@@ -18,18 +20,30 @@ CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name
   return command;
 }
 
+// Not CLI11's envname(): it applies the variables of every other subcommand's options too, after those given
+// here.
+void Context::readEnvironment() {
+  const auto fill = [](std::string& value, const char* variable) {
+    const char* text = std::getenv(variable);
+    if (value.empty() && text != nullptr) value = text;
+  };
+  fill(endpoint, "KILN_ENDPOINT");
+  fill(instance, "KILN_INSTANCE");
+  fill(trustRoot, "KILN_TRUST_ROOT");
+  fill(policy, "KILN_POLICY");
+}
+
 void addFarmOptions(CLI::App& command, Context& context) {
-  command.add_option("--endpoint", context.endpoint, "The coordinator: unix:/path or host:port")
-      ->envname("KILN_ENDPOINT");
-  command.add_option("--instance", context.instance, "The tenant (default \"default\")")
-      ->envname("KILN_INSTANCE");
+  command.add_option("--endpoint", context.endpoint,
+                     "The coordinator, unix:/path or host:port (default: $KILN_ENDPOINT)");
+  command.add_option("--instance", context.instance, "The tenant (default: $KILN_INSTANCE or \"default\")");
 }
 
 void addTrustOptions(CLI::App& command, Context& context) {
-  command.add_option("--trust-root", context.trustRoot, "root.json that names whose signatures count")
-      ->envname("KILN_TRUST_ROOT");
-  command.add_option("--policy", context.policy, "Policy document that the evidence must satisfy")
-      ->envname("KILN_POLICY");
+  command.add_option("--trust-root", context.trustRoot,
+                     "root.json that names whose signatures count (default: $KILN_TRUST_ROOT)");
+  command.add_option("--policy", context.policy,
+                     "Policy document that the evidence must satisfy (default: $KILN_POLICY)");
 }
 
 }  // namespace kiln::cli

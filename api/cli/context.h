@@ -18,8 +18,11 @@ struct Context {
   std::string policy;               // --policy, KILN_POLICY
   bool json = false;                // --json
   bool terminal = false;            // stderr is a terminal: progress may rewrite its line
+  bool reported = false;            // the command has printed its failure itself
   std::function<Status()> command;  // what the parsed command line asks for
 
+  // Fills in from the environment what the command line left out.
+  void readEnvironment();
   Result<std::unique_ptr<client::Client>> connect() const;
 };
 

@@ -122,7 +122,7 @@ void checkTrust(Report& report, const Context& context) {
                  "name one with --trust-root or KILN_TRUST_ROOT; infra/up writes one for its own farm");
 }
 
-Status run(const Context& context) {
+Status run(Context& context) {
   Report report;
   checkProcessor(report);
   checkPrograms(report);
@@ -147,6 +147,7 @@ Status run(const Context& context) {
     }
   }
   if (missing == 0) return {};
+  context.reported = context.json;
   return fail(
       withExit(kUnavailable, Code::kUnavailable,
                fmt::format("{} of {} checks found something missing", missing, report.checks().size())));

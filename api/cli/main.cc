@@ -41,8 +41,9 @@ int main(int argc, char** argv) {
                context.json);
     return kUsage;
   }
+  context.readEnvironment();
   const auto done = context.command();
   if (done) return kOk;
-  printError(done.error(), context.json);
+  if (!context.reported) printError(done.error(), context.json);
   return exitCodeOf(done.error());
 }

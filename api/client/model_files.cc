@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "api/client/onnx_external.h"
+#include "storage/source/onnx_external.h"
 
 namespace kiln::client {
 namespace fs = std::filesystem;
@@ -67,7 +67,7 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
     if (!fs::is_regular_file(file.path, error)) return fail(Code::kNotFound, file.path + ": no such file");
     files.push_back(std::move(file));
   }
-  KILN_ASSIGN(const auto locations, externalLocationsOfFile(model));
+  KILN_ASSIGN(const auto locations, source::externalLocationsOfFile(model));
   for (const auto& location : locations) {
     const auto isNamed = [&](const ModelFileOnDisk& file) { return file.name == location; };
     if (std::any_of(files.begin() + 1, files.end(), isNamed)) continue;

@@ -4,6 +4,7 @@
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/memory/passes.h"
 #include "compiler_core/schedule/passes.h"
+#include "compiler_core/transforms/passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -14,6 +15,8 @@
 
 int main(int argc, char** argv) {
   mlir::registerTransformsPasses();
+  kiln::ir::WeightTable weights;  // no model file stands beside the text: kiln-seed-weights fills it
+  kiln::transforms::registerPasses(weights);
   kiln::schedule::registerPasses();
   kiln::memory::registerPasses();
   kiln::codegen::registerPasses();

@@ -1,6 +1,8 @@
 #include "coordinator/jobs/action_builder.h"
 
+#include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
+#include "storage/tree/tree_builder.h"
 
 namespace kiln::jobs {
 namespace {
@@ -15,9 +17,9 @@ constexpr std::pair<const char*, const char*> kEnvironment[] = {
 };
 constexpr char kReferenceTarget[] = "cpu:x86-64-v3";
 
-Digest keep(std::map<Digest, std::string>& blobs, std::string bytes) {
+Digest keep(BuiltAction& built, std::string bytes) {
   Digest digest = digestOf(bytes);
-  blobs.emplace(digest, std::move(bytes));
+  built.blobs.push_back({digest, {}, std::move(bytes)});
   return digest;
 }
 
@@ -42,15 +44,21 @@ reapi::Command command(index::ActionKind kind, const std::string& model) {
 Result<BuiltAction> buildAction(index::ActionKind kind, const CompileSpec& spec) {
   BuiltAction built;
   KILN_ASSIGN(std::string specText, toCanonicalJson(spec.toJson()));
-  std::vector<TreeFile> files{{"input/spec.json", keep(built.blobs, std::move(specText))}};
-  for (const ModelFile& file : spec.files) files.push_back({"input/" + file.path, file.digest});
-  KILN_ASSIGN(Tree tree, buildTree(files, {{"toolchain", spec.toolchain}}));
-  built.blobs.merge(tree.directories);
+  storage::TreeBuilder input;
+  KILN_TRY(input.addTree("toolchain", spec.toolchain));
+  KILN_TRY(input.addFile("input/spec.json", keep(built, std::move(specText)), false));
+  for (const ModelFile& file : spec.files) {
+    KILN_TRY(checkRelativePath(file.path));
+    if (auto added = input.addFile("input/" + file.path, file.digest, false); !added)
+      return fail(Code::kInvalidArgument, "model file: " + added.error().message);
+  }
+  storage::BuiltTree tree = input.build();
+  std::move(tree.directories.begin(), tree.directories.end(), std::back_inserter(built.blobs));
   reapi::Action action;
   *action.mutable_command_digest() =
-      toProto(keep(built.blobs, command(kind, spec.files.front().path).SerializeAsString()));
+      toProto(keep(built, command(kind, spec.files.front().path).SerializeAsString()));
   *action.mutable_input_root_digest() = toProto(tree.root);
-  built.action = keep(built.blobs, action.SerializeAsString());
+  built.action = keep(built, action.SerializeAsString());
   return built;
 }
 

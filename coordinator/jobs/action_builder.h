@@ -5,19 +5,18 @@
 // toolchain/bin/kiln-cc <verb> --model input/<model> --spec input/spec.json --out output.
 #pragma once
 
-#include <map>
-#include <string>
+#include <vector>
 
-#include "coordinator/jobs/directory_tree.h"
 #include "manifest/spec/compile_spec.h"
+#include "storage/blob/upload.h"
 #include "storage/index/records.h"
 
 namespace kiln::jobs {
 
 struct BuiltAction {
   Digest action;
-  std::map<Digest, std::string>
-      blobs;  // Action, Command, spec.json and Directories: to be in the CAS before it runs
+  std::vector<storage::UploadItem>
+      blobs;  // Action, Command, spec.json and Directories: in the CAS before it runs
 };
 
 // kInvalidArgument if the spec's file paths are unsafe or clash. `kind` is kReference or kCompile.

@@ -24,7 +24,7 @@ std::vector<Difference> differences(const index::ResultRecord& first, const inde
   auto add = [&](const index::ResultRecord& record, std::string Difference::* member) {
     auto outputs = readOutputs(record);
     if (!outputs) return;
-    for (const TreeFile& file : outputs->files) {
+    for (const OutputFile& file : outputs->files) {
       Difference& entry = byPath[file.path];
       entry.path = file.path;
       entry.*member = file.digest.text();
@@ -44,9 +44,10 @@ std::string shown(const std::string& digest) {
 
 }  // namespace
 
-const TreeFile* Outputs::find(std::string_view path) const {
-  auto found = std::lower_bound(files.begin(), files.end(), path,
-                                [](const TreeFile& file, std::string_view name) { return file.path < name; });
+const OutputFile* Outputs::find(std::string_view path) const {
+  auto found =
+      std::lower_bound(files.begin(), files.end(), path,
+                       [](const OutputFile& file, std::string_view name) { return file.path < name; });
   return found != files.end() && found->path == path ? &*found : nullptr;
 }
 
@@ -57,17 +58,17 @@ Result<Outputs> readOutputs(const reapi::ActionResult& result) {
   if (result.output_files_size() > kMaxOutputs)
     return fail(Code::kInvalidArgument, fmt::format("the result holds more than {} files", kMaxOutputs));
   Outputs outputs;
-  for (const reapi::OutputFile& file : result.output_files()) {
+  for (const auto& file : result.output_files()) {
     std::string_view path = file.path();
     if (!path.starts_with(kPrefix))
       return fail(Code::kInvalidArgument, "an output file is not below output/");
     path.remove_prefix(kPrefix.size());
     KILN_TRY(checkRelativePath(path));
     KILN_ASSIGN(Digest digest, fromProto(file.digest()));
-    outputs.files.push_back({std::string(path), digest, false});
+    outputs.files.push_back({std::string(path), digest});
   }
   std::sort(outputs.files.begin(), outputs.files.end(),
-            [](const TreeFile& a, const TreeFile& b) { return a.path < b.path; });
+            [](const OutputFile& a, const OutputFile& b) { return a.path < b.path; });
   for (std::size_t i = 1; i < outputs.files.size(); ++i)
     if (outputs.files[i].path == outputs.files[i - 1].path)
       return fail(Code::kInvalidArgument, "output file \"" + outputs.files[i].path + "\" is reported twice");
@@ -83,7 +84,7 @@ Result<Outputs> readOutputs(const index::ResultRecord& record) {
 
 Digest outputsDigest(const Outputs& outputs) {
   std::string listing;
-  for (const TreeFile& file : outputs.files)
+  for (const OutputFile& file : outputs.files)
     listing += fmt::format("{} {} {}\n", file.digest.hex(), file.digest.size, file.path);
   return digestOf(listing);
 }

@@ -5,17 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/jobs/directory_tree.h"
 #include "storage/index/records.h"
+#include "storage/tree/digest_proto.h"
 
 namespace kiln::jobs {
 
+struct OutputFile {
+  std::string path;
+  Digest digest;
+};
+
 // The output files of one run, sorted by path, relative to output/.
 struct Outputs {
-  std::vector<TreeFile> files;
+  std::vector<OutputFile> files;
 
   // Null if there is none.
-  const TreeFile* find(std::string_view path) const;
+  const OutputFile* find(std::string_view path) const;
 };
 
 // From a worker's report, so hostile: kInvalidArgument for anything but regular files below output/ at safe

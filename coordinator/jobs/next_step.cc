@@ -100,6 +100,20 @@ Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, c
   return progress;
 }
 
+// The oldest results that are enough: later ones do not change what is published, so a publication that was
+// interrupted is repeated with the same evidence.
+std::vector<ResultRecord> firstEnough(const std::vector<ResultRecord>& successes,
+                                      const DeliverySpec& delivery) {
+  std::vector<ResultRecord> out;
+  for (const ResultRecord& result : successes) {
+    if (out.size() >= static_cast<std::size_t>(delivery.builders) &&
+        distinctOperators(out) >= static_cast<std::size_t>(delivery.operators))
+      break;
+    out.push_back(result);
+  }
+  return out;
+}
+
 NewRun newRun(const ActionRecord& action, const Progress& progress) {
   NewRun run{action, {}, {}};
   for (const ResultRecord& result : progress.successes) {
@@ -110,8 +124,8 @@ NewRun newRun(const ActionRecord& action, const Progress& progress) {
 }
 
 // What a completed action leads to, if it has not been done yet.
-std::optional<Step> consequence(const JobSnapshot& snapshot, const ActionRecord& action,
-                                const Progress& progress) {
+std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                                const ActionRecord& action, const Progress& progress) {
   if (action.kind == ActionKind::kFetch) {
     const index::SourceRecord& source = snapshot.sources.at(static_cast<std::size_t>(*action.source));
     if (!source.blob) return ResolveSource{*action.source, progress.successes.front()};
@@ -120,7 +134,7 @@ std::optional<Step> consequence(const JobSnapshot& snapshot, const ActionRecord&
   if (action.kind == ActionKind::kCompile) {
     for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
       if (snapshot.targets[i].target == action.target && !snapshot.targets[i].artifact)
-        return Publish{static_cast<int>(i), action.action, progress.successes};
+        return Publish{static_cast<int>(i), action.action, firstEnough(progress.successes, delivery)};
     return {};
   }
   AttachFixtures attach{progress.successes.front(), {}};
@@ -154,7 +168,7 @@ Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   for (const ActionRecord& action : snapshot.actions) {
     Progress progress = progressOf(snapshot, delivery, action);
     if (!progress.complete) continue;
-    if (auto step = consequence(snapshot, action, progress)) return *step;
+    if (auto step = consequence(snapshot, delivery, action, progress)) return *step;
   }
   bool resolved = std::all_of(snapshot.sources.begin(), snapshot.sources.end(),
                               [](const index::SourceRecord& source) { return source.blob.has_value(); });

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "coordinator/jobs/digests.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
+#include "storage/tree/digest_proto.h"
 
 namespace kiln::jobs {
 namespace {
@@ -160,6 +160,8 @@ Result<CompileSpec> compileSpec(const CompileSpec& options, const std::vector<in
     if (!source.blob) return fail(Code::kInternal, "source \"" + source.path + "\" is not resolved yet");
     spec.files.push_back({source.path, *source.blob});
   }
+  std::sort(spec.files.begin() + 1, spec.files.end(),
+            [](const ModelFile& a, const ModelFile& b) { return a.path < b.path; });
   return spec;
 }
 

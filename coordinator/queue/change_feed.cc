@@ -69,6 +69,11 @@ void ChangeFeed::close() {
   changed_.notify_all();
 }
 
+void ChangeFeed::waitUntilClosed(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, timeout, [&] { return closed_; });
+}
+
 bool ChangeFeed::closed() const {
   std::lock_guard lock(mutex_);
   return closed_;

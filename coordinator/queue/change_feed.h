@@ -41,6 +41,8 @@ class ChangeFeed {
   // Ends all present and future waits at once: the program is stopping.
   void close();
   bool closed() const;
+  // Waits until the feed is closed or `timeout` has passed.
+  void waitUntilClosed(std::chrono::milliseconds timeout);
 
  private:
   struct Watched {

@@ -1,10 +1,12 @@
 #include "manifest/artifact/path_set.h"
 
+#include "manifest/base/printable.h"
+
 namespace kiln {
 
 Status PathSet::add(const std::string& path) {
   auto bad = [&](const char* why) {
-    return fail(Code::kInvalidArgument, "its path \"" + path + "\" " + why);
+    return fail(Code::kInvalidArgument, "its path " + inQuotes(path) + " " + why);
   };
   for (const char* own : {"artifact.json", "manifest.json", "bundles", "fixtures"})
     if (path == own || path.starts_with(std::string(own) + "/"))

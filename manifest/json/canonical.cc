@@ -1,8 +1,8 @@
 // The canonical writer.
 #include <charconv>
 
+#include "manifest/base/utf8.h"
 #include "manifest/json/json.h"
-#include "manifest/json/utf8.h"
 
 namespace kiln {
 namespace {

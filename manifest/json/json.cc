@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "manifest/base/printable.h"
+
 namespace kiln {
 namespace {
 
@@ -64,7 +66,7 @@ class Builder final : public nlohmann::json_sax<Json> {
     if (strict_)
       for (unsigned char c : name)
         if (c >= 0x80) return refuse("member name with a character outside ASCII");
-    if (stack_.back()->contains(name)) return refuse("duplicate member \"" + name + "\"");
+    if (stack_.back()->contains(name)) return refuse("duplicate member " + inQuotes(name));
     name_ = std::move(name);
     return true;
   }

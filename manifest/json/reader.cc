@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "manifest/base/printable.h"
+
 namespace kiln {
 namespace {
 
@@ -38,7 +40,7 @@ bool ObjectReader::has(std::string_view name) const {
 }
 
 std::string ObjectReader::path(std::string_view name) const {
-  return place_.empty() ? std::string(name) : place_ + "." + std::string(name);
+  return place_.empty() ? printable(name) : place_ + "." + printable(name);
 }
 
 Result<const Json*> ObjectReader::any(std::string_view name) {

@@ -1,6 +1,6 @@
 #include "manifest/spec/path.h"
 
-#include "manifest/json/utf8.h"
+#include "manifest/base/utf8.h"
 
 namespace kiln {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "manifest/base/printable.h"
+
 namespace kiln {
 namespace {
 
@@ -58,13 +60,6 @@ std::string served() {
   return out;
 }
 
-// The text as it may stand in a message: short, printable.
-std::string shown(std::string_view name) {
-  std::string out;
-  for (char c : name.substr(0, 80)) out += c >= 0x20 && c < 0x7f ? c : '?';
-  return "\"" + out + "\"";
-}
-
 }  // namespace
 
 std::vector<std::string> servedTargets() {
@@ -81,16 +76,16 @@ Result<Target> parseTarget(std::string_view name) {
     std::string_view kind = part.substr(part.find(':') == std::string_view::npos ? 0 : part.find(':') + 1);
     if (kind == "native" || kind == "host")
       return fail(Code::kInvalidArgument,
-                  "target " + shown(name) + ": " + std::string(kind) +
+                  "target " + inQuotes(name) + ": " + std::string(kind) +
                       " means something else on every machine; name a target, such as " + served());
     if (!isWellFormed(part))
       return fail(Code::kInvalidArgument,
-                  "target " + shown(name) + ": not a target; this release serves " + served());
+                  "target " + inQuotes(name) + ": not a target; this release serves " + served());
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
   return fail(Code::kUnimplemented,
-              "target " + shown(name) + " is not served; this release serves " + served());
+              "target " + inQuotes(name) + " is not served; this release serves " + served());
 }
 
 }  // namespace kiln

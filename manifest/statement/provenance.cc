@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 
 namespace kiln {
@@ -32,7 +33,7 @@ Result<Strings> readStrings(ObjectReader& parent, std::string_view name) {
   Strings out;
   for (auto it = json->begin(); it != json->end(); ++it) {
     const auto* text = it->get_ptr<const std::string*>();
-    if (!text) return badMember(parent.path(name) + "." + it.key(), "must be a string");
+    if (!text) return badMember(parent.path(name) + "." + printable(it.key()), "must be a string");
     out.emplace(it.key(), *text);
   }
   return out;
@@ -87,7 +88,7 @@ Status splitByproducts(std::vector<Material> all, Provenance& provenance) {
                   "predicate: a receipt must name its worker and operator and nothing else");
     if (!workers.insert(builder.worker).second)
       return fail(Code::kInvalidArgument,
-                  "predicate: worker \"" + builder.worker + "\" is listed twice as a builder");
+                  "predicate: worker " + inQuotes(builder.worker) + " is listed twice as a builder");
     provenance.builders.push_back(std::move(builder));
   }
   if (provenance.builders.empty())
@@ -101,7 +102,7 @@ Status checkParameters(const Provenance& provenance) {
       return std::find(std::begin(names), std::end(names), name) != std::end(names);
     };
     if (!in(kRequired) && !in(kOptional))
-      return fail(Code::kInvalidArgument, "externalParameters: unknown parameter \"" + name + "\"");
+      return fail(Code::kInvalidArgument, "externalParameters: unknown parameter " + inQuotes(name));
   }
   for (std::string_view name : kRequired)
     if (!provenance.externalParameters.contains(std::string(name)))
@@ -109,7 +110,7 @@ Status checkParameters(const Provenance& provenance) {
   for (const auto& [name, value] : provenance.internalParameters)
     if (provenance.externalParameters.contains(name))
       return fail(Code::kInvalidArgument,
-                  "internalParameters: \"" + name + "\" is an external parameter's name");
+                  "internalParameters: " + inQuotes(name) + " is an external parameter's name");
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "manifest/base/printable.h"
 #include "signing/keys/openssl.h"
 
 namespace kiln::signing {
@@ -141,7 +142,7 @@ TimePoint Certificate::notAfter() const {
 
 Status Certificate::checkIssuedBy(const Certificate& authority, TimePoint now) const {
   auto denied = [&](const std::string& why) {
-    return fail(Code::kPermissionDenied, "certificate of \"" + commonName() + "\": " + why);
+    return fail(Code::kPermissionDenied, "certificate of " + inQuotes(commonName()) + ": " + why);
   };
   X509* self = handle_->x509;
   X509* issuer = authority.handle_->x509;

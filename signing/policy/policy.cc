@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "signing/keys/files.h"
 
@@ -20,15 +21,15 @@ Result<std::vector<std::string>> readList(ObjectReader& reader, std::string_view
 RuleResult oneOf(const char* rule, const std::vector<std::string>& accepted, const std::string& value) {
   bool any = std::find(accepted.begin(), accepted.end(), "*") != accepted.end();
   if (any || std::find(accepted.begin(), accepted.end(), value) != accepted.end())
-    return {true, rule, "satisfied by " + value};
+    return {true, rule, "satisfied by " + printable(value)};
   std::string list;
   for (const std::string& one : accepted) list += (list.empty() ? "" : ", ") + one;
-  return {false, rule, value + " is not accepted; accepted: " + list};
+  return {false, rule, printable(value) + " is not accepted; accepted: " + list};
 }
 
 RuleResult atLeast(const char* rule, int wanted, const std::set<std::string>& found) {
   std::string list;
-  for (const std::string& one : found) list += (list.empty() ? "" : ", ") + one;
+  for (const std::string& one : found) list += (list.empty() ? "" : ", ") + printable(one);
   std::string counted = std::to_string(found.size()) + " of " + std::to_string(wanted) + ": " + list;
   if (static_cast<int>(found.size()) >= wanted) return {true, rule, "satisfied by " + counted};
   return {false, rule, counted};

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "manifest/spec/path.h"
 #include "signing/dsse/dsse.h"
@@ -76,9 +77,10 @@ Result<Receipt> verify(const Envelope& envelope, const Certificate& certificate,
   bool own = !receipt.worker.empty() && !receipt.operatorName.empty() &&
              receipt.worker == certificate.commonName() && receipt.operatorName == certificate.organisation();
   if (!own)
-    return fail(Code::kPermissionDenied, "receipt of \"" + receipt.worker + "\" (" + receipt.operatorName +
-                                             ") signed by \"" + certificate.commonName() + "\" (" +
-                                             certificate.organisation() + ")");
+    return fail(Code::kPermissionDenied, "receipt of " + inQuotes(receipt.worker) + " of operator " +
+                                             inQuotes(receipt.operatorName) + " signed by " +
+                                             inQuotes(certificate.commonName()) + " of operator " +
+                                             inQuotes(certificate.organisation()));
   return receipt;
 }
 

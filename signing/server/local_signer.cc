@@ -1,5 +1,6 @@
 #include "signing/server/local_signer.h"
 
+#include "manifest/base/printable.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
 #include "signing/server/action_check.h"
@@ -20,8 +21,8 @@ Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
   KILN_ASSIGN(Statement statement, parseStatement(request.statement));
   if (statement.predicateType != kProvenanceType)
-    return fail(Code::kInvalidArgument, "statement: predicate type \"" + statement.predicateType +
-                                            "\" is not signed here; known: " + kProvenanceType);
+    return fail(Code::kInvalidArgument, "statement: predicate type " + inQuotes(statement.predicateType) +
+                                            " is not signed here; known: " + kProvenanceType);
   if (statement.subjects.size() != 1) return fail(Code::kInvalidArgument, "statement: must have one subject");
   Claim claim;
   claim.artifact = {statement.subjects[0].sha256, request.subjectSize};

@@ -9,6 +9,7 @@
 
 #include "kiln/v1/signer.grpc.pb.h"
 #include "manifest/base/digest.h"
+#include "manifest/base/printable.h"
 
 namespace kiln::signing {
 namespace {
@@ -32,11 +33,12 @@ class Service final : public kiln::v1::SignerService::Service {
     auto bundle = signer_.sign(request);
     std::string payload = digestOf(request.statement).hex();
     if (!bundle) {
-      spdlog::warn("sign refused payload={} instance={} code={} why=\"{}\"", payload, request.instance,
-                   codeName(bundle.error().code), bundle.error().message);
+      spdlog::warn("sign refused payload={} instance={} code={} why=\"{}\"", payload,
+                   printable(request.instance), codeName(bundle.error().code),
+                   printable(bundle.error().message, 2000));
       return toStatus(bundle.error());
     }
-    spdlog::info("sign done payload={} instance={} receipts={}", payload, request.instance,
+    spdlog::info("sign done payload={} instance={} receipts={}", payload, printable(request.instance),
                  request.receipts.size());
     response->set_bundle(*bundle);
     return grpc::Status::OK;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "signing/keys/files.h"
 
@@ -121,9 +122,10 @@ Status TrustRoot::checkSigner(const std::string& keyId, const std::string& build
   if (key == keys.end()) return denied("signed with a key that the trust root does not list");
   auto builder = std::find_if(builders.begin(), builders.end(),
                               [&](const TrustedBuilder& one) { return one.id == builderId; });
-  if (builder == builders.end()) return denied("builder \"" + builderId + "\" is not in the trust root");
+  if (builder == builders.end())
+    return denied("builder " + inQuotes(builderId) + " is not in the trust root");
   if (std::find(builder->keys.begin(), builder->keys.end(), keyId) == builder->keys.end())
-    return denied("key " + keyId + " does not speak for builder \"" + builderId + "\"");
+    return denied("key " + keyId + " does not speak for builder " + inQuotes(builderId));
   if (now < key->validFrom || now >= key->validUntil)
     return denied("key " + keyId + " is valid from " + rfc3339(key->validFrom) + " to " +
                   rfc3339(key->validUntil) + ", and it is " + rfc3339(now));

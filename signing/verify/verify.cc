@@ -4,6 +4,7 @@
 #include <array>
 
 #include "manifest/artifact/media_types.h"
+#include "manifest/base/printable.h"
 #include "signing/bundle/bundle.h"
 
 namespace kiln::signing {
@@ -105,7 +106,7 @@ class Verification {
     KILN_ASSIGN(Statement statement, parseStatement(bundle.envelope.payload));
     if (statement.predicateType != kProvenanceType)
       return fail(Code::kInvalidArgument,
-                  "predicate type \"" + statement.predicateType + "\" is not " + kProvenanceType);
+                  "predicate type " + inQuotes(statement.predicateType) + " is not " + kProvenanceType);
     if (statement.subjects.size() != 1 || statement.subjects[0].sha256 != verdict_.artifact.hash)
       return fail(Code::kDataLoss, "its statement is about another artifact (sha256:" +
                                        toHex(statement.subjects[0].sha256) + ")");
@@ -126,7 +127,7 @@ class Verification {
       std::string check = "bundle " + std::to_string(i + 1), keyId;
       auto provenance = readBundle(request_.bundles[i], keyId);
       if (provenance) {
-        pass(check, "signed by key " + keyId + " for builder " + provenance->builderId);
+        pass(check, "signed by key " + keyId + " for builder " + printable(provenance->builderId));
         verdict_.statements.push_back(std::move(*provenance));
       } else if (provenance.error().code == Code::kPermissionDenied) {
         pass(check, "not counted: " + provenance.error().message);

@@ -120,6 +120,19 @@ Result<std::optional<ArtifactRecord>> loadArtifact(Connection& connection, const
   return found;
 }
 
+Result<std::optional<Digest>> findPublishedBlob(Connection& connection, const std::string& instance,
+                                                const Digest& hash) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT hash, size FROM artifact_files WHERE instance = $1 AND hash = $2 UNION ALL "
+          "SELECT hash, size FROM artifacts WHERE instance = $1 AND hash = $2 UNION ALL "
+          "SELECT config_hash, config_size FROM artifacts WHERE instance = $1 AND config_hash = $2 UNION ALL "
+          "SELECT bundle_hash, bundle_size FROM statements WHERE instance = $1 AND bundle_hash = $2 LIMIT 1",
+          {instance, hashParam(hash)}));
+  return rows.first([](const Row& row) { return digestAt(row, "hash", "size"); });
+}
+
 Result<std::vector<Digest>> listArtifacts(Connection& connection, const std::string& instance, int limit) {
   KILN_ASSIGN(Rows rows, connection.execute("SELECT hash, size FROM artifacts WHERE instance = $1 "
                                             "ORDER BY published DESC, hash LIMIT $2",

@@ -21,6 +21,10 @@ Status attachFixtures(postgres::Connection& connection, const std::string& insta
 
 Result<std::optional<ArtifactRecord>> loadArtifact(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);
+// A blob that a published artifact names (the manifest itself, its config, a file, a bundle), by its hash,
+// with its size.
+Result<std::optional<Digest>> findPublishedBlob(postgres::Connection& connection, const std::string& instance,
+                                                const Digest& hash);
 // Newest first.
 Result<std::vector<Digest>> listArtifacts(postgres::Connection& connection, const std::string& instance,
                                           int limit);

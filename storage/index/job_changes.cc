@@ -6,6 +6,13 @@ namespace kiln::index {
 
 using postgres::Connection;
 
+Status touchJob(Connection& connection, const JobKey& key) {
+  // The trigger replaces the value.
+  KILN_TRY(connection.execute("UPDATE jobs SET revision = 0 WHERE instance = $1 AND id = $2",
+                              {key.instance, key.id}));
+  return {};
+}
+
 Status addActions(Connection& connection, const JobKey& key, std::size_t firstOrdinal,
                   const std::vector<ActionRecord>& actions) {
   for (std::size_t i = 0; i < actions.size(); ++i) {
@@ -54,10 +61,7 @@ Status resolveSource(Connection& connection, const JobKey& key, int ordinal, con
         {key.instance, key.id, source.path, hashParam(source.blob), sizeParam(source.blob), git.url,
          git.commit, git.path}));
   }
-  // The job itself has changed for those who watch it.
-  KILN_TRY(connection.execute("UPDATE jobs SET revision = 0 WHERE instance = $1 AND id = $2",
-                              {key.instance, key.id}));
-  return {};
+  return touchJob(connection, key);
 }
 
 Status setTargetArtifact(Connection& connection, const JobKey& key, int ordinal, const Digest& artifact,
@@ -66,9 +70,7 @@ Status setTargetArtifact(Connection& connection, const JobKey& key, int ordinal,
       connection.execute("UPDATE job_targets SET artifact_hash = $4, cached = $5, builders = $6 "
                          "WHERE instance = $1 AND job_id = $2 AND ordinal = $3",
                          {key.instance, key.id, ordinal, hashParam(artifact), cached, builders}));
-  KILN_TRY(connection.execute("UPDATE jobs SET revision = 0 WHERE instance = $1 AND id = $2",
-                              {key.instance, key.id}));
-  return {};
+  return touchJob(connection, key);
 }
 
 Status stopReuse(Connection& connection, const JobKey& key) {

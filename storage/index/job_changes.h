@@ -21,6 +21,8 @@ Status resolveSource(postgres::Connection& connection, const JobKey& key, int or
 
 Status setTargetArtifact(postgres::Connection& connection, const JobKey& key, int ordinal,
                          const Digest& artifact, bool cached, const std::vector<std::string>& builders);
+// Gives the job a new revision: something that it shows has changed elsewhere.
+Status touchJob(postgres::Connection& connection, const JobKey& key);
 // Results of earlier jobs no longer count for this job.
 Status stopReuse(postgres::Connection& connection, const JobKey& key);
 Status wantCancel(postgres::Connection& connection, const JobKey& key);

@@ -33,9 +33,11 @@ std::optional<Digest> parseDigest(std::string_view hash, std::string_view size) 
   return digest ? std::optional(*digest) : std::nullopt;
 }
 
-std::string joinFirst(const std::vector<std::string_view>& segments, std::size_t count) {
+// The instance: the first segments, none of them empty.
+std::optional<std::string> joinFirst(const std::vector<std::string_view>& segments, std::size_t count) {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) {
+    if (segments[i].empty()) return std::nullopt;
     if (i > 0) out += '/';
     out += segments[i];
   }
@@ -57,8 +59,9 @@ Result<ResourceName> parseReadName(std::string_view name) {
   std::size_t count = segments.size();
   if (count < 3 || segments[count - 3] != "blobs") return refuse(name, kForm);
   auto digest = parseDigest(segments[count - 2], segments[count - 1]);
-  if (!digest) return refuse(name, kForm);
-  return ResourceName{joinFirst(segments, count - 3), *digest, ""};
+  auto instance = joinFirst(segments, count - 3);
+  if (!digest || !instance) return refuse(name, kForm);
+  return ResourceName{*instance, *digest, ""};
 }
 
 Result<ResourceName> parseWriteName(std::string_view name) {
@@ -70,8 +73,9 @@ Result<ResourceName> parseWriteName(std::string_view name) {
     if (segments[at] != "uploads" || at + 4 >= segments.size() || segments[at + 2] != "blobs") continue;
     auto digest = parseDigest(segments[at + 3], segments[at + 4]);
     std::string_view upload = segments[at + 1];
-    if (digest && !upload.empty() && upload.size() <= 64)
-      return ResourceName{joinFirst(segments, at), *digest, std::string(upload)};
+    auto instance = joinFirst(segments, at);
+    if (digest && instance && !upload.empty() && upload.size() <= 64)
+      return ResourceName{*instance, *digest, std::string(upload)};
   }
   return refuse(name, kForm);
 }

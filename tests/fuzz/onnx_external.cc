@@ -1,7 +1,7 @@
 // libFuzzer: the scan for external data never reads outside its input.
-#include "api/client/onnx_external.h"
+#include "storage/source/onnx_external.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  (void)kiln::client::externalLocations({data, size});
+  (void)kiln::source::externalLocations({data, size});
   return 0;
 }

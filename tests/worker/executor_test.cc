@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "storage/blob/local_blob_store.h"
+#include "tests/support/memory_blob_store.h"
 #include "tests/worker/sandbox_fixture.h"
 
 namespace kiln::executor {
@@ -29,9 +29,7 @@ class ExecutorTest : public testing::Test {
     std::string pattern = testing::TempDir() + "kiln-executor-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     dir_ = pattern;
-    auto store = storage::LocalBlobStore::open({.directory = dir_ + "/store"});
-    ASSERT_TRUE(store) << store.error().message;
-    store_ = std::move(*store);
+    store_ = std::make_unique<testing_support::MemoryBlobStore>();
     auto sandbox = sandbox::Sandbox::make(sandbox::compilePolicy(), sandbox::Host::detect());
     ASSERT_TRUE(sandbox);
     sandbox_.emplace(std::move(*sandbox));

@@ -165,7 +165,8 @@ int run(int argc, char** argv) {
   app.add_option("--targets", flags.targets, "targets to compile for")->delimiter(',');
   app.add_option("--fetch-hosts", flags.fetchHosts, "fetch git sources, from these hosts only")
       ->delimiter(',');
-  app.add_option("--fetch-credentials", flags.credentials, "credentials for private repositories");
+  app.add_option("--fetch-credentials", flags.credentials,
+                 "a directory with credentials for private repositories: the file git, and ssh keys");
   app.add_option("--fetcher", flags.fetcher, "the program kiln-fetcher");
   app.add_option("--drain-seconds", flags.drainSeconds, "how long actions may go on after SIGTERM");
   app.add_option("--memory-mib", flags.memoryMiB, "memory limit of an action; part of the sandbox policy");

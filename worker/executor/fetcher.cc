@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "manifest/json/json.h"
+#include "worker/executor/credentials.h"
 #include "worker/executor/ending.h"
 #include "worker/executor/output_upload.h"
 #include "worker/executor/prepared_slot.h"
@@ -27,6 +29,21 @@ constexpr const char* kHostParts[] = {"/usr",
                                       "/etc/ld.so.cache",
                                       "/etc/ca-certificates"};
 constexpr const char* kCredentials = "/credentials";
+constexpr int kUnavailableExit = 7;  // of kiln-fetcher
+
+// The message in the error that kiln-fetcher writes as its last line.
+std::string messageIn(const std::string& log) {
+  const std::size_t end = log.find_last_not_of('\n');
+  const std::size_t begin = end == std::string::npos ? std::string::npos : log.rfind('\n', end);
+  const auto json = parseStrictJson(log.substr(begin == std::string::npos ? 0 : begin + 1));
+  const auto member = [](const Json& object, const char* name) -> const Json* {
+    const auto found = object.is_object() ? object.find(name) : object.end();
+    return found == object.end() ? nullptr : &*found;
+  };
+  const Json* error = json ? member(*json, "error") : nullptr;
+  const Json* message = error ? member(*error, "message") : nullptr;
+  return message && message->is_string() ? message->get<std::string>() : "the source cannot be reached";
+}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -61,8 +78,10 @@ Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
   }
   command.binds.push_back({options_.program, "/kiln-fetcher", false});
   if (!options_.credentials.empty()) {
-    command.binds.push_back({options_.credentials, kCredentials, false});
-    command.arguments.insert(command.arguments.end(), {"--credentials", kCredentials});
+    const std::string copy = slotDir + "/credentials";
+    KILN_TRY(copyCredentials(options_.credentials, copy, sandbox_.host().actionUid(request.slot)));
+    command.binds.push_back({copy, kCredentials, false});
+    command.arguments.insert(command.arguments.end(), {"--credentials", std::string(kCredentials) + "/git"});
   }
   command.outputDirectory = PreparedSlot::outputOf(slotDir);
   command.binds.push_back({command.outputDirectory, "/work/output", true});
@@ -73,6 +92,9 @@ Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
   options.cancel = request.cancel;
   KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(command, options));
   KILN_TRY(checkEnding(finished));
+  // The network's trouble, not the source's: another try may help.
+  if (finished.exitCode == kUnavailableExit)
+    return fail(Code::kUnavailable, "fetch: " + messageIn(finished.err));
   reapi::ActionResult result;
   result.set_exit_code(finished.exitCode);
   if (finished.exitCode == 0) {

@@ -15,7 +15,9 @@ namespace kiln::executor {
 struct FetchOptions {
   std::string program;             // kiln-fetcher on the host
   std::vector<std::string> hosts;  // that may be fetched from
-  std::string credentials;  // a file for private repositories, bound read-only for the fetcher; may be ""
+  // A directory for private repositories, "" for none: the file `git` (storage/source/secrets.h) and the ssh
+  // keys it names as /credentials/NAME. Each fetch gets its own copy, gone when it ends.
+  std::string credentials;
 };
 
 struct FetchRequest {

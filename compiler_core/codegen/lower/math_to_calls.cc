@@ -12,12 +12,15 @@ using namespace mlir;
 struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MathToCallsPass)
   StringRef getArgument() const final { return "kiln-math-to-calls"; }
-  StringRef getDescription() const final { return "Transcendental functions become calls of Kiln's math library"; }
+  StringRef getDescription() const final {
+    return "Transcendental functions become calls of Kiln's math library";
+  }
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<func::FuncDialect, vector::VectorDialect>();
   }
 
-  // The library's function for `lanes` (0: scalar), declared on first use. Names: compiler_core/math/kmath.cc.
+  // The library's function for `lanes` (0: scalar), declared on first use. Names:
+  // compiler_core/math/kmath.cc.
   Value call(OpBuilder& builder, Operation* op, ValueRange operands, std::int64_t lanes) {
     const Type element = getElementTypeOrSelf(op->getResult(0).getType());
     const std::string width = lanes ? "v" + std::to_string(lanes) : "";
@@ -46,16 +49,17 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
       SmallVector<Value> parts;
       for (Value operand : op->getOperands())
         parts.push_back(lanes == 1 ? vector::ExtractOp::create(builder, loc, operand, at).getResult()
-                                   : vector::ExtractStridedSliceOp::create(builder, loc, operand, ArrayRef<std::int64_t>{at},
-                                                                           ArrayRef<std::int64_t>{lanes},
-                                                                           ArrayRef<std::int64_t>{1})
+                                   : vector::ExtractStridedSliceOp::create(
+                                         builder, loc, operand, ArrayRef<std::int64_t>{at},
+                                         ArrayRef<std::int64_t>{lanes}, ArrayRef<std::int64_t>{1})
                                          .getResult());
       Value part = call(builder, op, parts, lanes == 1 ? 0 : lanes);
       if (!result) result = op->getOperand(0);  // every lane is replaced
-      result = lanes == 1 ? vector::InsertOp::create(builder, loc, part, result, at).getResult()
-                          : vector::InsertStridedSliceOp::create(builder, loc, part, result, ArrayRef<std::int64_t>{at},
-                                                                 ArrayRef<std::int64_t>{1})
-                                .getResult();
+      result = lanes == 1
+                   ? vector::InsertOp::create(builder, loc, part, result, at).getResult()
+                   : vector::InsertStridedSliceOp::create(
+                         builder, loc, part, result, ArrayRef<std::int64_t>{at}, ArrayRef<std::int64_t>{1})
+                         .getResult();
       at += lanes;
     }
     return result;
@@ -64,7 +68,8 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     SmallVector<Operation*> ops;
     getOperation().walk([&](Operation* op) {
-      if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::PowFOp>(op))
+      if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::PowFOp>(
+              op))
         ops.push_back(op);
     });
     for (Operation* op : ops) {
@@ -83,6 +88,8 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
 
 }  // namespace
 
-std::unique_ptr<Pass> createMathToCallsPass() { return std::make_unique<MathToCallsPass>(); }
+std::unique_ptr<Pass> createMathToCallsPass() {
+  return std::make_unique<MathToCallsPass>();
+}
 
 }  // namespace kiln::codegen

@@ -13,6 +13,7 @@ CREATE TABLE artifacts (
   published       timestamptz NOT NULL,
   PRIMARY KEY (instance, hash)
 );
+CREATE INDEX artifacts_by_config ON artifacts (instance, config_hash);
 CREATE INDEX artifacts_newest ON artifacts (instance, published DESC, hash);
 CREATE INDEX artifacts_by_toolchain ON artifacts (instance, toolchain_hash, published);
 
@@ -51,6 +52,7 @@ CREATE TABLE statements (
   PRIMARY KEY (instance, payload_hash),
   FOREIGN KEY (instance, artifact_hash) REFERENCES artifacts (instance, hash) ON DELETE CASCADE
 );
+CREATE INDEX statements_by_bundle ON statements (instance, bundle_hash);
 CREATE INDEX statements_by_artifact ON statements (instance, artifact_hash, recorded);
 
 -- The edges: what went into an artifact, and who built it, each named by the statement that says so.

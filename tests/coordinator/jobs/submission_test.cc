@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "coordinator/jobs/digests.h"
+#include "storage/tree/digest_proto.h"
 
 namespace kiln::jobs {
 namespace {

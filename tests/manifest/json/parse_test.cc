@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "manifest/base/utf8.h"
 #include "manifest/json/json.h"
-#include "manifest/json/utf8.h"
 
 namespace kiln {
 namespace {

@@ -45,10 +45,12 @@ TEST(ResourceName, RefusesEverythingElse) {
        {std::string(), std::string("/"), std::string("blobs"), "blobs/" + hex, "blobs/" + hex + "/",
         "blobs/" + hex + "/-1", "blobs/" + hex + "/+3", "blobs/" + hex + "/03", "blobs/" + hex + "/3x",
         "blobs/" + hex + "/99999999999999999999", "blobs/" + hex.substr(1) + "/3",
-        "blobs/sha256:" + hex + "/3", kTail + "/extra", std::string(5000, 'a') + "/" + kTail})
+        "blobs/sha256:" + hex + "/3", kTail + "/extra", "/" + kTail, "a//b/" + kTail,
+        std::string(5000, 'a') + "/" + kTail})
     EXPECT_EQ(parseReadName(bad).error().code, Code::kInvalidArgument) << bad;
-  for (std::string bad : {std::string(), kTail, "uploads/" + kTail, "uploads//" + kTail,
-                          "uploads/u/blobs/" + hex, "uploads/" + std::string(65, 'u') + "/" + kTail})
+  for (std::string bad :
+       {std::string(), kTail, "uploads/" + kTail, "uploads//" + kTail, "uploads/u/blobs/" + hex,
+        "uploads/" + std::string(65, 'u') + "/" + kTail, "/uploads/u/" + kTail})
     EXPECT_EQ(parseWriteName(bad).error().code, Code::kInvalidArgument) << bad;
   EXPECT_EQ(parseReadName("a/compressed-blobs/zstd/" + hex + "/3").error().code, Code::kUnimplemented);
   EXPECT_EQ(parseWriteName("uploads/u/compressed-blobs/zstd/" + hex + "/3").error().code,

@@ -1,0 +1,67 @@
+// What the commands of kiln-cc share. Private to this folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler_core/driver/compiler.h"
+#include "manifest/spec/compile_spec.h"
+
+namespace kiln::driver {
+
+// Exit codes of kiln-cc, part of the command-line contract.
+enum Exit : int { kOk = 0, kInternalError = 1, kUsage = 2, kInvalidModel = 3, kUnsupported = 4 };
+
+struct CommandError {
+  Exit exit;
+  Error error;
+};
+using CommandResult = tl::expected<void, CommandError>;
+
+// The exit that an error of the compiler stands for.
+Exit exitFor(const Error& error);
+inline tl::unexpected<CommandError> stop(const Error& error) {
+  return tl::make_unexpected(CommandError{exitFor(error), error});
+}
+inline tl::unexpected<CommandError> stop(Exit exit, const Error& error) {
+  return tl::make_unexpected(CommandError{exit, error});
+}
+// The last line of a failed command: {"error":{"code","message","details"}} in canonical JSON.
+std::string errorLine(const Error& error);
+
+// Reads a CompileSpec; every failure is one of usage.
+tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
+// The one profile's dimensions; kUnimplemented for ranges and for several profiles.
+Result<std::map<std::string, std::int64_t>> dimsOf(const CompileSpec& spec);
+// "name=min:opt:max" into `profile`.
+Status addProfileDim(const std::string& text, ShapeProfile& profile);
+// What the spec asks for and this compiler does not do, by name.
+Status checkServed(const CompileSpec& spec);
+
+struct CompileArguments {
+  std::string model, spec, out, emitIr, toolchain;
+};
+CommandResult compileCommand(const CompileArguments& arguments);
+
+struct ReferenceArguments {
+  std::string model, spec, out;
+};
+CommandResult referenceCommand(const ReferenceArguments& arguments);
+
+struct SpecArguments {
+  std::string model, target = "cpu:x86-64-v3", out;
+  std::vector<std::string> profile;
+};
+CommandResult specCommand(const SpecArguments& arguments);
+
+struct ExplainArguments {
+  std::string model, target = "cpu:x86-64-v3";
+  std::vector<std::string> profile;
+  bool json = false;
+};
+CommandResult explainCommand(const ExplainArguments& arguments);
+
+std::string versionText();
+std::string versionJson();
+
+}  // namespace kiln::driver

@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/evidence_json.h"
+#include "compiler_core/driver/toolchain.h"
+#include "compiler_core/package/files.h"
+#include "manifest/artifact/manifest.h"
+
+namespace kiln::driver {
+namespace {
+
+// The spec and the file must be about the same model, or the manifest would lie.
+Status checkModel(const CompileSpec& spec, const std::string& path) {
+  KILN_ASSIGN(const Digest digest, digestOfFile(path));
+  if (spec.files.empty() || digest != spec.files.front().digest)
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("{} is {}, but the spec is for {}; make a spec for this file with kiln-cc spec", path,
+                    digest.text(), spec.files.empty() ? "no model" : spec.files.front().digest.text()));
+  return {};
+}
+
+std::uint64_t artifactBytes(const CompileResult& result) {
+  std::uint64_t total = result.program.size;
+  for (const auto& weight : result.weights) total += weight.digest.size;
+  return total;
+}
+
+Status checkBudget(const char* what, const char* member, std::uint64_t used, std::uint64_t budget) {
+  if (budget == 0 || used <= budget) return {};
+  Error error{Code::kResourceExhausted,
+              fmt::format("{} takes {} bytes, over the budget of {} ({})", what, used, budget, member),
+              {}};
+  error.details = fmt::format(R"({{"budget":"{}","limit":"{}","used":"{}"}})", member, budget, used);
+  return fail(std::move(error));
+}
+
+Status writeCanonical(const std::string& path, const Json& json) {
+  KILN_ASSIGN(const std::string text, toCanonicalJson(json));
+  KILN_TRY(package::writeFile(path, asBytes(text)));
+  return {};
+}
+
+// Errors of writing are never the model's fault.
+Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out) {
+  const Json evidence = evidenceJson(result);
+  KILN_TRY(writeCanonical(out + "/evidence.json", evidence));
+  KILN_ASSIGN(const Manifest manifest, makeManifest(spec, evidence));
+  return writeCanonical(out + "/manifest.json", manifest.toJson());
+}
+
+}  // namespace
+
+CommandResult compileCommand(const CompileArguments& arguments) {
+  auto spec = readSpec(arguments.spec);
+  if (!spec) return tl::make_unexpected(spec.error());
+  if (auto served = checkServed(*spec); !served) return stop(served.error());
+  auto target = parseTarget(spec->target);
+  if (!target)
+    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+  auto dims = dimsOf(*spec);
+  if (!dims) return stop(dims.error());
+  if (auto same = checkModel(*spec, arguments.model); !same) return stop(same.error());
+  auto lib = findToolchainLib(arguments.toolchain);
+  if (!lib) return stop(kUsage, lib.error());
+  for (const std::string& directory : {arguments.out, arguments.emitIr})
+    if (!directory.empty())
+      if (auto made = package::makeDirectory(directory); !made) return stop(kInternalError, made.error());
+
+  CompileRequest request;
+  request.model = arguments.model;
+  request.target = *target;
+  request.target.features = spec->features.empty() ? target->features : spec->features;
+  request.dims = *dims;
+  request.contraction = spec->numerics.contraction == "on";
+  request.toolchainLib = *lib;
+  request.out = arguments.out;
+  request.irDirectory = arguments.emitIr;
+  request.progress = [](std::string_view stage) {
+    fmt::print(stderr, "stage: {}\n", stage);
+    std::fflush(stderr);
+  };
+  auto result = compile(request);
+  if (!result) return stop(result.error());
+  if (auto fits = checkBudget("the program's memory", "plannedBytes",
+                              result->plan.arenaBytes + result->plan.scratchBytes, spec->maxPlannedBytes);
+      !fits)
+    return stop(fits.error());
+  if (auto fits =
+          checkBudget("the artifact", "artifactBytes", artifactBytes(*result), spec->maxArtifactBytes);
+      !fits)
+    return stop(fits.error());
+  if (auto written = writeDocuments(*spec, *result, arguments.out); !written)
+    return stop(kInternalError, written.error());
+  return {};
+}
+
+}  // namespace kiln::driver

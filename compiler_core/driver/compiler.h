@@ -1,0 +1,59 @@
+// The compiler as a library: model in, program and weights out. Pure: the result depends on the request
+// alone. No MLIR and no JSON in this header.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler_core/driver/evidence.h"
+#include "compiler_core/ir/evidence.h"
+#include "compiler_core/package/weights.h"
+#include "compiler_core/partition/partition.h"
+#include "compiler_core/reference/host_tensor.h"
+#include "manifest/base/result.h"
+#include "manifest/spec/target.h"
+
+namespace kiln::driver {
+
+struct CompileRequest {
+  std::string model;  // path of an ONNX file; external data lie beside it
+  Target target;
+  std::map<std::string, std::int64_t> dims;  // symbolic dimensions and their values
+  bool contraction = true;                   // Numerics::contraction is "on"
+  std::string toolchainLib;                  // folder of kmath.bc and libkiln_builtins-<arch>.a
+  std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
+  std::string irDirectory;  // existing folder for the textual IR of each stage; empty: none
+  std::function<void(std::string_view stage)>
+      progress;  // capture, analyse, rewrite, partition, schedule, plan, codegen, package
+};
+
+struct CompileResult {
+  std::vector<ir::Signature> inputs, outputs;
+  Digest program;  // of program.so
+  std::vector<package::WeightFile> weights;
+  ir::CaptureEvidence capture;
+  ir::AnalyseEvidence analyse;
+  ir::RewriteEvidence rewrite;
+  partition::PartitionEvidence partition;
+  ScheduleEvidence schedule;
+  CodegenEvidence codegen;
+  PlanEvidence plan;
+};
+
+// kInvalidArgument: the model is wrong. kUnimplemented: an operator, type or shape that is not served;
+// `details` lists every node. kInternal: a fault of the compiler. Thread safe on distinct `out` folders.
+Result<CompileResult> compile(const CompileRequest& request);
+
+// Inputs from the seeded generator and outputs from the reference evaluator.
+struct ReferenceResult {
+  std::vector<ir::Signature> inputs, outputs;
+  std::vector<reference::HostTensor> inputValues, outputValues;
+};
+Result<ReferenceResult> evaluateReference(const std::string& model,
+                                          const std::map<std::string, std::int64_t>& dims,
+                                          std::uint64_t seed);
+
+}  // namespace kiln::driver

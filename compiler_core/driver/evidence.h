@@ -1,0 +1,41 @@
+// What the later stages state about a compile: deterministic, part of the Manifest. The earlier ones are in
+// compiler_core/ir/evidence.h. Plain structs, for units with and without MLIR.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kiln::driver {
+
+// One kernel: what it computes and how it was cut.
+struct KernelEvidence {
+  std::string symbol;
+  std::vector<std::string> nodes;         // source nodes, in order
+  std::string rule;                       // row of the heuristic's table
+  std::vector<std::int64_t> loops, tile;  // parallel loops: extents and tile sizes
+  std::int64_t tasks = 0;
+  std::uint64_t codeBytes = 0;  // 0 in a dry run
+};
+
+struct ScheduleEvidence {
+  std::int64_t registerBits = 0, accumulators = 0;
+  bool contraction = true;
+  std::vector<KernelEvidence> kernels;
+};
+
+struct PlanEvidence {
+  std::uint64_t arenaBytes = 0;     // the planned peak
+  std::uint64_t unsharedBytes = 0;  // what the arena's buffers would need without reuse
+  std::uint64_t scratchBytes = 0;   // per slot
+  std::int64_t buffers = 0;
+  std::uint64_t inputBytes = 0, outputBytes = 0, weightBytes = 0;  // held by the caller
+};
+
+struct CodegenEvidence {
+  std::string triple, cpu;
+  std::vector<std::string> features;
+  std::uint64_t codeBytes = 0, programBytes = 0;
+};
+
+}  // namespace kiln::driver

@@ -1,0 +1,105 @@
+#include "compiler_core/driver/evidence_json.h"
+
+#include <fmt/format.h>
+
+#include "compiler_core/ir/evidence_json.h"
+#include "compiler_core/runtime/program_abi.h"
+#include "manifest/artifact/media_types.h"
+
+namespace kiln::driver {
+namespace {
+
+Json fileJson(const std::string& path, const char* mediaType, const Digest& digest) {
+  return {{"path", path},
+          {"mediaType", mediaType},
+          {"digest", digest.text()},
+          {"size", std::to_string(digest.size)}};
+}
+
+Json tensors(const std::vector<ir::Signature>& signatures) {
+  Json list = Json::array();
+  for (const ir::Signature& tensor : signatures)
+    list.push_back({{"name", tensor.name},
+                    {"dtype", dtypeName(tensor.dtype)},
+                    {"shape", tensor.shape},
+                    {"dimNames", tensor.dimNames}});
+  return list;
+}
+
+Json toJson(const CodegenEvidence& evidence, std::size_t kernels) {
+  return {{"triple", evidence.triple},
+          {"cpu", evidence.cpu},
+          {"features", evidence.features},
+          {"codeBytes", std::to_string(evidence.codeBytes)},
+          {"programBytes", std::to_string(evidence.programBytes)},
+          {"kernels", kernels}};
+}
+
+}  // namespace
+
+Json toJson(const partition::PartitionEvidence& evidence) {
+  Json partitions = Json::array(), fallback = Json::array();
+  for (const auto& part : evidence.partitions)
+    partitions.push_back({{"target", part.target}, {"operations", part.operations}, {"nodes", part.nodes}});
+  for (const auto& node : evidence.fallback) fallback.push_back(ir::toJson(node));
+  return {{"partitions", partitions},
+          {"transferBytes", std::to_string(evidence.transferBytes)},
+          {"fallback", fallback}};
+}
+
+Json toJson(const ScheduleEvidence& evidence) {
+  Json kernels = Json::array();
+  for (const KernelEvidence& kernel : evidence.kernels)
+    kernels.push_back({{"symbol", kernel.symbol},
+                       {"nodes", kernel.nodes},
+                       {"rule", kernel.rule},
+                       {"loops", kernel.loops},
+                       {"tile", kernel.tile},
+                       {"tasks", kernel.tasks},
+                       {"codeBytes", std::to_string(kernel.codeBytes)}});
+  return {{"registerBits", evidence.registerBits},
+          {"accumulators", evidence.accumulators},
+          {"contraction", evidence.contraction},
+          {"source", "heuristic"},
+          {"kernels", kernels}};
+}
+
+Json toJson(const PlanEvidence& evidence) {
+  const std::uint64_t hundredths =
+      evidence.arenaBytes == 0 ? 100 : evidence.unsharedBytes * 100 / evidence.arenaBytes;
+  return {{"peakBytes", std::to_string(evidence.arenaBytes)},
+          {"unsharedBytes", std::to_string(evidence.unsharedBytes)},
+          {"reuseRatio", fmt::format("{}.{:02}", hundredths / 100, hundredths % 100)},
+          {"buffers", evidence.buffers},
+          {"scratchBytesPerSlot", std::to_string(evidence.scratchBytes)},
+          {"inputBytes", std::to_string(evidence.inputBytes)},
+          {"outputBytes", std::to_string(evidence.outputBytes)},
+          {"weightBytes", std::to_string(evidence.weightBytes)}};
+}
+
+Json evidenceJson(const CompileResult& result) {
+  Json weights = Json::array(), layout = Json::array();
+  for (const package::WeightFile& weight : result.weights) {
+    weights.push_back(fileJson(weight.path, kWeightsMediaType, weight.digest));
+    layout.push_back({{"path", weight.path}, {"weight", weight.name}});
+  }
+  return {{"program",
+           {{"abi", KILN_PROGRAM_ABI},
+            {"inputs", tensors(result.inputs)},
+            {"outputs", tensors(result.outputs)},
+            {"arenaBytes", std::to_string(result.plan.arenaBytes)},
+            {"scratchBytes", std::to_string(result.plan.scratchBytes)},
+            {"file", fileJson("program.so", kProgramMediaType, result.program)},
+            {"weights", weights}}},
+          {"stages",
+           {{"capture", ir::toJson(result.capture)},
+            {"analyse", ir::toJson(result.analyse)},
+            {"rewrite", ir::toJson(result.rewrite)},
+            {"partition", toJson(result.partition)},
+            {"schedule", toJson(result.schedule)},
+            {"codegen", toJson(result.codegen, result.schedule.kernels.size())},
+            {"plan", toJson(result.plan)},
+            {"package", {{"abi", KILN_PROGRAM_ABI}, {"weights", layout}}}}}};
+}
+
+}  // namespace kiln::driver

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdio>
+
+#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/evidence_json.h"
+#include "compiler_core/ir/evidence_json.h"
+
+namespace kiln::driver {
+namespace {
+
+std::string tensorText(const ir::Signature& tensor) {
+  std::string shape;
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    if (i > 0) shape += ", ";
+    const std::string& name = tensor.dimNames[i];
+    shape += name.empty() ? std::to_string(tensor.shape[i]) : fmt::format("{}={}", name, tensor.shape[i]);
+  }
+  return fmt::format("{} {}[{}]", tensor.name, dtypeName(tensor.dtype), shape);
+}
+
+void printText(const CompileResult& result, const std::string& target) {
+  const auto& capture = result.capture;
+  fmt::print("model     {} {}, IR version {}, {} nodes, {} served\n",
+             capture.producer.empty() ? "(no producer)" : capture.producer, capture.producerVersion,
+             capture.irVersion, capture.nodes, capture.served);
+  for (const auto& [domain, version] : capture.opsets) fmt::print("opset     {} {}\n", domain, version);
+  for (const auto& tensor : result.inputs) fmt::print("input     {}\n", tensorText(tensor));
+  for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));
+  fmt::print("target    {}\n", target);
+  fmt::print("memory    arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} bytes\n",
+             result.plan.arenaBytes, result.plan.unsharedBytes, result.plan.scratchBytes,
+             result.plan.weightBytes);
+  for (const KernelEvidence& kernel : result.schedule.kernels)
+    fmt::print("kernel    {} [{}] loops {} tile {}: {} tasks\n", fmt::join(kernel.nodes, ", "), kernel.rule,
+               fmt::join(kernel.loops, "x"), fmt::join(kernel.tile, "x"), kernel.tasks);
+}
+
+Json json(const CompileResult& result, const std::string& target) {
+  Json document = evidenceJson(result)["stages"];
+  document.erase("codegen");
+  document.erase("package");
+  document["target"] = target;
+  document["inputs"] = evidenceJson(result)["program"]["inputs"];
+  document["outputs"] = evidenceJson(result)["program"]["outputs"];
+  return document;
+}
+
+}  // namespace
+
+CommandResult explainCommand(const ExplainArguments& arguments) {
+  auto target = parseTarget(arguments.target);
+  if (!target)
+    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+  ShapeProfile profile{"default", {}};
+  for (const std::string& dim : arguments.profile)
+    if (auto added = addProfileDim(dim, profile); !added) return stop(kUsage, added.error());
+  CompileSpec spec;
+  spec.profiles.push_back(std::move(profile));
+  auto dims = dimsOf(spec);
+  if (!dims) return stop(dims.error());
+  CompileRequest request;
+  request.model = arguments.model;
+  request.target = *target;
+  request.dims = *dims;
+  auto result = compile(request);
+  if (!result) return stop(result.error());
+  if (!arguments.json) {
+    printText(*result, arguments.target);
+    return {};
+  }
+  auto text = toCanonicalJson(json(*result, arguments.target));
+  if (!text) return stop(kInternalError, text.error());
+  fmt::print("{}\n", *text);
+  return {};
+}
+
+}  // namespace kiln::driver

@@ -1,0 +1,21 @@
+// Evidence that the passes left as attributes of the module. Private to this folder.
+#pragma once
+
+#include <vector>
+
+#include "compiler_core/driver/evidence.h"
+#include "compiler_core/package/weights.h"
+
+namespace mlir {
+class ModuleOp;
+}
+
+namespace kiln::driver {
+
+// After kiln-plan-memory: the plan, and the weights in the order of the program's pointers.
+void readPlan(mlir::ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUse>& uses);
+
+// After kiln-outline-kernels: the kernels in the order of their first call.
+void readKernels(mlir::ModuleOp module, std::vector<KernelEvidence>& kernels);
+
+}  // namespace kiln::driver

@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "compiler_core/driver/command.h"
+#include "compiler_core/frontend/onnx/load.h"
+#include "compiler_core/package/files.h"
+#include "manifest/spec/path.h"
+
+namespace kiln::driver {
+namespace {
+
+// The model under its canonical name, then its external data by path.
+Result<std::vector<ModelFile>> filesOf(const std::string& model) {
+  KILN_ASSIGN(const Digest digest, digestOfFile(model));
+  std::vector<ModelFile> files = {{"model.onnx", digest}};
+  KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
+  std::set<std::string> external;
+  const auto add = [&](const onnx::Tensor& tensor) {
+    for (const auto& [key, value] : tensor.external)
+      if (tensor.isExternal && key == "location") external.emplace(value);
+  };
+  for (const onnx::Tensor& tensor : loaded.model.graph.initializers) add(tensor);
+  for (const onnx::Node& node : loaded.model.graph.nodes)
+    for (const onnx::Attribute& attribute : node.attributes)
+      if (attribute.t) add(*attribute.t);
+  for (const std::string& path : external) {
+    if (auto safe = checkRelativePath(path); !safe) return fail(safe.error().in("external data " + path));
+    KILN_ASSIGN(const Digest data,
+                digestOfFile((std::filesystem::path(model).parent_path() / path).string()));
+    files.push_back({path, data});
+  }
+  return files;
+}
+
+}  // namespace
+
+CommandResult specCommand(const SpecArguments& arguments) {
+  auto target = parseTarget(arguments.target);
+  if (!target)
+    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+  CompileSpec spec;
+  spec.target = target->name;
+  spec.features = target->features;
+  ShapeProfile profile{"default", {}};
+  for (const std::string& dim : arguments.profile)
+    if (auto added = addProfileDim(dim, profile); !added) return stop(kUsage, added.error());
+  spec.profiles.push_back(std::move(profile));
+  auto files = filesOf(arguments.model);
+  if (!files) return stop(files.error());
+  spec.files = std::move(*files);
+  auto text = toCanonicalJson(spec.toJson());
+  if (!text) return stop(text.error());
+  if (arguments.out.empty()) {
+    fmt::print("{}\n", *text);
+    return {};
+  }
+  if (auto written = package::writeFile(arguments.out, asBytes(*text)); !written)
+    return stop(kInternalError, written.error());
+  return {};
+}
+
+}  // namespace kiln::driver

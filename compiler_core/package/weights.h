@@ -1,0 +1,34 @@
+// Weights as files of the artifact, laid out as the program wants them: mapped at run time, never copied.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler_core/ir/weight_table.h"
+
+namespace kiln::package {
+
+// One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program
+// reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
+// are).
+struct WeightUse {
+  std::int64_t source = 0;
+  std::vector<std::int64_t> permutation;
+};
+
+struct WeightFile {
+  std::string path;  // relative to the artifact: "weights/0000.bin"
+  std::string name;  // of the initialiser in the model
+  Digest digest;
+};
+
+// Writes one file per use below `directory`, in order. kInternal: a use that the table does not hold.
+Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,
+                                             const std::string& directory);
+
+// The bytes of `weight` with its dimensions permuted.
+Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
+                                           const std::vector<std::int64_t>& permutation);
+
+}  // namespace kiln::package

@@ -1,0 +1,87 @@
+#include "compiler_core/partition/partition.h"
+
+#include <set>
+
+#include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/types.h"
+
+namespace kiln::partition {
+namespace {
+
+using namespace mlir;
+
+// The capability table of the CPU back end: element types an operation's tensors may have.
+enum Types : unsigned {
+  kF32 = 1,
+  kF64 = 2,
+  kInt = 4,
+  kBool = 8,
+  kFloats = kF32 | kF64,
+  kNumbers = kFloats | kInt,
+  kAll = kNumbers | kBool
+};
+struct Capability {
+  StringRef operation;
+  unsigned types;
+};
+const Capability kCpu[] = {
+    {"kiln.weight", kAll},        {"kiln.constant", kAll},   {"kiln.unary", kAll},
+    {"kiln.binary", kAll},        {"kiln.compare", kAll},    {"kiln.select", kAll},
+    {"kiln.cast", kAll},          {"kiln.broadcast", kAll},  {"kiln.reshape", kAll},
+    {"kiln.transpose", kAll},     {"kiln.concat", kAll},     {"kiln.slice", kAll},
+    {"kiln.gather", kAll},        {"kiln.reduce", kNumbers}, {"kiln.softmax", kFloats},
+    {"kiln.matmul", kNumbers},    {"kiln.conv2d", kFloats},  {"kiln.pool2d", kFloats},
+    {"kiln.batch_norm", kFloats},
+};
+
+unsigned typeBit(Type element) {
+  if (element.isF32()) return kF32;
+  if (element.isF64()) return kF64;
+  if (element.isInteger(1)) return kBool;
+  return element.isInteger(32) || element.isInteger(64) ? kInt : 0;
+}
+
+std::string textOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+// Empty if the target serves the operation.
+std::string refusal(Operation* op, const std::string& target) {
+  const auto* row =
+      llvm::find_if(kCpu, [&](const Capability& c) { return c.operation == op->getName().getStringRef(); });
+  if (row == std::end(kCpu)) return "target " + target + " has no " + op->getName().getStringRef().str();
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
+                                            SmallVector<Type>(op->getResultTypes()))) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return "target " + target + " serves static shapes, not " + textOf(type);
+    if ((typeBit(tensor.getElementType()) & row->types) == 0)
+      return "target " + target + " does not serve " + op->getName().getStringRef().str() + " on " +
+             textOf(tensor.getElementType());
+  }
+  return {};
+}
+
+}  // namespace
+
+PartitionResult partition(ModuleOp module, const std::string& target) {
+  PartitionResult result;
+  Partition all{target, 0, {}};
+  llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>> names;
+  module.walk([&](Operation* op) {
+    if (op->getName().getDialectNamespace() != ir::KilnDialect::getDialectNamespace()) return;
+    if (isa<ir::FusedOp, ir::YieldOp>(op)) return;
+    ++all.operations;
+    for (std::string& name : ir::nodeNames(op->getLoc())) names.insert(std::move(name));
+    if (std::string reason = refusal(op, target); !reason.empty())
+      result.unsupported.push_back(
+          {ir::nodeName(op->getLoc()), op->getName().getStringRef().str(), "", 0, reason});
+  });
+  all.nodes = names.takeVector();
+  result.evidence.partitions.push_back(std::move(all));
+  return result;
+}
+
+}  // namespace kiln::partition

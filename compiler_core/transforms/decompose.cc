@@ -1,0 +1,102 @@
+#include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/types.h"
+#include "compiler_core/transforms/passes.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace kiln::transforms {
+namespace {
+
+using mlir::Value;
+
+// Short names for building at one place.
+class Builder {
+ public:
+  Builder(mlir::PatternRewriter& rewriter, mlir::Location location)
+      : rewriter_(rewriter), location_(location) {}
+
+  Value binary(ir::BinaryKind kind, Value lhs, Value rhs) {
+    return ir::BinaryOp::create(rewriter_, location_, lhs.getType(), kind, lhs, rhs);
+  }
+  Value unary(ir::UnaryKind kind, Value input) {
+    return ir::UnaryOp::create(rewriter_, location_, input.getType(), kind, input);
+  }
+  // Reduced over `axis` and repeated again to the shape it had.
+  Value reduceAndRepeat(ir::ReduceKind kind, Value input, std::int64_t axis) {
+    Value reduced = ir::ReduceOp::create(rewriter_, location_, kind, input, llvm::ArrayRef(axis));
+    llvm::SmallVector<std::int64_t> shape(ir::tensorType(input).getShape());
+    shape[axis] = 1;
+    return repeat(reduced, shape, ir::tensorType(input));
+  }
+  Value repeat(Value input, llvm::ArrayRef<std::int64_t> shape, mlir::RankedTensorType type) {
+    Value shaped = ir::ReshapeOp::create(rewriter_, location_, type.clone(shape), input);
+    return ir::BroadcastOp::create(rewriter_, location_, type, shaped);
+  }
+  Value splat(mlir::RankedTensorType type, double value) {
+    auto element = mlir::FloatAttr::get(type.getElementType(), value);
+    return ir::ConstantOp::create(rewriter_, location_, type,
+                                  mlir::DenseElementsAttr::get(type, mlir::Attribute(element)));
+  }
+
+ private:
+  mlir::PatternRewriter& rewriter_;
+  mlir::Location location_;
+};
+
+// exp(x - max) / sum(exp(x - max))
+struct Softmax : mlir::OpRewritePattern<ir::SoftmaxOp> {
+  using OpRewritePattern::OpRewritePattern;
+  mlir::LogicalResult matchAndRewrite(ir::SoftmaxOp op, mlir::PatternRewriter& rewriter) const override {
+    Builder build(rewriter, op.getLoc());
+    auto axis = static_cast<std::int64_t>(op.getAxis());
+    Value largest = build.reduceAndRepeat(ir::ReduceKind::Max, op.getInput(), axis);
+    Value moved = build.binary(ir::BinaryKind::Sub, op.getInput(), largest);
+    Value power = build.unary(ir::UnaryKind::Exp, moved);
+    Value sum = build.reduceAndRepeat(ir::ReduceKind::Sum, power, axis);
+    rewriter.replaceOp(op, build.binary(ir::BinaryKind::Div, power, sum));
+    return mlir::success();
+  }
+};
+
+// x * f + (offset - mean * f) with f = scale / sqrt(variance + epsilon): what depends on parameters only is
+// folded later.
+struct BatchNorm : mlir::OpRewritePattern<ir::BatchNormOp> {
+  using OpRewritePattern::OpRewritePattern;
+  mlir::LogicalResult matchAndRewrite(ir::BatchNormOp op, mlir::PatternRewriter& rewriter) const override {
+    Builder build(rewriter, op.getLoc());
+    auto type = ir::tensorType(op.getType()), channel = ir::tensorType(op.getScale());
+    Value raised = build.binary(ir::BinaryKind::Add, op.getVariance(),
+                                build.splat(channel, op.getEpsilon().convertToDouble()));
+    Value factor = build.binary(ir::BinaryKind::Div, op.getScale(), build.unary(ir::UnaryKind::Sqrt, raised));
+    Value shift = build.binary(ir::BinaryKind::Sub, op.getOffset(),
+                               build.binary(ir::BinaryKind::Mul, op.getMean(), factor));
+    llvm::SmallVector<std::int64_t> shape(type.getRank(), 1);
+    shape[1] = type.getDimSize(1);
+    Value scaled = build.binary(ir::BinaryKind::Mul, op.getInput(), build.repeat(factor, shape, type));
+    rewriter.replaceOp(op, build.binary(ir::BinaryKind::Add, scaled, build.repeat(shift, shape, type)));
+    return mlir::success();
+  }
+};
+
+class Decompose : public mlir::PassWrapper<Decompose, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Decompose)
+  llvm::StringRef getArgument() const final { return "kiln-decompose"; }
+  llvm::StringRef getDescription() const final {
+    return "Softmax and batch normalisation as simpler operations";
+  }
+
+  void runOnOperation() final {
+    mlir::RewritePatternSet patterns(&getContext());
+    patterns.add<Softmax, BatchNorm>(&getContext());
+    if (failed(mlir::applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createDecomposePass() {
+  return std::make_unique<Decompose>();
+}
+
+}  // namespace kiln::transforms

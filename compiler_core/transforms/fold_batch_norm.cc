@@ -1,0 +1,93 @@
+#include <cmath>
+
+#include "compiler_core/ir/types.h"
+#include "compiler_core/transforms/constants.h"
+#include "compiler_core/transforms/passes.h"
+#include "mlir/Pass/Pass.h"
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+namespace kiln::transforms {
+namespace {
+
+using reference::HostTensor;
+
+// y = (conv(x, w) + b - mean) * f + offset with f = scale / sqrt(variance + epsilon), so w' = w * f and
+// b' = (b - mean) * f + offset, per output channel.
+template <class T>
+void foldInto(HostTensor& filter, HostTensor& bias, const HostTensor (&parameters)[4], double epsilon) {
+  const T *scale = parameters[0].data<T>(), *offset = parameters[1].data<T>(),
+          *mean = parameters[2].data<T>(), *variance = parameters[3].data<T>();
+  const std::int64_t channels = filter.shape[0], each = channels ? filter.elements() / channels : 0;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double factor =
+        static_cast<double>(scale[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);
+    T* window = filter.data<T>() + c * each;
+    for (std::int64_t i = 0; i < each; ++i)
+      window[i] = static_cast<T>(static_cast<double>(window[i]) * factor);
+    T& shift = bias.data<T>()[c];
+    shift = static_cast<T>((static_cast<double>(shift) - static_cast<double>(mean[c])) * factor +
+                           static_cast<double>(offset[c]));
+  }
+}
+
+class FoldBatchNorm : public mlir::PassWrapper<FoldBatchNorm, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldBatchNorm)
+  explicit FoldBatchNorm(ir::WeightTable& weights) : weights_(&weights) {}
+  llvm::StringRef getArgument() const final { return "kiln-fold-batch-norm"; }
+  llvm::StringRef getDescription() const final { return "Fold batch normalisations into convolutions"; }
+
+  void runOnOperation() final {
+    llvm::SmallVector<ir::BatchNormOp> found;
+    getOperation().walk([&](ir::BatchNormOp op) { found.push_back(op); });
+    for (ir::BatchNormOp op : found) fold(op);
+  }
+
+ private:
+  void fold(ir::BatchNormOp norm) {
+    auto conv = norm.getInput().getDefiningOp<ir::Conv2dOp>();
+    if (!conv || !conv->hasOneUse()) return;
+    auto filter = readConstant(conv.getFilter(), *weights_);
+    if (!filter) return;
+    std::optional<HostTensor> bias = HostTensor::zeros(filter->dtype, {filter->shape[0]});
+    if (conv.getBias()) bias = readConstant(conv.getBias(), *weights_);
+    HostTensor parameters[4];
+    for (unsigned i = 0; i < 4; ++i) {
+      auto value = readConstant(norm->getOperand(i + 1), *weights_);
+      if (!value) return;
+      parameters[i] = std::move(*value);
+    }
+    if (!bias) return;
+    const double epsilon = norm.getEpsilon().convertToDouble();
+    filter->dtype == DType::kF32 ? foldInto<float>(*filter, *bias, parameters, epsilon)
+                                 : foldInto<double>(*filter, *bias, parameters, epsilon);
+
+    mlir::OpBuilder builder(norm);
+    auto location = builder.getFusedLoc({conv.getLoc(), norm.getLoc()});
+    const std::string suffix = "+" + ir::nodeName(norm.getLoc());
+    std::string name = weightName(conv.getFilter(), *weights_);
+    if (name.empty()) name = ir::nodeName(conv.getLoc());
+    mlir::Value newFilter =
+        makeConstant(builder, conv.getFilter().getLoc(), *filter, *weights_, name + suffix);
+    mlir::Value newBias = makeConstant(builder, norm.getLoc(), *bias, *weights_, name + suffix + ".bias");
+    auto folded = ir::Conv2dOp::create(builder, location, norm.getType(), conv.getInput(), newFilter, newBias,
+                                       conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
+                                       conv.getGroupAttr());
+    norm.replaceAllUsesWith(folded.getResult());
+    norm.erase();
+    conv.erase();
+  }
+
+  ir::WeightTable* weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createFoldBatchNormPass(ir::WeightTable& weights) {
+  return std::make_unique<FoldBatchNorm>(weights);
+}
+
+}  // namespace kiln::transforms

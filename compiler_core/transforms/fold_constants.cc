@@ -1,0 +1,68 @@
+#include "compiler_core/analysis/constant_values.h"
+#include "compiler_core/ir/types.h"
+#include "compiler_core/transforms/constants.h"
+#include "compiler_core/transforms/passes.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kiln::transforms {
+namespace {
+
+class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldConstants)
+  explicit FoldConstants(ir::WeightTable& weights) : weights_(&weights) {}
+  llvm::StringRef getArgument() const final { return "kiln-fold-constants"; }
+  llvm::StringRef getDescription() const final { return "Evaluate operations on constants"; }
+
+  void runOnOperation() final {
+    // Definitions come before uses, so one walk folds whole chains.
+    for (mlir::Block& block : getOperation().getBody())
+      for (mlir::Operation& operation : llvm::make_early_inc_range(block)) fold(operation);
+  }
+
+ private:
+  void fold(mlir::Operation& operation) {
+    if (operation.getNumResults() != 1 || operation.getNumRegions() || operation.getNumOperands() == 0)
+      return;
+    if (operation.getDialect() != getContext().getLoadedDialect<ir::KilnDialect>()) return;
+    if (!llvm::all_of(operation.getOperands(), isConstant)) return;
+    auto bytes = ir::checkedBytes(ir::tensorType(operation.getResult(0)));
+    if (!bytes || *bytes > std::int64_t{1} << 30) return;
+    std::int64_t given = 0;
+    std::vector<reference::HostTensor> values;
+    std::string name;
+    for (mlir::Value operand : operation.getOperands()) {
+      auto value = readConstant(operand, *weights_);
+      if (!value) return;
+      given += static_cast<std::int64_t>(value->bytes.size());
+      values.push_back(std::move(*value));
+      if (name.empty()) name = weightName(operand, *weights_);
+    }
+    llvm::SmallVector<const reference::HostTensor*> operands;
+    for (const auto& value : values) operands.push_back(&value);
+    auto result = reference::evaluateOperation(&operation, operands);
+    if (!result) return;
+    mlir::OpBuilder builder(&operation);
+    if (*bytes > given && *bytes > ir::kMaxConstantBytes &&
+        !analysis::isSplat(result->bytes, dtypeBytes(result->dtype)))
+      return;
+    name += (name.empty() ? "" : "+") + ir::nodeName(operation.getLoc());
+    mlir::Value constant = makeConstant(builder, operation.getLoc(), *result, *weights_, std::move(name));
+    operation.replaceAllUsesWith(mlir::ValueRange(constant));
+    operation.erase();
+  }
+
+  static bool isConstant(mlir::Value value) {
+    return llvm::isa_and_nonnull<ir::ConstantOp, ir::WeightOp>(value.getDefiningOp());
+  }
+
+  ir::WeightTable* weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createFoldConstantsPass(ir::WeightTable& weights) {
+  return std::make_unique<FoldConstants>(weights);
+}
+
+}  // namespace kiln::transforms

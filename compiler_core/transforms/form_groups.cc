@@ -1,0 +1,122 @@
+#include "compiler_core/ir/ir.h"
+#include "compiler_core/transforms/passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kiln::transforms {
+namespace {
+
+using mlir::Operation;
+using mlir::Value;
+
+bool isElementwise(Operation* op) {
+  return llvm::isa<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp>(op);
+}
+bool isAnchor(Operation* op) {
+  return llvm::isa<ir::Conv2dOp, ir::MatmulOp, ir::Pool2dOp, ir::ReduceOp>(op);
+}
+// Cheap to repeat: each group gets its own copy.
+bool isCopied(Operation* op) {
+  return op && llvm::isa<ir::BroadcastOp, ir::ConstantOp>(op);
+}
+
+// Every member but the last has all its users inside, so a group depends on the outside only through its
+// inputs and the outside on it only through its last member: groups can never form a cycle.
+struct Group {
+  llvm::SmallVector<Operation*> members;  // last first
+  Operation* anchor = nullptr;
+};
+
+class Grouping {
+ public:
+  explicit Grouping(mlir::Block& block) : block_(block) {}
+
+  void run() {
+    for (Operation& op : llvm::reverse(block_.without_terminator()))
+      if (isElementwise(&op) || isAnchor(&op)) place(&op);
+    for (Group& group : llvm::reverse(groups_)) materialise(group);
+  }
+
+ private:
+  // Into the group of all its users, if there is one that can take it; else it ends a group of its own.
+  void place(Operation* op) {
+    std::optional<std::size_t> target;
+    bool joins = true;
+    for (Operation* user : op->getUsers()) {
+      auto it = groupOf_.find(user);
+      // The operands of an anchor are left in memory: schedules want them there.
+      joins &= isElementwise(user) && it != groupOf_.end() && (!target || *target == it->second);
+      if (it != groupOf_.end()) target = it->second;
+    }
+    if (!joins || !target || (isAnchor(op) && groups_[*target].anchor)) {
+      target = groups_.size();
+      groups_.emplace_back();
+    }
+    Group& group = groups_[*target];
+    group.members.push_back(op);
+    if (isAnchor(op)) group.anchor = op;
+    groupOf_[op] = *target;
+  }
+
+  void materialise(Group& group) {
+    llvm::SmallVector<Operation*> members(llvm::reverse(group.members));
+    llvm::SmallVector<Value> inputs;
+    llvm::SmallVector<Operation*> copies;
+    auto need = [&](Value value, bool copy, auto& self) -> void {
+      Operation* producer = value.getDefiningOp();
+      if (producer && llvm::is_contained(members, producer)) return;
+      if (copy && isCopied(producer)) {
+        if (llvm::is_contained(copies, producer)) return;
+        for (Value operand : producer->getOperands()) self(operand, copy, self);
+        copies.push_back(producer);
+      } else if (!llvm::is_contained(inputs, value)) {
+        inputs.push_back(value);
+      }
+    };
+    for (Operation* member : members)
+      for (Value operand : member->getOperands()) need(operand, isElementwise(member), need);
+    std::size_t calculations =
+        members.size() + llvm::count_if(copies, [](Operation* op) { return llvm::isa<ir::BroadcastOp>(op); });
+    if (calculations < 2) return;
+
+    Operation* last = members.back();
+    llvm::SmallVector<mlir::Location> locations;
+    for (Operation* member : members) locations.push_back(member->getLoc());
+    mlir::OpBuilder builder(last);
+    auto fused = ir::FusedOp::create(builder, builder.getFusedLoc(locations), last->getResultTypes(), inputs);
+    mlir::Block& body = fused.getBody().emplaceBlock();
+    mlir::IRMapping mapping;
+    for (Value input : inputs) mapping.map(input, body.addArgument(input.getType(), input.getLoc()));
+    builder.setInsertionPointToEnd(&body);
+    for (Operation* copy : copies) builder.clone(*copy, mapping);
+    for (Operation* member : members) builder.clone(*member, mapping);
+    ir::YieldOp::create(builder, last->getLoc(), mapping.lookup(last->getResult(0)));
+    last->replaceAllUsesWith(fused.getResults());
+    for (Operation* member : group.members) member->erase();
+    for (Operation* copy : llvm::reverse(copies))
+      if (copy->use_empty()) copy->erase();
+  }
+
+  mlir::Block& block_;
+  std::vector<Group> groups_;
+  llvm::DenseMap<Operation*, std::size_t> groupOf_;  // looked up only, never iterated
+};
+
+class FormGroups : public mlir::PassWrapper<FormGroups, mlir::OperationPass<mlir::func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FormGroups)
+  llvm::StringRef getArgument() const final { return "kiln-form-groups"; }
+  llvm::StringRef getDescription() const final { return "Group elementwise chains with what feeds them"; }
+
+  void runOnOperation() final {
+    for (mlir::Block& block : getOperation().getBody()) Grouping(block).run();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createFormGroupsPass() {
+  return std::make_unique<FormGroups>();
+}
+
+}  // namespace kiln::transforms

@@ -1,0 +1,17 @@
+#include "compiler_core/transforms/passes.h"
+
+#include "mlir/Pass/Pass.h"
+
+namespace kiln::transforms {
+
+void registerPasses(ir::WeightTable& weights) {
+  ir::WeightTable* table = &weights;
+  mlir::registerPass([table] { return createFoldConstantsPass(*table); });
+  mlir::registerPass([table] { return createFoldBatchNormPass(*table); });
+  mlir::registerPass([] { return createDecomposePass(); });
+  mlir::registerPass([] { return createSimplifyPass(); });
+  mlir::registerPass([] { return createFormGroupsPass(); });
+  mlir::registerPass([table] { return createSeedWeightsPass(*table); });
+}
+
+}  // namespace kiln::transforms

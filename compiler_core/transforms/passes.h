@@ -1,0 +1,42 @@
+// Rewrites on the kiln dialect, one pass per file. Passes that make constants put large ones into the weight
+// table that travels beside the module; the table outlives the pass.
+#pragma once
+
+#include <memory>
+
+#include "compiler_core/ir/weight_table.h"
+
+namespace mlir {
+class Pass;
+}
+
+namespace kiln::transforms {
+
+// kiln-fold-constants: an operation whose operands are all constants becomes its value, calculated by the
+// reference evaluator. Results that would be larger than their operands stay calculated at run time unless
+// they are splats.
+std::unique_ptr<mlir::Pass> createFoldConstantsPass(ir::WeightTable& weights);
+
+// kiln-fold-batch-norm: a batch normalisation with constant parameters behind a convolution with a constant
+// filter goes into filter and bias, calculated in f64 and rounded once.
+std::unique_ptr<mlir::Pass> createFoldBatchNormPass(ir::WeightTable& weights);
+
+// kiln-decompose: softmax and batch_norm become reductions and elementwise operations.
+std::unique_ptr<mlir::Pass> createDecomposePass();
+
+// kiln-simplify: exact identities only (x * 1, x - 0, -(-x), max(x, 0), transposes of transposes ...): never
+// one that could change a bit of a result.
+std::unique_ptr<mlir::Pass> createSimplifyPass();
+
+// kiln-form-groups: chains of elementwise operations, with the contraction, pooling or reduction that feeds
+// them, become one kiln.fused each: what the scheduler makes one kernel of.
+std::unique_ptr<mlir::Pass> createFormGroupsPass();
+
+// kiln-seed-weights, for kiln-opt only, where no model file stands beside the module: gives every kiln.weight
+// that the table does not have an entry of seeded values (reference/inputs.h, name "weight N", seed 0).
+std::unique_ptr<mlir::Pass> createSeedWeightsPass(ir::WeightTable& weights);
+
+// Makes all of them known to kiln-opt. Passes of one command line share `weights`, which must outlive them.
+void registerPasses(ir::WeightTable& weights);
+
+}  // namespace kiln::transforms

@@ -1,0 +1,87 @@
+#include "compiler_core/transforms/rewrite.h"
+
+#include "compiler_core/ir/types.h"
+#include "compiler_core/transforms/passes.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace kiln::transforms {
+namespace {
+
+std::int64_t countOperations(mlir::ModuleOp module) {
+  std::int64_t count = 0;
+  module.walk([&](mlir::Operation* operation) {
+    if (!llvm::isa<mlir::ModuleOp, mlir::func::FuncOp, mlir::func::ReturnOp, ir::YieldOp>(operation)) ++count;
+  });
+  return count;
+}
+
+class Pipeline {
+ public:
+  explicit Pipeline(mlir::ModuleOp module) : module_(module) {}
+
+  // Runs one pass on every function, verifies after it, and notes what it did.
+  Status run(std::unique_ptr<mlir::Pass> pass) {
+    std::string name = pass->getArgument().str(), complaint;
+    mlir::ScopedDiagnosticHandler handler(module_.getContext(), [&](mlir::Diagnostic& diagnostic) {
+      complaint += (complaint.empty() ? "" : "; ") + diagnostic.str();
+      return mlir::success();
+    });
+    mlir::PassManager manager(module_.getContext());
+    manager.enableVerifier(true);
+    manager.addNestedPass<mlir::func::FuncOp>(std::move(pass));
+    ir::PassEvidence evidence{name, {}, countOperations(module_), 0};
+    if (failed(manager.run(module_))) return fail(Code::kInternal, "pass " + name + " failed: " + complaint);
+    evidence.after = countOperations(module_);
+    evidence_.passes.push_back(std::move(evidence));
+    return {};
+  }
+
+  ir::RewriteEvidence finish() {
+    module_.walk([&](ir::FusedOp fused) {
+      ir::FusionGroup group{ir::nodeNames(fused.getLoc()), {}};
+      for (mlir::Operation& operation : fused.getBody().front().without_terminator()) {
+        std::string text = operation.getName().getStringRef().str();
+        if (auto unary = llvm::dyn_cast<ir::UnaryOp>(operation))
+          text += " " + ir::stringifyUnaryKind(unary.getKind()).str();
+        if (auto binary = llvm::dyn_cast<ir::BinaryOp>(operation))
+          text += " " + ir::stringifyBinaryKind(binary.getKind()).str();
+        group.operations.push_back(std::move(text));
+      }
+      evidence_.groups.push_back(std::move(group));
+    });
+    return std::move(evidence_);
+  }
+
+ private:
+  mlir::ModuleOp module_;
+  ir::RewriteEvidence evidence_;
+};
+
+}  // namespace
+
+Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weights) {
+  Pipeline pipeline(module);
+  // What the frontend left behind: unused constants, shape changes that change nothing, repeated
+  // subexpressions.
+  KILN_TRY(pipeline.run(mlir::createCanonicalizerPass()));
+  KILN_TRY(pipeline.run(mlir::createCSEPass()));
+  // Transposed and scaled weights become plain weights, so that a filter is seen as constant by what follows.
+  KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+  // While a batch normalisation is still one operation it can vanish into the convolution before it.
+  KILN_TRY(pipeline.run(createFoldBatchNormPass(weights)));
+  // The rest of them, and softmax, as operations that fuse with their neighbours.
+  KILN_TRY(pipeline.run(createDecomposePass()));
+  // The parameters of what was just taken apart.
+  KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+  // Identities show only now that constants are splats.
+  KILN_TRY(pipeline.run(createSimplifyPass()));
+  KILN_TRY(pipeline.run(mlir::createCanonicalizerPass()));
+  KILN_TRY(pipeline.run(mlir::createCSEPass()));
+  // Last, because a group hides its operations from every pass above.
+  KILN_TRY(pipeline.run(createFormGroupsPass()));
+  return pipeline.finish();
+}
+
+}  // namespace kiln::transforms

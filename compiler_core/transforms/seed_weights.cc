@@ -1,0 +1,46 @@
+#include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/types.h"
+#include "compiler_core/reference/inputs.h"
+#include "compiler_core/transforms/passes.h"
+#include "mlir/Pass/Pass.h"
+
+namespace kiln::transforms {
+namespace {
+
+class SeedWeights : public mlir::PassWrapper<SeedWeights, mlir::OperationPass<mlir::ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SeedWeights)
+  explicit SeedWeights(ir::WeightTable& weights) : weights_(&weights) {}
+  llvm::StringRef getArgument() const final { return "kiln-seed-weights"; }
+  llvm::StringRef getDescription() const final { return "For kiln-opt: seeded values for kiln.weight"; }
+
+  void runOnOperation() final {
+    constexpr std::int64_t kMostWeights = 1024, kMostBytes = 64 << 20;
+    std::map<std::int64_t, mlir::RankedTensorType> wanted;
+    getOperation().walk(
+        [&](ir::WeightOp op) { wanted.emplace(op.getIndex(), ir::tensorType(op.getType())); });
+    for (const auto& [index, type] : wanted) {
+      auto bytes = ir::checkedBytes(type);
+      if (index >= kMostWeights || !bytes || *bytes > kMostBytes) {
+        getOperation().emitError() << "weight " << index << " is too large to be made up";
+        return signalPassFailure();
+      }
+      while (weights_->size() < index) weights_->addOwned("", DType::kF32, {0}, {});
+      if (weights_->size() > index) continue;
+      std::string name = "weight " + std::to_string(index);
+      auto tensor = reference::makeInput(name, *ir::dtypeOf(type.getElementType()), type.getShape().vec(), 0);
+      weights_->addOwned(std::move(name), tensor.dtype, tensor.shape, tensor.bytes);
+    }
+  }
+
+ private:
+  ir::WeightTable* weights_;
+};
+
+}  // namespace
+
+std::unique_ptr<mlir::Pass> createSeedWeightsPass(ir::WeightTable& weights) {
+  return std::make_unique<SeedWeights>(weights);
+}
+
+}  // namespace kiln::transforms

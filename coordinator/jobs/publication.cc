@@ -1,0 +1,151 @@
+#include "coordinator/jobs/publication.h"
+
+#include <algorithm>
+
+#include "coordinator/jobs/toolchain_description.h"
+#include "manifest/artifact/oci.h"
+#include "manifest/statement/provenance.h"
+#include "signing/receipt/receipt.h"
+
+namespace kiln::jobs {
+namespace {
+
+Status mismatch(const std::string& what) {
+  return fail(Code::kDataLoss, what);
+}
+
+Status checkFile(const ArtifactFile& file, const Outputs& outputs) {
+  const OutputFile* output = outputs.find(file.path);
+  if (!output) return mismatch("the evidence names " + file.path + ", which is not among the outputs");
+  if (output->digest != file.digest)
+    return mismatch("the evidence gives " + file.path + " another digest than the bytes uploaded have");
+  return {};
+}
+
+// A source that was given for this file of the spec; files come from sources, so there is one.
+const index::SourceRecord& sourceOf(const index::JobSnapshot& job, const std::string& path) {
+  return *std::find_if(job.sources.begin(), job.sources.end(),
+                       [&](const index::SourceRecord& source) { return source.path == path; });
+}
+
+// The spec's inputs with where they came from: a fetched source has a URI, an uploaded one a claim.
+std::vector<Material> dependenciesOf(const CompileSpec& spec, const index::JobSnapshot& job) {
+  std::vector<Material> out = dependencies(spec);
+  for (std::size_t i = 0; i < spec.files.size(); ++i) {
+    const index::SourceRecord& source = sourceOf(job, spec.files[i].path);
+    if (source.git) out[i + 1].uri = gitUri(*source.git);
+    if (source.origin) out[i + 1].annotations["claimedOrigin"] = gitUri(*source.origin);
+  }
+  return out;
+}
+
+Result<Provenance> provenanceOf(const PublicationInput& input, const std::vector<std::string>& receipts,
+                                const Outputs& outputs) {
+  const index::JobSnapshot& job = input.job;
+  Provenance out;
+  KILN_ASSIGN(out.externalParameters, externalParameters(input.spec));
+  out.externalParameters["toolchainLabel"] = job.job.toolchainLabel;
+  if (const auto& git = sourceOf(job, input.spec.files[0].path).git)
+    out.externalParameters["modelSource"] = gitUri(*git);
+  out.internalParameters["action"] = input.action.text();
+  out.resolvedDependencies = dependenciesOf(input.spec, job);
+  out.builderId = input.builder.id;
+  out.builderVersion = input.builder.version;
+  out.invocationId = job.job.key.id;
+  out.startedOn = input.evidence.front().leased;
+  out.finishedOn = input.evidence.front().recorded;
+  for (std::size_t i = 0; i < input.evidence.size(); ++i) {
+    const index::ResultRecord& result = input.evidence[i];
+    out.startedOn = std::min(out.startedOn, result.leased);
+    out.finishedOn = std::max(out.finishedOn, result.recorded);
+    out.builders.push_back({result.worker, result.operatorName, digestOf(receipts[i])});
+  }
+  out.finishedOn = std::max(out.startedOn, out.finishedOn);
+  out.byproducts.push_back({"evidence", "", outputs.find(kEvidenceFile)->digest, {}});
+  return out;
+}
+
+index::PublicationRecord recordOf(const PublicationInput& input, const Manifest& manifest,
+                                  const Outputs& outputs, const Publication& publication) {
+  index::PublicationRecord record;
+  index::ArtifactRecord& artifact = record.artifact;
+  artifact.instance = input.job.job.key.instance;
+  artifact.digest = digestOf(publication.ociManifest);
+  artifact.config = outputs.find(kManifestFile)->digest;
+  artifact.target = input.spec.target;
+  artifact.toolchainLabel = input.job.job.toolchainLabel;
+  artifact.toolchain = input.spec.toolchain;
+  artifact.published = input.now;
+  artifact.files.push_back({manifest.program.path, manifest.program.mediaType, manifest.program.digest});
+  for (const ArtifactFile& file : manifest.weights)
+    artifact.files.push_back({file.path, file.mediaType, file.digest});
+  record.job = input.job.job.key;
+  record.targetOrdinal = input.target;
+  record.action = input.action;
+  record.bundle.payload = digestOf(publication.statement);
+  record.bundle.predicateType = kProvenanceType;
+  record.bundle.jobId = record.job.id;
+  record.bundle.recorded = input.now;
+  record.materials = materialsOf(input.spec, input.job, input.toolchain);
+  for (const index::ResultRecord& result : input.evidence)
+    record.builders.push_back({result.worker, result.operatorName});
+  return record;
+}
+
+}  // namespace
+
+std::string gitUri(const index::GitSource& source) {
+  return "git+" + source.url + "@" + source.commit + "#" + source.path;
+}
+
+Result<Manifest> checkCompileOutputs(const CompileSpec& spec, const Outputs& outputs,
+                                     std::string_view evidenceText, std::string_view manifestText) {
+  auto evidence = parseStrictJson(evidenceText);
+  if (!evidence) return fail(evidence.error().in(kEvidenceFile));
+  auto manifest = makeManifest(spec, *evidence);
+  if (!manifest) return fail(manifest.error().in(kEvidenceFile));
+  KILN_ASSIGN(std::string text, toCanonicalJson(manifest->toJson()));
+  if (text != manifestText)
+    KILN_TRY(mismatch("manifest.json is not what the spec and the compiler's evidence make"));
+  KILN_TRY(checkFile(manifest->program, outputs));
+  for (const ArtifactFile& file : manifest->weights) KILN_TRY(checkFile(file, outputs));
+  return std::move(*manifest);
+}
+
+std::vector<index::MaterialRecord> materialsOf(const CompileSpec& spec, const index::JobSnapshot& job,
+                                               const index::ToolchainRecord& toolchain) {
+  std::vector<index::MaterialRecord> out;
+  for (const Material& material : dependenciesOf(spec, job)) {
+    const char* kind = out.empty() ? "toolchain" : out.size() == 1 ? "model" : "data";
+    auto claimed = material.annotations.find("claimedOrigin");
+    const std::string& uri =
+        material.uri.empty() && claimed != material.annotations.end() ? claimed->second : material.uri;
+    out.push_back({kind, material.name, uri, material.digest});
+  }
+  // The description was validated when the label was added; an unreadable one names no components.
+  if (auto description = readToolchainDescription(toolchain.description))
+    for (const ToolchainComponent& component : description->components)
+      out.push_back({"component", component.name + " " + component.path, "", component.digest});
+  return out;
+}
+
+Result<Publication> makePublication(const PublicationInput& input) {
+  KILN_ASSIGN(Outputs outputs, readOutputs(input.evidence.front()));
+  if (!outputs.find(kEvidenceFile) || !outputs.find(kManifestFile))
+    return fail(Code::kDataLoss, "the outputs lack evidence.json or manifest.json");
+  KILN_ASSIGN(Manifest manifest,
+              checkCompileOutputs(input.spec, outputs, input.evidenceText, input.manifestText));
+  Publication out;
+  KILN_ASSIGN(out.ociManifest, makeOciManifest(manifest, outputs.find(kManifestFile)->digest));
+  for (const index::ResultRecord& result : input.evidence) {
+    KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
+    KILN_ASSIGN(std::string document, signing::receiptDocument(result.receipt, certificate));
+    out.receiptDocuments.push_back(std::move(document));
+  }
+  KILN_ASSIGN(Provenance provenance, provenanceOf(input, out.receiptDocuments, outputs));
+  KILN_ASSIGN(out.statement, provenanceStatement(digestOf(out.ociManifest), provenance));
+  out.record = recordOf(input, manifest, outputs, out);
+  return out;
+}
+
+}  // namespace kiln::jobs

@@ -1,0 +1,65 @@
+// From agreed outputs to what is published: OCI manifest, provenance statement and index rows. Pure: two
+// coordinators, or one before and after a crash, make the same bytes from the same stored state, so signing
+// again returns the first bundle. Nothing is taken from a worker but bytes that the coordinator has hashed
+// itself.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/jobs/evidence.h"
+#include "manifest/artifact/manifest.h"
+#include "manifest/spec/compile_spec.h"
+#include "storage/index/records.h"
+
+namespace kiln::jobs {
+
+// The two documents among a compile's outputs that the coordinator reads, and how large they may be.
+inline constexpr char kEvidenceFile[] = "evidence.json";
+inline constexpr char kManifestFile[] = "manifest.json";
+inline constexpr std::uint64_t kMaxDocument = 4u << 20;
+
+// Computes the Manifest from the spec that the coordinator asked for and the compiler's evidence, and
+// compares: with the manifest.json that the worker uploaded, and each file it names with the worker's
+// outputs. kDataLoss if any differs, naming it.
+Result<Manifest> checkCompileOutputs(const CompileSpec& spec, const Outputs& outputs,
+                                     std::string_view evidenceText, std::string_view manifestText);
+
+// Who this farm says it is.
+struct BuilderIdentity {
+  std::string id;                              // the builder.id URI that trust roots name
+  std::map<std::string, std::string> version;  // "kiln" -> "0.1.0"
+};
+
+struct PublicationInput {
+  const index::JobSnapshot& job;
+  const index::ToolchainRecord& toolchain;
+  int target = 0;
+  Digest action;
+  const CompileSpec& spec;
+  const std::vector<index::ResultRecord>& evidence;  // at least one; all agree
+  std::string_view evidenceText, manifestText;
+  const BuilderIdentity& builder;
+  TimePoint now;  // for the index alone
+};
+
+struct Publication {
+  std::string ociManifest;                    // canonical JSON; its digest is the artifact's
+  std::string statement;                      // canonical JSON, to be signed
+  std::vector<std::string> receiptDocuments;  // of the builders; blobs that the statement names
+  index::PublicationRecord record;            // all but the bundle's digest
+};
+
+Result<Publication> makePublication(const PublicationInput& input);
+
+// What a statement of this job about its inputs must name, to tell whether an artifact already has such a
+// statement.
+std::vector<index::MaterialRecord> materialsOf(const CompileSpec& spec, const index::JobSnapshot& job,
+                                               const index::ToolchainRecord& toolchain);
+
+// "git+https://host/repo@<commit>#<path>"
+std::string gitUri(const index::GitSource& source);
+
+}  // namespace kiln::jobs

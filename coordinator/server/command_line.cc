@@ -1,0 +1,39 @@
+#include "coordinator/server/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+namespace kiln::server {
+
+std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
+  constexpr int kUsage = 2;
+  CLI::App app("Takes jobs, hands work to workers and publishes what they built.", "kiln-coordinator");
+  app.set_version_flag("--version", "kiln-coordinator 0.1.0");
+  app.add_option("--listen", options.listen, "unix:/path to serve gRPC on")->required();
+  app.add_option("--database", options.database, "libpq connection string")->required();
+  app.add_option("--store", options.store, "directory of the blob store")->required();
+  app.add_option("--signer", options.signer, "unix:/path of kiln-signer")->required();
+  app.add_option("--worker-ca", options.workerCa, "certificate of the worker authority, PEM")->required();
+  app.add_option("--builder-id", options.builderId, "builder.id URI written into provenance")->required();
+  app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")
+      ->capture_default_str();
+  app.add_option("--http-port-file", options.httpPortFile, "file that receives the HTTP port");
+  app.add_option("--lease-seconds", options.leaseSeconds, "how long a silent worker keeps its work")
+      ->capture_default_str();
+  app.add_option("--attempts", options.attempts, "leases per run before it fails")->capture_default_str();
+  app.add_option("--grace-seconds", options.graceSeconds,
+                 "after a start, wait this long for workers to report")
+      ->capture_default_str();
+  app.footer(
+      "Example: kiln-coordinator --listen unix:/run/kiln/coordinator.sock --database 'host=/run/kiln "
+      "dbname=kiln' "
+      "--store store --signer unix:/run/kiln/signer.sock --worker-ca worker-ca.pem --builder-id "
+      "https://example.org/kiln");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace kiln::server

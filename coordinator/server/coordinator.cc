@@ -1,0 +1,190 @@
+#include "coordinator/server/coordinator.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "api/gateway/gateway.h"
+#include "coordinator/queue/notification_pump.h"
+#include "coordinator/server/published_blobs.h"
+#include "coordinator/service/artifact_service.h"
+#include "coordinator/service/job_driver.h"
+#include "coordinator/service/job_service.h"
+#include "coordinator/service/log.h"
+#include "coordinator/service/toolchain_service.h"
+#include "coordinator/service/worker_service.h"
+#include "storage/blob/local_blob_store.h"
+#include "storage/index/farm_repository.h"
+#include "storage/index/schema.h"
+#include "storage/remote/byte_stream_service.h"
+#include "storage/remote/cas_service.h"
+#include "storage/remote/wire_limits.h"
+
+namespace kiln::server {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr char kVersion[] = "0.1.0";
+constexpr std::size_t kDatabaseSessions = 16;
+constexpr milliseconds kDatabaseRetry{500};
+constexpr seconds kShutdown{3};
+
+// SIGTERM and SIGINT, taken one by one by the main thread.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGTERM);
+    sigaddset(&set_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+  void wait() {
+    int signal = 0;
+    sigwait(&set_, &signal);
+  }
+  // True if one came within `timeout`.
+  bool waitFor(milliseconds timeout) {
+    timespec limit{static_cast<time_t>(timeout.count() / 1000), timeout.count() % 1000 * 1'000'000};
+    return sigtimedwait(&set_, nullptr, &limit) > 0;
+  }
+
+ private:
+  sigset_t set_;
+};
+
+Result<signing::Certificate> loadCertificate(const std::string& path) {
+  std::ifstream file(path);
+  std::string pem((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file && pem.empty()) return fail(Code::kNotFound, "--worker-ca: cannot read " + path);
+  auto certificate = signing::Certificate::fromPem(pem);
+  if (!certificate) return fail(certificate.error().in("--worker-ca " + path));
+  return certificate;
+}
+
+Status prepareDatabase(const postgres::ConnectionOptions& options) {
+  KILN_ASSIGN(postgres::Connection connection, postgres::Connection::open(options));
+  KILN_TRY(postgres::migrate(connection, index::migrations()));
+  KILN_ASSIGN(std::uint64_t generation, index::openGeneration(connection));
+  service::logInfo("database ready",
+                   {{"address", connection.address()}, {"generation", std::to_string(generation)}});
+  return {};
+}
+
+// False if the program is to stop before the database came.
+Result<bool> waitForDatabase(const postgres::ConnectionOptions& options, Signals& signals) {
+  bool said = false;
+  for (;;) {
+    Status status = prepareDatabase(options);
+    if (status) return true;
+    if (status.error().code != Code::kUnavailable) return fail(status.error().in("database"));
+    if (!said) service::logWarning("waiting for the database", {{"error", status.error().message}});
+    said = true;
+    if (signals.waitFor(kDatabaseRetry)) return false;
+  }
+}
+
+Status writePortFile(const std::string& path, std::uint16_t port) {
+  if (path.empty()) return {};
+  std::ofstream file(path, std::ios::trunc);
+  file << port << '\n';
+  file.close();
+  if (!file) return fail(Code::kPermissionDenied, "--http-port-file: cannot write " + path);
+  return {};
+}
+
+// Every service on one Unix socket that only this user can reach.
+Result<std::unique_ptr<grpc::Server>> listen(const std::string& address,
+                                             const std::vector<grpc::Service*>& services) {
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+  builder.SetMaxReceiveMessageSize(storage::kMaxServerMessageBytes);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  mode_t before = ::umask(0177);
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  ::umask(before);
+  if (!server) return fail(Code::kUnavailable, "--listen: cannot listen on " + address);
+  return server;
+}
+
+}  // namespace
+
+Status run(const Options& options, std::function<void(std::string_view)> reached) {
+  KILN_TRY(checkOptions(options));
+  Signals signals;
+  SystemClock clock;
+
+  // What everything stands on.
+  KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
+  KILN_ASSIGN(std::shared_ptr<storage::BlobStore> blobs,
+              storage::LocalBlobStore::open({.directory = options.store}));
+  postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = "kiln-coordinator"};
+  postgres::Pool pool(database, kDatabaseSessions);
+  std::unique_ptr<signing::Signer> signer = signing::connectSigner(options.signer);
+  auto registry = std::make_shared<prometheus::Registry>();
+  service::Metrics metrics(*registry);
+  queue::ChangeFeed feed;
+  queue::Settings lease{.lease = seconds(options.leaseSeconds), .attempts = options.attempts};
+  service::Farm farm{.clock = clock,
+                     .database = pool,
+                     .blobs = *blobs,
+                     .signer = *signer,
+                     .workerAuthority = workerAuthority,
+                     .feed = feed,
+                     .queue = queue::LeaseQueue(clock, lease),
+                     .metrics = metrics,
+                     .builder = {options.builderId, {{"kiln", kVersion}}},
+                     .graceUntil = clock.now() + seconds(options.graceSeconds),
+                     .reached = std::move(reached)};
+
+  // What callers see. The server answers at once; it is ready (health: SERVING) when the database is.
+  service::JobDriver driver(farm);
+  service::JobService jobs(farm, driver);
+  service::WorkerService workers(farm, driver);
+  service::FleetService fleet(farm);
+  service::ArtifactService artifacts(farm);
+  service::ToolchainService toolchains(farm);
+  storage::CasService cas(*blobs);
+  storage::ByteStreamService streams(*blobs);
+  KILN_ASSIGN(std::unique_ptr<grpc::Server> server,
+              listen(options.listen, {&jobs, &workers, &fleet, &artifacts, &toolchains, &cas, &streams}));
+  server->GetHealthCheckService()->SetServingStatus(false);
+
+  KILN_ASSIGN(HostPort http, parseHostPort(options.http));
+  KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port},
+                                                {.artifacts = std::make_shared<PublishedBlobs>(pool),
+                                                 .blobs = blobs,
+                                                 .metrics = registry,
+                                                 .health = [&pool]() -> Status {
+                                                   KILN_TRY(pool.execute("SELECT 1"));
+                                                   return {};
+                                                 }}));
+  KILN_TRY(writePortFile(options.httpPortFile, web->port()));
+
+  KILN_ASSIGN(bool ready, waitForDatabase(database, signals));
+  if (ready) {
+    queue::NotificationPump pump(database, feed);
+    driver.start();
+    server->GetHealthCheckService()->SetServingStatus(true);
+    service::logInfo("serving", {{"address", options.listen},
+                                 {"http", http.host + ":" + std::to_string(web->port())},
+                                 {"builder", options.builderId}});
+    signals.wait();
+    service::logInfo("stopping", {});
+    server->GetHealthCheckService()->SetServingStatus(false);
+    feed.close();
+    server->Shutdown(std::chrono::system_clock::now() + kShutdown);
+    driver.stop();
+  }
+  web->stop();
+  return {};
+}
+
+}  // namespace kiln::server

@@ -1,0 +1,41 @@
+#include "coordinator/server/options.h"
+
+#include <charconv>
+
+namespace kiln::server {
+namespace {
+
+Status bad(const char* flag, const char* what) {
+  return fail(Code::kInvalidArgument, std::string(flag) + ": " + what);
+}
+
+}  // namespace
+
+Result<HostPort> parseHostPort(const std::string& text) {
+  std::size_t colon = text.rfind(':');
+  HostPort out;
+  if (colon == std::string::npos || colon == 0)
+    return fail(Code::kInvalidArgument, "\"" + text + "\" is not HOST:PORT");
+  out.host = text.substr(0, colon);
+  const char* begin = text.data() + colon + 1;
+  const char* end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(begin, end, out.port);
+  if (error != std::errc() || rest != end || begin == end)
+    return fail(Code::kInvalidArgument, "\"" + text + "\" has no valid port");
+  return out;
+}
+
+Status checkOptions(const Options& options) {
+  if (!options.listen.starts_with("unix:/")) return bad("--listen", "must be unix:/path");
+  if (!options.signer.starts_with("unix:/")) return bad("--signer", "must be unix:/path");
+  if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
+  if (options.leaseSeconds < 1 || options.leaseSeconds > 3600)
+    return bad("--lease-seconds", "must be 1 to 3600");
+  if (options.attempts < 1 || options.attempts > 100) return bad("--attempts", "must be 1 to 100");
+  if (options.graceSeconds < 0 || options.graceSeconds > 3600)
+    return bad("--grace-seconds", "must be 0 to 3600");
+  if (auto http = parseHostPort(options.http); !http) return fail(http.error().in("--http"));
+  return {};
+}
+
+}  // namespace kiln::server

@@ -1,0 +1,50 @@
+#include "coordinator/service/artifact_service.h"
+
+#include "coordinator/service/job_view.h"
+#include "coordinator/service/rpc.h"
+#include "storage/index/artifact_repository.h"
+
+namespace kiln::service {
+namespace {
+
+constexpr int kDefaultLimit = 50;
+constexpr int kMaxLimit = 1000;
+
+Result<index::ArtifactRecord> find(const Farm& farm, const v1::GetArtifactRequest& request) {
+  KILN_ASSIGN(Digest digest, Digest::parse(request.digest(), 0));
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto artifact, index::loadArtifact(*connection, request.instance(), digest));
+  if (!artifact) return fail(Code::kNotFound, "no artifact " + digest.text() + " is published here");
+  return std::move(*artifact);
+}
+
+Result<std::vector<index::ArtifactRecord>> list(const Farm& farm, const v1::ListArtifactsRequest& request) {
+  if (request.limit() < 0 || request.limit() > kMaxLimit)
+    return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto digests, index::listArtifacts(*connection, request.instance(),
+                                                 request.limit() == 0 ? kDefaultLimit : request.limit()));
+  std::vector<index::ArtifactRecord> out;
+  for (const Digest& digest : digests) {
+    KILN_ASSIGN(auto artifact, index::loadArtifact(*connection, request.instance(), digest));
+    if (artifact) out.push_back(std::move(*artifact));
+  }
+  return out;
+}
+
+}  // namespace
+
+grpc::Status ArtifactService::GetArtifact(grpc::ServerContext*, const v1::GetArtifactRequest* request,
+                                          v1::Artifact* response) {
+  return answer(find(farm_, *request), response, [](const index::ArtifactRecord& a) { return toProto(a); });
+}
+
+grpc::Status ArtifactService::ListArtifacts(grpc::ServerContext*, const v1::ListArtifactsRequest* request,
+                                            v1::ListArtifactsResponse* response) {
+  auto artifacts = list(farm_, *request);
+  if (!artifacts) return toGrpc(artifacts.error());
+  for (const index::ArtifactRecord& artifact : *artifacts) *response->add_artifacts() = toProto(artifact);
+  return grpc::Status::OK;
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,28 @@
+#include "coordinator/service/blob_io.h"
+
+namespace kiln::service {
+
+Status rehash(storage::BlobStore& blobs, const std::string& instance, const Digest& digest) {
+  Hasher hasher;
+  KILN_TRY(blobs.read(instance, digest, 0, 0, [&](Bytes bytes) -> Status {
+    hasher.update(bytes);
+    return {};
+  }));
+  if (hasher.finish() != digest)
+    return fail(Code::kDataLoss, "the bytes stored as " + digest.text() + " have another digest");
+  return {};
+}
+
+Result<std::string> readTail(storage::BlobStore& blobs, const std::string& instance, const Digest& digest,
+                             std::uint64_t limit) {
+  std::string tail;
+  if (digest.size == 0) return tail;
+  std::uint64_t offset = digest.size > limit ? digest.size - limit : 0;
+  KILN_TRY(blobs.read(instance, digest, offset, 0, [&](Bytes bytes) -> Status {
+    tail.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return {};
+  }));
+  return tail;
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,175 @@
+#include "coordinator/service/completion.h"
+
+#include <algorithm>
+
+#include "coordinator/jobs/action_builder.h"
+#include "coordinator/jobs/submission.h"
+#include "coordinator/service/blob_io.h"
+#include "coordinator/service/log.h"
+#include "signing/receipt/receipt.h"
+#include "storage/index/job_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using postgres::Connection;
+using reapi::ActionResult;
+
+constexpr std::uint64_t kKeptLog = 64 << 10;
+
+Status refuse(const std::string& what) {
+  return fail(Code::kDataLoss, what);
+}
+
+// The signed receipt must say what the unsigned report says, about this lease.
+Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run, const ActionResult& result,
+                    const jobs::Outputs& outputs) {
+  if (receipt.action != run.action || receipt.lease != run.id || receipt.epoch != run.epoch)
+    return refuse("the receipt is about another lease or action");
+  if (receipt.exitCode != result.exit_code())
+    return refuse("the receipt has another exit code than the report");
+  bool same = std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(),
+                         outputs.files.end(), [](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
+                           return a.path == "output/" + b.path && a.digest == b.digest;
+                         });
+  if (!same) return refuse("the receipt lists other outputs than the report");
+  return {};
+}
+
+Status rehashAll(const Farm& farm, const std::string& instance, const jobs::Outputs& outputs) {
+  for (const jobs::OutputFile& file : outputs.files)
+    if (auto status = rehash(farm.blobs, instance, file.digest); !status)
+      return fail(status.error().in("output " + file.path));
+  return {};
+}
+
+Status requireFile(const jobs::Outputs& outputs, std::string_view name) {
+  if (outputs.find(name)) return {};
+  return refuse("the outputs lack " + std::string(name));
+}
+
+// What a successful run of this kind must have left.
+Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs) {
+  if (run.kind == index::ActionKind::kReference) return requireFile(outputs, "fixtures.json");
+  if (run.kind == index::ActionKind::kFetch) {
+    const std::string& path = run.git ? run.git->path : std::string();
+    return requireFile(outputs, path.substr(path.rfind('/') + 1));
+  }
+  KILN_TRY(requireFile(outputs, jobs::kEvidenceFile));
+  KILN_TRY(requireFile(outputs, jobs::kManifestFile));
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto job, index::loadJob(*connection, {run.instance, run.jobId}, index::Evidence::kWithout));
+  if (!job) return fail(Code::kNotFound, "the run's job is gone");
+  KILN_ASSIGN(CompileSpec options, jobs::readOptions(job->job.options));
+  KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, job->sources, job->job.toolchain, run.target));
+  auto document = [&](const char* name) {
+    return storage::getBlob(farm.blobs, run.instance, outputs.find(name)->digest, jobs::kMaxDocument);
+  };
+  KILN_ASSIGN(std::string evidence, document(jobs::kEvidenceFile));
+  KILN_ASSIGN(std::string manifest, document(jobs::kManifestFile));
+  KILN_TRY(jobs::checkCompileOutputs(spec, outputs, evidence, manifest));
+  return {};
+}
+
+// The result as it is kept: outputs and exit code, and of a failure the end of the log.
+Result<ActionResult> keptResult(const Farm& farm, const std::string& instance, const ActionResult& result) {
+  ActionResult kept;
+  *kept.mutable_output_files() = result.output_files();
+  kept.set_exit_code(result.exit_code());
+  if (result.exit_code() == 0) return kept;
+  std::string log = result.stderr_raw();
+  if (log.empty() && result.has_stderr_digest()) {
+    KILN_ASSIGN(Digest digest, fromProto(result.stderr_digest()));
+    KILN_ASSIGN(log, readTail(farm.blobs, instance, digest, kKeptLog));
+  }
+  if (log.size() > kKeptLog) log.erase(0, log.size() - kKeptLog);
+  kept.set_stderr_raw(log);
+  return kept;
+}
+
+// Errors of the farm itself, not of the report: the same report may be fine later.
+bool isOurs(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded;
+}
+
+}  // namespace
+
+Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const v1::Finished& report,
+                                              const signing::Certificate& worker) {
+  TimePoint now = farm_.clock.now();
+  KILN_ASSIGN(signing::Receipt receipt,
+              signing::verifyReceipt(report.receipt_json(), worker, farm_.workerAuthority, now));
+  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(report.result()));
+  KILN_TRY(checkReceipt(receipt, run, report.result(), outputs));
+  KILN_TRY(rehashAll(farm_, run.instance, outputs));
+  if (report.result().exit_code() == 0) KILN_TRY(checkContent(farm_, run, outputs));
+  KILN_ASSIGN(ActionResult kept, keptResult(farm_, run.instance, report.result()));
+  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  index::ResultRecord record;
+  KILN_ASSIGN(record.leased, farm_.queue.leasedAt(*connection, run));
+  record.instance = run.instance;
+  record.runId = run.id;
+  record.epoch = run.epoch;
+  record.jobId = run.jobId;
+  record.action = run.action;
+  record.worker = run.worker;
+  record.operatorName = run.operatorName;
+  record.exitCode = report.result().exit_code();
+  record.outputs = jobs::outputsDigest(outputs);
+  record.result = kept.SerializeAsString();
+  record.receipt = report.receipt_json();
+  record.certificate = worker.pem();
+  record.recorded = now;
+  return record;
+}
+
+Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& key,
+                                                        const v1::Finished& report,
+                                                        const signing::Certificate& worker) {
+  std::optional<index::RunRecord> run;
+  {
+    KILN_ASSIGN(auto connection, farm_.database.acquire());
+    KILN_ASSIGN(run, farm_.queue.find(*connection, key));
+    if (!run) return std::optional<index::JobKey>();
+    // Rehashing may take its time.
+    KILN_TRY(farm_.queue.extend(*connection, key, run->stage));
+  }
+  Error failure;
+  bool retryable = true;
+  std::optional<index::ResultRecord> good;
+  if (report.error_code() != 0) {
+    bool known = report.error_code() > 0 && report.error_code() <= static_cast<int>(Code::kUnauthenticated);
+    failure = {known ? static_cast<Code>(report.error_code()) : Code::kUnknown,
+               report.error_message().substr(0, 4096),
+               {}};
+    retryable = report.retryable();
+  } else {
+    auto checked = check(*run, report, worker);
+    if (checked) {
+      good = std::move(*checked);
+    } else {
+      if (isOurs(checked.error().code)) return fail(checked.error());
+      failure = checked.error().in("result refused");
+      farm_.metrics.resultRefused();
+    }
+  }
+  KILN_ASSIGN(bool settled, farm_.database.transact([&](Connection& c) {
+    return good ? farm_.queue.complete(c, key, *good) : farm_.queue.reject(c, key, failure, retryable);
+  }));
+  if (!settled) return std::optional<index::JobKey>();
+  std::string action = run->action.hex();
+  if (good) {
+    farm_.metrics.resultAccepted();
+    logInfo("result stored", {{"job", run->jobId},
+                              {"action", action},
+                              {"worker", key.worker},
+                              {"exit", std::to_string(good->exitCode)}});
+    farm_.reached(kPointResultStored);
+  } else {
+    logWarning("attempt failed",
+               {{"job", run->jobId}, {"action", action}, {"worker", key.worker}, {"error", failure.message}});
+  }
+  return std::optional<index::JobKey>(index::JobKey{run->instance, run->jobId});
+}
+
+}  // namespace kiln::service

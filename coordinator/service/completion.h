@@ -1,0 +1,31 @@
+// Takes a worker's report that a lease is finished. The worker is never believed: the receipt must be its own
+// and about this lease, every output is rehashed from the CAS, and a compile's manifest is computed again
+// from what the coordinator asked for.
+#pragma once
+
+#include "coordinator/service/farm.h"
+#include "kiln/v1/worker.pb.h"
+#include "signing/keys/certificate.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+// Thread safe.
+class Completion {
+ public:
+  explicit Completion(const Farm& farm) : farm_(farm) {}
+
+  // Settles the lease: a good result is stored, a failure or a refused report ends the attempt. The job
+  // concerned, for the driver; nothing if the lease is stale. An error means that nothing was settled: the
+  // worker reports again.
+  Result<std::optional<index::JobKey>> settle(const queue::LeaseKey& key, const v1::Finished& report,
+                                              const signing::Certificate& worker);
+
+ private:
+  Result<index::ResultRecord> check(const index::RunRecord& run, const v1::Finished& report,
+                                    const signing::Certificate& worker);
+
+  const Farm& farm_;
+};
+
+}  // namespace kiln::service

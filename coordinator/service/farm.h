@@ -1,0 +1,46 @@
+// What every part of the coordinator works with; put together in coordinator/server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "coordinator/jobs/publication.h"
+#include "coordinator/queue/change_feed.h"
+#include "coordinator/queue/lease_queue.h"
+#include "coordinator/service/metrics.h"
+#include "manifest/base/clock.h"
+#include "signing/client/signer_client.h"
+#include "signing/keys/certificate.h"
+#include "storage/blob/blob_store.h"
+#include "storage/postgres/pool.h"
+
+namespace kiln::service {
+
+// References to things that outlive every service; all of them thread safe.
+struct Farm {
+  const Clock& clock;
+  postgres::Pool& database;
+  storage::BlobStore& blobs;
+  signing::Signer& signer;
+  const signing::Certificate& workerAuthority;
+  queue::ChangeFeed& feed;
+  queue::LeaseQueue queue;
+  Metrics& metrics;
+  jobs::BuilderIdentity builder;
+  TimePoint graceUntil;  // until then a missing worker may only not have called yet
+  // Told the name of each point that a job passes between two durable states. Fault tests stop the program
+  // there.
+  std::function<void(std::string_view)> reached = [](std::string_view) {};
+};
+
+// The points, in the order in which a job passes them.
+inline constexpr std::string_view kPointSubmitted = "submitted";         // job stored, not yet acknowledged
+inline constexpr std::string_view kPointResultStored = "result-stored";  // a builder's result stored
+inline constexpr std::string_view kPointAssembled = "assembled";  // OCI manifest and receipts in the CAS
+inline constexpr std::string_view kPointSigned = "signed";        // the signer has answered
+inline constexpr std::string_view kPointBundleStored = "bundle-stored";  // the bundle is in the CAS
+inline constexpr std::string_view kPointPublished = "published";         // the index has the artifact
+inline constexpr std::string_view kPointEnded = "ended";                 // the job is closed
+
+}  // namespace kiln::service

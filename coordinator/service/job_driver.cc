@@ -1,0 +1,174 @@
+#include "coordinator/service/job_driver.h"
+
+#include <algorithm>
+
+#include "coordinator/jobs/submission.h"
+#include "coordinator/service/blob_io.h"
+#include "coordinator/service/job_steps.h"
+#include "coordinator/service/log.h"
+#include "coordinator/service/planner.h"
+#include "storage/index/job_changes.h"
+#include "storage/index/job_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using index::JobSnapshot;
+using postgres::Connection;
+
+constexpr int kMaxSteps = 1000;  // far beyond any job: a step that changes nothing must not spin
+
+bool isTransient(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kAborted ||
+         code == Code::kResourceExhausted;
+}
+
+struct Decision {
+  JobSnapshot snapshot;
+  DeliverySpec delivery;
+  jobs::Step step = jobs::Wait{};
+  bool carriedOut = false;
+};
+
+// Looks at the job under its lock, and carries out what needs nothing but the database.
+Result<Decision> decide(const Farm& farm, Connection& connection, const index::JobKey& key) {
+  Decision out;
+  KILN_ASSIGN(auto snapshot, index::loadJob(connection, key, index::Evidence::kWith, index::Lock::kUpdate));
+  if (!snapshot) return out;
+  out.snapshot = std::move(*snapshot);
+  KILN_ASSIGN(out.delivery, jobs::readDelivery(out.snapshot.job.delivery));
+  out.step = jobs::nextStep(out.snapshot, out.delivery);
+  KILN_ASSIGN(out.carriedOut, applyInDatabase(farm, connection, out.snapshot, out.delivery, out.step));
+  return out;
+}
+
+void report(const Farm& farm, const JobSnapshot& snapshot, const jobs::End& end) {
+  farm.metrics.jobEnded(end.state, farm.clock.now() - snapshot.job.submitted);
+  const index::JobKey& key = snapshot.job.key;
+  if (end.error)
+    logWarning("job failed", {{"instance", key.instance},
+                              {"job", key.id},
+                              {"exit", std::to_string(end.error->exitCode)},
+                              {"error", end.error->message}});
+  else
+    logInfo(end.state == index::JobState::kSucceeded ? "job succeeded" : "job cancelled",
+            {{"instance", key.instance}, {"job", key.id}});
+  farm.reached(kPointEnded);
+}
+
+}  // namespace
+
+JobDriver::JobDriver(const Farm& farm, DriverOptions options)
+    : farm_(farm), options_(options), publisher_(farm) {}
+
+JobDriver::~JobDriver() {
+  stop();
+}
+
+void JobDriver::start() {
+  for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
+  threads_.emplace_back([this] { sweepForEver(); });
+}
+
+void JobDriver::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void JobDriver::wake(const index::JobKey& key) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!known_.insert(key).second) return;
+    waiting_.push_back(key);
+  }
+  changed_.notify_one();
+}
+
+Status JobDriver::advance(const index::JobKey& key) {
+  for (int i = 0; i < kMaxSteps; ++i) {
+    KILN_ASSIGN(Decision decision,
+                farm_.database.transact([&](Connection& c) { return decide(farm_, c, key); }));
+    if (std::holds_alternative<jobs::Wait>(decision.step)) return {};
+    if (const auto* end = std::get_if<jobs::End>(&decision.step)) {
+      report(farm_, decision.snapshot, *end);
+      return {};
+    }
+    if (decision.carriedOut) continue;
+    Status status = carryOut(decision.snapshot, decision.delivery, decision.step);
+    if (status) continue;
+    if (isTransient(status.error().code)) return status;
+    KILN_TRY(farm_.database.transact([&](Connection& c) {
+      return recordFailedStep(farm_, c, decision.snapshot, decision.step, status.error());
+    }));
+  }
+  return fail(Code::kInternal, "job " + key.id + " makes no progress");
+}
+
+Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                           const jobs::Step& step) {
+  if (const auto* publish = std::get_if<jobs::Publish>(&step)) return publisher_.publish(snapshot, *publish);
+  if (const auto* attach = std::get_if<jobs::AttachFixtures>(&step))
+    return publisher_.attachFixtures(snapshot, *attach);
+  return planStoredJob(farm_, snapshot, delivery);
+}
+
+Status JobDriver::sweep() {
+  if (interrupted_) {
+    KILN_TRY(farm_.database.transact([&](Connection& c) { return farm_.queue.extendAll(c); }));
+    interrupted_ = false;
+  }
+  KILN_ASSIGN(auto expired, farm_.database.transact([&](Connection& c) { return farm_.queue.expire(c); }));
+  farm_.metrics.leasesExpired(expired.size());
+  for (const index::JobKey& key : expired)
+    logWarning("lease expired", {{"instance", key.instance}, {"job", key.id}});
+  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(auto open, index::listOpenJobs(*connection));
+  farm_.metrics.setOpenJobs(open.size());
+  for (const index::JobKey& key : open) wake(key);
+  return {};
+}
+
+void JobDriver::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    auto ready = [&] {
+      return std::find_if(waiting_.begin(), waiting_.end(),
+                          [&](const index::JobKey& key) { return !busy_.contains(key); });
+    };
+    changed_.wait(lock, [&] { return stopping_ || ready() != waiting_.end(); });
+    if (stopping_) return;
+    auto next = ready();
+    index::JobKey key = *next;
+    waiting_.erase(next);
+    known_.erase(key);
+    busy_.insert(key);
+    lock.unlock();
+    if (Status status = advance(key); !status)
+      logWarning("job held up",
+                 {{"instance", key.instance}, {"job", key.id}, {"error", status.error().message}});
+    lock.lock();
+    busy_.erase(key);
+    changed_.notify_all();
+  }
+}
+
+void JobDriver::sweepForEver() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    lock.unlock();
+    if (Status status = sweep(); !status) {
+      if (!interrupted_)
+        logWarning("database not available, waiting for it", {{"error", status.error().message}});
+      interrupted_ = true;
+    }
+    lock.lock();
+    changed_.wait_for(lock, options_.sweepEvery, [&] { return stopping_; });
+  }
+}
+
+}  // namespace kiln::service

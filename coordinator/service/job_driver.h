@@ -1,0 +1,61 @@
+// Drives jobs forward: asks the state machine for the next step, carries it out, asks again. Everything is
+// taken from the database, so that starting is resuming; sweeps find jobs that nobody mentioned and leases
+// that ran out.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "coordinator/service/farm.h"
+#include "coordinator/service/publisher.h"
+
+namespace kiln::service {
+
+struct DriverOptions {
+  int threads = 2;
+  std::chrono::milliseconds sweepEvery{1000};
+};
+
+// Thread safe.
+class JobDriver {
+ public:
+  explicit JobDriver(const Farm& farm, DriverOptions options = {});
+  ~JobDriver();
+
+  void start();
+  // Lets running steps end, then joins. Idempotent.
+  void stop();
+
+  // The job may have a next step; returns at once.
+  void wake(const index::JobKey& key);
+
+  // Carries out the job's steps until it waits or has ended. kUnavailable and the like: later again.
+  Status advance(const index::JobKey& key);
+
+  // Queues expired leases again and advances every open job. After a time in which the database was away,
+  // leases first get a full term.
+  Status sweep();
+
+ private:
+  void work();
+  void sweepForEver();
+  Status carryOut(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::Step& step);
+
+  const Farm& farm_;
+  const DriverOptions options_;
+  Publisher publisher_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<index::JobKey> waiting_;  // guarded by mutex_
+  std::set<index::JobKey> known_;      // guarded by mutex_: in waiting_
+  std::set<index::JobKey> busy_;       // guarded by mutex_: one thread per job
+  bool stopping_ = false;              // guarded by mutex_
+  bool interrupted_ = true;            // of the sweeping thread alone: leases are to be extended first
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace kiln::service

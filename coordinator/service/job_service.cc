@@ -1,0 +1,98 @@
+#include "coordinator/service/job_service.h"
+
+#include "coordinator/service/job_view.h"
+#include "coordinator/service/rpc.h"
+#include "storage/index/job_changes.h"
+#include "storage/index/job_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using index::JobKey;
+using index::JobSnapshot;
+
+constexpr int kDefaultLimit = 50;
+constexpr int kMaxLimit = 1000;
+// A watch looks again after this long even if no notification came.
+constexpr std::chrono::milliseconds kWatchInterval{1000};
+
+Result<JobSnapshot> load(const Farm& farm, const JobKey& key) {
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, index::Evidence::kWithout));
+  if (!snapshot) return fail(Code::kNotFound, "no job is called \"" + key.id.substr(0, 100) + "\"");
+  return std::move(*snapshot);
+}
+
+v1::Job view(const JobSnapshot& snapshot) {
+  return toProto(snapshot);
+}
+
+Result<std::vector<JobSnapshot>> list(const Farm& farm, const v1::ListJobsRequest& request) {
+  if (request.limit() < 0 || request.limit() > kMaxLimit)
+    return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto keys,
+              index::listJobs(*connection, request.instance(),
+                              request.limit() == 0 ? kDefaultLimit : request.limit(), request.before()));
+  std::vector<JobSnapshot> out;
+  for (const JobKey& key : keys) {
+    KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, index::Evidence::kWithout));
+    if (snapshot) out.push_back(std::move(*snapshot));
+  }
+  return out;
+}
+
+}  // namespace
+
+grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
+                                   v1::Job* response) {
+  Result<JobSnapshot> job = submitter_.submit(*request);
+  if (!job) return refusal(job.error());
+  if (index::isOpen(job->job.state)) driver_.wake(job->job.key);
+  *response = view(*job);
+  return grpc::Status::OK;
+}
+
+grpc::Status JobService::GetJob(grpc::ServerContext*, const v1::GetJobRequest* request, v1::Job* response) {
+  return answer(load(farm_, {request->instance(), request->id()}), response, view);
+}
+
+grpc::Status JobService::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
+                                  v1::ListJobsResponse* response) {
+  auto jobs = list(farm_, *request);
+  if (!jobs) return toGrpc(jobs.error());
+  for (const JobSnapshot& job : *jobs) *response->add_jobs() = view(job);
+  return grpc::Status::OK;
+}
+
+grpc::Status JobService::WatchJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                                  grpc::ServerWriter<v1::Job>* stream) {
+  JobKey key{request->instance(), request->id()};
+  queue::ChangeFeed::JobWatch watch(farm_.feed, key);
+  std::optional<std::uint64_t> shown;
+  while (!context->IsCancelled()) {
+    if (farm_.feed.closed())
+      return {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; watch again"};
+    std::uint64_t mark = watch.mark();
+    auto snapshot = load(farm_, key);
+    if (!snapshot) return toGrpc(snapshot.error());
+    if (shown != snapshot->job.revision) {
+      shown = snapshot->job.revision;
+      if (!stream->Write(view(*snapshot))) break;
+    }
+    if (!index::isOpen(snapshot->job.state)) return grpc::Status::OK;
+    watch.wait(mark, kWatchInterval);
+  }
+  return grpc::Status::CANCELLED;
+}
+
+grpc::Status JobService::CancelJob(grpc::ServerContext*, const v1::GetJobRequest* request,
+                                   v1::Job* response) {
+  JobKey key{request->instance(), request->id()};
+  Status wanted = farm_.database.transact([&](postgres::Connection& c) { return index::wantCancel(c, key); });
+  if (!wanted) return toGrpc(wanted.error());
+  if (Status advanced = driver_.advance(key); !advanced) driver_.wake(key);
+  return answer(load(farm_, key), response, view);
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,33 @@
+// kiln.v1.JobService.
+#pragma once
+
+#include "coordinator/service/farm.h"
+#include "coordinator/service/job_driver.h"
+#include "coordinator/service/submitter.h"
+#include "kiln/v1/job.grpc.pb.h"
+
+namespace kiln::service {
+
+// Thread safe.
+class JobService final : public v1::JobService::Service {
+ public:
+  JobService(const Farm& farm, JobDriver& driver) : farm_(farm), driver_(driver), submitter_(farm) {}
+
+  grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
+                         v1::Job* response) override;
+  grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                      v1::Job* response) override;
+  grpc::Status ListJobs(grpc::ServerContext* context, const v1::ListJobsRequest* request,
+                        v1::ListJobsResponse* response) override;
+  grpc::Status WatchJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                        grpc::ServerWriter<v1::Job>* stream) override;
+  grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
+                         v1::Job* response) override;
+
+ private:
+  const Farm& farm_;
+  JobDriver& driver_;
+  Submitter submitter_;
+};
+
+}  // namespace kiln::service

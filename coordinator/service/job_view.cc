@@ -1,0 +1,139 @@
+#include "coordinator/service/job_view.h"
+
+#include <algorithm>
+
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::service {
+namespace {
+
+using index::RunRecord;
+using index::RunState;
+
+v1::JobState stateOf(const index::JobSnapshot& snapshot) {
+  if (!index::isOpen(snapshot.job.state)) return static_cast<v1::JobState>(snapshot.job.state);
+  auto any = [&](auto test) { return std::any_of(snapshot.runs.begin(), snapshot.runs.end(), test); };
+  bool live = any([](const RunRecord& run) { return index::isLive(run.state); });
+  bool started = any(
+      [](const RunRecord& run) { return run.state == RunState::kLeased || run.state == RunState::kDone; });
+  if (!live && !snapshot.runs.empty()) return v1::JOB_PUBLISHING;
+  return started ? v1::JOB_RUNNING : v1::JOB_QUEUED;
+}
+
+// The builder that has come furthest stands for the action.
+const RunRecord* furthest(const index::JobSnapshot& snapshot, const index::ActionRecord& action) {
+  auto rank = [](const RunRecord& run) {
+    switch (run.state) {
+      case RunState::kFailed:
+        return 4;
+      case RunState::kLeased:
+        return 3;
+      case RunState::kQueued:
+        return 2;
+      case RunState::kDone:
+        return 1;
+      default:
+        return 0;
+    }
+  };
+  const RunRecord* best = nullptr;
+  for (const RunRecord& run : snapshot.runs)
+    if (run.action == action.action && (!best || rank(run) > rank(*best))) best = &run;
+  return best;
+}
+
+const char* stateName(RunState state) {
+  switch (state) {
+    case RunState::kQueued:
+      return "queued";
+    case RunState::kLeased:
+      return "running";
+    case RunState::kDone:
+      return "done";
+    case RunState::kFailed:
+      return "failed";
+    default:
+      return "cancelled";
+  }
+}
+
+void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& action, v1::JobAction& out) {
+  out.set_kind(static_cast<v1::ActionKind>(action.kind));
+  out.set_target(action.target);
+  *out.mutable_action() = kiln::toProto(action.action);
+  const RunRecord* run = furthest(snapshot, action);
+  if (!run) {
+    out.set_state("cached");
+    return;
+  }
+  out.set_state(stateName(run->state));
+  out.set_stage(run->stage);
+  out.set_worker(run->worker);
+  out.set_attempt(run->attempts);
+}
+
+}  // namespace
+
+void setTimestamp(google::protobuf::Timestamp* out, TimePoint time) {
+  auto since = time.time_since_epoch().count();
+  out->set_seconds(since / 1'000'000);
+  out->set_nanos(static_cast<std::int32_t>(since % 1'000'000 * 1000));
+}
+
+v1::Job toProto(const index::JobSnapshot& snapshot) {
+  const index::JobRecord& job = snapshot.job;
+  v1::Job out;
+  out.set_id(job.key.id);
+  out.set_instance(job.key.instance);
+  out.set_state(stateOf(snapshot));
+  setTimestamp(out.mutable_submitted(), job.submitted);
+  if (job.ended) setTimestamp(out.mutable_ended(), *job.ended);
+  out.set_toolchain_label(job.toolchainLabel);
+  *out.mutable_toolchain() = kiln::toProto(job.toolchain);
+  for (const index::ActionRecord& action : snapshot.actions) setAction(snapshot, action, *out.add_actions());
+  for (const index::TargetRecord& target : snapshot.targets) {
+    v1::JobArtifact* artifact = out.add_artifacts();
+    artifact->set_target(target.target);
+    if (target.artifact) artifact->set_digest(target.artifact->text());
+    artifact->set_cached(target.cached);
+    for (const std::string& builder : target.builders) artifact->add_builders(builder);
+  }
+  if (job.error) {
+    v1::JobError* error = out.mutable_error();
+    error->set_code(job.error->code);
+    error->set_message(job.error->message);
+    error->set_exit_code(job.error->exitCode);
+    error->set_details_json(job.error->details);
+  }
+  out.set_revision(job.revision);
+  out.set_idempotency_key(job.idempotencyKey);
+  out.set_model_name(job.modelName);
+  return out;
+}
+
+v1::Artifact toProto(const index::ArtifactRecord& artifact) {
+  v1::Artifact out;
+  out.set_digest(artifact.digest.text());
+  *out.mutable_manifest() = kiln::toProto(artifact.digest);
+  for (const index::BundleRecord& bundle : artifact.bundles)
+    *out.add_bundles() = kiln::toProto(bundle.bundle);
+  if (artifact.fixtures) *out.mutable_fixtures() = kiln::toProto(*artifact.fixtures);
+  out.set_target(artifact.target);
+  out.set_toolchain_label(artifact.toolchainLabel);
+  setTimestamp(out.mutable_published(), artifact.published);
+  for (const std::string& job : artifact.jobs) out.add_jobs(job);
+  for (const index::BuilderRecord& builder : artifact.builders) out.add_builders(builder.worker);
+  return out;
+}
+
+v1::Toolchain toProto(const index::ToolchainRecord& toolchain) {
+  v1::Toolchain out;
+  out.set_label(toolchain.label);
+  *out.mutable_tree() = kiln::toProto(toolchain.tree);
+  out.set_is_default(toolchain.isDefault);
+  out.set_description_json(toolchain.description);
+  setTimestamp(out.mutable_added(), toolchain.added);
+  return out;
+}
+
+}  // namespace kiln::service

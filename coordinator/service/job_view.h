@@ -1,0 +1,15 @@
+// A stored job as the wire shows it.
+#pragma once
+
+#include "kiln/v1/artifact.pb.h"
+#include "kiln/v1/job.pb.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+v1::Job toProto(const index::JobSnapshot& snapshot);
+v1::Artifact toProto(const index::ArtifactRecord& artifact);
+v1::Toolchain toProto(const index::ToolchainRecord& toolchain);
+void setTimestamp(google::protobuf::Timestamp* out, TimePoint time);
+
+}  // namespace kiln::service

@@ -1,0 +1,62 @@
+#include "coordinator/service/metrics.h"
+
+namespace kiln::service {
+namespace {
+
+prometheus::Family<prometheus::Counter>& counters(prometheus::Registry& registry, const char* name,
+                                                  const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+Metrics::Metrics(prometheus::Registry& registry)
+    : jobs_(counters(registry, "kiln_jobs_submitted_total", "Jobs accepted, by whether the cache answered")),
+      ended_(counters(registry, "kiln_jobs_ended_total", "Jobs ended, by how")),
+      leases_(counters(registry, "kiln_leases_total", "Leases given to workers and lost by them")),
+      results_(counters(registry, "kiln_results_total", "Workers' results, by whether they were taken")),
+      artifacts_(counters(registry, "kiln_publications_total", "Signed statements published").Add({})),
+      open_(prometheus::BuildGauge()
+                .Name("kiln_jobs_open")
+                .Help("Jobs that have not ended, at the last sweep")
+                .Register(registry)
+                .Add({})),
+      seconds_(
+          prometheus::BuildHistogram()
+              .Name("kiln_job_seconds")
+              .Help("From submission to end")
+              .Register(registry)
+              .Add({}, prometheus::Histogram::BucketBoundaries{.005, .05, .25, 1, 5, 30, 120, 600, 3600})) {}
+
+void Metrics::jobSubmitted(bool cached) {
+  jobs_.Add({{"cached", cached ? "yes" : "no"}}).Increment();
+}
+
+void Metrics::jobEnded(index::JobState state, Duration took) {
+  const char* how = state == index::JobState::kSucceeded ? "succeeded"
+                    : state == index::JobState::kFailed  ? "failed"
+                                                         : "cancelled";
+  ended_.Add({{"state", how}}).Increment();
+  seconds_.Observe(std::chrono::duration<double>(took).count());
+}
+
+void Metrics::leaseGiven() {
+  leases_.Add({{"event", "given"}}).Increment();
+}
+void Metrics::leasesExpired(std::size_t count) {
+  leases_.Add({{"event", "expired"}}).Increment(static_cast<double>(count));
+}
+void Metrics::resultAccepted() {
+  results_.Add({{"taken", "yes"}}).Increment();
+}
+void Metrics::resultRefused() {
+  results_.Add({{"taken", "no"}}).Increment();
+}
+void Metrics::artifactPublished() {
+  artifacts_.Increment();
+}
+void Metrics::setOpenJobs(std::size_t count) {
+  open_.Set(static_cast<double>(count));
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,40 @@
+// The coordinator's counters, for Prometheus.
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <memory>
+
+#include "manifest/base/clock.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+// Thread safe.
+class Metrics {
+ public:
+  explicit Metrics(prometheus::Registry& registry);
+
+  void jobSubmitted(bool cached);
+  void jobEnded(index::JobState state, Duration took);
+  void leaseGiven();
+  void leasesExpired(std::size_t count);
+  void resultAccepted();
+  void resultRefused();
+  void artifactPublished();
+  void setOpenJobs(std::size_t count);
+
+ private:
+  prometheus::Family<prometheus::Counter>& jobs_;
+  prometheus::Family<prometheus::Counter>& ended_;
+  prometheus::Family<prometheus::Counter>& leases_;
+  prometheus::Family<prometheus::Counter>& results_;
+  prometheus::Counter& artifacts_;
+  prometheus::Gauge& open_;
+  prometheus::Histogram& seconds_;
+};
+
+}  // namespace kiln::service

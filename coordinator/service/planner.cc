@@ -1,0 +1,134 @@
+#include "coordinator/service/planner.h"
+
+#include <fmt/format.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+
+#include "coordinator/jobs/action_builder.h"
+#include "coordinator/jobs/evidence.h"
+#include "storage/index/artifact_repository.h"
+#include "storage/index/result_repository.h"
+
+namespace kiln::service {
+namespace {
+
+Result<bool> isComplete(const Farm& farm, const index::ArtifactRecord& artifact) {
+  std::vector<Digest> needed{artifact.digest, artifact.config};
+  for (const index::FileRecord& file : artifact.files) needed.push_back(file.digest);
+  for (const index::BundleRecord& bundle : artifact.bundles) needed.push_back(bundle.bundle);
+  if (artifact.fixtures) needed.push_back(*artifact.fixtures);
+  KILN_ASSIGN(auto missing, farm.blobs.findMissing(artifact.instance, needed));
+  return missing.empty();
+}
+
+// The published artifact of this target, if it stands for this submission as it is.
+Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
+                     const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                     const DeliverySpec& delivery, const index::ArtifactRecord& artifact,
+                     const index::JobSnapshot& snapshot, index::TargetRecord& target) {
+  KILN_ASSIGN(bool complete, isComplete(farm, artifact));
+  if (!complete || !artifact.fixtures) return {};
+  KILN_ASSIGN(CompileSpec spec,
+              jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
+  KILN_ASSIGN(bool stated, index::hasStatement(connection, artifact.instance, artifact.digest,
+                                               jobs::materialsOf(spec, snapshot, toolchain),
+                                               static_cast<std::size_t>(delivery.builders),
+                                               static_cast<std::size_t>(delivery.operators)));
+  if (!stated) return {};
+  target.artifact = artifact.digest;
+  target.hasFixtures = true;
+  target.cached = true;
+  for (const index::BuilderRecord& builder : artifact.builders) target.builders.push_back(builder.worker);
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options) {
+  Plan plan;
+  auto add = [&](index::ActionKind kind, const std::string& target, const CompileSpec& spec) -> Status {
+    KILN_ASSIGN(jobs::BuiltAction built, jobs::buildAction(kind, spec));
+    plan.actions.push_back({kind, target, built.action, {}});
+    std::move(built.blobs.begin(), built.blobs.end(), std::back_inserter(plan.blobs));
+    return {};
+  };
+  for (const index::TargetRecord& target : snapshot.targets) {
+    KILN_ASSIGN(CompileSpec spec,
+                jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
+    if (plan.actions.empty()) KILN_TRY(add(index::ActionKind::kReference, "", jobs::referenceSpec(spec)));
+    KILN_TRY(add(index::ActionKind::kCompile, target.target, spec));
+  }
+  return plan;
+}
+
+Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,
+                               const std::vector<index::ResultRecord>& results) {
+  std::vector<Digest> needed;
+  for (const index::ResultRecord& result : results) {
+    KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
+    for (const jobs::OutputFile& file : outputs.files) needed.push_back(file.digest);
+  }
+  KILN_ASSIGN(auto missing, farm.blobs.findMissing(instance, needed));
+  return missing.empty();
+}
+
+Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection,
+                        const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                        const DeliverySpec& delivery, index::JobSnapshot& snapshot) {
+  const std::string& instance = snapshot.job.key.instance;
+  std::vector<Digest> actions;
+  for (const index::ActionRecord& action : snapshot.actions) actions.push_back(action.action);
+  KILN_ASSIGN(snapshot.results, index::reusableResults(connection, instance, actions));
+  if (snapshot.results.empty()) return {};
+  KILN_ASSIGN(bool present, outputsArePresent(farm, instance, snapshot.results));
+  if (!present) {
+    snapshot.job.reuse = false;
+    snapshot.results.clear();
+    return {};
+  }
+  KILN_ASSIGN(auto artifacts, index::findByActions(connection, instance, actions));
+  for (const index::ActionRecord& action : snapshot.actions) {
+    auto found = artifacts.find(action.action);
+    if (found == artifacts.end()) continue;
+    for (index::TargetRecord& target : snapshot.targets)
+      if (target.target == action.target)
+        KILN_TRY(
+            reuseArtifact(farm, connection, toolchain, options, delivery, found->second, snapshot, target));
+  }
+  return {};
+}
+
+std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
+                                       const std::vector<jobs::NewRun>& wanted, TimePoint now) {
+  std::vector<index::RunRecord> runs;
+  for (const jobs::NewRun& one : wanted) {
+    index::RunRecord run;
+    run.instance = snapshot.job.key.instance;
+    run.id = newId(now);
+    run.jobId = snapshot.job.key.id;
+    run.action = one.action.action;
+    run.kind = one.action.kind;
+    run.target = one.action.target;
+    run.toolchain = snapshot.job.toolchain;
+    if (one.action.source) run.git = snapshot.sources.at(static_cast<std::size_t>(*one.action.source)).git;
+    run.priority = delivery.priority;
+    run.operatorsWanted = one.action.kind == index::ActionKind::kCompile ? delivery.operators : 1;
+    run.excludedWorkers = one.excludedWorkers;
+    run.countedOperators = one.countedOperators;
+    run.timeLimitSeconds = static_cast<int>(delivery.timeLimitSeconds);
+    run.queued = now;
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::string newId(TimePoint now) {
+  std::array<std::uint8_t, 16> random{};
+  RAND_bytes(random.data(), random.size());
+  auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count();
+  return fmt::format("{:012x}{}", milliseconds, toHex(random));
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,117 @@
+#include "coordinator/service/publisher.h"
+
+#include "coordinator/jobs/submission.h"
+#include "coordinator/service/log.h"
+#include "storage/index/artifact_repository.h"
+#include "storage/index/job_changes.h"
+#include "storage/index/job_repository.h"
+#include "storage/index/toolchain_repository.h"
+#include "storage/tree/tree_builder.h"
+
+namespace kiln::service {
+namespace {
+
+using postgres::Connection;
+
+Result<std::string> readDocument(const Farm& farm, const std::string& instance, const jobs::Outputs& outputs,
+                                 const char* name) {
+  const jobs::OutputFile* file = outputs.find(name);
+  if (!file) return fail(Code::kDataLoss, std::string(name) + " is not among the outputs");
+  auto text = storage::getBlob(farm.blobs, instance, file->digest, jobs::kMaxDocument);
+  if (!text) return fail(text.error().in(name));
+  return std::move(*text);
+}
+
+Result<jobs::Publication> assemble(const Farm& farm, const index::JobSnapshot& snapshot,
+                                   const jobs::Publish& step) {
+  const index::JobRecord& job = snapshot.job;
+  KILN_ASSIGN(CompileSpec options, jobs::readOptions(job.options));
+  KILN_ASSIGN(CompileSpec spec,
+              jobs::compileSpec(options, snapshot.sources, job.toolchain,
+                                snapshot.targets.at(static_cast<std::size_t>(step.target)).target));
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto toolchain, index::findToolchain(*connection, job.key.instance, job.toolchainLabel));
+  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.evidence.front()));
+  KILN_ASSIGN(std::string evidence, readDocument(farm, job.key.instance, outputs, jobs::kEvidenceFile));
+  KILN_ASSIGN(std::string manifest, readDocument(farm, job.key.instance, outputs, jobs::kManifestFile));
+  return jobs::makePublication({.job = snapshot,
+                                .toolchain = toolchain,
+                                .target = step.target,
+                                .action = step.action,
+                                .spec = spec,
+                                .evidence = step.evidence,
+                                .evidenceText = evidence,
+                                .manifestText = manifest,
+                                .builder = farm.builder,
+                                .now = farm.clock.now()});
+}
+
+bool builtHere(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
+  for (const index::ResultRecord& result : step.evidence)
+    if (result.jobId == snapshot.job.key.id) return true;
+  return false;
+}
+
+// The artifact is published whatever became of the job meanwhile: its statement is signed. An open job gets
+// it.
+Status commit(Connection& connection, const index::JobSnapshot& snapshot, const jobs::Publish& step,
+              const index::PublicationRecord& record) {
+  KILN_ASSIGN(auto current,
+              index::loadJob(connection, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
+  KILN_TRY(index::insertPublication(connection, record));
+  if (!current || !index::isOpen(current->job.state)) return {};
+  std::vector<std::string> builders;
+  for (const index::BuilderRecord& builder : record.builders) builders.push_back(builder.worker);
+  return index::setTargetArtifact(connection, snapshot.job.key, step.target, record.artifact.digest,
+                                  !builtHere(snapshot, step), builders);
+}
+
+}  // namespace
+
+Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
+  const index::JobKey& key = snapshot.job.key;
+  KILN_ASSIGN(jobs::Publication publication, assemble(farm_, snapshot, step));
+  std::vector<storage::UploadItem> blobs{{digestOf(publication.ociManifest), {}, publication.ociManifest}};
+  for (const std::string& receipt : publication.receiptDocuments)
+    blobs.push_back({digestOf(receipt), {}, receipt});
+  KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, blobs));
+  farm_.reached(kPointAssembled);
+
+  index::PublicationRecord record = publication.record;
+  auto bundle = farm_.signer.sign({.instance = key.instance,
+                                   .statement = publication.statement,
+                                   .subjectSize = record.artifact.digest.size,
+                                   .receipts = publication.receiptDocuments});
+  if (!bundle) return fail(bundle.error().in("signer"));
+  farm_.reached(kPointSigned);
+  record.bundle.bundle = digestOf(*bundle);
+  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, record.bundle.bundle, asBytes(*bundle)));
+  farm_.reached(kPointBundleStored);
+
+  KILN_TRY(farm_.database.transact([&](Connection& c) { return commit(c, snapshot, step, record); }));
+  farm_.metrics.artifactPublished();
+  logInfo("artifact published", {{"instance", key.instance},
+                                 {"job", key.id},
+                                 {"action", step.action.hex()},
+                                 {"artifact", record.artifact.digest.text()},
+                                 {"builders", std::to_string(record.builders.size())}});
+  farm_.reached(kPointPublished);
+  return {};
+}
+
+Status Publisher::attachFixtures(const index::JobSnapshot& snapshot, const jobs::AttachFixtures& step) {
+  const std::string& instance = snapshot.job.key.instance;
+  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.result));
+  storage::TreeBuilder builder;
+  for (const jobs::OutputFile& file : outputs.files) KILN_TRY(builder.addFile(file.path, file.digest, false));
+  storage::BuiltTree tree = builder.build();
+  KILN_TRY(storage::uploadMissing(farm_.blobs, instance, tree.directories));
+  return farm_.database.transact([&](Connection& c) -> Status {
+    for (const Digest& artifact : step.artifacts)
+      KILN_TRY(index::attachFixtures(c, instance, artifact, tree.root));
+    // Those who watch the job see that it goes on.
+    return index::touchJob(c, snapshot.job.key);
+  });
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,27 @@
+// Publishes agreed outputs: OCI manifest -> provenance -> signature -> bundle -> index. Every step may be
+// repeated; the same stored state makes the same bytes, the signer answers a repeated statement with its
+// first bundle, and the index takes the same publication once.
+#pragma once
+
+#include "coordinator/jobs/next_step.h"
+#include "coordinator/service/farm.h"
+
+namespace kiln::service {
+
+// Thread safe.
+class Publisher {
+ public:
+  explicit Publisher(const Farm& farm) : farm_(farm) {}
+
+  // kDataLoss or kNotFound if the evidence's bytes are not what they were; kUnavailable and the like: try
+  // again.
+  Status publish(const index::JobSnapshot& snapshot, const jobs::Publish& step);
+
+  // Makes the fixtures' tree from a reference result and gives it to the artifacts.
+  Status attachFixtures(const index::JobSnapshot& snapshot, const jobs::AttachFixtures& step);
+
+ private:
+  const Farm& farm_;
+};
+
+}  // namespace kiln::service

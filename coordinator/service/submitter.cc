@@ -1,0 +1,168 @@
+#include "coordinator/service/submitter.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "coordinator/jobs/action_builder.h"
+#include "coordinator/jobs/submission.h"
+#include "coordinator/scheduler/requirements.h"
+#include "coordinator/service/log.h"
+#include "coordinator/service/planner.h"
+#include "storage/index/job_repository.h"
+#include "storage/index/toolchain_repository.h"
+#include "storage/index/worker_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using index::JobSnapshot;
+using jobs::Submission;
+using postgres::Connection;
+
+// The job that already has this key; nothing if there is none.
+Result<std::optional<JobSnapshot>> knownJob(Connection& connection, const Submission& submission) {
+  KILN_ASSIGN(auto known,
+              index::findByIdempotencyKey(connection, submission.instance, submission.idempotencyKey));
+  if (!known) return std::optional<JobSnapshot>();
+  if (known->request != submission.request.hash)
+    return fail(Code::kAlreadyExists, "idempotency key \"" + submission.idempotencyKey +
+                                          "\" was used for another request; choose a new key");
+  return index::loadJob(connection, known->job, index::Evidence::kWithout);
+}
+
+Status checkToolchainTargets(const index::ToolchainRecord& toolchain,
+                             const std::vector<std::string>& targets) {
+  for (const std::string& target : targets)
+    if (std::find(toolchain.targets.begin(), toolchain.targets.end(), target) == toolchain.targets.end())
+      return fail(Code::kUnimplemented,
+                  fmt::format("toolchain {} does not build for {}; it builds for {}", toolchain.label, target,
+                              fmt::join(toolchain.targets, ", ")));
+  return {};
+}
+
+Status checkUploaded(const Farm& farm, const Submission& submission) {
+  std::vector<Digest> digests;
+  for (const index::SourceRecord& source : submission.sources)
+    if (source.blob) digests.push_back(*source.blob);
+  KILN_ASSIGN(auto missing, farm.blobs.findMissing(submission.instance, digests));
+  if (missing.empty()) return {};
+  Json list = Json::array();
+  for (const index::SourceRecord& source : submission.sources)
+    if (source.blob && std::find(missing.begin(), missing.end(), *source.blob) != missing.end())
+      list.push_back({{"digest", source.blob->text()},
+                      {"path", source.path},
+                      {"size", std::to_string(source.blob->size)}});
+  return fail(Error{Code::kFailedPrecondition,
+                    fmt::format("{} of {} source blobs must be uploaded first", list.size(), digests.size()),
+                    Json{{"missing", std::move(list)}}.dump()});
+}
+
+JobSnapshot newJob(const Submission& submission, const index::ToolchainRecord& toolchain, TimePoint now) {
+  JobSnapshot snapshot;
+  snapshot.job.key = {submission.instance, newId(now)};
+  snapshot.job.idempotencyKey = submission.idempotencyKey;
+  snapshot.job.request = submission.request;
+  snapshot.job.submitted = now;
+  snapshot.job.reuse = !submission.delivery.noCache;
+  snapshot.job.toolchainLabel = toolchain.label;
+  snapshot.job.toolchain = toolchain.tree;
+  snapshot.job.options = submission.optionsText;
+  snapshot.job.delivery = submission.deliveryText;
+  snapshot.job.modelName = submission.modelName;
+  snapshot.sources = submission.sources;
+  for (const std::string& target : submission.targets)
+    snapshot.targets.push_back({target, {}, false, {}, false});
+  return snapshot;
+}
+
+void addFetches(JobSnapshot& snapshot) {
+  for (std::size_t i = 0; i < snapshot.sources.size(); ++i)
+    if (const auto& git = snapshot.sources[i].git; git && !snapshot.sources[i].blob)
+      snapshot.actions.push_back(
+          {index::ActionKind::kFetch, "", jobs::fetchAction(*git), static_cast<int>(i)});
+}
+
+// Decides what of the job is done already; returns the blobs of its actions.
+Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& connection,
+                                              const Submission& submission,
+                                              const index::ToolchainRecord& toolchain,
+                                              JobSnapshot& snapshot) {
+  addFetches(snapshot);
+  if (!snapshot.actions.empty()) return std::vector<storage::UploadItem>();
+  KILN_ASSIGN(Plan planned, planActions(snapshot, submission.options));
+  snapshot.actions = std::move(planned.actions);
+  if (snapshot.job.reuse)
+    KILN_TRY(
+        reuseEarlierWork(farm, connection, toolchain, submission.options, submission.delivery, snapshot));
+  jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
+  const auto* end = std::get_if<jobs::End>(&step);
+  if (end && end->state == index::JobState::kSucceeded) {
+    snapshot.job.state = end->state;
+    snapshot.job.ended = snapshot.job.submitted;
+  } else if (end) {  // earlier builders disagree among themselves: this job builds afresh
+    snapshot.job.reuse = false;
+    snapshot.results.clear();
+    for (index::TargetRecord& target : snapshot.targets) target = {target.target, {}, false, {}, false};
+  }
+  return std::move(planned.blobs);
+}
+
+Status checkFleet(const Farm& farm, Connection& connection, const Submission& submission,
+                  const JobSnapshot& snapshot) {
+  bool fetches = snapshot.actions.front().kind == index::ActionKind::kFetch;
+  scheduler::FleetView fleet;
+  fleet.now = farm.clock.now();
+  fleet.graceUntil = farm.graceUntil;
+  KILN_ASSIGN(fleet.workers, index::listWorkers(connection));
+  return scheduler::checkSatisfiable(
+      scheduler::requirementsOf(submission.targets, submission.delivery.builders,
+                                submission.delivery.operators, fetches),
+      fleet);
+}
+
+}  // namespace
+
+Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request) {
+  KILN_ASSIGN(Submission submission, jobs::readSubmission(request));
+  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(auto known, knownJob(*connection, submission));
+  if (known) return std::move(*known);
+  KILN_ASSIGN(auto toolchain, index::findToolchain(*connection, submission.instance, submission.toolchain));
+  KILN_TRY(checkToolchainTargets(toolchain, submission.targets));
+
+  JobSnapshot snapshot = newJob(submission, toolchain, farm_.clock.now());
+  KILN_ASSIGN(auto blobs, plan(farm_, *connection, submission, toolchain, snapshot));
+  bool cached = !index::isOpen(snapshot.job.state);
+  if (!cached) {
+    KILN_TRY(checkFleet(farm_, *connection, submission, snapshot));
+    KILN_TRY(checkUploaded(farm_, submission));
+    KILN_TRY(storage::uploadMissing(farm_.blobs, submission.instance, blobs));
+    jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
+    if (const auto* queue = std::get_if<jobs::QueueRuns>(&step))
+      snapshot.runs = makeRuns(snapshot, submission.delivery, queue->runs, snapshot.job.submitted);
+  }
+  Status stored = connection->transact([&](Connection& c) { return index::insertJob(c, snapshot); });
+  if (!stored && stored.error().code == Code::kAlreadyExists) {  // the same submission came twice at once
+    KILN_ASSIGN(auto first, knownJob(*connection, submission));
+    if (first) return std::move(*first);
+  }
+  KILN_TRY(stored);
+  farm_.metrics.jobSubmitted(cached);
+  if (cached) farm_.metrics.jobEnded(snapshot.job.state, Duration::zero());
+  logInfo("job submitted", {{"instance", snapshot.job.key.instance},
+                            {"job", snapshot.job.key.id},
+                            {"toolchain", toolchain.label},
+                            {"targets", fmt::format("{}", fmt::join(submission.targets, ","))},
+                            {"cached", cached ? "yes" : "no"}});
+  farm_.reached(kPointSubmitted);
+  snapshot.results.clear();
+  // The revision is given by the database.
+  if (cached) return snapshot;
+  KILN_ASSIGN(auto loaded, index::loadJob(*connection, snapshot.job.key, index::Evidence::kWithout));
+  if (!loaded) return fail(Code::kInternal, "a job that was just stored is not there");
+  return std::move(*loaded);
+}
+
+}  // namespace kiln::service

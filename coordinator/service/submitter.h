@@ -1,0 +1,25 @@
+// Takes submissions: checks, resolves, and stores job and actions in one transaction.
+#pragma once
+
+#include "coordinator/service/farm.h"
+#include "kiln/v1/job.pb.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+// Thread safe.
+class Submitter {
+ public:
+  explicit Submitter(const Farm& farm) : farm_(farm) {}
+
+  // Returns once the job is durable. The first submission's job if the idempotency key is known with the same
+  // request; kAlreadyExists if it is known with another. Otherwise kInvalidArgument, kUnimplemented (nobody
+  // serves it), kNotFound (toolchain), kFailedPrecondition (blobs to upload first, listed in details) or
+  // kUnavailable.
+  Result<index::JobSnapshot> submit(const v1::SubmitJobRequest& request);
+
+ private:
+  const Farm& farm_;
+};
+
+}  // namespace kiln::service

@@ -1,0 +1,197 @@
+#include "coordinator/service/worker_service.h"
+
+#include <algorithm>
+
+#include "coordinator/service/job_view.h"
+#include "coordinator/service/log.h"
+#include "coordinator/service/rpc.h"
+#include "storage/index/worker_repository.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::service {
+namespace {
+
+using index::RunRecord;
+using postgres::Connection;
+using std::chrono::milliseconds;
+
+constexpr int kMaxSlots = 256;
+constexpr int kMaxListed = 1024;  // targets, toolchains, reports
+constexpr std::size_t kMaxStage = 64;
+constexpr milliseconds kHold{5000};           // of an idle worker's call
+constexpr milliseconds kDeadlineMargin{500};  // an answer this long before the caller gives up
+constexpr milliseconds kBusyContact{200};     // a worker that runs something: progress and free slots
+constexpr milliseconds kIdleContact{10};
+
+void setDuration(google::protobuf::Duration* out, milliseconds value) {
+  out->set_seconds(value.count() / 1000);
+  out->set_nanos(static_cast<std::int32_t>(value.count() % 1000 * 1'000'000));
+}
+
+v1::Lease toLease(const RunRecord& run) {
+  v1::Lease lease;
+  lease.set_id(run.id);
+  lease.set_epoch(run.epoch);
+  lease.set_instance(run.instance);
+  lease.set_kind(static_cast<v1::ActionKind>(run.kind));
+  *lease.mutable_action() = toProto(run.action);
+  if (run.expires) setTimestamp(lease.mutable_expires(), *run.expires);
+  if (run.git) {
+    lease.mutable_git()->set_url(run.git->url);
+    lease.mutable_git()->set_commit(run.git->commit);
+    lease.mutable_git()->set_path(run.git->path);
+  }
+  lease.mutable_time_limit()->set_seconds(run.timeLimitSeconds);
+  return lease;
+}
+
+std::string cleanStage(const std::string& stage) {
+  std::string out;
+  for (char c : stage.substr(0, kMaxStage))
+    if (c > 0x20 && c < 0x7f) out += c;
+  return out;
+}
+
+}  // namespace
+
+struct WorkerService::Caller {
+  signing::Certificate certificate;
+  v1::WorkerDescription description;  // name and operator as in the certificate
+  queue::Claim claim;
+};
+
+Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescription& description) const {
+  auto certificate = signing::Certificate::fromPem(description.certificate_pem());
+  if (!certificate) return fail(Code::kUnauthenticated, "worker certificate: " + certificate.error().message);
+  if (Status issued = certificate->checkIssuedBy(farm_.workerAuthority, farm_.clock.now()); !issued)
+    return fail(Code::kUnauthenticated, "worker certificate: " + issued.error().message);
+  if (description.targets_size() > kMaxListed || description.toolchains_size() > kMaxListed ||
+      description.kinds_size() > kMaxListed || description.facts().size() > kMaxListed)
+    return fail(Code::kInvalidArgument, "the worker describes itself with too many entries");
+  Caller caller{std::move(*certificate), description, {}};
+  caller.description.set_name(caller.certificate.commonName());
+  caller.description.set_operator_(caller.certificate.organisation());
+  caller.claim.worker = caller.description.name();
+  caller.claim.operatorName = caller.description.operator_();
+  caller.claim.targets.assign(description.targets().begin(), description.targets().end());
+  for (int kind : description.kinds())
+    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_COMPILE)
+      caller.claim.kinds.push_back(static_cast<index::ActionKind>(kind));
+  for (const std::string& toolchain : description.toolchains())
+    if (auto digest = Digest::parse(toolchain, 0)) caller.claim.warmToolchains.push_back(*digest);
+  return caller;
+}
+
+Status WorkerService::remember(const Caller& caller, bool draining) {
+  TimePoint now = farm_.clock.now();
+  index::WorkerRecord record;
+  record.name = caller.claim.worker;
+  record.operatorName = caller.claim.operatorName;
+  record.certificate = digestOf(caller.description.certificate_pem());
+  record.description = caller.description.SerializeAsString();
+  record.targets = caller.claim.targets;
+  record.kinds = caller.claim.kinds;
+  record.draining = draining;
+  record.lastContact = now;
+  Digest description = digestOf(record.description + (draining ? "1" : "0"));
+  {
+    std::lock_guard lock(mutex_);
+    auto found = remembered_.find(record.name);
+    if (found != remembered_.end() && found->second.description == description &&
+        now - found->second.stored < farm_.queue.settings().lease / 3)
+      return {};
+  }
+  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_TRY(index::upsertWorker(*connection, record));
+  std::lock_guard lock(mutex_);
+  remembered_[record.name] = {description, now};
+  return {};
+}
+
+Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
+                                  v1::SynchronizeResponse& response) {
+  for (const v1::LeaseReport& report : request.leases()) {
+    queue::LeaseKey key{report.lease_id(), report.epoch(), caller.claim.worker};
+    if (report.has_finished()) {
+      KILN_ASSIGN(auto job, completion_.settle(key, report.finished(), caller.certificate));
+      response.add_forget(report.lease_id());
+      if (job) driver_.wake(*job);
+      continue;
+    }
+    KILN_ASSIGN(auto connection, farm_.database.acquire());
+    KILN_ASSIGN(bool current, farm_.queue.extend(*connection, key, cleanStage(report.running().stage())));
+    if (!current) response.add_forget(report.lease_id());
+  }
+  return {};
+}
+
+Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slots) {
+  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(auto runs, farm_.queue.leasedTo(*connection, caller.claim.worker));
+  while (static_cast<int>(runs.size()) < slots) {
+    KILN_ASSIGN(auto run,
+                connection->transact([&](Connection& c) { return farm_.queue.acquire(c, caller.claim); }));
+    if (!run) break;
+    farm_.metrics.leaseGiven();
+    logInfo("lease given", {{"job", run->jobId},
+                            {"action", run->action.hex()},
+                            {"worker", run->worker},
+                            {"attempt", std::to_string(run->attempts)}});
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller,
+                              const v1::SynchronizeRequest& request, v1::SynchronizeResponse& response) {
+  int slots = request.draining() ? 0 : std::clamp(request.worker().slots(), 0, kMaxSlots);
+  auto until = std::min(std::chrono::system_clock::now() + kHold, context.deadline() - kDeadlineMargin);
+  std::vector<RunRecord> runs;
+  for (;;) {
+    std::uint64_t mark = farm_.feed.workMark();
+    KILN_ASSIGN(runs, fill(caller, slots));
+    bool idle = runs.empty() && slots > 0 && request.leases().empty();
+    auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::system_clock::now());
+    if (!idle || left <= milliseconds(0) || context.IsCancelled() || farm_.feed.closed()) break;
+    farm_.feed.waitForWork(mark, left);
+  }
+  for (const RunRecord& run : runs) *response.add_run() = toLease(run);
+  bool waits = runs.empty() && slots > 0;
+  milliseconds contact = waits ? kIdleContact : kBusyContact;
+  setDuration(response.mutable_next_contact(), contact);
+  return {};
+}
+
+grpc::Status WorkerService::Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
+                                        v1::SynchronizeResponse* response) {
+  if (request->leases_size() > kMaxListed)
+    return {grpc::StatusCode::INVALID_ARGUMENT, "too many lease reports"};
+  auto caller = identify(request->worker());
+  if (!caller) return toGrpc(caller.error());
+  if (Status status = remember(*caller, request->draining()); !status) return toGrpc(status.error());
+  if (Status status = takeReports(*caller, *request, *response); !status) return toGrpc(status.error());
+  return toGrpc(handOut(*context, *caller, *request, *response));
+}
+
+grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest* request,
+                                       v1::ListWorkersResponse* response) {
+  auto connection = farm_.database.acquire();
+  if (!connection) return toGrpc(connection.error());
+  auto workers = index::listWorkers(**connection);
+  if (!workers) return toGrpc(workers.error());
+  TimePoint now = farm_.clock.now();
+  for (const index::WorkerRecord& worker : *workers) {
+    v1::ListWorkersResponse::Worker* out = response->add_workers();
+    if (!out->mutable_description()->ParseFromString(worker.description))
+      out->mutable_description()->set_name(worker.name);
+    setTimestamp(out->mutable_last_contact(), worker.lastContact);
+    out->set_lost(now - worker.lastContact > farm_.queue.settings().lease);
+    auto runs = farm_.queue.leasedTo(**connection, worker.name);
+    if (!runs) return toGrpc(runs.error());
+    for (const RunRecord& run : *runs)
+      if (run.instance == request->instance()) out->add_running(run.action.hex());
+  }
+  return grpc::Status::OK;
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,59 @@
+// kiln.v1.WorkerService and FleetService.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "coordinator/service/completion.h"
+#include "coordinator/service/farm.h"
+#include "coordinator/service/job_driver.h"
+#include "kiln/v1/worker.grpc.pb.h"
+
+namespace kiln::service {
+
+// A worker is who its certificate says; what it reports is checked by Completion. Thread safe.
+class WorkerService final : public v1::WorkerService::Service {
+ public:
+  WorkerService(const Farm& farm, JobDriver& driver) : farm_(farm), driver_(driver), completion_(farm) {}
+
+  grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
+                           v1::SynchronizeResponse* response) override;
+
+ private:
+  struct Caller;
+
+  Result<Caller> identify(const v1::WorkerDescription& description) const;
+  // Stores the description if it changed or is due again.
+  Status remember(const Caller& caller, bool draining);
+  Status takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
+                     v1::SynchronizeResponse& response);
+  Status handOut(grpc::ServerContext& context, const Caller& caller, const v1::SynchronizeRequest& request,
+                 v1::SynchronizeResponse& response);
+  // Leases new runs while the worker has free slots.
+  Result<std::vector<index::RunRecord>> fill(const Caller& caller, int slots);
+
+  struct Remembered {
+    Digest description;
+    TimePoint stored;
+  };
+
+  const Farm& farm_;
+  JobDriver& driver_;
+  Completion completion_;
+  std::mutex mutex_;
+  std::map<std::string, Remembered> remembered_;  // guarded by mutex_
+};
+
+// Thread safe.
+class FleetService final : public v1::FleetService::Service {
+ public:
+  explicit FleetService(const Farm& farm) : farm_(farm) {}
+  grpc::Status ListWorkers(grpc::ServerContext* context, const v1::ListWorkersRequest* request,
+                           v1::ListWorkersResponse* response) override;
+
+ private:
+  const Farm& farm_;
+};
+
+}  // namespace kiln::service

@@ -1,0 +1,14 @@
+// Text from outside, made fit for a message, a terminal and a log line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kiln {
+
+// At most `limit` bytes, control characters and anything but UTF-8 replaced by '?'; "..." where it was cut.
+std::string printable(std::string_view text, std::size_t limit = 200);
+// printable() in double quotes.
+std::string inQuotes(std::string_view text);
+
+}  // namespace kiln

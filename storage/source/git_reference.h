@@ -1,0 +1,30 @@
+// git+URL@COMMIT#path: one file of one commit.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "manifest/base/result.h"
+
+namespace kiln::source {
+
+struct GitReference {
+  std::string url;     // without "git+"
+  std::string commit;  // as given; checkCommit() and the repository judge it
+  std::string path;    // relative, '/' between names
+};
+
+bool isGitReference(std::string_view text);
+
+// kInvalidArgument says what the form is and what is wrong. The path may not be empty, absolute or hold "."
+// or "..". Only the form of the commit is looked at: a name or an abbreviation comes through, so that the
+// repository can say which commit it stands for.
+Result<GitReference> parseGitReference(std::string_view text);
+
+// True for 40 lowercase hex digits, the one way to name a commit here.
+bool isFullCommit(std::string_view commit);
+
+// A relative path of plain names, with '/' between them.
+Status checkSourcePath(std::string_view path);
+
+}  // namespace kiln::source

@@ -1,0 +1,168 @@
+#include "storage/source/git_repository.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "storage/source/git_reference.h"
+#include "storage/source/git_state.h"
+
+namespace kiln::source {
+namespace {
+
+std::string hexOf(const git_oid* id) {
+  char text[GIT_OID_HEXSZ + 1];
+  return git_oid_tostr(text, sizeof text, id);
+}
+
+// What a branch, tag or abbreviation stands for in a repository that is here.
+Error explainName(git_repository* repository, const std::string& name) {
+  git_reference* found = nullptr;
+  std::string kind = "name";
+  if (git_reference_dwim(&found, repository, name.c_str()) == 0) {
+    kind = git_reference_is_tag(found) ? "tag" : "branch";
+    git_reference_free(found);
+  }
+  git_object* raw = nullptr;
+  if (git_revparse_single(&raw, repository, name.c_str()) != 0) return notAFullCommit(name, kind, "");
+  ObjectHandle object(raw);
+  git_object* peeled = nullptr;
+  if (git_object_peel(&peeled, object.get(), GIT_OBJECT_COMMIT) != 0) return notAFullCommit(name, kind, "");
+  ObjectHandle commit(peeled);
+  bool isHex = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isxdigit(c); });
+  if (kind == "name" && isHex) kind = "abbreviated commit";
+  return notAFullCommit(name, kind, hexOf(git_object_id(commit.get())));
+}
+
+// Git LFS specification, "The Pointer".
+bool isLfsPointer(std::string_view text) {
+  return text.size() < 1024 && (text.starts_with("version https://git-lfs.github.com/spec/") ||
+                                text.starts_with("version https://hawser.github.com/spec/"));
+}
+
+Error wrongKind(const std::string& path, std::string_view what) {
+  return {Code::kInvalidArgument,
+          fmt::format("'{}' in the repository is {}; name a regular file", path, what)};
+}
+
+}  // namespace
+
+Error notAFullCommit(const std::string& given, const std::string& kind, const std::string& resolved) {
+  std::string next = resolved.empty() ? "give the full commit id of 40 lowercase hex digits"
+                                      : fmt::format("it is commit {} now: write @{}", resolved, resolved);
+  if (given.size() == 64 && resolved.empty()) next = "SHA-256 repositories are not supported";
+  return {Code::kInvalidArgument,
+          fmt::format("'{}' is a {}, which can come to mean other bytes; {}", given, kind, next)};
+}
+
+CommitTree::State::~State() {
+  commit.reset();
+  repository.reset();
+  if (temporaryDirectory.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(temporaryDirectory, ignored);
+}
+
+CommitTree::CommitTree(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CommitTree::CommitTree(CommitTree&&) noexcept = default;
+CommitTree& CommitTree::operator=(CommitTree&&) noexcept = default;
+CommitTree::~CommitTree() = default;
+
+Result<CommitTree> CommitTree::openLocal(const std::string& directory, const std::string& commit) {
+  auto state = std::make_unique<State>();
+  git_repository* repository = nullptr;
+  int code = git_repository_open_ext(&repository, directory.c_str(), GIT_REPOSITORY_OPEN_NO_SEARCH, nullptr);
+  // libgit2 1.5 reports a foreign owner as a missing setting, and newer ones with a code of their own.
+  const git_error* last = code < 0 ? git_error_last() : nullptr;
+  bool foreign = code == GIT_EOWNER ||
+                 (last && last->message &&
+                  std::string_view(last->message).find("safe.directory") != std::string_view::npos);
+  if (foreign)
+    return fail(
+        Code::kPermissionDenied,
+        fmt::format(
+            "the repository {} belongs to another user; if you trust it, run: git config --global --add "
+            "safe.directory {}",
+            directory, directory));
+  if (code < 0) return fail(gitError(code, "no git repository can be opened at " + directory));
+  state->repository.reset(repository);
+  CommitTree tree(std::move(state));
+  KILN_TRY(tree.select(commit));
+  return tree;
+}
+
+Status CommitTree::select(const std::string& commit) {
+  git_repository* repository = state_->repository.get();
+  if (!isFullCommit(commit)) return fail(explainName(repository, commit));
+  git_oid id;
+  git_oid_fromstr(&id, commit.c_str());
+  git_commit* found = nullptr;
+  if (int code = git_commit_lookup(&found, repository, &id); code < 0) {
+    git_object* object = nullptr;
+    if (git_object_lookup(&object, repository, &id, GIT_OBJECT_TAG) == 0) {
+      git_object_free(object);
+      return fail(explainName(repository, commit));
+    }
+    return fail(gitError(code, "commit " + commit));
+  }
+  state_->commit.reset(found);
+  commit_ = commit;
+  return {};
+}
+
+Result<std::string> CommitTree::read(const std::string& path, std::uint64_t limit) const {
+  KILN_TRY(checkSourcePath(path));
+  git_tree* raw = nullptr;
+  if (int code = git_commit_tree(&raw, state_->commit.get()); code < 0)
+    return fail(gitError(code, "commit " + commit_));
+  TreeHandle tree(raw);
+  git_oid id{};
+  for (std::size_t start = 0;;) {
+    std::size_t end = std::min(path.find('/', start), path.size());
+    std::string name = path.substr(start, end - start), here = path.substr(0, end);
+    const git_tree_entry* entry = git_tree_entry_byname(tree.get(), name.c_str());
+    if (!entry) return fail(Code::kNotFound, fmt::format("'{}' is not in commit {}", here, commit_));
+    git_filemode_t mode = git_tree_entry_filemode(entry);
+    if (mode == GIT_FILEMODE_LINK) return fail(wrongKind(here, "a symbolic link, which is not followed"));
+    if (mode == GIT_FILEMODE_COMMIT) return fail(wrongKind(here, "a submodule, which is not fetched"));
+    bool last = end == path.size();
+    if (last && mode == GIT_FILEMODE_TREE) return fail(wrongKind(here, "a directory"));
+    if (!last && mode != GIT_FILEMODE_TREE) return fail(wrongKind(here, "a file, not a directory"));
+    id = *git_tree_entry_id(entry);
+    if (last) break;
+    if (int code = git_tree_lookup(&raw, state_->repository.get(), &id); code < 0)
+      return fail(gitError(code, here));
+    tree.reset(raw);
+    start = end + 1;
+  }
+
+  // The header tells the size before anything is inflated.
+  git_odb* rawOdb = nullptr;
+  if (int code = git_repository_odb(&rawOdb, state_->repository.get()); code < 0)
+    return fail(gitError(code, path));
+  OdbHandle odb(rawOdb);
+  std::size_t size = 0;
+  git_object_t type{};
+  if (int code = git_odb_read_header(&size, &type, odb.get(), &id); code < 0)
+    return fail(gitError(code, path));
+  if (size > limit)
+    return fail(Code::kOutOfRange,
+                fmt::format("'{}' has {} bytes; at most {} are fetched", path, size, limit));
+  git_blob* rawBlob = nullptr;
+  if (int code = git_blob_lookup(&rawBlob, state_->repository.get(), &id); code < 0)
+    return fail(gitError(code, path));
+  BlobHandle blob(rawBlob);
+  std::string bytes(static_cast<const char*>(git_blob_rawcontent(blob.get())),
+                    static_cast<std::size_t>(git_blob_rawsize(blob.get())));
+  if (isLfsPointer(bytes))
+    return fail(
+        Code::kUnimplemented,
+        fmt::format(
+            "'{}' is a Git LFS pointer, not the file itself; Kiln does not fetch LFS objects: check the file "
+            "out with git lfs and give its path",
+            path));
+  return bytes;
+}
+
+}  // namespace kiln::source

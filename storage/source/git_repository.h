@@ -1,0 +1,47 @@
+// CommitTree: the files of one commit, read without a checkout.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "manifest/base/result.h"
+
+struct git_commit;
+struct git_repository;
+
+namespace kiln::source {
+
+// Not thread safe.
+class CommitTree {
+ public:
+  // A repository on this machine, for git+file://. `directory` is a working tree's root or a bare repository.
+  // kInvalidArgument if `commit` is not a full commit id; the message names the commit that a branch, tag or
+  // abbreviation stands for. kNotFound if there is no such repository or commit; kPermissionDenied if it
+  // belongs to another user.
+  static Result<CommitTree> openLocal(const std::string& directory, const std::string& commit);
+
+  CommitTree(CommitTree&&) noexcept;
+  CommitTree& operator=(CommitTree&&) noexcept;
+  ~CommitTree();
+
+  // The bytes of a regular file. kNotFound names what is missing; kInvalidArgument for a symlink, a submodule
+  // or a directory on the way or at the end; kUnimplemented for a Git LFS pointer; kOutOfRange if it has more
+  // than `limit` bytes.
+  Result<std::string> read(const std::string& path, std::uint64_t limit) const;
+
+  // 40 hex digits.
+  const std::string& commit() const { return commit_; }
+
+ private:
+  friend class GitFetcher;
+  struct State;
+  explicit CommitTree(std::unique_ptr<State> state);
+  // Finds the commit in a repository that is open.
+  Status select(const std::string& commit);
+
+  std::unique_ptr<State> state_;
+  std::string commit_;
+};
+
+}  // namespace kiln::source

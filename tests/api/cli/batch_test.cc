@@ -1,0 +1,70 @@
+#include "api/cli/batch.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace kiln::cli {
+namespace {
+
+template <class T>
+npy::Tensor tensor(DType dtype, std::vector<std::int64_t> shape, const std::vector<T>& values) {
+  npy::Tensor out{dtype, std::move(shape), std::vector<std::uint8_t>(values.size() * sizeof(T))};
+  std::memcpy(out.data.data(), values.data(), out.data.size());
+  return out;
+}
+npy::Tensor floats(std::vector<std::int64_t> shape, const std::vector<float>& values) {
+  return tensor(DType::kF32, std::move(shape), values);
+}
+
+TEST(Batch, ALeadingAxisStandsBeforeOrTakesThePlaceOfOne) {
+  const runtime::TensorSpec image{"image", DType::kF32, {1, 2}};
+  const auto instead = floats({3, 2}, {0, 1, 2, 3, 4, 5}), before = floats({3, 1, 2}, {0, 1, 2, 3, 4, 5});
+  for (const auto& given : {instead, before}) {
+    EXPECT_EQ(*countEach(image, given), 3u);
+    EXPECT_EQ(elementOf(image, given, 1), floats({1, 2}, {2, 3}));
+  }
+  for (const auto& given : {floats({3, 3}, std::vector<float>(9)), floats({2}, {0, 1}), floats({}, {0}),
+                            tensor<std::int32_t>(DType::kI32, {3, 2}, std::vector<std::int32_t>(6))}) {
+    EXPECT_FALSE(countEach(image, given));
+  }
+  const runtime::TensorSpec scalar{"k", DType::kF32, {}};
+  EXPECT_EQ(*countEach(scalar, floats({4}, {0, 1, 2, 3})), 4u);
+  EXPECT_EQ(elementOf(scalar, floats({4}, {0, 1, 2, 3}), 2), floats({}, {2}));
+}
+
+TEST(Batch, OutputsStackAlongTheirOwnLeadingOneOrANewAxis) {
+  npy::Tensor rows, blocks, scalars;
+  for (int i = 0; i < 2; ++i) {
+    const auto value = static_cast<float>(i);
+    stack(rows, floats({1, 2}, {value, value}), 2);
+    stack(blocks, floats({2, 1}, {value, value}), 2);
+    stack(scalars, floats({}, {value}), 2);
+  }
+  EXPECT_EQ(rows, floats({2, 2}, {0, 0, 1, 1}));
+  EXPECT_EQ(blocks, floats({2, 2, 1}, {0, 0, 1, 1}));
+  EXPECT_EQ(scalars, floats({2}, {0, 1}));
+}
+
+TEST(Batch, PredictionsAreTheLargestOfEachRow) {
+  EXPECT_EQ(*predictions(floats({2, 3}, {0, 2, 1, 5, 5, 4})), (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(*predictions(tensor<std::int8_t>(DType::kI8, {1, 2}, {-3, -2})), (std::vector<std::int64_t>{1}));
+  EXPECT_TRUE(predictions(floats({2, 0}, {}))->empty());
+}
+
+TEST(Batch, HalfPrecisionValues) {
+  const auto half = tensor<std::uint16_t>(DType::kF16, {4}, {0x3c00, 0xc000, 0x0001, 0x7c00});
+  EXPECT_EQ(*valueAt(half, 0), 1.0);
+  EXPECT_EQ(*valueAt(half, 1), -2.0);
+  EXPECT_EQ(*valueAt(half, 2), 5.9604644775390625e-08);
+  EXPECT_EQ(*valueAt(half, 3), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(*valueAt(tensor<std::uint16_t>(DType::kBF16, {1}, {0x4040}), 0), 3.0);
+}
+
+TEST(Batch, LabelsAreIntegers) {
+  EXPECT_EQ(*labelsOf(tensor<std::uint8_t>(DType::kU8, {2}, {7, 9})), (std::vector<std::int64_t>{7, 9}));
+  EXPECT_EQ(labelsOf(floats({1}, {1})).error().code, Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace kiln::cli

@@ -1,0 +1,139 @@
+// `kiln build` and the job commands against the gRPC edge of a farm.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "manifest/json/json.h"
+#include "tests/api/cli/kiln_process.h"
+#include "tests/api/client/onnx_bytes.h"
+#include "tests/api/support/fake_farm.h"
+
+namespace kiln {
+namespace {
+
+using testing_support::jobIn;
+using testing_support::runKiln;
+
+struct KilnBuild : testing::Test {
+  testing_support::TempDirectory directory;
+  std::unique_ptr<storage::LocalBlobStore> store =
+      std::move(*storage::LocalBlobStore::open({.directory = directory / "store"}));
+  testing_support::FakeFarm farm{*store};
+  const std::string hash = "sha256:" + std::string(64, 'a');
+
+  testing_support::KilnResult kiln(std::vector<std::string> arguments) {
+    return runKiln(arguments, {{"KILN_ENDPOINT", farm.endpoint()}}, directory.path());
+  }
+  void file(const std::string& name, const std::string& content) {
+    std::filesystem::create_directories(std::filesystem::path(directory / name).parent_path());
+    std::ofstream(directory / name, std::ios::binary) << content;
+  }
+  void succeeds() {
+    farm.script.watch = {jobIn(v1::JOB_QUEUED, 1), jobIn(v1::JOB_RUNNING, 2), jobIn(v1::JOB_SUCCEEDED, 3)};
+    farm.script.jobs = {farm.script.watch.back()};
+  }
+};
+
+TEST_F(KilnBuild, UploadsSubmitsWatchesAndEndsWithTheArtifact) {
+  succeeds();
+  file("m/model.onnx", testing_support::modelWithExternal("w/data.bin"));
+  file("m/w/data.bin", "weights");
+  const auto result = kiln({"build", "m/model.onnx", "--target", "cpu:x86-64-v3", "--profile", "N=1:1:1",
+                            "--builders", "2", "--toolchain", "kiln-test"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_EQ(result.lastLine(), "artifact " + hash);
+  EXPECT_NE(result.err.find("codegen"), std::string::npos) << "progress by stage: " << result.err;
+  EXPECT_EQ(result.err.find('\x1b'), std::string::npos) << "plain lines when stderr is no terminal";
+  ASSERT_EQ(farm.script.submitted.size(), 1u);
+  const auto& request = farm.script.submitted[0];
+  EXPECT_EQ(request.idempotency_key().size(), 32u);
+  EXPECT_EQ(request.toolchain(), "kiln-test");
+  ASSERT_EQ(request.sources_size(), 2);
+  EXPECT_EQ(request.sources(0).path(), "model.onnx");
+  EXPECT_EQ(request.sources(1).path(), "w/data.bin");
+  EXPECT_EQ(request.sources(1).blob().hash(), digestOf("weights").hex());
+  const auto digest = digestOf("weights");
+  EXPECT_TRUE(store->findMissing("default", {&digest, 1})->empty());
+  EXPECT_EQ(parseJson(request.delivery_json())->at("builders"), 2);
+  const auto options = parseJson(request.options_json());
+  EXPECT_EQ(options->at("profiles").at(0).at("dims").at(0).at("dim"), "N");
+}
+
+TEST_F(KilnBuild, EachInvocationHasItsOwnIdempotencyKey) {
+  succeeds();
+  file("model.onnx", "m");
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3"}).exit, 0);
+  EXPECT_NE(farm.script.submitted[0].idempotency_key(), farm.script.submitted[1].idempotency_key());
+}
+
+TEST_F(KilnBuild, JsonAndDetach) {
+  succeeds();
+  file("model.onnx", "m");
+  const auto json = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--json"});
+  EXPECT_EQ(parseJson(json.out)->at("artifacts").at(0).at("digest"), hash) << json.out;
+  EXPECT_EQ(json.err, "");
+  EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach"}).lastLine(), "job job-1");
+}
+
+TEST_F(KilnBuild, AFailedJobDecidesTheExitCodeAndListsWhatIsUnsupported) {
+  auto failed = jobIn(v1::JOB_FAILED, 2);
+  failed.mutable_error()->set_code(static_cast<int>(Code::kUnimplemented));
+  failed.mutable_error()->set_message("2 nodes are not supported");
+  failed.mutable_error()->set_exit_code(4);
+  failed.mutable_error()->set_details_json(
+      R"({"unsupported":[{"node":"n1","op":"Det"},{"node":"n2","op":"Mystery"}]})");
+  farm.script.watch = {jobIn(v1::JOB_QUEUED, 1), failed};
+  file("model.onnx", "m");
+  const auto result = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 4);
+  EXPECT_NE(result.err.find("kiln: error: 2 nodes are not supported"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("node=n2"), std::string::npos);
+  EXPECT_NE(result.err.find("op=Mystery"), std::string::npos);
+  const auto json = parseJson(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--json"}).out);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("error").at("details").at("unsupported").size(), 2u);
+}
+
+TEST_F(KilnBuild, ModelsThatNameFilesOutsideTheirFolderAreNotSent) {
+  file("model.onnx", testing_support::modelWithExternal("../../etc/passwd"));
+  const auto result = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 3) << result.err;
+  EXPECT_NE(result.err.find("../../etc/passwd"), std::string::npos);
+  EXPECT_TRUE(farm.script.submitted.empty());
+  EXPECT_EQ(kiln({"build", "missing.onnx", "--target", "cpu:x86-64-v3"}).exit, 6);
+}
+
+TEST_F(KilnBuild, JobCommands) {
+  succeeds();
+  EXPECT_NE(kiln({"jobs"}).out.find("job-1"), std::string::npos);
+  EXPECT_EQ(parseJson(kiln({"jobs", "--json"}).out)->at("jobs").size(), 1u);
+  EXPECT_EQ(parseJson(kiln({"jobs", "job-1", "--json"}).out)->at("id"), "job-1");
+  EXPECT_EQ(kiln({"watch", "job-1"}).lastLine(), "artifact " + hash);
+  EXPECT_EQ(kiln({"cancel", "job-1"}).lastLine(), "job job-1 cancelled");
+  EXPECT_EQ(kiln({"cancel", "job-2"}).exit, 6);
+}
+
+TEST_F(KilnBuild, WorkersAndToolchains) {
+  auto& worker = *farm.script.workers.add_workers();
+  worker.mutable_description()->set_name(
+      "w\x1b[2J1");  // escape sequences of a hostile worker are not passed on
+  worker.mutable_description()->add_targets("cpu:x86-64-v3");
+  const auto workers = kiln({"workers"});
+  EXPECT_EQ(workers.out.find('\x1b'), std::string::npos);
+  EXPECT_NE(workers.out.find("cpu:x86-64-v3"), std::string::npos);
+  EXPECT_EQ(parseJson(kiln({"workers", "--json"}).out)->at("workers").size(), 1u);
+
+  file("tree/bin/tool", "tool");
+  file("tree/toolchain.json", R"({"label":"kiln-9","name":"kiln","version":"9"})");
+  const auto added = kiln({"toolchain", "add", "tree", "--default"});
+  EXPECT_EQ(added.exit, 0) << added.err;
+  EXPECT_EQ(added.lastLine().rfind("toolchain kiln-9 sha256:", 0), 0u) << added.out;
+  EXPECT_NE(kiln({"toolchain", "list"}).out.find("kiln-9"), std::string::npos);
+  EXPECT_EQ(kiln({"toolchain", "show", "kiln-9"}).exit, 0);
+  EXPECT_EQ(kiln({"toolchain", "show", "kiln-8"}).exit, 6);
+  EXPECT_EQ(kiln({"toolchain", "add", "nowhere"}).exit, 2);
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,65 @@
+// Runs the real `kiln` and keeps what it says.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/temp_directory.h"
+
+namespace kiln::testing_support {
+
+struct KilnResult {
+  int exit = -1;
+  std::string out, err;
+
+  std::string lastLine() const {
+    auto text = out;
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
+  }
+};
+
+// `environment` replaces the process's own but for PATH.
+inline KilnResult runKiln(const std::vector<std::string>& arguments,
+                          const std::map<std::string, std::string>& environment = {},
+                          const std::string& directory = "/") {
+  const TempDirectory scratch;
+  const auto out = scratch / "out", err = scratch / "err";
+  std::vector<std::string> words{KILN_PROGRAM};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables{"PATH=/usr/bin:/bin"};
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  const auto pointers = [](std::vector<std::string>& from) {
+    std::vector<char*> to;
+    for (auto& each : from) to.push_back(each.data());
+    to.push_back(nullptr);
+    return to;
+  };
+  auto argv = pointers(words), envp = pointers(variables);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::chdir(directory.c_str()) != 0) ::_exit(126);
+    ::dup2(::open("/dev/null", O_RDONLY), 0);
+    ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), 1);
+    ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), 2);
+    ::execve(argv[0], argv.data(), envp.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const auto slurp = [](const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  };
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
+}
+
+}  // namespace kiln::testing_support

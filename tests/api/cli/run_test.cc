@@ -1,0 +1,153 @@
+// `kiln run` and `kiln warmup` on a signed artifact whose program is a hand-written one: y = 2x + w, 8 rows
+// of 256.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "manifest/artifact/oci.h"
+#include "signing/bundle/bundle.h"
+#include "tests/api/cli/kiln_process.h"
+#include "tests/api/node/signed_artifact.h"
+#include "tests/compiler_core/runtime/test_artifact.h"
+
+namespace kiln {
+namespace {
+
+using runtime::test::expectedOutput;
+using runtime::test::floats;
+using runtime::test::kColumns;
+using runtime::test::kRows;
+using runtime::test::sampleInput;
+using testing_support::runKiln;
+
+struct KilnRun : testing::Test {
+  testing_support::SignedArtifact trusted;
+  runtime::test::TestArtifact artifact;
+  testing_support::TempDirectory directory;
+
+  void SetUp() override {
+    trusted.writeTrust(directory.path());
+    artifact.writeFixtures();
+    sign();
+    save("x.npy", floats({kRows, kColumns}, sampleInput()));
+  }
+  // As a farm whose key the root lists.
+  void sign() {
+    const auto manifest = *toCanonicalJson(artifact.manifest.toJson());
+    const auto oci = *makeOciManifest(artifact.manifest, digestOf(manifest));
+    auto provenance = trusted.farm.provenance;
+    provenance.externalParameters = *externalParameters(artifact.manifest.spec);
+    provenance.resolvedDependencies = dependencies(artifact.manifest.spec);
+    const auto statement = *provenanceStatement(digestOf(oci), provenance);
+    const auto& key = trusted.farm.key;
+    artifact.write("artifact.json", oci);
+    artifact.write("bundles/1.sigstore.json",
+                   *signing::makeBundle(*signing::signEnvelope(signing::kInTotoPayload, statement, key),
+                                        key.publicKey()));
+  }
+  void save(const std::string& name, const npy::Tensor& tensor) {
+    ASSERT_TRUE(npy::write(directory / name, tensor));
+  }
+  testing_support::KilnResult kiln(std::vector<std::string> arguments) {
+    return runKiln(arguments,
+                   {{"KILN_TRUST_ROOT", directory / "root.json"}, {"KILN_POLICY", directory / "policy.json"}},
+                   directory.path());
+  }
+};
+
+TEST_F(KilnRun, WarmupRunsTheFixturesAndSaysReady) {
+  const auto result = kiln({"warmup", artifact.path(), "--threads", "2"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_EQ(result.out.rfind("ready: cpu:x86-64-v3", 0), 0u) << result.out;
+  EXPECT_NE(result.out.find("warmup "), std::string::npos);
+  const auto json = parseJson(kiln({"warmup", artifact.path(), "--json"}).out);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("ready"), true);
+}
+
+TEST_F(KilnRun, AFixtureOutsideItsToleranceIsExit10) {
+  artifact.writeFixtures(1.0f);
+  const auto result = kiln({"warmup", artifact.path()});
+  EXPECT_EQ(result.exit, 10) << result.err;
+}
+
+TEST_F(KilnRun, WritesOutputs) {
+  const auto result = kiln({"run", artifact.path(), "--input", "x=x.npy", "--output-dir", "out"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  const auto y = npy::read(directory / "out/y.npy");
+  ASSERT_TRUE(y);
+  EXPECT_EQ(*y, floats({kRows, kColumns}, expectedOutput(sampleInput())));
+}
+
+TEST_F(KilnRun, AWrongShapeNamesInputExpectedAndGiven) {
+  save("wrong.npy", floats({kColumns, kRows}, sampleInput()));
+  const auto result = kiln({"run", artifact.path(), "--input", "x=wrong.npy"});
+  EXPECT_EQ(result.exit, 2);
+  EXPECT_EQ(result.err, "kiln: error: input \"x\": expected f32 [8,256], given f32 [256,8]\n");
+  auto doubles = floats({kRows, kColumns}, sampleInput());
+  doubles.dtype = DType::kI32;
+  save("ints.npy", doubles);
+  EXPECT_NE(kiln({"run", artifact.path(), "--input", "x=ints.npy"}).err.find("given i32 [8,256]"),
+            std::string::npos);
+}
+
+TEST_F(KilnRun, InputsAreNamed) {
+  const auto missing = kiln({"run", artifact.path()});
+  EXPECT_EQ(missing.exit, 2);
+  EXPECT_NE(missing.err.find("--input x=file.npy with f32 [8,256]"), std::string::npos) << missing.err;
+  EXPECT_NE(kiln({"run", artifact.path(), "--input", "z=x.npy"}).err.find("takes x"), std::string::npos);
+  EXPECT_EQ(kiln({"run", artifact.path(), "--input", "x=x.npy", "--input", "x=x.npy"}).exit, 2);
+  EXPECT_EQ(kiln({"run", artifact.path(), "--input", "x=none.npy"}).exit, 6);
+}
+
+TEST_F(KilnRun, EachRunsPerElementAndStacks) {
+  std::vector<float> three;
+  for (int i = 0; i < 3; ++i) {
+    for (const float value : sampleInput()) three.push_back(value + static_cast<float>(i));
+  }
+  save("three.npy", floats({3, kRows, kColumns}, three));
+  EXPECT_NE(kiln({"run", artifact.path(), "--input", "x=three.npy"}).err.find("--each"), std::string::npos);
+  const auto result =
+      kiln({"run", artifact.path(), "--input", "x=three.npy", "--each", "--output-dir", "out"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  const auto y = npy::read(directory / "out/y.npy");
+  ASSERT_TRUE(y);
+  EXPECT_EQ(*y, floats({3, kRows, kColumns}, expectedOutput(three)));
+}
+
+TEST_F(KilnRun, LabelsGivePredictionsAndAccuracy) {
+  const auto y = expectedOutput(sampleInput());
+  npy::Tensor labels{DType::kI64, {kRows}, {}};
+  std::string predicted;
+  for (std::int64_t row = 0; row < kRows; ++row) {
+    std::int64_t best = 0;
+    for (std::int64_t i = 1; i < kColumns; ++i) {
+      if (y[row * kColumns + i] > y[row * kColumns + best]) best = i;
+    }
+    predicted += " " + std::to_string(best);
+    const std::int64_t label = row == 0 ? best + 1 : best;  // one is wrong
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&label);
+    labels.data.insert(labels.data.end(), bytes, bytes + sizeof label);
+  }
+  save("labels.npy", labels);
+  const auto result = kiln({"run", artifact.path(), "--input", "x=x.npy", "--labels", "labels.npy"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_EQ(result.out, "predictions" + predicted + "\naccuracy 7/8 = 0.8750\n");
+  const auto json =
+      parseJson(kiln({"run", artifact.path(), "--input", "x=x.npy", "--labels", "labels.npy", "--json"}).out);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("correct"), 7);
+  EXPECT_EQ(json->at("counters").at("runs"), 1);
+  EXPECT_EQ(kiln({"run", artifact.path(), "--input", "x=x.npy", "--labels", "x.npy"}).exit, 2);
+}
+
+TEST_F(KilnRun, ADirectoryThatOthersMayChangeStillRuns) {
+  std::filesystem::permissions(artifact / "weights", std::filesystem::perms(0777));
+  const auto result = kiln({"warmup", artifact.path()});
+  EXPECT_EQ(result.exit, 0) << result.err;
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,99 @@
+// What needs no farm: help, usage errors, a coordinator that is not there.
+#include <gtest/gtest.h>
+
+#include "manifest/json/json.h"
+#include "tests/api/cli/kiln_process.h"
+
+namespace kiln {
+namespace {
+
+using testing_support::runKiln;
+
+TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"build"},
+                                             {"fetch"},
+                                             {"verify"},
+                                             {"show"},
+                                             {"provenance"},
+                                             {"warmup"},
+                                             {"run"},
+                                             {"jobs"},
+                                             {"watch"},
+                                             {"cancel"},
+                                             {"workers"},
+                                             {"doctor"},
+                                             {"toolchain", "add"},
+                                             {"toolchain", "list"},
+                                             {"toolchain", "show"}}) {
+    auto arguments = command;
+    arguments.push_back("--help");
+    const auto result = runKiln(arguments);
+    EXPECT_EQ(result.exit, 0) << command.back();
+    EXPECT_NE(result.out.find("Example:\n  kiln "), std::string::npos) << command.back();
+    EXPECT_NE(result.out.find("--json"), std::string::npos) << command.back();
+  }
+  EXPECT_EQ(runKiln({"--version"}).out.rfind("kiln ", 0), 0u);
+}
+
+TEST(KilnUsage, UnknownCommandsAndOptionsExit2) {
+  EXPECT_EQ(runKiln({}).exit, 2);
+  EXPECT_EQ(runKiln({"bake"}).exit, 2);
+  EXPECT_EQ(runKiln({"jobs", "--nonsense"}).exit, 2);
+  EXPECT_EQ(runKiln({"build", "model.onnx"}).exit, 2);  // no target
+}
+
+TEST(KilnUsage, NoFarmNamedSaysWhatToSource) {
+  const auto result = runKiln({"jobs"});
+  EXPECT_EQ(result.exit, 2);
+  EXPECT_NE(result.err.find("kiln.env"), std::string::npos) << result.err;
+}
+
+TEST(KilnUsage, NobodyListeningExits7WithTheNextStep) {
+  const auto result = runKiln({"jobs"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
+  EXPECT_EQ(result.exit, 7);
+  EXPECT_EQ(result.err.rfind("kiln: error: ", 0), 0u) << result.err;
+  EXPECT_NE(result.err.find("infra/up"), std::string::npos);
+  const auto json = runKiln({"jobs", "--json"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
+  EXPECT_EQ(json.exit, 7);
+  const auto parsed = parseJson(json.out);
+  ASSERT_TRUE(parsed) << json.out;
+  EXPECT_EQ(parsed->at("error").at("code"), "UNAVAILABLE");
+}
+
+TEST(KilnUsage, ServedValuesAreNamed) {
+  const auto tune = runKiln({"build", "m.onnx", "--target", "cpu:x86-64-v3", "--tune", "search"});
+  EXPECT_EQ(tune.exit, 4);
+  EXPECT_NE(tune.err.find("\"off\""), std::string::npos);
+  const auto fallback = runKiln({"build", "m.onnx", "--target", "cpu:x86-64-v3", "--fallback", "cpu"});
+  EXPECT_EQ(fallback.exit, 4);
+  EXPECT_NE(fallback.err.find("\"fail\""), std::string::npos);
+}
+
+TEST(KilnUsage, TargetsAndProfilesAreCheckedFirst) {
+  for (const char* target : {"native", "host", "x86", ""}) {
+    EXPECT_EQ(runKiln({"build", "m.onnx", "--target", target}).exit, 2) << target;
+  }
+  for (const char* profile : {"N", "N=1", "N=1:2", "N=2:1:3", "N=0:1:1", "=1:1:1", "N=a:b:c", "N=1:1:1:1"}) {
+    const auto result = runKiln({"build", "m.onnx", "--target", "cpu:x86-64-v3", "--profile", profile});
+    EXPECT_EQ(result.exit, 2) << profile;
+    EXPECT_NE(result.err.find("N=1:1:1"), std::string::npos) << result.err;
+  }
+}
+
+TEST(KilnUsage, DoctorNamesTheNextStepPerFinding) {
+  const auto result = runKiln({"doctor", "--json"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
+  EXPECT_EQ(result.exit, 7);
+  const auto report = parseJson(result.out);
+  ASSERT_TRUE(report) << result.out;
+  EXPECT_FALSE(report->at("usable").get<bool>());
+  bool coordinator = false;
+  for (const auto& check : report->at("checks")) {
+    if (check.at("verdict") != "ok") EXPECT_NE(check.at("next"), "") << check.dump();
+    coordinator |= check.at("name") == "coordinator" && check.at("verdict") == "missing";
+  }
+  EXPECT_TRUE(coordinator);
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,110 @@
+#include "compiler_core/frontend/onnx/external_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "compiler_core/frontend/onnx/parse.h"
+#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "tests/support/onnx_builder.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::onnx {
+namespace {
+
+using testing::HasSubstr;
+using namespace testing_support;
+
+class ExternalDataTest : public testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& text) { std::ofstream(directory_ / name) << text; }
+
+  Result<ir::Weight> read(const std::string& location, std::int64_t offset = 0, std::int64_t length = 8) {
+    bytes_ = OnnxBuilder()
+                 .input("x", {1})
+                 .output("x")
+                 .initializer(onnxExternalTensor("w", {2}, location, offset, length))
+                 .build();
+    KILN_ASSIGN(Model model, parseModel(asBytes(bytes_)));
+    ExternalData external(directory_.path() + "/model");
+    return tensorData(model.graph.initializers[0], nullptr, external);
+  }
+
+  void expectError(const std::string& location, Code code, std::string_view part) {
+    auto result = read(location);
+    ASSERT_FALSE(result) << location;
+    EXPECT_EQ(result.error().code, code) << result.error().message;
+    EXPECT_THAT(result.error().message, HasSubstr(std::string(part)));
+  }
+
+  void SetUp() override {
+    std::filesystem::create_directories(directory_ / "model/deep");
+    write("secret.bin", "secretssecrets!!");
+    write("model/weights.bin", std::string("....\0\0\x80\x3f\0\0\0\x40", 12));
+    write("model/deep/weights.bin", std::string("\0\0\x80\x3f\0\0\0\x40", 8));
+  }
+
+  TempDirectory directory_;
+  std::string bytes_;
+};
+
+TEST_F(ExternalDataTest, ReadsARange) {
+  auto weight = read("weights.bin", 4);
+  ASSERT_TRUE(weight) << weight.error().message;
+  float expected[2] = {1, 2};
+  EXPECT_EQ(std::memcmp(weight->bytes.data(), expected, 8), 0);
+  EXPECT_TRUE(read("deep/weights.bin"));
+  EXPECT_TRUE(read("./deep/./weights.bin"));
+}
+
+TEST_F(ExternalDataTest, PathsThatLeaveTheDirectory) {
+  expectError("../secret.bin", Code::kInvalidArgument, "leaves the model's directory");
+  expectError("../../etc/passwd", Code::kInvalidArgument, "'../../etc/passwd' leaves the model's directory");
+  expectError("deep/../../secret.bin", Code::kInvalidArgument, "leaves the model's directory");
+  expectError("/etc/passwd", Code::kInvalidArgument, "absolute path");
+  expectError("deep//weights.bin", Code::kInvalidArgument, "empty component");
+  expectError("..\\secret.bin", Code::kInvalidArgument, "backslash");
+  expectError("", Code::kInvalidArgument, "has no name");
+  expectError(".", Code::kInvalidArgument, "names a directory");
+}
+
+TEST_F(ExternalDataTest, SymbolicLinksAreNotFollowed) {
+  std::filesystem::create_symlink(directory_ / "secret.bin", directory_ / "model/link.bin");
+  std::filesystem::create_directory_symlink(directory_.path(), directory_ / "model/up");
+  expectError("link.bin", Code::kInvalidArgument, "symbolic link");
+  expectError("up/secret.bin", Code::kInvalidArgument, "symbolic link");
+}
+
+TEST_F(ExternalDataTest, MissingAndShortFilesAreNamed) {
+  expectError("none.bin", Code::kNotFound, "none.bin");
+  expectError("deep", Code::kInvalidArgument, "no regular file");
+  auto beyond = read("weights.bin", 8);
+  ASSERT_FALSE(beyond);
+  EXPECT_THAT(beyond.error().message, HasSubstr("'weights.bin' has 12 bytes; bytes 8 to 16 are asked for"));
+  auto length = read("weights.bin", 0, 12);
+  ASSERT_FALSE(length);
+  EXPECT_THAT(length.error().message, HasSubstr("the shape needs 8"));
+  EXPECT_FALSE(read("weights.bin", -1));
+  EXPECT_FALSE(read("weights.bin", INT64_MAX));
+}
+
+TEST_F(ExternalDataTest, ListsFiles) {
+  std::string bytes = OnnxBuilder()
+                          .input("x", {1})
+                          .output("x")
+                          .initializer(onnxExternalTensor("b", {1}, "b.bin", 0, 4))
+                          .initializer(onnxExternalTensor("a", {1}, "a.bin", 0, 4))
+                          .initializer(onnxExternalTensor("c", {1}, "b.bin", 4, 4))
+                          .build();
+  auto model = parseModel(asBytes(bytes));
+  ASSERT_TRUE(model);
+  auto files = externalFiles(*model);
+  ASSERT_TRUE(files);
+  EXPECT_THAT(*files, testing::ElementsAre("a.bin", "b.bin"));
+}
+
+}  // namespace
+}  // namespace kiln::onnx
