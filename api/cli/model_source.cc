@@ -4,38 +4,105 @@
 
 #include "api/cli/print.h"
 #include "api/client/model_files.h"
+#include "manifest/spec/path.h"
 #include "storage/blob/upload.h"
+#include "storage/source/git_reference.h"
+#include "storage/source/git_repository.h"
+#include "storage/source/git_url.h"
+#include "storage/source/onnx_external.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::cli {
 namespace {
 
-Status upload(client::Client& client, const std::vector<storage::UploadItem>& items, bool verbose) {
-  const auto sent = storage::uploadMissing(client.blobs(), client.instance(), items);
-  if (!sent) return fail(client.explain(sent.error()));
-  if (verbose && sent->doneBlobs > 0) note(fmt::format("sent {}", humanBytes(sent->doneBytes)));
+constexpr std::uint64_t kMaxModelBytes = 2ull << 30;  // what protobuf can hold
+constexpr std::uint64_t kMaxDataBytes = 8ull << 30;
+
+// The sources of one request and the bytes behind them.
+class Sources {
+ public:
+  explicit Sources(v1::SubmitJobRequest& request) : request_(request) {}
+
+  void add(const std::string& name, storage::UploadItem item, const source::GitReference* origin) {
+    auto& added = *request_.add_sources();
+    added.set_path(name);
+    *added.mutable_blob() = toProto(item.digest);
+    if (origin != nullptr) fill(*added.mutable_origin(), *origin);
+    items_.push_back(std::move(item));
+  }
+  Status upload(client::Client& client, bool verbose) const {
+    const auto sent = storage::uploadMissing(client.blobs(), client.instance(), items_);
+    if (!sent) return fail(client.explain(sent.error()));
+    if (verbose && sent->doneBlobs > 0) note(fmt::format("sent {}", humanBytes(sent->doneBytes)));
+    return {};
+  }
+  static void fill(v1::GitSource& proto, const source::GitReference& reference) {
+    proto.set_url(reference.url);
+    proto.set_commit(reference.commit);
+    proto.set_path(reference.path);
+  }
+
+ private:
+  v1::SubmitJobRequest& request_;
+  std::vector<storage::UploadItem> items_;
+};
+
+std::string nameOf(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+Status addFiles(const std::string& model, const std::vector<std::string>& data, Sources& sources) {
+  KILN_ASSIGN(const auto files, client::findModelFiles(model, data));
+  for (const auto& file : files) {
+    KILN_ASSIGN(const Digest digest, digestOfFile(file.path));
+    sources.add(file.name, {digest, file.path, {}}, nullptr);
+  }
   return {};
 }
 
-Status addFiles(client::Client& client, const std::string& model, const std::vector<std::string>& data,
-                bool verbose, v1::SubmitJobRequest& request) {
-  KILN_ASSIGN(const auto files, client::findModelFiles(model, data));
-  std::vector<storage::UploadItem> items;
-  for (const auto& file : files) {
-    KILN_ASSIGN(const Digest digest, digestOfFile(file.path));
-    items.push_back({digest, file.path, {}});
-    auto& source = *request.add_sources();
-    source.set_path(file.name);
-    *source.mutable_blob() = toProto(digest);
+// A repository on this machine: read here, for the farm sees no files of its users.
+Status addLocalCommit(const std::string& directory, const source::GitReference& reference, Sources& sources) {
+  KILN_ASSIGN(const auto tree, source::CommitTree::openLocal(directory, reference.commit));
+  KILN_ASSIGN(auto model, tree.read(reference.path, kMaxModelBytes));
+  KILN_ASSIGN(const auto locations, source::externalLocations(asBytes(model)));
+  const auto home = reference.path.substr(0, reference.path.size() - nameOf(reference.path).size());
+  const auto add = [&](const std::string& name, std::string bytes) {
+    const source::GitReference origin{reference.url, tree.commit(), home + name};
+    const auto digest = digestOf(bytes);
+    sources.add(name, {digest, {}, std::move(bytes)}, &origin);
+  };
+  add(nameOf(reference.path), std::move(model));
+  for (const auto& location : locations) {
+    if (!checkRelativePath(location)) return fail(client::outsideFolder(reference.path, location));
+    KILN_ASSIGN(auto bytes, tree.read(home + location, kMaxDataBytes));
+    add(location, std::move(bytes));
   }
-  return upload(client, items, verbose);
+  return {};
 }
 
 }  // namespace
 
 Status addModel(client::Client& client, const std::string& model, const std::vector<std::string>& data,
                 bool verbose, v1::SubmitJobRequest& request) {
-  return addFiles(client, model, data, verbose, request);
+  Sources sources(request);
+  if (!source::isGitReference(model)) {
+    KILN_TRY(addFiles(model, data, sources));
+    return sources.upload(client, verbose);
+  }
+  if (!data.empty()) {
+    return fail(Code::kInvalidArgument,
+                "--data goes with a model file; a commit's external data is found in it");
+  }
+  KILN_ASSIGN(const auto reference, source::parseGitReference(model));
+  KILN_ASSIGN(const auto url, source::parseGitUrl(reference.url));
+  if (url.scheme == "file") {
+    KILN_TRY(addLocalCommit(url.path, reference, sources));
+    return sources.upload(client, verbose);
+  }
+  auto& added = *request.add_sources();
+  added.set_path(nameOf(reference.path));
+  Sources::fill(*added.mutable_git(), reference);
+  return {};
 }
 
 }  // namespace kiln::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "manifest/spec/path.h"
 #include "storage/source/onnx_external.h"
 
 namespace kiln::client {
@@ -30,7 +31,7 @@ Result<ModelFileOnDisk> named(const std::string& argument, const fs::path& home)
     const auto name = isInside(real, home) ? real.lexically_relative(home) : fs::path(argument).filename();
     file = {name.generic_string(), argument};
   }
-  if (!isPlainRelativePath(file.name)) {
+  if (!checkRelativePath(file.name)) {
     return fail(Code::kInvalidArgument,
                 "--data " + argument + ": \"" + file.name + "\" is no plain relative path");
   }
@@ -39,18 +40,9 @@ Result<ModelFileOnDisk> named(const std::string& argument, const fs::path& home)
 
 }  // namespace
 
-bool isPlainRelativePath(const std::string& location) {
-  if (location.empty() || location.size() > 1024 || location.front() == '/') return false;
-  if (std::any_of(location.begin(), location.end(),
-                  [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '\\'; }))
-    return false;
-  for (std::size_t begin = 0; begin <= location.size();) {
-    const auto end = std::min(location.find('/', begin), location.size());
-    const auto segment = location.substr(begin, end - begin);
-    if (segment.empty() || segment == "." || segment == "..") return false;
-    begin = end + 1;
-  }
-  return true;
+Error outsideFolder(const std::string& model, const std::string& location) {
+  return invalidModel(model + ": its external data is at \"" + location +
+                      "\", outside the model's directory; such a model is refused");
 }
 
 Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
@@ -71,10 +63,7 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
   for (const auto& location : locations) {
     const auto isNamed = [&](const ModelFileOnDisk& file) { return file.name == location; };
     if (std::any_of(files.begin() + 1, files.end(), isNamed)) continue;
-    if (!isPlainRelativePath(location)) {
-      return fail(invalidModel(model + ": its external data is at \"" + location +
-                               "\", outside the model's directory; such a model is refused"));
-    }
+    if (!checkRelativePath(location)) return fail(outsideFolder(model, location));
     const auto path = home / location;
     if (!fs::is_regular_file(path, error)) {
       return fail(Code::kNotFound, path.string() +

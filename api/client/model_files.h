@@ -9,8 +9,7 @@
 namespace kiln::client {
 
 struct ModelFileOnDisk {
-  std::string
-      name;  // relative, '/'-separated, as the model names it; the model's own file name for the first
+  std::string name;  // as the model names it, relative; of the first: its own file name
   std::string path;  // where it is
 };
 
@@ -21,8 +20,7 @@ struct ModelFileOnDisk {
 Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
                                                     const std::vector<std::string>& data);
 
-// Whether `location` may be a path in a job: relative, no "..", no empty or "." segment, no control
-// characters.
-bool isPlainRelativePath(const std::string& location);
+// kInvalidArgument with exitCode 3: `model` names `location`, which is no plain relative path.
+Error outsideFolder(const std::string& model, const std::string& location);
 
 }  // namespace kiln::client

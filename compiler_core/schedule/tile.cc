@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/TensorTilingInterfaceImpl.h"
 #include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/CSE.h"
 
@@ -32,30 +33,54 @@ struct Group {
   llvm::SmallBitVector divisible;       // loops of the root that every member follows
 };
 
-// Walks from `op` to its producers in the group. `loops` gives for each loop of `op` the root's loop it is,
-// or -1.
-void collect(linalg::LinalgOp op, ArrayRef<int> loops, Group& group) {
+// Groups that hold a contraction or a window: they stay as they are.
+using Anchored = llvm::DenseSet<std::int64_t>;
+
+bool isAnchor(linalg::LinalgOp op) {
+  return isContraction(op) ||
+         llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) { return !map.isProjectedPermutation(); });
+}
+
+// Whether a producer of another group should join: a row of a softmax or a mean then never reaches memory.
+// There must be enough tiles left to share out, and one tile's worth of a row must fit a slot's scratch.
+bool worthJoining(linalg::LinalgOp root, const llvm::SmallBitVector& divisible) {
+  constexpr double kTiles = 16, kTileElements = 1 << 16, kSmall = 1 << 14;
+  double tiles = 1, points = 1;
+  const SmallVector<std::int64_t> extents = root.getStaticLoopRanges();
+  for (unsigned i = 0; i < extents.size(); ++i) {
+    points *= static_cast<double>(extents[i]);
+    if (divisible.test(i)) tiles *= static_cast<double>(extents[i]);
+  }
+  return points <= kSmall || (tiles >= kTiles && points / tiles <= kTileElements);
+}
+
+// Walks from `op` to its producers. `loops` gives for each loop of `op` the root's loop it is, or -1.
+void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored, Group& group) {
   for (OpOperand& operand : op->getOpOperands()) {
     auto producer = operand.get().getDefiningOp<linalg::LinalgOp>();
-    if (!producer || groupOf(producer) != groupOf(op) || producer->getNumResults() != 1) continue;
+    if (!producer || producer->getNumResults() != 1 || group.members.contains(producer)) continue;
     if (!llvm::all_of(producer->getUsers(), [&](Operation* user) { return group.members.contains(user); }))
       continue;
-    group.members.insert(producer);
     // Result dimension -> loop of op -> loop of the root.
     SmallVector<int> ofResult;
+    llvm::SmallBitVector followed(group.divisible.size());
     for (AffineExpr expression : op.getMatchingIndexingMap(&operand).getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(expression);
       ofResult.push_back(dim ? loops[dim.getPosition()] : -1);
+      if (ofResult.back() >= 0) followed.set(ofResult.back());
     }
-    llvm::SmallBitVector followed(group.divisible.size());
-    for (int loop : ofResult)
-      if (loop >= 0) followed.set(loop);
-    group.divisible &= followed;
+    followed &= group.divisible;
+    if (groupOf(producer) != groupOf(op)) {
+      if (anchored.contains(groupOf(producer)) || anchored.contains(groupOf(op))) continue;
+      if (!worthJoining(cast<linalg::LinalgOp>(group.members.front()), followed)) continue;
+    }
+    group.members.insert(producer);
+    group.divisible = followed;
     SmallVector<int> ofLoop(producer.getNumLoops(), -1);
     AffineMap out = producer.getMatchingIndexingMap(producer.getDpsInitOperand(0));
     for (auto [i, expression] : llvm::enumerate(out.getResults()))
       if (auto dim = dyn_cast<AffineDimExpr>(expression)) ofLoop[dim.getPosition()] = ofResult[i];
-    collect(producer, ofLoop, group);
+    collect(producer, ofLoop, anchored, group);
   }
 }
 
@@ -70,18 +95,28 @@ KernelKind kindOf(const Group& group) {
   return kind;
 }
 
-// Scalar operations per point of the root: reductions count each of their steps.
+// Scalar operations of the whole group per point of the root.
 std::int64_t workOf(const Group& group) {
-  std::int64_t work = 0;
+  double work = 0, points = 1;
   for (Operation* op : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
-    std::int64_t steps = 1;
-    SmallVector<unsigned> reductions;
-    linalgOp.getReductionDims(reductions);
-    for (unsigned dim : reductions) steps *= linalgOp.getStaticLoopRanges()[dim];
-    work += steps * static_cast<std::int64_t>(linalgOp.getBlock()->getOperations().size());
+    double steps = static_cast<double>(linalgOp.getBlock()->getOperations().size());
+    for (std::int64_t extent : linalgOp.getStaticLoopRanges()) steps *= static_cast<double>(extent);
+    work += steps;
   }
-  return work;
+  auto root = cast<linalg::LinalgOp>(group.members.front());
+  SmallVector<unsigned> parallel;
+  root.getParallelDims(parallel);
+  for (unsigned dim : parallel) points *= static_cast<double>(root.getStaticLoopRanges()[dim]);
+  return static_cast<std::int64_t>(std::max(1.0, work / std::max(1.0, points)));
+}
+
+// Fusing leaves the slices that it replaced.
+void eraseDead(Operation* loop, RewriterBase& rewriter) {
+  SmallVector<Operation*> ops;
+  loop->walk([&](Operation* op) { ops.push_back(op); });
+  for (Operation* op : llvm::reverse(ops))
+    if (op != loop && isOpTriviallyDead(op)) rewriter.eraseOp(op);
 }
 
 struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
@@ -107,7 +142,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
                                 b.getNamedAttr("tile", b.getDenseI64ArrayAttr(tile.sizes))});
   }
 
-  LogicalResult tileRoot(linalg::LinalgOp root, IRRewriter& rewriter) {
+  LogicalResult tileRoot(linalg::LinalgOp root, const Anchored& anchored, IRRewriter& rewriter) {
     SmallVector<unsigned> parallel;
     root.getParallelDims(parallel);
     if (parallel.empty()) return success();  // one number: the calling thread makes it
@@ -116,7 +151,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     group.divisible.resize(root.getNumLoops(), true);
     SmallVector<int> identity(root.getNumLoops());
     for (unsigned i = 0; i < identity.size(); ++i) identity[i] = static_cast<int>(i);
-    collect(root, identity, group);
+    collect(root, identity, anchored, group);
 
     KernelShape shape{kindOf(group), {}, workOf(group)};
     const SmallVector<std::int64_t> extents = root.getStaticLoopRanges();
@@ -150,18 +185,22 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         rewriter.replaceAllUsesWith(value, replacement);
     result->loops.front()->setAttr(kKernelAttr, description);
     rewriter.eraseOp(root);
+    eraseDead(result->loops.front(), rewriter);
     return success();
   }
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> ops(getOperation().front().getOps<linalg::LinalgOp>());
+    Anchored anchored;
+    for (linalg::LinalgOp op : ops)
+      if (isAnchor(op)) anchored.insert(groupOf(op));
     for (linalg::LinalgOp op : llvm::reverse(ops)) {
       if (op->use_empty()) {
         rewriter.eraseOp(op);
         continue;
       }
-      if (failed(tileRoot(op, rewriter))) return signalPassFailure();
+      if (failed(tileRoot(op, anchored, rewriter))) return signalPassFailure();
     }
     // The same producer fused twice into one tile is computed once.
     DominanceInfo dominance(getOperation());

@@ -56,6 +56,19 @@ TEST_F(TrustRootTest, RefusesEveryDamage) {
   }
 }
 
+TEST_F(TrustRootTest, AFlippedBitNeverAddsAKeyOrABuilder) {
+  const std::string text = toCanonicalJson(root.toJson()).value();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    EXPECT_FALSE(TrustRoot::parse(text.substr(0, i)));
+    std::string bad = text;
+    bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 8)));
+    auto parsed = TrustRoot::parse(bad);
+    if (!parsed) continue;
+    ASSERT_EQ(parsed->keys.size(), 1u);
+    EXPECT_EQ(parsed->keys[0].key.id(), key.publicKey().id()) << i;
+  }
+}
+
 TEST_F(TrustRootTest, FilesAreNamedInErrors) {
   testing_support::TempDirectory directory;
   EXPECT_EQ(TrustRoot::load(directory / "root.json").error().code, Code::kNotFound);

@@ -240,6 +240,32 @@ TEST_F(SandboxFixture, CpuTimeIsLimited) {
   EXPECT_GT(run({"spin"}, {.timeLimit = std::chrono::seconds(30)}).exitCode, 128);
 }
 
+// The filter lets through what LLVM's code generator and a multi-threaded lld need, since kiln-cc is made of
+// them.
+TEST_F(SandboxFixture, LlvmAndLldRunUnderTheFilter) {
+  const std::string llvm = "/usr/lib/llvm-22/bin";
+  if (access((llvm + "/ld.lld").c_str(), X_OK) != 0) GTEST_SKIP() << "lld 22 is not installed";
+  std::ofstream(dir_ + "/root/input/f.ll")
+      << "define i32 @f(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{llvm + "/llc", "-filetype=obj", "-relocation-model=pic", "input/f.ll", "-o",
+                                 "output/f.o"},
+        {llvm + "/ld.lld", "-shared", "--threads=2", "output/f.o", "-o", "output/f.so"}}) {
+    auto sandbox = Sandbox::make(policy_, host_);
+    ASSERT_TRUE(sandbox);
+    Command tool = command({});
+    tool.arguments = arguments;
+    for (const char* dir : {"/usr", "/lib", "/lib64"}) tool.binds.push_back({dir, dir, false});
+    if (geteuid() == 0) {
+      ASSERT_EQ(chown(output().c_str(), host_.actionUid(0), host_.actionUid(0)), 0);
+    }
+    const auto result = sandbox->run(tool, {});
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->exitCode, 0) << arguments[0] << ": " << result->err;
+  }
+  EXPECT_EQ(access((output() + "/f.so").c_str(), R_OK), 0);
+}
+
 TEST_F(SandboxFixture, SetUpFailuresAreTheSandboxsNotTheTools) {
   ASSERT_EQ(unlink((dir_ + "/tools/hostile").c_str()), 0);
   auto result = tryRun({"facts"});

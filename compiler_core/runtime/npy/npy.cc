@@ -60,7 +60,8 @@ std::vector<std::uint8_t> serialise(const Tensor& tensor) {
   std::string header =
       "{'descr': '" + std::string(descrOf(tensor.dtype)) + "', 'fortran_order': False, 'shape': (";
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
-    header += (i == 0 ? "" : ", ") + std::to_string(tensor.shape[i]);
+    if (i != 0) header += ", ";
+    header += std::to_string(tensor.shape[i]);
   }
   header += tensor.shape.size() == 1 ? ",), }" : "), }";
   // Version 1.0; 64 dimensions of 2^53 fit its 16-bit length by far. Padded so that the data is aligned.
@@ -69,13 +70,12 @@ std::vector<std::uint8_t> serialise(const Tensor& tensor) {
       (prefix + header.size() + 1 + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment;
   header.resize(total - prefix - 1, ' ');
   header += '\n';
-  std::vector<std::uint8_t> file;
-  file.reserve(total + tensor.data.size());
-  file.insert(file.end(), kMagic.begin(), kMagic.end());
-  file.insert(file.end(), {1, 0, static_cast<std::uint8_t>(header.size() & 0xff),
-                           static_cast<std::uint8_t>(header.size() >> 8)});
-  file.insert(file.end(), header.begin(), header.end());
-  file.insert(file.end(), tensor.data.begin(), tensor.data.end());
+  header = std::string(kMagic) + '\1' + '\0' + static_cast<char>(header.size() & 0xff) +
+           static_cast<char>(header.size() >> 8) + header;
+  std::vector<std::uint8_t> file(header.size() + tensor.data.size());
+  std::copy(header.begin(), header.end(), file.begin());
+  std::copy(tensor.data.begin(), tensor.data.end(),
+            file.begin() + static_cast<std::ptrdiff_t>(header.size()));
   return file;
 }
 

@@ -9,7 +9,10 @@ namespace {
 std::string shapeText(std::string_view dtype, std::span<const std::int64_t> shape) {
   std::string text(dtype);
   text += '[';
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i != 0) text += ',';
+    text += std::to_string(shape[i]);
+  }
   return text + ']';
 }
 

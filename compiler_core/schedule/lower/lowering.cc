@@ -60,8 +60,9 @@ Value Lowering::reshape(Value value, ArrayRef<std::int64_t> shape) {
   auto to = RankedTensorType::get(shape, from.getElementType());
   if (from == to) return value;
   if (auto groups = getReassociationIndicesForReshape(from, to)) {
-    if (from.getRank() > to.getRank()) return tensor::CollapseShapeOp::create(b_, loc_, to, value, *groups);
-    return tensor::ExpandShapeOp::create(b_, loc_, to, value, *groups);
+    if (from.getRank() > to.getRank())
+      return b_.createOrFold<tensor::CollapseShapeOp>(loc_, to, value, *groups);
+    return b_.createOrFold<tensor::ExpandShapeOp>(loc_, to, value, *groups);
   }
   // Through one dimension.
   auto flat = RankedTensorType::get({from.getNumElements()}, from.getElementType());

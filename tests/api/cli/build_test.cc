@@ -104,6 +104,74 @@ TEST_F(KilnBuild, ModelsThatNameFilesOutsideTheirFolderAreNotSent) {
   EXPECT_EQ(kiln({"build", "missing.onnx", "--target", "cpu:x86-64-v3"}).exit, 6);
 }
 
+// A repository at directory/repo with one commit; returns its id.
+std::string commitModel(const std::string& directory) {
+  const auto script =
+      "cd '" + directory +
+      "/repo' && git init -q -b trunk . && git add -A && "
+      "git -c user.name=t -c user.email=t@example.org commit -q -m model && git rev-parse HEAD > ../commit";
+  EXPECT_EQ(std::system(script.c_str()), 0);
+  std::string commit;
+  std::ifstream(directory + "/commit") >> commit;
+  return commit;
+}
+
+TEST_F(KilnBuild, ACommitOfALocalRepositoryIsReadHereAndRecorded) {
+  succeeds();
+  file("repo/models/model.onnx", testing_support::modelWithExternal("w.bin"));
+  file("repo/models/w.bin", "weights");
+  const auto commit = commitModel(directory.path());
+  const auto url = "file://" + directory.path() + "/repo";
+  const auto result =
+      kiln({"build", "git+" + url + "@" + commit + "#models/model.onnx", "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  ASSERT_EQ(farm.script.submitted.size(), 1u);
+  const auto& request = farm.script.submitted[0];
+  ASSERT_EQ(request.sources_size(), 2);
+  EXPECT_EQ(request.sources(0).path(), "model.onnx");
+  EXPECT_EQ(request.sources(0).origin().url(), url);
+  EXPECT_EQ(request.sources(0).origin().commit(), commit);
+  EXPECT_EQ(request.sources(0).origin().path(), "models/model.onnx");
+  EXPECT_EQ(request.sources(1).path(), "w.bin");
+  EXPECT_EQ(request.sources(1).origin().path(), "models/w.bin");
+  EXPECT_EQ(request.sources(1).blob().hash(), digestOf("weights").hex());
+}
+
+TEST_F(KilnBuild, ABranchIsRefusedWithTheCommitItPointsTo) {
+  file("repo/model.onnx", "m");
+  const auto commit = commitModel(directory.path());
+  const auto result = kiln(
+      {"build", "git+file://" + directory.path() + "/repo@trunk#model.onnx", "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 2) << result.err;
+  EXPECT_NE(result.err.find(commit), std::string::npos) << result.err;
+  EXPECT_TRUE(farm.script.submitted.empty());
+}
+
+TEST_F(KilnBuild, LfsPointersAreRefusedByName) {
+  file("repo/model.onnx",
+       "version https://git-lfs.github.com/spec/v1\noid sha256:" + std::string(64, '0') + "\nsize 12345\n");
+  const auto commit = commitModel(directory.path());
+  const auto result = kiln({"build", "git+file://" + directory.path() + "/repo@" + commit + "#model.onnx",
+                            "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 4);
+  EXPECT_NE(result.err.find("LFS"), std::string::npos) << result.err;
+}
+
+TEST_F(KilnBuild, RemoteRepositoriesAreTheFarmsToFetch) {
+  succeeds();
+  const std::string commit(40, 'c');
+  const auto result = kiln({"build", "git+https://git.example.org/models.git@" + commit + "#a/model.onnx",
+                            "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  const auto& source = farm.script.submitted.at(0).sources(0);
+  EXPECT_EQ(source.git().url(), "https://git.example.org/models.git");
+  EXPECT_EQ(source.git().commit(), commit);
+  EXPECT_EQ(source.git().path(), "a/model.onnx");
+  EXPECT_EQ(
+      kiln({"build", "git+https://user:secret@host/x@" + commit + "#m", "--target", "cpu:x86-64-v3"}).exit,
+      2);
+}
+
 TEST_F(KilnBuild, JobCommands) {
   succeeds();
   EXPECT_NE(kiln({"jobs"}).out.find("job-1"), std::string::npos);

@@ -1,27 +1,31 @@
-// Compiles kiln text all the way and runs it: what the tests of the schedule are made of.
+// Compiles kiln text all the way, runs it, and compares with the reference evaluator: what the tests of the
+// schedule are made of.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "compiler_core/reference/host_tensor.h"
 #include "manifest/base/result.h"
-#include "tests/compiler_core/host/program_host.h"
 
 namespace kiln::testing {
 
-struct Compiled {
-  ProgramHost host;
+struct Checked {
   std::string ir;  // of the stage asked for
-  std::vector<std::size_t> outputBytes;
-  // float outputs for float weights and inputs, with 1, 2 and 7 threads; fails unless the bits agree.
-  Result<std::vector<std::vector<float>>> run(const std::vector<std::vector<float>>& weights,
-                                              const std::vector<std::vector<float>>& inputs) const;
+  std::vector<reference::HostTensor> outputs;
+  std::uint64_t arenaBytes = 0, scratchBytes = 0;
 };
 
-Result<Compiled> compileText(const std::string& text, const std::string& stage = "vectors",
-                             const std::string& target = "cpu:x86-64-v3");
+struct CheckOptions {
+  std::string stage = "kernels";
+  bool contraction = true;
+  double relative = 1e-4, absolute = 1e-5;
+  std::vector<reference::HostTensor> inputs;  // empty: from the seeded generator
+};
 
-// Values in (-1, 1), the same on every call with the same seed.
-std::vector<float> randomValues(std::size_t count, unsigned seed);
+// Weights and inputs come from the seeded generator. The program runs with 1, 2 and 7 threads; an error
+// unless all give the same bits, stay inside their plan, and agree with the reference evaluator (integers
+// exactly).
+Result<Checked> checkText(const std::string& text, const CheckOptions& options = {});
 
 }  // namespace kiln::testing

@@ -55,6 +55,19 @@ TEST(CompileSpec, ErrorsNameTheMember) {
   }
 }
 
+TEST(CompileSpec, SurvivesTruncationAndFlips) {
+  const std::string text = toCanonicalJson(testing_support::sampleSpec().toJson()).value();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    EXPECT_FALSE(parseStrictJson(text.substr(0, i)));
+    std::string bad = text;
+    bad[i] = static_cast<char>(bad[i] ^ (1 << (i % 7)));
+    auto json = parseStrictJson(bad);
+    if (!json) continue;
+    auto spec = CompileSpec::fromJson(*json);
+    EXPECT_TRUE(!spec || CompileSpec::fromJson(spec->toJson()).value() == *spec) << i;
+  }
+}
+
 TEST(CompileSpec, OptionsAreTheMembersAUserMaySet) {
   CompileSpec spec = testing_support::sampleSpec(), other;
   ASSERT_TRUE(applyOptions(optionsToJson(spec), other));

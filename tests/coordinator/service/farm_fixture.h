@@ -1,0 +1,204 @@
+// A whole coordinator in the test's process: real PostgreSQL, real local store, real signer without its wire,
+// real gRPC services over an in-process channel; the clock stands still and the driver is moved by hand.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/service/artifact_service.h"
+#include "coordinator/service/job_driver.h"
+#include "coordinator/service/job_service.h"
+#include "coordinator/service/toolchain_service.h"
+#include "coordinator/service/worker_service.h"
+#include "signing/server/local_signer.h"
+#include "storage/blob/local_blob_store.h"
+#include "storage/tree/tree_builder.h"
+#include "tests/storage/index/index_fixture.h"
+#include "tests/support/fake_worker.h"
+#include "tests/support/manual_clock.h"
+#include "tests/support/sample_spec.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::service::testing {
+
+inline constexpr char kBuilderId[] = "urn:kiln:builder:test";
+inline constexpr char kLabel[] = "kiln-0.1.0+llvm22.1.8";
+
+// Can be told to be away.
+class SwitchedSigner final : public signing::Signer {
+ public:
+  explicit SwitchedSigner(signing::Signer& base) : base_(base) {}
+  Result<std::string> sign(const signing::SignRequest& request) override {
+    ++calls;
+    if (away) return fail(Code::kUnavailable, "signer not reachable");
+    return base_.sign(request);
+  }
+  Result<std::string> publicKeyPem() override { return base_.publicKeyPem(); }
+  bool away = false;
+  int calls = 0;
+
+ private:
+  signing::Signer& base_;
+};
+
+class FarmTest : public ::testing::Test {
+ protected:
+  FarmTest() {
+    for (grpc::Service* service :
+         std::initializer_list<grpc::Service*>{&jobs_, &workers_, &fleet_, &artifacts_, &toolchains_})
+      builder_.RegisterService(service);
+    server_ = builder_.BuildAndStart();
+    channel_ = server_->InProcessChannel({});
+    jobStub_ = v1::JobService::NewStub(channel_);
+    toolchainStub_ = v1::ToolchainService::NewStub(channel_);
+    artifactStub_ = v1::ArtifactService::NewStub(channel_);
+    fleetStub_ = v1::FleetService::NewStub(channel_);
+  }
+  ~FarmTest() override {
+    feed_.close();
+    server_->Shutdown();
+  }
+
+  Digest put(std::string_view bytes) { return storage::putBlob(*blobs_, "default", asBytes(bytes)).value(); }
+
+  // A tree with a toolchain.json that names one component.
+  Digest putToolchain(const std::string& label = kLabel, const std::string& compiler = "the compiler") {
+    Digest binary = put(compiler);
+    Json description{{"apiVersion", "kiln/v1"},
+                     {"kind", "Toolchain"},
+                     {"name", "kiln"},
+                     {"version", "0.1.0"},
+                     {"label", label},
+                     {"components",
+                      {{{"name", "kiln-cc"},
+                        {"version", "0.1.0"},
+                        {"path", "bin/kiln-cc"},
+                        {"digest", binary.text()},
+                        {"size", std::to_string(binary.size)}}}},
+                     {"targets", {"cpu:x86-64-v3"}}};
+    storage::TreeBuilder tree;
+    EXPECT_TRUE(tree.addFile("bin/kiln-cc", binary, true));
+    EXPECT_TRUE(tree.addFile("toolchain.json", put(toCanonicalJson(description).value()), false));
+    storage::BuiltTree built = tree.build();
+    EXPECT_TRUE(storage::uploadMissing(*blobs_, "default", built.directories));
+    return built.root;
+  }
+  grpc::Status addToolchain(const Digest& tree, const std::string& label = "", v1::Toolchain* out = nullptr) {
+    v1::AddToolchainRequest request;
+    request.set_instance("default");
+    request.set_label(label);
+    *request.mutable_tree() = toProto(tree);
+    grpc::ClientContext context;
+    v1::Toolchain response;
+    return toolchainStub_->AddToolchain(&context, request, out ? out : &response);
+  }
+
+  std::unique_ptr<testing_support::FakeWorker> worker(const std::string& name,
+                                                      const std::string& operatorName = "op") {
+    auto worker = std::make_unique<testing_support::FakeWorker>(
+        channel_, *blobs_, authority_, directory_.path(), name, operatorName, clock_.now());
+    EXPECT_TRUE(worker->synchronize({}));
+    return worker;
+  }
+
+  // An uploaded model for cpu:x86-64-v3.
+  v1::SubmitJobRequest request(const std::string& key, int builders = 1,
+                               const std::string& model = "a model") {
+    v1::SubmitJobRequest out;
+    out.set_instance("default");
+    out.set_idempotency_key(key);
+    out.add_targets("cpu:x86-64-v3");
+    auto* source = out.add_sources();
+    source->set_path("m.onnx");
+    *source->mutable_blob() = toProto(put(model));
+    DeliverySpec delivery;
+    delivery.builders = builders;
+    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    return out;
+  }
+  grpc::Status submit(const v1::SubmitJobRequest& request, v1::Job* job) {
+    grpc::ClientContext context;
+    return jobStub_->SubmitJob(&context, request, job);
+  }
+  v1::Job submitted(const v1::SubmitJobRequest& request) {
+    v1::Job job;
+    grpc::Status status = submit(request, &job);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return job;
+  }
+  v1::Job get(const std::string& id) {
+    v1::GetJobRequest request;
+    request.set_instance("default");
+    request.set_id(id);
+    grpc::ClientContext context;
+    v1::Job job;
+    grpc::Status status = jobStub_->GetJob(&context, request, &job);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return job;
+  }
+  Status advance(const std::string& id) { return driver_.advance({"default", id}); }
+  // Workers and driver take turns until nobody has anything to do.
+  void settle(const std::string& id, std::initializer_list<testing_support::FakeWorker*> workers) {
+    for (int round = 0; round < 10; ++round) {
+      int done = 0;
+      for (testing_support::FakeWorker* worker : workers) {
+        auto ran = worker->work();
+        ASSERT_TRUE(ran) << ran.error().message;
+        done += *ran;
+      }
+      Status status = advance(id);
+      ASSERT_TRUE(status) << status.error().message;
+      if (done == 0) return;
+    }
+  }
+  v1::Artifact artifact(const std::string& digest) {
+    v1::GetArtifactRequest request;
+    request.set_instance("default");
+    request.set_digest(digest);
+    grpc::ClientContext context;
+    v1::Artifact out;
+    grpc::Status status = artifactStub_->GetArtifact(&context, request, &out);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return out;
+  }
+
+  testing_support::ManualClock clock_;
+  testing_support::TempDirectory directory_;
+  std::unique_ptr<storage::LocalBlobStore> blobs_ =
+      storage::LocalBlobStore::open({.directory = directory_ / "store"}).value();
+  signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
+  signing::PrivateKey key_ = signing::PrivateKey::create().value();
+  signing::LocalSigner localSigner_{key_, authority_.certificate(),
+                                    signing::Records::open(directory_ / "records").value(), *blobs_, clock_};
+  SwitchedSigner signer_{localSigner_};
+  postgres::Pool pool_{index::testing::newIndex(), 8};
+  std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  Metrics metrics_{*registry_};
+  queue::ChangeFeed feed_;
+  Farm farm_{.clock = clock_,
+             .database = pool_,
+             .blobs = *blobs_,
+             .signer = signer_,
+             .workerAuthority = authority_.certificate(),
+             .feed = feed_,
+             .queue = queue::LeaseQueue(clock_, {}),
+             .metrics = metrics_,
+             .builder = {kBuilderId, {{"kiln", "0.1.0"}}},
+             .graceUntil = clock_.now(),
+             .reached = [](std::string_view) {}};
+  JobDriver driver_{farm_};
+  JobService jobs_{farm_, driver_};
+  WorkerService workers_{farm_, driver_};
+  FleetService fleet_{farm_};
+  ArtifactService artifacts_{farm_};
+  ToolchainService toolchains_{farm_};
+  grpc::ServerBuilder builder_;
+  std::unique_ptr<grpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::JobService::Stub> jobStub_;
+  std::unique_ptr<v1::ToolchainService::Stub> toolchainStub_;
+  std::unique_ptr<v1::ArtifactService::Stub> artifactStub_;
+  std::unique_ptr<v1::FleetService::Stub> fleetStub_;
+};
+
+}  // namespace kiln::service::testing

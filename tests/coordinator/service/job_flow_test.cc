@@ -1,0 +1,342 @@
+// From submission to a published, verifiable artifact.
+#include <algorithm>
+#include <thread>
+
+#include "kiln/v1/job.pb.h"
+#include "manifest/artifact/oci.h"
+#include "manifest/statement/provenance.h"
+#include "signing/bundle/bundle.h"
+#include "tests/coordinator/service/farm_fixture.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+using testing_support::ToolOutcome;
+
+class JobFlow : public FarmTest {
+ protected:
+  JobFlow() { EXPECT_TRUE(addToolchain(putToolchain()).ok()); }
+
+  Provenance provenanceOf(const v1::Artifact& artifact, int bundle = 0) {
+    auto text = storage::getBlob(*blobs_, "default", *fromProto(artifact.bundles(bundle)), 1 << 20).value();
+    auto parsed = signing::parseBundle(text).value();
+    EXPECT_TRUE(signing::verifyEnvelope(parsed.envelope, std::array{key_.publicKey()}));
+    return Provenance::fromJson(parseStatement(parsed.envelope.payload).value().predicate).value();
+  }
+};
+
+TEST_F(JobFlow, ASubmissionBecomesAPublishedArtifact) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  EXPECT_EQ(job.state(), v1::JOB_QUEUED);
+  EXPECT_EQ(job.toolchain_label(), kLabel);
+  ASSERT_EQ(job.actions_size(), 2);
+  settle(job.id(), {one.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  ASSERT_EQ(job.artifacts_size(), 1);
+  EXPECT_FALSE(job.artifacts(0).cached());
+  EXPECT_EQ(job.artifacts(0).builders(0), "w1");
+
+  v1::Artifact published = artifact(job.artifacts(0).digest());
+  auto oci = parseOciManifest(
+      storage::getBlob(*blobs_, "default", *fromProto(published.manifest()), 1 << 20).value());
+  ASSERT_TRUE(oci) << oci.error().message;
+  EXPECT_EQ(oci->digest.text(), job.artifacts(0).digest());
+  ASSERT_EQ(oci->layers.size(), 2u);
+  ASSERT_EQ(published.bundles_size(), 1);
+  Provenance provenance = provenanceOf(published);
+  EXPECT_EQ(provenance.builderId, kBuilderId);
+  EXPECT_EQ(provenance.invocationId, job.id());
+  EXPECT_EQ(provenance.externalParameters.at("toolchainLabel"), kLabel);
+  ASSERT_EQ(provenance.builders.size(), 1u);
+  EXPECT_EQ(provenance.builders[0].worker, "w1");
+  EXPECT_TRUE(published.has_fixtures());
+  EXPECT_EQ(published.jobs(0), job.id());
+}
+
+TEST_F(JobFlow, TheSameSubmissionAgainIsTheSameJob) {
+  auto one = worker("w1");
+  v1::Job first = submitted(request("k1"));
+  EXPECT_EQ(submitted(request("k1")).id(), first.id());
+  v1::Job other;
+  EXPECT_EQ(submit(request("k1", 1, "another model"), &other).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+}
+
+TEST_F(JobFlow, SubmittingTwiceAtOnceMakesOneJob) {
+  auto one = worker("w1");
+  v1::SubmitJobRequest same = request("k1");
+  std::vector<std::string> ids(4);
+  std::vector<std::thread> threads;
+  for (std::string& id : ids) threads.emplace_back([&] { id = submitted(same).id(); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), ids[0]), 4);
+}
+
+TEST_F(JobFlow, AKnownResultIsACacheHitWithoutAnyWork) {
+  auto one = worker("w1");
+  v1::Job first = submitted(request("k1"));
+  settle(first.id(), {one.get()});
+  int signatures = signer_.calls;
+  v1::Job second = submitted(request("k2"));
+  EXPECT_EQ(second.state(), v1::JOB_SUCCEEDED);
+  EXPECT_TRUE(second.artifacts(0).cached());
+  EXPECT_EQ(second.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
+  EXPECT_EQ(second.artifacts(0).builders(0), "w1");
+  EXPECT_EQ(signer_.calls, signatures);
+  EXPECT_TRUE(one->poll().empty());
+}
+
+TEST_F(JobFlow, WithoutCacheItIsBuiltAgainToTheSameArtifact) {
+  auto one = worker("w1");
+  v1::Job first = submitted(request("k1"));
+  settle(first.id(), {one.get()});
+  v1::SubmitJobRequest again = request("k2");
+  DeliverySpec delivery;
+  delivery.noCache = true;
+  again.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+  v1::Job second = submitted(again);
+  EXPECT_EQ(second.state(), v1::JOB_QUEUED);
+  settle(second.id(), {one.get()});
+  second = get(second.id());
+  EXPECT_FALSE(second.artifacts(0).cached());
+  EXPECT_EQ(second.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
+  EXPECT_EQ(artifact(second.artifacts(0).digest()).bundles_size(), 2)
+      << "a second statement, not a second artifact";
+}
+
+TEST_F(JobFlow, ACorruptCachedBlobIsBuiltAfresh) {
+  auto one = worker("w1");
+  v1::Job first = submitted(request("k1"));
+  settle(first.id(), {one.get()});
+  // The program's blob vanishes.
+  Digest program = digestOf(std::string_view(testing_support::kSampleProgram));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "store"))
+    if (entry.is_regular_file() && entry.path().string().find(program.hex()) != std::string::npos &&
+        entry.path().string().find("refs") == std::string::npos)
+      std::filesystem::remove(entry.path());
+  v1::Job second = submitted(request("k2"));
+  EXPECT_EQ(second.state(), v1::JOB_QUEUED);
+  settle(second.id(), {one.get()});
+  EXPECT_EQ(get(second.id()).artifacts(0).digest(), get(first.id()).artifacts(0).digest());
+}
+
+TEST_F(JobFlow, TwoBuildersAreTwoWorkersAndOneDigest) {
+  auto one = worker("w1"), two = worker("w2");
+  v1::Job job = submitted(request("k1", 2));
+  auto ran = one->work();
+  ASSERT_TRUE(ran);
+  ASSERT_TRUE(advance(job.id()));
+  EXPECT_NE(get(job.id()).state(), v1::JOB_SUCCEEDED) << "one worker is not two builders";
+  settle(job.id(), {one.get(), two.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  std::vector<std::string> builders(job.artifacts(0).builders().begin(), job.artifacts(0).builders().end());
+  std::sort(builders.begin(), builders.end());
+  EXPECT_EQ(builders, (std::vector<std::string>{"w1", "w2"}));
+  EXPECT_EQ(provenanceOf(artifact(job.artifacts(0).digest())).builders.size(), 2u);
+}
+
+TEST_F(JobFlow, OnlyMissingBuildersRun) {
+  auto one = worker("w1"), two = worker("w2");
+  v1::Job first = submitted(request("k1"));
+  settle(first.id(), {one.get()});
+  v1::Job second = submitted(request("k2", 2));
+  EXPECT_EQ(second.state(), v1::JOB_QUEUED);
+  EXPECT_TRUE(one->poll().empty()) << "its evidence counts already";
+  EXPECT_EQ(two->poll().size(), 1u);
+  settle(second.id(), {one.get(), two.get()});
+  second = get(second.id());
+  EXPECT_EQ(second.artifacts(0).builders_size(), 2);
+}
+
+TEST_F(JobFlow, DisagreeingBuildersFailWithExitNineAndKeepTheEvidence) {
+  auto one = worker("w1"), two = worker("w2");
+  two->tamper = [](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() == v1::ACTION_COMPILE) outcome.files["notes.txt"] = "time: 12:00";
+  };
+  v1::Job job = submitted(request("k1", 2));
+  settle(job.id(), {one.get(), two.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_EQ(job.error().exit_code(), 9);
+  EXPECT_NE(job.error().message().find("notes.txt"), std::string::npos);
+  EXPECT_EQ(signer_.calls, 0);
+  auto rows = pool_.execute("SELECT count(*) AS n FROM action_results WHERE disputed");
+  EXPECT_EQ(*rows->first([](const postgres::Row& row) { return row.get<int>("n"); }), 2);
+}
+
+TEST_F(JobFlow, TheCompilersReasonAndExitCodeReachTheJob) {
+  auto one = worker("w1");
+  one->tamper = [](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_COMPILE) return;
+    outcome = {4,
+               "stage: capture\n{\"error\":{\"code\":\"UNIMPLEMENTED\",\"message\":\"node n1: operator Foo\","
+               "\"details\":{\"unsupported\":[{\"node\":\"n1\"}]}}}\n",
+               {}};
+  };
+  v1::Job job = submitted(request("k1"));
+  settle(job.id(), {one.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_EQ(job.error().exit_code(), 4);
+  EXPECT_EQ(job.error().message(), "node n1: operator Foo");
+  EXPECT_EQ(job.error().details_json(), R"({"unsupported":[{"node":"n1"}]})");
+}
+
+TEST_F(JobFlow, AnotherSourceOfTheSameBytesGainsAStatement) {
+  auto one = worker("w1");
+  v1::Job first = submitted(request("k1"));
+  settle(first.id(), {one.get()});
+  v1::SubmitJobRequest claimed = request("k2");
+  auto* origin = claimed.mutable_sources(0)->mutable_origin();
+  origin->set_url("file:///models");
+  origin->set_commit(std::string(40, 'c'));
+  origin->set_path("m.onnx");
+  v1::Job second = submitted(claimed);
+  settle(second.id(), {one.get()});
+  second = get(second.id());
+  ASSERT_EQ(second.state(), v1::JOB_SUCCEEDED);
+  EXPECT_TRUE(second.artifacts(0).cached());
+  EXPECT_EQ(second.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
+  v1::Artifact published = artifact(second.artifacts(0).digest());
+  ASSERT_EQ(published.bundles_size(), 2);
+  Provenance provenance = provenanceOf(published, 1);
+  EXPECT_EQ(provenance.resolvedDependencies[1].annotations.at("claimedOrigin"),
+            "git+file:///models@" + std::string(40, 'c') + "#m.onnx");
+  EXPECT_EQ(submitted([&] {
+              v1::SubmitJobRequest third = claimed;
+              third.set_idempotency_key("k3");
+              return third;
+            }())
+                .state(),
+            v1::JOB_SUCCEEDED)
+      << "now it is stated, so it is a plain hit";
+}
+
+TEST_F(JobFlow, AGitSourceIsFetchedThenBuiltAndNamedInTheProvenance) {
+  auto one = worker("w1");
+  v1::SubmitJobRequest git = request("k1");
+  git.mutable_sources(0)->clear_blob();
+  auto* source = git.mutable_sources(0)->mutable_git();
+  source->set_url("https://git.example/models.git");
+  source->set_commit(std::string(40, 'a'));
+  source->set_path("dir/m.onnx");
+  v1::Job job = submitted(git);
+  ASSERT_EQ(job.actions_size(), 1);
+  EXPECT_EQ(job.actions(0).kind(), v1::ACTION_FETCH);
+  settle(job.id(), {one.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  EXPECT_EQ(job.actions_size(), 3);
+  Provenance provenance = provenanceOf(artifact(job.artifacts(0).digest()));
+  std::string uri = "git+https://git.example/models.git@" + std::string(40, 'a') + "#dir/m.onnx";
+  EXPECT_EQ(provenance.externalParameters.at("modelSource"), uri);
+  EXPECT_EQ(provenance.resolvedDependencies[1].uri, uri);
+  EXPECT_EQ(provenance.resolvedDependencies[1].digest, digestOf(std::string_view("fetched model")));
+}
+
+TEST_F(JobFlow, ASignerThatIsAwayHoldsTheJobAndLosesNothing) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  signer_.away = true;
+  ASSERT_TRUE(one->work());
+  EXPECT_EQ(advance(job.id()).error().code, Code::kUnavailable);
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_PUBLISHING);
+  signer_.away = false;
+  ASSERT_TRUE(advance(job.id()));
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(JobFlow, CancellingStopsTheWork) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  auto leases = one->poll();
+  ASSERT_EQ(leases.size(), 2u);
+  v1::GetJobRequest which;
+  which.set_instance("default");
+  which.set_id(job.id());
+  grpc::ClientContext context;
+  v1::Job cancelled;
+  ASSERT_TRUE(jobStub_->CancelJob(&context, which, &cancelled).ok());
+  EXPECT_EQ(cancelled.state(), v1::JOB_CANCELLED);
+  auto response = one->synchronize({testing_support::FakeWorker::running(leases[0], "codegen")});
+  ASSERT_TRUE(response);
+  ASSERT_EQ(response->forget_size(), 1);
+  EXPECT_EQ(response->forget(0), leases[0].id());
+  EXPECT_EQ(response->run_size(), 0);
+}
+
+TEST_F(JobFlow, WatchStreamsStagesAndEnds) {
+  auto one = worker("w1");
+  queue::ChangeFeed& feed = feed_;
+  v1::Job job = submitted(request("k1"));
+  v1::GetJobRequest which;
+  which.set_instance("default");
+  which.set_id(job.id());
+  grpc::ClientContext context;
+  auto stream = jobStub_->WatchJob(&context, which);
+  v1::Job seen;
+  ASSERT_TRUE(stream->Read(&seen));
+  EXPECT_EQ(seen.state(), v1::JOB_QUEUED);
+  auto leases = one->poll();
+  ASSERT_EQ(leases.size(), 2u);
+  std::vector<v1::LeaseReport> reports;
+  for (const v1::Lease& lease : leases)
+    reports.push_back(testing_support::FakeWorker::running(lease, "codegen"));
+  ASSERT_TRUE(one->synchronize(reports));
+  feed.publishJob({"default", job.id()});
+  bool sawStage = false;
+  while (!sawStage && stream->Read(&seen))
+    for (const auto& action : seen.actions()) sawStage = sawStage || action.stage() == "codegen";
+  EXPECT_TRUE(sawStage);
+  std::vector<v1::LeaseReport> finished;
+  for (const v1::Lease& lease : leases) finished.push_back(*one->run(lease));
+  ASSERT_TRUE(one->synchronize(finished));
+  ASSERT_TRUE(advance(job.id()));
+  feed.publishJob({"default", job.id()});
+  std::uint64_t revision = seen.revision();
+  while (stream->Read(&seen)) {
+    EXPECT_GT(seen.revision(), revision);
+    revision = seen.revision();
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(seen.state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(JobFlow, JobsAreListedNewestFirstAndPaged) {
+  auto one = worker("w1");
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) {
+    ids.push_back(submitted(request("k" + std::to_string(i))).id());
+    clock_.advance(std::chrono::seconds(1));
+  }
+  auto list = [&](int limit, const std::string& before) {
+    v1::ListJobsRequest request;
+    request.set_instance("default");
+    request.set_limit(limit);
+    request.set_before(before);
+    grpc::ClientContext context;
+    v1::ListJobsResponse response;
+    EXPECT_TRUE(jobStub_->ListJobs(&context, request, &response).ok());
+    std::vector<std::string> out;
+    for (const v1::Job& job : response.jobs()) out.push_back(job.id());
+    return out;
+  };
+  EXPECT_EQ(list(2, ""), (std::vector<std::string>{ids[2], ids[1]}));
+  EXPECT_EQ(list(2, ids[1]), (std::vector<std::string>{ids[0]}));
+}
+
+TEST_F(JobFlow, InstancesDoNotSeeEachOther) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  v1::GetJobRequest which;
+  which.set_instance("other");
+  which.set_id(job.id());
+  grpc::ClientContext context;
+  EXPECT_EQ(jobStub_->GetJob(&context, which, &job).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace kiln::service

@@ -1,0 +1,273 @@
+// What bad submissions, toolchains and workers get.
+#include "google/rpc/status.pb.h"
+#include "tests/coordinator/service/farm_fixture.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+using testing_support::ToolOutcome;
+
+class Refusal : public FarmTest {
+ protected:
+  Refusal() { EXPECT_TRUE(addToolchain(putToolchain()).ok()); }
+
+  // The JobError that travels with a refused submission.
+  v1::JobError errorOf(const v1::SubmitJobRequest& bad, grpc::StatusCode code) {
+    v1::Job job;
+    grpc::Status status = submit(bad, &job);
+    EXPECT_EQ(status.error_code(), code) << status.error_message();
+    google::rpc::Status rich;
+    v1::JobError error;
+    EXPECT_TRUE(rich.ParseFromString(status.error_details()));
+    EXPECT_EQ(rich.details_size(), 1);
+    if (rich.details_size() == 1) rich.details(0).UnpackTo(&error);
+    return error;
+  }
+
+  // What one run's report leads to; the run's error as the job shows it after the last attempt.
+  std::string attemptError(const std::string& job) {
+    auto rows = pool_.execute(
+        "SELECT error FROM attempts a JOIN runs r ON r.instance = a.instance AND r.id = a.run_id "
+        "WHERE r.job_id = $1 AND a.outcome = 'failed' ORDER BY a.ended DESC LIMIT 1",
+        {job});
+    auto error = rows->first([](const postgres::Row& row) { return row.get<std::string>("error"); });
+    return error && *error ? **error : "no attempt failed";
+  }
+};
+
+TEST_F(Refusal, BlobsThatAreNotUploadedAreListed) {
+  auto one = worker("w1");
+  v1::SubmitJobRequest bad = request("k1");
+  *bad.mutable_sources(0)->mutable_blob() = toProto(digestOf(std::string_view("never uploaded")));
+  v1::JobError error = errorOf(bad, grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(error.details_json().find(digestOf(std::string_view("never uploaded")).text()),
+            std::string::npos);
+  EXPECT_NE(error.details_json().find("\"missing\""), std::string::npos);
+}
+
+TEST_F(Refusal, ATargetNobodyServesEndsWithFour) {
+  EXPECT_EQ(errorOf(request("k1"), grpc::StatusCode::UNIMPLEMENTED).exit_code(), 4) << "no worker at all";
+  auto one = worker("w1");
+  v1::SubmitJobRequest bad = request("k2");
+  bad.set_targets(0, "cuda:sm_90a");
+  EXPECT_EQ(errorOf(bad, grpc::StatusCode::UNIMPLEMENTED).exit_code(), 4);
+  EXPECT_EQ(errorOf(request("k3", 2), grpc::StatusCode::UNIMPLEMENTED).exit_code(), 4)
+      << "two builders, one worker";
+}
+
+TEST_F(Refusal, JustAfterAStartItIsUnavailableInstead) {
+  farm_.graceUntil = clock_.now() + std::chrono::seconds(5);
+  EXPECT_EQ(errorOf(request("k1"), grpc::StatusCode::UNAVAILABLE).exit_code(), 7);
+}
+
+TEST_F(Refusal, AnUnknownToolchainNamesThoseThatExist) {
+  auto one = worker("w1");
+  v1::SubmitJobRequest bad = request("k1");
+  bad.set_toolchain("kiln-9");
+  v1::JobError error = errorOf(bad, grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(error.exit_code(), 6);
+  EXPECT_NE(error.message().find(kLabel), std::string::npos);
+}
+
+TEST_F(Refusal, AToolchainLabelNeverChanges) {
+  EXPECT_TRUE(addToolchain(putToolchain()).ok()) << "the same again";
+  EXPECT_EQ(addToolchain(putToolchain(kLabel, "another compiler")).error_code(),
+            grpc::StatusCode::ALREADY_EXISTS);
+  auto tampered = pool_.execute("UPDATE toolchains SET hash = decode(repeat('00', 32), 'hex')");
+  EXPECT_FALSE(tampered);
+}
+
+TEST_F(Refusal, AToolchainIsExamined) {
+  storage::TreeBuilder empty;
+  ASSERT_TRUE(empty.addFile("bin/kiln-cc", put("x"), true));
+  storage::BuiltTree tree = empty.build();
+  ASSERT_TRUE(storage::uploadMissing(*blobs_, "default", tree.directories));
+  EXPECT_EQ(addToolchain(tree.root).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(addToolchain(putToolchain("kiln-1"), "kiln-2").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(addToolchain(digestOf(std::string_view("nothing"))).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+TEST_F(Refusal, ACertificateOfAnotherAuthorityIsNotAWorker) {
+  auto other = signing::Authority::create(clock_.now()).value();
+  testing_support::FakeWorker rogue(channel_, *blobs_, other, directory_.path(), "rogue", "op", clock_.now());
+  EXPECT_EQ(rogue.synchronize({}).error().code, Code::kUnauthenticated);
+  rogue.description.set_certificate_pem("nonsense");
+  EXPECT_EQ(rogue.synchronize({}).error().code, Code::kUnauthenticated);
+}
+
+TEST_F(Refusal, TheNameComesFromTheCertificate) {
+  auto one = worker("w1", "acme");
+  one->description.set_name("someone-else");
+  one->description.set_operator_("nobody");
+  one->description.add_toolchains("changed");
+  ASSERT_TRUE(one->synchronize({}));
+  grpc::ClientContext context;
+  v1::ListWorkersRequest request;
+  request.set_instance("default");
+  v1::ListWorkersResponse response;
+  ASSERT_TRUE(fleetStub_->ListWorkers(&context, request, &response).ok());
+  ASSERT_EQ(response.workers_size(), 1);
+  EXPECT_EQ(response.workers(0).description().name(), "w1");
+  EXPECT_EQ(response.workers(0).description().operator_(), "acme");
+}
+
+// Attack 1: bytes that are not what the report declares.
+TEST_F(Refusal, DigestsWithoutTheirBytes) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  one->tamper = [](const v1::Lease&, ToolOutcome& outcome) { outcome.files["extra"] = "honest"; };
+  one->forge = [&](const v1::Lease&, v1::Finished& report) {
+    for (auto& file : *report.mutable_result()->mutable_output_files())
+      if (file.path() == "output/extra")
+        *file.mutable_digest() = toProto(digestOf(std::string_view("not there")));
+  };
+  auto leases = one->poll();
+  ASSERT_FALSE(leases.empty());
+  auto response = one->synchronize({*one->run(leases[0])});
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->forget_size(), 1);
+  EXPECT_NE(attemptError(job.id()).find("receipt lists other outputs"), std::string::npos)
+      << attemptError(job.id());
+  EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
+}
+
+// Attack 1, with a receipt that agrees with the lie: the blob itself is asked for.
+TEST_F(Refusal, AnOutputThatIsNotInTheStore) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  auto leases = one->poll();
+  auto report = one->run(leases[0]);
+  ASSERT_TRUE(report);
+  Digest first = *fromProto(report->finished().result().output_files(0).digest());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "store"))
+    if (entry.is_regular_file() && entry.path().string().find(first.hex()) != std::string::npos)
+      std::filesystem::remove(entry.path());
+  ASSERT_TRUE(one->synchronize({*report}));
+  EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
+  EXPECT_NE(attemptError(job.id()).find("output "), std::string::npos) << attemptError(job.id());
+}
+
+// Attack 2: a manifest for other parameters than those asked for.
+TEST_F(Refusal, AManifestOfAnotherSpec) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  one->tamper = [](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_COMPILE) return;
+    CompileSpec other = testing_support::sampleSpec();
+    Manifest manifest = makeManifest(other, testing_support::sampleEvidence()).value();
+    outcome.files["manifest.json"] = toCanonicalJson(manifest.toJson()).value();
+  };
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    ASSERT_TRUE(one->work());
+    clock_.advance(std::chrono::seconds(31));
+  }
+  ASSERT_TRUE(advance(job.id()));
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_NE(job.error().message().find("manifest.json is not what the spec"), std::string::npos)
+      << job.error().message();
+  EXPECT_EQ(signer_.calls, 0);
+}
+
+// Attack 2: evidence that names other bytes than were uploaded.
+TEST_F(Refusal, AProgramThatIsNotTheOneInTheEvidence) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  one->tamper = [](const v1::Lease&, ToolOutcome& outcome) {
+    if (outcome.files.contains("program.so")) outcome.files["program.so"] = "a backdoor";
+  };
+  ASSERT_TRUE(one->work());
+  EXPECT_NE(attemptError(job.id()).find("program.so"), std::string::npos) << attemptError(job.id());
+}
+
+// Attack 3: a good result of one job reported for another.
+TEST_F(Refusal, AResultOfAnotherLease) {
+  auto one = worker("w1");
+  submitted(request("k1", 1, "model a"));
+  auto first = one->poll();
+  ASSERT_EQ(first.size(), 2u);
+  std::vector<v1::LeaseReport> good;
+  for (const auto& lease : first) good.push_back(*one->run(lease));
+  ASSERT_TRUE(one->synchronize(good));
+  v1::Job second = submitted(request("k2", 1, "model b"));
+  auto leases = one->poll();
+  ASSERT_EQ(leases.size(), 2u);
+  v1::LeaseReport stolen = good[0];
+  stolen.set_lease_id(leases[0].id());
+  stolen.set_epoch(leases[0].epoch());
+  ASSERT_TRUE(one->synchronize({stolen}));
+  EXPECT_NE(attemptError(second.id()).find("another lease or action"), std::string::npos)
+      << attemptError(second.id());
+}
+
+TEST_F(Refusal, AReceiptByAnotherKey) {
+  auto one = worker("w1"), two = worker("w2");
+  v1::Job job = submitted(request("k1"));
+  auto leases = one->poll();
+  auto report = two->run(leases[0]);
+  ASSERT_TRUE(one->synchronize({*report}));
+  EXPECT_NE(attemptError(job.id()), "no attempt failed");
+  EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
+}
+
+TEST_F(Refusal, AReportForALeaseOfAnotherWorkerIsForgotten) {
+  auto one = worker("w1"), two = worker("w2");
+  submitted(request("k1"));
+  auto leases = one->poll();
+  auto response = two->synchronize({*two->run(leases[0])});
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->forget_size(), 1);
+  EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
+}
+
+// Attack 24: the index is changed by hand. What is signed does not follow it.
+TEST_F(Refusal, ATamperedResultRowIsNotPublished) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  ASSERT_TRUE(one->work());
+  Digest other = put("other bytes");
+  auto rows = pool_.execute(
+      "SELECT run_id, result FROM action_results r JOIN actions a ON a.hash = r.action_hash "
+      "WHERE a.kind = 3");
+  auto bytes =
+      *rows->first([](const postgres::Row& row) { return row.get<std::vector<std::uint8_t>>("result"); });
+  reapi::ActionResult result;
+  ASSERT_TRUE(result.ParseFromArray(bytes->data(), static_cast<int>(bytes->size())));
+  for (auto& file : *result.mutable_output_files())
+    if (file.path() == "output/program.so") *file.mutable_digest() = toProto(other);
+  std::string changed = result.SerializeAsString();
+  ASSERT_TRUE(
+      pool_.execute("UPDATE action_results r SET result = $1 FROM actions a WHERE a.hash = r.action_hash AND "
+                    "a.kind = 3",
+                    {asBytes(changed)}));
+  ASSERT_TRUE(advance(job.id()));
+  job = get(job.id());
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_EQ(job.error().exit_code(), 5) << job.error().message();
+  EXPECT_EQ(signer_.calls, 0);
+}
+
+TEST_F(Refusal, AStaleEpochIsForgottenAndTheNewLeaseStands) {
+  auto one = worker("w1"), two = worker("w2");
+  v1::Job job = submitted(request("k1"));
+  auto stale = one->poll();
+  ASSERT_EQ(stale.size(), 2u);
+  clock_.advance(std::chrono::seconds(31));
+  ASSERT_TRUE(driver_.sweep());  // the first sweep after a start gives every lease a full term
+  clock_.advance(std::chrono::seconds(31));
+  ASSERT_TRUE(driver_.sweep());
+  auto current = two->poll();
+  ASSERT_EQ(current.size(), 2u);
+  auto response = one->synchronize({*one->run(stale[0]), *one->run(stale[1])});
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->forget_size(), 2);
+  EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
+  ASSERT_TRUE(two->synchronize({*two->run(current[0]), *two->run(current[1])}));
+  ASSERT_TRUE(advance(job.id()));
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED);
+}
+
+}  // namespace
+}  // namespace kiln::service

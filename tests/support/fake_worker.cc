@@ -1,0 +1,158 @@
+#include "tests/support/fake_worker.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <fstream>
+
+#include "manifest/artifact/manifest.h"
+#include "manifest/spec/compile_spec.h"
+#include "storage/remote/status.h"
+#include "storage/tree/digest_proto.h"
+#include "tests/support/sample_spec.h"
+
+namespace kiln::testing_support {
+namespace {
+
+constexpr std::uint64_t kLimit = 8 << 20;
+
+void save(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+template <class T>
+Result<T> load(storage::BlobStore& blobs, const std::string& instance, const reapi::Digest& digest) {
+  KILN_ASSIGN(Digest wanted, fromProto(digest));
+  KILN_ASSIGN(std::string bytes, storage::getBlob(blobs, instance, wanted, kLimit));
+  T message;
+  if (!message.ParseFromString(bytes)) return fail(Code::kDataLoss, "a blob of the action does not parse");
+  return message;
+}
+
+Result<CompileSpec> specOf(storage::BlobStore& blobs, const v1::Lease& lease) {
+  KILN_ASSIGN(auto action, load<reapi::Action>(blobs, lease.instance(), lease.action()));
+  KILN_ASSIGN(auto root, load<reapi::Directory>(blobs, lease.instance(), action.input_root_digest()));
+  KILN_ASSIGN(auto input, load<reapi::Directory>(blobs, lease.instance(), root.directories(0).digest()));
+  for (const auto& file : input.files())
+    if (file.name() == "spec.json") {
+      KILN_ASSIGN(Digest digest, fromProto(file.digest()));
+      KILN_ASSIGN(std::string text, storage::getBlob(blobs, lease.instance(), digest, kLimit));
+      KILN_ASSIGN(Json json, parseStrictJson(text));
+      return CompileSpec::fromJson(json);
+    }
+  return fail(Code::kNotFound, "the action has no spec.json");
+}
+
+}  // namespace
+
+FakeWorker::FakeWorker(std::shared_ptr<grpc::Channel> channel, storage::BlobStore& blobs,
+                       const signing::Authority& authority, const std::string& directory,
+                       const std::string& name, const std::string& operatorName, TimePoint now)
+    : stub_(v1::WorkerService::NewStub(std::move(channel))), blobs_(blobs) {
+  auto key = signing::PrivateKey::create().value();
+  auto certificate = authority.issue(name, operatorName, key.publicKey(), now).value();
+  std::string prefix = directory + "/" + name;
+  save(prefix + ".pem", certificate.pem());
+  if (Status saved = key.save(prefix + ".key"); !saved) std::abort();
+  identity_ = std::make_unique<signing::WorkerIdentity>(
+      signing::WorkerIdentity::load(prefix + ".pem", prefix + ".key").value());
+  description.set_certificate_pem(certificate.pem());
+  description.add_targets("cpu:x86-64-v3");
+  description.set_slots(2);
+  for (auto kind : {v1::ACTION_FETCH, v1::ACTION_REFERENCE, v1::ACTION_COMPILE}) description.add_kinds(kind);
+}
+
+Result<v1::SynchronizeResponse> FakeWorker::synchronize(const std::vector<v1::LeaseReport>& reports,
+                                                        std::chrono::milliseconds patience) {
+  v1::SynchronizeRequest request;
+  *request.mutable_worker() = description;
+  for (const v1::LeaseReport& report : reports) *request.add_leases() = report;
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  // The coordinator answers an idle call half a second before its deadline.
+  context.set_deadline(std::chrono::system_clock::now() +
+                       (reports.empty() ? patience : std::chrono::seconds(20)));
+  v1::SynchronizeResponse response;
+  grpc::Status status = stub_->Synchronize(&context, request, &response);
+  if (!status.ok()) return fail(fromGrpc(status));
+  return response;
+}
+
+std::vector<v1::Lease> FakeWorker::poll() {
+  auto response = synchronize({});
+  if (!response) return {};
+  return {response->run().begin(), response->run().end()};
+}
+
+v1::LeaseReport FakeWorker::running(const v1::Lease& lease, const std::string& stage) {
+  v1::LeaseReport report;
+  report.set_lease_id(lease.id());
+  report.set_epoch(lease.epoch());
+  report.mutable_running()->set_stage(stage);
+  return report;
+}
+
+Result<ToolOutcome> FakeWorker::compile(const v1::Lease& lease, bool reference) {
+  ToolOutcome out;
+  KILN_ASSIGN(CompileSpec spec, specOf(blobs_, lease));
+  if (reference) {
+    out.files["fixtures.json"] = R"({"profiles":[],"version":"1"})";
+    out.files["default/input_0.npy"] = "input of " + spec.files[0].digest.hex();
+    return out;
+  }
+  out.files["program.so"] = kSampleProgram;
+  out.files["weights/0000.bin"] = kSampleWeights;
+  Json evidence = sampleEvidence();
+  KILN_ASSIGN(out.files["evidence.json"], toCanonicalJson(evidence));
+  KILN_ASSIGN(Manifest manifest, makeManifest(spec, evidence));
+  KILN_ASSIGN(out.files["manifest.json"], toCanonicalJson(manifest.toJson()));
+  return out;
+}
+
+Result<v1::LeaseReport> FakeWorker::run(const v1::Lease& lease) {
+  ToolOutcome outcome;
+  if (lease.kind() == v1::ACTION_FETCH) {
+    const std::string& path = lease.git().path();
+    outcome.files[path.substr(path.rfind('/') + 1)] = "fetched model";
+  } else {
+    KILN_ASSIGN(outcome, compile(lease, lease.kind() == v1::ACTION_REFERENCE));
+  }
+  if (tamper) tamper(lease, outcome);
+  v1::LeaseReport report;
+  report.set_lease_id(lease.id());
+  report.set_epoch(lease.epoch());
+  signing::Receipt receipt;
+  KILN_ASSIGN(receipt.action, fromProto(lease.action()));
+  receipt.lease = lease.id();
+  receipt.epoch = lease.epoch();
+  receipt.exitCode = outcome.exitCode;
+  auto* result = report.mutable_finished()->mutable_result();
+  result->set_exit_code(outcome.exitCode);
+  result->set_stderr_raw(outcome.standardError);
+  for (const auto& [path, bytes] : outcome.files) {
+    KILN_ASSIGN(Digest digest, storage::putBlob(blobs_, lease.instance(), asBytes(bytes)));
+    auto* file = result->add_output_files();
+    file->set_path("output/" + path);
+    *file->mutable_digest() = toProto(digest);
+    receipt.outputs.push_back({"output/" + path, digest});
+  }
+  KILN_ASSIGN(*report.mutable_finished()->mutable_receipt_json(), identity_->sign(receipt));
+  if (forge) forge(lease, *report.mutable_finished());
+  return report;
+}
+
+Result<int> FakeWorker::work() {
+  int done = 0;
+  for (;;) {
+    std::vector<v1::Lease> leases = poll();
+    if (leases.empty()) return done;
+    std::vector<v1::LeaseReport> reports;
+    for (const v1::Lease& lease : leases) {
+      KILN_ASSIGN(v1::LeaseReport report, run(lease));
+      reports.push_back(std::move(report));
+    }
+    KILN_TRY(synchronize(reports));
+    done += static_cast<int>(leases.size());
+  }
+}
+
+}  // namespace kiln::testing_support

@@ -1,0 +1,57 @@
+#include "worker/fetcher/fetch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "storage/blob/file_io.h"
+#include "storage/source/git_reference.h"
+#include "storage/source/onnx_external.h"
+
+namespace kiln::fetcher {
+namespace {
+
+// The directories above `name` below `out`, then the file; none of them was there before this program ran.
+Status writeFile(const std::string& out, const std::string& name, const std::string& bytes) {
+  for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+    KILN_TRY(storage::makeDirectory(out + "/" + name.substr(0, slash), 0755));
+  }
+  KILN_ASSIGN(
+      const auto file,
+      storage::openFile(out + "/" + name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644, name));
+  return storage::writeAll(file.get(), asBytes(bytes), name);
+}
+
+}  // namespace
+
+Status writeModel(const ReadFile& read, const std::string& path, const std::string& out,
+                  const Limits& limits) {
+  const std::size_t slash = path.rfind('/');
+  const std::string home = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  const std::string name = path.substr(home.size());
+  KILN_ASSIGN(const std::string model, read(path, limits.fileBytes));
+  KILN_TRY(writeFile(out, name, model));
+  KILN_ASSIGN(const auto locations, source::externalLocations(asBytes(model)));
+  if (locations.size() > limits.files) {
+    return fail(Code::kResourceExhausted,
+                path + ": names more than " + std::to_string(limits.files) + " data files");
+  }
+  std::uint64_t left = limits.totalBytes - std::min<std::uint64_t>(limits.totalBytes, model.size());
+  for (const std::string& location : locations) {
+    if (!source::checkSourcePath(location)) {
+      return fail(Code::kInvalidArgument, path + ": its external data is at \"" + location +
+                                              "\", outside the model's directory; such a model is refused");
+    }
+    if (location == name) return fail(Code::kInvalidArgument, path + ": names itself as external data");
+    auto data = read(home + location, std::min(limits.fileBytes, left));
+    if (!data) return fail(data.error().in("external data of " + path));
+    left -= std::min<std::uint64_t>(left, data->size());
+    KILN_TRY(writeFile(out, location, *data));
+  }
+  return {};
+}
+
+}  // namespace kiln::fetcher
