@@ -37,8 +37,7 @@ set_property(GLOBAL PROPERTY JOB_POOLS mlir_link=1)
 
 set(KILN_WARNINGS -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # Deprecations: clang 22 blames users of std::stable_sort for what GCC 12's library does inside.
-  list(APPEND KILN_WARNINGS -Wthread-safety -Wimplicit-fallthrough -Wno-deprecated-declarations)
+  list(APPEND KILN_WARNINGS -Wthread-safety -Wimplicit-fallthrough)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND KILN_WARNINGS -Wno-restrict)  # GCC 12 sees overlaps in "text" + string that are not there (bug 105651)
