@@ -1,4 +1,4 @@
-// onnx_backend: runs the ONNX backend test suite through frontend, rewrite and reference evaluator.
+// onnx_backend: runs the ONNX backend test suite, compiled or (with --evaluate) in the reference evaluator.
 // The suite's data are not part of this repository; they are found by --suite.
 #include <algorithm>
 #include <filesystem>
@@ -8,14 +8,18 @@
 #include <vector>
 
 #include "manifest/json/json.h"
-#include "tests/conformance/onnx_case.h"
+#include "tests/conformance/run_case.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::conformance {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: onnx_backend --suite DIR [--filter TEXT] [--json FILE]\n"
+    "usage: onnx_backend --suite DIR [--filter TEXT] [--json FILE] [--evaluate]\n"
     "DIR holds one folder per case (model.onnx, test_data_set_0) or folders of such folders.\n"
+    "Each case is compiled for cpu:x86-64-v3 and run; with --evaluate the reference evaluator runs it, "
+    "before and after "
+    "the rewrite stage.\n"
     "example: onnx_backend --suite onnx-backend/node --json report.json\n";
 
 Tolerance toleranceOf(const std::filesystem::path& directory) {
@@ -38,14 +42,24 @@ std::vector<std::filesystem::path> findCases(const std::filesystem::path& suite)
   return cases;
 }
 
+Status compileFresh(const std::filesystem::path& directory) {
+  testing_support::TempDirectory scratch;
+  return compileCase(directory, KILN_TOOLCHAIN_LIB, scratch.path(), toleranceOf(directory));
+}
+
 const char* outcomeName(Outcome outcome) {
   return outcome == Outcome::kPassed ? "passed" : outcome == Outcome::kFailed ? "failed" : "skipped";
 }
 
 int main(const std::vector<std::string>& arguments) {
   std::string suite, filter, report;
+  bool evaluate = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--help") return std::cout << kUsage, 0;
+    if (arguments[i] == "--evaluate") {
+      evaluate = true;
+      continue;
+    }
     std::string* target = arguments[i] == "--suite"    ? &suite
                           : arguments[i] == "--filter" ? &filter
                           : arguments[i] == "--json"   ? &report
@@ -63,7 +77,8 @@ int main(const std::vector<std::string>& arguments) {
   for (const auto& directory : findCases(suite)) {
     std::string name = std::filesystem::relative(directory, suite).string();
     if (name.find(filter) == std::string::npos) continue;
-    CaseResult result = runCase(name, directory.string(), toleranceOf(directory));
+    CaseResult result =
+        toResult(name, evaluate ? evaluateCase(directory, toleranceOf(directory)) : compileFresh(directory));
     ++counts[static_cast<std::size_t>(result.outcome)];
     if (result.outcome == Outcome::kFailed) std::cout << "FAILED " << name << ": " << result.reason << "\n";
     list.push_back({{"case", name}, {"outcome", outcomeName(result.outcome)}, {"reason", result.reason}});

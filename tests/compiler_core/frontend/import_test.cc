@@ -367,10 +367,11 @@ TEST(Import, MutatedModels) {
     }
     auto model = import(bytes);
     imported += model.has_value();
-    if (!model)
+    if (!model) {
       EXPECT_THAT(model.error().code,
                   testing::AnyOf(Code::kInvalidArgument, Code::kUnimplemented, Code::kNotFound))
           << model.error().message;
+    }
   }
   EXPECT_GT(imported, 100);
 }
