@@ -35,7 +35,7 @@ HostTensor evaluate(ir::MatmulOp operation, Operands operands) {
   std::size_t rank = result.shape.size();
   const std::int64_t rows = result.shape[rank - 2], columns = result.shape[rank - 1],
                      depth = operands[0]->shape[rank - 1];
-  const std::int64_t batches = rows * columns ? result.elements() / (rows * columns) : 0;
+  const std::int64_t batches = rows * columns > 0 ? result.elements() / (rows * columns) : 0;
   dispatch(result.dtype, [&]<class T>(T) {
     for (std::int64_t b = 0; b < batches; ++b) {
       const T *lhs = operands[0]->data<T>() + b * rows * depth,

@@ -6,26 +6,50 @@
 namespace kiln::schedule {
 namespace {
 
+// One row per kind of kernel. A loop is cut at most down to its `least` (0: it stays whole) and at least to
+// its `most` (0: no limit), in multiples of `unit` where the extent allows; counted from the innermost loop.
+struct LoopRule {
+  std::int64_t least = 1, most = 0, unit = 1;
+};
 struct Rule {
   KernelKind kind;
   std::string_view name;
-  std::int64_t inner, outer;          // longest tile of the innermost loop and of the one before it; 0: whole
-  std::int64_t innerUnit, outerUnit;  // preferred multiples
-  std::int64_t work;                  // operations a task should have before loops are cut further
+  LoopRule loops[3];
+  std::int64_t work;  // operations that a task keeps
   std::string_view reason;
 };
 
 constexpr Rule kRules[] = {
-    {KernelKind::kContraction, "contraction", 256, 96, 16, 6, 1 << 18,
-     "a 96 x 256 tile of f32 results and a 512-deep panel of the right operand stay in L2; multiples of the "
-     "6 x 16 block"},
-    {KernelKind::kConvolution, "convolution", 0, 0, 16, 1, 1 << 18,
-     "rows of the image stay whole for vector loads; images, channels and rows are shared out"},
-    {KernelKind::kReduction, "reduction", 0, 0, 8, 1, 1 << 15,
-     "each row is reduced by one task in the order of the model; rows are shared out"},
-    {KernelKind::kElementwise, "elementwise", 0, 0, 8, 1, 1 << 15,
+    {KernelKind::kContraction,
+     "contraction",
+     {{64, 256, 16}, {48, 96, 12}, {1, 0, 1}},
+     1 << 22,
+     "a tile of 96 x 256 f32 results and the panels it needs stay in L2; multiples of the register blocks"},
+    {KernelKind::kConvolution,
+     "convolution",
+     {{0, 0, 1}, {1, 0, 1}, {16, 64, 4}},
+     1 << 20,
+     "image rows stay whole for vector loads; 16 channels and more share each of them; rows and images are "
+     "shared out"},
+    {KernelKind::kReduction,
+     "reduction",
+     {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},
+     1 << 17,
+     "each result is made by one task in the model's order; outer loops are shared out"},
+    {KernelKind::kElementwise,
+     "elementwise",
+     {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},
+     1 << 17,
      "memory bound: outer loops are shared out in pieces large enough to pay for a task"},
 };
+
+LoopRule ruleFor(const Rule& rule, std::size_t fromInside, std::size_t rank) {
+  if (fromInside >= std::size(rule.loops)) return {};
+  LoopRule result = rule.loops[fromInside];
+  // A single loop is all there is to share out.
+  if (rank == 1 && result.least == 0) result = {1 << 12, 0, 64};
+  return result;
+}
 
 // The divisor of `extent` that is at most `limit`, preferring multiples of `unit` if they lose less than
 // half.
@@ -55,24 +79,19 @@ Tile chooseTile(const KernelShape& shape) {
   Tile tile{{}, rule.name, rule.reason};
   const std::size_t rank = shape.loops.size();
   for (std::size_t i = 0; i < rank; ++i) {
-    const LoopInfo& loop = shape.loops[i];
-    std::int64_t size = loop.extent;
-    if (loop.divisible && i + 1 == rank && rule.inner)
-      size = divisor(loop.extent, rule.inner, rule.innerUnit);
-    if (loop.divisible && i + 2 == rank && rule.outer)
-      size = divisor(loop.extent, rule.outer, rule.outerUnit);
-    tile.sizes.push_back(size);
+    const auto [extent, divisible] = shape.loops[i];
+    const LoopRule loop = ruleFor(rule, rank - 1 - i, rank);
+    tile.sizes.push_back(divisible && loop.most ? divisor(extent, loop.most, loop.unit) : extent);
   }
-  // Cut from the outside in, while a task keeps enough work. The innermost loop is left for the vectors.
+  // Cut from the outside in, while a task keeps enough work.
   for (std::size_t i = 0; i < rank; ++i) {
-    if (!shape.loops[i].divisible || (i + 1 == rank && rank > 1)) continue;
+    const LoopRule loop = ruleFor(rule, rank - 1 - i, rank);
+    if (!shape.loops[i].divisible || loop.least == 0) continue;
     const std::int64_t rest = product(tile.sizes) / std::max<std::int64_t>(1, tile.sizes[i]);
     const std::int64_t needed =
-        std::max<std::int64_t>(1, rule.work / std::max<std::int64_t>(1, rest * shape.workPerPoint));
-    // The smallest divisor that still has the work; a contraction keeps whole register blocks.
-    const std::int64_t unit = i + 2 == rank ? rule.outerUnit : 1;
-    for (std::int64_t d = 1; d <= tile.sizes[i]; ++d)
-      if (tile.sizes[i] % d == 0 && d >= needed && (d % unit == 0 || d == tile.sizes[i])) {
+        std::max(loop.least, rule.work / std::max<std::int64_t>(1, rest * shape.workPerPoint));
+    for (std::int64_t d = needed; d < tile.sizes[i]; ++d)
+      if (tile.sizes[i] % d == 0 && (d % loop.unit == 0 || tile.sizes[i] % loop.unit != 0)) {
         tile.sizes[i] = d;
         break;
       }

@@ -1,4 +1,3 @@
-#include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/constants.h"
 #include "compiler_core/transforms/passes.h"
@@ -25,16 +24,20 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
     if (operation.getNumResults() != 1 || operation.getNumRegions() || operation.getNumOperands() == 0)
       return;
     if (operation.getDialect() != getContext().getLoadedDialect<ir::KilnDialect>()) return;
-    if (!llvm::all_of(operation.getOperands(), isConstant)) return;
+    if (!llvm::all_of(operation.getOperands(), isConstant) || moveSplat(operation)) return;
     auto bytes = ir::checkedBytes(ir::tensorType(operation.getResult(0)));
-    if (!bytes || *bytes > std::int64_t{1} << 30) return;
     std::int64_t given = 0;
+    for (mlir::Value operand : operation.getOperands()) {
+      auto size = ir::checkedBytes(ir::tensorType(operand));
+      if (!size || *size > kMostBytes) return;
+      given += *size;
+    }
+    if (!bytes || *bytes > kMostBytes || (*bytes > given && *bytes > ir::kMaxConstantBytes)) return;
     std::vector<reference::HostTensor> values;
     std::string name;
     for (mlir::Value operand : operation.getOperands()) {
       auto value = readConstant(operand, *weights_);
       if (!value) return;
-      given += static_cast<std::int64_t>(value->bytes.size());
       values.push_back(std::move(*value));
       if (name.empty()) name = weightName(operand, *weights_);
     }
@@ -43,15 +46,28 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
     auto result = reference::evaluateOperation(&operation, operands);
     if (!result) return;
     mlir::OpBuilder builder(&operation);
-    if (*bytes > given && *bytes > ir::kMaxConstantBytes &&
-        !analysis::isSplat(result->bytes, dtypeBytes(result->dtype)))
-      return;
     name += (name.empty() ? "" : "+") + ir::nodeName(operation.getLoc());
-    mlir::Value constant = makeConstant(builder, operation.getLoc(), *result, *weights_, std::move(name));
+    replace(operation, makeConstant(builder, operation.getLoc(), *result, *weights_, std::move(name)));
+  }
+
+  // Moving the elements of a splat gives a splat, of any size.
+  bool moveSplat(mlir::Operation& operation) {
+    if (!llvm::isa<ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp>(operation)) return false;
+    auto constant = operation.getOperand(0).getDefiningOp<ir::ConstantOp>();
+    auto value = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
+    if (!value || !value.isSplat()) return false;
+    mlir::OpBuilder builder(&operation);
+    auto splat = value.resizeSplat(ir::tensorType(operation.getResult(0)));
+    replace(operation, ir::ConstantOp::create(builder, operation.getLoc(), splat.getType(), splat));
+    return true;
+  }
+
+  static void replace(mlir::Operation& operation, mlir::Value constant) {
     operation.replaceAllUsesWith(mlir::ValueRange(constant));
     operation.erase();
   }
 
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
   static bool isConstant(mlir::Value value) {
     return llvm::isa_and_nonnull<ir::ConstantOp, ir::WeightOp>(value.getDefiningOp());
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/git_fixture.h"
 #include "tests/support/memory_blob_store.h"
 #include "worker/executor/fetcher.h"
 #include "worker/sandbox/outputs.h"
@@ -105,10 +106,46 @@ TEST_F(FetchSandbox, TroubleWithTheNetworkMayBeTriedAgainAndOtherFailuresAreResu
 
 TEST_F(FetchSandbox, AMissingProgramIsSaidAtTheStart) {
   auto sandbox = sandbox::Sandbox::make(sandbox::fetchPolicy(), sandbox::Host::detect());
-  const auto fetcher =
-      Fetcher::make(store_, std::move(*sandbox), dir_ + "/state", {"/nonexistent/kiln-fetcher", {}, ""});
+  const auto fetcher = Fetcher::make(store_, std::move(*sandbox), dir_ + "/state",
+                                     {"/nonexistent/kiln-fetcher", {}, "", "", ""});
   ASSERT_FALSE(fetcher);
   EXPECT_EQ(fetcher.error().code, Code::kFailedPrecondition);
+}
+
+// kiln-fetcher itself, over TLS, from a server of this host: name resolution, certificates, libgit2 and the
+// model's data all work inside; and the certificate matters.
+TEST_F(FetchSandbox, TheRealFetcherReadsACommitOverTls) {
+#ifdef KILN_SANITIZED
+  GTEST_SKIP() << "a sanitized kiln-fetcher wants more address space than the policy gives";
+#endif
+  testing_support::GitFixture git;
+  git.add("nets/m.onnx", "model bytes");
+  const std::string commit = git.commit();
+  testing_support::GitHttpServer server(std::filesystem::path(git.directory()).parent_path());
+  FILE* front = popen(("python3 " KILN_TEST_TLS_FRONT " " + dir_ + " " + server.host()).c_str(), "w");
+  ASSERT_NE(front, nullptr);
+  std::string port;
+  for (int i = 0; i < 1000 && port.empty(); ++i) {
+    std::ifstream(dir_ + "/port") >> port;
+    if (port.empty()) usleep(10'000);
+  }
+  const auto fetch = [&](const std::string& caFile) {
+    auto sandbox = sandbox::Sandbox::make(sandbox::fetchPolicy(), sandbox::Host::detect());
+    auto fetcher = Fetcher::make(store_, std::move(*sandbox), dir_ + "/state",
+                                 {KILN_TEST_FETCHER, {"localhost:" + port}, "", caFile, ""});
+    return (*fetcher)->run(
+        {"default", "https://localhost:" + port + "/work/.git", commit, "nets/m.onnx", 0, {}, {}});
+  };
+  const auto result = fetch(dir_ + "/ca.pem");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->exit_code(), 0) << result->stderr_raw();
+  ASSERT_EQ(result->output_files_size(), 1);
+  EXPECT_EQ(result->output_files(0).path(), "output/m.onnx");
+  EXPECT_EQ(*fromProto(result->output_files(0).digest()), digestOf("model bytes"));
+  const auto distrusted = fetch("");
+  ASSERT_TRUE(distrusted) << distrusted.error().message;
+  EXPECT_EQ(distrusted->exit_code(), 8) << distrusted->stderr_raw();
+  pclose(front);
 }
 
 }  // namespace

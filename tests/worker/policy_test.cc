@@ -1,6 +1,7 @@
 #include "worker/sandbox/policy.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -93,7 +94,7 @@ TEST_F(Cgroups, NoControllersMeansNone) {
   put("unified/cgroup.procs", "");
   const CgroupHost host = CgroupHost::detect(root_, "0::/\n");
   EXPECT_EQ(host.describe(), "none");
-  EXPECT_TRUE(host.create("kiln-x", {}));
+  EXPECT_TRUE(host.create(1, {}));
 }
 
 TEST_F(Cgroups, Version2NeedsBothControllers) {
@@ -105,10 +106,36 @@ TEST_F(Cgroups, Version2NeedsBothControllers) {
 
 TEST_F(Cgroups, ThisHostsDescriptionMatchesWhatItOffers) {
   const CgroupHost host = Host::detect().cgroups;
-  const auto group = host.create("kiln-test-" + std::to_string(getpid()), {});
+  const auto group = host.create(1000000, {});
   ASSERT_TRUE(group) << group.error().message;
   EXPECT_EQ((*group)->procs().size(), static_cast<std::size_t>(host.memory()) + host.processes());
   EXPECT_FALSE((*group)->ranOutOfMemory());
+}
+
+TEST_F(Cgroups, GroupsOfProcessesThatAreGoneAreRemoved) {
+  if (!Host::detect().cgroups.memory()) GTEST_SKIP() << "no memory control group here";
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto group = Host::detect().cgroups.create(1, {});
+    _exit(group ? 0 : 1);  // without its destructor
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  const auto count = [&] {
+    int found = 0;
+    for (const char* root : {"/sys/fs/cgroup/memory", "/sys/fs/cgroup"}) {
+      std::error_code error;
+      for (auto entry = std::filesystem::recursive_directory_iterator(root, error);
+           entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+        found += entry->path().filename() == "kiln-" + std::to_string(child) + "-1";
+      }
+    }
+    return found;
+  };
+  EXPECT_GT(count(), 0);
+  (void)Host::detect();
+  EXPECT_EQ(count(), 0);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ namespace {
 constexpr int kInternalExit = 1, kUsageExit = 2, kUnavailableExit = 7;
 
 struct Flags {
-  std::string coordinator, certificate, key, state, credentials, fetcher;
+  std::string coordinator, certificate, key, state, credentials, caFile, proxy, fetcher;
   int slots = 1;
   std::uint32_t uidBase = 0;
   std::uint32_t drainSeconds = 5;
@@ -104,7 +104,7 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
   return description;
 }
 
-Result<bool> work(const Flags& flags) {
+Status work(const Flags& flags) {
   KILN_ASSIGN(const auto identity, signing::WorkerIdentity::load(flags.certificate, flags.key));
   KILN_ASSIGN(const sandbox::Fd lock, lockState(flags.state));
   sandbox::Host host = sandbox::Host::detect();
@@ -133,7 +133,8 @@ Result<bool> work(const Flags& flags) {
   if (!flags.fetchHosts.empty()) {
     KILN_ASSIGN(auto confined, sandbox::Sandbox::make(sandbox::fetchPolicy(), host));
     KILN_ASSIGN(fetcher, executor::Fetcher::make(store, std::move(confined), flags.state + "/fetches",
-                                                 {flags.fetcher, flags.fetchHosts, flags.credentials}));
+                                                 {flags.fetcher, flags.fetchHosts, flags.credentials,
+                                                  flags.caFile, flags.proxy}));
   }
   LeaseRunner runner(*executor, fetcher.get());
   const SystemClock clock;
@@ -146,7 +147,7 @@ Result<bool> work(const Flags& flags) {
   // An action's thread still uses what would now be destroyed. The sandbox dies with this process.
   if (!clean) _exit(kInternalExit);
   spdlog::info("worker ends worker={}", identity.name());
-  return true;
+  return {};
 }
 
 int run(int argc, char** argv) {
@@ -167,6 +168,8 @@ int run(int argc, char** argv) {
       ->delimiter(',');
   app.add_option("--fetch-credentials", flags.credentials,
                  "a directory with credentials for private repositories: the file git, and ssh keys");
+  app.add_option("--fetch-ca-file", flags.caFile, "certificate authorities of the fetch hosts, PEM");
+  app.add_option("--fetch-proxy", flags.proxy, "URL of a proxy for fetching");
   app.add_option("--fetcher", flags.fetcher, "the program kiln-fetcher");
   app.add_option("--drain-seconds", flags.drainSeconds, "how long actions may go on after SIGTERM");
   app.add_option("--memory-mib", flags.memoryMiB, "memory limit of an action; part of the sandbox policy");

@@ -5,7 +5,7 @@
 namespace kiln::agent {
 namespace {
 constexpr Duration kFirstRetry = std::chrono::milliseconds(100);
-constexpr Duration kLongestRetry = std::chrono::seconds(10);
+constexpr Duration kLongestRetry = std::chrono::seconds(3);
 constexpr Duration kLongestContact = std::chrono::minutes(1);
 constexpr Duration kStageGap = std::chrono::milliseconds(50);
 }  // namespace

@@ -17,7 +17,7 @@ class Pacer {
   void called(TimePoint now);
   // The coordinator answered and said when to call again (at most a minute; zero or less: at once).
   void answered(TimePoint now, Duration nextContact);
-  // The call failed: back off from 100 ms, doubling to 10 s, less up to a quarter at random.
+  // The call failed: back off from 100 ms, doubling to 3 s, less up to a quarter at random.
   void failed(TimePoint now);
   // A result to report: call at once, but not while the coordinator is away.
   void finished(TimePoint now);

@@ -29,6 +29,7 @@ constexpr const char* kHostParts[] = {"/usr",
                                       "/etc/ld.so.cache",
                                       "/etc/ca-certificates"};
 constexpr const char* kCredentials = "/credentials";
+constexpr const char* kCaFile = "/ca.pem";
 constexpr int kUnavailableExit = 7;  // of kiln-fetcher
 
 // The message in the error that kiln-fetcher writes as its last line.
@@ -83,6 +84,11 @@ Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
     command.binds.push_back({copy, kCredentials, false});
     command.arguments.insert(command.arguments.end(), {"--credentials", std::string(kCredentials) + "/git"});
   }
+  if (!options_.caFile.empty()) {
+    command.binds.push_back({options_.caFile, kCaFile, false});
+    command.arguments.insert(command.arguments.end(), {"--ca-file", kCaFile});
+  }
+  if (!options_.proxy.empty()) command.arguments.insert(command.arguments.end(), {"--proxy", options_.proxy});
   command.outputDirectory = PreparedSlot::outputOf(slotDir);
   command.binds.push_back({command.outputDirectory, "/work/output", true});
 

@@ -18,6 +18,8 @@ struct FetchOptions {
   // A directory for private repositories, "" for none: the file `git` (storage/source/secrets.h) and the ssh
   // keys it names as /credentials/NAME. Each fetch gets its own copy, gone when it ends.
   std::string credentials;
+  std::string caFile;  // certificate authorities instead of the system's; "" for those
+  std::string proxy;   // URL; "" for none
 };
 
 struct FetchRequest {

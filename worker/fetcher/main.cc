@@ -14,7 +14,7 @@ namespace kiln::fetcher {
 namespace {
 
 struct Flags {
-  std::string url, commit, path, out, credentials;
+  std::string url, commit, path, out, credentials, caFile, proxy;
   std::vector<std::string> hosts;
   std::uint64_t maxMebibytes = 8192;
 };
@@ -27,6 +27,8 @@ Status fetch(const Flags& flags) {
   options.allowedHosts = flags.hosts;
   options.temporaryDirectory = flags.out;
   options.maxTransferBytes = flags.maxMebibytes << 20;
+  if (!flags.caFile.empty()) options.caFile = flags.caFile;
+  options.proxy = flags.proxy;
   if (!flags.credentials.empty()) {
     KILN_ASSIGN(options.credentials, source::readGitCredentials(flags.credentials));
   }
@@ -70,6 +72,8 @@ int run(int argc, char** argv) {
   app.add_option("--hosts", flags.hosts, "hosts that may be fetched from")->delimiter(',');
   app.add_option("--out", flags.out, "an empty directory")->required();
   app.add_option("--credentials", flags.credentials, "file with credentials for private repositories");
+  app.add_option("--ca-file", flags.caFile, "certificate authorities, PEM, instead of the system's");
+  app.add_option("--proxy", flags.proxy, "URL of a proxy");
   app.add_option("--max-mib", flags.maxMebibytes, "most mebibytes to transfer")
       ->check(CLI::Range(1, 1 << 20));
   try {

@@ -1,14 +1,20 @@
 #include "worker/sandbox/cgroup.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <sstream>
 
 namespace kiln::sandbox {
 namespace {
+
+constexpr const char* kPrefix = "kiln-";
 
 bool writeFile(const std::string& path, const std::string& text) {
   const Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -29,7 +35,7 @@ bool exists(const std::string& path) {
 
 // Whether a child group can be made in `dir` and accepts a value in `file`.
 bool trial(const std::string& dir, const std::string& file, const std::string& value) {
-  const std::string child = dir + "/kiln-trial-" + std::to_string(getpid());
+  const std::string child = dir + "/" + kPrefix + std::to_string(getpid()) + "-trial";
   if (mkdir(child.c_str(), 0755) != 0) return false;
   const bool ok = writeFile(child + "/" + file, value);
   rmdir(child.c_str());
@@ -89,6 +95,17 @@ std::string v2Dir(const std::string& root, const std::string& selfCgroup) {
   return {};
 }
 
+// Removes the groups below `dir` whose maker is gone. A group that still holds a process stays.
+void sweep(const std::string& dir) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
+    const std::string name = entry.path().filename();
+    int pid = 0;
+    if (!name.starts_with(kPrefix) || sscanf(name.c_str() + strlen(kPrefix), "%d-", &pid) != 1) continue;
+    if (kill(pid, 0) != 0 && errno == ESRCH) rmdir(entry.path().c_str());
+  }
+}
+
 // Version 2 gives controllers to children only if no process sits in the group itself.
 bool openV2(const std::string& dir) {
   const auto enabled = [&] {
@@ -135,6 +152,7 @@ CgroupHost CgroupHost::detect(const std::string& root, const std::string& selfCg
     if (!dir.empty() && openV2(dir) && trial(dir, "pids.max", "16")) {
       host.version_ = 2;
       host.memoryDir_ = host.pidsDir_ = dir;
+      sweep(dir);
     }
     return host;
   }
@@ -142,6 +160,8 @@ CgroupHost CgroupHost::detect(const std::string& root, const std::string& selfCg
   if (!memory.empty() && trial(memory, "memory.limit_in_bytes", "1073741824")) host.memoryDir_ = memory;
   if (!pids.empty() && trial(pids, "pids.max", "16")) host.pidsDir_ = pids;
   if (host.memory() || host.processes()) host.version_ = 1;
+  sweep(host.memoryDir_);
+  sweep(host.pidsDir_);
   return host;
 }
 
@@ -151,7 +171,8 @@ std::string CgroupHost::describe() const {
          (memory() && processes() ? ", " : "") + (processes() ? "pids" : "");
 }
 
-Result<std::unique_ptr<Cgroup>> CgroupHost::create(const std::string& name, const Limits& limits) const {
+Result<std::unique_ptr<Cgroup>> CgroupHost::create(std::uint64_t serial, const Limits& limits) const {
+  const std::string name = kPrefix + std::to_string(getpid()) + "-" + std::to_string(serial);
   std::vector<std::string> parents = {memoryDir_, pidsDir_};
   std::erase(parents, "");
   if (version_ == 2) parents.resize(1);

@@ -37,8 +37,9 @@ class Cgroup {
 // Where this process may make control groups. Copyable; thread safe.
 class CgroupHost {
  public:
-  // Looks at `root` ("/sys/fs/cgroup") and the text of /proc/self/cgroup; makes and removes a trial group. On
-  // version 2 this process moves itself into a leaf if its own group must be opened for children.
+  // Looks at `root` ("/sys/fs/cgroup") and the text of /proc/self/cgroup; makes and removes a trial group,
+  // and removes the groups that processes which are gone left behind. On version 2 this process moves itself
+  // into a leaf if its own group must be opened for children.
   static CgroupHost detect(const std::string& root, const std::string& selfCgroup);
   static CgroupHost none() { return {}; }
 
@@ -46,8 +47,9 @@ class CgroupHost {
   bool processes() const { return !pidsDir_.empty(); }
   // "cgroup v1: memory, pids" or "none".
   std::string describe() const;
-  // kInternal if the groups cannot be made or limited. `name` must be unique on the host.
-  Result<std::unique_ptr<Cgroup>> create(const std::string& name, const Limits& limits) const;
+  // kInternal if the groups cannot be made or limited. They are called "kiln-PID-`serial`"; a serial is used
+  // once by a process.
+  Result<std::unique_ptr<Cgroup>> create(std::uint64_t serial, const Limits& limits) const;
 
  private:
   int version_ = 0;

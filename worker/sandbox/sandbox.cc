@@ -119,9 +119,7 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   plan.processLimit = policy_.limits.processes + 2 + (geteuid() == 0 ? 0 : threadsOf(plan.uid));
 
   static std::atomic<std::uint64_t> serial{0};
-  KILN_ASSIGN(const auto cgroup,
-              host_.cgroups.create("kiln-" + std::to_string(getpid()) + "-" + std::to_string(++serial),
-                                   policy_.limits));
+  KILN_ASSIGN(const auto cgroup, host_.cgroups.create(++serial, policy_.limits));
   for (const Fd& procs : cgroup->procs()) plan.cgroups.push_back(procs.get());
 
   KILN_ASSIGN(Pipe out, makePipe());

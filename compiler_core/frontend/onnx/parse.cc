@@ -15,12 +15,12 @@ class Parser {
   Parser(const std::uint8_t* origin, const ParseLimits& limits) : origin_(origin), limits_(limits) {}
 
   Result<Model> model(Bytes bytes);
+  Result<Tensor> tensor(Bytes bytes);
 
  private:
   Result<Graph> graph(Bytes bytes);
   Result<Node> node(Bytes bytes);
   Result<Attribute> attribute(Bytes bytes);
-  Result<Tensor> tensor(Bytes bytes);
   Result<ValueInfo> valueInfo(Bytes bytes);
   Status tensorType(Bytes bytes, ValueInfo& info);
   Status shape(Bytes bytes, ValueInfo& info);
@@ -453,6 +453,12 @@ Result<Model> parseModel(Bytes bytes, const ParseLimits& limits) {
   auto model = Parser(bytes.data(), limits).model(bytes);
   if (!model) return fail(model.error().in("invalid ONNX model"));
   return model;
+}
+
+Result<Tensor> parseTensor(Bytes bytes, const ParseLimits& limits) {
+  auto tensor = Parser(bytes.data(), limits).tensor(bytes);
+  if (!tensor) return fail(tensor.error().in("invalid ONNX tensor"));
+  return tensor;
 }
 
 }  // namespace kiln::onnx

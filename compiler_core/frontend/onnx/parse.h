@@ -17,6 +17,9 @@ struct ParseLimits {
 // byte 812: ...".
 Result<Model> parseModel(Bytes bytes, const ParseLimits& limits = {});
 
+// A TensorProto alone, as test data come.
+Result<Tensor> parseTensor(Bytes bytes, const ParseLimits& limits = {});
+
 // Names are unique, every input is defined, the graph has no cycle. Nodes are put into execution order
 // (stable: a graph that is already in order keeps it). kInvalidArgument names node and value.
 Status validate(Model& model);

@@ -1,6 +1,8 @@
 #include "compiler_core/runtime/program/cpu_features.h"
 
+#include <map>
 #include <string_view>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -61,13 +63,28 @@ constexpr Feature kFeatures[] = {
 constexpr std::uint64_t kAvxState = 0x6;      // XCR0: SSE and AVX registers
 constexpr std::uint64_t kAvx512State = 0xe6;  // and the mask and 512-bit ones
 
-bool has(const Feature& feature, const CpuidSource& source) {
-  if ((source.cpuid(feature.leaf, feature.subleaf)[feature.reg] >> feature.bit & 1) == 0) return false;
-  if (feature.saved == kNothing) return true;
-  const bool osSaves = (source.cpuid(1, 0)[kEcx] >> 27 & 1) != 0;  // OSXSAVE
-  const std::uint64_t wanted = feature.saved == kAvx ? kAvxState : kAvx512State;
-  return osSaves && (source.xcr0() & wanted) == wanted;
-}
+// Asks for each leaf once: under a hypervisor every CPUID costs tens of microseconds.
+class Processor {
+ public:
+  explicit Processor(const CpuidSource& source) : source_(source) {}
+
+  bool has(const Feature& feature) {
+    if (!bit(feature.leaf, feature.subleaf, feature.reg, feature.bit)) return false;
+    if (feature.saved == kNothing) return true;
+    const std::uint64_t wanted = feature.saved == kAvx ? kAvxState : kAvx512State;
+    return bit(1, 0, kEcx, 27) && (source_.xcr0() & wanted) == wanted;  // OSXSAVE allows asking for XCR0
+  }
+
+ private:
+  bool bit(std::uint32_t leaf, std::uint32_t subleaf, Register reg, std::uint8_t number) {
+    const auto [entry, isNew] = leaves_.try_emplace({leaf, subleaf});
+    if (isNew) entry->second = source_.cpuid(leaf, subleaf);
+    return (entry->second[reg] >> number & 1) != 0;
+  }
+
+  const CpuidSource& source_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::uint32_t, 4>> leaves_;
+};
 
 const Feature* find(std::string_view name) {
   for (const Feature& feature : kFeatures) {
@@ -80,6 +97,7 @@ const Feature* find(std::string_view name) {
 
 Status checkX86Features(std::span<const std::string> features, const std::string& target,
                         const CpuidSource& source) {
+  Processor processor(source);
   std::string missing, unknown;
   for (const std::string& text : features) {
     const std::string_view name = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
@@ -87,7 +105,7 @@ Status checkX86Features(std::span<const std::string> features, const std::string
     const Feature* feature = find(name);
     if (feature == nullptr) {
       unknown += (unknown.empty() ? "" : ", ") + std::string(name);
-    } else if (!has(*feature, source)) {
+    } else if (!processor.has(*feature)) {
       missing += (missing.empty() ? "" : ", ") + std::string(name);
     }
   }

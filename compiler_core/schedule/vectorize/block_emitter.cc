@@ -82,17 +82,88 @@ class BlockEmitter {
     const std::int64_t extent = roles_.lanes ? sizes_[*roles_.lanes] : 1;
     // Two registers side by side share each broadcast row operand.
     const std::int64_t step = !roles_.lanes ? 1 : roles_.rows ? 2 * roles_.width : roles_.width;
+    packed_ = findPackable();
+    const Panels panels = packed_ ? pack(extent, step) : Panels{};
     chunks(extent, step, [&](OpFoldResult iv, std::int64_t size) {
       if (roles_.lanes) ivs_[*roles_.lanes] = iv;
+      panel_ = size == step ? panels.whole : panels.rest;
+      panelNumber_ = size == step ? divided(iv, step) : OpFoldResult(b_.getIndexAttr(0));
       emitRows(size);
     });
+    packed_ = nullptr;
   }
 
-  void emitRows(std::int64_t lanes) {
+  // The operand whose panel (reduction block x lanes) is copied into scratch before the rows run over it: a
+  // matrix with rows so long that each step of the reduction would touch another page, read often enough to
+  // pay for the copy.
+  OpOperand* findPackable() {
+    constexpr std::int64_t kMinRows = 24, kMinSteps = 32, kMinStrideBytes = 1024;
+    if (roles_.reductions.size() != 1 || !roles_.rows || sizes_[*roles_.rows] < kMinRows ||
+        reductionSize_[0] < kMinSteps)
+      return nullptr;
+    for (OpOperand* input : op_.getDpsInputOperands()) {
+      auto type = dyn_cast<MemRefType>(input->get().getType());
+      AffineMap map = op_.getMatchingIndexingMap(input);
+      if (!type || roles_.operands[input->getOperandNumber()] != Lane::kContiguous ||
+          map.isFunctionOfDim(*roles_.rows) || !map.isFunctionOfDim(roles_.reductions[0]))
+        continue;
+      const auto stride = strideAlong(map, type, roles_.reductions[0]);
+      if (stride && *stride * type.getElementTypeBitWidth() / 8 >= kMinStrideBytes) return input;
+    }
+    return nullptr;
+  }
+
+  // Copies of the packed operand, one panel per chunk of lanes: [chunk][step of the reduction][lane].
+  struct Panels {
+    Value whole, rest;
+  };
+  Panels pack(std::int64_t extent, std::int64_t step) {
+    const unsigned dim = roles_.reductions[0];
+    const Type element = getElementTypeOrSelf(packed_->get().getType());
+    const auto panel = [&](std::int64_t count, std::int64_t lanes) -> Value {
+      if (count == 0 || lanes == 0) return {};
+      return memref::AllocOp::create(b_, loc_, MemRefType::get({count, reductionSize_[0], lanes}, element),
+                                     b_.getI64IntegerAttr(64));
+    };
+    const Panels panels = {panel(extent / step, step), panel(1, extent % step)};
+    const OpFoldResult before = ivs_[dim];
+    loop(0, reductionSize_[0], 1, [&](OpFoldResult at) {
+      AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
+      ivs_[dim] = affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {reductionFrom_[0], at});
+      chunks(extent, step, [&](OpFoldResult lane, std::int64_t size) {
+        ivs_[*roles_.lanes] = lane;
+        const OpFoldResult number = size == step ? divided(lane, step) : OpFoldResult(b_.getIndexAttr(0));
+        for (const Piece piece : piecesOf(size)) {
+          const auto type = VectorType::get({piece.lanes}, element);
+          Value values =
+              vector::LoadOp::create(b_, loc_, type, packed_->get(), indices(*packed_, 0, piece.offset));
+          vector::StoreOp::create(b_, loc_, values, size == step ? panels.whole : panels.rest,
+                                  panelIndex(number, at, piece.offset));
+        }
+      });
+    });
+    ivs_[dim] = before;
+    return panels;
+  }
+
+  OpFoldResult divided(OpFoldResult value, std::int64_t by) {
+    return affine::makeComposedFoldedAffineApply(b_, loc_, b_.getAffineDimExpr(0).floorDiv(by), {value});
+  }
+  SmallVector<Value> panelIndex(OpFoldResult number, OpFoldResult step, std::int64_t lane) {
+    return {getValueOrCreateConstantIndexOp(b_, loc_, number),
+            getValueOrCreateConstantIndexOp(b_, loc_, step), arith::ConstantIndexOp::create(b_, loc_, lane)};
+  }
+
+  SmallVector<Piece> piecesOf(std::int64_t lanes) const {
     SmallVector<Piece> pieces;
     for (std::int64_t offset = 0; offset < lanes; offset += roles_.width)
       pieces.push_back({offset, std::min(roles_.width, lanes - offset)});
-    if (!roles_.lanes || lanes == 1) pieces = {{0, 0}};
+    return pieces;
+  }
+
+  void emitRows(std::int64_t lanes) {
+    SmallVector<Piece> pieces = piecesOf(lanes);
+    if (!roles_.lanes || (lanes == 1 && !packed_)) pieces = {{0, 0}};
     if (!roles_.rows) return emitBlock(1, pieces);
     const std::int64_t extent = sizes_[*roles_.rows];
     const std::int64_t most =
@@ -134,6 +205,12 @@ class BlockEmitter {
     const Lane lane = roles_.operands[operand.getOperandNumber()];
     if (piece.lanes == 0 || lane == Lane::kUniform) return splat(b_, loc_, scalar(piece.offset), piece.lanes);
     const auto type = VectorType::get({piece.lanes}, element);
+    if (&operand == packed_) {
+      AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
+      const OpFoldResult step = affine::makeComposedFoldedAffineApply(
+          b_, loc_, d0 - d1, {ivs_[roles_.reductions[0]], reductionFrom_[0]});
+      return vector::LoadOp::create(b_, loc_, type, panel_, panelIndex(panelNumber_, step, piece.offset));
+    }
     if (lane == Lane::kContiguous)
       return vector::LoadOp::create(b_, loc_, type, source, indices(operand, row, piece.offset));
     SmallVector<Value> values;
@@ -233,6 +310,9 @@ class BlockEmitter {
   SmallVector<OpFoldResult> ivs_;            // the current index of every loop
   SmallVector<OpFoldResult> reductionFrom_;  // per reduction loop
   SmallVector<std::int64_t> reductionSize_;
+  OpOperand* packed_ = nullptr;  // the operand that is read from panels
+  Value panel_;                  // of the current chunk of lanes
+  OpFoldResult panelNumber_;
   SmallVector<bool> used_;  // per operand: the body reads it
 };
 

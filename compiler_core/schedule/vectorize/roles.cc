@@ -32,8 +32,9 @@ bool staticBuffer(Type type) {
          !llvm::is_contained(strides, ShapedType::kDynamic);
 }
 
-// The distance in elements between neighbours along `dim`; null if it is not the same everywhere.
-std::optional<std::int64_t> distance(AffineMap map, Type type, unsigned dim) {
+}  // namespace
+
+std::optional<std::int64_t> strideAlong(AffineMap map, Type type, unsigned dim) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref) return 0;
   SmallVector<std::int64_t> strides;
@@ -51,12 +52,14 @@ std::optional<std::int64_t> distance(AffineMap map, Type type, unsigned dim) {
   return result;
 }
 
+namespace {
+
 std::optional<unsigned> laneLoop(linalg::LinalgOp op) {
   OpOperand* out = op.getDpsInitOperand(0);
   AffineMap map = op.getMatchingIndexingMap(out);
   if (map.getNumResults() == 0) return std::nullopt;
   auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-  if (!last || distance(map, out->get().getType(), last.getPosition()) != 1) return std::nullopt;
+  if (!last || strideAlong(map, out->get().getType(), last.getPosition()) != 1) return std::nullopt;
   return last.getPosition();
 }
 
@@ -97,7 +100,7 @@ std::optional<Roles> findRoles(linalg::LinalgOp op, const VectorShape& shape) {
         elementBits, getElementTypeOrSelf(operand.get().getType()).getIntOrFloatBitWidth());
     Lane lane = Lane::kUniform;
     if (roles.lanes) {
-      auto step = distance(op.getMatchingIndexingMap(&operand), operand.get().getType(), *roles.lanes);
+      auto step = strideAlong(op.getMatchingIndexingMap(&operand), operand.get().getType(), *roles.lanes);
       lane = !step || (*step != 0 && *step != 1) ? Lane::kStrided
              : *step == 1                        ? Lane::kContiguous
                                                  : Lane::kUniform;

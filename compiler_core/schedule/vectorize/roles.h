@@ -31,6 +31,10 @@ struct Roles {
   std::int64_t width = 1;            // lanes of one register for the widest element type that takes part
 };
 
+// The distance in elements between neighbours along loop `dim` of an operand accessed by `map`; null if it is
+// not the same everywhere, 0 for scalars.
+std::optional<std::int64_t> strideAlong(mlir::AffineMap map, mlir::Type type, unsigned dim);
+
 // Null when the operation cannot be emitted by BlockEmitter: shapes or strides that are not static, a body
 // that reads indices or memory, a result that is not a permutation of the parallel loops.
 std::optional<Roles> findRoles(mlir::linalg::LinalgOp op, const VectorShape& shape);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "manifest/base/digest.h"
 #include "tests/compiler_core/frontend/run_model.h"
 
@@ -324,6 +326,54 @@ TEST(Import, EvidenceSaysWhereTheModelCameFrom) {
   EXPECT_EQ(evidence.opsets, (std::map<std::string, std::int64_t>{{"ai.onnx", 13}}));
   EXPECT_EQ(evidence.nodesByOp, (std::map<std::string, std::int64_t>{{"Abs", 1}, {"Relu", 2}}));
   EXPECT_EQ(evidence.served, 3);
+}
+
+// Bytes of a model changed at random: the importer ends, with a model or with one of three codes.
+TEST(Import, MutatedModels) {
+  OnnxBuilder builder(13);
+  auto ints = [](std::string_view name, std::vector<std::int64_t> values) {
+    return onnxTensor(name, {static_cast<std::int64_t>(values.size())}, values);
+  };
+  builder.input("x", {1, 2, 5, 5})
+      .output("y")
+      .initializer(onnxTensor("w", {2, 1, 2, 2}, std::vector<float>(8, 1)))
+      .initializer(onnxTensor("b", {3, 8}, std::vector<float>(24, 2)))
+      .initializer(ints("shape", {1, -1}))
+      .initializer(ints("starts", {0}))
+      .initializer(ints("ends", {8}))
+      .initializer(ints("axes", {1}))
+      .node("Conv", {"x", "w"}, {"c"},
+            {onnxInt("group", 2), onnxInts("strides", {2, 2}), onnxInts("dilations", {1, 1})})
+      .node("MaxPool", {"c"}, {"p"},
+            {onnxInts("kernel_shape", {2, 2}), onnxInts("pads", {1, 1, 0, 0}), onnxInt("ceil_mode", 1)})
+      .node("Reshape", {"p", "shape"}, {"r"})
+      .node("Slice", {"r", "starts", "ends", "axes"}, {"s"})
+      .node("Gemm", {"s", "b"}, {"g"}, {onnxInt("transB", 1)})
+      .node("Softmax", {"g"}, {"q"}, {onnxInt("axis", 1)})
+      .node("ReduceMean", {"q"}, {"m"}, {onnxInts("axes", {1})})
+      .node("Concat", {"q", "m"}, {"y"}, {onnxInt("axis", 1)});
+  const std::string original = builder.build();
+  ASSERT_TRUE(import(original));
+  std::mt19937 random(11);
+  int imported = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string bytes = original;
+    for (unsigned edits = 1 + random() % 3; edits-- > 0;) {
+      std::size_t at = random() % bytes.size();
+      if (random() % 4)
+        bytes[at] = static_cast<char>(random() % 3 ? random() % 16 : random());
+      else
+        bytes.insert(at, 1, static_cast<char>(random()));
+    }
+    auto model = import(bytes);
+    imported += model.has_value();
+    if (!model) {
+      EXPECT_THAT(model.error().code,
+                  testing::AnyOf(Code::kInvalidArgument, Code::kUnimplemented, Code::kNotFound))
+          << model.error().message;
+    }
+  }
+  EXPECT_GT(imported, 100);
 }
 
 // Weights stay where the file has them; splats and small tensors become constants.

@@ -67,7 +67,9 @@ TEST(Parse, EveryTruncationIsRefusedOrHarmless) {
   std::string bytes = tinyModel();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     auto result = check(bytes.substr(0, length));
-    if (!result) EXPECT_EQ(result.error().code, Code::kInvalidArgument) << length;
+    if (!result) {
+      EXPECT_EQ(result.error().code, Code::kInvalidArgument) << length;
+    }
   }
   // A cut inside the graph names the place.
   expectInvalid(bytes.substr(0, bytes.size() / 2), "where");

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,6 +45,14 @@ struct Pool {
   }
 };
 
+// One thread is timed by the processor time it had, so that a busy machine does not count; several by the
+// clock.
+double now(int threads) {
+  timespec time{};
+  ::clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
 template <class Pointer>
 std::vector<Pointer> pointers(std::span<const Buffer> buffers) {
   std::vector<Pointer> result;
@@ -78,13 +87,17 @@ ProgramHost::~ProgramHost() {
 }
 
 Status ProgramHost::run(std::span<const Buffer> weights, std::span<const Buffer> inputs,
-                        std::span<const Buffer> outputs, int threads) const {
+                        std::span<const Buffer> outputs, int threads, double* seconds) const {
   Pool pool;
   for (int i = 0; i < threads; ++i) pool.scratch.push_back(guarded(program_->scratch_bytes));
   const Buffer arena = guarded(program_->arena_bytes);
   const kiln_callbacks callbacks = {&Pool::parallelFor, &pool};
-  const int status = program_->run(&callbacks, arena.data(), pointers<const void*>(weights).data(),
-                                   pointers<const void*>(inputs).data(), pointers<void*>(outputs).data());
+  const auto weightPointers = pointers<const void*>(weights), inputPointers = pointers<const void*>(inputs);
+  const auto outputPointers = pointers<void*>(outputs);
+  const double start = now(threads);
+  const int status = program_->run(&callbacks, arena.data(), weightPointers.data(), inputPointers.data(),
+                                   outputPointers.data());
+  if (seconds) *seconds = now(threads) - start;
   if (status != 0) return fail(Code::kInternal, fmt::format("the program returned {}", status));
   if (!intact(arena)) return fail(Code::kDataLoss, "the program wrote past its arena");
   if (!std::ranges::all_of(pool.scratch, intact))

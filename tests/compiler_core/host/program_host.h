@@ -47,8 +47,9 @@ class ProgramHost {
   const kiln_program& table() const { return *program_; }
   // Arena and scratch are filled with a pattern first and end in a guard page's worth of pattern.
   // kDataLoss: the program wrote past the plan. kInternal: a status other than 0.
+  // `seconds` becomes the time inside the program (of the processor with one thread, of the clock otherwise).
   Status run(std::span<const Buffer> weights, std::span<const Buffer> inputs, std::span<const Buffer> outputs,
-             int threads) const;
+             int threads, double* seconds = nullptr) const;
 
  private:
   ProgramHost(void* handle, const kiln_program* program) : handle_(handle), program_(program) {}

@@ -73,7 +73,7 @@ std::vector<T> arguments(std::size_t count, std::uint64_t seed) {
 
 template <class T>
 void compare(Routine* routine, T (*unary)(T), T (*binary)(T, T), int lanes, const char* name) {
-  const std::size_t count = 1 << 18;
+  const std::size_t count = 1 << 16;
   const std::vector<T> x = arguments<T>(count, 11), y = arguments<T>(count, 12);
   std::vector<T> got(count);
   for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes)) routine(&got[i], &x[i], &y[i]);

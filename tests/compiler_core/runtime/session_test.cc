@@ -254,11 +254,34 @@ TEST(SessionErrors, TheProgramsStatusIsABackendFailure) {
 }
 
 TEST(SessionErrors, MemoryThatIsNotThere) {
+  const std::pair<const char*, std::uint64_t> programs[] = {{"large_arena", 1ull << 55},
+                                                            {"huge_arena", 1ull << 63}};
+  for (const auto& [program, bytes] : programs) {
+    TestArtifact files(program);
+    files.manifest.arenaBytes = bytes;
+    files.writeManifest();
+    auto artifact = Artifact::open(files.path());
+    ASSERT_TRUE(artifact) << artifact.error().message;
+    const auto failure = failureOf(Session::open(*artifact, {2, 0}));
+    EXPECT_EQ(failure.errorClass, KILN_ALLOCATION_FAILURE);
+    EXPECT_THAT(failure.message, HasSubstr(std::to_string(bytes).substr(0, 6)));
+  }
+}
+
+TEST(SessionErrors, ThreadsAreBounded) {
   TestArtifact files;
-  files.manifest.scratchBytes = 1024;
   auto artifact = Artifact::open(files.path());
-  ASSERT_TRUE(artifact);
   EXPECT_EQ(failureOf(Session::open(*artifact, {5000, 0})).errorClass, KILN_INVALID_ARGUMENT);
+}
+
+// What was verified is what runs: the file may be overwritten or removed afterwards.
+TEST(Session, RunsTheBytesThatWereVerified) {
+  TestArtifact files;
+  Session session = sessionOf(files);
+  files.write("program.so", std::string(16384, '\xcc'));
+  const auto outputs = session.run(sampleInputs());
+  ASSERT_TRUE(outputs);
+  EXPECT_EQ(valuesOf((*outputs)[0].tensor), expectedOutput(sampleInput()));
 }
 
 TEST(ArtifactErrors, FilesMustBeThereAndAsTheManifestSays) {

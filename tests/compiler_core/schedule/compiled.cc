@@ -16,6 +16,7 @@
 #include "compiler_core/runtime/compare/compare.h"
 #include "mlir/Parser/Parser.h"
 #include "tests/compiler_core/host/program_host.h"
+#include "tests/compiler_core/schedule/timed.h"
 
 namespace kiln::testing {
 namespace {
@@ -95,32 +96,58 @@ Status compareAll(const std::vector<HostTensor>& got, const std::vector<HostTens
   return {};
 }
 
-}  // namespace
+// A text with everything it needs to run.
+struct Prepared {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  ir::WeightTable weights;
+  std::vector<HostTensor> inputs;
+};
 
-Result<Checked> checkText(const std::string& text, const CheckOptions& options) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<ir::KilnDialect, mlir::func::FuncDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  if (!module) return fail(Code::kInvalidArgument, "the test's text does not parse");
-  const ir::WeightTable weights = seededWeights(*module);
-  std::vector<HostTensor> inputs = options.inputs;
-  auto main = module->lookupSymbol<mlir::func::FuncOp>("main");
-  for (unsigned i = inputs.size(); i < main.getNumArguments(); ++i)
-    inputs.push_back(seeded(fmt::format("input {}", i), main.getArgumentTypes()[i]));
-  KILN_ASSIGN(const auto expected, reference::evaluate(*module, weights, inputs));
+Result<Prepared> prepare(const std::string& text, const CheckOptions& options) {
+  Prepared prepared{
+      std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED), {}, {}, options.inputs};
+  prepared.context->loadDialect<ir::KilnDialect, mlir::func::FuncDialect>();
+  prepared.module = mlir::parseSourceString<mlir::ModuleOp>(text, prepared.context.get());
+  if (!prepared.module) return fail(Code::kInvalidArgument, "the test's text does not parse");
+  prepared.weights = seededWeights(*prepared.module);
+  auto main = prepared.module->lookupSymbol<mlir::func::FuncOp>("main");
+  for (unsigned i = prepared.inputs.size(); i < main.getNumArguments(); ++i)
+    prepared.inputs.push_back(seeded(fmt::format("input {}", i), main.getArgumentTypes()[i]));
+  return prepared;
+}
 
-  Checked checked;
-  KILN_ASSIGN(const Built built, build(*module, options, checked));
-  std::vector<Buffer> weightBuffers, inputBuffers;
-  for (const package::WeightUse& use : built.uses) {
+Result<std::vector<Buffer>> layOut(const ir::WeightTable& weights,
+                                   const std::vector<package::WeightUse>& uses) {
+  std::vector<Buffer> buffers;
+  for (const package::WeightUse& use : uses) {
     const ir::Weight& weight = *weights.find(use.source);
     std::vector<std::uint8_t> bytes(weight.bytes.begin(), weight.bytes.end());
     if (!use.permutation.empty()) {
       KILN_ASSIGN(bytes, package::permuted(weight, use.permutation));
     }
-    weightBuffers.push_back(bufferOf(bytes));
+    buffers.push_back(bufferOf(bytes));
   }
-  for (const HostTensor& input : inputs) inputBuffers.push_back(bufferOf(input.bytes));
+  return buffers;
+}
+
+std::vector<Buffer> buffersOf(const std::vector<HostTensor>& tensors) {
+  std::vector<Buffer> buffers;
+  for (const HostTensor& tensor : tensors) buffers.push_back(bufferOf(tensor.bytes));
+  return buffers;
+}
+
+}  // namespace
+
+Result<Checked> checkText(const std::string& text, const CheckOptions& options) {
+  KILN_ASSIGN(Prepared prepared, prepare(text, options));
+  const auto& [context, module, weights, inputs] = prepared;
+  KILN_ASSIGN(const auto expected, reference::evaluate(*module, weights, inputs));
+
+  Checked checked;
+  KILN_ASSIGN(const Built built, build(*module, options, checked));
+  KILN_ASSIGN(const auto weightBuffers, layOut(weights, built.uses));
+  const auto inputBuffers = buffersOf(inputs);
   for (int threads : {1, 2, 7}) {
     std::vector<Buffer> outputs;
     for (const HostTensor& tensor : expected) outputs.emplace_back(tensor.bytes.size());
@@ -137,6 +164,27 @@ Result<Checked> checkText(const std::string& text, const CheckOptions& options) 
   }
   KILN_TRY(compareAll(checked.outputs, expected, options));
   return checked;
+}
+
+Result<double> timeText(const std::string& text, int threads) {
+  KILN_ASSIGN(Prepared prepared, prepare(text, {}));
+  std::vector<std::size_t> outputBytes;
+  for (mlir::Type type : prepared.module->lookupSymbol<mlir::func::FuncOp>("main").getResultTypes())
+    outputBytes.push_back(static_cast<std::size_t>(*ir::checkedBytes(ir::tensorType(type))));
+  Checked unused;
+  KILN_ASSIGN(const Built built, build(*prepared.module, {}, unused));
+  KILN_ASSIGN(const auto weights, layOut(prepared.weights, built.uses));
+  const auto inputs = buffersOf(prepared.inputs);
+  std::vector<Buffer> outputs;
+  for (std::size_t bytes : outputBytes) outputs.emplace_back(bytes);
+  double best = 1e9, total = 0;
+  for (int i = 0; i < 5 || (total < 0.3 && i < 1000); ++i) {
+    double seconds = 0;
+    KILN_TRY(built.host.run(weights, inputs, outputs, threads, &seconds));
+    best = std::min(best, seconds);
+    total += seconds;
+  }
+  return best;
 }
 
 }  // namespace kiln::testing

@@ -19,6 +19,8 @@ struct Reduction {
 Result<Reduction> readReduction(NodeContext& node, std::int64_t since) {
   Reduction reduction;
   KILN_ASSIGN(reduction.input, node.input(0));
+  if (elementOf(reduction.input).isInteger(1))
+    return fail(Code::kUnimplemented, "reductions of bool are not served yet");
   KILN_ASSIGN(std::int64_t keep, node.integer("keepdims", 1));
   KILN_ASSIGN(std::int64_t noop,
               node.opset() >= since ? node.integer("noop_with_empty_axes", 0) : Result<std::int64_t>(0));

@@ -7,6 +7,9 @@
 #define ABI KILN_PROGRAM_ABI
 #endif
 enum { kRows = 8, kColumns = 256 };
+#ifndef ARENA
+#define ARENA (kRows * kColumns * sizeof(float))
+#endif
 
 struct Env {
   const float* x;
@@ -43,7 +46,7 @@ static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* con
 }
 
 __attribute__((visibility("default"))) const kiln_program kiln_program_table __asm__("kiln_program") = {
-    ABI, 1, 2, 2, kRows * kColumns * sizeof(float), kColumns * sizeof(float), run};
+    ABI, 1, 2, 2, ARENA, kColumns * sizeof(float), run};
 
 #ifdef CONSTRUCTOR
 __attribute__((constructor)) static void constructor(void) {
