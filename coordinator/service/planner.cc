@@ -38,7 +38,6 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
                                                static_cast<std::size_t>(delivery.operators)));
   if (!stated) return {};
   target.artifact = artifact.digest;
-  target.hasFixtures = true;
   target.cached = true;
   for (const index::BuilderRecord& builder : artifact.builders) target.builders.push_back(builder.worker);
   return {};

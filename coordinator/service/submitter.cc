@@ -72,8 +72,7 @@ JobSnapshot newJob(const Submission& submission, const index::ToolchainRecord& t
   snapshot.job.delivery = submission.deliveryText;
   snapshot.job.modelName = submission.modelName;
   snapshot.sources = submission.sources;
-  for (const std::string& target : submission.targets)
-    snapshot.targets.push_back({target, {}, false, {}, false});
+  for (const std::string& target : submission.targets) snapshot.targets.push_back({target, {}, false, {}});
   return snapshot;
 }
 
@@ -104,7 +103,7 @@ Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& conn
   } else if (end) {  // earlier builders disagree among themselves: this job builds afresh
     snapshot.job.reuse = false;
     snapshot.results.clear();
-    for (index::TargetRecord& target : snapshot.targets) target = {target.target, {}, false, {}, false};
+    for (index::TargetRecord& target : snapshot.targets) target = {target.target, {}, false, {}};
   }
   return std::move(planned.blobs);
 }

@@ -40,6 +40,8 @@ struct KilnRun : testing::Test {
     auto provenance = trusted.farm.provenance;
     provenance.externalParameters = *externalParameters(artifact.manifest.spec);
     provenance.resolvedDependencies = dependencies(artifact.manifest.spec);
+    provenance.byproducts = {
+        {kFixturesByproduct, "", *digestOfFile(artifact.path() + "/fixtures/fixtures.json"), {}}};
     const auto statement = *provenanceStatement(digestOf(oci), provenance);
     const auto& key = trusted.farm.key;
     artifact.write("artifact.json", oci);
@@ -69,6 +71,8 @@ TEST_F(KilnRun, WarmupRunsTheFixturesAndSaysReady) {
 
 TEST_F(KilnRun, AFixtureOutsideItsToleranceIsExit10) {
   artifact.writeFixtures(1.0f);
+  EXPECT_EQ(kiln({"warmup", artifact.path()}).exit, 5) << "not the fixtures that are signed";
+  sign();
   const auto result = kiln({"warmup", artifact.path()});
   EXPECT_EQ(result.exit, 10) << result.err;
 }
