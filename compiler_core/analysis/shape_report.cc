@@ -12,9 +12,7 @@ std::string typeText(mlir::Type type) {
     llvm::raw_string_ostream(text) << type;
     return text;
   }
-  std::string text = std::string(dtypeName(*dtype)) + "[";
-  for (auto [i, dim] : llvm::enumerate(tensor.getShape())) text += (i ? "," : "") + std::to_string(dim);
-  return text + "]";
+  return ir::typeText(*dtype, tensor.getShape());
 }
 
 std::map<std::string, std::string> shapeReport(mlir::ModuleOp module) {

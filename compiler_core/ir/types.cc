@@ -52,6 +52,15 @@ std::optional<std::int64_t> checkedBytes(mlir::RankedTensorType type) {
   return *count * width;
 }
 
+std::string typeText(DType dtype, llvm::ArrayRef<std::int64_t> shape) {
+  std::string text(dtypeName(dtype));
+  llvm::raw_string_ostream stream(text);
+  stream << '[';
+  llvm::interleave(shape, stream, ",");
+  stream << ']';
+  return text;
+}
+
 std::vector<std::string> nodeNames(mlir::Location location) {
   std::vector<std::string> names;
   location->walk([&](mlir::Location part) {

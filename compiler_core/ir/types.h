@@ -22,6 +22,9 @@ std::optional<DType> dtypeOf(mlir::Type element);
 std::optional<std::int64_t> checkedElements(llvm::ArrayRef<std::int64_t> shape);
 std::optional<std::int64_t> checkedBytes(mlir::RankedTensorType type);
 
+// "f32[1,8,4,4]"
+std::string typeText(DType dtype, llvm::ArrayRef<std::int64_t> shape);
+
 inline mlir::RankedTensorType tensorType(mlir::Type type) {
   return llvm::cast<mlir::RankedTensorType>(type);
 }

@@ -21,8 +21,10 @@ Plan plan(const std::vector<Buffer>& buffers) {
   result.offsets.assign(buffers.size(), 0);
   std::vector<std::size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order,
-                           [&](std::size_t a, std::size_t b) { return buffers[a].bytes > buffers[b].bytes; });
+  // Largest first, equals in program order: one total order, so that any sort gives the same plan.
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return buffers[a].bytes != buffers[b].bytes ? buffers[a].bytes > buffers[b].bytes : a < b;
+  });
   std::vector<std::size_t> placed;  // by offset
   for (const std::size_t index : order) {
     const std::uint64_t size = aligned(buffers[index].bytes);

@@ -25,13 +25,6 @@ Status checkSize(mlir::Operation* operation) {
   return {};
 }
 
-std::string describe(DType dtype, llvm::ArrayRef<std::int64_t> shape) {
-  std::string text(dtypeName(dtype));
-  text += "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? "," : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
 // Evaluates one block; values die with their last use.
 class BlockEvaluator {
  public:
@@ -139,8 +132,8 @@ Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::Weight
     if (inputs[i].dtype == *dtype && llvm::ArrayRef(inputs[i].shape) == type.getShape()) continue;
     auto name = main.getArgAttrOfType<mlir::StringAttr>(i, ir::kNameAttr);
     return fail(Code::kInvalidArgument, "input '" + (name ? name.str() : std::to_string(i)) + "': expected " +
-                                            describe(*dtype, type.getShape()) + ", given " +
-                                            describe(inputs[i].dtype, inputs[i].shape));
+                                            ir::typeText(*dtype, type.getShape()) + ", given " +
+                                            ir::typeText(inputs[i].dtype, inputs[i].shape));
   }
   return BlockEvaluator(weights).run(main.getBody().front(), inputs);
 }

@@ -67,7 +67,7 @@ class FoldBatchNorm : public mlir::PassWrapper<FoldBatchNorm, mlir::OperationPas
 
     mlir::OpBuilder builder(norm);
     auto location = builder.getFusedLoc({conv.getLoc(), norm.getLoc()});
-    const std::string suffix = "+" + ir::nodeName(norm.getLoc());
+    const std::string suffix = (llvm::Twine("+") + ir::nodeName(norm.getLoc())).str();
     std::string name = weightName(conv.getFilter(), *weights_);
     if (name.empty()) name = ir::nodeName(conv.getLoc());
     mlir::Value newFilter =

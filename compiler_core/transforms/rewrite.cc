@@ -44,9 +44,9 @@ class Pipeline {
       for (mlir::Operation& operation : fused.getBody().front().without_terminator()) {
         std::string text = operation.getName().getStringRef().str();
         if (auto unary = llvm::dyn_cast<ir::UnaryOp>(operation))
-          text += " " + ir::stringifyUnaryKind(unary.getKind()).str();
+          text += (" " + ir::stringifyUnaryKind(unary.getKind())).str();
         if (auto binary = llvm::dyn_cast<ir::BinaryOp>(operation))
-          text += " " + ir::stringifyBinaryKind(binary.getKind()).str();
+          text += (" " + ir::stringifyBinaryKind(binary.getKind())).str();
         group.operations.push_back(std::move(text));
       }
       evidence_.groups.push_back(std::move(group));

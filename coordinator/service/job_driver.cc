@@ -86,7 +86,7 @@ void JobDriver::wake(const index::JobKey& key) {
     if (!known_.insert(key).second) return;
     waiting_.push_back(key);
   }
-  changed_.notify_one();
+  changed_.notify_all();  // one wake-up might go to the sweeping thread
 }
 
 Status JobDriver::advance(const index::JobKey& key) {

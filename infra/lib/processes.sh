@@ -71,11 +71,12 @@ make_state() {
 }
 
 start_farm() {
-  "$root/infra/postgres" start "$dir/pg" "$sock"
+  local database
+  database=$("$root/infra/postgres" start "$dir/pg" | tail -n 1)
   launch signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$dir/keys/signer.pem" \
     --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --records "$dir/records"
   launch coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
-    --database "host=$sock dbname=kiln user=kiln" --store "$dir/store" --signer "unix:$sock/signer.sock" \
+    --database "$database" --store "$dir/store" --signer "unix:$sock/signer.sock" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" \
     --http "127.0.0.1:$(cat "$dir/http.port" 2>/dev/null || echo 0)" --http-port-file "$dir/http.port"
   local n

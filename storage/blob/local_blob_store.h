@@ -59,8 +59,12 @@ class LocalBlobStore final : public BlobStore {
                  std::uint64_t used, const Clock& clock);
 
   Result<Staged> stage(const Digest& digest);
-  // Makes staged blobs durable and visible, in one group: all data, then all names. One status each.
-  std::vector<Status> publish(const std::string& instance, std::span<Staged> group);
+  // Makes a staged blob durable, then visible to the instance.
+  Status publish(const std::string& instance, Staged& staged);
+  std::vector<Status> publishGroup(const std::string& instance, std::span<Staged> group);
+  // Renames into place and adds the instance's reference; not yet durable.
+  Status name(Staged& staged, const std::string& references);
+  void remember(const Staged& staged);
   Result<Opened> openBlob(const std::string& instance, const Digest& digest);
   // Hashes the whole file; quarantines it if it is corrupt.
   Status verify(const Digest& digest, const Opened& blob);

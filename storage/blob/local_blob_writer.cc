@@ -46,7 +46,7 @@ Status LocalBlobWriter::write(Bytes bytes) {
 Status LocalBlobWriter::commit() {
   Digest actual = hasher_.finish();
   if (actual != staged_.digest) return fail(wrongDigest(staged_.digest, actual));
-  return store_.publish(instance_, std::span(&staged_, 1)).front();
+  return store_.publish(instance_, staged_);
 }
 
 Status EmptyBlobWriter::write(Bytes bytes) {

@@ -114,14 +114,14 @@ std::string StoreDirectory::tempPath() {
   return fmt::format("{}/{}", tempDirectory_, nextName_++);
 }
 
-Result<std::string> StoreDirectory::referenceShard(const std::string& instance, const Digest& digest) const {
+Result<std::string> StoreDirectory::referenceDirectory(const std::string& instance) const {
   KILN_ASSIGN(std::string name, instanceDirectoryName(instance));
-  return fmt::format("{}/refs/{}/{:02x}", root_, name, digest.hash[0]);
+  return root_ + "/refs/" + name;
 }
 
 Result<std::string> StoreDirectory::referencePath(const std::string& instance, const Digest& digest) const {
-  KILN_ASSIGN(std::string shard, referenceShard(instance, digest));
-  return shard + "/" + digest.hex();
+  KILN_ASSIGN(std::string directory, referenceDirectory(instance));
+  return directory + "/" + digest.hex();
 }
 
 // Each process syncs the parent once by itself: another may have made the directory without having come so
@@ -135,9 +135,8 @@ Status StoreDirectory::prepareDirectory(const std::string& path) {
 }
 
 Status StoreDirectory::prepare(const std::string& instance, const Digest& digest) {
-  KILN_ASSIGN(std::string references, referenceShard(instance, digest));
+  KILN_ASSIGN(std::string references, referenceDirectory(instance));
   std::lock_guard lock(mutex_);
-  KILN_TRY(prepareDirectory(std::filesystem::path(references).parent_path()));
   KILN_TRY(prepareDirectory(references));
   return prepareDirectory(blobShard(digest));
 }

@@ -3,7 +3,7 @@
 //   format                     "kiln-blob-store 1\n"
 //   lock                       flock'd while a process starts up
 //   blobs/<2 hex>/<64 hex>     the bytes, mode 0444, named by their SHA-256
-//   refs/<instance>/<2 hex>/<64 hex>   empty: that instance may see the blob
+//   refs/<instance>/<64 hex>   empty: that instance may see the blob
 //   tmp/<random>/              one per open store, flock'd while it lives; unfinished writes
 //   quarantine/<64 hex>.<random>       blobs whose bytes no longer had their hash
 #pragma once
@@ -34,7 +34,7 @@ class StoreDirectory {
   std::string quarantinePath(const Digest& digest);
   // A new name in this process's own part of tmp/.
   std::string tempPath();
-  Result<std::string> referenceShard(const std::string& instance, const Digest& digest) const;
+  Result<std::string> referenceDirectory(const std::string& instance) const;
   Result<std::string> referencePath(const std::string& instance, const Digest& digest) const;
   // Makes sure that the directories which a blob of this instance goes to exist and are durable themselves.
   Status prepare(const std::string& instance, const Digest& digest);

@@ -94,6 +94,13 @@ class Walk {
     if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return fail(errnoError(errno, "output " + shown(path)));
     }
+    // Root could read it all the same, an ordinary user could not: the outcome must not depend on who the
+    // worker is.
+    const mode_t needed = S_ISDIR(info.st_mode) ? S_IRUSR | S_IXUSR : S_ISREG(info.st_mode) ? S_IRUSR : 0;
+    if ((info.st_mode & needed) != needed) {
+      return fail(Code::kInvalidArgument,
+                  "output " + shown(path) + ": its mode keeps its own user out; refused");
+    }
     if (S_ISDIR(info.st_mode)) {
       const Fd below = openDir(dir, name.c_str());
       if (!below) return fail(errnoError(errno, "output " + shown(path)));

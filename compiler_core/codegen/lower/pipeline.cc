@@ -66,7 +66,6 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
 }
 
 schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features) {
-  schedule::VectorizeOptions options;
   const auto has = [&](const char* name) { return llvm::is_contained(features, name); };
   // 512-bit targets have 32 registers.
   if (has("+avx512f")) return {512, 24, true};

@@ -42,7 +42,8 @@ mlir::IntegerAttr integer(mlir::MLIRContext* context, std::int64_t value) {
 std::string shapeText(llvm::ArrayRef<std::int64_t> shape) {
   if (shape.empty()) return "scalar";
   std::string text;
-  for (auto [i, dim] : llvm::enumerate(shape)) text += (i ? "x" : "") + std::to_string(dim);
+  llvm::raw_string_ostream stream(text);
+  llvm::interleave(shape, stream, "x");
   return text;
 }
 

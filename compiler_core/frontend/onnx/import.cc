@@ -20,7 +20,7 @@ std::string_view plainDomain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
 }
 std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
+  return (llvm::Twine("'") + llvm::StringRef(text) + "'").str();
 }
 
 // One import: goes through the graph once, in order, and collects what is not served on the way.

@@ -123,12 +123,14 @@ Result<Values> softsign(NodeContext& node) {
 // x * 0.5 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) in its place.
 Result<Values> gelu(NodeContext& node) {
   KILN_ASSIGN(Value x, node.input(0));
-  KILN_ASSIGN(std::string approximate, node.text("approximate", "none"));
-  if (approximate != "none" && approximate != "tanh")
-    return fail(Code::kInvalidArgument, "attribute 'approximate' is '" + approximate + "', not none or tanh");
+  auto approximate = node.text("approximate", "none");
+  if (!approximate) return fail(approximate.error());
+  if (*approximate != "none" && *approximate != "tanh")
+    return fail(Code::kInvalidArgument,
+                "attribute 'approximate' is '" + *approximate + "', not none or tanh");
   mlir::Type element = elementOf(x);
   Value bend;
-  if (approximate == "none") {
+  if (*approximate == "none") {
     KILN_ASSIGN(Value scaled, node.binary(BinaryKind::Mul, x, node.scalar(element, 0.70710678118654752440)));
     KILN_ASSIGN(bend, node.unary(UnaryKind::Erf, scaled));
   } else {

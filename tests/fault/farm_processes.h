@@ -1,0 +1,194 @@
+// Real processes of a farm: PostgreSQL, kiln-signer and kiln-coordinator, on sockets in a directory of their
+// own.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "kiln/v1/artifact.grpc.pb.h"
+#include "kiln/v1/job.grpc.pb.h"
+#include "manifest/json/json.h"
+#include "manifest/spec/compile_spec.h"
+#include "signing/keys/certificate.h"
+#include "storage/blob/upload.h"
+#include "storage/postgres/connection.h"
+#include "storage/remote/remote_blob_store.h"
+#include "storage/tree/tree_builder.h"
+#include "tests/support/child_process.h"
+#include "tests/support/postgres_server.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::fault {
+
+using std::chrono::milliseconds;
+using testing_support::ChildProcess;
+
+// Waits for something that another process does. The limit is only for a hang.
+template <class F>
+bool eventually(F condition, std::chrono::seconds limit = std::chrono::seconds(60)) {
+  auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  return true;
+}
+
+class FarmProcesses {
+ public:
+  FarmProcesses() {
+    EXPECT_TRUE(key_.save(directory_ / "signer.pem"));
+    std::ofstream(directory_ / "worker-ca.pem") << authority_.certificate().pem();
+    startSigner();
+  }
+
+  void startSigner() {
+    signer_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{KILN_BIN "/kiln-signer", "serve", "--listen",
+                                 "unix:" + (directory_ / "signer.sock"), "--key", directory_ / "signer.pem",
+                                 "--store", directory_ / "store", "--worker-ca", directory_ / "worker-ca.pem",
+                                 "--records", directory_ / "records"},
+        directory_ / "signer.log");
+  }
+  // With `dieAt`, one that kills itself at that point.
+  void startCoordinator(const std::string& dieAt = "", int leaseSeconds = 5) {
+    coordinator_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{
+            dieAt.empty() ? KILN_BIN "/kiln-coordinator" : KILN_BIN "/kiln-dying-coordinator",
+            "--listen",
+            endpoint(),
+            "--database",
+            database_,
+            "--store",
+            directory_ / "store",
+            "--signer",
+            "unix:" + (directory_ / "signer.sock"),
+            "--worker-ca",
+            directory_ / "worker-ca.pem",
+            "--builder-id",
+            "urn:kiln:builder:fault",
+            "--http",
+            "127.0.0.1:0",
+            "--http-port-file",
+            directory_ / "http.port",
+            "--lease-seconds",
+            std::to_string(leaseSeconds),
+            "--grace-seconds",
+            "2"},
+        directory_ / "coordinator.log", std::vector<std::string>{"KILN_DIE_AT=" + dieAt});
+    if (!channel_) connect();
+  }
+  // One channel for all coordinators that follow each other on the socket; it tries again quickly.
+  void connect() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt("grpc.use_local_subchannel_pool", 1);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+    channel_ = grpc::CreateCustomChannel(endpoint(), grpc::InsecureChannelCredentials(), arguments);
+    jobs_ = v1::JobService::NewStub(channel_);
+    blobs_ = std::make_unique<storage::RemoteBlobStore>(channel_);
+  }
+  // `patient`: waits for a connection rather than fail while there is none.
+  grpc::Status list(bool patient = false) {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(patient);
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(15));
+    v1::ListJobsRequest request;
+    request.set_instance("default");
+    v1::ListJobsResponse response;
+    return jobs_->ListJobs(&context, request, &response);
+  }
+  bool ready() {
+    return eventually([&] { return list(true).ok(); });
+  }
+  bool addToolchain(const std::string& compiler = "the compiler", bool executable = true) {
+    Digest binary = storage::putBlob(*blobs_, "default", asBytes(compiler)).value();
+    Json description{{"apiVersion", "kiln/v1"},
+                     {"kind", "Toolchain"},
+                     {"name", "kiln"},
+                     {"version", "0.1.0"},
+                     {"label", "kiln-test"},
+                     {"components",
+                      {{{"name", "kiln-cc"},
+                        {"version", "0.1.0"},
+                        {"path", "bin/kiln-cc"},
+                        {"digest", binary.text()},
+                        {"size", std::to_string(binary.size)}}}},
+                     {"targets", {"cpu:x86-64-v3"}}};
+    std::string text = toCanonicalJson(description).value();
+    storage::TreeBuilder tree;
+    EXPECT_TRUE(tree.addFile("bin/kiln-cc", binary, executable));
+    EXPECT_TRUE(
+        tree.addFile("toolchain.json", storage::putBlob(*blobs_, "default", asBytes(text)).value(), false));
+    storage::BuiltTree built = tree.build();
+    EXPECT_TRUE(storage::uploadMissing(*blobs_, "default", built.directories));
+    v1::AddToolchainRequest request;
+    request.set_instance("default");
+    *request.mutable_tree() = toProto(built.root);
+    grpc::ClientContext context;
+    v1::Toolchain response;
+    grpc::Status status = v1::ToolchainService::NewStub(channel_)->AddToolchain(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return status.ok();
+  }
+  v1::SubmitJobRequest request(const std::string& key, int builders = 1) {
+    v1::SubmitJobRequest out;
+    out.set_instance("default");
+    out.set_idempotency_key(key);
+    out.add_targets("cpu:x86-64-v3");
+    auto* source = out.add_sources();
+    source->set_path("m.onnx");
+    *source->mutable_blob() = toProto(storage::putBlob(*blobs_, "default", asBytes("a model")).value());
+    DeliverySpec delivery;
+    delivery.builders = builders;
+    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    return out;
+  }
+  grpc::Status submit(const v1::SubmitJobRequest& request, v1::Job* job) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    return jobs_->SubmitJob(&context, request, job);
+  }
+  // The job now; one without an id while nobody answers.
+  v1::Job get(const std::string& id) {
+    v1::GetJobRequest request;
+    request.set_instance("default");
+    request.set_id(id);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(15));
+    v1::Job job;
+    return jobs_->GetJob(&context, request, &job).ok() ? job : v1::Job();
+  }
+  int count(const std::string& table) {
+    auto connection = postgres::Connection::open({.conninfo = database_});
+    auto rows = connection->execute("SELECT count(*) AS n FROM " + table);
+    return **rows->first([](const postgres::Row& row) { return row.get<int>("n"); });
+  }
+  std::string signerLog() {
+    std::ifstream file(directory_ / "signer.log");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::string log() {
+    std::ifstream file(directory_ / "coordinator.log");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::string endpoint() const { return "unix:" + (directory_ / "coordinator.sock"); }
+
+  SystemClock clock_;
+  testing_support::TempDirectory directory_;
+  testing_support::PostgresServer postgres_;
+  std::string database_ = postgres_.createDatabase();
+  signing::PrivateKey key_ = signing::PrivateKey::create().value();
+  signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
+  std::unique_ptr<ChildProcess> signer_, coordinator_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<v1::JobService::Stub> jobs_;
+  std::unique_ptr<storage::RemoteBlobStore> blobs_;
+};
+
+}  // namespace kiln::fault
