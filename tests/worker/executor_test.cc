@@ -258,7 +258,9 @@ TEST_F(ExecutorTest, TruncatedAndMutatedDirectoriesNeverCrash) {
                                    }()}) {
       const std::string path = dir_ + "/tree";
       const auto written = writeInputRoot(*store_, kInstance, put(bad), "toolchain", path);
-      if (written) EXPECT_TRUE(sandbox::removeTree(path));
+      if (written) {
+        EXPECT_TRUE(sandbox::removeTree(path));
+      }
       EXPECT_NE(access(path.c_str(), F_OK), 0) << "a failure leaves nothing";
     }
   }
