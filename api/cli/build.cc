@@ -43,16 +43,26 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto job, client->submit(std::move(request)));
   if (options.detach) {
     if (context.json)
-      printJson({{"job", job.id()}});
+      printJson(jobJson(job));
     else
       printLine("job " + job.id());
     return {};
   }
   Progress progress(context.terminal, context.json);
-  KILN_ASSIGN(job, client->watch(job.id(), [&](const v1::Job& now) -> Status {
-    progress.show(now);
-    return {};
-  }));
+  if (client::hasEnded(job)) {
+    progress.show(job);
+  } else {
+    auto ended = client->watch(job.id(), [&](const v1::Job& now) -> Status {
+      progress.show(now);
+      return {};
+    });
+    if (!ended) {
+      auto error = std::move(ended).error();
+      error.message += "; job " + job.id() + " is kept by the farm: kiln watch " + job.id();
+      return fail(std::move(error));
+    }
+    job = std::move(*ended);
+  }
   KILN_TRY(jobOutcome(job));
   if (context.json) {
     printJson(jobJson(job));

@@ -47,7 +47,7 @@ Result<ShapeProfile> parseProfile(const std::vector<std::string>& arguments) {
 Status checkTarget(const std::string& target) {
   const auto parsed = parseTarget(target);
   if (parsed || parsed.error().code != Code::kInvalidArgument) return {};
-  return fail(parsed.error().in("--target"));
+  return fail(parsed.error());
 }
 
 Status checkTune(const std::string& value) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -91,9 +92,21 @@ void checkPostgres(Report& report) {
               "only a farm needs it: run infra/setup, or apt-get install postgresql");
 }
 
+// Where infra/setup puts CUDA's compiler parts, and where a toolkit would be.
+std::vector<std::string> cudaPlaces() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  const auto cache =
+      variable("XDG_CACHE_HOME").empty() ? variable("HOME") + "/.cache" : variable("XDG_CACHE_HOME");
+  const auto kiln = variable("KILN_CACHE").empty() ? cache + "/kiln" : variable("KILN_CACHE");
+  return {variable("KILN_CUDA_DIR"), kiln + "/cuda", "/usr/local/cuda", "/usr"};
+}
+
 void checkCuda(Report& report) {
-  for (const char* place : {"/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas"}) {
-    if (::access(place, X_OK) == 0) return report.ok("cuda compiler parts", place);
+  for (const auto& place : cudaPlaces()) {
+    if (::access((place + "/bin/ptxas").c_str(), X_OK) == 0) return report.ok("cuda compiler parts", place);
   }
   report.ok("cuda compiler parts", "not installed; only cuda targets need them");
 }

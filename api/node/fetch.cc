@@ -76,6 +76,9 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
       return fail(verificationFailed("fixture \"" + fixture.path + "\": unsafe path"));
     KILN_TRY(staging.download("fixtures/" + fixture.path, fixture.digest, store, ref.instance, nullptr));
   }
+  if (!ref.fixtures.empty()) {
+    KILN_TRY(staging.write(std::string("fixtures/") + kFixtureList, asBytes(fixtureList(ref.fixtures))));
+  }
   KILN_TRY(staging.commit());
   return verdict;
 }

@@ -4,19 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "api/node/fixtures.h"
 #include "api/node/trust.h"
 #include "manifest/artifact/manifest.h"
 #include "manifest/base/clock.h"
 #include "storage/blob/blob_store.h"
 
 namespace kiln::node {
-
-// A file beside the artifact that the runtime needs only for warming up: "fixtures.json",
-// "default/input_0.npy".
-struct FixtureFile {
-  std::string path;  // below fixtures/
-  Digest digest;
-};
 
 // Where an artifact's parts are, as some index says. Nothing of it is believed: the artifact's own hash
 // decides, and the bundles must verify.

@@ -10,7 +10,8 @@ alive() {
   [ "$(started_at "$pid")" = "$born" ]
 }
 
-started_at() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
+# started_at PID: when it was started, in clock ticks; nothing if there is none or only its zombie.
+started_at() { sed -n 's/.*) //; /^[^ZX]/p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
 # launch NAME COMMAND...: starts it in the background unless it runs.
 launch() {

@@ -29,9 +29,18 @@ struct KilnRun : testing::Test {
 
   void SetUp() override {
     trusted.writeTrust(directory.path());
-    artifact.writeFixtures();
+    fixtures(0);
     sign();
     save("x.npy", floats({kRows, kColumns}, sampleInput()));
+  }
+  void fixtures(float error) {
+    artifact.writeFixtures(error);
+    std::vector<node::FixtureFile> files;
+    for (const char* name :
+         {"fixtures.json", "default/input_0.npy", "default/output_0.npy", "default/output_1.npy"}) {
+      files.push_back({name, *digestOfFile(artifact / ("fixtures/" + std::string(name)))});
+    }
+    artifact.write("fixtures/SHA256SUMS", node::fixtureList(files));
   }
   // As a farm whose key the root lists.
   void sign() {
@@ -68,7 +77,7 @@ TEST_F(KilnRun, WarmupRunsTheFixturesAndSaysReady) {
 }
 
 TEST_F(KilnRun, AFixtureOutsideItsToleranceIsExit10) {
-  artifact.writeFixtures(1.0f);
+  fixtures(1.0f);
   const auto result = kiln({"warmup", artifact.path()});
   EXPECT_EQ(result.exit, 10) << result.err;
 }

@@ -89,7 +89,7 @@ TEST(KilnUsage, DoctorNamesTheNextStepPerFinding) {
   EXPECT_FALSE(report->at("usable").get<bool>());
   bool coordinator = false;
   for (const auto& check : report->at("checks")) {
-    if (check.at("verdict") != "ok") EXPECT_NE(check.at("next"), "") << check.dump();
+    EXPECT_TRUE(check.at("verdict") == "ok" || check.at("next") != "") << check.dump();
     coordinator |= check.at("name") == "coordinator" && check.at("verdict") == "missing";
   }
   EXPECT_TRUE(coordinator);
