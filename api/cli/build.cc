@@ -43,7 +43,7 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto job, client->submit(std::move(request)));
   if (options.detach) {
     if (context.json)
-      printJson({{"job", job.id()}});
+      printJson(jobJson(job));
     else
       printLine("job " + job.id());
     return {};

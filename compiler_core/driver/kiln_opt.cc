@@ -5,11 +5,15 @@
 #include "compiler_core/memory/passes.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/transforms/passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -23,6 +27,7 @@ int main(int argc, char** argv) {
   mlir::DialectRegistry registry;
   registry.insert<kiln::ir::KilnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
                   mlir::math::MathDialect, mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
-                  mlir::scf::SCFDialect>();
+                  mlir::scf::SCFDialect, mlir::affine::AffineDialect, mlir::memref::MemRefDialect,
+                  mlir::vector::VectorDialect, mlir::LLVM::LLVMDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Kiln's pass runner\n", registry));
 }

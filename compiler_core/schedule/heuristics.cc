@@ -22,8 +22,8 @@ struct Rule {
 constexpr Rule kRules[] = {
     {KernelKind::kContraction,
      "contraction",
-     {{64, 256, 16}, {48, 96, 12}, {1, 0, 1}},
-     1 << 22,
+     {{64, 256, 16}, {96, 96, 12}, {1, 0, 1}},
+     1 << 23,
      "a tile of 96 x 256 f32 results and the panels it needs stay in L2; multiples of the register blocks"},
     {KernelKind::kConvolution,
      "convolution",

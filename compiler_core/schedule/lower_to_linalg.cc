@@ -51,6 +51,10 @@ class FunctionLowering {
   LogicalResult one(Operation* op) {
     IRMapping& values = lowering_.values();
     if (auto weight = dyn_cast<ir::WeightOp>(op)) {
+      // Only wanted in another layout: that is what the program gets.
+      if (!op->use_empty() &&
+          llvm::all_of(op->getUsers(), [](Operation* user) { return isa<ir::TransposeOp>(user); }))
+        return success();
       values.map(weight.getResult(), weights_.get(weight.getIndex(), {}, weight.getType(), op->getLoc()));
       return success();
     }

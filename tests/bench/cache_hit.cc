@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/client/client.h"
+#include "storage/tree/digest_proto.h"
 
 using namespace kiln;
 
@@ -20,7 +21,7 @@ Result<double> roundTrip(client::Client& farm, const Digest& model, int number) 
   request.add_targets("cpu:x86-64-v3");
   v1::Source* source = request.add_sources();
   source->set_path("model.onnx");
-  *source->mutable_blob() = client::toProto(model);
+  *source->mutable_blob() = toProto(model);
   auto start = std::chrono::steady_clock::now();
   KILN_ASSIGN(v1::Job job, farm.submit(request));
   if (!client::hasEnded(job)) {

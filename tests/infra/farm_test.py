@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """The farm as a user sees it: infra/up, then the command line against real processes."""
+import os
 import pathlib
+import signal
 import stat
 import subprocess
 import unittest
+import urllib.parse
 import urllib.request
 
 from farm import MODELS, ROOT, Farm, artifact_of, json_of, wait_for
+from tiny_onnx import external_weight, model, node, value_info
 
 CNN = MODELS / "digits_cnn.onnx"
 MLP = MODELS / "digits_mlp.onnx"
@@ -105,14 +109,15 @@ class FarmTest(unittest.TestCase):
         git("add", ".")
         git("commit", "-q", "-m", "model")
         commit = git("rev-parse", "HEAD")
-        built = self.check(self.farm.build(f"git+file://{repo}@{commit}#digits.onnx"))
+        url = "git+file://" + urllib.parse.quote(str(repo))
+        built = self.check(self.farm.build(f"{url}@{commit}#digits.onnx"))
         self.assertEqual(artifact_of(built), self.artifact)  # the same bytes: never a second artifact
         provenance = self.check(self.farm.kiln("provenance", self.artifact, "--format", "json"))
         self.assertIn(commit, provenance.stdout)
-        branch = self.farm.build(f"git+file://{repo}@main#digits.onnx")
+        branch = self.farm.build(f"{url}@main#digits.onnx")
         self.assertEqual(branch.returncode, 2)
         self.assertIn(commit, branch.stderr)
-        lfs = self.farm.build(f"git+file://{repo}@{commit}#lfs.onnx")
+        lfs = self.farm.build(f"{url}@{commit}#lfs.onnx")
         self.assertNotEqual(lfs.returncode, 0)
         self.assertIn("LFS", lfs.stderr)
 
@@ -162,6 +167,16 @@ class FarmTest(unittest.TestCase):
         data = CNN.read_bytes().replace(b"\x22\x07MaxPool", b"\x22\x07MoxPool")
         result = self.refused(data, 4, "MoxPool", "pool1", "pool2")
         self.assertNotIn("conv1:", result.stderr)
+
+    def test_models_that_lie(self):
+        x, y = value_info("x", [2]), value_info("y", [2])
+        self.assertIsNotNone(artifact_of(self.refused(model([node("Relu", ["x"], ["y"], "only")], [x], [y]), 0)))
+        self.refused(model([node("Add", ["x", "b"], ["a"], "first"), node("Relu", ["a"], ["b"], "second")], [x], [value_info("b", [2])]), 3)
+        self.refused(model([node("Relu", ["x"], ["y"], "only")], [x], [y], opset=99), 4, "99")
+        self.refused(model([node("Relu", ["x"], ["y"], "only")], [value_info("x", [2], dtype=8)], [value_info("y", [2], dtype=8)]), 4)
+        for path in ("../../etc/passwd", "/etc/passwd"):
+            weight = external_weight("w", [2], path)
+            self.refused(model([node("Add", ["x", "w"], ["y"], "sum")], [x], [y], [weight]), 3, path)
 
     def test_targets_nobody_serves(self):
         for target in ("cpu:riscv64", "cpu:x86-64-v9", "cuda:sm_10"):
@@ -245,7 +260,7 @@ class FaultTest(unittest.TestCase):
     def submit(self, size):
         result = self.farm.build(MLP, "--profile", f"N={size}:{size}:{size}", "--detach", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
-        return json_of(result)["id"]
+        return json_of(result)["job"]
 
     def finish(self, job):
         result = self.farm.kiln("watch", job, "--json", timeout=200)
@@ -279,6 +294,19 @@ class FaultTest(unittest.TestCase):
         self.restart()
         wait_for(lambda: self.farm.kiln("jobs").returncode == 0, 30, "the coordinator finds the database again")
         self.finish(job)
+
+    def test_foreground_ends_with_its_terminal(self):
+        subprocess.run([ROOT / "infra" / "up", "--dir", self.farm.dir, "--stop"], check=True, capture_output=True)
+        log = self.farm.home / "foreground.log"
+        with open(log, "w") as out:
+            up = subprocess.Popen([ROOT / "infra" / "up", "--dir", self.farm.dir, "--no-sample", "--workers", "1", "--foreground"],
+                                  stdout=out, stderr=out, start_new_session=True)
+        wait_for(lambda: "Ctrl-C" in log.read_text(errors="replace"), 120, "infra/up --foreground is ready")
+        self.assertEqual(self.farm.kiln("workers").returncode, 0)
+        os.killpg(up.pid, signal.SIGINT)  # what a terminal does on Ctrl-C
+        self.assertEqual(up.wait(60), 0)
+        self.assertEqual(self.farm.processes(), [])
+        self.restart()
 
     def test_stop_leaves_no_process_behind(self):
         subprocess.run([ROOT / "infra" / "up", "--dir", self.farm.dir, "--stop"], check=True, capture_output=True)

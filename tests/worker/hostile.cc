@@ -280,8 +280,7 @@ int main(int argc, char** argv) {
   if (what == "abort") std::abort();
   if (what == "segv") std::printf("%d", *static_cast<volatile int*>(nullptr));
   if (what == "spin") {
-    for (volatile long i = 0;; i = i + 1) {
-    }
+    while (true) asm volatile("");
   }
   if (what == "sleep") {
     std::fprintf(stderr, "stage: sleeping\n");

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "worker/sandbox/bounded_log.h"
 #include "worker/sandbox/fd.h"
@@ -76,9 +77,19 @@ TEST_F(Outputs, LinksFifosSocketsAndDevicesAreNamedAndRefused) {
   EXPECT_EQ(visit(), "output one is a hard link or was replaced; refused");
 }
 
+TEST_F(Outputs, WhatItsOwnUserCannotReadIsRefusedForRootToo) {
+  makeDir("closed");
+  ASSERT_EQ(chmod((dir_ + "/closed").c_str(), 0), 0);
+  EXPECT_EQ(visit(), "output closed: its mode keeps its own user out; refused");
+  ASSERT_EQ(rmdir((dir_ + "/closed").c_str()), 0);
+  put("secret", "x");
+  ASSERT_EQ(chmod((dir_ + "/secret").c_str(), 0), 0);
+  EXPECT_EQ(visit(), "output secret: its mode keeps its own user out; refused");
+}
+
 TEST_F(Outputs, NamesSizesCountsAndDepthAreBounded) {
   put("new\nline", "x");
-  EXPECT_EQ(visit(), "output new\\x0aline: the name is not printable ASCII");
+  EXPECT_EQ(visit(), "output new?line: the name is not printable ASCII");
   unlink((dir_ + "/new\nline").c_str());
   limits_.outputPathBytes = 8;
   put("123456789", "x");
@@ -145,6 +156,27 @@ TEST(BoundedLog, KeepsBothEndsAndSplitsLines) {
   EXPECT_EQ(log.text(), "abc\n\n[5004 bytes left out]\n123\n");
   EXPECT_EQ(lines, (std::vector<std::string>{"abc", "de", "123"}));
   EXPECT_EQ(log.total(), 5012u);
+}
+
+TEST(BoundedLog, AnyPiecesGiveTheSameBoundedRecord) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    std::string text;
+    for (unsigned i = random() % 3000; i > 0; --i)
+      text += random() % 9 == 0 ? '\n' : static_cast<char>(random());
+    std::string lines[2];
+    BoundedLog whole(100, [&](std::string_view line) { lines[0].append(line) += '\n'; });
+    BoundedLog pieces(100, [&](std::string_view line) { lines[1].append(line) += '\n'; });
+    whole.append(text);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t length = 1 + random() % 50;
+      pieces.append(std::string_view(text).substr(at, length));
+      at += length;
+    }
+    EXPECT_EQ(whole.text(), pieces.text());
+    EXPECT_EQ(lines[0], lines[1]);
+    EXPECT_LT(whole.text().size(), 150u);
+  }
 }
 
 }  // namespace

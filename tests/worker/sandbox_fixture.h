@@ -74,4 +74,25 @@ class SandboxFixture : public testing::Test {
   Host host_ = Host::detect();
 };
 
+// Runs this test program once more, with `filter`, under an unprivileged user, when this run is root's. The
+// programs are copied: that user may not be able to enter the checkout. Their output is shown only when they
+// fail: ctest would read the skips of that run as skips of this test.
+inline void runAgainAsOrdinaryUser(const std::string& filter) {
+  if (geteuid() != 0) GTEST_SKIP() << "already an ordinary user";
+  std::string dir = testing::TempDir() + "kiln-user-XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  ASSERT_EQ(chmod(dir.c_str(), 0777), 0);
+  char self[4096] = "";
+  ASSERT_GT(readlink("/proc/self/exe", self, sizeof self - 1), 0);
+  const std::string commands =
+      "cp '" + std::string(self) + "' " + dir + "/test && cp '" + hostilePath() + "' " + dir +
+      "/hostile && chmod 755 " + dir + "/* && cd / && env -i TEST_TMPDIR=" + dir +
+      "/ KILN_TEST_HOSTILE=" + dir +
+      "/hostile PATH=/usr/bin:/bin setpriv --reuid 59990 --regid 59990 --clear-groups " + dir +
+      "/test --gtest_brief=1 --gtest_filter='" + filter + "' >" + dir +
+      "/log 2>&1 && grep -q 'PASSED.* [1-9][0-9]* test' " + dir + "/log || { cat " + dir + "/log; false; }";
+  EXPECT_EQ(system(commands.c_str()), 0);
+  EXPECT_TRUE(removeTree(dir));
+}
+
 }  // namespace kiln::sandbox

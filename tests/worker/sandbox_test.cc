@@ -280,20 +280,7 @@ TEST_F(SandboxFixture, SetUpFailuresAreTheSandboxsNotTheTools) {
 
 // Everything above once more under an unprivileged user, when this run is root's.
 TEST(AsOrdinaryUser, TheWholeSuitePasses) {
-  if (geteuid() != 0) GTEST_SKIP() << "already an ordinary user";
-  std::string dir = testing::TempDir() + "kiln-user-XXXXXX";
-  ASSERT_NE(mkdtemp(dir.data()), nullptr);
-  ASSERT_EQ(chmod(dir.c_str(), 0777), 0);
-  char self[4096] = "";
-  ASSERT_GT(readlink("/proc/self/exe", self, sizeof self - 1), 0);
-  const std::string commands = "cp '" + std::string(self) + "' " + dir + "/test && cp '" + hostilePath() +
-                               "' " + dir + "/hostile && chmod 755 " + dir +
-                               "/* && cd / && env -i TEST_TMPDIR=" + dir + "/ KILN_TEST_HOSTILE=" + dir +
-                               "/hostile PATH=/usr/bin:/bin setpriv --reuid 59990 " +
-                               "--regid 59990 --clear-groups " + dir + "/test --gtest_brief=1 " +
-                               "--gtest_filter=-AsOrdinaryUser.* 2>&1";
-  EXPECT_EQ(system(commands.c_str()), 0);
-  EXPECT_TRUE(removeTree(dir));
+  runAgainAsOrdinaryUser("-AsOrdinaryUser.*");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "kiln/v1/worker.grpc.pb.h"
+#include "manifest/base/printable.h"
 #include "worker/agent/pacer.h"
 #include "worker/agent/reconciler.h"
 #include "worker/agent/report.h"
@@ -119,8 +120,8 @@ class Agent::Loop {
       pacer_.answered(now, Duration::zero());
     } else {
       if (!pacer_.away()) {
-        spdlog::warn("coordinator does not answer worker={} code={} message=\"{}\"; trying again", name(),
-                     static_cast<int>(status.error_code()), status.error_message());
+        spdlog::warn("call of the coordinator failed worker={} code={} message=\"{}\"; trying again", name(),
+                     static_cast<int>(status.error_code()), printable(status.error_message(), 500));
       }
       pacer_.failed(now);
     }
@@ -168,7 +169,8 @@ class Agent::Loop {
       actions_.erase(action);
     }
     spdlog::info("action ended worker={} lease={} epoch={} exit={} code={} message=\"{}\"", name(), key.id,
-                 key.epoch, report.result().exit_code(), report.error_code(), report.error_message());
+                 key.epoch, report.result().exit_code(), report.error_code(),
+                 printable(report.error_message(), 500));
     // Even with nothing to report the coordinator may have been waiting for the slot.
     reconciler_.ended(key, std::move(report));
     pacer_.finished(clock_.now());

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/json.h"
 #include "worker/executor/credentials.h"
 #include "worker/executor/ending.h"
@@ -100,7 +101,7 @@ Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
   KILN_TRY(checkEnding(finished));
   // The network's trouble, not the source's: another try may help.
   if (finished.exitCode == kUnavailableExit)
-    return fail(Code::kUnavailable, "fetch: " + messageIn(finished.err));
+    return fail(Code::kUnavailable, "fetch: " + printable(messageIn(finished.err), 500));
   reapi::ActionResult result;
   result.set_exit_code(finished.exitCode);
   if (finished.exitCode == 0) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "manifest/base/printable.h"
 #include "worker/sandbox/fd.h"
 
 namespace kiln::sandbox {
@@ -36,18 +37,8 @@ std::vector<std::string> listNames(int dir, std::size_t limit) {
   return names;
 }
 
-bool printable(std::string_view name) {
+bool plainAscii(std::string_view name) {
   return std::all_of(name.begin(), name.end(), [](char c) { return c >= 0x20 && c <= 0x7e; });
-}
-
-// A name for messages: hostile bytes as \xNN, cut at 80.
-std::string shown(std::string_view path) {
-  std::string text;
-  for (const char c : path.substr(0, 80)) {
-    text +=
-        c >= 0x20 && c <= 0x7e ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return path.size() > 80 ? text + "..." : text;
 }
 
 const char* kindOf(mode_t mode) {
@@ -85,22 +76,30 @@ class Walk {
  private:
   Status entry(int dir, const std::string& name, const std::string& path, std::uint64_t depth) {
     if (++count_ > limits_.outputFiles) return over("files and directories", limits_.outputFiles);
-    if (!printable(name)) {
-      return fail(Code::kInvalidArgument, "output " + shown(path) + ": the name is not printable ASCII");
+    if (!plainAscii(name)) {
+      return fail(Code::kInvalidArgument,
+                  "output " + printable(path, 80) + ": the name is not printable ASCII");
     }
     if (path.size() > limits_.outputPathBytes)
       return over("bytes in the path of a file", limits_.outputPathBytes);
     struct stat info{};
     if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-      return fail(errnoError(errno, "output " + shown(path)));
+      return fail(errnoError(errno, "output " + printable(path, 80)));
+    }
+    // Root could read it all the same, an ordinary user could not: the outcome must not depend on who the
+    // worker is.
+    const mode_t needed = S_ISDIR(info.st_mode) ? S_IRUSR | S_IXUSR : S_ISREG(info.st_mode) ? S_IRUSR : 0;
+    if ((info.st_mode & needed) != needed) {
+      return fail(Code::kInvalidArgument,
+                  "output " + printable(path, 80) + ": its mode keeps its own user out; refused");
     }
     if (S_ISDIR(info.st_mode)) {
       const Fd below = openDir(dir, name.c_str());
-      if (!below) return fail(errnoError(errno, "output " + shown(path)));
+      if (!below) return fail(errnoError(errno, "output " + printable(path, 80)));
       return directory(below.get(), path + "/", depth + 1);
     }
     if (!S_ISREG(info.st_mode)) {
-      return fail(Code::kInvalidArgument, "output " + shown(path) + " is " + kindOf(info.st_mode) +
+      return fail(Code::kInvalidArgument, "output " + printable(path, 80) + " is " + kindOf(info.st_mode) +
                                               "; only regular files and directories are collected");
     }
     return file(dir, name, path);
@@ -109,10 +108,10 @@ class Walk {
   Status file(int dir, const std::string& name, const std::string& path) {
     const Fd fd(openat(dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat info{};
-    if (!fd || fstat(fd.get(), &info) != 0) return fail(errnoError(errno, "output " + shown(path)));
+    if (!fd || fstat(fd.get(), &info) != 0) return fail(errnoError(errno, "output " + printable(path, 80)));
     if (!S_ISREG(info.st_mode) || info.st_nlink != 1) {
       return fail(Code::kInvalidArgument,
-                  "output " + shown(path) + " is a hard link or was replaced; refused");
+                  "output " + printable(path, 80) + " is a hard link or was replaced; refused");
     }
     const auto size = static_cast<std::uint64_t>(info.st_size);
     if (size > limits_.fileBytes) return over("bytes in one file", limits_.fileBytes);
@@ -173,7 +172,7 @@ Status flatten(int root, const std::string& name, std::uint64_t& serial) {
       fchmodat(dir.get(), child.c_str(), 0700, 0);
       int tries = 0;
       while (renameat(dir.get(), child.c_str(), root, fmt::format("kiln.trash.{}", ++serial).c_str()) != 0) {
-        if (++tries > 1000) return fail(errnoError(errno, "cannot remove " + shown(child)));
+        if (++tries > 1000) return fail(errnoError(errno, "cannot remove " + printable(child, 80)));
       }
     }
   }
@@ -210,7 +209,7 @@ Status removeTree(const std::string& path) {
       if (unlinkOne(root.get(), name.c_str())) continue;
       KILN_TRY(flatten(root.get(), name, serial));
       if (!unlinkOne(root.get(), name.c_str()))
-        return fail(errnoError(errno, "cannot remove " + shown(name)));
+        return fail(errnoError(errno, "cannot remove " + printable(name, 80)));
     }
   }
   if (rmdir(path.c_str()) != 0) return fail(errnoError(errno, "cannot remove " + path));

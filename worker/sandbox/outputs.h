@@ -20,7 +20,8 @@ struct OutputFile {
 
 // Visits every regular file below `dir` in byte order of the paths. To be called once no process can write
 // there any more. kInvalidArgument naming the entry for anything that is neither a regular file with one link
-// nor a directory, or whose name is not printable ASCII; kResourceExhausted beyond the limits; the visitor's
+// nor a directory, whose name is not printable
+// ASCII, or whose mode keeps its owner out; kResourceExhausted beyond the limits; the visitor's
 // error ends the walk.
 Status visitOutputs(const std::string& dir, const Limits& limits,
                     const std::function<Status(const OutputFile&)>& visit);

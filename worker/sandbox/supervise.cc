@@ -14,6 +14,7 @@ extern "C" {  // glibc 2.36's header does not say so itself
 #include <chrono>
 #include <optional>
 
+#include "manifest/base/printable.h"
 #include "worker/sandbox/bounded_log.h"
 #include "worker/sandbox/outputs.h"
 
@@ -157,8 +158,9 @@ class Supervisor {
     }
     const auto exit = statusNumber(status_, "exit-code");
     if (!exit) {
-      std::string words = result.err.substr(0, 2000);
+      std::string words = result.err;
       while (words.ends_with('\n')) words.pop_back();
+      words = printable(words, 1000);
       if (words.empty()) words = "bubblewrap ended with status " + std::to_string(info.si_status);
       return fail(Code::kFailedPrecondition, "the sandbox could not be set up: " + words);
     }

@@ -442,6 +442,8 @@ Result<Model> Parser::model(Bytes bytes) {
   return model;
 }
 
+#undef KILN_NESTED
+
 }  // namespace
 
 Result<Model> parseModel(Bytes bytes, const ParseLimits& limits) {

@@ -80,8 +80,13 @@ class BlockEmitter {
 
   void emitLanes() {
     const std::int64_t extent = roles_.lanes ? sizes_[*roles_.lanes] : 1;
-    // Two registers side by side share each broadcast row operand.
-    const std::int64_t step = !roles_.lanes ? 1 : roles_.rows ? 2 * roles_.width : roles_.width;
+    // At least two registers side by side share each broadcast row operand; few rows leave room for more.
+    std::int64_t registers = 1;
+    if (roles_.rows) {
+      const std::int64_t rows = std::max<std::int64_t>(1, sizes_[*roles_.rows]);
+      registers = std::clamp<std::int64_t>(options_.shape.accumulators / rows, 2, 8);
+    }
+    const std::int64_t step = roles_.lanes ? registers * roles_.width : 1;
     packed_ = findPackable();
     const Panels panels = packed_ ? pack(extent, step) : Panels{};
     chunks(extent, step, [&](OpFoldResult iv, std::int64_t size) {

@@ -74,6 +74,9 @@ TEST_F(KilnBuild, JsonAndDetach) {
   EXPECT_EQ(parseJson(json.out)->at("artifacts").at(0).at("digest"), hash) << json.out;
   EXPECT_EQ(json.err, "");
   EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach"}).lastLine(), "job job-1");
+  EXPECT_EQ(parseJson(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach", "--json"}).out)
+                ->at("id"),
+            "job-1");
 }
 
 TEST_F(KilnBuild, AFailedJobDecidesTheExitCodeAndListsWhatIsUnsupported) {

@@ -37,8 +37,9 @@ TEST_F(OpenTest, OpensAPrivateDirectoryInPlace) {
 }
 
 TEST_F(OpenTest, AFlippedBitInAnyFileIsExit5) {
-  for (const char* name : {"artifact.json", "manifest.json", "program.so", "weights/0000.bin"}) {
-    const auto path = fetched + "/" + name;
+  for (const auto& entry : fs::recursive_directory_iterator(fetched)) {
+    if (!entry.is_regular_file()) continue;
+    const auto path = entry.path().string(), name = path;
     ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
     const auto flip = [&] {
       std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -72,6 +73,20 @@ TEST_F(OpenTest, ADirectoryOpenToOthersIsCopiedFirst) {  // 31
               artifact.farm.manifest.weights[0].digest.hex());
   }
   EXPECT_FALSE(fs::exists(copied));
+}
+
+TEST_F(OpenTest, FixturesAreThoseThatAreSigned) {
+  std::ofstream(fetched + "/fixtures/added.npy") << "x";
+  EXPECT_FALSE(open());
+  fs::remove(fetched + "/fixtures/added.npy");
+  EXPECT_TRUE(open());
+  fs::rename(fetched + "/fixtures/default", fetched + "/fixtures/other");
+  EXPECT_FALSE(open());
+  fs::rename(fetched + "/fixtures/other", fetched + "/fixtures/default");
+  fs::remove(fetched + "/fixtures/fixtures.json");
+  EXPECT_FALSE(open());
+  fs::remove_all(fetched + "/fixtures");  // an artifact without fixtures is whole
+  EXPECT_TRUE(open());
 }
 
 TEST_F(OpenTest, LinksAreRefused) {

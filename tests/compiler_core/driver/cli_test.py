@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""kiln-cc as a program: outputs, exit codes, error lines, same bytes from anywhere.
+
+usage: cli_test.py KILN_CC MODELS TOOLCHAIN_LIB
+"""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+KILN_CC, MODELS, TOOLCHAIN_LIB = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
+MLP = MODELS / "digits_mlp.onnx"
+CNN = MODELS / "digits_cnn.onnx"
+
+
+def run(*arguments, **kwargs):
+    return subprocess.run([str(KILN_CC), *map(str, arguments)], capture_output=True, text=True, timeout=120, **kwargs)
+
+
+def tree(folder):
+    """Path -> digest of every file below a folder."""
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest()
+            for p in sorted(pathlib.Path(folder).rglob("*")) if p.is_file()}
+
+
+def field(number, payload):
+    """One length-delimited protobuf field."""
+    size, out = len(payload), b""
+    while size > 127:
+        out, size = out + bytes([size & 127 | 128]), size >> 7
+    return bytes([number << 3 | 2]) + out + bytes([size]) + payload
+
+
+def varint(number, value):
+    return bytes([number << 3, value])
+
+
+def tensor_info(name, dims):
+    shape = b"".join(field(1, varint(1, d)) for d in dims)
+    return field(1, name) + field(2, field(1, varint(1, 1) + field(2, shape)))
+
+
+def model(nodes, opset=17):
+    """A float[2] -> float[2] model of (op, domain) nodes in a chain."""
+    body, last = b"", b"x"
+    for index, (op, domain) in enumerate(nodes):
+        out = b"y" if index + 1 == len(nodes) else b"t%d" % index
+        body += field(1, field(1, last) + field(2, out) + field(3, b"node%d" % index) + field(4, op) + field(7, domain))
+        last = out
+    graph = body + field(2, b"g") + field(11, tensor_info(b"x", [2])) + field(12, tensor_info(b"y", [2]))
+    return varint(1, 8) + field(7, graph) + field(8, field(1, b"") + varint(2, opset)) + field(8, field(1, b"com.example") + varint(2, 1))
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="kiln cc "))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def spec(self, path, *profile, **changes):
+        out = self.folder / "spec.json"
+        made = run("spec", "--model", path, "--out", out, *[a for p in profile for a in ("--profile", p)])
+        self.assertEqual(made.returncode, 0, made.stderr)
+        if changes:
+            document = json.loads(out.read_text())
+            for name, value in changes.items():
+                document[name] = {**document[name], **value} if isinstance(value, dict) else value
+            out.write_text(json.dumps(document, sort_keys=True, separators=(",", ":")))
+        return out
+
+    def expect_error(self, done, exit_code, code, *texts):
+        self.assertEqual(done.returncode, exit_code, done.stderr)
+        error = json.loads(done.stderr.strip().splitlines()[-1])["error"]
+        self.assertEqual(error["code"], code)
+        for text in texts:
+            self.assertIn(text, error["message"])
+        return error
+
+    def test_compile_writes_the_artifact(self):
+        out = self.folder / "out"
+        done = run("compile", "--model", MLP, "--spec", self.spec(MLP, "N=4"), "--out", out, "--emit-ir", self.folder / "ir")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stages = [l.removeprefix("stage: ") for l in done.stderr.splitlines() if l.startswith("stage: ")]
+        self.assertEqual(stages, ["capture", "analyse", "rewrite", "partition", "schedule", "plan", "codegen", "package"])
+        manifest = json.loads((out / "manifest.json").read_text())
+        evidence = json.loads((out / "evidence.json").read_text())
+        self.assertEqual(manifest["program"], evidence["program"])
+        self.assertEqual(set(manifest["stages"]), set(stages))
+        for file in [manifest["program"]["file"], *manifest["program"]["weights"]]:
+            data = (out / file["path"]).read_bytes()
+            self.assertEqual(file["digest"], "sha256:" + hashlib.sha256(data).hexdigest())
+            self.assertEqual(file["size"], str(len(data)))
+        self.assertEqual(set(tree(out)), {"program.so", "manifest.json", "evidence.json",
+                                          *(w["path"] for w in manifest["program"]["weights"])})
+        kernels = manifest["stages"]["schedule"]["kernels"]
+        self.assertTrue(kernels and all(k["nodes"] and k["tile"] for k in kernels), kernels)
+        names = sorted(p.name for p in (self.folder / "ir").iterdir())
+        self.assertEqual(names[0], "01-capture.mlir")
+        self.assertIn("linalg.generic", (self.folder / "ir" / "03-linalg.mlir").read_text())
+        self.assertTrue(names[-1].endswith("program.ll"))
+
+    def test_same_bytes_from_anywhere(self):
+        spec = self.spec(CNN)
+        first = self.folder / "a"
+        self.assertEqual(run("compile", "--model", CNN, "--spec", spec, "--out", first).returncode, 0)
+        other = self.folder / "a much longer path" / "nested"
+        other.mkdir(parents=True)
+        copy = other / "renamed.onnx"
+        shutil.copy(CNN, copy)
+        environment = {"PATH": "/nonexistent", "LC_ALL": "C", "TZ": "Pacific/Apia", "HOME": "/nonexistent", "JUNK": "x" * 4000}
+        for attempt in range(4):  # each run has its own address layout
+            done = run("compile", "--model", "renamed.onnx", "--spec", spec, "--out", f"b{attempt}", cwd=other, env=environment)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(tree(first), tree(other / f"b{attempt}"))
+        if shutil.which("setarch") and subprocess.run(["setarch", "-R", "true"]).returncode == 0:
+            subprocess.run(["setarch", "-R", KILN_CC, "compile", "--model", CNN, "--spec", spec, "--out", other / "c"],
+                           check=True, capture_output=True)
+            self.assertEqual(tree(first), tree(other / "c"))
+
+    def test_runs_in_an_empty_root(self):
+        if not shutil.which("bwrap"):
+            self.skipTest("no bubblewrap")
+        spec = self.spec(MLP, "N=1")
+        root = self.folder / "root"
+        (root / "toolchain" / "bin").mkdir(parents=True)
+        (root / "input").mkdir()
+        (root / "output").mkdir()
+        shutil.copy(KILN_CC, root / "toolchain" / "bin" / "kiln-cc")
+        shutil.copytree(TOOLCHAIN_LIB, root / "toolchain" / "lib")
+        shutil.copy(MLP, root / "input" / "model.onnx")
+        shutil.copy(spec, root / "input" / "spec.json")
+        probe = ["bwrap", "--unshare-user", "--ro-bind", "/", "/", "true"]
+        if subprocess.run(probe, capture_output=True).returncode != 0:
+            self.skipTest("no user namespaces here")
+        done = subprocess.run(
+            ["bwrap", "--unshare-all", "--ro-bind", root, "/work", "--bind", root / "output", "/work/output", "--chdir",
+             "/work", "--clearenv", "--setenv", "GLIBC_TUNABLES", "glibc.cpu.hwcaps=-FMA,-AVX2,-FMA4", "toolchain/bin/kiln-cc",
+             "compile", "--model", "input/model.onnx", "--spec", "input/spec.json", "--out", "output"],
+            capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        by_hand = self.folder / "by hand"
+        self.assertEqual(run("compile", "--model", MLP, "--spec", spec, "--out", by_hand).returncode, 0)
+        self.assertEqual(tree(root / "output"), tree(by_hand))
+
+    def test_is_static(self):
+        header = KILN_CC.read_bytes()[:1 << 16]
+        offset, = struct.unpack_from("<Q", header, 32)
+        size, count = struct.unpack_from("<HH", header, 54)
+        kinds = {struct.unpack_from("<I", header, offset + i * size)[0] for i in range(count)}
+        self.assertNotIn(3, kinds, "an interpreter is named: the program is not static")
+
+    def test_reference_makes_fixtures(self):
+        out = self.folder / "fixtures"
+        spec = self.spec(MLP, "N=3")
+        done = run("reference", "--model", MLP, "--spec", spec, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        fixtures = json.loads((out / "fixtures.json").read_text())
+        self.assertEqual(fixtures["version"], "1")
+        profile, = fixtures["profiles"]
+        for path in profile["inputs"] + profile["outputs"]:
+            self.assertTrue((out / path).read_bytes().startswith(b"\x93NUMPY"))
+        again = self.folder / "again"
+        run("reference", "--model", MLP, "--spec", spec, "--out", again)
+        self.assertEqual(tree(out), tree(again))
+
+    def test_explain(self):
+        done = run("explain", CNN)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("convolution", done.stdout)
+        document = json.loads(run("explain", CNN, "--json").stdout)
+        self.assertIn("kernels", document["schedule"])
+        self.assertIn("peakBytes", document["plan"])
+
+    def test_version(self):
+        self.assertIn("LLVM", run("--version").stdout)
+        self.assertEqual(json.loads(run("--version", "--json").stdout)["programAbi"], 1)
+
+    def test_usage(self):
+        self.expect_error(run(), 2, "INVALID_ARGUMENT", "--help")
+        self.expect_error(run("compile", "--model", MLP), 2, "INVALID_ARGUMENT")
+        self.expect_error(run("compile", "--model", MLP, "--spec", "/none", "--out", self.folder), 2, "NOT_FOUND", "/none")
+        bad = self.folder / "bad.json"
+        bad.write_text('{"apiVersion":')
+        self.expect_error(run("compile", "--model", MLP, "--spec", bad, "--out", self.folder), 2, "INVALID_ARGUMENT")
+        self.expect_error(run("spec", "--model", MLP, "--profile", "N=x"), 2, "INVALID_ARGUMENT", "--profile N=x")
+        self.expect_error(run("spec", "--model", MLP, "--target", "native"), 2, "INVALID_ARGUMENT", "native")
+        self.assertEqual(run("--help").returncode, 0)
+
+    def test_a_target_nobody_serves(self):
+        self.expect_error(run("spec", "--model", MLP, "--target", "cuda:sm_90a"), 4, "UNIMPLEMENTED", "cuda:sm_90a")
+
+    def test_invalid_models(self):
+        good = CNN.read_bytes()
+        for name, data in {"empty": b"", "text": b"not a model", "cut": good[:len(good) // 2]}.items():
+            path = self.folder / name
+            path.write_bytes(data)
+            self.assertEqual(run("spec", "--model", path).returncode, 3, name)
+        # Specs of an intact file do not fit a cut one.
+        spec = self.spec(CNN)
+        self.expect_error(run("compile", "--model", self.folder / "cut", "--spec", spec, "--out", self.folder / "o"), 3,
+                          "INVALID_ARGUMENT", "spec is for")
+
+    def test_every_unsupported_node_is_named(self):
+        path = self.folder / "custom.onnx"
+        path.write_bytes(model([(b"Relu", b""), (b"Frobnicate", b""), (b"Thing", b"com.example")]))
+        done = run("compile", "--model", path, "--spec", self.spec(path), "--out", self.folder / "o")
+        error = self.expect_error(done, 4, "UNIMPLEMENTED")
+        listed = {(n["node"], n["op"], n["domain"]) for n in error["details"]["unsupported"]}
+        self.assertEqual({op for _, op, _ in listed}, {"Frobnicate", "Thing"})
+        self.assertIn(("node1", "Frobnicate"), {(n, o) for n, o, _ in listed})
+
+    def test_symbolic_dimensions_must_be_pinned(self):
+        self.expect_error(run("explain", MLP), 4, "UNIMPLEMENTED", "N", "--profile")
+        self.expect_error(run("explain", MLP, "--profile", "N=1:2:4"), 4, "UNIMPLEMENTED", "min = opt = max")
+
+    def test_budgets(self):
+        out = self.folder / "o"
+        for member, changes in {"artifactBytes": {"artifactBytes": "100"}, "plannedBytes": {"plannedBytes": "1"}}.items():
+            spec = self.spec(CNN, budgets=changes)
+            error = self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", out), 4, "RESOURCE_EXHAUSTED", member)
+            self.assertEqual(error["details"]["budget"], member)
+
+    def test_what_is_not_served_is_said(self):
+        spec = self.spec(CNN, numerics={"precision": "bf16"})
+        self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", self.folder), 4, "UNIMPLEMENTED", "bf16")
+
+    def test_contraction_off_changes_the_program(self):
+        spec = self.spec(CNN)
+        run("compile", "--model", CNN, "--spec", spec, "--out", self.folder / "on")
+        spec = self.spec(CNN, numerics={"contraction": "off"})
+        done = run("compile", "--model", CNN, "--spec", spec, "--out", self.folder / "off")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotEqual(tree(self.folder / "on")["program.so"], tree(self.folder / "off")["program.so"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

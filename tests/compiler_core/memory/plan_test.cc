@@ -1,0 +1,85 @@
+#include "compiler_core/memory/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace kiln::memory {
+namespace {
+
+bool together(const Buffer& a, const Buffer& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+// No two buffers that live at the same time share a byte, and all lie inside the peak.
+void expectValid(const std::vector<Buffer>& buffers, const Plan& result) {
+  ASSERT_EQ(result.offsets.size(), buffers.size());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_EQ(result.offsets[i] % kAlignment, 0u);
+    EXPECT_LE(result.offsets[i] + buffers[i].bytes, result.peak);
+    for (std::size_t j = 0; j < i; ++j)
+      if (together(buffers[i], buffers[j])) {
+        EXPECT_TRUE(result.offsets[i] + buffers[i].bytes <= result.offsets[j] ||
+                    result.offsets[j] + buffers[j].bytes <= result.offsets[i])
+            << i << " and " << j << " overlap";
+      }
+  }
+}
+
+TEST(Plan, NothingNeedsNothing) {
+  const Plan empty = plan({});
+  EXPECT_EQ(empty.peak, 0u);
+  EXPECT_TRUE(empty.offsets.empty());
+}
+
+TEST(Plan, AChainUsesTwoPlaces) {
+  // Each value is read by the next operation only: two of them alternate.
+  std::vector<Buffer> chain;
+  for (std::uint32_t i = 0; i < 10; ++i) chain.push_back({1024, i, i + 1});
+  const Plan result = plan(chain);
+  expectValid(chain, result);
+  EXPECT_EQ(result.peak, 2048u);
+  EXPECT_EQ(result.total, 10240u);
+}
+
+TEST(Plan, SizesAreAligned) {
+  const std::vector<Buffer> buffers = {{1, 0, 5}, {65, 0, 5}, {64, 0, 5}};
+  const Plan result = plan(buffers);
+  expectValid(buffers, result);
+  EXPECT_EQ(result.peak, 64u + 128u + 64u);
+}
+
+TEST(Plan, AGapIsFilled) {
+  // The small one fits below the large one that is alive later.
+  const std::vector<Buffer> buffers = {{4096, 0, 1}, {8192, 2, 3}, {1024, 1, 2}};
+  const Plan result = plan(buffers);
+  expectValid(buffers, result);
+  EXPECT_EQ(result.peak, 8192u + 1024u);
+}
+
+TEST(Plan, RandomLifetimesNeverOverlapAndNeverExceedTheSum) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Buffer> buffers(random() % 60);
+    std::uint64_t atOnce = 0;
+    for (Buffer& buffer : buffers) {
+      buffer.bytes = random() % 5000;
+      buffer.first = random() % 40;
+      buffer.last = buffer.first + random() % 10;
+    }
+    for (std::uint32_t time = 0; time < 50; ++time) {
+      std::uint64_t alive = 0;
+      for (const Buffer& buffer : buffers)
+        if (buffer.first <= time && time <= buffer.last) alive += buffer.bytes;
+      atOnce = std::max(atOnce, alive);
+    }
+    const Plan result = plan(buffers);
+    expectValid(buffers, result);
+    EXPECT_GE(result.peak, atOnce);
+    EXPECT_LE(result.peak, result.total);
+    EXPECT_EQ(result.offsets, plan(buffers).offsets);
+  }
+}
+
+}  // namespace
+}  // namespace kiln::memory

@@ -1,0 +1,93 @@
+#include "compiler_core/package/weights.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler_core/package/files.h"
+
+namespace kiln::package {
+namespace {
+
+std::vector<std::uint8_t> bytes(std::size_t count) {
+  std::vector<std::uint8_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<std::uint8_t>(i);
+  return values;
+}
+
+class Weights : public ::testing::Test {
+ protected:
+  Weights() {
+    char name[] = "/tmp/kiln-package-XXXXXX";
+    directory_ = ::mkdtemp(name);
+  }
+  ~Weights() override { std::filesystem::remove_all(directory_); }
+  std::string directory_;
+};
+
+TEST_F(Weights, PermutedIsATransposeOfTheRightWidth) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kI16, {2, 3}, bytes(12));
+  auto result = permuted(*table.find(0), {1, 0});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(*result, (std::vector<std::uint8_t>{0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11}));
+}
+
+TEST_F(Weights, PermutedInThreeDimensions) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kU8, {2, 3, 4}, bytes(24));
+  auto result = permuted(*table.find(0), {2, 0, 1});
+  ASSERT_TRUE(result);
+  for (std::size_t a = 0; a < 4; ++a)
+    for (std::size_t b = 0; b < 2; ++b)
+      for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ((*result)[(a * 2 + b) * 3 + c], b * 12 + c * 4 + a);
+}
+
+TEST_F(Weights, WhatIsNoPermutationIsRefused) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kF32, {2, 3}, bytes(24));
+  for (const std::vector<std::int64_t>& wrong : {std::vector<std::int64_t>{0}, {0, 0}, {0, 2}, {-1, 0}}) {
+    auto result = permuted(*table.find(0), wrong);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::kInternal);
+  }
+  table.addOwned("short", DType::kF32, {2, 3}, bytes(20));
+  EXPECT_FALSE(permuted(*table.find(1), {1, 0}));
+}
+
+TEST_F(Weights, OneFilePerUseInOrder) {
+  ir::WeightTable table;
+  table.addOwned("first", DType::kF32, {2}, bytes(8));
+  table.addOwned("second", DType::kF32, {1, 2}, bytes(8));
+  auto files = writeWeights(table, {{1, {1, 0}}, {0, {}}, {1, {}}}, directory_);
+  ASSERT_TRUE(files) << files.error().message;
+  ASSERT_EQ(files->size(), 3u);
+  EXPECT_EQ((*files)[0].path, "weights/0000.bin");
+  EXPECT_EQ((*files)[0].name, "second");
+  EXPECT_EQ((*files)[1].name, "first");
+  for (const WeightFile& file : *files) {
+    auto digest = digestOfFile(directory_ + "/" + file.path);
+    ASSERT_TRUE(digest);
+    EXPECT_EQ(*digest, file.digest);
+  }
+}
+
+TEST_F(Weights, AUseBeyondTheTableIsRefused) {
+  auto files = writeWeights(ir::WeightTable(), {{3, {}}}, directory_);
+  ASSERT_FALSE(files);
+  EXPECT_NE(files.error().message.find("3"), std::string::npos);
+}
+
+TEST_F(Weights, AFullDiskIsAnErrorThatNamesThePath) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  auto written = writeFile("/dev/full", bytes(100));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Code::kResourceExhausted);
+  EXPECT_NE(written.error().message.find("/dev/full"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln::package
