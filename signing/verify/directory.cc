@@ -168,6 +168,7 @@ Result<std::optional<OfferedFixtures>> readFixtures(int root) {
     if (errno == ENOENT) return std::optional<OfferedFixtures>();
     return fail(errnoError(errno, kFixtures));
   }
+  if (!S_ISDIR(status.st_mode)) return fail(Code::kDataLoss, "fixtures is not a directory itself");
   KILN_ASSIGN(std::vector<std::string> files, FileLister(root).list(kFixtures));
   const std::string prefix = std::string(kFixtures) + "/", list = prefix + kFixtureList;
   OfferedFixtures out;
