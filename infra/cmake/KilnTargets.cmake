@@ -3,7 +3,7 @@
 # kiln_test(NAME SOURCES ... [DEPS ...] [MLIR] [LABELS ...] [WHOLE])    a GoogleTest program, registered test by test;
 #   WHOLE: as one test, for programs whose tests share something expensive such as a database server
 # Includes are written from the repository root: #include "storage/blob/blob_store.h".
-# MLIR: compiled without RTTI and exceptions, links kiln::mlir, uses the shared precompiled header.
+# MLIR: compiled without RTTI and exceptions, links kiln::mlir.
 
 function(kiln_common target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;STATIC" "" "DEPS")

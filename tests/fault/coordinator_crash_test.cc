@@ -44,7 +44,7 @@ class StubbornWorker {
 class CrashPoint : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(CrashPoint, TheNextCoordinatorFinishesTheJobOnce) {
-  FarmProcesses farm;
+  FarmProcesses farm(testing_support::PostgresServer::shared());
   farm.startCoordinator(std::string(GetParam()));
   ASSERT_TRUE(farm.ready()) << farm.log();
   farm.addToolchain();
@@ -95,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(Points, CrashPoint,
                          });
 
 TEST(Outage, PostgresAwayInMidJobIsSaidAndRecoversByItself) {
-  FarmProcesses farm;
+  testing_support::PostgresServer postgres;
+  FarmProcesses farm(postgres);
   farm.startCoordinator();
   ASSERT_TRUE(farm.ready()) << farm.log();
   farm.addToolchain();
@@ -106,7 +107,7 @@ TEST(Outage, PostgresAwayInMidJobIsSaidAndRecoversByItself) {
   auto leases = worker->poll();
   ASSERT_EQ(leases.size(), 2u);
 
-  farm.postgres_.stop();
+  postgres.stop();
   grpc::Status status = farm.list();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_FALSE(status.error_message().empty());
@@ -117,7 +118,7 @@ TEST(Outage, PostgresAwayInMidJobIsSaidAndRecoversByItself) {
       << "nothing is taken that cannot be stored";
   EXPECT_TRUE(farm.coordinator_->running());
 
-  farm.postgres_.start();
+  postgres.start();
   ASSERT_TRUE(farm.ready()) << farm.log();
   auto response = worker->synchronize(reports);
   ASSERT_TRUE(response) << response.error().message;
@@ -126,19 +127,21 @@ TEST(Outage, PostgresAwayInMidJobIsSaidAndRecoversByItself) {
 }
 
 TEST(Outage, PostgresAwayAtTheStartIsWaitedFor) {
-  FarmProcesses farm;
-  farm.postgres_.stop();
+  testing_support::PostgresServer postgres;
+  FarmProcesses farm(postgres);
+  postgres.stop();
   farm.startCoordinator();
   ASSERT_TRUE(eventually([&] { return farm.log().find("waiting for the database") != std::string::npos; }));
   ASSERT_TRUE(eventually([&] { return farm.list().error_code() == grpc::StatusCode::UNAVAILABLE; }));
   EXPECT_TRUE(farm.coordinator_->running());
-  farm.postgres_.start();
+  postgres.start();
   EXPECT_TRUE(farm.ready()) << farm.log();
 }
 
 TEST(Outage, AStopWhileWaitingForPostgresIsClean) {
-  FarmProcesses farm;
-  farm.postgres_.stop();
+  testing_support::PostgresServer postgres;
+  FarmProcesses farm(postgres);
+  postgres.stop();
   farm.startCoordinator();
   ASSERT_TRUE(eventually([&] { return farm.log().find("waiting for the database") != std::string::npos; }));
   farm.coordinator_->signal(SIGTERM);
@@ -146,7 +149,8 @@ TEST(Outage, AStopWhileWaitingForPostgresIsClean) {
 }
 
 TEST(Outage, TheSignerAwayHoldsTheJobUntilItIsBack) {
-  FarmProcesses farm;
+  testing_support::PostgresServer postgres;
+  FarmProcesses farm(postgres);
   farm.startCoordinator();
   ASSERT_TRUE(farm.ready()) << farm.log();
   farm.addToolchain();

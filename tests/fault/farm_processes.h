@@ -41,7 +41,8 @@ bool eventually(F condition, std::chrono::seconds limit = std::chrono::seconds(6
 
 class FarmProcesses {
  public:
-  FarmProcesses() {
+  // On a new database of `postgres`.
+  explicit FarmProcesses(testing_support::PostgresServer& postgres) : database_(postgres.createDatabase()) {
     EXPECT_TRUE(key_.save(directory_ / "signer.pem"));
     std::ofstream(directory_ / "worker-ca.pem") << authority_.certificate().pem();
     startSigner();
@@ -181,8 +182,7 @@ class FarmProcesses {
 
   SystemClock clock_;
   testing_support::TempDirectory directory_;
-  testing_support::PostgresServer postgres_;
-  std::string database_ = postgres_.createDatabase();
+  std::string database_;
   signing::PrivateKey key_ = signing::PrivateKey::create().value();
   signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
   std::unique_ptr<ChildProcess> signer_, coordinator_;

@@ -4,6 +4,7 @@ import pathlib
 import stat
 import subprocess
 import unittest
+import urllib.parse
 import urllib.request
 
 from farm import MODELS, ROOT, Farm, artifact_of, json_of, wait_for
@@ -105,14 +106,15 @@ class FarmTest(unittest.TestCase):
         git("add", ".")
         git("commit", "-q", "-m", "model")
         commit = git("rev-parse", "HEAD")
-        built = self.check(self.farm.build(f"git+file://{repo}@{commit}#digits.onnx"))
+        url = "git+file://" + urllib.parse.quote(str(repo))
+        built = self.check(self.farm.build(f"{url}@{commit}#digits.onnx"))
         self.assertEqual(artifact_of(built), self.artifact)  # the same bytes: never a second artifact
         provenance = self.check(self.farm.kiln("provenance", self.artifact, "--format", "json"))
         self.assertIn(commit, provenance.stdout)
-        branch = self.farm.build(f"git+file://{repo}@main#digits.onnx")
+        branch = self.farm.build(f"{url}@main#digits.onnx")
         self.assertEqual(branch.returncode, 2)
         self.assertIn(commit, branch.stderr)
-        lfs = self.farm.build(f"git+file://{repo}@{commit}#lfs.onnx")
+        lfs = self.farm.build(f"{url}@{commit}#lfs.onnx")
         self.assertNotEqual(lfs.returncode, 0)
         self.assertIn("LFS", lfs.stderr)
 
@@ -245,7 +247,7 @@ class FaultTest(unittest.TestCase):
     def submit(self, size):
         result = self.farm.build(MLP, "--profile", f"N={size}:{size}:{size}", "--detach", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
-        return json_of(result)["id"]
+        return json_of(result)["job"]
 
     def finish(self, job):
         result = self.farm.kiln("watch", job, "--json", timeout=200)

@@ -1,0 +1,51 @@
+// Stands in for kiln-cc in a toolchain tree: the same command line and outputs of the right form, after a
+// pause in which a test can kill the worker.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "manifest/artifact/manifest.h"
+#include "tests/support/sample_spec.h"
+
+namespace {
+
+std::string readFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void writeFile(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+int compile(const std::string& specPath, const std::string& out) {
+  std::fputs("stage: codegen\n", stderr);
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  auto json = kiln::parseStrictJson(readFile(specPath));
+  if (!json) return 1;
+  auto spec = kiln::CompileSpec::fromJson(*json);
+  if (!spec) return 1;
+  kiln::Json evidence = kiln::testing_support::sampleEvidence();
+  auto manifest = kiln::makeManifest(*spec, evidence);
+  if (!manifest) return 1;
+  writeFile(out + "/program.so", kiln::testing_support::kSampleProgram);
+  writeFile(out + "/weights/0000.bin", kiln::testing_support::kSampleWeights);
+  writeFile(out + "/evidence.json", kiln::toCanonicalJson(evidence).value());
+  writeFile(out + "/manifest.json", kiln::toCanonicalJson(manifest->toJson()).value());
+  return 0;
+}
+
+}  // namespace
+
+// kiln-cc compile|reference --model M --spec S --out DIR
+int main(int argc, char** argv) {
+  if (argc != 8) return 2;
+  std::string verb = argv[1], out = argv[7];
+  if (verb == "compile") return compile(argv[5], out);
+  writeFile(out + "/fixtures.json", R"({"profiles":[],"version":"1"})");
+  return 0;
+}
