@@ -39,7 +39,7 @@ function(kiln_executable name)
     list(APPEND flags MLIR)
   endif()
   kiln_common(${name} DEPS ${arg_DEPS} ${flags})
-  if(arg_STATIC)
+  if(arg_STATIC AND NOT KILN_SANITIZE)  # the sanitizers' runtimes are not for static programs
     target_link_options(${name} PRIVATE -static -Wl,--gc-sections -Wl,--build-id=none)
   endif()
 endfunction()
