@@ -127,6 +127,7 @@ TEST_F(JobFlow, OtherFixturesComeWithAStatementOfTheirOwn) {
   settle(first.id(), {one.get()});
   const std::string digest = get(first.id()).artifacts(0).digest();
   const auto firstList = fixtureListIn(artifact(digest));
+  clock_.advance(std::chrono::seconds(1));  // statements are listed by age
   one->tamper = [](const v1::Lease& lease, ToolOutcome& outcome) {
     if (lease.kind() != v1::ACTION_REFERENCE) return;
     outcome.files = {{"default/input_0.npy", "of a newer generator"}};
