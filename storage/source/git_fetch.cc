@@ -120,10 +120,11 @@ class GitFetcher {
     }
     if (!accepted.empty()) valid = std::find(accepted.begin(), accepted.end(), print) != accepted.end();
     if (valid) return 0;
-    return stop({Code::kPermissionDenied, fmt::format("{} has the ssh host key {}, which is not among those "
-                                                      "accepted here; nothing was fetched. If the "
-                                                      "key is right, add it to the fetcher's",
-                                                      url_.host, print)});
+    return stop({Code::kPermissionDenied,
+                 fmt::format("{} has the ssh host key {}, which is not among those "
+                             "accepted here; nothing was fetched. If the "
+                             "key is right, add it to the fetcher's credentials as ssh-host-key",
+                             url_.host, print)});
   }
 
   int checkLimits(std::uint64_t received) {

@@ -75,7 +75,7 @@ TEST_F(KilnBuild, JsonAndDetach) {
   EXPECT_EQ(json.err, "");
   EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach"}).lastLine(), "job job-1");
   EXPECT_EQ(parseJson(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach", "--json"}).out)
-                ->at("id"),
+                ->at("job"),
             "job-1");
 }
 
