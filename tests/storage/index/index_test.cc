@@ -51,7 +51,7 @@ TEST_F(IndexTest, MigrationsMayBeRepeated) {
 TEST_F(IndexTest, AJobComesBackAsItWasStored) {
   JobSnapshot job = jobWithRuns("a", "a", 2);
   job.sources.push_back({"data.bin", {}, GitSource{"https://h/r", std::string(40, 'a'), "d"}, {}});
-  job.targets.push_back({"cpu:x86-64-v4", digestOf(std::string_view("artifact")), true, {"w1", "w2"}, false});
+  job.targets.push_back({"cpu:x86-64-v4", digestOf(std::string_view("artifact")), true, {"w1", "w2"}});
   job.actions.push_back({ActionKind::kFetch, "", digestOf(std::string_view("fetch")), 1});
   ASSERT_TRUE(connection_.transact([&](Connection& c) { return insertJob(c, job); }));
   auto loaded = *loadJob(connection_, job.job.key, Evidence::kWith);
