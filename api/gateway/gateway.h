@@ -33,7 +33,7 @@ struct GatewayBackend {
   std::shared_ptr<ArtifactLookup> artifacts;
   std::shared_ptr<storage::BlobStore> blobs;
   std::shared_ptr<prometheus::Registry> metrics;
-  std::function<Status()> health;  // an error answers /healthz with 503 and its message
+  std::function<Status()> health;  // an error answers /healthz with 503, its message stays here
 };
 
 struct GatewayOptions {

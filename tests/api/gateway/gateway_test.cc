@@ -183,8 +183,9 @@ TEST_F(GatewayTest, MetricsAndHealth) {
   EXPECT_EQ(metrics.status, 200);
   EXPECT_NE(metrics.body.find("kiln_gateway_requests_total{status=\"200\"}"), std::string::npos)
       << metrics.body;
-  health_ = fail(Code::kUnavailable, "the database does not answer");
+  health_ = fail(Code::kUnavailable, "connection to socket \"/home/of/the/farm\" failed");
   EXPECT_EQ(get("/healthz").status, 503);
+  EXPECT_EQ(get("/healthz").body.find('/'), std::string::npos) << "names a path of the host";
 }
 
 TEST_F(GatewayTest, RefusesToLeaveLoopback) {
