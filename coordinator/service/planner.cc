@@ -8,6 +8,7 @@
 
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/evidence.h"
+#include "manifest/artifact/oci.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/result_repository.h"
 
@@ -23,6 +24,19 @@ Result<bool> isComplete(const Farm& farm, const index::ArtifactRecord& artifact)
   return missing.empty();
 }
 
+// Whether the artifact's own manifest says that it is the compile of this spec: the row that led to it is no
+// authority.
+Result<bool> isCompileOf(const Farm& farm, const index::ArtifactRecord& artifact, const CompileSpec& spec) {
+  KILN_ASSIGN(std::string ociText,
+              storage::getBlob(farm.blobs, artifact.instance, artifact.digest, kMaxOciManifestBytes));
+  KILN_ASSIGN(OciManifest oci, parseOciManifest(ociText));
+  KILN_ASSIGN(std::string text,
+              storage::getBlob(farm.blobs, artifact.instance, oci.config, kMaxOciManifestBytes));
+  KILN_ASSIGN(Json json, parseCanonicalJson(text));
+  KILN_ASSIGN(Manifest manifest, Manifest::fromJson(json));
+  return manifest.spec == spec;
+}
+
 // The published artifact of this target, if it stands for this submission as it is.
 Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
                      const index::ToolchainRecord& toolchain, const CompileSpec& options,
@@ -32,6 +46,7 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
   if (!complete || !artifact.fixtures) return {};
   KILN_ASSIGN(CompileSpec spec,
               jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
+  if (auto same = isCompileOf(farm, artifact, spec); !same || !*same) return {};
   KILN_ASSIGN(bool stated, index::hasStatement(connection, artifact.instance, artifact.digest,
                                                jobs::materialsOf(spec, snapshot, toolchain),
                                                static_cast<std::size_t>(delivery.builders),
