@@ -43,7 +43,7 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto job, client->submit(std::move(request)));
   if (options.detach) {
     if (context.json)
-      printJson(jobJson(job));
+      printJson({{"job", job.id()}});
     else
       printLine("job " + job.id());
     return {};

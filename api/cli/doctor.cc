@@ -162,7 +162,7 @@ Status run(Context& context) {
   if (missing == 0) return {};
   context.reported = context.json;
   return fail(
-      withExit(kUnavailable, Code::kUnavailable,
+      withExit(kExitUnavailable, Code::kUnavailable,
                fmt::format("{} of {} checks found something missing", missing, report.checks().size())));
 }
 

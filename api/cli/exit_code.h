@@ -1,23 +1,9 @@
-// What `kiln` exits with: a contract that scripts rely on.
+// What `kiln` exits with, from the error that ended it.
 #pragma once
 
-#include "manifest/base/result.h"
+#include "manifest/base/exit_code.h"
 
 namespace kiln::cli {
-
-enum ExitCode : int {
-  kOk = 0,
-  kInternal = 1,
-  kUsage = 2,
-  kInvalidModel = 3,
-  kUnsupported = 4,  // or over budget
-  kVerificationFailed = 5,
-  kNotFound = 6,
-  kUnavailable = 7,
-  kDenied = 8,
-  kNotReproducible = 9,
-  kCheckFailed = 10,
-};
 
 // By the error's code; "exitCode" in its details, as a failed job carries it, comes first.
 int exitCodeOf(const Error& error);

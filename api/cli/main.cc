@@ -39,11 +39,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     printError({kiln::Code::kInvalidArgument, std::string(error.what()) + "; see kiln --help", {}},
                context.json);
-    return kUsage;
+    return kiln::kExitUsage;
   }
   context.readEnvironment();
   const auto done = context.command();
-  if (done) return kOk;
+  if (done) return kiln::kExitOk;
   if (!context.reported) printError(done.error(), context.json);
   return exitCodeOf(done.error());
 }

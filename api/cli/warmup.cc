@@ -21,7 +21,7 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto session, runtime::Session::open(loaded.artifact, {options.threads, 0}));
   if (const auto warm = session.warmup(); !warm) {
     const bool differs = runtime::errorClass(warm.error().code) == KILN_NUMERICAL_CHECK_FAILED;
-    return differs ? fail(withExit(kCheckFailed, warm.error().code, warm.error().message)) : warm;
+    return differs ? fail(withExit(kExitCheck, warm.error().code, warm.error().message)) : warm;
   }
   const auto counters = session.counters();
   if (context.json) {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <map>
+
+#include "manifest/spec/path.h"
 
 namespace kiln::node {
 namespace fs = std::filesystem;
@@ -12,20 +13,13 @@ namespace {
 constexpr std::uintmax_t kMaxListBytes = 8 << 20;
 constexpr std::string_view kGap = "  ";
 
-Result<std::map<std::string, std::string>> readList(const fs::path& path) {
+Result<std::string> readList(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(fs::symlink_status(path, error)) || fs::file_size(path, error) > kMaxListBytes) {
     return fail(Code::kDataLoss, path.string() + ": no list of the fixtures that were fetched");
   }
-  std::map<std::string, std::string> digests;
   std::ifstream stream(path, std::ios::binary);
-  for (std::string line; std::getline(stream, line);) {
-    const bool formed = line.size() > 64 + kGap.size() && line.compare(64, kGap.size(), kGap) == 0;
-    if (!formed || !digests.emplace(line.substr(64 + kGap.size()), line.substr(0, 64)).second) {
-      return fail(Code::kDataLoss, path.string() + ": not as it was written");
-    }
-  }
-  return digests;
+  return std::string((std::istreambuf_iterator<char>(stream)), {});
 }
 
 }  // namespace
@@ -37,11 +31,29 @@ std::string fixtureList(std::vector<FixtureFile> files) {
   return text;
 }
 
+Result<std::map<std::string, std::string>> parseFixtureList(std::string_view text) {
+  std::map<std::string, std::string> digests;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    const auto line = text.substr(0, end);
+    const bool formed = end != text.npos && line.size() > 64 + kGap.size() &&
+                        line.substr(64, kGap.size()) == kGap &&
+                        Digest::parse(line.substr(0, 64), 0).has_value() &&
+                        checkRelativePath(line.substr(64 + kGap.size())).has_value();
+    if (!formed || !digests.emplace(line.substr(64 + kGap.size()), line.substr(0, 64)).second) {
+      return fail(Code::kDataLoss, "the list of fixtures is not as it was written");
+    }
+    text.remove_prefix(end + 1);
+  }
+  return digests;
+}
+
 Result<std::size_t> checkFixtures(const std::string& directory) {
   const auto folder = fs::path(directory) / "fixtures";
   std::error_code error;
   if (!fs::exists(fs::symlink_status(folder, error))) return 0;
-  KILN_ASSIGN(auto listed, readList(folder / kFixtureList));
+  KILN_ASSIGN(const auto text, readList(folder / kFixtureList));
+  KILN_ASSIGN(auto listed, parseFixtureList(text));
   const auto count = listed.size();
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const auto name = it->path().lexically_relative(folder).generic_string();

@@ -3,7 +3,9 @@
 // checked before use.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "manifest/base/digest.h"
@@ -22,6 +24,10 @@ struct FixtureFile {
 
 // The list's text, sorted by path.
 std::string fixtureList(std::vector<FixtureFile> files);
+
+// The hex digests by path. kDataLoss for anything that fixtureList() would not write; the text is from
+// outside.
+Result<std::map<std::string, std::string>> parseFixtureList(std::string_view text);
 
 // Checks that `directory`/fixtures holds the files of its list, unchanged, and no others; how many there are.
 // 0 if there is no such folder. kDataLoss names the file that differs.

@@ -9,38 +9,27 @@
 #include <filesystem>
 #include <vector>
 
+#include "manifest/base/file.h"
+
 namespace kiln::node {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxFiles = 100'000;
 
-struct File {
-  int fd;
-  ~File() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 Status copyFile(const fs::path& from, const fs::path& to) {
-  const File in{::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+  KILN_ASSIGN(const UniqueFd in, openFile(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, from.string()));
   struct stat facts{};
-  if (in.fd < 0 || ::fstat(in.fd, &facts) != 0) return fail(errnoError(errno, from.string()));
+  if (::fstat(in.get(), &facts) != 0) return fail(errnoError(errno, from.string()));
   if (!S_ISREG(facts.st_mode)) return fail(Code::kInvalidArgument, from.string() + ": not a regular file");
-  const File out{::open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400)};
-  if (out.fd < 0) return fail(errnoError(errno, to.string()));
-  std::vector<char> buffer(1 << 20);
+  KILN_ASSIGN(const UniqueFd out, openFile(to, O_WRONLY | O_CREAT | O_EXCL, 0400, to.string()));
+  std::vector<std::uint8_t> buffer(1 << 20);
   for (;;) {
-    const auto count = ::read(in.fd, buffer.data(), buffer.size());
+    const auto count = ::read(in.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return fail(errnoError(errno, from.string()));
     if (count == 0) return {};
-    for (ssize_t done = 0; done < count;) {
-      const auto wrote = ::write(out.fd, buffer.data() + done, static_cast<std::size_t>(count - done));
-      if (wrote < 0 && errno == EINTR) continue;
-      if (wrote < 0) return fail(errnoError(errno, to.string()));
-      done += wrote;
-    }
+    KILN_TRY(writeAll(out.get(), {buffer.data(), static_cast<std::size_t>(count)}, to.string()));
   }
 }
 

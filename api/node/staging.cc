@@ -14,31 +14,8 @@ namespace kiln::node {
 namespace fs = std::filesystem;
 namespace {
 
-struct File {
-  int fd;
-  ~File() { ::close(fd); }
-};
-
-Status writeAll(int fd, Bytes bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const auto count = ::write(fd, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail(errnoError(errno, path));
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-  return {};
-}
-
 tl::unexpected<Error> damaged(std::string message) {
   return fail(Error{Code::kDataLoss, std::move(message), R"({"exitCode":5})"});
-}
-
-Status syncDirectory(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return fail(errnoError(errno, path));
-  const File file{fd};
-  if (::fsync(fd) != 0) return fail(errnoError(errno, path));
-  return {};
 }
 
 }  // namespace
@@ -66,28 +43,24 @@ Staging::~Staging() {
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
-Result<int> Staging::create(const std::string& name) {
+Result<UniqueFd> Staging::create(const std::string& name) {
   const fs::path full = fs::path(path_) / name;
   std::error_code error;
   fs::create_directories(full.parent_path(), error);
   if (error) return fail(errnoError(error.value(), full.parent_path().string()));
-  const int fd = ::open(full.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-  if (fd < 0) return fail(errnoError(errno, full.string()));
-  return fd;
+  return openFile(full, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0444, full.string());
 }
 
 Status Staging::write(const std::string& name, Bytes bytes) {
-  KILN_ASSIGN(const int fd, create(name));
-  const File file{fd};
-  KILN_TRY(writeAll(fd, bytes, name));
-  if (::fsync(fd) != 0) return fail(errnoError(errno, name));
+  KILN_ASSIGN(const UniqueFd file, create(name));
+  KILN_TRY(writeAll(file.get(), bytes, name));
+  if (::fsync(file.get()) != 0) return fail(errnoError(errno, name));
   return {};
 }
 
 Status Staging::download(const std::string& name, const Digest& digest, storage::BlobStore& store,
                          const std::string& instance, const storage::ByteSink& sink) {
-  KILN_ASSIGN(const int fd, create(name));
-  const File file{fd};
+  KILN_ASSIGN(const UniqueFd file, create(name));
   Hasher hasher;
   std::uint64_t received = 0;
   const auto read = store.read(instance, digest, 0, 0, [&](Bytes bytes) -> Status {
@@ -96,7 +69,7 @@ Status Staging::download(const std::string& name, const Digest& digest, storage:
     }
     received += bytes.size();
     hasher.update(bytes);
-    KILN_TRY(writeAll(fd, bytes, name));
+    KILN_TRY(writeAll(file.get(), bytes, name));
     return sink ? sink(bytes) : Status{};
   });
   if (!read) return fail(read.error().in(name));
@@ -107,7 +80,7 @@ Status Staging::download(const std::string& name, const Digest& digest, storage:
   if (hasher.finish().hash != digest.hash) {
     return damaged(name + ": the bytes that arrived are not " + digest.text());
   }
-  if (::fsync(fd) != 0) return fail(errnoError(errno, name));
+  if (::fsync(file.get()) != 0) return fail(errnoError(errno, name));
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "manifest/base/digest.h"
+#include "manifest/base/file.h"
 #include "manifest/base/result.h"
 #include "storage/blob/blob_store.h"
 
@@ -37,7 +38,7 @@ class Staging {
  private:
   Staging(std::string destination, std::string path)
       : destination_(std::move(destination)), path_(std::move(path)) {}
-  Result<int> create(const std::string& name);
+  Result<UniqueFd> create(const std::string& name);
 
   std::string destination_, path_;
 };

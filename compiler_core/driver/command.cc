@@ -19,16 +19,16 @@ constexpr std::size_t kMaxSpecBytes = 1 << 20;
 
 }  // namespace
 
-Exit exitFor(const Error& error) {
+ExitCode exitFor(const Error& error) {
   switch (error.code) {
     case Code::kInvalidArgument:
     case Code::kNotFound:
-      return kInvalidModel;
+      return kExitInvalidModel;
     case Code::kUnimplemented:
     case Code::kResourceExhausted:
-      return kUnsupported;
+      return kExitUnsupported;
     default:
-      return kInternalError;
+      return kExitInternal;
   }
 }
 
@@ -46,17 +46,17 @@ std::string errorLine(const Error& error) {
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    return stop(kUsage, {Code::kNotFound,
-                         fmt::format("{}: cannot be read; give a CompileSpec (see kiln-cc spec)", path),
-                         {}});
+    return stop(kExitUsage, {Code::kNotFound,
+                             fmt::format("{}: cannot be read; give a CompileSpec (see kiln-cc spec)", path),
+                             {}});
   std::ostringstream text;
   text << file.rdbuf();
   if (text.str().size() > kMaxSpecBytes)
-    return stop(kUsage, {Code::kInvalidArgument, fmt::format("{}: larger than a spec may be", path), {}});
+    return stop(kExitUsage, {Code::kInvalidArgument, fmt::format("{}: larger than a spec may be", path), {}});
   auto json = parseStrictJson(text.str());
-  if (!json) return stop(kUsage, json.error().in(path));
+  if (!json) return stop(kExitUsage, json.error().in(path));
   auto spec = CompileSpec::fromJson(*json);
-  if (!spec) return stop(kUsage, spec.error().in(path));
+  if (!spec) return stop(kExitUsage, spec.error().in(path));
   return *spec;
 }
 

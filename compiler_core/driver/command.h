@@ -5,25 +5,23 @@
 #include <vector>
 
 #include "compiler_core/driver/compiler.h"
+#include "manifest/base/exit_code.h"
 #include "manifest/spec/compile_spec.h"
 
 namespace kiln::driver {
 
-// Exit codes of kiln-cc, part of the command-line contract.
-enum Exit : int { kOk = 0, kInternalError = 1, kUsage = 2, kInvalidModel = 3, kUnsupported = 4 };
-
 struct CommandError {
-  Exit exit;
+  ExitCode exit;
   Error error;
 };
 using CommandResult = tl::expected<void, CommandError>;
 
 // The exit that an error of the compiler stands for.
-Exit exitFor(const Error& error);
+ExitCode exitFor(const Error& error);
 inline tl::unexpected<CommandError> stop(const Error& error) {
   return tl::make_unexpected(CommandError{exitFor(error), error});
 }
-inline tl::unexpected<CommandError> stop(Exit exit, const Error& error) {
+inline tl::unexpected<CommandError> stop(ExitCode exit, const Error& error) {
   return tl::make_unexpected(CommandError{exit, error});
 }
 // The last line of a failed command: {"error":{"code","message","details"}} in canonical JSON.

@@ -60,15 +60,15 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   if (auto served = checkServed(*spec); !served) return stop(served.error());
   auto target = parseTarget(spec->target);
   if (!target)
-    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+    return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
   auto dims = dimsOf(*spec);
   if (!dims) return stop(dims.error());
   if (auto same = checkModel(*spec, arguments.model); !same) return stop(same.error());
   auto lib = findToolchainLib(arguments.toolchain);
-  if (!lib) return stop(kUsage, lib.error());
+  if (!lib) return stop(kExitUsage, lib.error());
   for (const std::string& directory : {arguments.out, arguments.emitIr})
     if (!directory.empty())
-      if (auto made = package::makeDirectory(directory); !made) return stop(kInternalError, made.error());
+      if (auto made = package::makeDirectory(directory); !made) return stop(kExitInternal, made.error());
 
   CompileRequest request;
   request.model = arguments.model;
@@ -94,7 +94,7 @@ CommandResult compileCommand(const CompileArguments& arguments) {
       !fits)
     return stop(fits.error());
   if (auto written = writeDocuments(*spec, *result, arguments.out); !written)
-    return stop(kInternalError, written.error());
+    return stop(kExitInternal, written.error());
   return {};
 }
 

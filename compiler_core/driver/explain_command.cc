@@ -52,10 +52,10 @@ Json json(const CompileResult& result, const std::string& target) {
 CommandResult explainCommand(const ExplainArguments& arguments) {
   auto target = parseTarget(arguments.target);
   if (!target)
-    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+    return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
   ShapeProfile profile{"default", {}};
   for (const std::string& dim : arguments.profile)
-    if (auto added = addProfileDim(dim, profile); !added) return stop(kUsage, added.error());
+    if (auto added = addProfileDim(dim, profile); !added) return stop(kExitUsage, added.error());
   CompileSpec spec;
   spec.profiles.push_back(std::move(profile));
   auto dims = dimsOf(spec);
@@ -71,7 +71,7 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
     return {};
   }
   auto text = toCanonicalJson(json(*result, arguments.target));
-  if (!text) return stop(kInternalError, text.error());
+  if (!text) return stop(kExitInternal, text.error());
   fmt::print("{}\n", *text);
   return {};
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace kiln::driver;
 
 int finish(const CommandResult& result) {
-  if (result) return kOk;
+  if (result) return kiln::kExitOk;
   const auto& [exit, error] = result.error();
   fmt::print(stderr, "kiln-cc: {}\n{}\n", error.message, errorLine(error));
   return exit;
@@ -74,21 +74,22 @@ int main(int argc, char** argv) {
   explainApp->add_flag("--json", explain.json, "As canonical JSON");
   explainApp->callback([&] { result = explainCommand(explain); });
 
-  if (auto pinned = pinHostMath(argv); !pinned) return finish(stop(kInternalError, pinned.error()));
+  if (auto pinned = pinHostMath(argv); !pinned) return finish(stop(kiln::kExitInternal, pinned.error()));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     return finish(
-        stop(kUsage, {kiln::Code::kInvalidArgument, error.what() + std::string("; see kiln-cc --help"), {}}));
+        stop(kiln::kExitUsage,
+             {kiln::Code::kInvalidArgument, error.what() + std::string("; see kiln-cc --help"), {}}));
   }
   if (version) {
     fmt::print("{}\n", versionAsJson ? versionJson() : versionText());
-    return kOk;
+    return kiln::kExitOk;
   }
   if (app.get_subcommands().empty())
-    return finish(
-        stop(kUsage, {kiln::Code::kInvalidArgument, "a command is missing; see kiln-cc --help", {}}));
+    return finish(stop(kiln::kExitUsage,
+                       {kiln::Code::kInvalidArgument, "a command is missing; see kiln-cc --help", {}}));
   return finish(result);
 }

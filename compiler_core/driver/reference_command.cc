@@ -48,11 +48,11 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
   // A profile's name becomes a folder.
   const std::string& profile = spec->profiles.front().name;
   if (profile.empty() || profile.front() == '.' || profile.find('/') != std::string::npos)
-    return stop(kUsage, {Code::kInvalidArgument,
-                         fmt::format("profile \"{}\": not usable as the name of a folder", profile),
-                         {}});
+    return stop(kExitUsage, {Code::kInvalidArgument,
+                             fmt::format("profile \"{}\": not usable as the name of a folder", profile),
+                             {}});
   if (auto written = writeFixtures(*result, arguments.out, profile); !written)
-    return stop(kInternalError, written.error());
+    return stop(kExitInternal, written.error());
   return {};
 }
 

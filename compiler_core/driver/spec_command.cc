@@ -40,13 +40,13 @@ Result<std::vector<ModelFile>> filesOf(const std::string& model) {
 CommandResult specCommand(const SpecArguments& arguments) {
   auto target = parseTarget(arguments.target);
   if (!target)
-    return stop(target.error().code == Code::kUnimplemented ? kUnsupported : kUsage, target.error());
+    return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
   CompileSpec spec;
   spec.target = target->name;
   spec.features = target->features;
   ShapeProfile profile{"default", {}};
   for (const std::string& dim : arguments.profile)
-    if (auto added = addProfileDim(dim, profile); !added) return stop(kUsage, added.error());
+    if (auto added = addProfileDim(dim, profile); !added) return stop(kExitUsage, added.error());
   spec.profiles.push_back(std::move(profile));
   auto files = filesOf(arguments.model);
   if (!files) return stop(files.error());
@@ -58,7 +58,7 @@ CommandResult specCommand(const SpecArguments& arguments) {
     return {};
   }
   if (auto written = package::writeFile(arguments.out, asBytes(*text)); !written)
-    return stop(kInternalError, written.error());
+    return stop(kExitInternal, written.error());
   return {};
 }
 

@@ -34,11 +34,13 @@ const Capability kCpu[] = {
     {"kiln.batch_norm", kFloats},
 };
 
+// 0 for a type that no operation has.
 unsigned typeBit(Type element) {
   if (element.isF32()) return kF32;
   if (element.isF64()) return kF64;
   if (element.isInteger(1)) return kBool;
-  return element.isInteger(32) || element.isInteger(64) ? kInt : 0;
+  if (element.isInteger(32) || element.isInteger(64)) return kInt;
+  return 0;
 }
 
 std::string textOf(Type type) {

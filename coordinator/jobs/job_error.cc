@@ -51,37 +51,12 @@ std::string memberText(const Json& object, const char* name) {
 
 }  // namespace
 
-int exitCodeFor(Code code) {
-  switch (code) {
-    case Code::kInvalidArgument:
-    case Code::kOutOfRange:
-    case Code::kAlreadyExists:
-      return kExitUsage;
-    case Code::kUnimplemented:
-      return kExitUnsupported;
-    case Code::kDataLoss:
-      return kExitVerification;
-    case Code::kNotFound:
-      return kExitNotFound;
-    case Code::kUnavailable:
-    case Code::kDeadlineExceeded:
-    case Code::kResourceExhausted:
-    case Code::kAborted:
-      return kExitUnavailable;
-    case Code::kPermissionDenied:
-    case Code::kUnauthenticated:
-      return kExitDenied;
-    default:
-      return kExitInternal;
-  }
-}
-
 index::JobErrorRecord jobError(Code code, std::string message, int exitCode, std::string details) {
   return {static_cast<int>(code), std::move(message), exitCode, std::move(details)};
 }
 
 index::JobErrorRecord jobError(const Error& error) {
-  return jobError(error.code, error.message, exitCodeFor(error.code), error.details);
+  return jobError(error.code, error.message, exitCodeOf(error.code), error.details);
 }
 
 index::JobErrorRecord toolError(std::string_view tool, int exitCode, std::string_view stderrTail) {

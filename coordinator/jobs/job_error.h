@@ -1,26 +1,13 @@
-// Why a job failed, and what `kiln` exits with: DESIGN section 9.
+// Why a job failed, and what `kiln` exits with then.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "manifest/base/result.h"
+#include "manifest/base/exit_code.h"
 #include "storage/index/records.h"
 
 namespace kiln::jobs {
-
-inline constexpr int kExitInternal = 1;
-inline constexpr int kExitUsage = 2;
-inline constexpr int kExitInvalidModel = 3;
-inline constexpr int kExitUnsupported = 4;
-inline constexpr int kExitVerification = 5;
-inline constexpr int kExitNotFound = 6;
-inline constexpr int kExitUnavailable = 7;
-inline constexpr int kExitDenied = 8;
-inline constexpr int kExitNotReproducible = 9;
-
-// The exit code for an error of the farm itself (not of the compiler, which chooses its own).
-int exitCodeFor(Code code);
 
 index::JobErrorRecord jobError(Code code, std::string message, int exitCode, std::string details = {});
 index::JobErrorRecord jobError(const Error& error);

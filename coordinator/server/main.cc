@@ -2,9 +2,9 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "coordinator/jobs/job_error.h"
 #include "coordinator/server/command_line.h"
 #include "coordinator/server/coordinator.h"
+#include "manifest/base/exit_code.h"
 
 int main(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-coordinator"));
@@ -14,5 +14,5 @@ int main(int argc, char** argv) {
   kiln::Status status = kiln::server::run(options, [](std::string_view) {});
   if (status) return 0;
   spdlog::error("{}", status.error().message);
-  return kiln::jobs::exitCodeFor(status.error().code);
+  return kiln::exitCodeOf(status.error().code);
 }

@@ -15,15 +15,6 @@
 namespace kiln::service {
 namespace {
 
-Result<bool> isComplete(const Farm& farm, const index::ArtifactRecord& artifact) {
-  std::vector<Digest> needed{artifact.digest, artifact.config};
-  for (const index::FileRecord& file : artifact.files) needed.push_back(file.digest);
-  for (const index::BundleRecord& bundle : artifact.bundles) needed.push_back(bundle.bundle);
-  if (artifact.fixtures) needed.push_back(*artifact.fixtures);
-  KILN_ASSIGN(auto missing, farm.blobs.findMissing(artifact.instance, needed));
-  return missing.empty();
-}
-
 // Whether the artifact's own manifest says that it is the compile of this spec: the row that led to it is no
 // authority.
 Result<bool> isCompileOf(const Farm& farm, const index::ArtifactRecord& artifact, const CompileSpec& spec) {
@@ -37,25 +28,28 @@ Result<bool> isCompileOf(const Farm& farm, const index::ArtifactRecord& artifact
   return manifest.spec == spec;
 }
 
-// The published artifact of this target, if it stands for this submission as it is.
+// Gives the target its published artifact, if that stands for this submission as it is.
 Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
                      const index::ToolchainRecord& toolchain, const CompileSpec& options,
                      const DeliverySpec& delivery, const index::ArtifactRecord& artifact,
                      const index::JobSnapshot& snapshot, index::TargetRecord& target) {
-  KILN_ASSIGN(bool complete, isComplete(farm, artifact));
-  if (!complete || !artifact.fixtures) return {};
+  if (!artifact.fixtures) return {};
   KILN_ASSIGN(CompileSpec spec,
               jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
+  KILN_ASSIGN(auto builders, index::buildersOfStatement(connection, artifact.instance, artifact.digest,
+                                                        jobs::materialsOf(spec, snapshot, toolchain),
+                                                        static_cast<std::size_t>(delivery.builders),
+                                                        static_cast<std::size_t>(delivery.operators)));
+  if (!builders) return {};
+  KILN_ASSIGN(auto needed, index::blobsOf(connection, artifact.instance, artifact.digest));
+  needed.push_back(artifact.digest);
+  KILN_ASSIGN(auto missing, farm.blobs.findMissing(artifact.instance, needed));
+  if (!missing.empty()) return {};
   if (auto same = isCompileOf(farm, artifact, spec); !same || !*same) return {};
-  KILN_ASSIGN(bool stated, index::hasStatement(connection, artifact.instance, artifact.digest,
-                                               jobs::materialsOf(spec, snapshot, toolchain),
-                                               static_cast<std::size_t>(delivery.builders),
-                                               static_cast<std::size_t>(delivery.operators)));
-  if (!stated) return {};
   target.artifact = artifact.digest;
   target.hasFixtures = true;
   target.cached = true;
-  for (const index::BuilderRecord& builder : artifact.builders) target.builders.push_back(builder.worker);
+  target.builders = std::move(*builders);
   return {};
 }
 
@@ -89,21 +83,12 @@ Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,
   return missing.empty();
 }
 
-Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection,
-                        const index::ToolchainRecord& toolchain, const CompileSpec& options,
-                        const DeliverySpec& delivery, index::JobSnapshot& snapshot) {
-  const std::string& instance = snapshot.job.key.instance;
+Status reuseArtifacts(const Farm& farm, postgres::Connection& connection,
+                      const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                      const DeliverySpec& delivery, index::JobSnapshot& snapshot) {
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : snapshot.actions) actions.push_back(action.action);
-  KILN_ASSIGN(snapshot.results, index::reusableResults(connection, instance, actions));
-  if (snapshot.results.empty()) return {};
-  KILN_ASSIGN(bool present, outputsArePresent(farm, instance, snapshot.results));
-  if (!present) {
-    snapshot.job.reuse = false;
-    snapshot.results.clear();
-    return {};
-  }
-  KILN_ASSIGN(auto artifacts, index::findByActions(connection, instance, actions));
+  KILN_ASSIGN(auto artifacts, index::findByActions(connection, snapshot.job.key.instance, actions));
   for (const index::ActionRecord& action : snapshot.actions) {
     auto found = artifacts.find(action.action);
     if (found == artifacts.end()) continue;
@@ -112,6 +97,18 @@ Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection,
         KILN_TRY(
             reuseArtifact(farm, connection, toolchain, options, delivery, found->second, snapshot, target));
   }
+  return {};
+}
+
+Status reuseResults(const Farm& farm, postgres::Connection& connection, index::JobSnapshot& snapshot) {
+  const std::string& instance = snapshot.job.key.instance;
+  std::vector<Digest> actions;
+  for (const index::ActionRecord& action : snapshot.actions) actions.push_back(action.action);
+  KILN_ASSIGN(snapshot.results, index::reusableResults(connection, instance, actions));
+  KILN_ASSIGN(bool present, outputsArePresent(farm, instance, snapshot.results));
+  if (present) return {};
+  snapshot.job.reuse = false;
+  snapshot.results.clear();
   return {};
 }
 

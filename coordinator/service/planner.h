@@ -21,13 +21,14 @@ struct Plan {
 // Pure. Every source of the snapshot must have its blob.
 Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options);
 
-// Adds to the snapshot, whose actions are planned, the results of earlier jobs, and to its targets the
-// artifacts that are published, complete in the CAS, and already have a statement with these sources and this
-// many builders. Earlier results whose bytes are gone clear `reuse` instead. Reads the index; for a job that
-// is not stored yet.
-Status reuseEarlierWork(const Farm& farm, postgres::Connection& connection,
-                        const index::ToolchainRecord& toolchain, const CompileSpec& options,
-                        const DeliverySpec& delivery, index::JobSnapshot& snapshot);
+// Gives the targets of a job that is not stored yet, but planned, the artifacts that are published, complete
+// in the CAS, and have a statement that names these sources and this many builders.
+Status reuseArtifacts(const Farm& farm, postgres::Connection& connection,
+                      const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                      const DeliverySpec& delivery, index::JobSnapshot& snapshot);
+
+// Adds the results of earlier jobs to such a job; if bytes of theirs are gone, it clears `reuse` instead.
+Status reuseResults(const Farm& farm, postgres::Connection& connection, index::JobSnapshot& snapshot);
 
 // True if every output of these results is in the CAS.
 Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,

@@ -84,6 +84,13 @@ void addFetches(JobSnapshot& snapshot) {
           {index::ActionKind::kFetch, "", jobs::fetchAction(*git), static_cast<int>(i)});
 }
 
+// The job builds afresh.
+void forgetEarlierWork(JobSnapshot& snapshot) {
+  snapshot.job.reuse = false;
+  snapshot.results.clear();
+  for (index::TargetRecord& target : snapshot.targets) target = {target.target, {}, false, {}, false};
+}
+
 // Decides what of the job is done already; returns the blobs of its actions.
 Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& connection,
                                               const Submission& submission,
@@ -93,19 +100,19 @@ Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& conn
   if (!snapshot.actions.empty()) return std::vector<storage::UploadItem>();
   KILN_ASSIGN(Plan planned, planActions(snapshot, submission.options));
   snapshot.actions = std::move(planned.actions);
-  if (snapshot.job.reuse)
-    KILN_TRY(
-        reuseEarlierWork(farm, connection, toolchain, submission.options, submission.delivery, snapshot));
-  jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
-  const auto* end = std::get_if<jobs::End>(&step);
-  if (end && end->state == index::JobState::kSucceeded) {
-    snapshot.job.state = end->state;
+  if (!snapshot.job.reuse) return std::move(planned.blobs);
+  KILN_TRY(reuseArtifacts(farm, connection, toolchain, submission.options, submission.delivery, snapshot));
+  bool hit = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
+                         [](const index::TargetRecord& target) { return target.artifact.has_value(); });
+  if (hit) {
+    snapshot.job.state = index::JobState::kSucceeded;
     snapshot.job.ended = snapshot.job.submitted;
-  } else if (end) {  // earlier builders disagree among themselves: this job builds afresh
-    snapshot.job.reuse = false;
-    snapshot.results.clear();
-    for (index::TargetRecord& target : snapshot.targets) target = {target.target, {}, false, {}, false};
+    return std::move(planned.blobs);
   }
+  KILN_TRY(reuseResults(farm, connection, snapshot));
+  if (!snapshot.job.reuse) forgetEarlierWork(snapshot);
+  jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
+  if (std::holds_alternative<jobs::End>(step)) forgetEarlierWork(snapshot);  // earlier builders disagree
   return std::move(planned.blobs);
 }
 

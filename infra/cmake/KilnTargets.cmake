@@ -2,8 +2,11 @@
 # kiln_executable(NAME SOURCES ... [DEPS ...] [MLIR] [STATIC])  program build/<preset>/bin/NAME
 # kiln_test(NAME SOURCES ... [DEPS ...] [MLIR] [LABELS ...] [WHOLE])    a GoogleTest program, registered test by test;
 #   WHOLE: as one test, for programs whose tests share something expensive such as a database server
+#   LABELS tsan: also part of the target tsan-tests, which is what the tsan preset builds
 # Includes are written from the repository root: #include "storage/blob/blob_store.h".
-# MLIR: compiled without RTTI and exceptions, links kiln::mlir, uses the shared precompiled header.
+# MLIR: compiled without RTTI and exceptions, links kiln::mlir.
+
+add_custom_target(tsan-tests)
 
 function(kiln_common target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;STATIC" "" "DEPS")
@@ -36,7 +39,7 @@ function(kiln_executable name)
     list(APPEND flags MLIR)
   endif()
   kiln_common(${name} DEPS ${arg_DEPS} ${flags})
-  if(arg_STATIC)
+  if(arg_STATIC AND NOT KILN_SANITIZE)  # the sanitizers' runtimes are not for static programs
     target_link_options(${name} PRIVATE -static -Wl,--gc-sections -Wl,--build-id=none)
   endif()
 endfunction()
@@ -54,5 +57,8 @@ function(kiln_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
+  endif()
+  if("tsan" IN_LIST arg_LABELS)
+    add_dependencies(tsan-tests ${name})
   endif()
 endfunction()

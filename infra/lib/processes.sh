@@ -119,8 +119,16 @@ wait_until_ready() {
   exit 1
 }
 
+# A label means one tree for ever: a toolchain rebuilt from changed sources gets one of its own, made of its parts.
 register_toolchain() {
-  (. "$dir/kiln.env" && kiln toolchain add "$root/build/release/toolchain-tree" --default)
+  local tree=$root/build/release/toolchain-tree refused label
+  # shellcheck source=/dev/null
+  . "$dir/kiln.env"
+  refused=$(kiln toolchain add "$tree" --default 2>&1) && { echo "$refused"; return 0; }
+  grep -q "already stands for" <<<"$refused" || { echo "$refused" >&2; return 1; }
+  label=$(grep -o '"label":"[^"]*"' "$tree/toolchain.json" | cut -d'"' -f4)+dev.$(sha256sum <"$tree/toolchain.json" | cut -c1-12)
+  "$root/infra/toolchain/build" --label "$label" --out "$root/build/release/toolchain-tree-dev" >/dev/null
+  kiln toolchain add "$root/build/release/toolchain-tree-dev" --default
 }
 
 stop_farm() {

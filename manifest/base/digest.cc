@@ -16,7 +16,9 @@ struct Hasher::State {
   ~State() { EVP_MD_CTX_free(context); }
 };
 
-Hasher::Hasher() : state_(std::make_unique<State>()) { EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr); }
+Hasher::Hasher() : state_(std::make_unique<State>()) {
+  EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr);
+}
 Hasher::~Hasher() = default;
 Hasher::Hasher(Hasher&&) noexcept = default;
 Hasher& Hasher::operator=(Hasher&&) noexcept = default;
@@ -77,17 +79,23 @@ std::string toBase64(Bytes bytes) {
 }
 
 Result<std::string> fromBase64(std::string_view text) {
-  if (text.size() % 4 != 0) return fail(Code::kInvalidArgument, "base64 text whose length is not a multiple of 4");
+  if (text.size() % 4 != 0)
+    return fail(Code::kInvalidArgument, "base64 text whose length is not a multiple of 4");
   std::string out(text.size() / 4 * 3, '\0');
-  int got = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                            reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  int got =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (got < 0) return fail(Code::kInvalidArgument, "not base64");
   for (std::size_t i = 0; i < 2 && i < text.size() && text[text.size() - 1 - i] == '='; ++i) out.pop_back();
   return out;
 }
 
-std::string Digest::hex() const { return toHex(hash); }
-std::string Digest::text() const { return "sha256:" + hex(); }
+std::string Digest::hex() const {
+  return toHex(hash);
+}
+std::string Digest::text() const {
+  return "sha256:" + hex();
+}
 
 Result<Digest> Digest::parse(std::string_view hash, std::uint64_t size) {
   constexpr std::string_view kPrefix = "sha256:";

@@ -6,15 +6,10 @@
 
 #include <cerrno>
 
+#include "manifest/base/file.h"
+
 namespace kiln::signing {
 namespace {
-
-struct File {
-  int fd;
-  ~File() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 Result<std::string> readAll(int fd, const std::string& path, std::size_t limit) {
   std::string out(limit + 1, '\0');
@@ -33,41 +28,33 @@ Result<std::string> readAll(int fd, const std::string& path, std::size_t limit) 
 }
 
 Status writeNew(const std::string& path, std::string_view content, mode_t mode) {
-  File file{::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)};
-  if (file.fd < 0) return fail(errnoError(errno, path));
-  while (!content.empty()) {
-    ssize_t put = ::write(file.fd, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return fail(errnoError(errno, path));
-    content.remove_prefix(static_cast<std::size_t>(put));
-  }
-  if (::fsync(file.fd) != 0) return fail(errnoError(errno, path));
+  KILN_ASSIGN(const UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, path));
+  KILN_TRY(writeAll(file.get(), asBytes(content), path));
+  if (::fsync(file.get()) != 0) return fail(errnoError(errno, path));
   return {};
 }
 
 }  // namespace
 
 Result<std::string> readSecretFile(const std::string& path, std::size_t limit) {
-  File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
-  if (file.fd < 0) return fail(errnoError(errno, path));
+  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, path));
   struct stat status{};
-  if (::fstat(file.fd, &status) != 0) return fail(errnoError(errno, path));
+  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
   if (!S_ISREG(status.st_mode)) return fail(Code::kPermissionDenied, path + ": not a regular file");
   if ((status.st_mode & 0177) != 0)
     return fail(Code::kPermissionDenied,
                 path + ": a private key that others may read or write; run chmod 600 on it");
   if (status.st_uid != ::geteuid() && status.st_uid != 0)
     return fail(Code::kPermissionDenied, path + ": a private key of another user");
-  return readAll(file.fd, path, limit);
+  return readAll(file.get(), path, limit);
 }
 
 Result<std::string> readTextFile(const std::string& path, std::size_t limit) {
-  File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.fd < 0) return fail(errnoError(errno, path));
+  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
   struct stat status{};
-  if (::fstat(file.fd, &status) != 0) return fail(errnoError(errno, path));
+  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
   if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
-  return readAll(file.fd, path, limit);
+  return readAll(file.get(), path, limit);
 }
 
 Status writeSecretFile(const std::string& path, std::string_view content) {

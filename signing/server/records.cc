@@ -1,12 +1,12 @@
 #include "signing/server/records.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 
+#include "manifest/base/file.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 
@@ -14,15 +14,6 @@ namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxBundleBytes = 12u << 20;
-
-Status syncDirectory(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return fail(errnoError(errno, path));
-  int failed = ::fsync(fd) != 0 ? errno : 0;
-  ::close(fd);
-  if (failed) return fail(errnoError(failed, path));
-  return {};
-}
 
 }  // namespace
 

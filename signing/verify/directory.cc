@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
+#include "manifest/base/file.h"
 #include "signing/verify/verify.h"
 
 namespace kiln::signing {
@@ -17,34 +17,16 @@ namespace {
 constexpr std::size_t kMaxBundleBytes = 12u << 20;
 constexpr std::size_t kMaxEntries = 4096;
 
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
 // Opens `path` below `root`, following no symbolic link at any component. `path` has been checked to be
 // relative and safe.
-Result<Fd> openBelow(int root, const std::string& path, int flags) {
-  Fd at(::dup(root));
+Result<UniqueFd> openBelow(int root, const std::string& path, int flags) {
+  UniqueFd at(::dup(root));
   std::size_t begin = 0;
   while (true) {
     std::size_t slash = path.find('/', begin);
     std::string part = path.substr(begin, slash == std::string::npos ? slash : slash - begin);
     int how = slash == std::string::npos ? flags : O_DIRECTORY;
-    Fd next(::openat(at.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | how));
+    UniqueFd next(::openat(at.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | how));
     if (next.get() < 0) {
       if (errno == ELOOP) return fail(Code::kDataLoss, path + ": is a symbolic link");
       return fail(errnoError(errno, path));
@@ -57,7 +39,7 @@ Result<Fd> openBelow(int root, const std::string& path, int flags) {
 
 Status readBelow(int root, const std::string& path, std::uint64_t limit,
                  const std::function<Status(Bytes)>& sink) {
-  KILN_ASSIGN(Fd file, openBelow(root, path, 0));
+  KILN_ASSIGN(UniqueFd file, openBelow(root, path, 0));
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
   if (!S_ISREG(status.st_mode)) return fail(Code::kDataLoss, path + ": not a regular file");
@@ -116,7 +98,7 @@ Verdict refused(std::string check, const Error& error) {
 
 Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
                         const Policy& policy, const Clock& clock) {
-  Fd base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (base.get() < 0) return refused("directory", errnoError(errno, directory));
   auto artifactJson = textBelow(base.get(), "artifact.json", kMaxOciManifestBytes);
   if (!artifactJson) return refused("artifact", artifactJson.error());

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "storage/blob/file_io.h"
+#include "manifest/base/file.h"
 
 namespace kiln::storage {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "manifest/base/clock.h"
+#include "manifest/base/file.h"
 #include "storage/blob/blob_store.h"
-#include "storage/blob/file_io.h"
 #include "storage/blob/space_ledger.h"
 #include "storage/blob/store_directory.h"
 #include "storage/blob/validation_cache.h"

@@ -14,8 +14,8 @@
 #include <unordered_set>
 
 #include "manifest/base/digest.h"
+#include "manifest/base/file.h"
 #include "manifest/base/result.h"
-#include "storage/blob/file_io.h"
 
 namespace kiln::storage {
 

@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "storage/blob/file_io.h"
+#include "manifest/base/file.h"
 
 namespace kiln::storage {
 namespace {

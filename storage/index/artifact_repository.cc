@@ -142,27 +142,39 @@ Result<std::vector<Digest>> listArtifacts(Connection& connection, const std::str
 
 Result<std::map<Digest, ArtifactRecord>> findByActions(Connection& connection, const std::string& instance,
                                                        const std::vector<Digest>& actions) {
-  KILN_ASSIGN(
-      Rows rows,
-      connection.execute("SELECT a.*, c.hash AS action_hash, c.size AS action_size FROM artifact_actions x "
-                         "JOIN artifacts a ON a.instance = x.instance AND a.hash = x.artifact_hash "
-                         "JOIN actions c ON c.instance = x.instance AND c.hash = x.action_hash "
-                         "WHERE x.instance = $1 AND x.action_hash = ANY($2)",
-                         {instance, hashesParam(actions)}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute(
+                  "SELECT a.*, c.hash AS action_hash, c.size AS action_size FROM artifact_actions x "
+                  "JOIN artifacts a ON a.instance = x.instance AND a.hash = x.artifact_hash "
+                  "JOIN actions c ON c.instance = x.instance AND c.hash = x.action_hash "
+                  "WHERE x.instance = $1 AND x.action_hash = ANY($2) AND NOT EXISTS (SELECT FROM "
+                  "action_results r WHERE r.instance = $1 AND r.action_hash = x.action_hash AND r.disputed)",
+                  {instance, hashesParam(actions)}));
   KILN_ASSIGN(auto found, rows.map([](const Row& row) {
     return std::pair(digestAt(row, "action_hash", "action_size"), artifactAt(row));
   }));
-  std::map<Digest, ArtifactRecord> out;
-  for (auto& [action, artifact] : found) {
-    KILN_TRY(loadParts(connection, artifact));
-    out.emplace(action, std::move(artifact));
-  }
-  return out;
+  return std::map<Digest, ArtifactRecord>(std::make_move_iterator(found.begin()),
+                                          std::make_move_iterator(found.end()));
 }
 
-Result<bool> hasStatement(Connection& connection, const std::string& instance, const Digest& artifact,
-                          const std::vector<MaterialRecord>& materials, std::size_t builders,
-                          std::size_t operators) {
+Result<std::vector<Digest>> blobsOf(Connection& connection, const std::string& instance,
+                                    const Digest& artifact) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT hash, size FROM artifact_files WHERE instance = $1 AND artifact_hash = $2 UNION ALL "
+          "SELECT bundle_hash, bundle_size FROM statements WHERE instance = $1 AND artifact_hash = $2 UNION "
+          "ALL "
+          "SELECT config_hash, config_size FROM artifacts WHERE instance = $1 AND hash = $2 UNION ALL "
+          "SELECT fixtures_hash, fixtures_size FROM artifacts WHERE instance = $1 AND hash = $2 AND "
+          "fixtures_hash IS NOT NULL",
+          {instance, hashParam(artifact)}));
+  return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
+}
+
+Result<std::optional<std::vector<std::string>>> buildersOfStatement(
+    Connection& connection, const std::string& instance, const Digest& artifact,
+    const std::vector<MaterialRecord>& materials, std::size_t builders, std::size_t operators) {
   std::vector<std::string> names, uris;
   std::vector<Digest> digests;
   for (const MaterialRecord& material : materials) {
@@ -173,16 +185,18 @@ Result<bool> hasStatement(Connection& connection, const std::string& instance, c
   KILN_ASSIGN(
       Rows rows,
       connection.execute(
-          "SELECT 1 FROM statements s WHERE s.instance = $1 AND s.artifact_hash = $2 AND NOT EXISTS (SELECT "
-          "FROM unnest($3::text[], $4::text[], $5::bytea[]) AS w(name, uri, hash) WHERE NOT EXISTS (SELECT "
-          "FROM "
-          "materials m WHERE m.instance = $1 AND m.payload_hash = s.payload_hash AND m.name = w.name AND "
-          "m.uri = w.uri AND m.hash = w.hash)) AND (SELECT count(*) FROM builders b WHERE b.instance = $1 "
-          "AND "
-          "b.payload_hash = s.payload_hash) >= $6 AND (SELECT count(DISTINCT operator) FROM builders b WHERE "
-          "b.instance = $1 AND b.payload_hash = s.payload_hash) >= $7 LIMIT 1",
+          "SELECT b.workers FROM statements s CROSS JOIN LATERAL (SELECT array_agg(worker ORDER BY worker) "
+          "AS "
+          "workers, count(*) AS n, count(DISTINCT operator) AS operators FROM builders b WHERE b.instance = "
+          "$1 "
+          "AND b.payload_hash = s.payload_hash) b WHERE s.instance = $1 AND s.artifact_hash = $2 AND b.n >= "
+          "$6 "
+          "AND b.operators >= $7 AND NOT EXISTS (SELECT FROM unnest($3::text[], $4::text[], $5::bytea[]) AS "
+          "w(name, uri, hash) WHERE NOT EXISTS (SELECT FROM materials m WHERE m.instance = $1 AND "
+          "m.payload_hash = s.payload_hash AND m.name = w.name AND m.uri = w.uri AND m.hash = w.hash)) "
+          "ORDER BY s.recorded, s.payload_hash LIMIT 1",
           {instance, hashParam(artifact), names, uris, hashesParam(digests), builders, operators}));
-  return !rows.empty();
+  return rows.first([](const Row& row) { return row.get<std::vector<std::string>>("workers"); });
 }
 
 }  // namespace kiln::index

@@ -29,14 +29,20 @@ Result<std::optional<Digest>> findPublishedBlob(postgres::Connection& connection
 Result<std::vector<Digest>> listArtifacts(postgres::Connection& connection, const std::string& instance,
                                           int limit);
 
-// The artifacts that these compile actions became, by action; those that are unknown are absent.
+// The artifacts that these compile actions became, by action, without files, bundles, builders and jobs.
+// Actions that are unknown, or about which builders disagreed, are absent.
 Result<std::map<Digest, ArtifactRecord>> findByActions(postgres::Connection& connection,
                                                        const std::string& instance,
                                                        const std::vector<Digest>& actions);
 
-// True if one statement about the artifact names all of these materials and at least these builders.
-Result<bool> hasStatement(postgres::Connection& connection, const std::string& instance,
-                          const Digest& artifact, const std::vector<MaterialRecord>& materials,
-                          std::size_t builders, std::size_t operators);
+// Every blob that the artifact consists of but the OCI manifest: config, files, bundles, fixtures.
+Result<std::vector<Digest>> blobsOf(postgres::Connection& connection, const std::string& instance,
+                                    const Digest& artifact);
+
+// The builders that one statement about the artifact names, if there is a statement that names all of these
+// materials and at least this many builders and operators; the oldest such statement's.
+Result<std::optional<std::vector<std::string>>> buildersOfStatement(
+    postgres::Connection& connection, const std::string& instance, const Digest& artifact,
+    const std::vector<MaterialRecord>& materials, std::size_t builders, std::size_t operators);
 
 }  // namespace kiln::index

@@ -15,18 +15,29 @@ Status touchJob(Connection& connection, const JobKey& key) {
 
 Status addActions(Connection& connection, const JobKey& key, std::size_t firstOrdinal,
                   const std::vector<ActionRecord>& actions) {
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    const ActionRecord& action = actions[i];
-    KILN_TRY(
-        connection.execute("INSERT INTO actions (instance, hash, size, kind, target) VALUES ($1, $2, $3, $4, "
-                           "$5) ON CONFLICT DO NOTHING",
-                           {key.instance, hashParam(action.action), action.action.size,
-                            static_cast<int>(action.kind), action.target}));
-    KILN_TRY(connection.execute(
-        "INSERT INTO job_actions (instance, job_id, ordinal, action_hash, source) "
-        "VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-        {key.instance, key.id, firstOrdinal + i, hashParam(action.action), action.source}));
+  if (actions.empty()) return {};
+  std::vector<std::int64_t> ordinals, sizes, kinds, sources;
+  std::vector<Digest> digests;
+  std::vector<std::string> targets;
+  for (const ActionRecord& action : actions) {
+    ordinals.push_back(static_cast<std::int64_t>(firstOrdinal + ordinals.size()));
+    digests.push_back(action.action);
+    sizes.push_back(static_cast<std::int64_t>(action.action.size));
+    kinds.push_back(static_cast<int>(action.kind));
+    targets.push_back(action.target);
+    sources.push_back(action.source.value_or(-1));
   }
+  KILN_TRY(connection.execute(
+      "WITH given AS (SELECT * FROM unnest($3::integer[], $4::bytea[], $5::bigint[], $6::smallint[], "
+      "$7::text[], "
+      "$8::integer[]) AS g(ordinal, hash, size, kind, target, source)), known AS (INSERT INTO actions "
+      "(instance, "
+      "hash, size, kind, target) SELECT DISTINCT ON (hash) $1, hash, size, kind, target FROM given ON "
+      "CONFLICT DO "
+      "NOTHING) INSERT INTO job_actions (instance, job_id, ordinal, action_hash, source) SELECT $1, $2, "
+      "ordinal, hash, "
+      "nullif(source, -1) FROM given ON CONFLICT DO NOTHING",
+      {key.instance, key.id, ordinals, hashesParam(digests), sizes, kinds, targets, sources}));
   return {};
 }
 

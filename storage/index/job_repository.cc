@@ -91,37 +91,101 @@ Status loadRuns(Connection& connection, const JobKey& key, JobSnapshot& snapshot
   return {};
 }
 
-Status insertSource(Connection& connection, const JobKey& key, std::size_t ordinal,
-                    const SourceRecord& source) {
-  GitSource git = orEmpty(source.git), origin = orEmpty(source.origin);
-  KILN_TRY(connection.execute(
-      "INSERT INTO sources VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
-      {key.instance, key.id, ordinal, source.path, hashParam(source.blob), sizeParam(source.blob), git.url,
-       git.commit, git.path, origin.url, origin.commit, origin.path}));
-  return {};
+// Columns of several rows, for unnest().
+struct Columns {
+  std::vector<std::int64_t> ordinals;
+  std::vector<std::string> texts[7];
+  std::vector<std::vector<std::uint8_t>> hashes;
+  std::vector<std::int64_t> sizes;
+};
+
+void pushDigest(Columns& columns, const std::optional<Digest>& digest) {
+  columns.hashes.emplace_back();
+  if (digest) columns.hashes.back().assign(digest->hash.begin(), digest->hash.end());
+  columns.sizes.push_back(digest ? static_cast<std::int64_t>(digest->size) : 0);
 }
+
+Columns sourceColumns(const std::vector<SourceRecord>& sources) {
+  Columns out;
+  for (const SourceRecord& source : sources) {
+    GitSource git = orEmpty(source.git), origin = orEmpty(source.origin);
+    out.ordinals.push_back(static_cast<std::int64_t>(out.ordinals.size()));
+    const std::string* texts[] = {&source.path, &git.url,       &git.commit, &git.path,
+                                  &origin.url,  &origin.commit, &origin.path};
+    for (std::size_t i = 0; i < std::size(texts); ++i) out.texts[i].push_back(*texts[i]);
+    pushDigest(out, source.blob);
+  }
+  return out;
+}
+
+Columns targetColumns(const std::vector<TargetRecord>& targets) {
+  Columns out;
+  for (const TargetRecord& target : targets) {
+    out.ordinals.push_back(static_cast<std::int64_t>(out.ordinals.size()));
+    std::string builders;  // names hold no comma
+    for (const std::string& builder : target.builders) builders += (builders.empty() ? "" : ",") + builder;
+    out.texts[0].push_back(target.target);
+    out.texts[1].push_back(target.cached ? "t" : "f");
+    out.texts[2].push_back(builders);
+    pushDigest(out, target.artifact);
+  }
+  return out;
+}
+
+// Job, sources and targets; an empty hash stands for none.
+constexpr char kInsertJob[] = R"sql(
+WITH job AS (
+  INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, reuse, submitted, ended, toolchain_label,
+    toolchain_hash, toolchain_size, options, delivery, model_name)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)),
+source AS (
+  INSERT INTO sources (instance, job_id, ordinal, path, hash, size, git_url, git_commit, git_path, origin_url,
+    origin_commit, origin_path)
+  SELECT $1, $2, s.ordinal, s.path, nullif(s.hash, ''::bytea), CASE WHEN s.hash = ''::bytea THEN NULL ELSE s.size END,
+    s.git_url, s.git_commit, s.git_path, s.origin_url, s.origin_commit, s.origin_path
+  FROM unnest($15::integer[], $16::text[], $17::bytea[], $18::bigint[], $19::text[], $20::text[], $21::text[],
+    $22::text[], $23::text[], $24::text[])
+    AS s(ordinal, path, hash, size, git_url, git_commit, git_path, origin_url, origin_commit, origin_path))
+INSERT INTO job_targets (instance, job_id, ordinal, target, artifact_hash, cached, builders)
+SELECT $1, $2, t.ordinal, t.target, nullif(t.hash, ''::bytea), t.cached::boolean, string_to_array(t.builders, ',')
+FROM unnest($25::integer[], $26::text[], $27::bytea[], $28::text[], $29::text[])
+  AS t(ordinal, target, hash, cached, builders))sql";
 
 }  // namespace
 
 Status insertJob(Connection& connection, const JobSnapshot& snapshot) {
   const JobRecord& job = snapshot.job;
   const JobKey& key = job.key;
-  KILN_TRY(connection.execute(
-      "INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, reuse, submitted, ended, "
-      "toolchain_label, "
-      "toolchain_hash, toolchain_size, options, delivery, model_name) "
-      "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
-      {key.instance, key.id, job.idempotencyKey, hashParam(job.request), static_cast<int>(job.state),
-       job.reuse, job.submitted, job.ended, job.toolchainLabel, hashParam(job.toolchain), job.toolchain.size,
-       job.options, job.delivery, job.modelName}));
-  for (std::size_t i = 0; i < snapshot.sources.size(); ++i)
-    KILN_TRY(insertSource(connection, key, i, snapshot.sources[i]));
-  for (std::size_t i = 0; i < snapshot.targets.size(); ++i) {
-    const TargetRecord& target = snapshot.targets[i];
-    KILN_TRY(connection.execute("INSERT INTO job_targets VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                                {key.instance, key.id, i, target.target, hashParam(target.artifact),
-                                 target.cached, target.builders}));
-  }
+  Columns sources = sourceColumns(snapshot.sources), targets = targetColumns(snapshot.targets);
+  KILN_TRY(connection.execute(kInsertJob, {key.instance,
+                                           key.id,
+                                           job.idempotencyKey,
+                                           hashParam(job.request),
+                                           static_cast<int>(job.state),
+                                           job.reuse,
+                                           job.submitted,
+                                           job.ended,
+                                           job.toolchainLabel,
+                                           hashParam(job.toolchain),
+                                           job.toolchain.size,
+                                           job.options,
+                                           job.delivery,
+                                           job.modelName,
+                                           sources.ordinals,
+                                           sources.texts[0],
+                                           sources.hashes,
+                                           sources.sizes,
+                                           sources.texts[1],
+                                           sources.texts[2],
+                                           sources.texts[3],
+                                           sources.texts[4],
+                                           sources.texts[5],
+                                           sources.texts[6],
+                                           targets.ordinals,
+                                           targets.texts[0],
+                                           targets.hashes,
+                                           targets.texts[1],
+                                           targets.texts[2]}));
   KILN_TRY(addActions(connection, key, 0, snapshot.actions));
   return addRuns(connection, snapshot.runs);
 }

@@ -106,21 +106,25 @@ class GitFetcher {
   }
 
   int checkCertificate(git_cert* certificate, bool valid) {
-    const auto& accepted = options_.credentials.sshHostKeys;
-    if (certificate->cert_type == GIT_CERT_HOSTKEY_LIBSSH2 && !accepted.empty()) {
-      const auto* key = reinterpret_cast<const git_cert_hostkey*>(certificate);
-      valid = false;
-      if (key->type & GIT_CERT_SSH_SHA256) {
-        std::string print = "SHA256:" + toBase64({key->hash_sha256, sizeof key->hash_sha256});
-        while (print.ends_with('=')) print.pop_back();
-        valid = std::find(accepted.begin(), accepted.end(), print) != accepted.end();
-      }
+    if (certificate->cert_type != GIT_CERT_HOSTKEY_LIBSSH2) {
+      if (valid) return 0;
+      return stop({Code::kPermissionDenied,
+                   url_.host + " has a TLS certificate that is not trusted here; nothing was fetched"});
     }
+    const auto* key = reinterpret_cast<const git_cert_hostkey*>(certificate);
+    const auto& accepted = options_.credentials.sshHostKeys;
+    std::string print = "of an unknown kind";
+    if (key->type & GIT_CERT_SSH_SHA256) {
+      print = "SHA256:" + toBase64({key->hash_sha256, sizeof key->hash_sha256});
+      while (print.ends_with('=')) print.pop_back();
+    }
+    if (!accepted.empty()) valid = std::find(accepted.begin(), accepted.end(), print) != accepted.end();
     if (valid) return 0;
-    bool ssh = certificate->cert_type == GIT_CERT_HOSTKEY_LIBSSH2;
-    return stop(
-        {Code::kPermissionDenied, fmt::format("{} has {} that is not trusted here; nothing was fetched",
-                                              url_.host, ssh ? "an ssh host key" : "a TLS certificate")});
+    return stop({Code::kPermissionDenied,
+                 fmt::format("{} has the ssh host key {}, which is not among those "
+                             "accepted here; nothing was fetched. If the "
+                             "key is right, add it to the fetcher's credentials as ssh-host-key",
+                             url_.host, print)});
   }
 
   int checkLimits(std::uint64_t received) {

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "storage/blob/file_io.h"
+#include "manifest/base/file.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/blob/upload.h"
 #include "storage/remote/byte_stream_service.h"

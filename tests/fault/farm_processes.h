@@ -21,6 +21,7 @@
 #include "storage/tree/tree_builder.h"
 #include "tests/support/child_process.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/sample_request.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::fault {
@@ -138,17 +139,8 @@ class FarmProcesses {
     return status.ok();
   }
   v1::SubmitJobRequest request(const std::string& key, int builders = 1) {
-    v1::SubmitJobRequest out;
-    out.set_instance("default");
-    out.set_idempotency_key(key);
-    out.add_targets("cpu:x86-64-v3");
-    auto* source = out.add_sources();
-    source->set_path("m.onnx");
-    *source->mutable_blob() = toProto(storage::putBlob(*blobs_, "default", asBytes("a model")).value());
-    DeliverySpec delivery;
-    delivery.builders = builders;
-    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
-    return out;
+    return testing_support::sampleRequest(key, builders,
+                                          storage::putBlob(*blobs_, "default", asBytes("a model")).value());
   }
   grpc::Status submit(const v1::SubmitJobRequest& request, v1::Job* job) {
     grpc::ClientContext context;

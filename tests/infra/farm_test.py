@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The farm as a user sees it: infra/up, then the command line against real processes."""
+import os
 import pathlib
+import signal
 import stat
 import subprocess
 import unittest
@@ -8,6 +10,7 @@ import urllib.parse
 import urllib.request
 
 from farm import MODELS, ROOT, Farm, artifact_of, json_of, wait_for
+from tiny_onnx import external_weight, model, node, value_info
 
 CNN = MODELS / "digits_cnn.onnx"
 MLP = MODELS / "digits_mlp.onnx"
@@ -166,6 +169,16 @@ class FarmTest(unittest.TestCase):
         result = self.refused(data, 4, "MoxPool", "pool1", "pool2")
         self.assertNotIn("conv1:", result.stderr)
 
+    def test_models_that_lie(self):
+        x, y = value_info("x", [2]), value_info("y", [2])
+        self.assertIsNotNone(artifact_of(self.refused(model([node("Relu", ["x"], ["y"], "only")], [x], [y]), 0)))
+        self.refused(model([node("Add", ["x", "b"], ["a"], "first"), node("Relu", ["a"], ["b"], "second")], [x], [value_info("b", [2])]), 3)
+        self.refused(model([node("Relu", ["x"], ["y"], "only")], [x], [y], opset=99), 4, "99")
+        self.refused(model([node("Relu", ["x"], ["y"], "only")], [value_info("x", [2], dtype=8)], [value_info("y", [2], dtype=8)]), 4)
+        for path in ("../../etc/passwd", "/etc/passwd"):
+            weight = external_weight("w", [2], path)
+            self.refused(model([node("Add", ["x", "w"], ["y"], "sum")], [x], [y], [weight]), 3, path)
+
     def test_targets_nobody_serves(self):
         for target in ("cpu:riscv64", "cpu:x86-64-v9", "cuda:sm_10"):
             result = self.farm.build(CNN, target=target)
@@ -282,6 +295,19 @@ class FaultTest(unittest.TestCase):
         self.restart()
         wait_for(lambda: self.farm.kiln("jobs").returncode == 0, 30, "the coordinator finds the database again")
         self.finish(job)
+
+    def test_foreground_ends_with_its_terminal(self):
+        subprocess.run([ROOT / "infra" / "up", "--dir", self.farm.dir, "--stop"], check=True, capture_output=True)
+        log = self.farm.home / "foreground.log"
+        with open(log, "w") as out:
+            up = subprocess.Popen([ROOT / "infra" / "up", "--dir", self.farm.dir, "--no-sample", "--workers", "1", "--foreground"],
+                                  stdout=out, stderr=out, start_new_session=True)
+        wait_for(lambda: "Ctrl-C" in log.read_text(errors="replace"), 120, "infra/up --foreground is ready")
+        self.assertEqual(self.farm.kiln("workers").returncode, 0)
+        os.killpg(up.pid, signal.SIGINT)  # what a terminal does on Ctrl-C
+        self.assertEqual(up.wait(60), 0)
+        self.assertEqual(self.farm.processes(), [])
+        self.restart()
 
     def test_stop_leaves_no_process_behind(self):
         subprocess.run([ROOT / "infra" / "up", "--dir", self.farm.dir, "--stop"], check=True, capture_output=True)

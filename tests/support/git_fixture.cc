@@ -7,6 +7,11 @@
 #include <cstdlib>
 #include <fstream>
 
+// Read by LeakSanitizer, if there is one: libgit2 1.5 never frees the match data of its regular expressions.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libpcre2";
+}
+
 namespace kiln::testing_support {
 namespace {
 

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "storage/blob/local_blob_store.h"
 #include "tests/contract/blob_store_contract.h"
 #include "tests/support/temp_directory.h"
@@ -27,6 +29,13 @@ inline void flipBit(const std::string& root, const Digest& digest) {
   byte ^= 4;
   ASSERT_EQ(::pwrite(fd, &byte, 1, at), 1);
   ::close(fd);
+}
+
+inline std::size_t filesBelow(const std::string& directory) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory))
+    count += entry.is_regular_file();
+  return count;
 }
 
 class LocalStoreHarness : public BlobStoreHarness {

@@ -11,8 +11,8 @@
 #include <fstream>
 #include <random>
 
+#include "manifest/base/file.h"
 #include "worker/sandbox/bounded_log.h"
-#include "worker/sandbox/fd.h"
 
 namespace kiln::sandbox {
 namespace {
@@ -125,10 +125,10 @@ TEST_F(Outputs, TheVisitorsErrorEndsTheWalk) {
 }
 
 TEST_F(Outputs, DeepWideAndClosedTreesAreRemoved) {
-  Fd at(open(dir_.c_str(), O_RDONLY | O_DIRECTORY));
+  UniqueFd at(open(dir_.c_str(), O_RDONLY | O_DIRECTORY));
   for (int i = 0; i < 1500; ++i) {
     ASSERT_EQ(mkdirat(at.get(), "deeper-and-deeper", 0700), 0);
-    at = Fd(openat(at.get(), "deeper-and-deeper", O_RDONLY | O_DIRECTORY));
+    at = UniqueFd(openat(at.get(), "deeper-and-deeper", O_RDONLY | O_DIRECTORY));
     ASSERT_TRUE(at);
   }
   at.reset();

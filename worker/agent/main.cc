@@ -46,9 +46,9 @@ std::string besideThisProgram(const char* name) {
 }
 
 // kFailedPrecondition if another worker has this directory.
-Result<sandbox::Fd> lockState(const std::string& dir) {
+Result<UniqueFd> lockState(const std::string& dir) {
   if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) return fail(errnoError(errno, "--state " + dir));
-  sandbox::Fd lock(open((dir + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  UniqueFd lock(open((dir + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock) return fail(errnoError(errno, "--state " + dir));
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(Code::kFailedPrecondition, "--state " + dir + ": another worker uses this directory");
@@ -106,7 +106,7 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
 
 Status work(const Flags& flags) {
   KILN_ASSIGN(const auto identity, signing::WorkerIdentity::load(flags.certificate, flags.key));
-  KILN_ASSIGN(const sandbox::Fd lock, lockState(flags.state));
+  KILN_ASSIGN(const UniqueFd lock, lockState(flags.state));
   sandbox::Host host = sandbox::Host::detect();
   std::optional<sandbox::UidRange> uids;
   if (flags.uidBase != 0) {

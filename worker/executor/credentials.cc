@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "storage/blob/file_io.h"
+#include "manifest/base/file.h"
 
 namespace kiln::executor {
 namespace {
@@ -21,16 +21,15 @@ Status giveTo(uid_t uid, int fd) {
 }
 
 Status copyFile(const std::string& from, const std::string& to, uid_t uid) {
-  KILN_ASSIGN(const auto source,
-              storage::openFile(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, from));
+  KILN_ASSIGN(const auto source, openFile(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0, from));
   std::string bytes(kMaxBytes + 1, '\0');
   const ssize_t got = read(source.get(), bytes.data(), bytes.size());
   if (got < 0) return fail(errnoError(errno, from));
   if (static_cast<std::size_t>(got) > kMaxBytes)
     return fail(Code::kInvalidArgument, from + ": larger than 64 KiB");
   bytes.resize(static_cast<std::size_t>(got));
-  KILN_ASSIGN(const auto target, storage::openFile(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400, to));
-  KILN_TRY(storage::writeAll(target.get(), asBytes(bytes), to));
+  KILN_ASSIGN(const auto target, openFile(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400, to));
+  KILN_TRY(writeAll(target.get(), asBytes(bytes), to));
   return giveTo(uid, target.get());
 }
 
@@ -46,7 +45,7 @@ Status copyCredentials(const std::string& from, const std::string& to, uid_t uid
     KILN_TRY(copyFile(entry.path(), to + "/" + entry.path().filename().string(), uid));
   }
   if (error) return fail(errnoError(error.value(), from));
-  KILN_ASSIGN(const auto directory, storage::openFile(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, to));
+  KILN_ASSIGN(const auto directory, openFile(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, to));
   if (fchmod(directory.get(), 0500) != 0) return fail(errnoError(errno, "credentials"));
   return giveTo(uid, directory.get());
 }

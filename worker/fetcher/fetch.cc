@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "storage/blob/file_io.h"
+#include "manifest/base/file.h"
 #include "storage/source/git_reference.h"
 #include "storage/source/onnx_external.h"
 
@@ -17,12 +17,11 @@ namespace {
 // The directories above `name` below `out`, then the file; none of them was there before this program ran.
 Status writeFile(const std::string& out, const std::string& name, const std::string& bytes) {
   for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
-    KILN_TRY(storage::makeDirectory(out + "/" + name.substr(0, slash), 0755));
+    KILN_TRY(makeDirectory(out + "/" + name.substr(0, slash), 0755));
   }
-  KILN_ASSIGN(
-      const auto file,
-      storage::openFile(out + "/" + name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644, name));
-  return storage::writeAll(file.get(), asBytes(bytes), name);
+  KILN_ASSIGN(const auto file,
+              openFile(out + "/" + name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644, name));
+  return writeAll(file.get(), asBytes(bytes), name);
 }
 
 }  // namespace

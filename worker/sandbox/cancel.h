@@ -3,7 +3,7 @@
 
 #include <sys/eventfd.h>
 
-#include "worker/sandbox/fd.h"
+#include "manifest/base/file.h"
 
 namespace kiln::sandbox {
 
@@ -16,7 +16,7 @@ class Cancel {
   int fd() const { return event_.get(); }
 
  private:
-  Fd event_;
+  UniqueFd event_;
 };
 
 }  // namespace kiln::sandbox

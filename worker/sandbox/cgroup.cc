@@ -17,12 +17,12 @@ namespace {
 constexpr const char* kPrefix = "kiln-";
 
 bool writeFile(const std::string& path, const std::string& text) {
-  const Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 std::string readSmall(const std::string& path) {
-  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text(4096, '\0');
   const ssize_t got = fd ? read(fd.get(), text.data(), text.size()) : 0;
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
@@ -177,7 +177,7 @@ Result<std::unique_ptr<Cgroup>> CgroupHost::create(std::uint64_t serial, const L
   std::erase(parents, "");
   if (version_ == 2) parents.resize(1);
   std::vector<std::string> dirs;
-  std::vector<Fd> procs;
+  std::vector<UniqueFd> procs;
   for (const std::string& parent : parents) {
     const std::string dir = parent + "/" + name;
     if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST)

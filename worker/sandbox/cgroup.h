@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "manifest/base/file.h"
 #include "manifest/base/result.h"
-#include "worker/sandbox/fd.h"
 #include "worker/sandbox/policy.h"
 
 namespace kiln::sandbox {
@@ -16,14 +16,14 @@ namespace kiln::sandbox {
 // The control groups of one action. Destroying it removes them; by then no process may be left inside.
 class Cgroup {
  public:
-  Cgroup(std::vector<std::string> dirs, std::vector<Fd> procs)
+  Cgroup(std::vector<std::string> dirs, std::vector<UniqueFd> procs)
       : dirs_(std::move(dirs)), procs_(std::move(procs)) {}
   Cgroup(const Cgroup&) = delete;
   Cgroup& operator=(const Cgroup&) = delete;
   ~Cgroup();
 
   // Files into which a process writes "0" to enter. Usable between fork and exec.
-  const std::vector<Fd>& procs() const { return procs_; }
+  const std::vector<UniqueFd>& procs() const { return procs_; }
   // Highest memory use in bytes; 0 if unknown.
   std::uint64_t peakMemory() const;
   // Whether the kernel killed something inside for want of memory.
@@ -31,7 +31,7 @@ class Cgroup {
 
  private:
   std::vector<std::string> dirs_;
-  std::vector<Fd> procs_;
+  std::vector<UniqueFd> procs_;
 };
 
 // Where this process may make control groups. Copyable; thread safe.

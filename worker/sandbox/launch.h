@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "manifest/base/file.h"
 #include "manifest/base/result.h"
-#include "worker/sandbox/fd.h"
 #include "worker/sandbox/policy.h"
 
 namespace kiln::sandbox {

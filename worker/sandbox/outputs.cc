@@ -10,20 +10,20 @@
 #include <memory>
 #include <vector>
 
+#include "manifest/base/file.h"
 #include "manifest/base/printable.h"
-#include "worker/sandbox/fd.h"
 
 namespace kiln::sandbox {
 namespace {
 
-Fd openDir(int at, const char* name) {
-  return Fd(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+UniqueFd openDir(int at, const char* name) {
+  return UniqueFd(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
 }
 
 // At most `limit` names of the directory, without "." and "..", in no order.
 std::vector<std::string> listNames(int dir, std::size_t limit) {
   std::vector<std::string> names;
-  Fd copy = openDir(dir, ".");
+  UniqueFd copy = openDir(dir, ".");
   if (!copy) return names;
   std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(copy.get()), closedir);
   if (!stream) return names;
@@ -94,7 +94,7 @@ class Walk {
                   "output " + printable(path, 80) + ": its mode keeps its own user out; refused");
     }
     if (S_ISDIR(info.st_mode)) {
-      const Fd below = openDir(dir, name.c_str());
+      const UniqueFd below = openDir(dir, name.c_str());
       if (!below) return fail(errnoError(errno, "output " + printable(path, 80)));
       return directory(below.get(), path + "/", depth + 1);
     }
@@ -106,7 +106,7 @@ class Walk {
   }
 
   Status file(int dir, const std::string& name, const std::string& path) {
-    const Fd fd(openat(dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    const UniqueFd fd(openat(dir, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat info{};
     if (!fd || fstat(fd.get(), &info) != 0) return fail(errnoError(errno, "output " + printable(path, 80)));
     if (!S_ISREG(info.st_mode) || info.st_nlink != 1) {
@@ -136,7 +136,7 @@ class UseCheck {
       struct stat info{};
       if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (S_ISDIR(info.st_mode)) {
-        if (const Fd below = openDir(dir, name.c_str())) KILN_TRY(directory(below.get(), depth + 1));
+        if (const UniqueFd below = openDir(dir, name.c_str())) KILN_TRY(directory(below.get(), depth + 1));
         continue;
       }
       const auto size = static_cast<std::uint64_t>(std::max<off_t>(info.st_size, 0));
@@ -162,7 +162,7 @@ constexpr std::size_t kBatch = 4096;
 // recursion, so neither the depth of the tree nor the length of its paths matters.
 Status flatten(int root, const std::string& name, std::uint64_t& serial) {
   fchmodat(root, name.c_str(), 0700, 0);
-  const Fd dir = openDir(root, name.c_str());
+  const UniqueFd dir = openDir(root, name.c_str());
   if (!dir) return fail(errnoError(errno, "cannot open a directory to remove it"));
   while (true) {
     const std::vector<std::string> names = listNames(dir.get(), kBatch);
@@ -183,20 +183,20 @@ Status flatten(int root, const std::string& name, std::uint64_t& serial) {
 
 Status visitOutputs(const std::string& dir, const Limits& limits,
                     const std::function<Status(const OutputFile&)>& visit) {
-  const Fd root = openDir(AT_FDCWD, dir.c_str());
+  const UniqueFd root = openDir(AT_FDCWD, dir.c_str());
   if (!root) return fail(errnoError(errno, "output directory"));
   return Walk(limits, visit).directory(root.get(), "", 1);
 }
 
 Status checkOutputUse(const std::string& dir, const Limits& limits) {
-  const Fd root = openDir(AT_FDCWD, dir.c_str());
+  const UniqueFd root = openDir(AT_FDCWD, dir.c_str());
   if (!root) return fail(errnoError(errno, "output directory"));
   return UseCheck(limits).directory(root.get(), 1);
 }
 
 Status removeTree(const std::string& path) {
   chmod(path.c_str(), 0700);
-  const Fd root = openDir(AT_FDCWD, path.c_str());
+  const UniqueFd root = openDir(AT_FDCWD, path.c_str());
   if (!root) {
     if (errno == ENOENT) return {};
     return fail(errnoError(errno, "cannot remove " + path));

@@ -20,19 +20,19 @@ namespace kiln::sandbox {
 namespace {
 
 struct Pipe {
-  Fd read, write;
+  UniqueFd read, write;
 };
 
 Result<Pipe> makePipe() {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return fail(errnoError(errno, "sandbox: pipe"));
-  Pipe made{Fd(fds[0]), Fd(fds[1])};
+  Pipe made{UniqueFd(fds[0]), UniqueFd(fds[1])};
   fcntl(made.read.get(), F_SETFL, O_NONBLOCK);
   return made;
 }
 
-Result<Fd> filterFile(const std::string& program) {
-  Fd file(memfd_create("kiln-seccomp", MFD_CLOEXEC));
+Result<UniqueFd> filterFile(const std::string& program) {
+  UniqueFd file(memfd_create("kiln-seccomp", MFD_CLOEXEC));
   if (!file || write(file.get(), program.data(), program.size()) != static_cast<ssize_t>(program.size()) ||
       lseek(file.get(), 0, SEEK_SET) != 0) {
     return fail(errnoError(errno, "sandbox: memfd"));
@@ -120,12 +120,12 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
 
   static std::atomic<std::uint64_t> serial{0};
   KILN_ASSIGN(const auto cgroup, host_.cgroups.create(++serial, policy_.limits));
-  for (const Fd& procs : cgroup->procs()) plan.cgroups.push_back(procs.get());
+  for (const UniqueFd& procs : cgroup->procs()) plan.cgroups.push_back(procs.get());
 
   KILN_ASSIGN(Pipe out, makePipe());
   KILN_ASSIGN(Pipe err, makePipe());
   KILN_ASSIGN(Pipe status, makePipe());
-  KILN_ASSIGN(const Fd filter, filterFile(filter_));
+  KILN_ASSIGN(const UniqueFd filter, filterFile(filter_));
   plan.out = out.write.get();
   plan.err = err.write.get();
   plan.status = status.write.get();

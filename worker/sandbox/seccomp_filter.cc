@@ -15,7 +15,7 @@
 #include <map>
 #include <memory>
 
-#include "worker/sandbox/fd.h"
+#include "manifest/base/file.h"
 
 namespace kiln::sandbox {
 namespace {
@@ -89,7 +89,7 @@ Result<std::string> buildFilter(const Policy& policy) {
     }
     if (rc != 0) return fail(errnoError(-rc, "seccomp filter: rule for " + name));
   }
-  Fd file(memfd_create("kiln-seccomp", MFD_CLOEXEC));
+  UniqueFd file(memfd_create("kiln-seccomp", MFD_CLOEXEC));
   if (!file) return fail(errnoError(errno, "seccomp filter: memfd_create"));
   if (const int rc = seccomp_export_bpf(context.get(), file.get()); rc != 0) {
     return fail(errnoError(-rc, "seccomp filter: export"));

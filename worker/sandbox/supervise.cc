@@ -44,7 +44,7 @@ class Supervisor {
       : watch_(watch), out_(watch.limits->logBytes), err_(watch.limits->logBytes, watch.onErrorLine) {}
 
   Result<RunResult> run() {
-    bwrap_ = Fd(pidfd_open(watch_.bwrap, 0));
+    bwrap_ = UniqueFd(pidfd_open(watch_.bwrap, 0));
     if (!bwrap_) {
       const int error = errno;
       kill(watch_.bwrap, SIGKILL);
@@ -65,7 +65,7 @@ class Supervisor {
   }
 
  private:
-  static bool gone(const Fd& process) {
+  static bool gone(const UniqueFd& process) {
     pollfd poll{process.get(), POLLIN, 0};
     return ::poll(&poll, 1, 0) == 1;
   }
@@ -124,7 +124,7 @@ class Supervisor {
                  if (status_.size() < 65536) status_.append(bytes);
                });
     if (init_) return;
-    if (const auto pid = statusNumber(status_, "child-pid")) init_ = Fd(pidfd_open(*pid, 0));
+    if (const auto pid = statusNumber(status_, "child-pid")) init_ = UniqueFd(pidfd_open(*pid, 0));
   }
 
   // False at the end of the stream. Reads at most 1 MiB at a time, so that a flood cannot hold up the
@@ -171,7 +171,7 @@ class Supervisor {
   const Supervision& watch_;
   BoundedLog out_, err_;
   std::string status_, why_;
-  Fd bwrap_, init_;
+  UniqueFd bwrap_, init_;
   std::array<bool, 3> open_ = {true, true, true};
   std::array<char, 65536> buffer_{};
   std::optional<Ending> ended_;

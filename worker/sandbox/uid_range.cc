@@ -11,7 +11,7 @@ namespace kiln::sandbox {
 
 Result<UidRange> UidRange::claim() {
   for (std::uint32_t i = 0; i < kWorkers; ++i) {
-    Fd lock(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    UniqueFd lock(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!lock) return fail(errnoError(errno, "uid range"));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;

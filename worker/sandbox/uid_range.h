@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "manifest/base/file.h"
 #include "manifest/base/result.h"
-#include "worker/sandbox/fd.h"
 
 namespace kiln::sandbox {
 
@@ -18,8 +18,8 @@ class UidRange {
   std::uint32_t base() const { return base_; }
 
  private:
-  UidRange(Fd lock, std::uint32_t base) : lock_(std::move(lock)), base_(base) {}
-  Fd lock_;
+  UidRange(UniqueFd lock, std::uint32_t base) : lock_(std::move(lock)), base_(base) {}
+  UniqueFd lock_;
   std::uint32_t base_;
 };
 

@@ -9,6 +9,7 @@
 #include "lld/Common/Driver.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "manifest/base/file.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -25,21 +26,9 @@ struct TemporaryFile {
 };
 
 Status writeNew(const std::string& path, const std::string& bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return fail(errnoError(errno, path));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t n = ::write(file, bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const Error error = errnoError(errno, path);
-      ::close(file);
-      return fail(error);
-    }
-    done += static_cast<std::size_t>(n);
-  }
-  if (::close(file) != 0) return fail(errnoError(errno, path));
-  return {};
+  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600, path));
+  KILN_TRY(writeAll(file.get(), asBytes(bytes), path));
+  return file.close(path);
 }
 
 }  // namespace

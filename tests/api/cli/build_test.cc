@@ -75,7 +75,7 @@ TEST_F(KilnBuild, JsonAndDetach) {
   EXPECT_EQ(json.err, "");
   EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach"}).lastLine(), "job job-1");
   EXPECT_EQ(parseJson(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach", "--json"}).out)
-                ->at("id"),
+                ->at("job"),
             "job-1");
 }
 
@@ -124,7 +124,17 @@ TEST_F(KilnBuild, ACommitOfALocalRepositoryIsReadHereAndRecorded) {
   file("repo/models/model.onnx", testing_support::modelWithExternal("w.bin"));
   file("repo/models/w.bin", "weights");
   const auto commit = commitModel(directory.path());
-  const auto url = "file://" + directory.path() + "/repo";
+  std::filesystem::rename(directory / "repo", directory / "my repo");
+  const auto url = "file://" + directory.path() + "/my%20repo";
+  for (const char* name : {"my repo", "my%20repo"}) {
+    EXPECT_EQ(
+        kiln({"build", "git+file://" + directory.path() + "/" + name + "@" + commit + "#models/model.onnx",
+              "--target", "cpu:x86-64-v3"})
+            .exit,
+        0);
+    EXPECT_EQ(farm.script.submitted.back().sources(0).origin().url(), url);
+  }
+  farm.script.submitted.clear();
   const auto result =
       kiln({"build", "git+" + url + "@" + commit + "#models/model.onnx", "--target", "cpu:x86-64-v3"});
   EXPECT_EQ(result.exit, 0) << result.err;

@@ -56,6 +56,31 @@ TEST(Contraction, TheEpilogueStaysInTheTileOfTheMatmul) {
   EXPECT_EQ(checked->scratchBytes, 0u);
 }
 
+TEST(Contraction, LongReductionsRunOverPanelsInScratch) {
+  for (int n : {512, 520, 500}) {
+    auto checked = checkText(matmulText(96, n, 700));
+    ASSERT_TRUE(checked) << checked.error().message;
+    EXPECT_GT(checked->scratchBytes, 0u);
+    EXPECT_EQ(checked->arenaBytes, 0u);
+  }
+}
+
+TEST(Memory, AChainOfMatmulsReusesTheArena) {
+  std::string text =
+      "func.func @main(%v0: tensor<64x64xf32>) -> tensor<64x64xf32> {\n  %w = kiln.weight 0 : "
+      "tensor<64x64xf32>\n";
+  for (int i = 0; i < 8; ++i)
+    text += fmt::format(
+        "  %v{1} = kiln.matmul %v{0}, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n", i,
+        i + 1);
+  CheckOptions options;
+  options.relative = 1e-3;
+  options.absolute = 1e-2;  // eight products in a row
+  auto checked = checkText(text + "  return %v8 : tensor<64x64xf32>\n}", options);
+  ASSERT_TRUE(checked) << checked.error().message;
+  EXPECT_EQ(checked->arenaBytes, 2u * 64 * 64 * 4);
+}
+
 TEST(Contraction, WithoutContractionProductsAreRounded) {
   CheckOptions off;
   off.contraction = false;

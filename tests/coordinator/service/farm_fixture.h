@@ -16,6 +16,7 @@
 #include "tests/storage/index/index_fixture.h"
 #include "tests/support/fake_worker.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/sample_request.h"
 #include "tests/support/sample_spec.h"
 #include "tests/support/temp_directory.h"
 
@@ -104,17 +105,7 @@ class FarmTest : public ::testing::Test {
   // An uploaded model for cpu:x86-64-v3.
   v1::SubmitJobRequest request(const std::string& key, int builders = 1,
                                const std::string& model = "a model") {
-    v1::SubmitJobRequest out;
-    out.set_instance("default");
-    out.set_idempotency_key(key);
-    out.add_targets("cpu:x86-64-v3");
-    auto* source = out.add_sources();
-    source->set_path("m.onnx");
-    *source->mutable_blob() = toProto(put(model));
-    DeliverySpec delivery;
-    delivery.builders = builders;
-    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
-    return out;
+    return testing_support::sampleRequest(key, builders, put(model));
   }
   grpc::Status submit(const v1::SubmitJobRequest& request, v1::Job* job) {
     grpc::ClientContext context;

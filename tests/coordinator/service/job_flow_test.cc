@@ -189,6 +189,7 @@ TEST_F(JobFlow, AnotherSourceOfTheSameBytesGainsAStatement) {
   auto one = worker("w1");
   v1::Job first = submitted(request("k1"));
   settle(first.id(), {one.get()});
+  clock_.advance(std::chrono::seconds(1));
   v1::SubmitJobRequest claimed = request("k2");
   auto* origin = claimed.mutable_sources(0)->mutable_origin();
   origin->set_url("file:///models");

@@ -20,12 +20,6 @@ INSTANTIATE_TEST_SUITE_P(LocalWithoutValidationCache, BlobStoreContract, testing
                                LocalBlobStoreOptions{.validationEntries = 0});
                          }));
 
-std::size_t filesBelow(const std::string& directory) {
-  std::size_t count = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) count += entry.is_regular_file();
-  return count;
-}
-
 Result<std::unique_ptr<LocalBlobStore>> openStore(const std::string& root, bool readOnly = false) {
   return LocalBlobStore::open({.directory = root, .readOnly = readOnly});
 }

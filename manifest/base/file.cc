@@ -1,4 +1,4 @@
-#include "storage/blob/file_io.h"
+#include "manifest/base/file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace kiln::storage {
+namespace kiln {
 
 UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
   if (this != &other) {
@@ -23,6 +23,11 @@ UniqueFd::~UniqueFd() {
 void UniqueFd::reset() {
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
+}
+
+Status UniqueFd::close(const std::string& what) {
+  if (::close(release()) != 0) return fail(errnoError(errno, what));
+  return {};
 }
 
 Result<UniqueFd> openFile(const std::string& path, int flags, unsigned mode, const std::string& what) {
@@ -67,4 +72,4 @@ Status makeDirectory(const std::string& path, unsigned mode) {
   return {};
 }
 
-}  // namespace kiln::storage
+}  // namespace kiln

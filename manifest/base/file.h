@@ -1,4 +1,4 @@
-// Small POSIX file helpers shared by the stores: an owned descriptor and loops over short reads and writes.
+// Files through POSIX calls: an owned descriptor, loops over short reads and writes, durable names.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 
-namespace kiln::storage {
+namespace kiln {
 
-// Size of the buffers that blobs are moved in.
+// Size of the buffers that large files are moved in.
 inline constexpr std::size_t kChunkBytes = 1 << 20;
 
 // Owns a file descriptor; closes it on destruction.
@@ -24,13 +24,16 @@ class UniqueFd {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
   void reset();
+  // Closes, reporting what only closing reports; `what` begins the message.
+  Status close(const std::string& what);
 
  private:
   int fd_ = -1;
 };
 
-// `what` begins the message of an error.
+// O_CLOEXEC is added to `flags`. `what` begins the message of an error.
 Result<UniqueFd> openFile(const std::string& path, int flags, unsigned mode, const std::string& what);
 Status writeAll(int fd, Bytes bytes, const std::string& what);
 // Fills `buffer` from `offset`; kDataLoss if the file ends before.
@@ -40,4 +43,4 @@ Status syncDirectory(const std::string& path);
 // mkdir that accepts a directory already there.
 Status makeDirectory(const std::string& path, unsigned mode);
 
-}  // namespace kiln::storage
+}  // namespace kiln

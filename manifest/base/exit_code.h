@@ -1,0 +1,25 @@
+// What Kiln's programs exit with: a contract that scripts rely on. A failed job carries one too.
+#pragma once
+
+#include "manifest/base/result.h"
+
+namespace kiln {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitInternal = 1,
+  kExitUsage = 2,
+  kExitInvalidModel = 3,
+  kExitUnsupported = 4,  // or over budget
+  kExitVerification = 5,
+  kExitNotFound = 6,
+  kExitUnavailable = 7,
+  kExitDenied = 8,
+  kExitNotReproducible = 9,
+  kExitCheck = 10,
+};
+
+// For an error that does not say more than its code.
+ExitCode exitCodeOf(Code code);
+
+}  // namespace kiln

@@ -1,0 +1,53 @@
+#include "compiler_core/schedule/heuristics.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace kiln::schedule {
+namespace {
+
+TEST(Heuristics, TilesDivideTheShapeWhateverItIs) {
+  std::mt19937 random(3);
+  for (const KernelKind kind :
+       {KernelKind::kContraction, KernelKind::kConvolution, KernelKind::kReduction, KernelKind::kElementwise})
+    for (int round = 0; round < 500; ++round) {
+      KernelShape shape{kind, {}, 1 + static_cast<std::int64_t>(random() % 5000)};
+      for (unsigned i = 0, rank = 1 + random() % 5; i < rank; ++i)
+        shape.loops.push_back({1 + static_cast<std::int64_t>(random() % 2100), random() % 4 != 0});
+      const Tile tile = chooseTile(shape);
+      ASSERT_EQ(tile.sizes.size(), shape.loops.size());
+      EXPECT_FALSE(tile.reason.empty());
+      for (std::size_t i = 0; i < tile.sizes.size(); ++i) {
+        ASSERT_GT(tile.sizes[i], 0);
+        EXPECT_EQ(shape.loops[i].extent % tile.sizes[i], 0);
+        if (!shape.loops[i].divisible) {
+          EXPECT_EQ(tile.sizes[i], shape.loops[i].extent);
+        }
+      }
+    }
+}
+
+TEST(Heuristics, ASmallKernelIsOneTask) {
+  const Tile tile = chooseTile({KernelKind::kContraction, {{16, true}, {64, true}}, 3 * 64});
+  EXPECT_EQ(tile.sizes, (std::vector<std::int64_t>{16, 64}));
+}
+
+TEST(Heuristics, ALargeContractionKeepsWholeRegisterBlocks) {
+  const Tile tile = chooseTile({KernelKind::kContraction, {{1920, true}, {2048, true}}, 3 * 1024});
+  EXPECT_EQ(tile.sizes[0] % 12, 0);
+  EXPECT_EQ(tile.sizes[1] % 16, 0);
+  EXPECT_LE(tile.sizes[0], 96);
+  EXPECT_LE(tile.sizes[1], 256);
+}
+
+TEST(Heuristics, AConvolutionKeepsImageRowsWholeAndChannelsTogether) {
+  const Tile tile =
+      chooseTile({KernelKind::kConvolution, {{4, true}, {128, true}, {56, true}, {56, true}}, 3 * 1152});
+  EXPECT_EQ(tile.sizes[0], 1);
+  EXPECT_GE(tile.sizes[1], 16);
+  EXPECT_EQ(tile.sizes[3], 56);
+}
+
+}  // namespace
+}  // namespace kiln::schedule
