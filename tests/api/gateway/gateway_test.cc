@@ -247,6 +247,25 @@ TEST_F(GatewayTest, StopsWhileAClientDawdles) {
   ::close(fd);
 }
 
+// Clients that ask for much and read nothing hold their own connections, not the gateway.
+TEST_F(GatewayTest, DawdlersKeepNobodyElseWaiting) {
+  start();
+  std::string requests;
+  for (int i = 0; i < 8; ++i)
+    requests += "GET /v2/default/artifacts/blobs/" + layer_.text() + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  std::vector<int> dawdlers;
+  for (int i = 0; i < 16; ++i) {
+    dawdlers.push_back(connectRaw());
+    ASSERT_GT(::write(dawdlers.back(), requests.data(), requests.size()), 0);
+    char buffer[16];
+    ASSERT_GT(::read(dawdlers.back(), buffer, sizeof buffer), 0);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, GatewayOptions{}.writeTimeout / 2);
+  for (const int fd : dawdlers) ::close(fd);
+}
+
 TEST_F(GatewayTest, SkopeoCopiesTheArtifact) {
   if (std::system("command -v skopeo >/dev/null 2>&1") != 0) GTEST_SKIP() << "skopeo is not installed";
   start();

@@ -110,6 +110,16 @@ TEST_F(OpenTest, LinksAreRefused) {
   fs::remove(fetched + "/program.so");
   fs::create_symlink("/bin/true", fetched + "/program.so");
   EXPECT_FALSE(open());
+  ASSERT_EQ(::chmod(fetched.c_str(), 0777), 0);
+  const auto copied = open();
+  ASSERT_FALSE(copied);
+  EXPECT_EQ(copied.error().code, Code::kDataLoss);
+  fs::remove(fetched + "/program.so");
+  std::ofstream(fetched + "/program.so").close();
+  fs::resize_file(fetched + "/program.so", std::uintmax_t{8} << 40);
+  const auto sparse = open();
+  ASSERT_FALSE(sparse);
+  EXPECT_EQ(sparse.error().code, Code::kResourceExhausted);
 }
 
 TEST_F(OpenTest, RootsAreNamedNeverDiscovered) {  // 32
