@@ -54,7 +54,7 @@ Status loadSources(Connection& connection, const JobKey& key, JobSnapshot& snaps
 Status loadTargets(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
   KILN_ASSIGN(Rows rows,
               connection.execute(
-                  "SELECT t.target, t.artifact_hash, a.size, t.cached, t.builders, "
+                  "SELECT t.target, t.artifact_hash, coalesce(a.size, 0) AS size, t.cached, t.builders, "
                   "a.fixtures_hash IS NOT NULL AS has_fixtures FROM job_targets t LEFT JOIN artifacts a "
                   "ON a.instance = t.instance AND a.hash = t.artifact_hash "
                   "WHERE t.instance = $1 AND t.job_id = $2 ORDER BY t.ordinal",

@@ -1,0 +1,210 @@
+#include <algorithm>
+
+#include "storage/index/artifact_repository.h"
+#include "storage/index/job_changes.h"
+#include "storage/index/result_repository.h"
+#include "storage/index/toolchain_repository.h"
+#include "storage/index/worker_repository.h"
+#include "tests/storage/index/index_fixture.h"
+
+namespace kiln::index {
+namespace {
+
+using namespace testing;
+using postgres::Connection;
+
+class IndexTest : public ::testing::Test {
+ protected:
+  Connection connection_ = std::move(*Connection::open(newIndex()));
+
+  PublicationRecord publication(const std::string& name, const std::string& uri = "") {
+    PublicationRecord out;
+    out.artifact.instance = "default";
+    out.artifact.digest = digestOf("artifact " + name);
+    out.artifact.config = digestOf("config " + name);
+    out.artifact.target = "cpu:x86-64-v3";
+    out.artifact.toolchainLabel = "kiln";
+    out.artifact.toolchain = digestOf(std::string_view("toolchain"));
+    out.artifact.published = kStart;
+    out.artifact.files = {{"program.so", "application/x", digestOf("program " + name)}};
+    out.action = compileOf(name).action;
+    out.bundle = {digestOf("payload " + name + uri), digestOf("bundle " + name + uri), "type", "j", kStart};
+    out.materials = {{"model", "input/model.onnx", uri, digestOf("model " + name)}};
+    out.builders = {{"w1", "op1"}, {"w2", "op2"}};
+    return out;
+  }
+  void insert(const PublicationRecord& record) {
+    auto status = connection_.transact([&](Connection& c) -> Status {
+      KILN_TRY(addActions(c, {"default", "j"}, 0, {}));
+      KILN_TRY(c.execute("INSERT INTO actions VALUES ('default', $1, $2, 3, '') ON CONFLICT DO NOTHING",
+                         {Bytes(record.action.hash), record.action.size}));
+      return insertPublication(c, record);
+    });
+    ASSERT_TRUE(status) << status.error().message;
+  }
+};
+
+TEST_F(IndexTest, MigrationsMayBeRepeated) {
+  EXPECT_TRUE(postgres::migrate(connection_, migrations()));
+}
+
+TEST_F(IndexTest, AJobComesBackAsItWasStored) {
+  JobSnapshot job = jobWithRuns("a", "a", 2);
+  job.sources.push_back({"data.bin", {}, GitSource{"https://h/r", std::string(40, 'a'), "d"}, {}});
+  job.targets.push_back({"cpu:x86-64-v4", digestOf(std::string_view("artifact")), true, {"w1", "w2"}, false});
+  job.actions.push_back({ActionKind::kFetch, "", digestOf(std::string_view("fetch")), 1});
+  ASSERT_TRUE(connection_.transact([&](Connection& c) { return insertJob(c, job); }));
+  auto loaded = *loadJob(connection_, job.job.key, Evidence::kWith);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->job.submitted, job.job.submitted);
+  EXPECT_EQ(loaded->job.toolchain, job.job.toolchain);
+  ASSERT_EQ(loaded->sources.size(), 2u);
+  EXPECT_EQ(loaded->sources[0].blob, job.sources[0].blob);
+  EXPECT_FALSE(loaded->sources[0].git);
+  EXPECT_FALSE(loaded->sources[1].blob);
+  EXPECT_EQ(loaded->sources[1].git, job.sources[1].git);
+  ASSERT_EQ(loaded->targets.size(), 2u);
+  EXPECT_FALSE(loaded->targets[0].artifact);
+  EXPECT_TRUE(loaded->targets[0].builders.empty());
+  EXPECT_EQ(loaded->targets[1].builders, (std::vector<std::string>{"w1", "w2"}));
+  ASSERT_EQ(loaded->actions.size(), 2u);
+  EXPECT_EQ(loaded->actions[1].source, 1);
+  EXPECT_EQ(loaded->runs.size(), 2u);
+  EXPECT_GT(loaded->job.revision, 0u);
+}
+
+TEST_F(IndexTest, EveryChangeRaisesTheRevision) {
+  ASSERT_TRUE(insertJob(connection_, jobWithRuns("a", "a", 1)));
+  auto revision = [&] { return (*loadJob(connection_, {"default", "a"}, Evidence::kWithout))->job.revision; };
+  std::uint64_t first = revision();
+  ASSERT_TRUE(connection_.execute("UPDATE runs SET stage = 'codegen'"));
+  std::uint64_t second = revision();
+  EXPECT_GT(second, first);
+  ASSERT_TRUE(connection_.execute("UPDATE runs SET expires = $1", {kStart}));
+  EXPECT_EQ(revision(), second) << "extending a lease is no change";
+  ASSERT_TRUE(wantCancel(connection_, {"default", "a"}));
+  EXPECT_GT(revision(), second);
+}
+
+TEST_F(IndexTest, AnIdempotencyKeyIsUsedOncePerInstance) {
+  ASSERT_TRUE(insertJob(connection_, jobWithRuns("a", "a", 0)));
+  JobSnapshot second = jobWithRuns("b", "b", 0);
+  second.job.idempotencyKey = "key a";
+  EXPECT_EQ(insertJob(connection_, second).error().code, Code::kAlreadyExists);
+  second.job.key.instance = "other";
+  EXPECT_TRUE(insertJob(connection_, second));
+}
+
+TEST_F(IndexTest, OnlyUndisputedSuccessesOfTheInstanceAreReused) {
+  Digest action = compileOf("a").action;
+  for (const char* id : {"a", "b"}) ASSERT_TRUE(insertJob(connection_, jobWithRuns(id, "a", 1)));
+  auto store = [&](const std::string& job, const std::string& worker, int exitCode) {
+    RunRecord run;
+    run.instance = "default";
+    run.id = job + "-r0";
+    run.jobId = job;
+    run.action = action;
+    run.worker = worker;
+    ResultRecord result = resultOf(run);
+    result.epoch = static_cast<std::uint64_t>(worker.back());
+    result.exitCode = exitCode;
+    ASSERT_TRUE(insertResult(connection_, result));
+  };
+  store("a", "w1", 0);
+  store("a", "w2", 4);
+  EXPECT_EQ(reusableResults(connection_, "default", {action})->size(), 1u);
+  EXPECT_TRUE(reusableResults(connection_, "other", {action})->empty());
+  EXPECT_EQ(resultsOfJob(connection_, {"default", "b"}, true)->size(), 1u);
+  EXPECT_TRUE(resultsOfJob(connection_, {"default", "b"}, false)->empty());
+  EXPECT_EQ(resultsOfJob(connection_, {"default", "a"}, false)->size(), 2u) << "its own failures count";
+  ASSERT_TRUE(markDisputed(connection_, "default", action));
+  EXPECT_TRUE(reusableResults(connection_, "default", {action})->empty());
+}
+
+TEST_F(IndexTest, PublishingTwiceChangesNothing) {
+  insert(publication("a"));
+  insert(publication("a"));
+  auto artifact = *loadArtifact(connection_, "default", digestOf("artifact a"));
+  ASSERT_TRUE(artifact);
+  EXPECT_EQ(artifact->bundles.size(), 1u);
+  EXPECT_EQ(artifact->files.size(), 1u);
+  EXPECT_EQ(artifact->builders.size(), 2u);
+  insert(publication("a", "git+https://h/r@c#m"));
+  EXPECT_EQ((*loadArtifact(connection_, "default", digestOf("artifact a")))->bundles.size(), 2u);
+}
+
+TEST_F(IndexTest, AStatementMustNameTheseSourcesAndEnoughBuilders) {
+  insert(publication("a"));
+  Digest artifact = digestOf("artifact a");
+  auto stated = [&](const std::string& uri, std::size_t builders, std::size_t operators) {
+    return buildersOfStatement(connection_, "default", artifact, publication("a", uri).materials, builders,
+                               operators)
+        ->has_value();
+  };
+  EXPECT_TRUE(stated("", 2, 2));
+  EXPECT_FALSE(stated("", 3, 1));
+  EXPECT_FALSE(stated("git+https://h/r@c#m", 1, 1));
+}
+
+TEST_F(IndexTest, OnlyPublishedBlobsAreFound) {
+  insert(publication("a"));
+  auto found = [&](const std::string& instance, const std::string& content) {
+    return findPublishedBlob(connection_, instance, digestOf(content))->has_value();
+  };
+  for (const char* content : {"artifact a", "config a", "program a", "bundle a"})
+    EXPECT_TRUE(found("default", content));
+  EXPECT_FALSE(found("default", "model a")) << "a source is not handed out";
+  EXPECT_FALSE(found("other", "program a"));
+}
+
+TEST_F(IndexTest, FixturesAreAttachedOnce) {
+  insert(publication("a"));
+  Digest artifact = digestOf("artifact a"), first = digestOf(std::string_view("one")),
+         second = digestOf(std::string_view("two!"));
+  ASSERT_TRUE(attachFixtures(connection_, "default", artifact, first));
+  ASSERT_TRUE(attachFixtures(connection_, "default", artifact, second));
+  EXPECT_EQ((*loadArtifact(connection_, "default", artifact))->fixtures, first);
+}
+
+TEST_F(IndexTest, ToolchainsAreFoundByLabelDigestAndDefault) {
+  ToolchainRecord one{"default", "kiln-1", digestOf(std::string_view("tree 1")), "{}", {"cpu:x86-64-v3"},
+                      false,     kStart};
+  ToolchainRecord two = one;
+  two.label = "kiln-2";
+  two.tree = digestOf(std::string_view("tree 2"));
+  ASSERT_TRUE(addToolchain(connection_, one, false));
+  ASSERT_TRUE(addToolchain(connection_, two, false));
+  EXPECT_EQ(findToolchain(connection_, "default", "")->label, "kiln-1") << "the first is the default";
+  EXPECT_EQ(findToolchain(connection_, "default", "kiln-2")->tree, two.tree);
+  EXPECT_EQ(findToolchain(connection_, "default", two.tree.text())->label, "kiln-2");
+  ASSERT_TRUE(addToolchain(connection_, two, true));
+  EXPECT_EQ(findToolchain(connection_, "default", "")->label, "kiln-2");
+  auto unknown = findToolchain(connection_, "default", "kiln-3");
+  EXPECT_EQ(unknown.error().code, Code::kNotFound);
+  EXPECT_NE(unknown.error().message.find("kiln-1, kiln-2"), std::string::npos);
+  EXPECT_EQ(findToolchain(connection_, "other", "kiln-1").error().code, Code::kNotFound);
+  EXPECT_FALSE(connection_.execute("DELETE FROM toolchains"));
+}
+
+TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
+  WorkerRecord worker{"w1",
+                      "op",
+                      digestOf(std::string_view("cert")),
+                      "description",
+                      {"cpu:x86-64-v3"},
+                      {ActionKind::kCompile, ActionKind::kFetch},
+                      false,
+                      {},
+                      kStart};
+  ASSERT_TRUE(upsertWorker(connection_, worker));
+  worker.lastContact = kStart + std::chrono::seconds(9);
+  ASSERT_TRUE(upsertWorker(connection_, worker));
+  auto workers = *listWorkers(connection_);
+  ASSERT_EQ(workers.size(), 1u);
+  EXPECT_EQ(workers[0].firstContact, kStart);
+  EXPECT_EQ(workers[0].lastContact, worker.lastContact);
+  EXPECT_EQ(workers[0].kinds, worker.kinds);
+}
+
+}  // namespace
+}  // namespace kiln::index
