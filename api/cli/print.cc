@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "manifest/base/printable.h"
+
 namespace kiln::cli {
 namespace {
 
@@ -36,7 +38,7 @@ void printLine(std::string_view text) {
 }
 
 void printJson(const Json& value) {
-  fmt::print(stdout, "{}\n", value.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print(stdout, "{}\n", value.dump(2, ' ', true, Json::error_handler_t::replace));
 }
 
 void note(std::string_view text) {
@@ -70,17 +72,19 @@ void printTable(const std::vector<std::vector<std::string>>& rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
     }
-    printLine(line);
+    printLine(kiln::printable(line, std::string::npos));  // a row stays one line
   }
 }
 
 std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n') || byte == 0x7f) c = '?';
+  std::string out;
+  for (;;) {
+    const auto end = text.find('\n');
+    out += kiln::printable(text.substr(0, end), std::string_view::npos);
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
   }
-  return out;
 }
 
 std::string shortDigest(std::string_view digest) {

@@ -33,13 +33,13 @@ struct GatewayBackend {
   std::shared_ptr<ArtifactLookup> artifacts;
   std::shared_ptr<storage::BlobStore> blobs;
   std::shared_ptr<prometheus::Registry> metrics;
-  std::function<Status()> health;  // an error answers /healthz with 503 and its message
+  std::function<Status()> health;  // an error answers /healthz with 503, its message stays here
 };
 
 struct GatewayOptions {
   std::string address = "127.0.0.1";  // a loopback address; anything else is refused
   std::uint16_t port = 0;             // 0: the system chooses; see Gateway::port()
-  int handlers = 4;                   // requests answered at once
+  int handlers = 128;                 // requests answered at once: who reads slowly keeps one waiting
   int maxConnections = 128;           // open at once; more are closed at accept
   std::uint32_t maxHeaderBytes = 16 << 10;
   std::uint64_t maxBodyBytes = 4 << 10;           // of a request; none of ours needs one

@@ -63,7 +63,7 @@ bool Responder::respond(const Request& request, ResponseWriter& writer) {
       case RouteKind::kHealth: {
         const auto healthy = backend_.health();
         text(answer, healthy ? 200 : 503, "text/plain; charset=utf-8",
-             healthy ? "ok\n" : healthy.error().message + "\n");
+             healthy ? "ok\n" : "the database is not available\n");
         break;
       }
       case RouteKind::kMetrics:

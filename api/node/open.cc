@@ -22,9 +22,15 @@ bool isOurs(const struct stat& facts, bool sticky) {
 bool isPrivate(const std::string& directory) {
   std::error_code error;
   struct stat facts{};
-  // Who may write the parent may put another directory in this one's place; a sticky parent prevents that.
-  const auto parent = fs::absolute(directory, error).lexically_normal() / "..";
-  if (::stat(parent.c_str(), &facts) != 0 || !isOurs(facts, true)) return false;
+  // Who may write a folder on the way may put another directory in this one's place; a sticky one prevents
+  // that. The path is without links, or whoever owns a link could turn it.
+  auto path = fs::absolute(directory, error).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  if (error || fs::canonical(path, error) != path || error) return false;
+  for (auto above = path.parent_path();; above = above.parent_path()) {
+    if (::stat(above.c_str(), &facts) != 0 || !isOurs(facts, true)) return false;
+    if (above == above.parent_path()) break;
+  }
   if (::lstat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || !isOurs(facts, false))
     return false;
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {

@@ -21,7 +21,13 @@ Status copyFile(const fs::path& from, const fs::path& to) {
   KILN_ASSIGN(const UniqueFd in, openFile(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, from.string()));
   struct stat facts{};
   if (::fstat(in.get(), &facts) != 0) return fail(errnoError(errno, from.string()));
-  if (!S_ISREG(facts.st_mode)) return fail(Code::kInvalidArgument, from.string() + ": not a regular file");
+  if (!S_ISREG(facts.st_mode)) return fail(Code::kDataLoss, from.string() + ": not a regular file");
+  // A sparse file of terabytes would fill the disk before its hash is known to be wrong.
+  std::error_code error;
+  if (const auto room = fs::space(to.parent_path(), error);
+      !error && static_cast<std::uintmax_t>(facts.st_size) > room.available)
+    return fail(Code::kResourceExhausted,
+                from.string() + ": larger than the space in " + to.parent_path().string());
   KILN_ASSIGN(const UniqueFd out, openFile(to, O_WRONLY | O_CREAT | O_EXCL, 0400, to.string()));
   std::vector<std::uint8_t> buffer(1 << 20);
   for (;;) {
@@ -50,8 +56,8 @@ Result<std::shared_ptr<PrivateCopy>> PrivateCopy::of(const std::string& director
   std::size_t files = 0;
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const auto to = fs::path(copy->path()) / it->path().lexically_relative(directory);
-    if (++files > kMaxFiles) return fail(Code::kInvalidArgument, directory + ": more than 100000 files");
-    if (it->is_symlink(error)) return fail(Code::kInvalidArgument, it->path().string() + ": a symbolic link");
+    if (++files > kMaxFiles) return fail(Code::kDataLoss, directory + ": more than 100000 files");
+    if (it->is_symlink(error)) return fail(Code::kDataLoss, it->path().string() + ": a symbolic link");
     if (it->is_directory(error)) {
       if (::mkdir(to.c_str(), 0700) != 0) return fail(errnoError(errno, to.string()));
     } else {

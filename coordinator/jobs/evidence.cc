@@ -15,6 +15,19 @@ constexpr int kMaxOutputs = 20000;
 constexpr std::size_t kMaxNamed = 10;
 constexpr std::string_view kPrefix = "output/";
 
+// A file that is also the directory of another: no tree can hold both. `files` is sorted by path.
+Status checkNesting(const std::vector<OutputFile>& files) {
+  std::set<std::string_view> paths;
+  for (const OutputFile& file : files) {
+    std::string_view path = file.path;
+    for (std::size_t slash = path.find('/'); slash != path.npos; slash = path.find('/', slash + 1))
+      if (paths.contains(path.substr(0, slash)))
+        return fail(Code::kInvalidArgument, "output file \"" + file.path + "\" is below another output file");
+    paths.insert(path);
+  }
+  return {};
+}
+
 struct Difference {
   std::string path, first, second;  // digests, "" where missing
 };
@@ -72,6 +85,7 @@ Result<Outputs> readOutputs(const reapi::ActionResult& result) {
   for (std::size_t i = 1; i < outputs.files.size(); ++i)
     if (outputs.files[i].path == outputs.files[i - 1].path)
       return fail(Code::kInvalidArgument, "output file \"" + outputs.files[i].path + "\" is reported twice");
+  KILN_TRY(checkNesting(outputs.files));
   return outputs;
 }
 

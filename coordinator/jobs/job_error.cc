@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <array>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/json.h"
 
 namespace kiln::jobs {
 namespace {
 
-constexpr std::size_t kMaxMessage = 4096;
+constexpr std::size_t kMaxMessage = 4000;
 constexpr std::size_t kMaxDetails = 256 << 10;
-
-std::string printable(std::string_view text, std::size_t limit) {
-  std::string out;
-  for (char c : text.substr(0, limit)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  return out;
-}
 
 std::string_view lastLine(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "manifest/base/printable.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
 #include "storage/tree/digest_proto.h"
@@ -77,7 +78,7 @@ Status readSources(const v1::SubmitJobRequest& request, Submission& out) {
     if (out.sources[i].path == out.sources[i - 1].path)
       return invalid("external data \"" + out.sources[i].path + "\" is given twice");
   const std::string& name = request.sources(0).path();
-  out.modelName = name.empty() && out.sources[0].git ? out.sources[0].git->path : name;
+  out.modelName = printable(name.empty() && out.sources[0].git ? out.sources[0].git->path : name, 2048);
   if (out.modelName.size() > 1024) return invalid("sources[0].path has more than 1024 bytes");
   return {};
 }

@@ -1,11 +1,13 @@
 #include "coordinator/service/completion.h"
 
 #include <algorithm>
+#include <map>
 
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
+#include "manifest/base/printable.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/job_repository.h"
 
@@ -16,6 +18,7 @@ using postgres::Connection;
 using reapi::ActionResult;
 
 constexpr std::uint64_t kKeptLog = 64 << 10;
+constexpr std::uint64_t kMaxOutputBytes = 64ull << 30;  // that one report makes the farm read
 
 Status refuse(const std::string& what) {
   return fail(Code::kDataLoss, what);
@@ -36,10 +39,18 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
   return {};
 }
 
+// Each blob once, however many paths name it, and no more than a sandbox would have let through.
 Status rehashAll(const Farm& farm, const std::string& instance, const jobs::Outputs& outputs) {
-  for (const jobs::OutputFile& file : outputs.files)
-    if (auto status = rehash(farm.blobs, instance, file.digest); !status)
-      return fail(status.error().in("output " + file.path));
+  std::map<Digest, std::string> blobs;
+  for (const jobs::OutputFile& file : outputs.files) blobs.emplace(file.digest, file.path);
+  std::uint64_t left = kMaxOutputBytes;
+  for (const auto& [digest, path] : blobs) {
+    if (digest.size > left) return fail(Code::kInvalidArgument, "the outputs have more than 64 GiB");
+    left -= digest.size;
+  }
+  for (const auto& [digest, path] : blobs)
+    if (auto status = rehash(farm.blobs, instance, digest); !status)
+      return fail(status.error().in("output " + path));
   return {};
 }
 
@@ -140,7 +151,7 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
   if (report.error_code() != 0) {
     bool known = report.error_code() > 0 && report.error_code() <= static_cast<int>(Code::kUnauthenticated);
     failure = {known ? static_cast<Code>(report.error_code()) : Code::kUnknown,
-               report.error_message().substr(0, 4096),
+               printable(report.error_message(), 4096),
                {}};
     retryable = report.retryable();
   } else {

@@ -2,23 +2,28 @@
 
 #include <spdlog/spdlog.h>
 
+#include "manifest/base/printable.h"
+
 namespace kiln::service {
 namespace {
 
+constexpr std::size_t kMaxValue = 4096;
+
 std::string line(std::string_view event, LogFields fields) {
   std::string out(event);
-  for (const auto& [key, value] : fields) {
+  for (const auto& [key, text] : fields) {
+    std::string value = printable(text, kMaxValue);
     out += ' ';
     out += key;
     out += '=';
-    if (!value.empty() && value.find_first_of(" \"\n\t") == std::string::npos) {
+    if (!value.empty() && value.find_first_of(" \"\\") == std::string::npos) {
       out += value;
       continue;
     }
     out += '"';
     for (char c : value) {
       if (c == '"' || c == '\\') out += '\\';
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+      out += c;
     }
     out += '"';
   }

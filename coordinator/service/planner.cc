@@ -8,11 +8,25 @@
 
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/evidence.h"
+#include "manifest/artifact/oci.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/result_repository.h"
 
 namespace kiln::service {
 namespace {
+
+// Whether the artifact's own manifest says that it is the compile of this spec: the row that led to it is no
+// authority.
+Result<bool> isCompileOf(const Farm& farm, const index::ArtifactRecord& artifact, const CompileSpec& spec) {
+  KILN_ASSIGN(std::string ociText,
+              storage::getBlob(farm.blobs, artifact.instance, artifact.digest, kMaxOciManifestBytes));
+  KILN_ASSIGN(OciManifest oci, parseOciManifest(ociText));
+  KILN_ASSIGN(std::string text,
+              storage::getBlob(farm.blobs, artifact.instance, oci.config, kMaxOciManifestBytes));
+  KILN_ASSIGN(Json json, parseCanonicalJson(text));
+  KILN_ASSIGN(Manifest manifest, Manifest::fromJson(json));
+  return manifest.spec == spec;
+}
 
 // Gives the target its published artifact, if that stands for this submission as it is.
 Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
@@ -31,6 +45,7 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
   needed.push_back(artifact.digest);
   KILN_ASSIGN(auto missing, farm.blobs.findMissing(artifact.instance, needed));
   if (!missing.empty()) return {};
+  if (auto same = isCompileOf(farm, artifact, spec); !same || !*same) return {};
   target.artifact = artifact.digest;
   target.hasFixtures = true;
   target.cached = true;

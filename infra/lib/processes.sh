@@ -54,6 +54,7 @@ make_state() {
   chmod 711 "$dir"
   (umask 077 && mkdir -p "$dir"/{keys,keys/workers,records,run,store,trust} "$(socket_dir)")
   mkdir -p "$dir/logs" "$dir/workers"
+  chmod 700 "$dir/logs"  # names models, sources and errors of every instance
   chmod 711 "$dir/workers"
   sock=$(socket_dir)
   [ -O "$sock" ] && [ ! -L "$sock" ] || { echo "up: $sock belongs to somebody else; remove it or use another --dir" >&2; exit 1; }

@@ -137,6 +137,7 @@ class FarmTest(unittest.TestCase):
         path = pathlib.Path(self.farm.env["KILN_ENDPOINT"].removeprefix("unix:"))
         self.assertTrue(stat.S_ISSOCK(path.stat().st_mode))
         self.assertEqual(path.parent.stat().st_mode & 0o777, 0o700)
+        self.assertEqual((self.farm.dir / "logs").stat().st_mode & 0o777, 0o700)
         host, port = self.farm.env["KILN_HTTP"].removeprefix("http://").split(":")
         self.assertEqual(host, "127.0.0.1")
         with urllib.request.urlopen(self.farm.env["KILN_HTTP"] + "/metrics", timeout=10) as reply:

@@ -183,8 +183,9 @@ TEST_F(GatewayTest, MetricsAndHealth) {
   EXPECT_EQ(metrics.status, 200);
   EXPECT_NE(metrics.body.find("kiln_gateway_requests_total{status=\"200\"}"), std::string::npos)
       << metrics.body;
-  health_ = fail(Code::kUnavailable, "the database does not answer");
+  health_ = fail(Code::kUnavailable, "connection to socket \"/home/of/the/farm\" failed");
   EXPECT_EQ(get("/healthz").status, 503);
+  EXPECT_EQ(get("/healthz").body.find('/'), std::string::npos) << "names a path of the host";
 }
 
 TEST_F(GatewayTest, RefusesToLeaveLoopback) {
@@ -244,6 +245,25 @@ TEST_F(GatewayTest, StopsWhileAClientDawdles) {
   ASSERT_GT(::read(fd, buffer, sizeof buffer), 0);  // the answer has begun, and nobody reads on
   gateway_->stop();
   ::close(fd);
+}
+
+// Clients that ask for much and read nothing hold their own connections, not the gateway.
+TEST_F(GatewayTest, DawdlersKeepNobodyElseWaiting) {
+  start();
+  std::string requests;
+  for (int i = 0; i < 8; ++i)
+    requests += "GET /v2/default/artifacts/blobs/" + layer_.text() + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  std::vector<int> dawdlers;
+  for (int i = 0; i < 16; ++i) {
+    dawdlers.push_back(connectRaw());
+    ASSERT_GT(::write(dawdlers.back(), requests.data(), requests.size()), 0);
+    char buffer[16];
+    ASSERT_GT(::read(dawdlers.back(), buffer, sizeof buffer), 0);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, GatewayOptions{}.writeTimeout / 2);
+  for (const int fd : dawdlers) ::close(fd);
 }
 
 TEST_F(GatewayTest, SkopeoCopiesTheArtifact) {

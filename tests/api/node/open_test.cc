@@ -75,6 +75,23 @@ TEST_F(OpenTest, ADirectoryOpenToOthersIsCopiedFirst) {  // 31
   EXPECT_FALSE(fs::exists(copied));
 }
 
+// Whoever can turn a link or rename a folder on the way can swap what was verified.
+TEST_F(OpenTest, AWayThatOthersMayChangeIsCopiedFirst) {  // 31
+  EXPECT_TRUE(isPrivate(fetched));
+  EXPECT_TRUE(isPrivate(fetched + "/"));
+  fs::create_directory_symlink(directory.path(), directory / "link");
+  EXPECT_FALSE(isPrivate(directory / "link/out"));
+  fs::create_directories(directory / "shared/mine");
+  fs::rename(fetched, directory / "shared/mine/out");
+  fetched = directory / "shared/mine/out";
+  EXPECT_TRUE(isPrivate(fetched));
+  ASSERT_EQ(::chmod((directory / "shared").c_str(), 0777), 0);
+  EXPECT_FALSE(isPrivate(fetched));
+  const auto opened = open();
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_NE(opened->directory, fetched);
+}
+
 TEST_F(OpenTest, FixturesAreThoseThatWereFetched) {
   std::ofstream(fetched + "/fixtures/added.npy") << "x";
   EXPECT_FALSE(open());
@@ -93,6 +110,16 @@ TEST_F(OpenTest, LinksAreRefused) {
   fs::remove(fetched + "/program.so");
   fs::create_symlink("/bin/true", fetched + "/program.so");
   EXPECT_FALSE(open());
+  ASSERT_EQ(::chmod(fetched.c_str(), 0777), 0);
+  const auto copied = open();
+  ASSERT_FALSE(copied);
+  EXPECT_EQ(copied.error().code, Code::kDataLoss);
+  fs::remove(fetched + "/program.so");
+  std::ofstream(fetched + "/program.so").close();
+  fs::resize_file(fetched + "/program.so", std::uintmax_t{8} << 40);
+  const auto sparse = open();
+  ASSERT_FALSE(sparse);
+  EXPECT_EQ(sparse.error().code, Code::kResourceExhausted);
 }
 
 TEST_F(OpenTest, RootsAreNamedNeverDiscovered) {  // 32

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/jobs/job_error.h"
+#include "manifest/base/utf8.h"
 #include "tests/coordinator/jobs/snapshot_builder.h"
 
 namespace kiln::jobs {
@@ -28,6 +29,15 @@ TEST(Evidence, TakesOnlyFilesBelowOutput) {
 TEST(Evidence, RefusesAFileReportedTwice) {
   auto result = withFile("output/a");
   *result.add_output_files() = result.output_files(0);
+  EXPECT_FALSE(readOutputs(result));
+}
+
+// A tree of them could not be built, today nor by any later job that would reuse the result.
+TEST(Evidence, RefusesAFileThatIsAlsoADirectory) {
+  auto result = withFile("output/fixtures.json");
+  *result.add_output_files() = withFile("output/fixtures.json-other").output_files(0);
+  EXPECT_TRUE(readOutputs(result));
+  *result.add_output_files() = withFile("output/fixtures.json/x/y").output_files(0);
   EXPECT_FALSE(readOutputs(result));
 }
 
@@ -88,6 +98,20 @@ TEST(ToolError, HostileRecordsAreBounded) {
   EXPECT_LE(error.message.size(), 4096u);
   EXPECT_EQ(error.details, "");
   for (std::size_t cut = 0; cut < 60; ++cut) toolError("x", 4, std::string_view(line).substr(0, cut));
+}
+
+// What is not UTF-8 could not be stored, and the job would stay open for ever.
+TEST(ToolError, MessagesAreTextWithoutControls) {
+  auto raw = toolError("the compiler", 1, "caf\xff\x1b[31m \xc2\x9b");
+  EXPECT_TRUE(isUtf8(raw.message)) << raw.message;
+  EXPECT_EQ(raw.message.find('\x1b'), std::string::npos);
+  std::string text = "x";
+  while (text.size() < 9000) text += "\xc3\xa9";
+  auto cut =
+      toolError("the compiler", 3, R"({"error":{"code":"INVALID_ARGUMENT","message":")" + text + R"("}})");
+  EXPECT_EQ(cut.exitCode, 3);
+  EXPECT_TRUE(isUtf8(cut.message));
+  EXPECT_TRUE(isUtf8(toolError("the compiler", 3, text).message));
 }
 
 }  // namespace

@@ -249,6 +249,22 @@ TEST_F(Refusal, ATamperedResultRowIsNotPublished) {
   EXPECT_EQ(signer_.calls, 0);
 }
 
+// Attack 24: rows that agree among themselves make another model's artifact the answer to this one.
+TEST_F(Refusal, ACacheRowThatPointsAtAnotherArtifactIsNoHit) {
+  auto one = worker("w1");
+  v1::Job mine = submitted(request("k1")), other = submitted(request("k2", 1, "another model"));
+  settle(mine.id(), {one.get()});
+  settle(other.id(), {one.get()});
+  std::string right = get(mine.id()).artifacts(0).digest(), wrong = get(other.id()).artifacts(0).digest();
+  ASSERT_NE(right, wrong);
+  Digest model = put("a model"), planted = Digest::parse(wrong, 0).value();
+  ASSERT_TRUE(pool_.execute("UPDATE materials SET hash = $1 WHERE kind = 'model'", {Bytes(model.hash)}));
+  ASSERT_TRUE(pool_.execute("UPDATE artifact_actions SET artifact_hash = $1", {Bytes(planted.hash)}));
+  v1::Job again = submitted(request("k3"));
+  settle(again.id(), {one.get()});
+  EXPECT_EQ(get(again.id()).artifacts(0).digest(), right);
+}
+
 TEST_F(Refusal, AStaleEpochIsForgottenAndTheNewLeaseStands) {
   auto one = worker("w1"), two = worker("w2");
   v1::Job job = submitted(request("k1"));

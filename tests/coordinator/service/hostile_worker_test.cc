@@ -1,0 +1,130 @@
+// A worker with a real certificate and a real key that lies in what it signs.
+#include <fmt/format.h>
+
+#include "coordinator/jobs/evidence.h"
+#include "tests/coordinator/service/farm_fixture.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+using testing_support::ToolOutcome;
+
+class HostileWorker : public FarmTest {
+ protected:
+  HostileWorker() { EXPECT_TRUE(addToolchain(putToolchain()).ok()); }
+
+  int resultsKept() { return pool_.execute("SELECT 1 FROM action_results")->size(); }
+
+  // Reports what `change` makes of the outputs, with a receipt that agrees.
+  void resign(testing_support::FakeWorker& worker, std::function<void(jobs::Outputs&)> change) {
+    worker.forge = [this, change](const v1::Lease& lease, v1::Finished& report) {
+      jobs::Outputs outputs = jobs::readOutputs(report.result()).value();
+      change(outputs);
+      signing::Receipt receipt;
+      receipt.action = fromProto(lease.action()).value();
+      receipt.lease = lease.id();
+      receipt.epoch = lease.epoch();
+      report.mutable_result()->clear_output_files();
+      for (const jobs::OutputFile& file : outputs.files) {
+        auto* out = report.mutable_result()->add_output_files();
+        out->set_path("output/" + file.path);
+        *out->mutable_digest() = toProto(file.digest);
+        receipt.outputs.push_back({"output/" + file.path, file.digest});
+      }
+      auto identity = signing::WorkerIdentity::load(directory_ / "w1.pem", directory_ / "w1.key").value();
+      report.set_receipt_json(identity.sign(receipt).value());
+    };
+  }
+
+  // All leases of `worker` run and reported at once.
+  void runAll(testing_support::FakeWorker& worker) {
+    std::vector<v1::LeaseReport> reports;
+    for (const v1::Lease& lease : worker.poll()) reports.push_back(worker.run(lease).value());
+    ASSERT_FALSE(reports.empty());
+    ASSERT_TRUE(worker.synchronize(reports));
+  }
+};
+
+TEST_F(HostileWorker, FilesThatNoTreeCanHoldAreRefusedBeforeAnyoneReusesThem) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  one->tamper = [](const v1::Lease&, ToolOutcome& outcome) { outcome.files["fixtures.json/x"] = "planted"; };
+  runAll(*one);
+  one->tamper = nullptr;
+  clock_.advance(std::chrono::minutes(1));
+  settle(job.id(), {one.get()});
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
+}
+
+TEST_F(HostileWorker, HundredsOfThousandsOfOutputsAreRefused) {
+  auto one = worker("w1");
+  submitted(request("k1"));
+  one->forge = [](const v1::Lease&, v1::Finished& report) {
+    for (int i = 0; i < 60000; ++i)
+      report.mutable_result()->add_output_files()->set_path("output/" + std::to_string(i));
+  };
+  runAll(*one);
+  EXPECT_EQ(resultsKept(), 0);
+}
+
+// Rehashing every path would read 100 GB, long past the deadline of the worker's call.
+TEST_F(HostileWorker, OneBlobUnderThousandsOfNamesIsReadOnce) {
+  auto one = worker("w1");
+  submitted(request("k1"));
+  Digest large = put(std::string(16 << 20, 'x'));
+  resign(*one, [&](jobs::Outputs& outputs) {
+    for (int i = 0; i < 3000; ++i) outputs.files.push_back({fmt::format("z/{:04}", i), large});
+  });
+  runAll(*one);
+  EXPECT_EQ(resultsKept(), 2);
+}
+
+TEST_F(HostileWorker, OutputsBeyondAnySandboxAreNotRead) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  resign(*one, [&](jobs::Outputs& outputs) {
+    outputs.files.push_back({"z", Digest{digestOf(std::string_view("z")).hash, 1ull << 40}});
+  });
+  runAll(*one);
+  EXPECT_EQ(resultsKept(), 0);
+  auto rows = pool_.execute("SELECT error FROM attempts");
+  EXPECT_NE((*rows)[0].get<std::string>("error").find("64 GiB"), std::string::npos);
+}
+
+TEST_F(HostileWorker, GarbageAsTheToolsLastWordsEndsTheJob) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  one->tamper = [](const v1::Lease&, ToolOutcome& outcome) {
+    outcome.exitCode = 1;
+    outcome.files.clear();
+    outcome.standardError = "\xff\xfe\x1b]0;owned\x07";
+  };
+  runAll(*one);
+  ASSERT_TRUE(advance(job.id()));
+  job = get(job.id());
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_EQ(job.error().message().find('\x1b'), std::string::npos);
+}
+
+TEST_F(HostileWorker, AFailureCutInTheMiddleOfACharacterEndsTheJob) {
+  auto one = worker("w1");
+  v1::Job job = submitted(request("k1"));
+  std::string text = "x\x1b";
+  while (text.size() < 9000) text += "\xc3\xa9";
+  std::vector<v1::LeaseReport> reports;
+  for (const v1::Lease& lease : one->poll()) {
+    v1::LeaseReport report = testing_support::FakeWorker::running(lease, "");
+    report.mutable_finished()->set_error_code(static_cast<int>(Code::kInternal));
+    report.mutable_finished()->set_error_message(text);
+    reports.push_back(report);
+  }
+  auto answered = one->synchronize(reports);
+  ASSERT_TRUE(answered) << answered.error().message;
+  ASSERT_TRUE(advance(job.id()));
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_FAILED);
+  EXPECT_EQ(get(job.id()).error().message().find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln::service
