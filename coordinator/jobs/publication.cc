@@ -40,7 +40,20 @@ std::vector<Material> dependenciesOf(const CompileSpec& spec, const index::JobSn
   return out;
 }
 
-Result<Provenance> provenanceOf(const PublicationInput& input, const std::vector<std::string>& receipts,
+// From receipts that were verified when they came; the signer verifies them again.
+Result<std::set<Digest>> sandboxPoliciesOf(const std::vector<index::ResultRecord>& evidence) {
+  std::set<Digest> policies;
+  for (const index::ResultRecord& result : evidence) {
+    auto receipt = signing::readReceipt(result.receipt);
+    if (!receipt)
+      return fail(Code::kDataLoss,
+                  "stored receipt of worker " + result.worker + ": " + receipt.error().message);
+    policies.insert(receipt->sandboxPolicy);
+  }
+  return policies;
+}
+
+Result<Provenance> provenanceOf(const PublicationInput& input, const Publication& publication,
                                 const Outputs& outputs) {
   const index::JobSnapshot& job = input.job;
   Provenance out;
@@ -49,6 +62,7 @@ Result<Provenance> provenanceOf(const PublicationInput& input, const std::vector
   if (const auto& git = sourceOf(job, input.spec.files[0].path).git)
     out.externalParameters["modelSource"] = gitUri(*git);
   out.internalParameters["action"] = input.action.text();
+  out.internalParameters["sandboxPolicy"] = sandboxPolicyText(publication.sandboxPolicies);
   out.resolvedDependencies = dependenciesOf(input.spec, job);
   out.builderId = input.builder.id;
   out.builderVersion = input.builder.version;
@@ -59,7 +73,7 @@ Result<Provenance> provenanceOf(const PublicationInput& input, const std::vector
     const index::ResultRecord& result = input.evidence[i];
     out.startedOn = std::min(out.startedOn, result.leased);
     out.finishedOn = std::max(out.finishedOn, result.recorded);
-    out.builders.push_back({result.worker, result.operatorName, digestOf(receipts[i])});
+    out.builders.push_back({result.worker, result.operatorName, digestOf(publication.receiptDocuments[i])});
   }
   out.finishedOn = std::max(out.startedOn, out.finishedOn);
   out.byproducts.push_back({"evidence", "", outputs.find(kEvidenceFile)->digest, {}});
@@ -154,13 +168,14 @@ Result<Publication> makePublication(const PublicationInput& input) {
   KILN_ASSIGN(Manifest manifest,
               checkCompileOutputs(input.spec, outputs, input.evidenceText, input.manifestText));
   Publication out;
+  KILN_ASSIGN(out.sandboxPolicies, sandboxPoliciesOf(input.evidence));
   KILN_ASSIGN(out.ociManifest, makeOciManifest(manifest, outputs.find(kManifestFile)->digest));
   for (const index::ResultRecord& result : input.evidence) {
     KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
     KILN_ASSIGN(std::string document, signing::receiptDocument(result.receipt, certificate));
     out.receiptDocuments.push_back(std::move(document));
   }
-  KILN_ASSIGN(Provenance provenance, provenanceOf(input, out.receiptDocuments, outputs));
+  KILN_ASSIGN(Provenance provenance, provenanceOf(input, out, outputs));
   KILN_ASSIGN(out.statement, provenanceStatement(digestOf(out.ociManifest), provenance));
   out.record = recordOf(input, manifest, outputs, out);
   return out;

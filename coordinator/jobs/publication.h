@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,7 @@ struct Publication {
   std::string ociManifest;                    // canonical JSON; its digest is the artifact's
   std::string statement;                      // canonical JSON, to be signed
   std::vector<std::string> receiptDocuments;  // of the builders; blobs that the statement names
+  std::set<Digest> sandboxPolicies;           // by the receipts; blobs that the workers left
   index::PublicationRecord record;            // all but the digests of the bundle and of the fixtures' tree
 };
 

@@ -40,6 +40,13 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
   return {};
 }
 
+// Auditors and the signer read it, so it must be there.
+Status checkPolicy(const Farm& farm, const std::string& instance, const Digest& policy) {
+  if (auto status = rehash(farm.blobs, instance, policy); !status)
+    return fail(status.error().in("the receipt's sandbox policy"));
+  return {};
+}
+
 // Each blob once, however many paths name it, and no more than a sandbox would have let through.
 Status rehashAll(const Farm& farm, const std::string& instance, const jobs::Outputs& outputs) {
   std::map<Digest, std::string> blobs;
@@ -117,6 +124,7 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
               signing::verifyReceipt(report.receipt_json(), worker, farm_.workerAuthority, now));
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(report.result()));
   KILN_TRY(checkReceipt(receipt, run, report.result(), outputs));
+  KILN_TRY(checkPolicy(farm_, run.instance, receipt.sandboxPolicy));
   KILN_TRY(rehashAll(farm_, run.instance, outputs));
   if (report.result().exit_code() == 0) KILN_TRY(checkContent(farm_, run, outputs));
   KILN_ASSIGN(ActionResult kept, keptResult(farm_, run.instance, report.result()));

@@ -1,6 +1,7 @@
 #include "coordinator/service/publisher.h"
 
 #include "coordinator/jobs/submission.h"
+#include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"
@@ -80,6 +81,9 @@ Status commit(Connection& connection, const index::JobSnapshot& snapshot, const 
 Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   const index::JobKey& key = snapshot.job.key;
   KILN_ASSIGN(jobs::Publication publication, assemble(farm_, snapshot, step));
+  for (const Digest& policy : publication.sandboxPolicies)
+    if (auto status = rehash(farm_.blobs, key.instance, policy); !status)
+      return fail(status.error().in("sandbox policy"));
   std::vector<storage::UploadItem> blobs{{digestOf(publication.ociManifest), {}, publication.ociManifest}};
   for (const std::string& receipt : publication.receiptDocuments)
     blobs.push_back({digestOf(receipt), {}, receipt});

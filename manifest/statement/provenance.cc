@@ -162,6 +162,12 @@ std::optional<Digest> Provenance::fixtures() const {
   return {};
 }
 
+std::string sandboxPolicyText(const std::set<Digest>& policies) {
+  std::string text;
+  for (const Digest& policy : policies) text += (text.empty() ? "" : ",") + policy.text();
+  return text;
+}
+
 Json Provenance::toJson() const {
   Json inputs = Json::array(), results = Json::array();
   for (const Material& material : resolvedDependencies) inputs.push_back(materialJson(material));

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,8 @@ struct Provenance {
   // Everything the submitter decided: externalParameters(spec), and where they were given "modelSource" (a
   // git URI that the farm resolved) and "toolchainLabel".
   std::map<std::string, std::string> externalParameters;
-  // What the farm decided: "action" and "sandboxPolicy" (digests), "workerClass". Shares no name with the
-  // above.
+  // What the farm decided: "action" (a digest), "sandboxPolicy" (as sandboxPolicyText() makes it),
+  // "workerClass". Shares no name with the above.
   std::map<std::string, std::string> internalParameters;
   std::vector<Material> resolvedDependencies;  // dependencies(spec), each possibly with a uri and annotations
   std::string builderId;
@@ -62,6 +63,10 @@ struct Provenance {
   // externalParameters.
   static Result<Provenance> fromJson(const Json& predicate);
 };
+
+// The internal parameter "sandboxPolicy" of builders that ran under these policies: normally one digest, else
+// all of them in order, joined by ",".
+std::string sandboxPolicyText(const std::set<Digest>& policies);
 
 // The external parameters that a spec alone decides; all of them, all strings.
 Result<std::map<std::string, std::string>> externalParameters(const CompileSpec& spec);

@@ -31,9 +31,13 @@ Json toJson(const Receipt& receipt) {
     entry["path"] = output.path;
     outputs.push_back(std::move(entry));
   }
-  return {{"action", digestJson(receipt.action)},   {"lease", receipt.lease},
-          {"epoch", std::to_string(receipt.epoch)}, {"worker", receipt.worker},
-          {"operator", receipt.operatorName},       {"exitCode", receipt.exitCode},
+  return {{"action", digestJson(receipt.action)},
+          {"lease", receipt.lease},
+          {"epoch", std::to_string(receipt.epoch)},
+          {"worker", receipt.worker},
+          {"operator", receipt.operatorName},
+          {"exitCode", receipt.exitCode},
+          {"sandboxPolicy", digestJson(receipt.sandboxPolicy)},
           {"outputs", std::move(outputs)}};
 }
 
@@ -49,6 +53,11 @@ Result<Receipt> fromJson(const Json& json) {
   KILN_ASSIGN(receipt.operatorName, reader.string("operator"));
   KILN_ASSIGN(std::int64_t exitCode, reader.integer("exitCode", INT32_MIN, INT32_MAX));
   receipt.exitCode = static_cast<int>(exitCode);
+  KILN_ASSIGN(ObjectReader policy, reader.object("sandboxPolicy"));
+  KILN_ASSIGN(receipt.sandboxPolicy, readDigest(policy));
+  KILN_TRY(policy.finish());
+  if (receipt.sandboxPolicy.size > kMaxSandboxPolicyBytes)
+    return badMember(policy.path("size"), "must be at most 65536");
   KILN_ASSIGN(const Json* outputs, reader.array("outputs"));
   if (outputs->size() > kMaxOutputs) return badMember("receipt.outputs", "too many outputs");
   for (const Json& element : *outputs) {
@@ -68,12 +77,16 @@ Result<Receipt> fromJson(const Json& json) {
   return receipt;
 }
 
+Result<Receipt> read(const Envelope& envelope) {
+  KILN_ASSIGN(Json json, parseCanonicalJson(envelope.payload));
+  return fromJson(json);
+}
+
 Result<Receipt> verify(const Envelope& envelope, const Certificate& certificate, const Certificate& authority,
                        TimePoint now) {
   KILN_TRY(certificate.checkIssuedBy(authority, now));
   KILN_TRY(verifyEnvelope(envelope, std::array{certificate.publicKey()}));
-  KILN_ASSIGN(Json json, parseCanonicalJson(envelope.payload));
-  KILN_ASSIGN(Receipt receipt, fromJson(json));
+  KILN_ASSIGN(Receipt receipt, read(envelope));
   bool own = !receipt.worker.empty() && !receipt.operatorName.empty() &&
              receipt.worker == certificate.commonName() && receipt.operatorName == certificate.organisation();
   if (!own)
@@ -98,6 +111,11 @@ Result<Receipt> verifyReceipt(std::string_view envelope, const Certificate& cert
                               const Certificate& authority, TimePoint now) {
   KILN_ASSIGN(Envelope parsed, parseEnvelope(envelope, kReceiptPayload));
   return verify(parsed, certificate, authority, now);
+}
+
+Result<Receipt> readReceipt(std::string_view envelope) {
+  KILN_ASSIGN(Envelope parsed, parseEnvelope(envelope, kReceiptPayload));
+  return read(parsed);
 }
 
 Result<std::string> receiptDocument(std::string_view envelope, const Certificate& certificate) {

@@ -21,17 +21,22 @@ struct ReceiptOutput {
   bool operator==(const ReceiptOutput&) const = default;
 };
 
+// Of a policy's canonical JSON: what a stated digest may name at most.
+inline constexpr std::uint64_t kMaxSandboxPolicyBytes = 64 << 10;
+
 struct Receipt {
   Digest action;
   std::string lease;
   std::uint64_t epoch = 0;
   std::string worker, operatorName;  // as in the certificate
   int exitCode = 0;
+  Digest sandboxPolicy;                // of the document of the policy it ran under; a blob of the store
   std::vector<ReceiptOutput> outputs;  // sorted by path, each once
   bool operator==(const Receipt&) const = default;
 };
 
-// The envelope in canonical JSON. kInvalidArgument if outputs are unsorted or their paths unsafe.
+// The envelope in canonical JSON. kInvalidArgument if outputs are unsorted, their paths unsafe, or the policy
+// is too large.
 Result<std::string> makeReceipt(const Receipt& receipt, const PrivateKey& key);
 
 // What the envelope says, once its signature, the certificate's issuer and validity at `now`, and the
@@ -39,6 +44,10 @@ Result<std::string> makeReceipt(const Receipt& receipt, const PrivateKey& key);
 // (signature) or kPermissionDenied (certificate, identity).
 Result<Receipt> verifyReceipt(std::string_view envelope, const Certificate& certificate,
                               const Certificate& authority, TimePoint now);
+
+// What the envelope says, with nothing checked but its form: for one that verifyReceipt() let through when it
+// came. Errors as there.
+Result<Receipt> readReceipt(std::string_view envelope);
 
 // The receipt with its certificate in one document {"certificate","envelope"}: what the coordinator stores as
 // a blob, the provenance names and the signer gets.

@@ -3,6 +3,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
+#include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
 #include "signing/server/closure.h"
 #include "signing/server/receipt_check.h"
@@ -41,9 +42,11 @@ Status LocalSigner::check(const SignRequest& request) const {
     return fail(Code::kFailedPrecondition, same.error().message);
   if (auto fixtures = claim.provenance.fixtures())
     KILN_TRY(checkFixtures(store_, request.instance, *fixtures));
-  KILN_ASSIGN(Digest action,
+  KILN_ASSIGN(Testimony said,
               checkReceipts(request.receipts, claim.provenance, closure, authority_, clock_.now()));
-  return checkAction(store_, request.instance, action, spec);
+  for (const Digest& policy : said.sandboxPolicies)
+    KILN_TRY(loadBlob(store_, request.instance, policy, kMaxSandboxPolicyBytes, "sandbox policy"));
+  return checkAction(store_, request.instance, said.action, spec);
 }
 
 Result<std::string> LocalSigner::sign(const SignRequest& request) {

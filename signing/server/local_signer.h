@@ -18,6 +18,7 @@ namespace kiln::signing {
 //  - parameters and dependencies are those of the Manifest's spec;
 //  - there is one receipt per builder, by distinct workers of the authority, for one action, listing the
 //  artifact's files;
+//  - the sandbox policies that the receipts state are those of the statement, and in the store;
 //  - that action is the compile of the spec with the spec's toolchain.
 // Errors as Signer::sign. Thread safe. What is passed by reference must outlive the signer.
 class LocalSigner final : public Signer {

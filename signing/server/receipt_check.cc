@@ -1,7 +1,6 @@
 #include "signing/server/receipt_check.h"
 
 #include <algorithm>
-#include <set>
 
 #include "signing/receipt/receipt.h"
 
@@ -28,14 +27,20 @@ Status checkOutputs(const Receipt& receipt, const Closure& closure) {
   return {};
 }
 
+Status checkInternal(const Provenance& provenance, const std::string& name, const std::string& value) {
+  auto named = provenance.internalParameters.find(name);
+  if (named != provenance.internalParameters.end() && named->second == value) return {};
+  return refused("internalParameters." + name + " is not what the receipts say, " + value);
+}
+
 }  // namespace
 
-Result<Digest> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
-                             const Closure& closure, const Certificate& authority, TimePoint now) {
+Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
+                                const Closure& closure, const Certificate& authority, TimePoint now) {
   if (documents.size() != provenance.builders.size())
     return refused(std::to_string(documents.size()) + " receipts for " +
                    std::to_string(provenance.builders.size()) + " builders");
-  Digest action;
+  Testimony said;
   std::set<std::string> workers, keys;
   for (const std::string& document : documents) {
     auto verified = verifyReceiptDocument(document, authority, now);
@@ -44,18 +49,18 @@ Result<Digest> checkReceipts(const std::vector<std::string>& documents, const Pr
     if (!workers.insert(receipt.worker).second || !keys.insert(verified->keyId).second)
       return refused("two receipts of worker " + receipt.worker + ": one worker counts once");
     if (receipt.exitCode != 0) return refused("receipt of " + receipt.worker + ": its run failed");
-    if (workers.size() == 1) action = receipt.action;
-    if (receipt.action != action) return refused("the receipts are of different actions");
+    if (workers.size() == 1) said.action = receipt.action;
+    said.sandboxPolicies.insert(receipt.sandboxPolicy);
+    if (receipt.action != said.action) return refused("the receipts are of different actions");
     Builder wanted{receipt.worker, receipt.operatorName, digestOf(document)};
     if (std::find(provenance.builders.begin(), provenance.builders.end(), wanted) ==
         provenance.builders.end())
       return refused("receipt of " + receipt.worker + ": the provenance does not name it");
     KILN_TRY(checkOutputs(receipt, closure));
   }
-  auto named = provenance.internalParameters.find("action");
-  if (named == provenance.internalParameters.end() || named->second != action.text())
-    return refused("internalParameters.action is not the action of the receipts, " + action.text());
-  return action;
+  KILN_TRY(checkInternal(provenance, "action", said.action.text()));
+  KILN_TRY(checkInternal(provenance, "sandboxPolicy", sandboxPolicyText(said.sandboxPolicies)));
+  return said;
 }
 
 }  // namespace kiln::signing

@@ -1,6 +1,7 @@
 // Whether the builders that a provenance names really ran its action and got the artifact's files.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,17 @@
 
 namespace kiln::signing {
 
-// The action that all receipts are about. kFailedPrecondition unless there is exactly one valid receipt
-// document per builder of `provenance`, all of one action (internalParameters "action"), with exit code 0,
-// listing manifest.json and every layer of the closure below output/ with its digest. Workers are told apart
-// by name and by key.
-Result<Digest> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
-                             const Closure& closure, const Certificate& authority, TimePoint now);
+// What the receipts say.
+struct Testimony {
+  Digest action;  // that all are about
+  std::set<Digest> sandboxPolicies;
+};
+
+// kFailedPrecondition unless there is exactly one valid receipt document per builder of `provenance`, all of
+// one action (internalParameters "action"), under the policies of internalParameters "sandboxPolicy", with
+// exit code 0, listing manifest.json and every layer of the closure below output/ with its digest. Workers
+// are told apart by name and by key.
+Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
+                                const Closure& closure, const Certificate& authority, TimePoint now);
 
 }  // namespace kiln::signing

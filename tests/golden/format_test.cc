@@ -71,8 +71,14 @@ TEST(Golden, ProvenanceStatement) {
 }
 
 TEST(Golden, Receipt) {
-  signing::Receipt receipt{
-      digestOf("action"), "lease-1", 7, "w1", "acme", 0, {{"output/program.so", digestOf("p")}}};
+  signing::Receipt receipt{digestOf("action"),
+                           "lease-1",
+                           7,
+                           "w1",
+                           "acme",
+                           0,
+                           digestOf("policy"),
+                           {{"output/program.so", digestOf("p")}}};
   auto key = signing::PrivateKey::create().value();
   std::string envelope =
       signing::makeReceipt(receipt, key).value();  // the signature differs each time, the payload not

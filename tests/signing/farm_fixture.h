@@ -44,6 +44,7 @@ struct Farm {
   std::string ociText = makeOciManifest(manifest, put(manifestText)).value();
   Digest artifact = put(ociText);
   Digest action = putAction(manifest.spec);
+  Digest sandboxPolicy = put(R"({"kind":"SandboxPolicy","name":"test"})");
 
   testing_support::FixtureContents fixtures = testing_support::sampleFixtures();
   std::string fixtureList = testing_support::fixtureListOf(fixtures);
@@ -57,7 +58,8 @@ struct Farm {
     for (const auto& [path, content] : fixtures) put(content);
     provenance.byproducts.push_back({kFixturesByproduct, "", put(fixtureList), {}});
     provenance.externalParameters = externalParameters(manifest.spec).value();
-    provenance.internalParameters = {{"action", action.text()}, {"workerClass", "test"}};
+    provenance.internalParameters = {
+        {"action", action.text()}, {"sandboxPolicy", sandboxPolicy.text()}, {"workerClass", "test"}};
     provenance.resolvedDependencies = dependencies(manifest.spec);
     provenance.builderId = kBuilderId;
     provenance.builderVersion = {{"kiln", "0.1.0"}};
@@ -71,7 +73,7 @@ struct Farm {
   Digest put(std::string_view bytes) { return storage::putBlob(store, "default", asBytes(bytes)).value(); }
 
   Receipt goodReceipt() const {
-    Receipt receipt{action, "lease", 1, "", "", 0, {}};
+    Receipt receipt{action, "lease", 1, "", "", 0, sandboxPolicy, {}};
     receipt.outputs.push_back({"output/evidence.json", digestOf("evidence")});
     receipt.outputs.push_back({"output/manifest.json", digestOf(manifestText)});
     receipt.outputs.push_back({"output/program.so", manifest.program.digest});

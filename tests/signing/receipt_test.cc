@@ -22,6 +22,7 @@ struct ReceiptTest : ::testing::Test {
                   "w1",
                   "acme",
                   0,
+                  digestOf("policy"),
                   {{"output/manifest.json", digestOf("m")}, {"output/program.so", digestOf("p")}}};
 
   Result<Receipt> check(const std::string& envelope) {
@@ -65,6 +66,29 @@ TEST_F(ReceiptTest, OutputsAreSortedAndSafe) {
   EXPECT_FALSE(makeReceipt(receipt, key));
   receipt.outputs = {{"../escape", digestOf("x")}};
   EXPECT_FALSE(makeReceipt(receipt, key));
+}
+
+TEST_F(ReceiptTest, TheSandboxPolicyIsSignedAndBounded) {
+  std::string envelope = makeReceipt(receipt, key).value();
+  EXPECT_EQ(readReceipt(envelope).value().sandboxPolicy, digestOf("policy"));
+  Json payload = Json::parse(parseEnvelope(envelope, kReceiptPayload)->payload);
+  auto codeOf = [&](const Json& changed) {
+    auto signedAgain = signEnvelope(kReceiptPayload, toCanonicalJson(changed).value(), key).value();
+    return check(toCanonicalJson(signedAgain.toJson()).value()).error().code;
+  };
+  Json without = payload;
+  without.erase("sandboxPolicy");
+  EXPECT_EQ(codeOf(without), Code::kInvalidArgument);
+  Json more = payload;
+  more["sandboxPolicy"]["name"] = "compile/1";
+  EXPECT_EQ(codeOf(more), Code::kInvalidArgument);
+  Json other = payload;
+  other["sandboxPolicy"] = {{"sha256", digestOf("none").hex()}, {"size", "4"}};
+  Envelope swapped = parseEnvelope(envelope, kReceiptPayload).value();
+  swapped.payload = toCanonicalJson(other).value();
+  EXPECT_EQ(check(toCanonicalJson(swapped.toJson()).value()).error().code, Code::kDataLoss);
+  receipt.sandboxPolicy.size = kMaxSandboxPolicyBytes + 1;
+  EXPECT_EQ(makeReceipt(receipt, key).error().code, Code::kInvalidArgument);
 }
 
 TEST_F(ReceiptTest, TruncatedDocumentsAreRefused) {

@@ -71,7 +71,7 @@ TEST(KeyCommands, MakeWhatAFarmNeeds) {
   WorkerIdentity worker = WorkerIdentity::load(directory / "keys/w1.pem", directory / "keys/w1.key").value();
   Certificate authority =
       Certificate::fromPem(readTextFile(directory / "keys/worker-ca.pem", 1 << 16).value()).value();
-  std::string receipt = worker.sign({digestOf("a"), "lease", 1, "", "", 0, {}}).value();
+  std::string receipt = worker.sign({digestOf("a"), "lease", 1, "", "", 0, digestOf("policy"), {}}).value();
   EXPECT_TRUE(
       verifyReceipt(receipt, Certificate::fromPem(worker.certificatePem()).value(), authority, clock.now()));
 

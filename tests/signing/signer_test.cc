@@ -181,6 +181,30 @@ TEST_F(SignerTest, ReceiptsListTheArtifactsFiles) {  // attack 1
   expectRefused(Code::kFailedPrecondition, "its run failed");
 }
 
+TEST_F(SignerTest, TheSandboxPolicyIsThatOfTheReceipts) {
+  farm.provenance.internalParameters["sandboxPolicy"] = digestOf("a stricter policy").text();
+  expectRefused(Code::kFailedPrecondition, "internalParameters.sandboxPolicy");
+  farm.provenance.internalParameters.erase("sandboxPolicy");
+  expectRefused(Code::kFailedPrecondition, "internalParameters.sandboxPolicy");
+  // A second policy must be stated as well.
+  farm.provenance.internalParameters["sandboxPolicy"] = farm.sandboxPolicy.text();
+  Receipt receipt = farm.goodReceipt();
+  receipt.sandboxPolicy = farm.put("another policy");
+  farm.addBuilder("w3", "acme", receipt);
+  expectRefused(Code::kFailedPrecondition, "internalParameters.sandboxPolicy");
+  farm.provenance.internalParameters["sandboxPolicy"] =
+      sandboxPolicyText({farm.sandboxPolicy, receipt.sandboxPolicy});
+  EXPECT_TRUE(farm.signer.sign(farm.request()));
+}
+
+TEST_F(SignerTest, TheSandboxPolicyIsThereToBeRead) {
+  Farm flipped;
+  flipped.store.flipBit("default", flipped.sandboxPolicy);
+  EXPECT_EQ(flipped.signer.sign(flipped.request()).error().code, Code::kFailedPrecondition);
+  farm.store.forget("default", farm.sandboxPolicy);
+  expectRefused(Code::kFailedPrecondition, "sandbox policy");
+}
+
 TEST_F(SignerTest, TheActionIsTheCompileOfTheSpec) {  // attack 17
   auto useAction = [&](const Digest& action) {
     farm.action = action;

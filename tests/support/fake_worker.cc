@@ -126,6 +126,8 @@ Result<v1::LeaseReport> FakeWorker::run(const v1::Lease& lease) {
   receipt.lease = lease.id();
   receipt.epoch = lease.epoch();
   receipt.exitCode = outcome.exitCode;
+  receipt.sandboxPolicy = digestOf(sandboxPolicy);
+  if (uploadsPolicy) KILN_TRY(storage::putBlob(blobs_, lease.instance(), asBytes(sandboxPolicy)));
   auto* result = report.mutable_finished()->mutable_result();
   result->set_exit_code(outcome.exitCode);
   result->set_stderr_raw(outcome.standardError);

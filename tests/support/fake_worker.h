@@ -37,6 +37,10 @@ class FakeWorker {
   // Changes the report after the receipt was signed.
   std::function<void(const v1::Lease&, v1::Finished&)> forge;
 
+  // What its receipts say it ran under; uploaded with each result unless that is off.
+  std::string sandboxPolicy = R"({"kind":"SandboxPolicy","name":"fake"})";
+  bool uploadsPolicy = true;
+
   // One Synchronize call with these reports, waiting for work for at most `patience`.
   Result<v1::SynchronizeResponse> synchronize(
       const std::vector<v1::LeaseReport>& reports,

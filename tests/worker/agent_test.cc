@@ -81,17 +81,18 @@ class Coordinator final : public v1::WorkerService::Service {
 // Actions that report a stage and end when the test lets them, or when cancelled.
 class PlayedRunner final : public Runner {
  public:
-  Result<reapi::ActionResult> run(const v1::Lease& lease, int, const sandbox::Cancel& cancel,
-                                  const std::function<void(const std::string&)>& onStage) override {
+  Result<Outcome> run(const v1::Lease& lease, int, const sandbox::Cancel& cancel,
+                      const std::function<void(const std::string&)>& onStage) override {
     onStage("codegen");
     pollfd wait[2] = {{cancel.fd(), POLLIN, 0}, {release_.fd(), POLLIN, 0}};
     poll(wait, 2, -1);
     if (wait[0].revents & POLLIN) return fail(Code::kCancelled, "cancelled");
-    reapi::ActionResult result;
-    auto* file = result.add_output_files();
+    Outcome outcome;
+    outcome.sandboxPolicy = digestOf("policy");
+    auto* file = outcome.result.add_output_files();
     file->set_path("output/program.so");
     *file->mutable_digest() = toProto(digestOf("program of " + lease.id()));
-    return result;
+    return outcome;
   }
   std::vector<std::string> warmToolchains() const override { return {std::string(64, 'a')}; }
   void release() { release_.request(); }
@@ -191,6 +192,7 @@ TEST_F(AgentTest, ReportsStagesThenTheResultWithAReceiptBoundToTheLease) {
   EXPECT_EQ(receipt->worker, "w1");
   EXPECT_EQ(receipt->operatorName, "acme");
   EXPECT_EQ(receipt->action, digestOf("action a"));
+  EXPECT_EQ(receipt->sandboxPolicy, digestOf("policy"));
   ASSERT_EQ(receipt->outputs.size(), 1u);
   EXPECT_EQ(receipt->outputs[0].digest, digestOf("program of a"));
 }

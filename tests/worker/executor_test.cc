@@ -110,6 +110,15 @@ TEST_F(ExecutorTest, OutputsAreInTheStoreUnderPathsRelativeToTheWorkingDirectory
   EXPECT_EQ(*storage::getBlob(*store_, kInstance, *digest, 100), "bytes");
 }
 
+TEST_F(ExecutorTest, ThePolicyIsInTheStoreUnderItsDigest) {
+  const auto policy = executor_->storePolicy(kInstance);
+  ASSERT_TRUE(policy) << policy.error().message;
+  EXPECT_EQ(*policy, *sandbox::compilePolicy().digest());
+  EXPECT_EQ(*storage::getBlob(*store_, kInstance, *policy, 64 << 10),
+            *toCanonicalJson(sandbox::compilePolicy().toJson()));
+  EXPECT_EQ(*executor_->storePolicy(kInstance), *policy);
+}
+
 TEST_F(ExecutorTest, TheEnvironmentIsTheActions) {
   for (const auto& [name, value] : {std::pair{"HOME", "/nonexistent"}, {"TZ", "UTC"}}) {
     auto* variable = command_.add_environment_variables();

@@ -2,8 +2,9 @@
 
 namespace kiln::agent {
 
-Result<reapi::ActionResult> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
-                                             const std::function<void(const std::string&)>& onStage) {
+Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
+                                 const std::function<void(const std::string&)>& onStage) {
+  Outcome outcome;
   const Duration timeLimit = std::chrono::seconds(lease.time_limit().seconds());
   switch (lease.kind()) {
     case v1::ACTION_FETCH: {
@@ -19,7 +20,9 @@ Result<reapi::ActionResult> LeaseRunner::run(const v1::Lease& lease, int slot, c
       request.timeLimit = timeLimit;
       request.cancel = &cancel;
       onStage("fetch");
-      return fetcher_->run(request);
+      KILN_ASSIGN(outcome.result, fetcher_->run(request));
+      KILN_ASSIGN(outcome.sandboxPolicy, fetcher_->storePolicy(request.instance));
+      return outcome;
     }
     case v1::ACTION_REFERENCE:
     case v1::ACTION_COMPILE: {
@@ -30,7 +33,9 @@ Result<reapi::ActionResult> LeaseRunner::run(const v1::Lease& lease, int slot, c
       request.timeLimit = timeLimit;
       request.cancel = &cancel;
       request.onStage = onStage;
-      return executor_.run(request);
+      KILN_ASSIGN(outcome.result, executor_.run(request));
+      KILN_ASSIGN(outcome.sandboxPolicy, executor_.storePolicy(request.instance));
+      return outcome;
     }
     default:
       return fail(Code::kUnavailable, "this worker does not know the kind of this action; it may be too old");

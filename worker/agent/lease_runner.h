@@ -13,8 +13,8 @@ class LeaseRunner final : public Runner {
   LeaseRunner(executor::Executor& executor, executor::Fetcher* fetcher)
       : executor_(executor), fetcher_(fetcher) {}
 
-  Result<reapi::ActionResult> run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
-                                  const std::function<void(const std::string&)>& onStage) override;
+  Result<Outcome> run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
+                      const std::function<void(const std::string&)>& onStage) override;
   std::vector<std::string> warmToolchains() const override { return executor_.warmToolchains(); }
 
  private:

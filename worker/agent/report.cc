@@ -6,14 +6,15 @@
 namespace kiln::agent {
 namespace {
 
-Result<std::string> receiptFor(const v1::Lease& lease, const reapi::ActionResult& result,
+Result<std::string> receiptFor(const v1::Lease& lease, const Outcome& outcome,
                                const signing::WorkerIdentity& identity) {
   signing::Receipt receipt;
   KILN_ASSIGN(receipt.action, fromProto(lease.action()));
   receipt.lease = lease.id();
   receipt.epoch = lease.epoch();
-  receipt.exitCode = result.exit_code();
-  for (const auto& file : result.output_files()) {
+  receipt.exitCode = outcome.result.exit_code();
+  receipt.sandboxPolicy = outcome.sandboxPolicy;
+  for (const auto& file : outcome.result.output_files()) {
     KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
     receipt.outputs.push_back({file.path(), digest});
   }
@@ -24,7 +25,7 @@ Result<std::string> receiptFor(const v1::Lease& lease, const reapi::ActionResult
 
 }  // namespace
 
-v1::Finished makeReport(const v1::Lease& lease, Result<reapi::ActionResult> result,
+v1::Finished makeReport(const v1::Lease& lease, Result<Outcome> outcome,
                         const signing::WorkerIdentity& identity) {
   v1::Finished report;
   const auto failed = [&](const Error& error, bool again) {
@@ -35,14 +36,14 @@ v1::Finished makeReport(const v1::Lease& lease, Result<reapi::ActionResult> resu
     return report;
   };
   // A cancelled action that still has someone to report to was ended by this worker's own end.
-  if (!result && result.error().code == Code::kCancelled) {
+  if (!outcome && outcome.error().code == Code::kCancelled) {
     return failed({Code::kUnavailable, "ended early: the worker is shutting down or the lease was withdrawn"},
                   true);
   }
-  if (!result) return failed(result.error(), executor::retryable(result.error()));
-  auto receipt = receiptFor(lease, *result, identity);
+  if (!outcome) return failed(outcome.error(), executor::retryable(outcome.error()));
+  auto receipt = receiptFor(lease, *outcome, identity);
   if (!receipt) return failed(receipt.error().in("receipt"), false);
-  *report.mutable_result() = std::move(*result);
+  *report.mutable_result() = std::move(outcome->result);
   report.set_receipt_json(std::move(*receipt));
   return report;
 }

@@ -96,6 +96,10 @@ Result<std::unique_ptr<Executor>> Executor::make(storage::BlobStore& store, cons
   return std::unique_ptr<Executor>(new Executor(store, sandbox, std::move(state), toolchainBytes));
 }
 
+Result<Digest> Executor::storePolicy(const std::string& instance) {
+  return uploadPolicy(store_, instance, sandbox_.policy());
+}
+
 Result<reapi::ActionResult> Executor::run(const ActionRequest& request) {
   const std::string slotDir = state_ + "/slots/" + std::to_string(request.slot);
   KILN_ASSIGN(const auto slot, PreparedSlot::make(slotDir, sandbox_.host().actionUid(request.slot)));

@@ -42,6 +42,9 @@ class Executor {
   // and the store's.
   Result<reapi::ActionResult> run(const ActionRequest& request);
 
+  // Puts the policy that all actions run under into the store. Its digest.
+  Result<Digest> storePolicy(const std::string& instance);
+
   // Toolchain trees ready to use, in hex.
   std::vector<std::string> warmToolchains() const { return trees_.held(); }
 

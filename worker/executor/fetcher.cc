@@ -66,6 +66,10 @@ Result<std::unique_ptr<Fetcher>> Fetcher::make(storage::BlobStore& store, sandbo
       new Fetcher(store, std::move(sandbox), std::move(state), std::move(options)));
 }
 
+Result<Digest> Fetcher::storePolicy(const std::string& instance) {
+  return uploadPolicy(store_, instance, sandbox_.policy());
+}
+
 Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
   const std::string slotDir = state_ + "/" + std::to_string(request.slot);
   KILN_ASSIGN(const auto slot, PreparedSlot::make(slotDir, sandbox_.host().actionUid(request.slot)));

@@ -41,6 +41,9 @@ class Fetcher {
   // program's.
   Result<reapi::ActionResult> run(const FetchRequest& request);
 
+  // As Executor::storePolicy.
+  Result<Digest> storePolicy(const std::string& instance);
+
  private:
   Fetcher(storage::BlobStore& store, sandbox::Sandbox sandbox, std::string state, FetchOptions options)
       : store_(store), sandbox_(std::move(sandbox)), state_(std::move(state)), options_(std::move(options)) {}

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "storage/blob/upload.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::executor {
@@ -71,6 +72,16 @@ Status uploadOutputs(storage::BlobStore& store, const std::string& instance, con
     if (!status) return fail(status.error().in("upload of " + file.path));
     return {};
   });
+}
+
+Result<Digest> uploadPolicy(storage::BlobStore& store, const std::string& instance,
+                            const sandbox::Policy& policy) {
+  storage::UploadItem item;
+  KILN_ASSIGN(item.bytes, toCanonicalJson(policy.toJson()));
+  item.digest = digestOf(item.bytes);
+  const auto done = storage::uploadMissing(store, instance, {&item, 1});
+  if (!done) return fail(done.error().in("upload of the sandbox policy"));
+  return item.digest;
 }
 
 Status uploadLogs(storage::BlobStore& store, const std::string& instance, std::string out, std::string err,

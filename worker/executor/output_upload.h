@@ -15,6 +15,10 @@ namespace kiln::executor {
 Status uploadOutputs(storage::BlobStore& store, const std::string& instance, const std::string& dir,
                      const std::string& prefix, const sandbox::Limits& limits, reapi::ActionResult* result);
 
+// The policy's canonical JSON, so that auditors can read what a receipt names. Its digest.
+Result<Digest> uploadPolicy(storage::BlobStore& store, const std::string& instance,
+                            const sandbox::Policy& policy);
+
 // stdout and stderr: inline up to 64 KiB, else a blob.
 Status uploadLogs(storage::BlobStore& store, const std::string& instance, std::string out, std::string err,
                   reapi::ActionResult* result);

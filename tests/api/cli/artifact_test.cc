@@ -67,6 +67,7 @@ TEST_F(KilnArtifact, FetchVerifyShowAndProvenance) {
     const auto provenance = kiln({"provenance", where});
     EXPECT_NE(provenance.out.find("w1 of acme"), std::string::npos) << provenance.out;
     EXPECT_NE(provenance.out.find(digestOf("toolchain").text()), std::string::npos);
+    EXPECT_NE(provenance.out.find("sandboxPolicy"), std::string::npos) << provenance.out;
     const auto json = parseJson(kiln({"provenance", where, "--format", "json"}).out);
     ASSERT_TRUE(json);
     EXPECT_EQ(json->at("provenance").size(), 1u);

@@ -18,13 +18,14 @@ class HostileWorker : public FarmTest {
 
   // Reports what `change` makes of the outputs, with a receipt that agrees.
   void resign(testing_support::FakeWorker& worker, std::function<void(jobs::Outputs&)> change) {
-    worker.forge = [this, change](const v1::Lease& lease, v1::Finished& report) {
+    worker.forge = [this, &worker, change](const v1::Lease& lease, v1::Finished& report) {
       jobs::Outputs outputs = jobs::readOutputs(report.result()).value();
       change(outputs);
       signing::Receipt receipt;
       receipt.action = fromProto(lease.action()).value();
       receipt.lease = lease.id();
       receipt.epoch = lease.epoch();
+      receipt.sandboxPolicy = digestOf(worker.sandboxPolicy);
       report.mutable_result()->clear_output_files();
       for (const jobs::OutputFile& file : outputs.files) {
         auto* out = report.mutable_result()->add_output_files();

@@ -26,6 +26,13 @@ class JobFlow : public FarmTest {
     return Provenance::fromJson(parseStatement(parsed.envelope.payload).value().predicate).value();
   }
 
+  void removeBlob(const Digest& digest) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "store"))
+      if (entry.is_regular_file() && entry.path().string().find(digest.hex()) != std::string::npos &&
+          entry.path().string().find("refs") == std::string::npos)
+        std::filesystem::remove(entry.path());
+  }
+
   // The fixtures.json of the tree that the artifact comes with.
   std::optional<Digest> fixtureListIn(const v1::Artifact& artifact) {
     auto root = storage::getBlob(*blobs_, "default", *fromProto(artifact.fixtures()), 1 << 20).value();
@@ -70,6 +77,7 @@ TEST_F(JobFlow, ASubmissionBecomesAPublishedArtifact) {
   EXPECT_EQ(provenance.externalParameters.at("toolchainLabel"), kLabel);
   ASSERT_EQ(provenance.builders.size(), 1u);
   EXPECT_EQ(provenance.builders[0].worker, "w1");
+  EXPECT_EQ(provenance.internalParameters.at("sandboxPolicy"), digestOf(one->sandboxPolicy).text());
   EXPECT_TRUE(published.has_fixtures());
   EXPECT_EQ(fixtureListIn(published), provenance.fixtures());
   EXPECT_EQ(published.jobs(0), job.id());
@@ -149,16 +157,28 @@ TEST_F(JobFlow, ACorruptCachedBlobIsBuiltAfresh) {
   auto one = worker("w1");
   v1::Job first = submitted(request("k1"));
   settle(first.id(), {one.get()});
-  // The program's blob vanishes.
-  Digest program = digestOf(std::string_view(testing_support::kSampleProgram));
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "store"))
-    if (entry.is_regular_file() && entry.path().string().find(program.hex()) != std::string::npos &&
-        entry.path().string().find("refs") == std::string::npos)
-      std::filesystem::remove(entry.path());
+  removeBlob(digestOf(std::string_view(testing_support::kSampleProgram)));
   v1::Job second = submitted(request("k2"));
   EXPECT_EQ(second.state(), v1::JOB_QUEUED);
   settle(second.id(), {one.get()});
   EXPECT_EQ(get(second.id()).artifacts(0).digest(), get(first.id()).artifacts(0).digest());
+}
+
+TEST_F(JobFlow, AResultWhosePolicyIsGoneIsNotUsedAgain) {
+  auto one = worker("w1"), two = worker("w2");
+  const std::string today = one->sandboxPolicy;
+  one->sandboxPolicy = R"({"kind":"SandboxPolicy","name":"yesterday's"})";
+  v1::Job first = submitted(request("k1"));
+  settle(first.id(), {one.get()});
+  removeBlob(digestOf(one->sandboxPolicy));
+  one->sandboxPolicy = today;
+  v1::Job second = submitted(request("k2", 2));
+  settle(second.id(), {one.get(), two.get()});
+  second = get(second.id());
+  ASSERT_EQ(second.state(), v1::JOB_SUCCEEDED) << second.error().message();
+  const Provenance provenance = provenanceOf(artifact(second.artifacts(0).digest()), 1);
+  EXPECT_EQ(provenance.builders.size(), 2u);
+  EXPECT_EQ(provenance.internalParameters.at("sandboxPolicy"), digestOf(today).text());
 }
 
 TEST_F(JobFlow, TwoBuildersAreTwoWorkersAndOneDigest) {
@@ -175,6 +195,21 @@ TEST_F(JobFlow, TwoBuildersAreTwoWorkersAndOneDigest) {
   std::sort(builders.begin(), builders.end());
   EXPECT_EQ(builders, (std::vector<std::string>{"w1", "w2"}));
   EXPECT_EQ(provenanceOf(artifact(job.artifacts(0).digest())).builders.size(), 2u);
+}
+
+TEST_F(JobFlow, TheStatementNamesEverySandboxPolicyOnce) {
+  auto one = worker("w1"), two = worker("w2"), three = worker("w3");
+  three->sandboxPolicy = R"({"kind":"SandboxPolicy","name":"with less memory"})";
+  v1::Job job = submitted(request("k1", 3));
+  settle(job.id(), {one.get(), two.get(), three.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  const Provenance provenance = provenanceOf(artifact(job.artifacts(0).digest()));
+  EXPECT_EQ(provenance.builders.size(), 3u);
+  const Digest usual = digestOf(one->sandboxPolicy), other = digestOf(three->sandboxPolicy);
+  EXPECT_EQ(provenance.internalParameters.at("sandboxPolicy"), sandboxPolicyText({usual, other}));
+  for (const Digest& policy : {usual, other})
+    EXPECT_TRUE(storage::getBlob(*blobs_, "default", policy, 1 << 16)) << "auditors can read it";
 }
 
 TEST_F(JobFlow, OnlyMissingBuildersRun) {

@@ -233,6 +233,16 @@ TEST_F(Refusal, AReceiptByAnotherKey) {
   EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
 }
 
+TEST_F(Refusal, ASandboxPolicyThatNobodyCanRead) {
+  auto one = worker("w1");
+  one->uploadsPolicy = false;
+  v1::Job job = submitted(request("k1"));
+  auto leases = one->poll();
+  ASSERT_TRUE(one->synchronize({*one->run(leases[0])}));
+  EXPECT_NE(attemptError(job.id()).find("sandbox policy"), std::string::npos) << attemptError(job.id());
+  EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
+}
+
 TEST_F(Refusal, AReportForALeaseOfAnotherWorkerIsForgotten) {
   auto one = worker("w1"), two = worker("w2");
   submitted(request("k1"));
