@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "api/node/kiln_node.h"
 #include "manifest/artifact/oci.h"
 #include "signing/bundle/bundle.h"
 #include "tests/api/cli/kiln_process.h"
@@ -58,6 +59,21 @@ struct KilnRun : testing::Test {
                    directory.path());
   }
 };
+
+// The same directory through the C API, as a node that is no command line uses it.
+TEST_F(KilnRun, TheNodeLibraryOpensItInC) {
+  const std::string directoryName = artifact.path(), root = directory / "root.json",
+                    policy = directory / "policy.json";
+  kiln_node* node = nullptr;
+  char* message = nullptr;
+  ASSERT_EQ(kiln_node_open(directoryName.c_str(), nullptr, root.c_str(), policy.c_str(), &node, &message), 0)
+      << message;
+  EXPECT_EQ(kiln_node_digest(node), digestOfFile(artifact / "artifact.json")->text());
+  kiln_session* session = nullptr;
+  EXPECT_EQ(kiln_session_open(kiln_node_artifact(node), nullptr, &session), nullptr);
+  kiln_session_close(session);
+  kiln_node_close(node);
+}
 
 TEST_F(KilnRun, WarmupRunsTheFixturesAndSaysReady) {
   const auto result = kiln({"warmup", artifact.path(), "--threads", "2"});

@@ -1,7 +1,6 @@
 #include "compiler_core/codegen/cpu/codegen.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 
@@ -11,6 +10,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "tests/compiler_core/host/program_host.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::codegen {
 namespace {
@@ -50,10 +50,7 @@ class CodegenCpu : public ::testing::Test {
  protected:
   CodegenCpu() : context_(mlir::MLIRContext::Threading::DISABLED) {
     context_.loadDialect<mlir::LLVM::LLVMDialect>();
-    char name[] = "/tmp/kiln-codegen-XXXXXX";
-    directory_ = ::mkdtemp(name);
   }
-  ~CodegenCpu() override { std::filesystem::remove_all(directory_); }
 
   Result<CpuProgram> generate(const char* text,
                               ProgramTable table = {.run = "run", .inputs = 1, .outputs = 1},
@@ -66,7 +63,8 @@ class CodegenCpu : public ::testing::Test {
   }
 
   mlir::MLIRContext context_;
-  std::string directory_;
+  testing_support::TempDirectory temporary_;
+  const std::string directory_ = temporary_.path();
 };
 
 TEST_F(CodegenCpu, ProgramRunsThroughTheCallbackTable) {

@@ -1,6 +1,5 @@
 // Whole models: compiled, run with 1, 2 and 7 threads, compared with the reference evaluator.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstring>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "compiler_core/runtime/compare/compare.h"
 #include "manifest/artifact/manifest.h"
 #include "tests/compiler_core/host/program_host.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::driver {
 namespace {
@@ -29,12 +29,6 @@ std::string read(const fs::path& path) {
 
 class CompileModel : public ::testing::Test {
  protected:
-  CompileModel() {
-    char name[] = "/tmp/kiln-driver-XXXXXX";
-    directory_ = ::mkdtemp(name);
-  }
-  ~CompileModel() override { fs::remove_all(directory_); }
-
   CompileRequest request(const std::string& model, std::map<std::string, std::int64_t> dims = {}) {
     CompileRequest request;
     request.model = model;
@@ -81,7 +75,7 @@ class CompileModel : public ::testing::Test {
     }
   }
 
-  fs::path directory_;
+  testing_support::TempDirectory directory_;
 };
 
 TEST_F(CompileModel, DigitsMlpMatchesTheReference) {

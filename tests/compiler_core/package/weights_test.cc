@@ -1,13 +1,13 @@
 #include "compiler_core/package/weights.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "compiler_core/package/files.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::package {
 namespace {
@@ -20,12 +20,8 @@ std::vector<std::uint8_t> bytes(std::size_t count) {
 
 class Weights : public ::testing::Test {
  protected:
-  Weights() {
-    char name[] = "/tmp/kiln-package-XXXXXX";
-    directory_ = ::mkdtemp(name);
-  }
-  ~Weights() override { std::filesystem::remove_all(directory_); }
-  std::string directory_;
+  testing_support::TempDirectory temporary_;
+  std::string directory_ = temporary_.path();
 };
 
 TEST_F(Weights, PermutedIsATransposeOfTheRightWidth) {

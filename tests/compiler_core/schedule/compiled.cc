@@ -1,9 +1,6 @@
 #include "tests/compiler_core/schedule/compiled.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
-
-#include <filesystem>
 
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
@@ -17,6 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "tests/compiler_core/host/program_host.h"
 #include "tests/compiler_core/schedule/timed.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::testing {
 namespace {
@@ -67,16 +65,14 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
     table.weights = static_cast<std::uint32_t>(uses.size());
   };
   KILN_TRY(codegen::lowerToLlvm(module, options));
-  char directory[] = "/tmp/kiln-schedule-XXXXXX";
-  if (!::mkdtemp(directory)) return fail(errnoError(errno, directory));
+  const testing_support::TempDirectory directory;
   codegen::CpuOptions cpu;
   cpu.target = target;
   cpu.contraction = check.contraction;
   cpu.mathBitcode = KILN_TOOLCHAIN_LIB "/kmath.bc";
   cpu.builtinsArchive = KILN_TOOLCHAIN_LIB "/libkiln_builtins-x86_64.a";
-  cpu.workDirectory = directory;
+  cpu.workDirectory = directory.path();
   auto program = codegen::generateCpuProgram(module, table, cpu);
-  std::filesystem::remove_all(directory);
   if (!program) return fail(program.error());
   KILN_ASSIGN(auto host, ProgramHost::load(program->elf));
   return Built{std::move(host), std::move(uses)};
