@@ -12,13 +12,13 @@ tl::unexpected<Error> refused(std::string message) {
   return fail(Error{Code::kDataLoss, std::move(message), R"({"exitCode":5})"});
 }
 
-Result<std::vector<node::FixtureFile>> listFixtures(Client& client, const Digest& root) {
+Result<std::vector<FixtureFile>> listFixtures(Client& client, const Digest& root) {
   storage::TreeLimits limits;
   limits.entries = kMaxFixtures;
   const auto entries = storage::walkTree(client.blobs(), client.instance(), root, limits);
   if (!entries && entries.error().code == Code::kUnavailable) return fail(client.explain(entries.error()));
   if (!entries) return refused("fixtures: " + entries.error().message);
-  std::vector<node::FixtureFile> files;
+  std::vector<FixtureFile> files;
   for (const auto& entry : *entries) {
     if (entry.kind == storage::EntryKind::kSymlink)
       return refused("fixtures: " + entry.path + " is a symbolic link");

@@ -3,14 +3,12 @@
 #include <optional>
 
 #include "api/node/staging.h"
-#include "manifest/spec/path.h"
 
 namespace kiln::node {
 namespace {
 
 constexpr std::uint64_t kMaxBundleBytes = 12 << 20;
 constexpr std::size_t kMaxBundles = 64;
-constexpr std::size_t kMaxFixtures = 4096;
 
 Error verificationFailed(std::string message) {
   return {Code::kDataLoss, std::move(message), R"({"exitCode":5})"};
@@ -34,6 +32,22 @@ Result<std::string> readSmall(storage::BlobStore& store, const std::string& inst
   return text;
 }
 
+// The index says which files there are; what they must be is for the signed list to say, so that the digests
+// of all but the list are not looked at.
+Result<signing::OfferedFixtures> offeredFixtures(storage::BlobStore& store, const ArtifactRef& ref) {
+  signing::OfferedFixtures out;
+  const FixtureFile* list = nullptr;
+  for (const FixtureFile& file : ref.fixtures) {
+    if (file.path == kFixtureList)
+      list = &file;
+    else
+      out.files.push_back(file.path);
+  }
+  if (!list) return fail(verificationFailed("fixtures are offered without their fixtures.json"));
+  KILN_ASSIGN(out.list, readSmall(store, ref.instance, list->digest, kMaxFixtureListBytes, kFixtureList));
+  return out;
+}
+
 // Whether the store rather than the bytes failed: then the verdict says nothing about the artifact.
 bool isTransport(const Error& error) {
   return error.code != Code::kDataLoss && error.code != Code::kNotFound;
@@ -45,8 +59,8 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
                                        const std::string& destination, const Trust& trust,
                                        const Clock& clock) {
   if (ref.bundles.size() > kMaxBundles) return fail(verificationFailed("more than 64 bundles are offered"));
-  if (ref.fixtures.size() > kMaxFixtures)
-    return fail(verificationFailed("more than 4096 fixtures are offered"));
+  if (ref.fixtures.size() > kMaxFixtureFiles + 1)
+    return fail(verificationFailed("more fixtures are offered than an artifact may have"));
   KILN_ASSIGN(auto staging, Staging::begin(destination));
 
   signing::VerifyRequest request;
@@ -61,6 +75,10 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
     KILN_TRY(staging.write("bundles/" + digest.hex() + ".sigstore.json", asBytes(bundle)));
     request.bundles.push_back(std::move(bundle));
   }
+  if (!ref.fixtures.empty()) {
+    KILN_ASSIGN(request.fixtures, offeredFixtures(store, ref));
+    KILN_TRY(staging.write("fixtures/fixtures.json", asBytes(request.fixtures->list)));
+  }
   std::optional<Error> transport;
   request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) -> Status {
     auto status = staging.download(file.path, file.digest, store, ref.instance, sink);
@@ -70,15 +88,6 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
   auto verdict = signing::verifyArtifact(request, trust.root, trust.policy, clock);
   if (transport) return fail(std::move(*transport));
   if (!verdict.passed) return fail(verificationError(verdict));
-
-  for (const auto& fixture : ref.fixtures) {
-    if (!checkRelativePath(fixture.path))
-      return fail(verificationFailed("fixture \"" + fixture.path + "\": unsafe path"));
-    KILN_TRY(staging.download("fixtures/" + fixture.path, fixture.digest, store, ref.instance, nullptr));
-  }
-  if (!ref.fixtures.empty()) {
-    KILN_TRY(staging.write(std::string("fixtures/") + kFixtureList, asBytes(fixtureList(ref.fixtures))));
-  }
   KILN_TRY(staging.commit());
   return verdict;
 }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "api/node/fixtures.h"
 #include "api/node/trust.h"
+#include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/manifest.h"
 #include "manifest/base/clock.h"
 #include "storage/blob/blob_store.h"
@@ -18,13 +18,13 @@ struct ArtifactRef {
   std::string instance;
   Digest artifact;  // the hash that was asked for; the size is the index's word
   std::vector<Digest> bundles;
-  std::vector<FixtureFile> fixtures;
+  std::vector<FixtureFile> fixtures;  // "fixtures.json", "default/input_0.npy": needed only for warming up
 };
 
-// Downloads into a temporary directory beside `destination`, verifies every blob while it streams, then the
-// bundles under `trust`, and renames. On any failure nothing is left behind. Errors: verificationError() when
-// anything does not verify; the store's own error when it could not be read (kUnavailable, ...);
-// kAlreadyExists if there is something at `destination`.
+// Downloads into a temporary directory beside `destination`, verifies every blob while it streams, the
+// bundles under `trust` and the fixtures by what the bundles say of them, and renames. On any failure nothing
+// is left behind. Errors: verificationError() when anything does not verify; the store's own error when it
+// could not be read (kUnavailable, ...); kAlreadyExists if there is something at `destination`.
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
                                        const std::string& destination, const Trust& trust,
                                        const Clock& clock);

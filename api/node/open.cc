@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "api/node/fixtures.h"
 #include "api/node/private_copy.h"
 
 namespace kiln::node {
@@ -53,13 +52,6 @@ Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest
     artifact.directory = artifact.copy->path();
   }
   artifact.verdict = signing::verifyDirectory(artifact.directory, wanted, trust.root, trust.policy, clock);
-  if (const auto fixtures = checkFixtures(artifact.directory); !fixtures) {
-    artifact.verdict.passed = false;
-    artifact.verdict.lines.push_back({false, "fixtures", fixtures.error().message});
-  } else if (*fixtures > 0) {
-    artifact.verdict.lines.push_back(
-        {true, "fixtures", std::to_string(*fixtures) + " files as they were fetched"});
-  }
   if (!artifact.verdict.passed) return fail(verificationError(artifact.verdict).in(directory));
   return artifact;
 }

@@ -123,6 +123,15 @@ NewRun newRun(const ActionRecord& action, const Progress& progress) {
   return run;
 }
 
+// The oldest result of the job's reference action, so that every repetition takes the same; null if there is
+// none yet.
+const ResultRecord* referenceOf(const JobSnapshot& snapshot) {
+  for (const ActionRecord& action : snapshot.actions)
+    for (const ResultRecord& result : snapshot.results)
+      if (action.kind == ActionKind::kReference && result.action == action.action) return &result;
+  return nullptr;
+}
+
 // What a completed action leads to, if it has not been done yet.
 std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                                 const ActionRecord& action, const Progress& progress) {
@@ -131,17 +140,14 @@ std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec&
     if (!source.blob) return ResolveSource{*action.source, progress.successes.front()};
     return {};
   }
-  if (action.kind == ActionKind::kCompile) {
-    for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
-      if (snapshot.targets[i].target == action.target && !snapshot.targets[i].artifact)
-        return Publish{static_cast<int>(i), action.action, firstEnough(progress.successes, delivery)};
-    return {};
-  }
-  AttachFixtures attach{progress.successes.front(), {}};
-  for (const index::TargetRecord& target : snapshot.targets)
-    if (target.artifact && !target.hasFixtures) attach.artifacts.push_back(*target.artifact);
-  if (attach.artifacts.empty()) return {};
-  return attach;
+  if (action.kind != ActionKind::kCompile) return {};
+  const ResultRecord* reference = referenceOf(snapshot);
+  if (!reference) return {};  // what is published names its fixtures
+  for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
+    if (snapshot.targets[i].target == action.target && !snapshot.targets[i].artifact)
+      return Publish{static_cast<int>(i), action.action, firstEnough(progress.successes, delivery),
+                     *reference};
+  return {};
 }
 
 bool planned(const JobSnapshot& snapshot) {
@@ -173,9 +179,8 @@ Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   bool resolved = std::all_of(snapshot.sources.begin(), snapshot.sources.end(),
                               [](const index::SourceRecord& source) { return source.blob.has_value(); });
   if (resolved && !planned(snapshot)) return PlanActions{};
-  bool published =
-      std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
-                  [](const index::TargetRecord& target) { return target.artifact && target.hasFixtures; });
+  bool published = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
+                               [](const index::TargetRecord& target) { return target.artifact.has_value(); });
   if (allComplete && published) return End{JobState::kSucceeded, {}, {}};
   return Wait{};
 }

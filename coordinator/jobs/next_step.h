@@ -2,7 +2,7 @@
 // coordinator killed anywhere goes on by asking again; whoever carries out a step makes it idempotent.
 //
 //   fetch (git sources) -> plan actions -> runs of reference and of compile x builders -> compare -> publish
-//   each target -> attach fixtures -> end
+//   each target, with the fixtures that the reference made -> end
 #pragma once
 
 #include <optional>
@@ -33,16 +33,13 @@ struct NewRun {
 struct QueueRuns {
   std::vector<NewRun> runs;
 };
-// The builders in `evidence` agree on targets[target]'s outputs.
+// The builders in `evidence` agree on targets[target]'s outputs, and `reference` is the result with its
+// fixtures.
 struct Publish {
   int target = 0;
   Digest action;
   std::vector<index::ResultRecord> evidence;
-};
-// Give the fixtures in `result` to these published artifacts.
-struct AttachFixtures {
-  index::ResultRecord result;
-  std::vector<Digest> artifacts;
+  index::ResultRecord reference;
 };
 // Cancel what still runs and close the job. `disputed`: the action whose builders disagree.
 struct End {
@@ -51,7 +48,7 @@ struct End {
   std::optional<Digest> disputed;
 };
 
-using Step = std::variant<Wait, ResolveSource, PlanActions, QueueRuns, Publish, AttachFixtures, End>;
+using Step = std::variant<Wait, ResolveSource, PlanActions, QueueRuns, Publish, End>;
 
 Step nextStep(const index::JobSnapshot& snapshot, const DeliverySpec& delivery);
 

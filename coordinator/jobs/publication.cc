@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/jobs/toolchain_description.h"
+#include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/provenance.h"
 #include "signing/receipt/receipt.h"
@@ -62,6 +63,10 @@ Result<Provenance> provenanceOf(const PublicationInput& input, const std::vector
   }
   out.finishedOn = std::max(out.startedOn, out.finishedOn);
   out.byproducts.push_back({"evidence", "", outputs.find(kEvidenceFile)->digest, {}});
+  KILN_ASSIGN(Outputs reference, readOutputs(input.reference));
+  const OutputFile* fixtures = reference.find(kFixtureList);
+  if (!fixtures) return fail(Code::kDataLoss, "the reference's outputs lack fixtures.json");
+  out.byproducts.push_back({kFixturesByproduct, "", fixtures->digest, {}});
   return out;
 }
 
@@ -110,6 +115,19 @@ Result<Manifest> checkCompileOutputs(const CompileSpec& spec, const Outputs& out
   KILN_TRY(checkFile(manifest->program, outputs));
   for (const ArtifactFile& file : manifest->weights) KILN_TRY(checkFile(file, outputs));
   return std::move(*manifest);
+}
+
+Status checkReferenceOutputs(const Outputs& outputs, std::string_view list) {
+  auto fixtures = parseFixtureList(list);
+  if (!fixtures) return mismatch(fixtures.error().in(kFixtureList).message);
+  for (const FixtureFile& file : fixtures->files) {
+    const OutputFile* output = outputs.find(file.path);
+    if (!output || output->digest != file.digest)
+      return mismatch("fixtures.json lists " + file.path + ", which is not among the outputs as it says");
+  }
+  if (outputs.files.size() != fixtures->files.size() + 1)
+    return mismatch("the outputs have files that fixtures.json does not list");
+  return {};
 }
 
 std::vector<index::MaterialRecord> materialsOf(const CompileSpec& spec, const index::JobSnapshot& job,

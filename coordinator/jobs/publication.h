@@ -21,6 +21,9 @@ inline constexpr char kEvidenceFile[] = "evidence.json";
 inline constexpr char kManifestFile[] = "manifest.json";
 inline constexpr std::uint64_t kMaxDocument = 4u << 20;
 
+// kDataLoss unless `list` is a well-formed fixtures.json of exactly the other outputs.
+Status checkReferenceOutputs(const Outputs& outputs, std::string_view list);
+
 // Computes the Manifest from the spec that the coordinator asked for and the compiler's evidence, and
 // compares: with the manifest.json that the worker uploaded, and each file it names with the worker's
 // outputs. kDataLoss if any differs, naming it.
@@ -40,6 +43,7 @@ struct PublicationInput {
   Digest action;
   const CompileSpec& spec;
   const std::vector<index::ResultRecord>& evidence;  // at least one; all agree
+  const index::ResultRecord& reference;              // made the fixtures
   std::string_view evidenceText, manifestText;
   const BuilderIdentity& builder;
   TimePoint now;  // for the index alone
@@ -49,7 +53,7 @@ struct Publication {
   std::string ociManifest;                    // canonical JSON; its digest is the artifact's
   std::string statement;                      // canonical JSON, to be signed
   std::vector<std::string> receiptDocuments;  // of the builders; blobs that the statement names
-  index::PublicationRecord record;            // all but the bundle's digest
+  index::PublicationRecord record;            // all but the digests of the bundle and of the fixtures' tree
 };
 
 Result<Publication> makePublication(const PublicationInput& input);

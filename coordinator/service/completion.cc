@@ -7,6 +7,7 @@
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
+#include "manifest/artifact/fixture_list.h"
 #include "manifest/base/printable.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/job_repository.h"
@@ -61,7 +62,14 @@ Status requireFile(const jobs::Outputs& outputs, std::string_view name) {
 
 // What a successful run of this kind must have left.
 Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs) {
-  if (run.kind == index::ActionKind::kReference) return requireFile(outputs, "fixtures.json");
+  auto document = [&](const char* name) {
+    return storage::getBlob(farm.blobs, run.instance, outputs.find(name)->digest, jobs::kMaxDocument);
+  };
+  if (run.kind == index::ActionKind::kReference) {
+    KILN_TRY(requireFile(outputs, kFixtureList));
+    KILN_ASSIGN(std::string list, document(kFixtureList));
+    return jobs::checkReferenceOutputs(outputs, list);
+  }
   if (run.kind == index::ActionKind::kFetch) {
     const std::string& path = run.git ? run.git->path : std::string();
     return requireFile(outputs, path.substr(path.rfind('/') + 1));
@@ -73,9 +81,6 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
   if (!job) return fail(Code::kNotFound, "the run's job is gone");
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(job->job.options));
   KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, job->sources, job->job.toolchain, run.target));
-  auto document = [&](const char* name) {
-    return storage::getBlob(farm.blobs, run.instance, outputs.find(name)->digest, jobs::kMaxDocument);
-  };
   KILN_ASSIGN(std::string evidence, document(jobs::kEvidenceFile));
   KILN_ASSIGN(std::string manifest, document(jobs::kManifestFile));
   KILN_TRY(jobs::checkCompileOutputs(spec, outputs, evidence, manifest));

@@ -112,8 +112,6 @@ Status JobDriver::advance(const index::JobKey& key) {
 Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                            const jobs::Step& step) {
   if (const auto* publish = std::get_if<jobs::Publish>(&step)) return publisher_.publish(snapshot, *publish);
-  if (const auto* attach = std::get_if<jobs::AttachFixtures>(&step))
-    return publisher_.attachFixtures(snapshot, *attach);
   return planStoredJob(farm_, snapshot, delivery);
 }
 

@@ -47,7 +47,6 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
   if (!missing.empty()) return {};
   if (auto same = isCompileOf(farm, artifact, spec); !same || !*same) return {};
   target.artifact = artifact.digest;
-  target.hasFixtures = true;
   target.cached = true;
   target.builders = std::move(*builders);
   return {};

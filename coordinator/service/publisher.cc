@@ -40,10 +40,19 @@ Result<jobs::Publication> assemble(const Farm& farm, const index::JobSnapshot& s
                                 .action = step.action,
                                 .spec = spec,
                                 .evidence = step.evidence,
+                                .reference = step.reference,
                                 .evidenceText = evidence,
                                 .manifestText = manifest,
                                 .builder = farm.builder,
                                 .now = farm.clock.now()});
+}
+
+// The fixtures as a tree that clients can download.
+Result<storage::BuiltTree> fixturesTree(const jobs::Publish& step) {
+  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.reference));
+  storage::TreeBuilder builder;
+  for (const jobs::OutputFile& file : outputs.files) KILN_TRY(builder.addFile(file.path, file.digest, false));
+  return builder.build();
 }
 
 bool builtHere(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
@@ -74,10 +83,13 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   std::vector<storage::UploadItem> blobs{{digestOf(publication.ociManifest), {}, publication.ociManifest}};
   for (const std::string& receipt : publication.receiptDocuments)
     blobs.push_back({digestOf(receipt), {}, receipt});
+  KILN_ASSIGN(storage::BuiltTree fixtures, fixturesTree(step));
+  blobs.insert(blobs.end(), fixtures.directories.begin(), fixtures.directories.end());
   KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, blobs));
   farm_.reached(kPointAssembled);
 
   index::PublicationRecord record = publication.record;
+  record.artifact.fixtures = fixtures.root;
   auto bundle = farm_.signer.sign({.instance = key.instance,
                                    .statement = publication.statement,
                                    .subjectSize = record.artifact.digest.size,
@@ -97,21 +109,6 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
                                  {"builders", std::to_string(record.builders.size())}});
   farm_.reached(kPointPublished);
   return {};
-}
-
-Status Publisher::attachFixtures(const index::JobSnapshot& snapshot, const jobs::AttachFixtures& step) {
-  const std::string& instance = snapshot.job.key.instance;
-  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.result));
-  storage::TreeBuilder builder;
-  for (const jobs::OutputFile& file : outputs.files) KILN_TRY(builder.addFile(file.path, file.digest, false));
-  storage::BuiltTree tree = builder.build();
-  KILN_TRY(storage::uploadMissing(farm_.blobs, instance, tree.directories));
-  return farm_.database.transact([&](Connection& c) -> Status {
-    for (const Digest& artifact : step.artifacts)
-      KILN_TRY(index::attachFixtures(c, instance, artifact, tree.root));
-    // Those who watch the job see that it goes on.
-    return index::touchJob(c, snapshot.job.key);
-  });
 }
 
 }  // namespace kiln::service

@@ -17,9 +17,6 @@ class Publisher {
   // again.
   Status publish(const index::JobSnapshot& snapshot, const jobs::Publish& step);
 
-  // Makes the fixtures' tree from a reference result and gives it to the artifacts.
-  Status attachFixtures(const index::JobSnapshot& snapshot, const jobs::AttachFixtures& step);
-
  private:
   const Farm& farm_;
 };

@@ -72,8 +72,7 @@ JobSnapshot newJob(const Submission& submission, const index::ToolchainRecord& t
   snapshot.job.delivery = submission.deliveryText;
   snapshot.job.modelName = submission.modelName;
   snapshot.sources = submission.sources;
-  for (const std::string& target : submission.targets)
-    snapshot.targets.push_back({target, {}, false, {}, false});
+  for (const std::string& target : submission.targets) snapshot.targets.push_back({target, {}, false, {}});
   return snapshot;
 }
 
@@ -88,7 +87,7 @@ void addFetches(JobSnapshot& snapshot) {
 void forgetEarlierWork(JobSnapshot& snapshot) {
   snapshot.job.reuse = false;
   snapshot.results.clear();
-  for (index::TargetRecord& target : snapshot.targets) target = {target.target, {}, false, {}, false};
+  for (index::TargetRecord& target : snapshot.targets) target = {target.target, {}, false, {}};
 }
 
 // Decides what of the job is done already; returns the blobs of its actions.

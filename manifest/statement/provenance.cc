@@ -73,10 +73,19 @@ Result<std::vector<Material>> readMaterials(ObjectReader& parent, std::string_vi
   return out;
 }
 
+// A name and a digest, nothing to interpret; there is one list of fixtures or none.
+Status checkFixtures(const Material& material, const Provenance& provenance) {
+  if (!material.uri.empty() || !material.annotations.empty())
+    return fail(Code::kInvalidArgument, "predicate: the fixtures must have a digest and a size alone");
+  if (provenance.fixtures()) return fail(Code::kInvalidArgument, "predicate: names fixtures twice");
+  return {};
+}
+
 // By-products named "receipt" are the builders.
 Status splitByproducts(std::vector<Material> all, Provenance& provenance) {
   std::set<std::string> workers;
   for (Material& material : all) {
+    if (material.name == kFixturesByproduct) KILN_TRY(checkFixtures(material, provenance));
     if (material.name != "receipt") {
       provenance.byproducts.push_back(std::move(material));
       continue;
@@ -146,6 +155,12 @@ Status readRun(ObjectReader run, Provenance& out) {
 }
 
 }  // namespace
+
+std::optional<Digest> Provenance::fixtures() const {
+  for (const Material& material : byproducts)
+    if (material.name == kFixturesByproduct) return material.digest;
+  return {};
+}
 
 Json Provenance::toJson() const {
   Json inputs = Json::array(), results = Json::array();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,8 @@
 namespace kiln {
 
 inline constexpr char kCompileBuildType[] = "urn:kiln:build-type:compile:v1";
+// The by-product that names the artifact's fixtures.json.
+inline constexpr char kFixturesByproduct[] = "fixtures";
 
 // A ResourceDescriptor: an input or a by-product. Written with the SHA-256 under "digest" and the size as the
 // annotation "size".
@@ -47,8 +50,11 @@ struct Provenance {
   std::string invocationId;  // the job
   TimePoint startedOn, finishedOn;
   std::vector<Builder> builders;     // at least one; written as by-products named "receipt"
-  std::vector<Material> byproducts;  // the others: "log", "evidence"
+  std::vector<Material> byproducts;  // the others: "log", "evidence", at most one "fixtures"
   bool operator==(const Provenance&) const = default;
+
+  // The fixtures.json that goes with the artifact (manifest/artifact/fixture_list.h); nothing if it has none.
+  std::optional<Digest> fixtures() const;
 
   // The predicate.
   Json toJson() const;

@@ -1,5 +1,7 @@
 #include "signing/server/closure.h"
 
+#include "manifest/artifact/fixture_list.h"
+
 namespace kiln::signing {
 namespace {
 
@@ -58,6 +60,15 @@ Result<Closure> loadClosure(storage::BlobStore& store, const std::string& instan
   for (const ArtifactFile& layer : closure.oci.layers)
     KILN_TRY(rehash(store, instance, layer.digest, layer.path, nullptr));
   return closure;
+}
+
+Status checkFixtures(storage::BlobStore& store, const std::string& instance, const Digest& list) {
+  KILN_ASSIGN(std::string text, loadBlob(store, instance, list, kMaxFixtureListBytes, kFixtureList));
+  auto fixtures = parseFixtureList(text);
+  if (!fixtures) return fail(asPrecondition(fixtures.error(), kFixtureList));
+  for (const FixtureFile& file : fixtures->files)
+    KILN_TRY(rehash(store, instance, file.digest, "fixture " + file.path, nullptr));
+  return {};
 }
 
 }  // namespace kiln::signing

@@ -17,6 +17,9 @@ struct Closure {
 // is missing, corrupt or not what it should be; other codes only if the store itself fails.
 Result<Closure> loadClosure(storage::BlobStore& store, const std::string& instance, const Digest& artifact);
 
+// The same for the fixtures.json with this digest and every file that it lists.
+Status checkFixtures(storage::BlobStore& store, const std::string& instance, const Digest& list);
+
 // A blob as text, rehashed. kFailedPrecondition as above.
 Result<std::string> loadBlob(storage::BlobStore& store, const std::string& instance, const Digest& digest,
                              std::uint64_t limit, const std::string& what);

@@ -39,6 +39,8 @@ Status LocalSigner::check(const SignRequest& request) const {
   const CompileSpec& spec = closure.manifest.spec;
   if (auto same = checkAgainstSpec(claim.provenance, spec); !same)
     return fail(Code::kFailedPrecondition, same.error().message);
+  if (auto fixtures = claim.provenance.fixtures())
+    KILN_TRY(checkFixtures(store_, request.instance, *fixtures));
   KILN_ASSIGN(Digest action,
               checkReceipts(request.receipts, claim.provenance, closure, authority_, clock_.now()));
   return checkAction(store_, request.instance, action, spec);

@@ -14,6 +14,7 @@ namespace kiln::signing {
 // Signs a statement only if
 //  - it is canonical JSON, an in-toto Statement of SLSA provenance with one subject;
 //  - the subject, its Manifest and all files are in the store and have their digests;
+//  - the fixtures that it names, if any, are there and have their digests;
 //  - parameters and dependencies are those of the Manifest's spec;
 //  - there is one receipt per builder, by distinct workers of the authority, for one action, listing the
 //  artifact's files;

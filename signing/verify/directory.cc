@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "manifest/artifact/fixture_list.h"
 #include "manifest/base/file.h"
+#include "manifest/base/printable.h"
 #include "signing/verify/verify.h"
 
 namespace kiln::signing {
@@ -16,6 +18,8 @@ namespace {
 
 constexpr std::size_t kMaxBundleBytes = 12u << 20;
 constexpr std::size_t kMaxEntries = 4096;
+constexpr int kMaxDepth = 16;
+constexpr char kFixtures[] = "fixtures";
 
 // Opens `path` below `root`, following no symbolic link at any component. `path` has been checked to be
 // relative and safe.
@@ -88,6 +92,74 @@ Result<std::vector<std::string>> readBundles(int root) {
   return out;
 }
 
+// The regular files below `folder`, which is below `root`, sorted; anything else than files and folders is
+// refused.
+class FileLister {
+ public:
+  explicit FileLister(int root) : root_(root) {}
+
+  Result<std::vector<std::string>> list(const std::string& folder) {
+    KILN_TRY(visit(folder, 0));
+    std::sort(files_.begin(), files_.end());
+    return std::move(files_);
+  }
+
+ private:
+  Status visit(const std::string& folder, int depth) {
+    if (depth > kMaxDepth) return fail(Code::kDataLoss, inQuotes(folder) + " is too deep");
+    KILN_ASSIGN(UniqueFd opened, openBelow(root_, folder, O_DIRECTORY));
+    DIR* listing = ::fdopendir(opened.get());
+    if (!listing) return fail(errnoError(errno, folder));
+    opened.release();
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(listing)) {
+      std::string name = entry->d_name;
+      if (name != "." && name != "..") names.push_back(std::move(name));
+      if (names.size() > kMaxEntries) break;
+    }
+    Status visited;
+    for (std::size_t i = 0; visited && i < names.size(); ++i)
+      visited = visitEntry(::dirfd(listing), names[i], folder, depth);
+    ::closedir(listing);
+    return visited;
+  }
+
+  Status visitEntry(int folderFd, const std::string& name, const std::string& folder, int depth) {
+    const std::string path = folder + "/" + name;
+    if (++entries_ > 2 * kMaxEntries)
+      return fail(Code::kDataLoss, "more than " + std::to_string(2 * kMaxEntries) + " files and folders");
+    struct stat status{};
+    if (::fstatat(folderFd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      return fail(errnoError(errno, path));
+    if (S_ISDIR(status.st_mode)) return visit(path, depth + 1);
+    if (S_ISLNK(status.st_mode)) return fail(Code::kDataLoss, inQuotes(path) + " is a symbolic link");
+    if (!S_ISREG(status.st_mode)) return fail(Code::kDataLoss, inQuotes(path) + " is not a regular file");
+    files_.push_back(path);
+    return {};
+  }
+
+  const int root_;
+  std::size_t entries_ = 0;
+  std::vector<std::string> files_;
+};
+
+// Nothing if there is no fixtures/.
+Result<std::optional<OfferedFixtures>> readFixtures(int root) {
+  struct stat status{};
+  if (::fstatat(root, kFixtures, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return std::optional<OfferedFixtures>();
+    return fail(errnoError(errno, kFixtures));
+  }
+  if (!S_ISDIR(status.st_mode)) return fail(Code::kDataLoss, "fixtures is not a directory itself");
+  KILN_ASSIGN(std::vector<std::string> files, FileLister(root).list(kFixtures));
+  const std::string prefix = std::string(kFixtures) + "/", list = prefix + kFixtureList;
+  OfferedFixtures out;
+  KILN_ASSIGN(out.list, textBelow(root, list, kMaxFixtureListBytes));
+  for (const std::string& path : files)
+    if (path != list) out.files.push_back(path.substr(prefix.size()));
+  return out;
+}
+
 Verdict refused(std::string check, const Error& error) {
   Verdict verdict;
   verdict.lines.push_back({false, std::move(check), error.message});
@@ -104,11 +176,13 @@ Verdict verifyDirectory(const std::string& directory, const Digest& artifact, co
   if (!artifactJson) return refused("artifact", artifactJson.error());
   auto bundles = readBundles(base.get());
   if (!bundles) return refused("bundles", bundles.error());
+  auto fixtures = readFixtures(base.get());
+  if (!fixtures) return refused("fixtures", fixtures.error());
   VerifyRequest request{*artifactJson, artifact,
                         [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) {
                           return readBelow(base.get(), file.path, file.digest.size, sink);
                         },
-                        std::move(*bundles)};
+                        std::move(*bundles), std::move(*fixtures)};
   return verifyArtifact(request, root, policy, clock);
 }
 

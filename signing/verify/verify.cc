@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/media_types.h"
 #include "manifest/base/printable.h"
 #include "signing/bundle/bundle.h"
@@ -22,6 +23,7 @@ class Verification {
       checkLayerFiles();
       checkBundles();
       checkPolicy();
+      if (request_.fixtures) checkFixtures();
     }
     verdict_.passed =
         std::all_of(verdict_.lines.begin(), verdict_.lines.end(), [](auto& line) { return line.ok; });
@@ -153,6 +155,33 @@ class Verification {
       else
         refuse("policy " + rule.rule, {Code::kPermissionDenied, rule.detail});
     }
+  }
+
+  // The files of the list that a counted statement names, if nothing else is there.
+  Result<std::vector<FixtureFile>> coveredFixtures() const {
+    const Digest list = digestOf(request_.fixtures->list);
+    if (std::none_of(verdict_.statements.begin(), verdict_.statements.end(),
+                     [&](const Provenance& provenance) { return provenance.fixtures() == list; }))
+      return fail(Code::kDataLoss, "no accepted provenance names a fixtures.json with digest " + list.text());
+    KILN_ASSIGN(FixtureList fixtures, parseFixtureList(request_.fixtures->list));
+    for (const std::string& path : request_.fixtures->files)
+      if (!std::ranges::binary_search(fixtures.files, path, {}, &FixtureFile::path))
+        return fail(Code::kDataLoss, inQuotes(path) + " is not in the list that is signed");
+    return std::move(fixtures.files);
+  }
+
+  void checkFixtures() {
+    auto files = coveredFixtures();
+    if (!files) return refuse("fixtures", files.error());
+    bool matching = true;
+    for (const FixtureFile& file : *files) {
+      const ArtifactFile expected{"fixtures/" + file.path, "", file.digest};
+      if (auto read = checkFile(expected, nullptr); !read) {
+        refuse("fixture " + file.path, read.error());
+        matching = false;
+      }
+    }
+    if (matching) pass("fixtures", std::to_string(files->size()) + " files match the provenance");
   }
 
   const VerifyRequest& request_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,18 @@ namespace kiln::signing {
 // digest and size are what is expected, not what may be believed. kNotFound if there is none.
 using FileReader = std::function<Status(const ArtifactFile& file, const std::function<Status(Bytes)>& sink)>;
 
+// What lies in fixtures/ beside the artifact.
+struct OfferedFixtures {
+  std::string list;                // fixtures.json, as it is there
+  std::vector<std::string> files;  // the paths of all others, below fixtures/
+};
+
 struct VerifyRequest {
   std::string_view artifactJson;     // the OCI image manifest
   Digest artifact;                   // wanted, by its hash alone; Digest{} accepts any
-  FileReader read;                   // config ("manifest.json") and layers
+  FileReader read;                   // config ("manifest.json"), layers, "fixtures/<path>"
   std::vector<std::string> bundles;  // Sigstore bundles, JSON
+  std::optional<OfferedFixtures> fixtures = {};
 };
 
 // One thing that was checked: "file weights/0000.bin", "bundle 1", "policy minBuilders".
@@ -50,12 +58,14 @@ struct Verdict {
 // provenance statement of this artifact, signed by a key that the root accepts for its builder at the clock's
 // time, that agrees with the manifest and satisfies the policy. A bundle that is malformed, replayed from
 // another artifact or badly signed fails the artifact, even beside a good one; one by a key that the root
-// does not accept (any more) is noted and not counted.
+// does not accept (any more) is noted and not counted. Fixtures, if there are any, must be exactly those that
+// a counted provenance names.
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
                        const Clock& clock);
 
 // The same for an artifact directory (artifact.json, manifest.json, program.so, weights/,
-// bundles/*.sigstore.json). Symbolic links and special files are refused. `artifact` as in VerifyRequest.
+// fixtures/, bundles/*.sigstore.json). Symbolic links and special files are refused. `artifact` as in
+// VerifyRequest.
 Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
                         const Policy& policy, const Clock& clock);
 

@@ -84,6 +84,11 @@ Status insertPublication(Connection& connection, const PublicationRecord& public
                          {artifact.instance, hashParam(artifact.digest), artifact.digest.size,
                           hashParam(artifact.config), artifact.config.size, artifact.target,
                           artifact.toolchainLabel, hashParam(artifact.toolchain), artifact.published}));
+  if (artifact.fixtures)
+    KILN_TRY(connection.execute(
+        "UPDATE artifacts SET fixtures_hash = $3, fixtures_size = $4 WHERE instance = $1 AND hash = $2",
+        {artifact.instance, hashParam(artifact.digest), hashParam(*artifact.fixtures),
+         artifact.fixtures->size}));
   for (const FileRecord& file : artifact.files)
     KILN_TRY(connection.execute(
         "INSERT INTO artifact_files VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
@@ -99,15 +104,6 @@ Status insertPublication(Connection& connection, const PublicationRecord& public
       "INSERT INTO artifact_actions VALUES ($1, $2, $3) ON CONFLICT (instance, action_hash) "
       "DO UPDATE SET artifact_hash = excluded.artifact_hash",
       {artifact.instance, hashParam(publication.action), hashParam(artifact.digest)}));
-  return {};
-}
-
-Status attachFixtures(Connection& connection, const std::string& instance, const Digest& artifact,
-                      const Digest& fixtures) {
-  KILN_TRY(connection.execute(
-      "UPDATE artifacts SET fixtures_hash = $3, fixtures_size = $4 WHERE instance = $1 AND "
-      "hash = $2 AND fixtures_hash IS NULL",
-      {instance, hashParam(artifact), hashParam(fixtures), fixtures.size}));
   return {};
 }
 

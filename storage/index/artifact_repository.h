@@ -12,12 +12,9 @@
 namespace kiln::index {
 
 // Stores the artifact, its files, the statement with its edges, and the action as a cache entry. Publishing
-// the same again changes nothing; a further statement about a known artifact is added to it.
+// the same again changes nothing; a further statement about a known artifact is added to it, and the fixtures
+// that it came with take the place of those before (earlier statements keep naming theirs).
 Status insertPublication(postgres::Connection& connection, const PublicationRecord& publication);
-
-// Gives the artifact its fixtures, if it has none yet.
-Status attachFixtures(postgres::Connection& connection, const std::string& instance, const Digest& artifact,
-                      const Digest& fixtures);
 
 Result<std::optional<ArtifactRecord>> loadArtifact(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);

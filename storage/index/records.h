@@ -55,7 +55,6 @@ struct TargetRecord {
   std::optional<Digest> artifact;  // the OCI manifest, once published
   bool cached = false;
   std::vector<std::string> builders;
-  bool hasFixtures = false;  // of the artifact
 };
 
 struct ActionRecord {
@@ -192,7 +191,7 @@ struct ArtifactRecord {
   Digest config;  // the Manifest
   std::string target, toolchainLabel;
   Digest toolchain;
-  std::optional<Digest> fixtures;  // REAPI Directory
+  std::optional<Digest> fixtures;  // REAPI Directory; its fixtures.json is in a statement
   TimePoint published;
   std::vector<FileRecord> files;
   std::vector<BundleRecord> bundles;  // oldest first

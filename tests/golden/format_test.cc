@@ -7,6 +7,7 @@
 #include "signing/receipt/receipt.h"
 #include "signing/trust/trust_root.h"
 #include "tests/support/golden.h"
+#include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_provenance.h"
 
 namespace kiln {
@@ -47,6 +48,11 @@ TEST(Golden, Evidence) {
   expectGolden(at("evidence.json"), toCanonicalJson(testing_support::sampleEvidence()).value());
   Json evidence = parseCanonicalJson(readGolden(at("evidence.json"))).value();
   EXPECT_TRUE(makeManifest(testing_support::sampleSpec(), evidence));
+}
+
+TEST(Golden, FixtureList) {
+  expectGolden(at("fixtures.json"), testing_support::fixtureListOf(testing_support::sampleFixtures()));
+  EXPECT_TRUE(parseFixtureList(readGolden(at("fixtures.json"))));
 }
 
 TEST(Golden, OciManifest) {

@@ -20,6 +20,7 @@ DOCUMENTS = {
     "compile-spec.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",
     "evidence.json": "evidence",
+    "fixtures.json": "fixtures",
     "manifest.json": "manifest",
     "receipt.json": "receipt",
     "root.json": "root",

@@ -11,6 +11,7 @@
 #include "signing/server/local_signer.h"
 #include "signing/trust/trust_root.h"
 #include "tests/support/memory_blob_store.h"
+#include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_spec.h"
 #include "tests/support/temp_directory.h"
 
@@ -44,12 +45,17 @@ struct Farm {
   Digest artifact = put(ociText);
   Digest action = putAction(manifest.spec);
 
+  testing_support::FixtureContents fixtures = testing_support::sampleFixtures();
+  std::string fixtureList = testing_support::fixtureListOf(fixtures);
+
   std::vector<std::string> receipts;
   Provenance provenance;
 
   Farm() {
     put(testing_support::kSampleProgram);
     put(testing_support::kSampleWeights);
+    for (const auto& [path, content] : fixtures) put(content);
+    provenance.byproducts.push_back({kFixturesByproduct, "", put(fixtureList), {}});
     provenance.externalParameters = externalParameters(manifest.spec).value();
     provenance.internalParameters = {{"action", action.text()}, {"workerClass", "test"}};
     provenance.resolvedDependencies = dependencies(manifest.spec);

@@ -100,6 +100,23 @@ TEST_F(SignerTest, TheClosureIsRehashed) {  // attack 4
   expectRefused(Code::kFailedPrecondition, "program.so");
 }
 
+TEST_F(SignerTest, TheFixturesMustBeThereToo) {
+  for (const std::string& content : {farm.fixtureList, farm.fixtures.at("default/output_0.npy")}) {
+    Farm damaged;
+    damaged.store.forget("default", digestOf(content));
+    auto bundle = damaged.signer.sign(damaged.request());
+    ASSERT_FALSE(bundle);
+    EXPECT_EQ(bundle.error().code, Code::kFailedPrecondition) << bundle.error().message;
+    Farm flipped;
+    flipped.store.flipBit("default", digestOf(content));
+    EXPECT_EQ(flipped.signer.sign(flipped.request()).error().code, Code::kFailedPrecondition);
+  }
+  farm.provenance.byproducts = {{kFixturesByproduct, "", farm.put("{}"), {}}};
+  expectRefused(Code::kFailedPrecondition, "fixtures.json");
+  farm.provenance.byproducts.clear();
+  EXPECT_TRUE(farm.signer.sign(farm.request())) << "an artifact may be without fixtures";
+}
+
 TEST_F(SignerTest, AnotherTenantsBlobsDoNotCount) {
   SignRequest request = farm.request();
   request.instance = "other";

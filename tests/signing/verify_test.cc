@@ -213,8 +213,22 @@ struct DirectoryTest : VerifyTest {
     fs::create_directories(directory + "/weights");
     fs::create_directories(directory + "/bundles");
     std::ofstream(directory + "/artifact.json") << farm.ociText;
-    for (const auto& [name, content] : files) std::ofstream(directory + "/" + name) << content;
+    for (const auto& [name, content] : files) write(name, content);
+    write("fixtures/fixtures.json", farm.fixtureList);
+    for (const auto& [path, content] : farm.fixtures) write("fixtures/" + path, content);
     std::ofstream(directory + "/bundles/provenance.sigstore.json") << bundles[0];
+  }
+  void write(const std::string& name, const std::string& content) {
+    fs::create_directories(fs::path(directory + "/" + name).parent_path());
+    std::ofstream(directory + "/" + name) << content;
+  }
+  void expectFixturesRefused(const std::string& part) {
+    Verdict verdict = check();
+    EXPECT_FALSE(verdict.passed) << part;
+    ASSERT_FALSE(verdict.status()) << part;
+    EXPECT_EQ(verdict.status().error().code, Code::kDataLoss);
+    EXPECT_NE(verdict.status().error().message.find(part), std::string::npos)
+        << verdict.status().error().message;
   }
   Verdict check() { return verifyDirectory(directory, farm.artifact, farm.root, policy, farm.clock); }
 };
@@ -222,6 +236,81 @@ struct DirectoryTest : VerifyTest {
 TEST_F(DirectoryTest, AcceptsAFetchedArtifact) {
   Verdict verdict = check();
   EXPECT_TRUE(verdict.passed) << verdict.status().error().message;
+  EXPECT_EQ(verdict.lines.back().check, "fixtures");
+  EXPECT_EQ(verdict.lines.back().detail, "2 files match the provenance");
+}
+
+TEST_F(DirectoryTest, FixturesAreExactlyThoseThatTheProvenanceNames) {
+  for (const auto& [path, content] : farm.fixtures) {
+    for (std::size_t i = 0; i < content.size(); ++i) {
+      std::string flipped = content;
+      flipped[i] = static_cast<char>(flipped[i] ^ 1);
+      write("fixtures/" + path, flipped);
+      expectFixturesRefused("fixture " + path + ": has digest");
+    }
+    write("fixtures/" + path, content + "x");
+    expectFixturesRefused("fixture " + path + ": is longer");
+    fs::remove(directory + "/fixtures/" + path);
+    expectFixturesRefused("fixture " + path);
+    write("fixtures/" + path, content);
+  }
+  for (std::size_t i = 0; i < farm.fixtureList.size(); ++i) {
+    std::string flipped = farm.fixtureList;
+    flipped[i] = static_cast<char>(flipped[i] ^ 1);
+    write("fixtures/fixtures.json", flipped);
+    expectFixturesRefused("no accepted provenance names");
+  }
+  fs::remove(directory + "/fixtures/fixtures.json");
+  expectFixturesRefused("fixtures");
+  write("fixtures/fixtures.json", farm.fixtureList);
+  for (const char* planted : {"planted.npy", "default/planted.npy", "a/b/planted", ".hidden"}) {
+    write(std::string("fixtures/") + planted, "x");
+    expectFixturesRefused("is not in the list that is signed");
+    fs::remove(directory + "/fixtures/" + planted);
+  }
+  EXPECT_TRUE(check().passed);
+  fs::remove_all(directory + "/fixtures");
+  EXPECT_TRUE(check().passed) << "an artifact may be without fixtures";
+}
+
+TEST_F(DirectoryTest, FixturesThatNobodySignedAreRefused) {
+  farm.provenance.byproducts.clear();
+  write("bundles/provenance.sigstore.json", forge(farm.key));
+  expectFixturesRefused("no accepted provenance names");
+  // A second statement about the same artifact may name them; a stranger's may not.
+  farm.provenance.byproducts = {{kFixturesByproduct, "", digestOf(farm.fixtureList), {}}};
+  write("bundles/second.sigstore.json", forge(PrivateKey::create().value()));
+  expectFixturesRefused("no accepted provenance names");
+  write("bundles/second.sigstore.json", forge(farm.key));
+  EXPECT_TRUE(check().passed);
+}
+
+TEST_F(DirectoryTest, AMalformedListIsRefusedEvenIfSigned) {
+  farm.provenance.byproducts = {{kFixturesByproduct, "", digestOf("{}"), {}}};
+  write("fixtures/fixtures.json", "{}");
+  write("bundles/provenance.sigstore.json", forge(farm.key));
+  expectFixturesRefused("version");
+}
+
+TEST_F(DirectoryTest, LinksAndSpecialFilesAmongTheFixturesAreRefused) {
+  const std::string input = directory + "/fixtures/default/input_0.npy";
+  fs::rename(input, scratch / "elsewhere");
+  fs::create_symlink(scratch / "elsewhere", input);
+  expectFixturesRefused("symbolic link");
+  fs::remove(input);
+  ASSERT_EQ(::mkfifo(input.c_str(), 0600), 0);
+  expectFixturesRefused("not a regular file");
+  fs::remove(input);
+  fs::rename(scratch / "elsewhere", input);
+  fs::create_directory_symlink(scratch.path(), directory + "/fixtures/linked");
+  expectFixturesRefused("symbolic link");
+  fs::remove(directory + "/fixtures/linked");
+  fs::rename(directory + "/fixtures", scratch / "fixtures");
+  fs::create_directory_symlink(scratch / "fixtures", directory + "/fixtures");
+  expectFixturesRefused("not a directory itself");
+  fs::remove(directory + "/fixtures");
+  std::ofstream(directory + "/fixtures") << "a file";
+  expectFixturesRefused("not a directory itself");
 }
 
 TEST_F(DirectoryTest, MissingPiecesAreNamed) {

@@ -8,6 +8,7 @@
 #include "manifest/spec/compile_spec.h"
 #include "storage/remote/status.h"
 #include "storage/tree/digest_proto.h"
+#include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_spec.h"
 
 namespace kiln::testing_support {
@@ -95,8 +96,8 @@ Result<ToolOutcome> FakeWorker::compile(const v1::Lease& lease, bool reference) 
   ToolOutcome out;
   KILN_ASSIGN(CompileSpec spec, specOf(blobs_, lease));
   if (reference) {
-    out.files["fixtures.json"] = R"({"profiles":[],"version":"1"})";
     out.files["default/input_0.npy"] = "input of " + spec.files[0].digest.hex();
+    out.files[kFixtureList] = fixtureListOf(out.files);
     return out;
   }
   out.files["program.so"] = kSampleProgram;

@@ -167,7 +167,7 @@ Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<const kil
   return {};
 }
 
-Status SessionCore::warmProfile(const FixtureFiles& files, Tolerance tolerance) {
+Status SessionCore::warmProfile(const FixtureProfile& files, Tolerance tolerance) {
   const Manifest& manifest = artifact_->manifest;
   std::vector<npy::Tensor> in, expected, got;
   std::vector<kiln_tensor> inputs, outputs;
@@ -203,9 +203,10 @@ Status SessionCore::warmup() {
   ready_.store(false, std::memory_order_release);
   const auto start = std::chrono::steady_clock::now();
   KILN_ASSIGN(const FixtureList list, readFixtureList(artifact_->directory, artifact_->manifest));
-  for (const FixtureFiles& files : list.profiles) {
-    if (const Status warm = warmProfile(files, list.tolerance); !warm) {
-      return fail(warm.error().in("warmup of profile \"" + files.profile + "\""));
+  const Tolerance tolerance{list.relativeTolerance, list.absoluteTolerance};
+  for (const FixtureProfile& files : list.profiles) {
+    if (const Status warm = warmProfile(files, tolerance); !warm) {
+      return fail(warm.error().in("warmup of profile \"" + files.name + "\""));
     }
   }
   counters_.warmup_nanoseconds = count(std::chrono::steady_clock::now() - start);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler_core/runtime/compare/compare.h"
 #include "compiler_core/runtime/kiln_runtime.h"
 #include "compiler_core/runtime/parallel/mutex.h"
 #include "compiler_core/runtime/parallel/thread_pool.h"
@@ -42,7 +43,7 @@ class SessionCore {
       KILN_REQUIRES(mutex_);
   Result<void*> stage(const kiln_tensor& tensor, Staged& staged) KILN_REQUIRES(mutex_);
   Status call(const std::vector<void*>& inputs, const std::vector<void*>& outputs) KILN_REQUIRES(mutex_);
-  Status warmProfile(const FixtureFiles& files, Tolerance tolerance) KILN_REQUIRES(mutex_);
+  Status warmProfile(const FixtureProfile& files, Tolerance tolerance) KILN_REQUIRES(mutex_);
   Scratch scratch() const;
 
   const std::shared_ptr<const LoadedArtifact> artifact_;

@@ -30,18 +30,9 @@ struct KilnRun : testing::Test {
 
   void SetUp() override {
     trusted.writeTrust(directory.path());
-    fixtures(0);
+    artifact.writeFixtures();
     sign();
     save("x.npy", floats({kRows, kColumns}, sampleInput()));
-  }
-  void fixtures(float error) {
-    artifact.writeFixtures(error);
-    std::vector<node::FixtureFile> files;
-    for (const char* name :
-         {"fixtures.json", "default/input_0.npy", "default/output_0.npy", "default/output_1.npy"}) {
-      files.push_back({name, *digestOfFile(artifact / ("fixtures/" + std::string(name)))});
-    }
-    artifact.write("fixtures/SHA256SUMS", node::fixtureList(files));
   }
   // As a farm whose key the root lists.
   void sign() {
@@ -50,6 +41,8 @@ struct KilnRun : testing::Test {
     auto provenance = trusted.farm.provenance;
     provenance.externalParameters = *externalParameters(artifact.manifest.spec);
     provenance.resolvedDependencies = dependencies(artifact.manifest.spec);
+    provenance.byproducts = {
+        {kFixturesByproduct, "", *digestOfFile(artifact.path() + "/fixtures/fixtures.json"), {}}};
     const auto statement = *provenanceStatement(digestOf(oci), provenance);
     const auto& key = trusted.farm.key;
     artifact.write("artifact.json", oci);
@@ -93,7 +86,9 @@ TEST_F(KilnRun, WarmupRunsTheFixturesAndSaysReady) {
 }
 
 TEST_F(KilnRun, AFixtureOutsideItsToleranceIsExit10) {
-  fixtures(1.0f);
+  artifact.writeFixtures(1.0f);
+  EXPECT_EQ(kiln({"warmup", artifact.path()}).exit, 5) << "not the fixtures that are signed";
+  sign();
   const auto result = kiln({"warmup", artifact.path()});
   EXPECT_EQ(result.exit, 10) << result.err;
 }

@@ -112,11 +112,36 @@ TEST_F(FetchTest, PolicyDecides) {
 }
 
 TEST_F(FetchTest, UnsafeFixturePathsAreRefused) {
-  artifact.ref.fixtures[0].path = "../../escape";
+  artifact.ref.fixtures[1].path = "../../escape";
   expectRefused("a fixture outside the directory");
   EXPECT_FALSE(fs::exists(directory / "escape"));
-  artifact.ref.fixtures[0].path = "/tmp/escape";
+  artifact.ref.fixtures[1].path = "/tmp/escape";
   expectRefused("an absolute fixture");
+  artifact.ref.fixtures[0].path = "../fixtures.json";
+  expectRefused("a list outside the directory");
+}
+
+TEST_F(FetchTest, FixturesAreThoseThatTheProvenanceNames) {
+  const auto honest = artifact.ref.fixtures;
+  artifact.ref.fixtures.push_back({"default/extra.npy", artifact.farm.put("planted")});
+  expectRefused("a planted fixture");
+  auto others = artifact.farm.fixtures;
+  others["default/input_0.npy"] = "another tensor";
+  artifact.farm.put(others["default/input_0.npy"]);
+  artifact.ref.fixtures = honest;
+  artifact.ref.fixtures[0].digest = artifact.farm.put(testing_support::fixtureListOf(others));
+  expectRefused("a consistent set of other fixtures");
+  artifact.ref.fixtures = {honest.begin() + 1, honest.end()};
+  expectRefused("fixtures without their list");
+  artifact.ref.fixtures = honest;
+  artifact.ref.fixtures[1].digest = digestOf("what the index says of a listed file does not matter");
+  EXPECT_TRUE(fetch());
+}
+
+TEST_F(FetchTest, AnArtifactMayComeWithoutFixtures) {
+  artifact.ref.fixtures.clear();
+  EXPECT_TRUE(fetch());
+  EXPECT_FALSE(fs::exists(destination + "/fixtures"));
 }
 
 TEST_F(FetchTest, NeverReplacesWhatIsThere) {

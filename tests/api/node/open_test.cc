@@ -92,7 +92,7 @@ TEST_F(OpenTest, AWayThatOthersMayChangeIsCopiedFirst) {  // 31
   EXPECT_NE(opened->directory, fetched);
 }
 
-TEST_F(OpenTest, FixturesAreThoseThatWereFetched) {
+TEST_F(OpenTest, FixturesAreThoseThatAreSigned) {
   std::ofstream(fetched + "/fixtures/added.npy") << "x";
   EXPECT_FALSE(open());
   fs::remove(fetched + "/fixtures/added.npy");
@@ -100,7 +100,7 @@ TEST_F(OpenTest, FixturesAreThoseThatWereFetched) {
   fs::rename(fetched + "/fixtures/default", fetched + "/fixtures/other");
   EXPECT_FALSE(open());
   fs::rename(fetched + "/fixtures/other", fetched + "/fixtures/default");
-  fs::remove(fetched + "/fixtures/SHA256SUMS");
+  fs::remove(fetched + "/fixtures/fixtures.json");
   EXPECT_FALSE(open());
   fs::remove_all(fetched + "/fixtures");  // an artifact without fixtures is whole
   EXPECT_TRUE(open());

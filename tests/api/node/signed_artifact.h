@@ -23,8 +23,8 @@ struct SignedArtifact {
     ref.instance = "default";
     ref.artifact = farm.artifact;
     ref.bundles = {farm.put(bundle)};
-    ref.fixtures = {{"fixtures.json", farm.put("{}")},
-                    {"default/input_0.npy", farm.put("not a real tensor")}};
+    ref.fixtures.push_back({kFixtureList, digestOf(farm.fixtureList)});
+    for (const auto& [path, content] : farm.fixtures) ref.fixtures.push_back({path, digestOf(content)});
   }
 
   // Every blob that the artifact consists of, by what it is.

@@ -98,13 +98,19 @@ class TestArtifact {
     ASSERT_TRUE(npy::write(directory_ / "fixtures/default/output_1.npy", state));
     write("fixtures/fixtures.json",
           R"({"version":"1","profiles":[{"name":"default","inputs":["default/input_0.npy"],)"
-          R"("outputs":["default/output_0.npy","default/output_1.npy"]}],)"
-          R"("tolerance":{"rtol":"1e-3","atol":"1e-5"}})");
+          R"("outputs":["default/output_0.npy","default/output_1.npy"]}],"files":[)" +
+              listed("default/input_0.npy") + "," + listed("default/output_0.npy") + "," +
+              listed("default/output_1.npy") + R"(],"tolerance":{"rtol":"1e-3","atol":"1e-5"}})");
   }
 
   Manifest manifest;
 
  private:
+  std::string listed(const std::string& fixture) const {
+    const Digest digest = digestOfFile(directory_ / ("fixtures/" + fixture)).value();
+    return R"({"path":")" + fixture + R"(","digest":")" + digest.text() + R"(","size":")" +
+           std::to_string(digest.size) + R"("})";
+  }
   static std::string bytesOf(const std::vector<float>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
   }

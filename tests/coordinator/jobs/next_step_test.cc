@@ -80,33 +80,27 @@ TEST(NextStep, OperatorsOfOneNameCountOnce) {
   EXPECT_EQ(expectStep<Publish>(nextStep(snapshot, delivery(2, 2))).evidence.size(), 3u);
 }
 
-TEST(NextStep, PublishesWhenBuildersAgreeEvenBeforeTheFixturesAreMade) {
+TEST(NextStep, PublishesWhenBuildersAgreeAndTheFixturesAreMade) {
   auto snapshot = plannedJob();
   snapshot.runs = {run(referenceAction(), RunState::kLeased), run(compileAction(), RunState::kDone)};
   snapshot.results = {result(compileAction(), "w1")};
+  expectStep<Wait>(nextStep(snapshot, delivery()));
+  snapshot.runs[0].state = RunState::kDone;
+  snapshot.results.push_back(result(referenceAction(), "w2"));
   auto publish = expectStep<Publish>(nextStep(snapshot, delivery()));
   EXPECT_EQ(publish.target, 0);
   EXPECT_EQ(publish.action, compileAction().action);
-}
-
-TEST(NextStep, AttachesFixturesThenSucceeds) {
-  auto snapshot = plannedJob();
-  snapshot.runs = {run(referenceAction(), RunState::kDone), run(compileAction(), RunState::kDone)};
-  snapshot.results = {result(compileAction(), "w1"), result(referenceAction(), "w2")};
-  Digest artifact = digestOf(std::string_view("artifact"));
-  snapshot.targets[0].artifact = artifact;
-  EXPECT_EQ(expectStep<AttachFixtures>(nextStep(snapshot, delivery())).artifacts,
-            std::vector<Digest>{artifact});
-  snapshot.targets[0].hasFixtures = true;
+  ASSERT_EQ(publish.evidence.size(), 1u);
+  EXPECT_EQ(publish.reference.worker, "w2");
+  snapshot.targets[0].artifact = digestOf(std::string_view("artifact"));
   EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery())).state, index::JobState::kSucceeded);
 }
 
-TEST(NextStep, WaitsForTheFixturesBeforeItEnds) {
+TEST(NextStep, ALaterReferenceDoesNotChangeWhatIsPublished) {
   auto snapshot = plannedJob();
-  snapshot.runs = {run(referenceAction(), RunState::kLeased), run(compileAction(), RunState::kDone)};
-  snapshot.results = {result(compileAction(), "w1")};
-  snapshot.targets[0].artifact = digestOf(std::string_view("artifact"));
-  expectStep<Wait>(nextStep(snapshot, delivery()));
+  snapshot.results = {result(referenceAction(), "w2"), result(compileAction(), "w1"),
+                      result(referenceAction(), "w3")};
+  EXPECT_EQ(expectStep<Publish>(nextStep(snapshot, delivery())).reference.worker, "w2");
 }
 
 TEST(NextStep, DisagreementFailsWithExitNineAndNamesTheFiles) {
@@ -167,10 +161,9 @@ TEST(NextStep, CancellationWinsOverEverything) {
 
 TEST(NextStep, EachTargetIsPublishedFromItsOwnAction) {
   auto snapshot = plannedJob();
-  snapshot.targets.push_back({"cpu:x86-64-v4", {}, false, {}, false});
+  snapshot.targets.push_back({"cpu:x86-64-v4", {}, false, {}});
   snapshot.actions.push_back(compileAction("cpu:x86-64-v4"));
   snapshot.targets[0].artifact = digestOf(std::string_view("a"));
-  snapshot.targets[0].hasFixtures = true;
   snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1"),
                       result(compileAction("cpu:x86-64-v4"), "w1", "other")};
   auto publish = expectStep<Publish>(nextStep(snapshot, delivery()));

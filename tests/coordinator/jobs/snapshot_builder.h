@@ -55,7 +55,7 @@ inline index::JobSnapshot plannedJob() {
   index::JobSnapshot snapshot;
   snapshot.job.key = {"default", "j1"};
   snapshot.sources.push_back({"model.onnx", digestOf(std::string_view("model")), {}, {}});
-  snapshot.targets.push_back({"cpu:x86-64-v3", {}, false, {}, false});
+  snapshot.targets.push_back({"cpu:x86-64-v3", {}, false, {}});
   snapshot.actions = {referenceAction(), compileAction()};
   return snapshot;
 }

@@ -7,6 +7,7 @@
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
 #include "tests/coordinator/service/farm_fixture.h"
+#include "tests/support/sample_fixtures.h"
 
 namespace kiln::service {
 namespace {
@@ -23,6 +24,23 @@ class JobFlow : public FarmTest {
     auto parsed = signing::parseBundle(text).value();
     EXPECT_TRUE(signing::verifyEnvelope(parsed.envelope, std::array{key_.publicKey()}));
     return Provenance::fromJson(parseStatement(parsed.envelope.payload).value().predicate).value();
+  }
+
+  // The fixtures.json of the tree that the artifact comes with.
+  std::optional<Digest> fixtureListIn(const v1::Artifact& artifact) {
+    auto root = storage::getBlob(*blobs_, "default", *fromProto(artifact.fixtures()), 1 << 20).value();
+    reapi::Directory directory;
+    EXPECT_TRUE(directory.ParseFromString(root));
+    for (const auto& file : directory.files())
+      if (file.name() == kFixtureList) return *fromProto(file.digest());
+    return {};
+  }
+  v1::SubmitJobRequest withoutCache(const std::string& key) {
+    v1::SubmitJobRequest out = request(key);
+    DeliverySpec delivery;
+    delivery.noCache = true;
+    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    return out;
   }
 };
 
@@ -53,6 +71,7 @@ TEST_F(JobFlow, ASubmissionBecomesAPublishedArtifact) {
   ASSERT_EQ(provenance.builders.size(), 1u);
   EXPECT_EQ(provenance.builders[0].worker, "w1");
   EXPECT_TRUE(published.has_fixtures());
+  EXPECT_EQ(fixtureListIn(published), provenance.fixtures());
   EXPECT_EQ(published.jobs(0), job.id());
 }
 
@@ -92,11 +111,7 @@ TEST_F(JobFlow, WithoutCacheItIsBuiltAgainToTheSameArtifact) {
   auto one = worker("w1");
   v1::Job first = submitted(request("k1"));
   settle(first.id(), {one.get()});
-  v1::SubmitJobRequest again = request("k2");
-  DeliverySpec delivery;
-  delivery.noCache = true;
-  again.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
-  v1::Job second = submitted(again);
+  v1::Job second = submitted(withoutCache("k2"));
   EXPECT_EQ(second.state(), v1::JOB_QUEUED);
   settle(second.id(), {one.get()});
   second = get(second.id());
@@ -104,6 +119,30 @@ TEST_F(JobFlow, WithoutCacheItIsBuiltAgainToTheSameArtifact) {
   EXPECT_EQ(second.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
   EXPECT_EQ(artifact(second.artifacts(0).digest()).bundles_size(), 2)
       << "a second statement, not a second artifact";
+}
+
+TEST_F(JobFlow, OtherFixturesComeWithAStatementOfTheirOwn) {
+  auto one = worker("w1");
+  v1::Job first = submitted(request("k1"));
+  settle(first.id(), {one.get()});
+  const std::string digest = get(first.id()).artifacts(0).digest();
+  const auto firstList = fixtureListIn(artifact(digest));
+  clock_.advance(std::chrono::seconds(1));  // statements are listed by age
+  one->tamper = [](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_REFERENCE) return;
+    outcome.files = {{"default/input_0.npy", "of a newer generator"}};
+    outcome.files[kFixtureList] = testing_support::fixtureListOf(outcome.files);
+  };
+  v1::Job second = submitted(withoutCache("k2"));
+  settle(second.id(), {one.get()});
+  second = get(second.id());
+  ASSERT_EQ(second.state(), v1::JOB_SUCCEEDED) << second.error().message();
+  EXPECT_EQ(second.artifacts(0).digest(), digest);
+  v1::Artifact published = artifact(digest);
+  ASSERT_EQ(published.bundles_size(), 2);
+  EXPECT_NE(fixtureListIn(published), firstList);
+  EXPECT_EQ(provenanceOf(published, 0).fixtures(), firstList);
+  EXPECT_EQ(provenanceOf(published, 1).fixtures(), fixtureListIn(published));
 }
 
 TEST_F(JobFlow, ACorruptCachedBlobIsBuiltAfresh) {

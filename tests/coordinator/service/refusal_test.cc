@@ -182,6 +182,27 @@ TEST_F(Refusal, AProgramThatIsNotTheOneInTheEvidence) {
   EXPECT_NE(attemptError(job.id()).find("program.so"), std::string::npos) << attemptError(job.id());
 }
 
+// Fixtures that are not those of their list would never be signed, so they are not taken.
+TEST_F(Refusal, FixturesThatAreNotAsListed) {
+  auto refused = [&](const std::string& key, const std::function<void(ToolOutcome&)>& damage) {
+    auto one = worker("w-" + key);
+    v1::Job job = submitted(request(key, 1, "model " + key));
+    one->tamper = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+      if (lease.kind() == v1::ACTION_REFERENCE) damage(outcome);
+    };
+    EXPECT_TRUE(one->work());
+    return attemptError(job.id());
+  };
+  auto has = [](const std::string& error, const char* part) {
+    EXPECT_NE(error.find(part), std::string::npos) << error;
+  };
+  has(refused("k1", [](ToolOutcome& o) { o.files["default/input_0.npy"] = "x"; }), "not among the outputs");
+  has(refused("k2", [](ToolOutcome& o) { o.files.erase("default/input_0.npy"); }), "not among the outputs");
+  has(refused("k3", [](ToolOutcome& o) { o.files["extra.npy"] = "x"; }), "does not list");
+  has(refused("k4", [](ToolOutcome& o) { o.files["fixtures.json"] = "{}"; }), "fixtures.json");
+  has(refused("k5", [](ToolOutcome& o) { o.files.erase("fixtures.json"); }), "lack fixtures.json");
+}
+
 // Attack 3: a good result of one job reported for another.
 TEST_F(Refusal, AResultOfAnotherLease) {
   auto one = worker("w1");

@@ -81,6 +81,23 @@ TEST(Provenance, ParametersAreCompleteStringsAndKnown) {
       std::string::npos);
 }
 
+TEST(Provenance, FixturesAreNamedOnceAndByDigestAlone) {
+  Provenance provenance = sampleProvenance();
+  EXPECT_FALSE(provenance.fixtures());
+  provenance.byproducts.push_back({kFixturesByproduct, "", digestOf("list"), {}});
+  EXPECT_EQ(provenance.fixtures(), digestOf("list"));
+  auto back = Provenance::fromJson(provenance.toJson());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, provenance);
+  provenance.byproducts.push_back({kFixturesByproduct, "", digestOf("other"), {}});
+  EXPECT_NE(Provenance::fromJson(provenance.toJson()).error().message.find("twice"), std::string::npos);
+  provenance.byproducts.pop_back();
+  provenance.byproducts.back().uri = "https://example.com/fixtures.json";
+  EXPECT_FALSE(Provenance::fromJson(provenance.toJson()));
+  provenance.byproducts.back() = {kFixturesByproduct, "", digestOf("list"), {{"profile", "default"}}};
+  EXPECT_FALSE(Provenance::fromJson(provenance.toJson()));
+}
+
 TEST(Provenance, BuildersAreNamedOnce) {
   Provenance provenance = sampleProvenance();
   provenance.builders.push_back(provenance.builders[0]);

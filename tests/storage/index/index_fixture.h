@@ -45,7 +45,7 @@ inline JobSnapshot jobWithRuns(const std::string& id, const std::string& action,
   snapshot.job.delivery = "{}";
   snapshot.job.modelName = "m.onnx";
   snapshot.sources.push_back({"model.onnx", digestOf(std::string_view("model")), {}, {}});
-  snapshot.targets.push_back({"cpu:x86-64-v3", {}, false, {}, false});
+  snapshot.targets.push_back({"cpu:x86-64-v3", {}, false, {}});
   snapshot.actions = {compileOf(action)};
   for (int i = 0; i < builders; ++i) {
     RunRecord run;

@@ -51,7 +51,7 @@ TEST_F(IndexTest, MigrationsMayBeRepeated) {
 TEST_F(IndexTest, AJobComesBackAsItWasStored) {
   JobSnapshot job = jobWithRuns("a", "a", 2);
   job.sources.push_back({"data.bin", {}, GitSource{"https://h/r", std::string(40, 'a'), "d"}, {}});
-  job.targets.push_back({"cpu:x86-64-v4", digestOf(std::string_view("artifact")), true, {"w1", "w2"}, false});
+  job.targets.push_back({"cpu:x86-64-v4", digestOf(std::string_view("artifact")), true, {"w1", "w2"}});
   job.actions.push_back({ActionKind::kFetch, "", digestOf(std::string_view("fetch")), 1});
   ASSERT_TRUE(connection_.transact([&](Connection& c) { return insertJob(c, job); }));
   auto loaded = *loadJob(connection_, job.job.key, Evidence::kWith);
@@ -157,13 +157,16 @@ TEST_F(IndexTest, OnlyPublishedBlobsAreFound) {
   EXPECT_FALSE(found("other", "program a"));
 }
 
-TEST_F(IndexTest, FixturesAreAttachedOnce) {
-  insert(publication("a"));
-  Digest artifact = digestOf("artifact a"), first = digestOf(std::string_view("one")),
-         second = digestOf(std::string_view("two!"));
-  ASSERT_TRUE(attachFixtures(connection_, "default", artifact, first));
-  ASSERT_TRUE(attachFixtures(connection_, "default", artifact, second));
-  EXPECT_EQ((*loadArtifact(connection_, "default", artifact))->fixtures, first);
+TEST_F(IndexTest, TheLastPublicationsFixturesCount) {
+  auto fixtures = [&] { return (*loadArtifact(connection_, "default", digestOf("artifact a")))->fixtures; };
+  PublicationRecord record = publication("a");
+  insert(record);
+  EXPECT_FALSE(fixtures());
+  for (std::string_view tree : {"one", "two!"}) {
+    record.artifact.fixtures = digestOf(tree);
+    insert(record);
+    EXPECT_EQ(fixtures(), digestOf(tree));
+  }
 }
 
 TEST_F(IndexTest, ToolchainsAreFoundByLabelDigestAndDefault) {

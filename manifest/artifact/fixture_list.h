@@ -1,0 +1,41 @@
+// fixtures.json: per profile, the inputs and the outputs expected of them, with the digest of every file. A
+// provenance names its digest, so that what a warm-up compares with is what the farm's reference made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "manifest/base/digest.h"
+
+namespace kiln {
+
+inline constexpr char kFixtureList[] = "fixtures.json";
+inline constexpr std::uint64_t kMaxFixtureListBytes = 4u << 20;
+inline constexpr std::size_t kMaxFixtureFiles = 4095;  // beside the list itself
+
+struct FixtureFile {
+  std::string path;  // below the fixtures' directory
+  Digest digest;
+  bool operator==(const FixtureFile&) const = default;
+};
+
+struct FixtureProfile {
+  std::string name;
+  std::vector<std::string> inputs, outputs;  // paths among the files, in the manifest's order
+};
+
+struct FixtureList {
+  std::vector<FixtureProfile> profiles;
+  std::vector<FixtureFile> files;  // every .npy, sorted by path
+  double relativeTolerance = 0, absoluteTolerance = 0;
+};
+
+// {"version":"1","profiles":[{"name","inputs":[paths],"outputs":[paths]}],"files":[{"path","digest","size"}],
+// "tolerance":{"rtol":"1e-3","atol":"1e-5"}}
+// kInvalidArgument names the member: at most 256 profiles and kMaxFixtureFiles files, at safe paths ending in
+// ".npy", each once and none below another, and no profile with a path that is not among them.
+Result<FixtureList> parseFixtureList(std::string_view json);
+
+}  // namespace kiln
