@@ -4,8 +4,9 @@
 set -euo pipefail
 models=$1/tests/models
 dir=$2
-artifact=$(kiln build "$models/digits_cnn.onnx" --target cpu:x86-64-v3 | tee /dev/stderr | sed -n 's/^artifact //p' | tail -n 1)
-[ -n "$artifact" ] || { echo "up: the sample build gave no artifact" >&2; exit 1; }
+built=$(kiln build "$models/digits_cnn.onnx" --target cpu:x86-64-v3)
+echo "$built"
+artifact=$(sed -n 's/^artifact //p' <<<"$built")
 fetched=$dir/sample/${artifact#sha256:}
 [ -d "$fetched" ] || { mkdir -p "$dir/sample"; kiln fetch "$artifact" --out "$fetched"; }
 kiln verify "$fetched"
