@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "manifest/artifact/manifest.h"
+#include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_spec.h"
 
 namespace {
@@ -46,6 +47,8 @@ int main(int argc, char** argv) {
   if (argc != 8) return 2;
   std::string verb = argv[1], out = argv[7];
   if (verb == "compile") return compile(argv[5], out);
-  writeFile(out + "/fixtures.json", R"({"profiles":[],"version":"1"})");
+  const kiln::testing_support::FixtureContents fixtures = kiln::testing_support::sampleFixtures();
+  for (const auto& [path, content] : fixtures) writeFile(out + "/" + path, content);
+  writeFile(out + "/fixtures.json", kiln::testing_support::fixtureListOf(fixtures));
   return 0;
 }
