@@ -1,4 +1,5 @@
-// Digest: SHA-256 and size, the identity of every blob. Written "sha256:<64 lowercase hex>"; the size is carried beside it.
+// Digest: SHA-256 and size, the identity of every blob. Written "sha256:<64 lowercase hex>"; the size is
+// carried beside it.
 #pragma once
 
 #include <array>
@@ -49,7 +50,9 @@ class Hasher {
 };
 
 Digest digestOf(Bytes bytes);
-inline Digest digestOf(std::string_view text) { return digestOf(asBytes(text)); }
+inline Digest digestOf(std::string_view text) {
+  return digestOf(asBytes(text));
+}
 // Hashes a regular file by streaming; the error names the path.
 Result<Digest> digestOfFile(const std::string& path);
 

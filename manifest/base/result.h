@@ -1,5 +1,6 @@
 // Result<T>: a value or an Error. No exception crosses a module border.
-// Codes are gRPC's canonical ones by number, so the RPC edge converts by a cast; the CLI maps them to exit codes.
+// Codes are gRPC's canonical ones by number, so the RPC edge converts by a cast; the CLI maps them to exit
+// codes.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace kiln {
 enum class Code {
   kCancelled = 1,
   kUnknown = 2,
-  kInvalidArgument = 3,     // malformed request, spec or model
+  kInvalidArgument = 3,  // malformed request, spec or model
   kDeadlineExceeded = 4,
   kNotFound = 5,
   kAlreadyExists = 6,
@@ -21,10 +22,10 @@ enum class Code {
   kFailedPrecondition = 9,  // the state does not allow it (missing inputs, stale epoch)
   kAborted = 10,
   kOutOfRange = 11,
-  kUnimplemented = 12,      // an operator, shape, dtype or target that cannot be served
+  kUnimplemented = 12,  // an operator, shape, dtype or target that cannot be served
   kInternal = 13,
-  kUnavailable = 14,        // try again later
-  kDataLoss = 15,           // bytes do not match their digest or signature
+  kUnavailable = 14,  // try again later
+  kDataLoss = 15,     // bytes do not match their digest or signature
   kUnauthenticated = 16,
 };
 
@@ -49,7 +50,9 @@ using Status = Result<void>;
 inline tl::unexpected<Error> fail(Code code, std::string message) {
   return tl::make_unexpected(Error{code, std::move(message)});
 }
-inline tl::unexpected<Error> fail(Error error) { return tl::make_unexpected(std::move(error)); }
+inline tl::unexpected<Error> fail(Error error) {
+  return tl::make_unexpected(std::move(error));
+}
 
 // From errno: ENOENT is kNotFound, ENOSPC and EDQUOT kResourceExhausted, EACCES and EPERM kPermissionDenied.
 Error errnoError(int number, std::string_view what);
@@ -64,8 +67,9 @@ Error errnoError(int number, std::string_view what);
   do {                                                                               \
     if (auto kilnTry = (expression); !kilnTry) return ::kiln::fail(kilnTry.error()); \
   } while (0)
-#define KILN_ASSIGN_(name, declaration, expression)      \
-  auto name = (expression);                              \
+#define KILN_ASSIGN_(name, declaration, expression)        \
+  auto name = (expression);                                \
   if (!name) return ::kiln::fail(std::move(name).error()); \
   declaration = std::move(*name)
-#define KILN_ASSIGN(declaration, ...) KILN_ASSIGN_(KILN_CONCAT(kilnResult, __LINE__), declaration, (__VA_ARGS__))
+#define KILN_ASSIGN(declaration, ...) \
+  KILN_ASSIGN_(KILN_CONCAT(kilnResult, __LINE__), declaration, (__VA_ARGS__))
