@@ -10,7 +10,7 @@ namespace {
 template <class T>
 npy::Tensor tensor(DType dtype, std::vector<std::int64_t> shape, const std::vector<T>& values) {
   npy::Tensor out{dtype, std::move(shape), std::vector<std::uint8_t>(values.size() * sizeof(T))};
-  std::memcpy(out.data.data(), values.data(), out.data.size());
+  if (!values.empty()) std::memcpy(out.data.data(), values.data(), out.data.size());
   return out;
 }
 npy::Tensor floats(std::vector<std::int64_t> shape, const std::vector<float>& values) {

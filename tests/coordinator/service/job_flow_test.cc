@@ -172,6 +172,7 @@ TEST_F(JobFlow, AResultWhosePolicyIsGoneIsNotUsedAgain) {
   settle(first.id(), {one.get()});
   removeBlob(digestOf(one->sandboxPolicy));
   one->sandboxPolicy = today;
+  clock_.advance(std::chrono::seconds(1));  // statements are listed by age
   v1::Job second = submitted(request("k2", 2));
   settle(second.id(), {one.get(), two.get()});
   second = get(second.id());
