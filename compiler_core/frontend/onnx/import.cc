@@ -103,7 +103,7 @@ Status Importer::inputs() {
     if (input.shape->size() > kMaxRank)
       return fail(Code::kInvalidArgument,
                   "input " + quoted(input.name) + " has rank " + std::to_string(input.shape->size()));
-    for (const Dim& dim : *input.shape) dims.push_back({dim.value, std::string(dim.name)});
+    for (const DeclaredDim& dim : *input.shape) dims.push_back({dim.value, std::string(dim.name)});
     KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(input.name, dims));
     auto type = mlir::RankedTensorType::get(bound.shape,
                                             ir::elementType(builder_.getContext(), *toDType(input.type)));

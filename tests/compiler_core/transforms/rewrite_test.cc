@@ -83,7 +83,7 @@ TEST(Rewrite, TheNormalisationVanishesAndGroupsAreNamed) {
   ASSERT_FALSE(rewritten.evidence.groups.empty());
   EXPECT_THAT(rewritten.evidence.groups[0].nodes, testing::ElementsAre("conv", "norm", "relu"));
   EXPECT_THAT(rewritten.evidence.groups[0].operations,
-              testing::ElementsAre("kiln.conv2d", "kiln.unary relu"));
+              testing::ElementsAre("kiln.conv", "kiln.unary relu"));
   // The folded filter says what it was made of.
   const ir::WeightTable& weights = rewritten.model->captured.weights;
   bool found = false;
