@@ -29,21 +29,12 @@ import zlib
 
 import numpy
 
-import onnx_wire
-
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-X86_LEVELS = {"cpu:x86-64-v3": "avx2", "cpu:x86-64-v4": "avx512bw"}
-ARM = "cpu:aarch64-neoverse-n1"
+sys.path.insert(0, str(ROOT / "tests/support"))
+import onnx_wire  # noqa: E402
+from compiled import ARM, Compiler, Failure, check  # noqa: E402
+
 MOST_OVER_BOUND = 1.15
-
-
-class Failure(Exception):
-    pass
-
-
-def check(condition, message):
-    if not condition:
-        raise Failure(message)
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -96,65 +87,6 @@ def with_random_weights(path, seed):
     return model
 
 
-# --- programs ---------------------------------------------------------------------------------------------------------
-
-class Programs:
-    def __init__(self, directory):
-        self.directory = pathlib.Path(directory)
-        self.compiler, self.runner = self.directory / "kiln-cc", self.directory / "run_artifact"
-
-    def call(self, *command):
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-        check(done.returncode == 0, f"{' '.join(map(str, command))}: exit {done.returncode}: {done.stderr[-2000:]}")
-        return done
-
-    def spec(self, model, target, contraction, path):
-        self.call(self.compiler, "spec", "--model", model, "--target", target, "--out", path)
-        document = json.loads(path.read_text())
-        document["numerics"]["contraction"] = contraction
-        path.write_text(json.dumps(document, sort_keys=True, separators=(",", ":")))
-
-    def compile(self, model, target, contraction, out):
-        spec = out.with_suffix(".json")
-        self.spec(model, target, contraction, spec)
-        start = time.monotonic()
-        self.call(self.compiler, "compile", "--model", model, "--spec", spec, "--out", out)
-        return time.monotonic() - start
-
-    def reference(self, model, spec, out):
-        self.call(self.compiler, "reference", "--model", model, "--spec", spec, "--out", out)
-        return [numpy.load(path) for path in (next(out.rglob("input_0.npy")), next(out.rglob("output_0.npy")))]
-
-    def run(self, artifact, target, inputs, threads):
-        """Outputs as raw bytes, and seconds for each number of threads."""
-        manifest = json.loads((artifact / "manifest.json").read_text())
-        outputs = manifest["program"]["outputs"] if "program" in manifest else manifest["outputs"]
-        ins, outs = [], [artifact / f"out{i}.bin" for i in range(len(outputs))]
-        for i, value in enumerate(inputs):
-            ins.append(artifact / f"in{i}.bin")
-            ins[-1].write_bytes(value.tobytes())
-        runner = [self.runner]
-        if target.startswith("cpu:aarch64"):
-            runner = arm_runner(self.directory)
-        done = self.call(*runner, artifact, ",".join(map(str, threads)), *ins, "--", *outs)
-        seconds = [float(line.split()[3]) for line in done.stdout.splitlines() if line.startswith("threads ")]
-        return [path.read_bytes() for path in outs], dict(zip(threads, seconds))
-
-
-def arm_runner(directory):
-    return ["qemu-aarch64", "-cpu", "neoverse-n1", "-L", "/usr/aarch64-linux-gnu", directory / "run_artifact_aarch64"]
-
-
-def runnable_targets(directory):
-    flags = pathlib.Path("/proc/cpuinfo").read_text()
-    targets = [target for target, flag in X86_LEVELS.items() if flag in flags.split()]
-    if shutil.which("qemu-aarch64") and (directory / "run_artifact_aarch64").exists():
-        targets.append(ARM)
-    else:
-        print(f"light: no {ARM}: qemu-aarch64 or run_artifact_aarch64 is missing (infra/setup, then build)")
-    return targets
-
-
 # --- comparisons ------------------------------------------------------------------------------------------------------
 
 def difference(got, expected):
@@ -163,14 +95,14 @@ def difference(got, expected):
     return float(numpy.abs(got.astype(numpy.float64) - expected).max() / max(numpy.abs(expected).max(), 1e-30))
 
 
-def stated_output(programs, path, target, directory):
+def stated_output(compiler, path, target, directory):
     model = onnx_wire.Model(path.read_bytes())
     (_, dims), = model.inputs()
     count = int(numpy.prod(dims))
     given = (numpy.arange(count) / count).astype(numpy.float32)
     _, expected = onnx_wire.tensor((path.parent / (path.stem + "_output_0.pb")).read_bytes())
-    programs.compile(path, target, "on", directory)
-    (raw,), _ = programs.run(directory, target, [given], [2])
+    compiler.compile(path, target, directory)
+    (raw,), _ = compiler.run(directory, [given], [2])
     got = numpy.frombuffer(raw, numpy.float32).reshape(expected.shape)
     check(numpy.allclose(got, expected, rtol=1e-3, atol=1e-7),
           f"stated output: off by {numpy.abs(got - expected).max()}")
@@ -193,15 +125,15 @@ def memory(artifact):
     return {key: plan.get(key) for key in ("peakBytes", "lowerBoundBytes", "unsharedBytes", "reuseRatio")}
 
 
-def check_network(programs, path, targets, directory):
+def check_network(compiler, path, targets, directory):
     facts = {"network": path.stem}
-    stated_output(programs, path, targets[0], directory / "stated")
+    stated_output(compiler, path, targets[0], directory / "stated")
     model = directory / "random.onnx"
     model.write_bytes(with_random_weights(path, seed=1).bytes())
-    facts["compile seconds"] = round(programs.compile(model, targets[0], "on", directory / "first"), 2)
+    facts["compile seconds"] = round(compiler.compile(model, targets[0], directory / "first"), 2)
     facts.update(memory(directory / "first"))
     start = time.monotonic()
-    given, expected = programs.reference(model, directory / "first.json", directory / "reference")
+    (given,), (expected,) = compiler.reference(model, directory / "first.json", directory / "reference")
     facts["reference seconds"] = round(time.monotonic() - start, 1)
     facts["largest, spread of outputs"] = [float(f"{value:.3g}") for value in (numpy.abs(expected).max(), expected.std())]
     # A classifier that is certain, or that says the same of everything, would agree with any other.
@@ -211,8 +143,9 @@ def check_network(programs, path, targets, directory):
     for contraction in ("on", "off"):
         for target in targets:
             artifact = directory / f"{target.replace(':', '-')}-{contraction}"
-            programs.compile(model, target, contraction, artifact)
-            (raw,), seconds = programs.run(artifact, target, [given], [1, 2, 7])
+            compiler.compile(model, target, artifact, contraction)
+            # Threads under qemu cost as much and show as little.
+            (raw,), seconds = compiler.run(artifact, [given], [2] if target == ARM else [1, 2, 7])
             got = numpy.frombuffer(raw, numpy.float32).reshape(expected.shape)
             error = difference(got, expected)
             facts[f"{target} contraction {contraction}"] = {
@@ -253,20 +186,22 @@ def main():
     parser.add_argument("--target", action="append")
     parser.add_argument("--report", type=pathlib.Path)
     arguments = parser.parse_args()
-    programs, failed, report = Programs(arguments.bin.absolute()), 0, []
+    compiler, failed, report = Compiler(arguments.bin), 0, []
     with tempfile.TemporaryDirectory(prefix="kiln-light-") as scratch:
         suite = unpacked(arguments.suite, scratch)
         if not suite:
             print("light: skipped: set KILN_ONNX_SUITE to the unpacked ONNX backend test data (a folder with light/)")
             return 77
-        targets = arguments.target or runnable_targets(programs.directory)
+        targets = arguments.target or compiler.runnable_targets()
+        if not arguments.target and compiler.why_no_arm():
+            print(f"light: without {ARM}: {compiler.why_no_arm()}")
         networks = [path for path in sorted((suite / "light").glob("*.onnx"))
                     if not arguments.net or any(name in path.stem for name in arguments.net)]
         for path in networks:
             directory = pathlib.Path(scratch, path.stem)
             directory.mkdir()
             try:
-                facts = check_network(programs, path, targets, directory)
+                facts = check_network(compiler, path, targets, directory)
                 print("passed", json.dumps(facts), flush=True)
                 report.append(facts)
             except Failure as failure:
