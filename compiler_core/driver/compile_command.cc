@@ -111,6 +111,7 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.target = *target;
   request.target.features = spec->features.empty() ? target->features : spec->features;
   request.dims = *dims;
+  request.pins = spec->pins;
   request.contraction = spec->numerics.contraction == "on";
   request.toolchainLib = *lib;
   request.out = arguments.out;
