@@ -298,8 +298,9 @@ Dim substitute(const Dim& dim, llvm::ArrayRef<std::optional<std::int64_t>> value
   AffineExpr expression = dim.expression(nullptr);
   llvm::SmallVector<AffineExpr> replacements;
   for (auto [i, value] : llvm::enumerate(values))
-    replacements.push_back(value ? mlir::getAffineConstantExpr(*value, expression.getContext())
-                                 : mlir::getAffineSymbolExpr(static_cast<unsigned>(i), expression.getContext()));
+    replacements.push_back(
+        value ? mlir::getAffineConstantExpr(*value, expression.getContext())
+              : mlir::getAffineSymbolExpr(static_cast<unsigned>(i), expression.getContext()));
   return Dim(expression.replaceSymbols(replacements));
 }
 

@@ -1,7 +1,7 @@
-// Extents of tensors that may be known at run time only: numbers, or expressions over the model's symbols. A symbol is an
-// integer that a run binds: a dimension of an input, an element of an integer input, or a size that the program finds out
-// (kiln.truncate). Expressions are kept in one canonical form, so that equal ones compare equal; two different ones are
-// never taken to be equal.
+// Extents of tensors that may be known at run time only: numbers, or expressions over the model's symbols. A
+// symbol is an integer that a run binds: a dimension of an input, an element of an integer input, or a size
+// that the program finds out (kiln.truncate). Expressions are kept in one canonical form, so that equal ones
+// compare equal; two different ones are never taken to be equal.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,8 @@ struct Range {
   std::int64_t min = 0, max = 0;
   bool operator==(const Range&) const = default;
 };
-// What `dim` can be when each symbol is in its range; nullopt where that leaves 62 bits or a symbol is unknown.
+// What `dim` can be when each symbol is in its range; nullopt where that leaves 62 bits or a symbol is
+// unknown.
 std::optional<Range> rangeOf(const Dim& dim, llvm::ArrayRef<Range> symbols);
 // `dim` with symbol i replaced by values[i], where there is one.
 Dim substitute(const Dim& dim, llvm::ArrayRef<std::optional<std::int64_t>> values);

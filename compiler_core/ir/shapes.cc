@@ -68,8 +68,8 @@ LogicalResult slideAll(Loc location, const Shape& input, llvm::ArrayRef<std::int
                                llvm::Twine(2 * spatial));
   for (std::size_t i = 0; i < spatial; ++i) {
     Dim extent;
-    if (failed(slide(location, i, input[i + 2], kernel[i], strides[i], pads[i], pads[spatial + i], dilations[i],
-                     extent)))
+    if (failed(slide(location, i, input[i + 2], kernel[i], strides[i], pads[i], pads[spatial + i],
+                     dilations[i], extent)))
       return failure();
     result.push_back(extent);
   }
@@ -92,13 +92,12 @@ LogicalResult TransposeOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Ad
   auto permutation = adaptor.getPermutation();
   const auto rank = static_cast<std::int64_t>(input.size());
   if (permutation.size() != input.size())
-    return error(location, "permutation of " + llvm::Twine(permutation.size()) + " for rank " +
-                               llvm::Twine(rank));
+    return error(location,
+                 "permutation of " + llvm::Twine(permutation.size()) + " for rank " + llvm::Twine(rank));
   llvm::SmallVector<bool> seen(permutation.size());
   Shape shape;
   for (std::int64_t dim : permutation) {
-    if (dim < 0 || dim >= rank || std::exchange(seen[dim], true))
-      return error(location, "not a permutation");
+    if (dim < 0 || dim >= rank || std::exchange(seen[dim], true)) return error(location, "not a permutation");
     shape.push_back(input[dim]);
   }
   return done(types, shape, tensorType(adaptor.getInput()).getElementType());
@@ -203,7 +202,8 @@ LogicalResult NmsOp::inferReturnTypes(mlir::MLIRContext* context, Loc location, 
   if (boxes.size() != 3 || scores.size() != 3 || !(boxes[2] == Dim(4)) || !(boxes[0] == scores[0]) ||
       !(boxes[1] == scores[2]))
     return error(location, "boxes are [B, K, 4], scores [B, C, K]");
-  for (mlir::Value scalar : {adaptor.getMaxPerClass(), adaptor.getIouThreshold(), adaptor.getScoreThreshold()})
+  for (mlir::Value scalar :
+       {adaptor.getMaxPerClass(), adaptor.getIouThreshold(), adaptor.getScoreThreshold()})
     if (tensorType(scalar).getRank() != 0) return error(location, "limits and thresholds are scalars");
   (void)done(types, {product(scores), 3}, i64(context));
   return done(types, {}, i64(context));
@@ -226,7 +226,8 @@ LogicalResult MatmulOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Adapt
   auto type = tensorType(adaptor.getLhs());
   Shape lhs = shapeOf(adaptor.getLhs()), rhs = shapeOf(adaptor.getRhs());
   const std::size_t rank = lhs.size();
-  if (rank < 2 || rhs.size() != rank || type.getElementType() != tensorType(adaptor.getRhs()).getElementType())
+  if (rank < 2 || rhs.size() != rank ||
+      type.getElementType() != tensorType(adaptor.getRhs()).getElementType())
     return error(location, "operands need one element type and one rank of 2 or more");
   for (std::size_t i = 0; i + 2 < rank; ++i)
     if (!(lhs[i] == rhs[i])) return error(location, "batch dimensions differ");
@@ -247,7 +248,8 @@ LogicalResult AttentionOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Ad
     if (!(q[i] == k[i]) || !(q[i] == v[i])) return error(location, "batch or heads differ");
   if (!(q[3] == k[3]) || !(k[2] == v[2])) return error(location, "query, key and value do not fit");
   if (auto mask = adaptor.getMask())
-    if (shapeOf(mask) != Shape{q[0], q[1], q[2], k[2]}) return error(location, "the mask is not [B, H, L, S]");
+    if (shapeOf(mask) != Shape{q[0], q[1], q[2], k[2]})
+      return error(location, "the mask is not [B, H, L, S]");
   return done(types, {q[0], q[1], q[2], v[3]}, element);
 }
 

@@ -68,7 +68,8 @@ LogicalResult IotaOp::verify() {
 
 LogicalResult ShapeValueOp::verify() {
   auto type = tensorType(getType());
-  if (getValues().getNumDims() != 0 || type.getRank() != 1 || type.getDimSize(0) != getValues().getNumResults())
+  if (getValues().getNumDims() != 0 || type.getRank() != 1 ||
+      type.getDimSize(0) != getValues().getNumResults())
     return emitOpError("needs one expression over symbols per element of a rank-1 result");
   return success();
 }
@@ -77,7 +78,8 @@ LogicalResult BroadcastOp::verify() {
   const Shape from = shapeOf(tensorType(getInput())), to = shapeOf(tensorType(getType()));
   if (from.size() > to.size()) return emitOpError("lowers the rank");
   for (auto [a, b] : llvm::zip(from, llvm::ArrayRef(to).take_back(from.size())))
-    if (!(a == b) && !(a == Dim(1))) return emitOpError() << "cannot repeat " << a.text() << " to " << b.text();
+    if (!(a == b) && !(a == Dim(1)))
+      return emitOpError() << "cannot repeat " << a.text() << " to " << b.text();
   return success();
 }
 
@@ -87,8 +89,8 @@ LogicalResult ReshapeOp::verify() {
     auto count = checkedElements(numbers(from));
     if (!count || count != checkedElements(numbers(to))) return emitOpError("changes the number of elements");
   } else if (!(product(from) == product(to))) {
-    return emitOpError() << "cannot be shown to keep the number of elements: " << product(from).text() << " and "
-                         << product(to).text();
+    return emitOpError() << "cannot be shown to keep the number of elements: " << product(from).text()
+                         << " and " << product(to).text();
   }
   return success();
 }
@@ -144,7 +146,8 @@ LogicalResult ScatterOp::verify() {
 LogicalResult CumulativeOp::verify() {
   if (static_cast<std::int64_t>(getAxis()) >= tensorType(getType()).getRank())
     return emitOpError("axis outside the rank");
-  if (getKind() != ReduceKind::Sum && getKind() != ReduceKind::Prod) return emitOpError("kind is sum or prod");
+  if (getKind() != ReduceKind::Sum && getKind() != ReduceKind::Prod)
+    return emitOpError("kind is sum or prod");
   return success();
 }
 
@@ -180,7 +183,8 @@ namespace {
 LogicalResult verifyBody(mlir::Operation* op, mlir::Block& body, mlir::TypeRange types) {
   auto yield = body.empty() ? nullptr : llvm::dyn_cast<YieldOp>(body.back());
   if (!yield) return op->emitOpError("body ends without kiln.yield");
-  if (mlir::TypeRange(yield.getValues()) != types) return op->emitOpError("body yields other types than asked for");
+  if (mlir::TypeRange(yield.getValues()) != types)
+    return op->emitOpError("body yields other types than asked for");
   return success();
 }
 

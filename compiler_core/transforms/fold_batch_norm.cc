@@ -74,8 +74,8 @@ class FoldBatchNorm : public mlir::PassWrapper<FoldBatchNorm, mlir::OperationPas
         makeConstant(builder, conv.getFilter().getLoc(), *filter, *weights_, name + suffix);
     mlir::Value newBias = makeConstant(builder, norm.getLoc(), *bias, *weights_, name + suffix + ".bias");
     auto folded = ir::ConvOp::create(builder, location, norm.getType(), conv.getInput(), newFilter, newBias,
-                                       conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
-                                       conv.getGroupAttr());
+                                     conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
+                                     conv.getGroupAttr());
     norm.replaceAllUsesWith(folded.getResult());
     norm.erase();
     conv.erase();

@@ -103,8 +103,9 @@ Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) {
     }
     std::string both = "shapes " + ir::shapeText(a) + " and " + ir::shapeText(b);
     if (dim.isStatic() && b[i].isStatic()) return invalid(both + " cannot be broadcast together");
-    return fail(Code::kUnimplemented, both + " are not known to be equal at compile time; give both "
-                                             "dimensions one name, or pin them in the profile");
+    return fail(Code::kUnimplemented, both +
+                                          " are not known to be equal at compile time; give both "
+                                          "dimensions one name, or pin them in the profile");
   }
   return shape;
 }
@@ -221,8 +222,7 @@ Value GraphBuilder::shapeValue(llvm::ArrayRef<Dim> values) {
   if (ir::isStatic(values)) return integerList(ir::numbers(values));
   auto type = mlir::RankedTensorType::get({static_cast<std::int64_t>(values.size())},
                                           mlir::IntegerType::get(context(), 64));
-  return ir::ShapeValueOp::create(builder_, location_, type,
-                                  symbolicMap(context(), values));
+  return ir::ShapeValueOp::create(builder_, location_, type, symbolicMap(context(), values));
 }
 
 Result<Value> GraphBuilder::broadcast(Value input, const ShapeArg& shape) {
@@ -267,7 +267,8 @@ Result<Value> GraphBuilder::pad(ir::PadMode mode, Value input, Value value, llvm
   properties.mode = ir::PadModeAttr::get(context(), mode);
   properties.low = array(context(), low);
   properties.high = array(context(), high);
-  properties.interior = array(context(), interior.empty() ? llvm::ArrayRef<std::int64_t>(Dims(low.size(), 0)) : interior);
+  properties.interior =
+      array(context(), interior.empty() ? llvm::ArrayRef<std::int64_t>(Dims(low.size(), 0)) : interior);
   return infer<ir::PadOp>({input, value}, properties);
 }
 
@@ -330,8 +331,7 @@ Result<Values> GraphBuilder::nms(mlir::ValueRange operands, bool center) {
 Result<Value> GraphBuilder::attention(Value query, Value key, Value value, Value mask, double scale) {
   Values operands{query, key, value};
   if (mask) operands.push_back(mask);
-  return infer<ir::AttentionOp>(operands,
-                                {mlir::FloatAttr::get(mlir::Float64Type::get(context()), scale)});
+  return infer<ir::AttentionOp>(operands, {mlir::FloatAttr::get(mlir::Float64Type::get(context()), scale)});
 }
 
 Result<Value> GraphBuilder::gather(Value input, Value indices, std::int64_t axis) {
@@ -368,9 +368,9 @@ Result<Value> GraphBuilder::matmul(Value lhs, Value rhs) {
   return infer<ir::MatmulOp>({lhs, rhs}, {});
 }
 
-Result<Value> GraphBuilder::conv(Value input, Value filter, Value bias,
-                                   llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
-                                   llvm::ArrayRef<std::int64_t> dilations, std::int64_t group) {
+Result<Value> GraphBuilder::conv(Value input, Value filter, Value bias, llvm::ArrayRef<std::int64_t> strides,
+                                 llvm::ArrayRef<std::int64_t> pads, llvm::ArrayRef<std::int64_t> dilations,
+                                 std::int64_t group) {
   ir::ConvOp::Properties properties;
   properties.strides = array(context(), strides);
   properties.pads = array(context(), pads);
@@ -382,8 +382,8 @@ Result<Value> GraphBuilder::conv(Value input, Value filter, Value bias,
 }
 
 Result<Value> GraphBuilder::pool(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
-                                   llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
-                                   llvm::ArrayRef<std::int64_t> dilations, bool countPadding) {
+                                 llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
+                                 llvm::ArrayRef<std::int64_t> dilations, bool countPadding) {
   ir::PoolOp::Properties properties;
   properties.kind = ir::PoolKindAttr::get(context(), kind);
   properties.kernel = array(context(), kernel);

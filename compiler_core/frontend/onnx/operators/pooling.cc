@@ -17,7 +17,7 @@ Result<Values> pool(NodeContext& node, ir::PoolKind kind, bool countPadding) {
                 "count_include_pad with a window cut off by ceil_mode is not served yet");
   KILN_ASSIGN(input, asPlanes(node, input));
   KILN_ASSIGN(Value result, node.pool(kind, input, window.kernel, window.strides, window.pads,
-                                        window.dilations, countPadding));
+                                      window.dilations, countPadding));
   KILN_ASSIGN(result, fromPlanes(node, result, rank));
   return Values{result};
 }
