@@ -78,30 +78,6 @@ Status bindAll(const char* kind, const std::vector<TensorInfo>& wanted, std::spa
   return {};
 }
 
-std::int64_t integerAt(DType dtype, const void* data, std::size_t index) {
-  const auto load = [&]<class T>(T value) {
-    std::memcpy(&value, static_cast<const std::byte*>(data) + index * sizeof(T), sizeof(T));
-    return static_cast<std::int64_t>(value);
-  };
-  switch (dtype) {
-    case DType::kI8:
-      return load(std::int8_t{});
-    case DType::kI16:
-      return load(std::int16_t{});
-    case DType::kI32:
-      return load(std::int32_t{});
-    case DType::kU8:
-    case DType::kBool:
-      return load(std::uint8_t{});
-    case DType::kU16:
-      return load(std::uint16_t{});
-    case DType::kU32:
-      return load(std::uint32_t{});
-    default:
-      return load(std::int64_t{});
-  }
-}
-
 Status checkValues(const TensorInfo& info, const kiln_tensor& given, const CompileSpec& spec) {
   const std::size_t count = given.bytes / dtypeBytes(info.dtype);
   if (info.dtype == DType::kBool) {
@@ -114,16 +90,14 @@ Status checkValues(const TensorInfo& info, const kiln_tensor& given, const Compi
   }
   const auto pin = spec.pins.find(info.name);
   if (pin == spec.pins.end()) return {};
-  bool same = pin->second.size() == count;
-  std::vector<std::int64_t> values;
-  for (std::size_t i = 0; i < std::min<std::size_t>(count, 16); ++i) {
-    values.push_back(integerAt(info.dtype, given.data, i));
-  }
-  for (std::size_t i = 0; same && i < count; ++i)
-    same = pin->second[i] == integerAt(info.dtype, given.data, i);
-  if (same) return {};
+  const auto wanted = pinBytes(info.dtype, pin->second);
+  if (!wanted) return fail(Code::kDataLoss, "input \"" + info.name + "\": pin: " + wanted.error().message);
+  if (wanted->size() == given.bytes &&
+      (wanted->empty() || std::memcmp(wanted->data(), given.data, wanted->size()) == 0))
+    return {};
+  const auto values = pinValues(info.dtype, given.data, std::min<std::size_t>(count, 17));
   return fail(Code::kOutOfRange, "input \"" + info.name + "\": the artifact was built for the value " +
-                                     shapeText("", pin->second) + ", given " + shapeText("", values) +
+                                     pinListText(pin->second) + ", given " + pinListText(values) +
                                      "; build one for this value");
 }
 

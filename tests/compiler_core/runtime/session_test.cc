@@ -202,7 +202,7 @@ TEST(SessionInputs, PinnedValuesAreGuarded) {
   TestArtifact files;
   // The program reads x as floats whatever the manifest calls it.
   files.manifest.inputs[0].dtype = DType::kI32;
-  std::vector<std::int64_t> pin(kRows * kColumns, 5);
+  std::vector<PinValue> pin(kRows * kColumns, std::int64_t{5});
   files.manifest.spec.pins = {{"x", pin}};
   files.writeManifest();
   Session session = sessionOf(files);
