@@ -68,6 +68,7 @@ Json toJson(const PlanEvidence& evidence) {
   const std::uint64_t hundredths =
       evidence.arenaBytes == 0 ? 100 : evidence.unsharedBytes * 100 / evidence.arenaBytes;
   return {{"peakBytes", std::to_string(evidence.arenaBytes)},
+          {"lowerBoundBytes", std::to_string(evidence.lowerBoundBytes)},
           {"unsharedBytes", std::to_string(evidence.unsharedBytes)},
           {"reuseRatio", fmt::format("{}.{:02}", hundredths / 100, hundredths % 100)},
           {"buffers", evidence.buffers},
