@@ -59,9 +59,8 @@ Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given)
   if (given.dtype == expected.dtype && matches(given.shape, expected.shape)) return {};
   const bool each = given.dtype == expected.dtype && countEach(expected, given).has_value();
   return fail(Code::kInvalidArgument,
-              fmt::format("input \"{}\": expected {}, given {}{}", expected.name,
-                          describe(expected), describe(given.dtype, given.shape),
-                          each ? "; --each runs once per element" : ""));
+              fmt::format("input \"{}\": expected {}, given {}{}", expected.name, describe(expected),
+                          describe(given.dtype, given.shape), each ? "; --each runs once per element" : ""));
 }
 
 Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Tensor& given) {

@@ -12,7 +12,7 @@ namespace {
 
 struct Options {
   std::string model, toolchain;
-  std::vector<std::string> data, targets, profiles;
+  std::vector<std::string> data, targets, profiles, pins;
   std::string tune = "off", fallback = "fail";
   DeliverySpec delivery;
   bool detach = false;
@@ -25,6 +25,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options) {
   KILN_ASSIGN(auto profile, parseProfile(options.profiles));
   CompileSpec spec;
   spec.profiles.push_back(std::move(profile));
+  for (const auto& pin : options.pins) KILN_TRY(addPin(pin, spec.pins));
   v1::SubmitJobRequest request;
   KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
   KILN_ASSIGN(*request.mutable_options_json(), toCanonicalJson(optionsToJson(spec)));
@@ -95,6 +96,7 @@ void addBuild(CLI::App& app, Context& context) {
       ->required()
       ->allow_extra_args(false);
   command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex> (default: the farm's)");
+  command.add_option("--pin", options->pins, "INPUT=VALUE,VALUE...: fixed value of an input (repeatable)");
   command.add_option("--profile", options->profiles, "DIM=min:opt:max for a symbolic dimension (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--builders", options->delivery.builders, "Workers that must agree on every byte")

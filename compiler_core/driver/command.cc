@@ -103,10 +103,6 @@ Status checkServed(const CompileSpec& spec) {
   if (spec.numerics.precision != "f32") return refuse("numerics.precision", spec.numerics.precision, "f32");
   if (spec.fallback != "fail") return refuse("fallback", spec.fallback, "fail");
   if (spec.outOfProfile != "fail") return refuse("outOfProfile", spec.outOfProfile, "fail");
-  if (!spec.pins.empty())
-    return fail(Code::kUnimplemented,
-                fmt::format("value pins are not served by this toolchain yet (input \"{}\")",
-                            spec.pins.begin()->first));
   return {};
 }
 

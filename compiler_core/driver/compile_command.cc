@@ -1,7 +1,10 @@
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 
 #include "compiler_core/driver/command.h"
 #include "compiler_core/driver/evidence_json.h"
@@ -52,6 +55,39 @@ Status writeDocuments(const CompileSpec& spec, const CompileResult& result, cons
   return writeCanonical(out + "/manifest.json", manifest.toJson());
 }
 
+// Says on stderr which stage begins, and at the end what each took. Measured, so never in the artifact.
+class Progress {
+ public:
+  void stage(std::string_view name) {
+    end();
+    name_ = name;
+    start_ = Clock::now();
+    fmt::print(stderr, "stage: {}\n", name);
+    std::fflush(stderr);
+  }
+  void finish() {
+    end();
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    fmt::print(stderr, "time: {}, total {:.2f} s\npeak memory: {} MiB\n", times_, total_,
+               usage.ru_maxrss / 1024);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void end() {
+    if (name_.empty()) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    fmt::format_to(std::back_inserter(times_), "{}{} {:.2f}", times_.empty() ? "" : ", ", name_, seconds);
+    total_ += seconds;
+    name_.clear();
+  }
+
+  std::string name_, times_;
+  Clock::time_point start_;
+  double total_ = 0;
+};
+
 }  // namespace
 
 CommandResult compileCommand(const CompileArguments& arguments) {
@@ -76,14 +112,13 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.target.features = spec->features.empty() ? target->features : spec->features;
   request.profile = spec->profiles.front().name;
   request.dims = *dims;
+  request.pins = spec->pins;
   request.contraction = spec->numerics.contraction == "on";
   request.toolchainLib = *lib;
   request.out = arguments.out;
   request.irDirectory = arguments.emitIr;
-  request.progress = [](std::string_view stage) {
-    fmt::print(stderr, "stage: {}\n", stage);
-    std::fflush(stderr);
-  };
+  Progress progress;
+  request.progress = [&](std::string_view stage) { progress.stage(stage); };
   auto result = compile(request);
   if (!result) return stop(result.error());
   for (const PlanEvidence& plan : result->plans)
@@ -97,6 +132,7 @@ CommandResult compileCommand(const CompileArguments& arguments) {
     return stop(fits.error());
   if (auto written = writeDocuments(*spec, *result, arguments.out); !written)
     return stop(kExitInternal, written.error());
+  progress.finish();
   return {};
 }
 

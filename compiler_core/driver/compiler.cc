@@ -57,7 +57,8 @@ std::vector<SymbolEvidence> symbolsOf(const std::vector<ir::Signature>& inputs) 
   for (const ir::Signature& input : inputs)
     for (std::size_t i = 0; i < input.dimNames.size(); ++i)
       if (!input.dimNames[i].empty() && seen.insert(input.dimNames[i]).second)
-        symbols.push_back({.name = input.dimNames[i], .input = input.name, .index = static_cast<std::int64_t>(i)});
+        symbols.push_back(
+            {.name = input.dimNames[i], .input = input.name, .index = static_cast<std::int64_t>(i)});
   return symbols;
 }
 
@@ -71,7 +72,7 @@ class Compile {
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
-    KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context_, loaded, request_.dims));
+    KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context_, loaded, {request_.dims, request_.pins}));
     mlir::ModuleOp module = *captured.module;
     KILN_TRY(ir_.write("capture", module));
     result_.inputs = captured.inputs;
@@ -175,15 +176,19 @@ Result<CompileResult> compile(const CompileRequest& request) {
 }
 
 Result<ReferenceResult> evaluateReference(const std::string& model,
-                                          const std::map<std::string, std::int64_t>& dims,
+                                          const std::map<std::string, std::int64_t>& dims, const Pins& pins,
                                           std::uint64_t seed) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
-  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, dims));
+  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins}));
   ReferenceResult result{captured.inputs, captured.outputs, {}, {}};
-  for (const ir::Signature& input : captured.inputs)
+  for (const ir::Signature& input : captured.inputs) {
     result.inputValues.push_back(reference::makeInput(input.name, input.dtype, input.shape, seed));
+    if (auto pin = pins.find(input.name); pin != pins.end()) {
+      KILN_ASSIGN(result.inputValues.back().bytes, pinBytes(input.dtype, pin->second));
+    }
+  }
   KILN_ASSIGN(result.outputValues,
               reference::evaluate(*captured.module, captured.weights, result.inputValues));
   return result;

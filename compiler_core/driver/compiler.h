@@ -14,6 +14,7 @@
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/reference/host_tensor.h"
 #include "manifest/base/result.h"
+#include "manifest/spec/pin.h"
 #include "manifest/spec/target.h"
 
 namespace kiln::driver {
@@ -23,6 +24,7 @@ struct CompileRequest {
   Target target;
   std::string profile = "default";           // name of the one shape profile served
   std::map<std::string, std::int64_t> dims;  // its symbolic dimensions and their values
+  Pins pins;                                 // inputs with a fixed value
   bool contraction = true;                   // Numerics::contraction is "on"
   std::string toolchainLib;                  // folder of kmath.bc and libkiln_builtins-<arch>.a
   std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
@@ -49,13 +51,13 @@ struct CompileResult {
 // `details` lists every node. kInternal: a fault of the compiler. Thread safe on distinct `out` folders.
 Result<CompileResult> compile(const CompileRequest& request);
 
-// Inputs from the seeded generator and outputs from the reference evaluator.
+// Inputs from the seeded generator (pinned ones have their value) and outputs from the reference evaluator.
 struct ReferenceResult {
   std::vector<ir::Signature> inputs, outputs;
   std::vector<reference::HostTensor> inputValues, outputValues;
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
-                                          const std::map<std::string, std::int64_t>& dims,
+                                          const std::map<std::string, std::int64_t>& dims, const Pins& pins,
                                           std::uint64_t seed);
 
 }  // namespace kiln::driver

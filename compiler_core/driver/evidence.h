@@ -34,9 +34,10 @@ struct SymbolEvidence {
 // The memory of one profile.
 struct PlanEvidence {
   std::string profile;
-  std::uint64_t arenaBytes = 0;     // the planned peak, in the worst case
-  std::uint64_t unsharedBytes = 0;  // what the arena's buffers would need without reuse
-  std::uint64_t scratchBytes = 0;   // per slot
+  std::uint64_t arenaBytes = 0;       // the planned peak, in the worst case
+  std::uint64_t unsharedBytes = 0;    // what the arena's buffers would need without reuse
+  std::uint64_t lowerBoundBytes = 0;  // the most alive at one time: no plan has a lower peak
+  std::uint64_t scratchBytes = 0;     // per slot
   std::int64_t buffers = 0;
   std::uint64_t inputBytes = 0, outputBytes = 0, weightBytes = 0;  // held by the caller
 };

@@ -77,6 +77,7 @@ Json toJson(const PlanEvidence& evidence) {
       evidence.arenaBytes == 0 ? 100 : evidence.unsharedBytes * 100 / evidence.arenaBytes;
   return {{"profile", evidence.profile},
           {"peakBytes", std::to_string(evidence.arenaBytes)},
+          {"lowerBoundBytes", std::to_string(evidence.lowerBoundBytes)},
           {"unsharedBytes", std::to_string(evidence.unsharedBytes)},
           {"reuseRatio", fmt::format("{}.{:02}", hundredths / 100, hundredths % 100)},
           {"buffers", evidence.buffers},

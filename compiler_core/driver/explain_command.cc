@@ -60,12 +60,15 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
     if (auto added = addProfileDim(dim, profile); !added) return stop(kExitUsage, added.error());
   CompileSpec spec;
   spec.profiles.push_back(std::move(profile));
+  for (const std::string& pin : arguments.pin)
+    if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
   auto dims = dimsOf(spec);
   if (!dims) return stop(dims.error());
   CompileRequest request;
   request.model = arguments.model;
   request.target = *target;
   request.dims = *dims;
+  request.pins = spec.pins;
   auto result = compile(request);
   if (!result) return stop(result.error());
   if (!arguments.json) {

@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
   specApp->add_option("--model", spec.model, "ONNX file")->required();
   specApp->add_option("--target", spec.target, "Target")->capture_default_str();
   specApp->add_option("--profile", spec.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
+  specApp->add_option("--pin", spec.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
   specApp->add_option("--out", spec.out, "File (default: standard output)");
   specApp->callback([&] { result = specCommand(spec); });
 
@@ -71,6 +72,7 @@ int main(int argc, char** argv) {
   explainApp->add_option("model", explain.model, "ONNX file")->required();
   explainApp->add_option("--target", explain.target, "Target")->capture_default_str();
   explainApp->add_option("--profile", explain.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
+  explainApp->add_option("--pin", explain.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
   explainApp->add_flag("--json", explain.json, "As canonical JSON");
   explainApp->callback([&] { result = explainCommand(explain); });
 

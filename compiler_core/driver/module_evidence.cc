@@ -14,6 +14,7 @@ void readPlan(ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUs
   };
   plan.arenaBytes = number("kiln.arena_bytes");
   plan.unsharedBytes = number("kiln.arena_total_bytes");
+  plan.lowerBoundBytes = number("kiln.arena_live_bytes");
   plan.buffers = static_cast<std::int64_t>(number("kiln.arena_buffers"));
   plan.scratchBytes = number("kiln.scratch_bytes");
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {

@@ -48,6 +48,8 @@ CommandResult specCommand(const SpecArguments& arguments) {
   for (const std::string& dim : arguments.profile)
     if (auto added = addProfileDim(dim, profile); !added) return stop(kExitUsage, added.error());
   spec.profiles.push_back(std::move(profile));
+  for (const std::string& pin : arguments.pin)
+    if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
   auto files = filesOf(arguments.model);
   if (!files) return stop(files.error());
   spec.files = std::move(*files);

@@ -16,7 +16,8 @@ std::unique_ptr<mlir::Pass> createBufferizePass();
 
 // kiln-plan-memory: every memref.alloc gets `kiln.offset`. Allocations inside an scf.forall lie in the
 // scratch of the slot that runs the task, all others in the arena. @main gets kiln.arena_bytes,
-// kiln.arena_total_bytes (without reuse), kiln.arena_buffers and kiln.scratch_bytes.
+// kiln.arena_total_bytes (without reuse), kiln.arena_live_bytes (the most alive at one time, below which no
+// plan can go), kiln.arena_buffers and kiln.scratch_bytes.
 std::unique_ptr<mlir::Pass> createPlanMemoryPass();
 
 // Makes both known to kiln-opt.

@@ -1,10 +1,13 @@
 #include "compiler_core/memory/plan.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace kiln::memory {
 namespace {
+
+using Order = std::vector<std::size_t>;
 
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -14,17 +17,42 @@ bool together(const Buffer& a, const Buffer& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-}  // namespace
+// The bytes alive just after each buffer has been born; the largest of these is what no plan can go below.
+std::vector<std::uint64_t> aliveAtBirth(const std::vector<Buffer>& buffers) {
+  Order births(buffers.size()), deaths(buffers.size());
+  std::iota(births.begin(), births.end(), 0);
+  deaths = births;
+  std::ranges::sort(births, {}, [&](std::size_t i) { return buffers[i].first; });
+  std::ranges::sort(deaths, {}, [&](std::size_t i) { return buffers[i].last; });
+  std::vector<std::uint64_t> alive(buffers.size());
+  std::uint64_t now = 0;
+  std::size_t dead = 0;
+  for (std::size_t i = 0; i < births.size();) {
+    const std::uint32_t time = buffers[births[i]].first;
+    for (; buffers[deaths[dead]].last < time; ++dead) now -= aligned(buffers[deaths[dead]].bytes);
+    const std::size_t begin = i;
+    for (; i < births.size() && buffers[births[i]].first == time; ++i)
+      now += aligned(buffers[births[i]].bytes);
+    for (std::size_t j = begin; j < i; ++j) alive[births[j]] = now;
+  }
+  return alive;
+}
 
-Plan plan(const std::vector<Buffer>& buffers) {
-  Plan result;
-  result.offsets.assign(buffers.size(), 0);
-  std::vector<std::size_t> order(buffers.size());
+// Orders in which buffers are placed. Each is total (equals in program order), so any sort gives the same.
+template <class Key>
+Order descending(std::size_t count, Key key) {
+  Order order(count);
   std::iota(order.begin(), order.end(), 0);
-  // Largest first, equals in program order: one total order, so that any sort gives the same plan.
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
-    return buffers[a].bytes != buffers[b].bytes ? buffers[a].bytes > buffers[b].bytes : a < b;
+    const auto left = key(a), right = key(b);
+    return left != right ? left > right : a < b;
   });
+  return order;
+}
+
+void place(const std::vector<Buffer>& buffers, const Order& order, Plan& result) {
+  result.offsets.assign(buffers.size(), 0);
+  result.peak = 0;
   std::vector<std::size_t> placed;  // by offset
   for (const std::size_t index : order) {
     const std::uint64_t size = aligned(buffers[index].bytes);
@@ -36,12 +64,40 @@ Plan plan(const std::vector<Buffer>& buffers) {
     }
     result.offsets[index] = offset;
     result.peak = std::max(result.peak, offset + size);
-    result.total += size;
     const auto at =
         std::ranges::upper_bound(placed, offset, {}, [&](std::size_t i) { return result.offsets[i]; });
     placed.insert(at, index);
   }
-  return result;
+}
+
+}  // namespace
+
+Plan plan(const std::vector<Buffer>& buffers) {
+  Plan best;
+  for (const Buffer& buffer : buffers) best.total += aligned(buffer.bytes);
+  const std::vector<std::uint64_t> alive = aliveAtBirth(buffers);
+  for (const std::uint64_t bytes : alive) best.lowerBound = std::max(best.lowerBound, bytes);
+
+  const auto size = [&](std::size_t i) { return buffers[i].bytes; };
+  const auto life = [&](std::size_t i) { return std::uint64_t{buffers[i].last} - buffers[i].first; };
+  using Orders = std::function<Order()>;
+  const std::size_t count = buffers.size();
+  const Orders orders[] = {
+      [&] { return descending(count, size); },
+      [&] { return descending(count, [&](std::size_t i) { return std::pair(alive[i], size(i)); }); },
+      [&] { return descending(count, [&](std::size_t i) { return std::pair(life(i), size(i)); }); },
+      [&] { return descending(count, [&](std::size_t i) { return ~buffers[i].first; }); },
+      [&] { return descending(count, [&](std::size_t i) { return buffers[i].last; }); },
+  };
+  bool first = true;
+  for (const Orders& order : orders) {
+    if (!first && best.peak == best.lowerBound) break;  // nothing can be better
+    Plan next = best;
+    place(buffers, order(), next);
+    if (first || next.peak < best.peak) best = std::move(next);
+    first = false;
+  }
+  return best;
 }
 
 }  // namespace kiln::memory

@@ -1,7 +1,8 @@
 // Static memory planning: buffers with lifetimes get offsets in one arena. No MLIR here.
-// Algorithm: greedy by size (largest first), each at the lowest offset that overlaps no placed buffer alive
-// at the same time; as described by Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
-// Inference", 2020.
+// Algorithm: buffers are placed one after the other, each at the lowest offset that overlaps no placed buffer
+// alive at the same time, in several orders (by size; by the memory alive at their birth, then size; by
+// length of life; by birth; by death), and the smallest arena wins. The first two orders are those of
+// Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,10 @@ struct Plan {
   std::vector<std::uint64_t> offsets;  // one per buffer, multiples of kAlignment
   std::uint64_t peak = 0;              // bytes of the arena
   std::uint64_t total = 0;             // what the buffers need without reuse, aligned
+  std::uint64_t lowerBound = 0;        // the most bytes alive at one time, aligned: no plan has a lower peak
 };
 
-// Deterministic: equal sizes are placed in the order given.
+// Deterministic: equals are placed in the order given, and of equal arenas the earlier order's is taken.
 Plan plan(const std::vector<Buffer>& buffers);
 
 }  // namespace kiln::memory

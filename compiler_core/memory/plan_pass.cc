@@ -91,6 +91,7 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     };
     set("kiln.arena_bytes", planned->peak);
     set("kiln.arena_total_bytes", planned->total);
+    set("kiln.arena_live_bytes", planned->lowerBound);
     set("kiln.arena_buffers", arena.allocs.size());
     set("kiln.scratch_bytes", scratch);
   }

@@ -27,9 +27,10 @@ class TensorInfos {
         texts_[i].push_back(dim.text());
       }
       for (const std::string& text : texts_[i]) pointers_[i].push_back(text.c_str());
-      infos_.push_back({tensor.name.c_str(), kiln::dtypeName(tensor.dtype).data(), shapes_[i].data(),
-                        pointers_[i].data(), tensor.shape.size(),
-                        static_cast<size_t>(kiln::runtime::tensorBytes(tensor.dtype, shapes_[i]).value_or(0))});
+      infos_.push_back(
+          {tensor.name.c_str(), kiln::dtypeName(tensor.dtype).data(), shapes_[i].data(), pointers_[i].data(),
+           tensor.shape.size(),
+           static_cast<size_t>(kiln::runtime::tensorBytes(tensor.dtype, shapes_[i]).value_or(0))});
     }
   }
   size_t size() const { return infos_.size(); }
@@ -78,7 +79,6 @@ kiln_status* guarded(F&& function) {
 kiln::Status missing(const char* what) {
   return kiln::fail(Code::kInvalidArgument, std::string(what) + " is NULL");
 }
-
 
 }  // namespace
 

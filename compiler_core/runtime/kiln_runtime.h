@@ -113,8 +113,8 @@ typedef struct kiln_output {
 kiln_status* kiln_session_output_shapes(kiln_session* session, const kiln_tensor* inputs, size_t input_count,
                                         kiln_output* outputs, size_t output_count);
 
-/* All inputs and all outputs, by name, in any order. Outputs' shape and bytes become the actual ones. On error
- * their contents are unspecified. */
+/* All inputs and all outputs, by name, in any order. Outputs' shape and bytes become the actual ones. On
+ * error their contents are unspecified. */
 kiln_status* kiln_session_run(kiln_session* session, const kiln_tensor* inputs, size_t input_count,
                               kiln_output* outputs, size_t output_count);
 

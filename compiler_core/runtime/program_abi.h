@@ -2,8 +2,8 @@
  *
  * A program is a freestanding ELF shared object without imports, constructors, thread-local storage or system
  * calls. It exports one data symbol, KILN_PROGRAM_SYMBOL, of type kiln_program. The caller owns all memory.
- * Sizes are bytes; every pointer to a tensor, an arena or scratch is aligned to KILN_ALIGNMENT. Results do not
- * depend on the number of threads behind parallel_for, nor on the order in which it runs tasks.
+ * Sizes are bytes; every pointer to a tensor, an arena or scratch is aligned to KILN_ALIGNMENT. Results do
+ * not depend on the number of threads behind parallel_for, nor on the order in which it runs tasks.
  *
  * A program serves one or more profiles. What may differ between two runs of a profile are its symbols:
  * integers that the caller reads off the inputs (a dimension, or an element of an integer input's value, as
@@ -71,8 +71,8 @@ typedef struct kiln_program {
   uint32_t weight_count;
   uint32_t symbol_count;
   uint32_t profile_count;
-  uint32_t output_dim_count; /* the ranks of all outputs together */
-  uint32_t reserved;         /* 0 */
+  uint32_t output_dim_count;    /* the ranks of all outputs together */
+  uint32_t reserved;            /* 0 */
   const kiln_profile* profiles; /* in the order of the manifest's */
 } kiln_program;
 

@@ -24,10 +24,8 @@ Status statusOf(kiln_status* status) {
 
 Result<TensorSpec> specOf(const kiln_tensor_info& info) {
   KILN_ASSIGN(const DType dtype, parseDType(info.dtype));
-  return TensorSpec{info.name,
-                    dtype,
-                    {info.shape, info.shape + info.rank},
-                    {info.dims, info.dims + info.rank}};
+  return TensorSpec{
+      info.name, dtype, {info.shape, info.shape + info.rank}, {info.dims, info.dims + info.rank}};
 }
 
 }  // namespace
@@ -92,8 +90,8 @@ Result<std::vector<NamedTensor>> Session::run(const std::vector<NamedTensor>& in
                    tensor.shape.size(), 0});
   }
   // What is refused here is refused again by the run, which counts it.
-  const Status asked = statusOf(
-      kiln_session_output_shapes(handle_.get(), in.data(), in.size(), out.data(), out.size()));
+  const Status asked =
+      statusOf(kiln_session_output_shapes(handle_.get(), in.data(), in.size(), out.data(), out.size()));
   for (std::size_t i = 0; asked && i < out.size(); ++i) {
     results[i].tensor.data.resize(out[i].bytes);
     out[i].data = results[i].tensor.data.data();
@@ -112,7 +110,8 @@ std::vector<kiln_profile_counters> Session::profiles() const {
 
 std::vector<kiln_kernel_time> Session::kernels() const {
   std::vector<kiln_kernel_time> kernels(kiln_session_kernels(handle_.get(), nullptr, 0));
-  kernels.resize(std::min(kernels.size(), kiln_session_kernels(handle_.get(), kernels.data(), kernels.size())));
+  kernels.resize(
+      std::min(kernels.size(), kiln_session_kernels(handle_.get(), kernels.data(), kernels.size())));
   return kernels;
 }
 

@@ -18,9 +18,9 @@ namespace kiln {
 // the program itself states the number.
 struct Dim {
   Dim() = default;
-  Dim(std::int64_t number) : value(number) {}                         // NOLINT(google-explicit-constructor)
-  Dim(std::string text) : expression(std::move(text)) {}              // NOLINT(google-explicit-constructor)
-  Dim(const char* text) : expression(text) {}                         // NOLINT(google-explicit-constructor)
+  Dim(std::int64_t number) : value(number) {}             // NOLINT(google-explicit-constructor)
+  Dim(std::string text) : expression(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+  Dim(const char* text) : expression(text) {}             // NOLINT(google-explicit-constructor)
   bool isStatic() const { return expression.empty(); }
   std::string text() const { return isStatic() ? std::to_string(value) : expression; }
   bool operator==(const Dim&) const = default;
@@ -77,9 +77,9 @@ struct Manifest {
   static Result<Manifest> fromJson(const Json& json);
 };
 
-// evidence.json as kiln-cc writes it: {"program": {...}, "stages": {"capture": {...}, ...}} with the Manifest's
-// own program (FORMAT.md). Integers that may pass 2^53 are decimal strings. kInvalidArgument names the member
-// that is missing or wrong. Both forms of `program` are read and kept: ABI 1 and ABI 2.
+// evidence.json as kiln-cc writes it: {"program": {...}, "stages": {"capture": {...}, ...}} with the
+// Manifest's own program (FORMAT.md). Integers that may pass 2^53 are decimal strings. kInvalidArgument names
+// the member that is missing or wrong. Both forms of `program` are read and kept: ABI 1 and ABI 2.
 Result<Manifest> makeManifest(const CompileSpec& spec, const Json& evidence);
 
 }  // namespace kiln

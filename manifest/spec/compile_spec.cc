@@ -47,11 +47,11 @@ Json profilesJson(const std::vector<ShapeProfile>& profiles) {
   return out;
 }
 
-Json pinsJson(const std::map<std::string, std::vector<std::int64_t>>& pins) {
+Json pinsJson(const Pins& pins) {
   Json out = Json::array();
   for (const auto& [input, values] : pins) {
     Json list = Json::array();
-    for (std::int64_t value : values) list.push_back(std::to_string(value));
+    for (const PinValue& value : values) list.push_back(pinText(value));
     out.push_back({{"input", input}, {"values", std::move(list)}});
   }
   return out;
@@ -121,10 +121,11 @@ Status readPins(ObjectReader& reader, CompileSpec& spec) {
       return badMember(pin.path("input"), "pins must be sorted by input, each once");
     previous = input;
     KILN_ASSIGN(std::vector<std::string> texts, pin.strings("values"));
-    std::vector<std::int64_t> values;
+    std::vector<PinValue> values;
     for (const std::string& text : texts) {
-      auto value = parseSignedDecimal(text);
-      if (!value) return badMember(pin.path("values"), "must be decimal strings of 64-bit integers");
+      auto value = parsePin(text);
+      if (!value || pinText(*value) != text)
+        return badMember(pin.path("values"), "must be decimal numbers as strings, each in its shortest form");
       values.push_back(*value);
     }
     KILN_TRY(pin.finish());

@@ -11,6 +11,7 @@
 
 #include "manifest/base/digest.h"
 #include "manifest/json/json.h"
+#include "manifest/spec/pin.h"
 
 namespace kiln {
 
@@ -53,7 +54,7 @@ struct CompileSpec {
   std::vector<std::string> features;   // the target expanded, sorted: "+avx", "+avx2", ...
   std::vector<ShapeProfile> profiles;  // at least one
   std::string outOfProfile = "fail";
-  std::map<std::string, std::vector<std::int64_t>> pins;  // value pins by input name
+  Pins pins;
   Numerics numerics;
   std::string fallback = "fail";
   std::uint64_t maxArtifactBytes = 0;  // 0: no budget

@@ -7,16 +7,38 @@
 namespace kiln {
 namespace {
 
-// The x86-64-v3 level of the System V ABI supplement, in LLVM's feature names, implied ones included.
-const Target& x8664v3() {
-  static const Target target{
-      "cpu:x86-64-v3",
-      "x86_64-unknown-linux-gnu",
-      "x86-64-v3",
-      {"+64bit", "+avx",  "+avx2", "+bmi",    "+bmi2",   "+cmov",  "+crc32", "+cx16",   "+cx8",
-       "+f16c",  "+fma",  "+fxsr", "+lzcnt",  "+mmx",    "+movbe", "+nopl",  "+popcnt", "+sahf",
-       "+sse",   "+sse2", "+sse3", "+sse4.1", "+sse4.2", "+ssse3", "+x87",   "+xsave"}};
-  return target;
+using Features = std::vector<std::string>;
+
+Features joined(Features features, const Features& more) {
+  features.insert(features.end(), more.begin(), more.end());
+  std::ranges::sort(features);
+  return features;
+}
+
+// Levels of the x86-64 psABI (System V ABI, AMD64 supplement, 3.1.1) and processors, in LLVM's feature names,
+// implied ones included. In order of what a newcomer should choose.
+std::vector<Target> makeTargets() {
+  const Features v3 = {"+64bit",  "+avx",    "+avx2",   "+bmi",  "+bmi2", "+cmov",  "+crc32",
+                       "+cx16",   "+cx8",    "+f16c",   "+fma",  "+fxsr", "+lzcnt", "+mmx",
+                       "+movbe",  "+nopl",   "+popcnt", "+sahf", "+sse",  "+sse2",  "+sse3",
+                       "+sse4.1", "+sse4.2", "+ssse3",  "+x87",  "+xsave"};
+  const Features v4 = joined(v3, {"+avx512bw", "+avx512cd", "+avx512dq", "+avx512f", "+avx512vl"});
+  const Features armv8 = {"+fp-armv8", "+neon", "+v8a"};
+  // Arm Neoverse N1 Technical Reference Manual, r4p1, section A1: Armv8.2-A with these extensions.
+  const Features n1 = joined(armv8, {"+aes", "+crc", "+dotprod", "+fullfp16", "+lse", "+rcpc", "+rdm",
+                                     "+sha2", "+ssbs", "+v8.1a", "+v8.2a"});
+  const std::string x86 = "x86_64-unknown-linux-gnu", arm = "aarch64-unknown-linux-gnu";
+  return {
+      {"cpu:x86-64-v3", x86, "x86-64-v3", v3},
+      {"cpu:x86-64-v4", x86, "x86-64-v4", v4},
+      {"cpu:x86-64-v4+avx512vnni+avx512bf16", x86, "x86-64-v4", joined(v4, {"+avx512bf16", "+avx512vnni"})},
+      {"cpu:aarch64", arm, "generic", armv8},
+      {"cpu:aarch64-neoverse-n1", arm, "neoverse-n1", n1}};
+}
+
+const std::vector<Target>& targets() {
+  static const std::vector<Target> all = makeTargets();
+  return all;
 }
 
 bool isWord(std::string_view text, std::string_view extra) {
@@ -63,11 +85,14 @@ std::string served() {
 }  // namespace
 
 std::vector<std::string> servedTargets() {
-  return {x8664v3().name};
+  std::vector<std::string> names;
+  for (const Target& target : targets()) names.push_back(target.name);
+  return names;
 }
 
 Result<Target> parseTarget(std::string_view name) {
-  if (name == x8664v3().name) return x8664v3();
+  for (const Target& target : targets())
+    if (name == target.name) return target;
   std::string_view rest = name.substr(0, 1024);
   if (rest.size() != name.size()) return fail(Code::kInvalidArgument, "target name longer than 1024 bytes");
   while (true) {

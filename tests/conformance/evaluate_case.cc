@@ -11,7 +11,7 @@ Status evaluateCase(const std::string& directory, Tolerance tolerance) {
   onnx::prepareContext(context);
   auto inputs = readTensors(directory, "input");
   KILN_ASSIGN(analysis::DimValues dims, dimsOf(directory, inputs ? *inputs : std::vector<HostTensor>()));
-  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, dims));
+  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, {}}));
   if (!inputs) return fail(inputs.error());
   KILN_ASSIGN(std::vector<HostTensor> expected, readTensors(directory, "output"));
   KILN_ASSIGN(std::vector<HostTensor> imported,

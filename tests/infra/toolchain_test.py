@@ -20,7 +20,8 @@ class ToolchainTree(unittest.TestCase):
         self.build_dir = self.dir / "release"
         (self.build_dir / "bin").mkdir(parents=True)
         (self.build_dir / "toolchain/lib").mkdir(parents=True)
-        shutil.copy("/bin/true", self.build_dir / "bin/kiln-cc")
+        # A program that answers --version --json as kiln-cc does.
+        self.compile(self.build_dir / "bin/kiln-cc", 'puts("{\\"targets\\":[\\"cpu:a\\",\\"cpu:b\\"]}");')
         for name in ("kmath.bc", "libkiln_builtins-x86_64.a", "libkiln_builtins-aarch64.a"):
             (self.build_dir / "toolchain/lib" / name).write_text(name)
         self.cuda = self.dir / "cuda"
@@ -29,13 +30,16 @@ class ToolchainTree(unittest.TestCase):
         return subprocess.run([sys.executable, BUILD, "--build-dir", self.build_dir, "--cuda", self.cuda, *extra],
                               capture_output=True, text=True, check=False)
 
+    def compile(self, program, statement):
+        source = self.dir / (program.name + ".c")
+        source.write_text(f'#include <stdio.h>\nint main(void) {{ {statement} }}\n')
+        subprocess.run(["cc", "-o", program, source], check=True)
+
     def add_cuda(self):
         (self.cuda / "bin").mkdir(parents=True)
         (self.cuda / "nvvm/libdevice").mkdir(parents=True)
         # A dynamic program that answers --version as ptxas does.
-        source = self.dir / "ptxas.c"
-        source.write_text('#include <stdio.h>\nint main(void) { puts("release 13.0, V13.0.88"); }\n')
-        subprocess.run(["cc", "-o", self.cuda / "bin/ptxas", source], check=True)
+        self.compile(self.cuda / "bin/ptxas", 'puts("release 13.0, V13.0.88");')
         (self.cuda / "nvvm/libdevice/libdevice.10.bc").write_text("libdevice")
 
     def content(self, tree):
@@ -56,6 +60,7 @@ class ToolchainTree(unittest.TestCase):
             self.assertEqual(part["digest"], "sha256:" + hashlib.sha256(data).hexdigest())
             self.assertEqual(part["size"], str(len(data)))
         self.assertTrue(os.access(tree / "bin/kiln-cc", os.X_OK))
+        self.assertEqual(description["targets"], ["cpu:a", "cpu:b"], "the compiler's own list")
 
     def test_the_same_files_give_the_same_tree_and_a_second_run_writes_nothing(self):
         self.run_build()

@@ -13,6 +13,8 @@ std::string hostLevel() {
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
   return v4 ? "cpu:x86-64-v4" : v3 ? "cpu:x86-64-v3" : v2 ? "cpu:x86-64-v2" : "cpu:x86-64";
+#elif defined(__aarch64__)
+  return "cpu:aarch64";
 #else
   return "cpu:unknown";
 #endif

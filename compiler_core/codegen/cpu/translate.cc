@@ -67,7 +67,8 @@ Status addTable(llvm::Module& module, const ProgramTable& table) {
         llvm::ConstantStruct::getAnon({wide(profile.arenaBytes), wide(profile.scratchBytes), run, shapes}));
   }
   if (profiles.empty()) return fail(Code::kInternal, "a program without profiles");
-  auto* list = llvm::ConstantArray::get(llvm::ArrayType::get(profiles[0]->getType(), profiles.size()), profiles);
+  auto* list =
+      llvm::ConstantArray::get(llvm::ArrayType::get(profiles[0]->getType(), profiles.size()), profiles);
   auto* entries = addGlobal(list, "kiln_profiles", llvm::GlobalValue::InternalLinkage);
   auto* value = llvm::ConstantStruct::getAnon(
       {word(KILN_PROGRAM_ABI), word(table.inputs), word(table.outputs), word(table.weights),

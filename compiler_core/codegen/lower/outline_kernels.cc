@@ -75,7 +75,9 @@ class Buffers {
 struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineKernelsPass)
   StringRef getArgument() const final { return "kiln-outline-kernels"; }
-  StringRef getDescription() const final { return "Parallel loops become kernels, @main becomes @kiln_run_0"; }
+  StringRef getDescription() const final {
+    return "Parallel loops become kernels, @main becomes @kiln_run_0";
+  }
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<LLVM::LLVMDialect, func::FuncDialect, arith::ArithDialect>();
   }

@@ -67,9 +67,10 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
 
 schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features) {
   const auto has = [&](const char* name) { return llvm::is_contained(features, name); };
-  // 512-bit targets have 32 registers.
+  // AVX-512 and AArch64 have 32 registers, AVX has 16.
   if (has("+avx512f")) return {512, 24, true};
   if (has("+avx")) return {256, 12, true};
+  if (has("+neon")) return {128, 24, true};
   return {128, 12, true};
 }
 

@@ -271,6 +271,18 @@ std::optional<Dims> GraphBuilder::constantIntegers(Value value) {
   return result;
 }
 
+tl::unexpected<Error> GraphBuilder::notConstant(std::string_view what, Value value) {
+  std::string text = std::string(what) + " must be known at compile time; here it is ";
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  auto name = argument ? llvm::dyn_cast<mlir::NameLoc>(argument.getLoc()) : nullptr;
+  if (name)
+    text +=
+        "the input '" + name.getName().str() + "': fix its value with --pin " + name.getName().str() + "=";
+  else
+    text += "computed at run time: fix the inputs it depends on with --pin";
+  return fail(Code::kUnimplemented, std::move(text));
+}
+
 std::optional<double> GraphBuilder::constantScalar(Value value) {
   auto op = value.getDefiningOp<ir::ConstantOp>();
   auto elements = op ? llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue()) : nullptr;

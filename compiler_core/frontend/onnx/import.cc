@@ -3,6 +3,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/onnx/node_name.h"
 #include "compiler_core/frontend/onnx/operators.h"
@@ -26,10 +27,11 @@ std::string quoted(std::string_view text) {
 // One import: goes through the graph once, in order, and collects what is not served on the way.
 class Importer {
  public:
-  Importer(mlir::MLIRContext& context, const LoadedModel& loaded, const analysis::DimValues& dims)
+  Importer(mlir::MLIRContext& context, const LoadedModel& loaded, const ImportOptions& options)
       : model_(loaded.model),
         builder_(&context),
-        binder_(dims),
+        options_(options),
+        binder_(options.dims),
         initializers_(captured_.weights, loaded.file, loaded.directory) {}
 
   Result<Captured> run();
@@ -44,6 +46,8 @@ class Importer {
   void describe();
   void unserved(std::string node, std::string op, std::string_view domain, std::string reason);
   Status inputs();
+  Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
+  Status checkPins() const;
   Status node(const Node& node, std::size_t index);
   Result<Value> value(std::string_view name);
   Result<Values> importNode(const Node& node, Values inputs);
@@ -53,6 +57,7 @@ class Importer {
   Captured captured_;
   mlir::OpBuilder builder_;
   mlir::func::FuncOp main_;
+  const ImportOptions& options_;
   analysis::DimBinder binder_;
   Initializers initializers_;
   Names names_;
@@ -104,6 +109,10 @@ Status Importer::inputs() {
       return fail(Code::kInvalidArgument,
                   "input " + quoted(input.name) + " has rank " + std::to_string(input.shape->size()));
     for (const Dim& dim : *input.shape) dims.push_back({dim.value, std::string(dim.name)});
+    // A list whose length the model leaves open is as long as its pin.
+    if (auto pin = options_.pins.find(std::string(input.name));
+        pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())
+      dims[0].value = static_cast<std::int64_t>(pin->second.size());
     KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(input.name, dims));
     auto type = mlir::RankedTensorType::get(bound.shape,
                                             ir::elementType(builder_.getContext(), *toDType(input.type)));
@@ -128,6 +137,46 @@ Status Importer::inputs() {
     names_[argumentNames[i]] = body->getArgument(i);
   }
   builder_.setInsertionPointToEnd(body);
+  for (unsigned i = 0; i < types.size(); ++i)
+    if (auto pin = options_.pins.find(captured_.inputs[i].name); pin != options_.pins.end()) {
+      auto value = pinned(captured_.inputs[i], pin->second);
+      if (!value) return fail(value.error().in("pinned input " + quoted(pin->first)));
+      names_[argumentNames[i]] = *value;
+    }
+  return checkPins();
+}
+
+// The constant that the uses of a pinned input see.
+Result<Value> Importer::pinned(const ir::Signature& input, const std::vector<PinValue>& values) {
+  std::int64_t elements = 1;
+  for (std::int64_t dim : input.shape) elements *= dim;  // bounded by inputs()
+  if (elements != static_cast<std::int64_t>(values.size()))
+    return fail(Code::kInvalidArgument, "the pin has " + std::to_string(values.size()) + " values, shape " +
+                                            shapeText(input.shape) + " has " + std::to_string(elements) +
+                                            " elements; give --pin " + input.name + "= all of them");
+  KILN_ASSIGN(std::vector<std::uint8_t> bytes, pinBytes(input.dtype, values));
+  if (bytes.size() > static_cast<std::size_t>(ir::kMaxConstantBytes))
+    return fail(Code::kUnimplemented, "a pin of " + std::to_string(bytes.size()) + " bytes; at most " +
+                                          std::to_string(ir::kMaxConstantBytes) + " are served");
+  const std::size_t width = dtypeBytes(input.dtype);
+  Bytes data = bytes;
+  if (analysis::isSplat(data, width)) data = data.first(width);
+  auto elementsAttr = analysis::toElements(builder_.getContext(), input.dtype, input.shape, data);
+  return ir::ConstantOp::create(builder_, location(input.name), elementsAttr.getType(), elementsAttr)
+      .getResult();
+}
+
+Status Importer::checkPins() const {
+  for (const auto& [name, values] : options_.pins) {
+    if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
+      continue;
+    if (names_.contains(name)) continue;  // reported as not served
+    std::string known;
+    for (const ir::Signature& input : captured_.inputs)
+      known += (known.empty() ? "" : ", ") + quoted(input.name);
+    return fail(Code::kInvalidArgument, "a value is pinned for " + quoted(name) +
+                                            ", which is no input of the model; its inputs are " + known);
+  }
   return {};
 }
 
@@ -266,8 +315,8 @@ void prepareContext(mlir::MLIRContext& context) {
 }
 
 Result<Captured> importModel(mlir::MLIRContext& context, const LoadedModel& loaded,
-                             const analysis::DimValues& dims) {
-  return Importer(context, loaded, dims).run();
+                             const ImportOptions& options) {
+  return Importer(context, loaded, options).run();
 }
 
 }  // namespace kiln::onnx

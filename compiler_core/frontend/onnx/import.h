@@ -6,6 +6,7 @@
 #include "compiler_core/ir/evidence.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/weight_table.h"
+#include "manifest/spec/pin.h"
 
 namespace kiln::onnx {
 
@@ -20,11 +21,16 @@ struct Captured {
 // Prepares a context: loads the dialects, no threads (compiles must not depend on their number).
 void prepareContext(mlir::MLIRContext& context);
 
-// Imports the model with its symbolic dimensions bound to `dims`.
-// kInvalidArgument: the model is wrong; names the node. kUnimplemented: with `details` listing every node
-// that is not served, or an unbound dimension. Does not keep references to `loaded` beyond what the weights
-// own.
+struct ImportOptions {
+  analysis::DimValues dims;  // symbolic dimensions
+  Pins pins;                 // inputs with a fixed value: they stay inputs, but their uses see a constant
+};
+
+// Imports the model with its symbolic dimensions bound and its pinned inputs fixed.
+// kInvalidArgument: the model is wrong, or a pin does not fit it; names the node or input. kUnimplemented:
+// with `details` listing every node that is not served, or an unbound dimension. Does not keep references to
+// `loaded` beyond what the weights own.
 Result<Captured> importModel(mlir::MLIRContext& context, const LoadedModel& loaded,
-                             const analysis::DimValues& dims);
+                             const ImportOptions& options);
 
 }  // namespace kiln::onnx

@@ -60,8 +60,7 @@ Result<Dims> NodeContext::integers(std::string_view name, llvm::ArrayRef<std::in
 Result<Dims> NodeContext::constantInput(std::size_t index, std::string_view what) const {
   KILN_ASSIGN(Value value, input(index));
   if (auto integers = constantIntegers(value)) return std::move(*integers);
-  return fail(Code::kUnimplemented,
-              std::string(what) + " must be a constant; here it is computed at run time");
+  return notConstant(what, value);
 }
 
 Result<std::optional<Dims>> NodeContext::integersByVersion(std::string_view name, std::size_t index,

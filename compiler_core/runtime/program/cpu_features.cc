@@ -1,11 +1,14 @@
 #include "compiler_core/runtime/program/cpu_features.h"
 
+#include <initializer_list>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace kiln::runtime {
@@ -86,39 +89,103 @@ class Processor {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::uint32_t, 4>> leaves_;
 };
 
-const Feature* find(std::string_view name) {
-  for (const Feature& feature : kFeatures) {
-    if (feature.name == name) return &feature;
+template <class Row, std::size_t N>
+const Row* find(const Row (&table)[N], std::string_view name) {
+  for (const Row& row : table) {
+    if (row.name == name) return &row;
   }
   return nullptr;
 }
+
+// Names of features that are not there, and of those that this runtime has never heard of.
+class Findings {
+ public:
+  void missing(std::string_view name) { add(missing_, name); }
+  void unknown(std::string_view name) { add(unknown_, name); }
+
+  Status status(const std::string& target) const {
+    if (!missing_.empty()) {
+      return fail(Code::kUnimplemented, "this processor (or its operating system) lacks " + missing_ +
+                                            ", which " + target +
+                                            " needs; build the model for a target that this machine has");
+    }
+    if (!unknown_.empty()) {
+      return fail(Code::kUnimplemented, "this runtime does not know the processor feature " + unknown_ +
+                                            " that " + target + " needs; use a newer runtime");
+    }
+    return {};
+  }
+
+ private:
+  static void add(std::string& list, std::string_view name) {
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  }
+  std::string missing_, unknown_;
+};
+
+std::string_view withoutPlus(std::string_view text) {
+  return text.substr(text.starts_with('+') ? 1 : 0);
+}
+
+// Bits of AT_HWCAP: Linux, Documentation/arch/arm64/elf_hwcaps.rst. A feature with several bits needs all.
+struct ArmFeature {
+  std::string_view name;  // LLVM's
+  std::uint64_t bits;
+};
+constexpr std::uint64_t bits(std::initializer_list<int> numbers) {
+  std::uint64_t all = 0;
+  for (const int number : numbers) all |= std::uint64_t{1} << number;
+  return all;
+}
+constexpr ArmFeature kArmFeatures[] = {
+    {"v8a", 0},  // versions are sums of features, each of which is listed by itself
+    {"v8.1a", 0},
+    {"v8.2a", 0},
+    {"fp-armv8", bits({0})},
+    {"neon", bits({1})},
+    {"aes", bits({3, 4})},   // AES, PMULL
+    {"sha2", bits({5, 6})},  // SHA1, SHA2
+    {"crc", bits({7})},
+    {"lse", bits({8})},           // ATOMICS
+    {"fullfp16", bits({9, 10})},  // FPHP, ASIMDHP
+    {"rdm", bits({12})},          // ASIMDRDM
+    {"rcpc", bits({15})},         // LRCPC
+    {"dotprod", bits({20})},      // ASIMDDP
+    {"ssbs", bits({28})},
+};
 
 }  // namespace
 
 Status checkX86Features(std::span<const std::string> features, const std::string& target,
                         const CpuidSource& source) {
   Processor processor(source);
-  std::string missing, unknown;
+  Findings findings;
   for (const std::string& text : features) {
-    const std::string_view name = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
+    const std::string_view name = withoutPlus(text);
     if (name == "nopl") continue;  // every x86-64 processor has it; no bit says so
-    const Feature* feature = find(name);
+    const Feature* feature = find(kFeatures, name);
     if (feature == nullptr) {
-      unknown += (unknown.empty() ? "" : ", ") + std::string(name);
+      findings.unknown(name);
     } else if (!processor.has(*feature)) {
-      missing += (missing.empty() ? "" : ", ") + std::string(name);
+      findings.missing(name);
     }
   }
-  if (!missing.empty()) {
-    return fail(Code::kUnimplemented, "this processor (or its operating system) lacks " + missing +
-                                          ", which " + target +
-                                          " needs; build the model for a target that this machine has");
+  return findings.status(target);
+}
+
+Status checkAArch64Features(std::span<const std::string> features, const std::string& target,
+                            std::uint64_t hwcap) {
+  Findings findings;
+  for (const std::string& text : features) {
+    const std::string_view name = withoutPlus(text);
+    const ArmFeature* feature = find(kArmFeatures, name);
+    if (feature == nullptr) {
+      findings.unknown(name);
+    } else if ((hwcap & feature->bits) != feature->bits) {
+      findings.missing(name);
+    }
   }
-  if (!unknown.empty()) {
-    return fail(Code::kUnimplemented, "this runtime does not know the processor feature " + unknown +
-                                          " that " + target + " needs; use a newer runtime");
-  }
-  return {};
+  return findings.status(target);
 }
 
 #if defined(__x86_64__)
@@ -145,9 +212,13 @@ Status checkHostFeatures(std::span<const std::string> features, const std::strin
     return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is x86-64");
   }
   return checkX86Features(features, target, hostCpuid());
+#elif defined(__aarch64__)
+  if (!target.starts_with("cpu:aarch64")) {
+    return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is AArch64");
+  }
+  return checkAArch64Features(features, target, ::getauxval(AT_HWCAP));
 #else
-  return fail(Code::kUnimplemented,
-              "the artifact is for " + target + "; no target of this machine is served yet");
+#error "the runtime serves x86-64 and AArch64"
 #endif
 }
 

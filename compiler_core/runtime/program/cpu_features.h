@@ -25,7 +25,11 @@ CpuidSource hostCpuid();
 Status checkX86Features(std::span<const std::string> features, const std::string& target,
                         const CpuidSource& source);
 
-// As above on this machine, which may be no x86-64 at all.
+// As above for AArch64; `hwcap` is AT_HWCAP of the auxiliary vector, where Linux says what programs may use.
+Status checkAArch64Features(std::span<const std::string> features, const std::string& target,
+                            std::uint64_t hwcap);
+
+// As above on this machine, whichever it is.
 Status checkHostFeatures(std::span<const std::string> features, const std::string& target);
 
 }  // namespace kiln::runtime

@@ -88,28 +88,12 @@ Status checkBuffer(const TensorInfo& info, const kiln_tensor& given) {
   return {};
 }
 
-std::int64_t integerAt(DType dtype, const void* data, std::size_t index) {
-  const auto load = [&]<class T>(T value) {
-    std::memcpy(&value, static_cast<const std::byte*>(data) + index * sizeof(T), sizeof(T));
-    return static_cast<std::int64_t>(value);
-  };
-  switch (dtype) {
-    case DType::kI8:
-      return load(std::int8_t{});
-    case DType::kI16:
-      return load(std::int16_t{});
-    case DType::kI32:
-      return load(std::int32_t{});
-    case DType::kU8:
-    case DType::kBool:
-      return load(std::uint8_t{});
-    case DType::kU16:
-      return load(std::uint16_t{});
-    case DType::kU32:
-      return load(std::uint32_t{});
-    default:
-      return load(std::int64_t{});
-  }
+// An element of a type that holds integers; one beyond 2^63 is as far outside every range as the largest.
+std::int64_t integerAt(const TensorInfo& info, const kiln_tensor& tensor, std::int64_t index) {
+  const auto offset = static_cast<std::size_t>(index) * dtypeBytes(info.dtype);
+  const auto value = pinValues(info.dtype, static_cast<const std::byte*>(tensor.data) + offset, 1);
+  const auto* const integer = std::get_if<std::int64_t>(&value.at(0));
+  return integer != nullptr ? *integer : INT64_MAX;
 }
 
 Status checkValues(const TensorInfo& info, const kiln_tensor& given, const CompileSpec& spec) {
@@ -124,16 +108,14 @@ Status checkValues(const TensorInfo& info, const kiln_tensor& given, const Compi
   }
   const auto pin = spec.pins.find(info.name);
   if (pin == spec.pins.end()) return {};
-  bool same = pin->second.size() == count;
-  std::vector<std::int64_t> values;
-  for (std::size_t i = 0; i < std::min<std::size_t>(count, 16); ++i) {
-    values.push_back(integerAt(info.dtype, given.data, i));
-  }
-  for (std::size_t i = 0; same && i < count; ++i)
-    same = pin->second[i] == integerAt(info.dtype, given.data, i);
-  if (same) return {};
+  const auto wanted = pinBytes(info.dtype, pin->second);
+  if (!wanted) return fail(Code::kDataLoss, "input \"" + info.name + "\": pin: " + wanted.error().message);
+  if (wanted->size() == given.bytes &&
+      (wanted->empty() || std::memcmp(wanted->data(), given.data, wanted->size()) == 0))
+    return {};
+  const auto values = pinValues(info.dtype, given.data, std::min<std::size_t>(count, 17));
   return fail(Code::kOutOfRange, "input \"" + info.name + "\": the artifact was built for the value " +
-                                     shapeText("", pin->second) + ", given " + shapeText("", values) +
+                                     pinListText(pin->second) + ", given " + pinListText(values) +
                                      "; build one for this value");
 }
 
@@ -164,7 +146,7 @@ Result<BoundInputs> bindInputs(const Manifest& manifest, std::span<const kiln_te
                                     [&](const TensorInfo& info) { return info.name == symbol.input; });
     const kiln_tensor& tensor = *bound.tensors[static_cast<std::size_t>(input - manifest.inputs.begin())];
     KILN_TRY(checkBuffer(*input, tensor));
-    bound.symbols.push_back(integerAt(input->dtype, tensor.data, static_cast<std::size_t>(symbol.index)));
+    bound.symbols.push_back(integerAt(*input, tensor, symbol.index));
   }
   return bound;
 }

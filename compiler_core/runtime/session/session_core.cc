@@ -98,8 +98,8 @@ Result<std::unique_ptr<SessionCore>> SessionCore::open(std::shared_ptr<const Loa
     KILN_ASSIGN(names, artifact->program->functionNames());
   }
   KILN_ASSIGN(auto pool, ThreadPool::start(threads));
-  return std::unique_ptr<SessionCore>(new SessionCore(std::move(artifact), std::move(pool), std::move(arena),
-                                                      std::move(names), options));
+  return std::unique_ptr<SessionCore>(
+      new SessionCore(std::move(artifact), std::move(pool), std::move(arena), std::move(names), options));
 }
 
 SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::unique_ptr<ThreadPool> pool,
@@ -147,8 +147,7 @@ Result<SessionCore::Plan> SessionCore::plan(std::span<const kiln_tensor> inputs,
   KILN_ASSIGN(plan.choice, profile ? takeProfile(manifest, *profile, plan.inputs.symbols)
                                    : chooseProfile(manifest, plan.inputs.symbols));
   plan.stated = outputShapes(plan.choice.profile, plan.choice.symbols);
-  plan.wanted =
-      plan.choice.padded ? outputShapes(plan.choice.profile, plan.inputs.symbols) : plan.stated;
+  plan.wanted = plan.choice.padded ? outputShapes(plan.choice.profile, plan.inputs.symbols) : plan.stated;
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     const TensorInfo& info = manifest.outputs[i];
     const auto &stated = plan.stated[i], &wanted = plan.wanted[i];
@@ -182,7 +181,8 @@ Result<std::vector<void*>> SessionCore::stageInputs(Plan& plan) {
     std::vector<std::int64_t> shape(given.begin(), given.end());
     for (std::size_t s = 0; plan.choice.padded && s < plan.choice.symbols.size(); ++s) {
       for (std::size_t k = 0; k < shape.size(); ++k) {
-        if (info.shape[k].expression == artifact_->manifest.symbols[s].name) shape[k] = plan.choice.symbols[s];
+        if (info.shape[k].expression == artifact_->manifest.symbols[s].name)
+          shape[k] = plan.choice.symbols[s];
       }
     }
     const auto bytes = tensorBytes(info.dtype, shape);
@@ -241,7 +241,8 @@ Status SessionCore::call(const Plan& plan, const std::vector<void*>& inputs,
 }
 
 // Checks the shapes that came out and copies what was staged.
-Status SessionCore::deliver(Plan& plan, const std::vector<void*>& data, std::span<const std::int64_t> dims) const {
+Status SessionCore::deliver(Plan& plan, const std::vector<void*>& data,
+                            std::span<const std::int64_t> dims) const {
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
     kiln_output& output = *plan.outputs[i];
     const TensorInfo& info = artifact_->manifest.outputs[i];
@@ -290,10 +291,10 @@ Status SessionCore::carryOut(Plan& plan, KernelTimes* times) {
   KILN_TRY(checkContents(artifact_->manifest, plan.inputs));
   for (const kiln_output* output : plan.outputs) {
     if (output->capacity < output->bytes || (output->bytes != 0 && output->data == nullptr)) {
-      return fail(Code::kInvalidArgument,
-                  std::string("output \"") + output->name + "\": the buffer has " +
-                      std::to_string(output->capacity) + " bytes, " + std::to_string(output->bytes) +
-                      " are needed for " + shapeText(output->dtype, {output->shape, output->rank}));
+      return fail(Code::kInvalidArgument, std::string("output \"") + output->name + "\": the buffer has " +
+                                              std::to_string(output->capacity) + " bytes, " +
+                                              std::to_string(output->bytes) + " are needed for " +
+                                              shapeText(output->dtype, {output->shape, output->rank}));
     }
   }
   KILN_TRY(checkOverlap(plan.inputs, plan.outputs));
@@ -357,13 +358,14 @@ Status SessionCore::warmProfile(std::size_t profile, const FixtureProfile& files
     const kiln_output& output = got.outputs()[i];
     KILN_ASSIGN(const npy::Tensor expected, readFixture(artifact_->directory, files.outputs[i]));
     const std::span<const std::int64_t> shape(output.shape, output.rank);
-    const std::string differs = std::string("output \"") + output.name + "\" differs from " + files.outputs[i];
-    if (expected.dtype != manifest.outputs[i].dtype || !std::equal(shape.begin(), shape.end(), expected.shape.begin(), expected.shape.end())) {
+    const std::string differs =
+        std::string("output \"") + output.name + "\" differs from " + files.outputs[i];
+    if (expected.dtype != manifest.outputs[i].dtype ||
+        !std::equal(shape.begin(), shape.end(), expected.shape.begin(), expected.shape.end())) {
       return fail(Code::kAborted, differs + ": got " + shapeText(output.dtype, shape) + ", expected " +
                                       shapeText(dtypeName(expected.dtype), expected.shape));
     }
-    KILN_ASSIGN(const Comparison comparison,
-                compare(expected.dtype, got.bytes(i), expected.data, tolerance));
+    KILN_ASSIGN(const Comparison comparison, compare(expected.dtype, got.bytes(i), expected.data, tolerance));
     if (!comparison.passed()) {
       return fail(Code::kAborted,
                   differs + ": " + comparison.text() + "; the artifact must not be used on this machine");
@@ -396,7 +398,8 @@ kiln_counters SessionCore::counters() const {
   observe();
   kiln_counters counters = counters_;
   for (const Profile& profile : profiles_)
-    counters.observed_peak_bytes = std::max(counters.observed_peak_bytes, profile.counters.observed_peak_bytes);
+    counters.observed_peak_bytes =
+        std::max(counters.observed_peak_bytes, profile.counters.observed_peak_bytes);
   return counters;
 }
 

@@ -70,6 +70,13 @@ TEST(KilnUsage, ServedValuesAreNamed) {
   EXPECT_NE(fallback.err.find("\"fail\""), std::string::npos);
 }
 
+TEST(KilnUsage, PinsAreCheckedFirst) {
+  for (const char* pin : {"axes", "=1", "axes=x", "axes=1,", "axes=,1", "axes=nan", "axes=1e999"}) {
+    const auto result = runKiln({"build", "m.onnx", "--target", "cpu:x86-64-v3", "--pin", pin});
+    EXPECT_EQ(result.exit, 2) << pin;
+  }
+}
+
 TEST(KilnUsage, TargetsAndProfilesAreCheckedFirst) {
   for (const char* target : {"native", "host", "x86", ""}) {
     EXPECT_EQ(runKiln({"build", "m.onnx", "--target", target}).exit, 2) << target;

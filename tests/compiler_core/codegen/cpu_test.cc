@@ -57,8 +57,7 @@ class CodegenCpu : public ::testing::Test {
     context_.loadDialect<mlir::LLVM::LLVMDialect>();
   }
 
-  Result<CpuProgram> generate(const char* text,
-                              const ProgramTable& table = kTable,
+  Result<CpuProgram> generate(const char* text, const ProgramTable& table = kTable,
                               const std::string& subdirectory = "") {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
     CpuOptions options;

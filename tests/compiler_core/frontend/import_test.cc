@@ -268,10 +268,45 @@ TEST(Import, UnservedTypesAndUses) {
       .input("s", {2}, kOnnxInt64)
       .output("y")
       .node("Reshape", {"x", "s"}, {"y"}, {}, "r");
-  EXPECT_THAT(errorOf(runtimeShape).message, HasSubstr("the shape of Reshape must be a constant"));
+  EXPECT_THAT(errorOf(runtimeShape).message, HasSubstr("the shape of Reshape must be known at compile time"));
   OnnxBuilder attribute;
   attribute.input("x", {4}).output("y").node("Relu", {"x"}, {"y"}, {onnxInt("surprise", 1)}, "r");
   EXPECT_THAT(errorOf(attribute).message, HasSubstr("attribute 'surprise' is not served"));
+}
+
+// A Reshape whose shape is the input s.
+OnnxBuilder reshapeByInput() {
+  OnnxBuilder model;
+  model.input("x", {4}).input("s", {2}, kOnnxInt64).output("y");
+  model.node("Reshape", {"x", "s"}, {"y"}, {}, "r");
+  return model;
+}
+
+TEST(Import, PinnedInputsStayInputsAndAreConstants) {
+  auto model = import(reshapeByInput().build(), {}, "", {{"s", {2, -1}}});
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_EQ((*model)->captured.inputs.size(), 2u);
+  EXPECT_EQ((*model)->captured.inputs[1].name, "s");
+  EXPECT_EQ((*model)->captured.outputs[0].shape, (std::vector<std::int64_t>{2, 2}));
+  auto results = reference::evaluate(*(*model)->captured.module, (*model)->captured.weights,
+                                     {floats({4}, {1, 2, 3, 4}), longs({2}, {2, -1})});
+  ASSERT_TRUE(results) << results.error().message;
+  EXPECT_EQ(results->front(), floats({2, 2}, {1, 2, 3, 4}));
+}
+
+TEST(Import, PinsThatDoNotFit) {
+  const auto refusal = [](const Pins& pins) {
+    auto model = import(reshapeByInput().build(), {}, "", pins);
+    EXPECT_FALSE(model);
+    return model ? Error{} : model.error();
+  };
+  EXPECT_EQ(refusal({{"t", {1}}}).code, Code::kInvalidArgument);
+  EXPECT_THAT(
+      refusal({{"t", {1}}}).message,
+      HasSubstr("a value is pinned for 't', which is no input of the model; its inputs are 'x', 's'"));
+  EXPECT_THAT(refusal({{"s", {1, 2, 2}}}).message,
+              HasSubstr("pinned input 's': the pin has 3 values, shape 2 has 2 elements"));
+  EXPECT_THAT(refusal({{"s", {1, 0.5}}}).message, HasSubstr("pinned input 's': value 1 (0.5) is no i64"));
 }
 
 TEST(Import, WrongModelsNameTheNode) {

@@ -25,7 +25,7 @@ void compareWithGolden(const std::string& model, const std::string& images, cons
   ASSERT_TRUE(loaded) << loaded.error().message;
   mlir::MLIRContext context;
   onnx::prepareContext(context);
-  auto captured = onnx::importModel(context, *loaded, dims);
+  auto captured = onnx::importModel(context, *loaded, {dims, {}});
   ASSERT_TRUE(captured) << captured.error().message;
   EXPECT_EQ(captured->capture.served, captured->capture.nodes);
   HostTensor all = readTensor(images), expected = readTensor(golden);

@@ -32,7 +32,12 @@ std::string problem(const CpuidSource& source, std::vector<std::string> features
 
 TEST(CpuFeatures, EveryServedTargetIsKnown) {
   for (const std::string& name : servedTargets()) {
-    EXPECT_EQ(problem(everythingBut(0xffffffff, 0, 0), parseTarget(name)->features), "") << name;
+    const auto features = parseTarget(name)->features;
+    if (name.starts_with("cpu:aarch64")) {
+      EXPECT_TRUE(checkAArch64Features(features, name, ~std::uint64_t{0})) << name;
+    } else {
+      EXPECT_EQ(problem(everythingBut(0xffffffff, 0, 0), features), "") << name;
+    }
   }
 }
 
@@ -56,10 +61,41 @@ TEST(CpuFeatures, UnknownFeaturesAreRefused) {
               HasSubstr("does not know the processor feature avx99"));
 }
 
+TEST(CpuFeatures, Avx512NamesWhatIsMissing) {
+  const auto features = parseTarget("cpu:x86-64-v4+avx512vnni+avx512bf16")->features;
+  EXPECT_THAT(problem(everythingBut(7, 0, 5), features), HasSubstr("lacks avx512bf16,"));
+  EXPECT_THAT(problem(everythingBut(7, 2, 11), features), HasSubstr("avx512vnni"));
+  EXPECT_THAT(problem(everythingBut(7, 1, 16), features), HasSubstr("lacks avx512f,"));
+  EXPECT_THAT(problem(everythingBut(0xffffffff, 0, 0, 0x66), features),
+              HasSubstr("lacks avx512bf16, avx512bw, avx512cd, avx512dq, avx512f, avx512vl, avx512vnni,"));
+}
+
+std::string armProblem(std::uint64_t hwcap, const std::string& target) {
+  const Status status = checkAArch64Features(parseTarget(target)->features, target, hwcap);
+  return status ? "" : status.error().message;
+}
+
+TEST(CpuFeatures, AArch64NamesWhatIsMissing) {
+  const std::string n1 = "cpu:aarch64-neoverse-n1";
+  // What Linux reports on the Cortex-A72, which is Armv8.0-A with cryptography.
+  const std::uint64_t a72 = 0xff;
+  EXPECT_EQ(armProblem(a72, "cpu:aarch64"), "");
+  EXPECT_THAT(armProblem(a72, n1), HasSubstr("lacks dotprod, fullfp16, lse, rcpc, rdm, ssbs, which " + n1));
+  EXPECT_THAT(armProblem(~(std::uint64_t{1} << 10), n1), HasSubstr("lacks fullfp16,"));
+  EXPECT_THAT(armProblem(0, "cpu:aarch64"), HasSubstr("lacks fp-armv8, neon,"));
+  const std::vector<std::string> strange = {"+sve9"};
+  EXPECT_THAT(checkAArch64Features(strange, n1, ~std::uint64_t{0}).error().message, HasSubstr("sve9"));
+}
+
 TEST(CpuFeatures, AnotherArchitectureIsNamed) {
-  const Status status = checkHostFeatures({}, "cpu:aarch64-neoverse-n1");
+#if defined(__x86_64__)
+  const std::string other = "cpu:aarch64-neoverse-n1";
+#else
+  const std::string other = "cpu:x86-64-v3";
+#endif
+  const Status status = checkHostFeatures({}, other);
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("cpu:aarch64-neoverse-n1"));
+  EXPECT_THAT(status.error().message, HasSubstr(other));
 }
 
 }  // namespace

@@ -169,9 +169,9 @@ TEST(SessionInputs, ErrorsNameInputExpectedAndGiven) {
 
   auto failure = run({{"x", floats({2, 256}, std::vector<float>(512))}});
   EXPECT_EQ(failure.errorClass, KILN_OUTSIDE_PROFILES);
-  EXPECT_EQ(
-      failure.message,
-      "input \"x\" dimension 0: N is 2; profile default takes N = 8; build the artifact with a profile for it");
+  EXPECT_EQ(failure.message,
+            "input \"x\" dimension 0: N is 2; profile default takes N = 8; build the artifact with a profile "
+            "for it");
   failure = run({{"x", {DType::kI32, {8, 256}, std::vector<std::uint8_t>(8192)}}});
   EXPECT_EQ(failure.errorClass, KILN_INVALID_ARGUMENT);
   EXPECT_THAT(failure.message, HasSubstr("input \"x\": expected f32[N,256], given i32[8,256]"));
@@ -204,7 +204,7 @@ TEST(SessionInputs, PinnedValuesAreGuarded) {
   TestArtifact files;
   // The program reads x as floats whatever the manifest calls it.
   files.manifest.inputs[0].dtype = DType::kI32;
-  std::vector<std::int64_t> pin(kRows * kColumns, 5);
+  std::vector<PinValue> pin(kRows * kColumns, std::int64_t{5});
   files.manifest.spec.pins = {{"x", pin}};
   files.writeManifest();
   Session session = sessionOf(files);
@@ -339,7 +339,8 @@ TEST(ArtifactErrors, TheTableMustAgreeWithTheManifest) {
   EXPECT_THAT(message([](Manifest& m) {
                 m.inputs.clear();
                 m.symbols.clear();
-              }), HasSubstr("inputs 1, the manifest says 0"));
+              }),
+              HasSubstr("inputs 1, the manifest says 0"));
   EXPECT_THAT(message([](Manifest& m) { m.weights.pop_back(); }),
               HasSubstr("weights 2, the manifest says 1"));
   EXPECT_THAT(message([](Manifest& m) { m.programAbi = 3; }),

@@ -4,6 +4,7 @@
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: kiln.arena_buffers = 3 : i64
 // CHECK-SAME: kiln.arena_bytes = 8192 : i64
+// CHECK-SAME: kiln.arena_live_bytes = 8192 : i64
 // CHECK-SAME: kiln.arena_total_bytes = 12288 : i64
 // CHECK-SAME: kiln.scratch_bytes = 128 : i64
 func.func @main(%x: memref<1024xf32> {kiln.input = 0 : i64}, %y: memref<1024xf32> {kiln.output = 0 : i64}) {

@@ -1,0 +1,137 @@
+"""Just enough of ONNX's wire format to read a model, give it other weights, and write it again. No packages but numpy.
+
+Field numbers are those of onnx.proto (ModelProto, GraphProto, NodeProto, TensorProto, ValueInfoProto).
+"""
+import numpy
+
+FLOAT, INT64 = 1, 7
+
+
+def varint(value):
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+
+
+def fields(data):
+    """(number, value) in order: ints for varints, bytes for the rest."""
+    at, found = 0, []
+    while at < len(data):
+        key, at = read_varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = read_varint(data, at)
+        else:
+            size, at = read_varint(data, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
+            value, at = data[at:at + size], at + size
+        found.append((key >> 3, kind, value))
+    return found
+
+
+def field(number, value, kind=None):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else bytes(value)
+    if kind in (1, 5):
+        return varint(number << 3 | kind) + data
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def join(parts):
+    return b"".join(field(number, value, kind) for number, kind, value in parts)
+
+
+def all_of(parts, number):
+    return [value for n, _, value in parts if n == number]
+
+
+def text(parts, number):
+    found = all_of(parts, number)
+    return found[0].decode() if found else ""
+
+
+def tensor(data):
+    """(name, array) of a TensorProto of floats or int64."""
+    parts = fields(data)
+    dims = []
+    for _, kind, value in (part for part in parts if part[0] == 1):
+        if kind == 0:
+            dims.append(value)
+        else:
+            at = 0
+            while at < len(value):
+                dim, at = read_varint(value, at)
+                dims.append(dim)
+    dtype = numpy.float32 if all_of(parts, 2) == [FLOAT] else numpy.int64
+    raw = all_of(parts, 9)
+    if raw:
+        values = numpy.frombuffer(raw[0], dtype)
+    elif dtype == numpy.float32:
+        values = numpy.concatenate([numpy.frombuffer(value, dtype) for value in all_of(parts, 4)] or [numpy.zeros(0, dtype)])
+    else:
+        values = []
+        for _, kind, value in (part for part in parts if part[0] == 7):
+            at = 0
+            while kind == 2 and at < len(value):
+                number, at = read_varint(value, at)
+                values.append(number)
+            if kind == 0:
+                values.append(value)
+        values = numpy.array(values, dtype)
+    return text(parts, 8), values.reshape(dims)
+
+
+def tensor_bytes(name, array):
+    number = {numpy.dtype(numpy.float32): FLOAT, numpy.dtype(numpy.int64): INT64}[array.dtype]
+    return b"".join(field(1, dim) for dim in array.shape) + field(2, number) + field(8, name) + field(9, array.tobytes())
+
+
+class Node:
+    def __init__(self, data):
+        parts = fields(data)
+        self.data, self.op = data, text(parts, 4)
+        self.inputs = [value.decode() for value in all_of(parts, 1)]
+        self.outputs = [value.decode() for value in all_of(parts, 2)]
+
+
+class Model:
+    """A ModelProto; `nodes` and `weights` (name to array) may be changed before bytes() is asked for."""
+
+    def __init__(self, data):
+        self.parts = fields(data)
+        graph = fields(all_of(self.parts, 7)[0])
+        self.nodes = [Node(value) for value in all_of(graph, 1)]
+        self.weights = dict(tensor(value) for value in all_of(graph, 5))
+        # What the caller gives: before IR version 4, initialisers were listed among the inputs.
+        self.values = [value for value in all_of(graph, 11) if text(fields(value), 1) not in self.weights]
+        self.rest = [part for part in graph if part[0] not in (1, 5, 11)]
+
+    def inputs(self):
+        """(name, dims) of what the caller gives."""
+        found = []
+        for value in self.values:
+            parts = fields(value)
+            shape = all_of(fields(all_of(fields(all_of(parts, 2)[0]), 1)[0]), 2)[0]
+            found.append((text(parts, 1), [all_of(fields(dim), 1)[0] for dim in all_of(fields(shape), 1)]))
+        return found
+
+    def bytes(self):
+        graph = b"".join(field(1, node.data) for node in self.nodes)
+        graph += b"".join(field(5, tensor_bytes(name, array)) for name, array in self.weights.items())
+        graph += b"".join(field(11, value) for value in self.values) + join(self.rest)
+        # Initialisers that are no inputs need IR version 4.
+        head = [part for part in self.parts if part[0] not in (1, 7)]
+        return field(1, 8) + join(head) + field(7, graph)
