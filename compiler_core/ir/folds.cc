@@ -40,7 +40,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
-  if (getInput().getType() != getType()) return {};
+  if (getInput().getType() != getType() || getSymbolicOffsets()) return {};
   for (auto [extent, stride] : llvm::zip(tensorType(getType()).getShape(), getStrides()))
     if (extent != 1 && stride != 1) return {};
   return getInput();

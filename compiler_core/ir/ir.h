@@ -10,6 +10,7 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -26,6 +27,10 @@ namespace kiln::ir {
 inline constexpr llvm::StringLiteral kNameAttr = "kiln.name";
 // The function that is the model.
 inline constexpr llvm::StringLiteral kMain = "main";
+// On the module, the symbols that types may name (dims.h), an array of dictionaries in the symbols' order:
+// {name, input, dim} a dimension of an input, {name, input, element} an element of an integer input, {name,
+// bound} a size that kiln.truncate finds out.
+inline constexpr llvm::StringLiteral kSymbolsAttr = "kiln.symbols";
 // Largest payload of a constant that is not a splat.
 inline constexpr std::int64_t kMaxConstantBytes = 1024;
 

@@ -7,29 +7,93 @@
 namespace kiln::ir {
 
 mlir::Type elementType(mlir::MLIRContext* context, DType type) {
+  const auto integer = [&](unsigned width, bool isUnsigned) {
+    return mlir::IntegerType::get(context, width,
+                                  isUnsigned ? mlir::IntegerType::Unsigned : mlir::IntegerType::Signless);
+  };
   switch (type) {
     case DType::kF32:
       return mlir::Float32Type::get(context);
     case DType::kF64:
       return mlir::Float64Type::get(context);
+    case DType::kF16:
+      return mlir::Float16Type::get(context);
+    case DType::kBF16:
+      return mlir::BFloat16Type::get(context);
+    case DType::kI8:
+      return integer(8, false);
+    case DType::kI16:
+      return integer(16, false);
     case DType::kI32:
-      return mlir::IntegerType::get(context, 32);
+      return integer(32, false);
     case DType::kI64:
-      return mlir::IntegerType::get(context, 64);
+      return integer(64, false);
+    case DType::kU8:
+      return integer(8, true);
+    case DType::kU16:
+      return integer(16, true);
+    case DType::kU32:
+      return integer(32, true);
+    case DType::kU64:
+      return integer(64, true);
     case DType::kBool:
-      return mlir::IntegerType::get(context, 1);
-    default:
-      return {};
+      return integer(1, false);
+    case DType::kF8E4M3FN:
+      return mlir::Float8E4M3FNType::get(context);
+    case DType::kF8E4M3FNUZ:
+      return mlir::Float8E4M3FNUZType::get(context);
+    case DType::kF8E5M2:
+      return mlir::Float8E5M2Type::get(context);
+    case DType::kF8E5M2FNUZ:
+      return mlir::Float8E5M2FNUZType::get(context);
+    case DType::kF8E8M0FNU:
+      return mlir::Float8E8M0FNUType::get(context);
+    case DType::kF4E2M1FN:
+      return mlir::Float4E2M1FNType::get(context);
+    case DType::kI4:
+      return integer(4, false);
+    case DType::kU4:
+      return integer(4, true);
+    case DType::kI2:
+      return integer(2, false);
+    case DType::kU2:
+      return integer(2, true);
   }
+  return {};
 }
 
 std::optional<DType> dtypeOf(mlir::Type element) {
   if (element.isF32()) return DType::kF32;
   if (element.isF64()) return DType::kF64;
-  if (element.isInteger(32)) return DType::kI32;
-  if (element.isInteger(64)) return DType::kI64;
-  if (element.isInteger(1)) return DType::kBool;
-  return std::nullopt;
+  if (element.isF16()) return DType::kF16;
+  if (element.isBF16()) return DType::kBF16;
+  if (llvm::isa<mlir::Float8E4M3FNType>(element)) return DType::kF8E4M3FN;
+  if (llvm::isa<mlir::Float8E4M3FNUZType>(element)) return DType::kF8E4M3FNUZ;
+  if (llvm::isa<mlir::Float8E5M2Type>(element)) return DType::kF8E5M2;
+  if (llvm::isa<mlir::Float8E5M2FNUZType>(element)) return DType::kF8E5M2FNUZ;
+  if (llvm::isa<mlir::Float8E8M0FNUType>(element)) return DType::kF8E8M0FNU;
+  if (llvm::isa<mlir::Float4E2M1FNType>(element)) return DType::kF4E2M1FN;
+  auto integer = llvm::dyn_cast<mlir::IntegerType>(element);
+  if (!integer || integer.isSigned()) return std::nullopt;
+  const bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+    case 1:
+      return isUnsigned ? std::nullopt : std::optional(DType::kBool);
+    case 2:
+      return isUnsigned ? DType::kU2 : DType::kI2;
+    case 4:
+      return isUnsigned ? DType::kU4 : DType::kI4;
+    case 8:
+      return isUnsigned ? DType::kU8 : DType::kI8;
+    case 16:
+      return isUnsigned ? DType::kU16 : DType::kI16;
+    case 32:
+      return isUnsigned ? DType::kU32 : DType::kI32;
+    case 64:
+      return isUnsigned ? DType::kU64 : DType::kI64;
+    default:
+      return std::nullopt;
+  }
 }
 
 std::optional<std::int64_t> checkedElements(llvm::ArrayRef<std::int64_t> shape) {

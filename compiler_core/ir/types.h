@@ -12,8 +12,7 @@
 
 namespace kiln::ir {
 
-// The element type of the dialect for `type`, or null for those the dialect does not have yet (16-bit floats,
-// 8- and 16-bit and unsigned integers).
+// The element type of the dialect for `type`: signless for signed integers, ui8... for unsigned ones.
 mlir::Type elementType(mlir::MLIRContext* context, DType type);
 // The inverse, for element types of the dialect.
 std::optional<DType> dtypeOf(mlir::Type element);

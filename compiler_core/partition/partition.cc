@@ -30,7 +30,7 @@ const Capability kCpu[] = {
     {"kiln.cast", kAll},          {"kiln.broadcast", kAll},  {"kiln.reshape", kAll},
     {"kiln.transpose", kAll},     {"kiln.concat", kAll},     {"kiln.slice", kAll},
     {"kiln.gather", kAll},        {"kiln.reduce", kNumbers}, {"kiln.softmax", kFloats},
-    {"kiln.matmul", kNumbers},    {"kiln.conv2d", kFloats},  {"kiln.pool2d", kFloats},
+    {"kiln.matmul", kNumbers},    {"kiln.conv", kFloats},    {"kiln.pool", kFloats},
     {"kiln.batch_norm", kFloats},
 };
 

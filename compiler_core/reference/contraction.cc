@@ -53,7 +53,7 @@ HostTensor evaluate(ir::MatmulOp operation, Operands operands) {
   return result;
 }
 
-HostTensor evaluate(ir::Conv2dOp operation, Operands operands) {
+HostTensor evaluate(ir::ConvOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
   const auto &x = operands[0]->shape, &w = operands[1]->shape, &y = result.shape;
   auto strides = operation.getStrides(), pads = operation.getPads(), dilations = operation.getDilations();
@@ -87,7 +87,7 @@ HostTensor evaluate(ir::Conv2dOp operation, Operands operands) {
   return result;
 }
 
-HostTensor evaluate(ir::Pool2dOp operation, Operands operands) {
+HostTensor evaluate(ir::PoolOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
   const auto &x = operands[0]->shape, &y = result.shape;
   auto kernel = operation.getKernel(), strides = operation.getStrides(), pads = operation.getPads(),

@@ -61,7 +61,7 @@ T unaryScalar(ir::UnaryKind kind, T x) {
         return math::sin(x);
       case K::Cos:
         return math::cos(x);
-      case K::Not:
+      default:
         return x;
     }
     return x;
@@ -113,7 +113,7 @@ T binaryScalar(ir::BinaryKind kind, T a, T b) {
         return a | b;
       case K::Xor:
         return a ^ b;
-      case K::Pow:
+      default:
         return a;
     }
     return a;

@@ -48,7 +48,7 @@ class FoldBatchNorm : public mlir::PassWrapper<FoldBatchNorm, mlir::OperationPas
 
  private:
   void fold(ir::BatchNormOp norm) {
-    auto conv = norm.getInput().getDefiningOp<ir::Conv2dOp>();
+    auto conv = norm.getInput().getDefiningOp<ir::ConvOp>();
     if (!conv || !conv->hasOneUse()) return;
     auto filter = readConstant(conv.getFilter(), *weights_);
     if (!filter) return;
@@ -73,9 +73,9 @@ class FoldBatchNorm : public mlir::PassWrapper<FoldBatchNorm, mlir::OperationPas
     mlir::Value newFilter =
         makeConstant(builder, conv.getFilter().getLoc(), *filter, *weights_, name + suffix);
     mlir::Value newBias = makeConstant(builder, norm.getLoc(), *bias, *weights_, name + suffix + ".bias");
-    auto folded = ir::Conv2dOp::create(builder, location, norm.getType(), conv.getInput(), newFilter, newBias,
-                                       conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
-                                       conv.getGroupAttr());
+    auto folded = ir::ConvOp::create(builder, location, norm.getType(), conv.getInput(), newFilter, newBias,
+                                     conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
+                                     conv.getGroupAttr());
     norm.replaceAllUsesWith(folded.getResult());
     norm.erase();
     conv.erase();

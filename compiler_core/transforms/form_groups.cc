@@ -13,7 +13,7 @@ bool isElementwise(Operation* op) {
   return llvm::isa<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp>(op);
 }
 bool isAnchor(Operation* op) {
-  return llvm::isa<ir::Conv2dOp, ir::MatmulOp, ir::Pool2dOp, ir::ReduceOp>(op);
+  return llvm::isa<ir::ConvOp, ir::MatmulOp, ir::PoolOp, ir::ReduceOp>(op);
 }
 // Cheap to repeat: each group gets its own copy.
 bool isCopied(Operation* op) {

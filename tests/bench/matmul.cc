@@ -38,7 +38,7 @@ std::string convolution(std::int64_t channels, std::int64_t size) {
   return fmt::format(R"(
 func.func @main(%x: tensor<1x{0}x{1}x{1}xf32>) -> tensor<1x{0}x{1}x{1}xf32> {{
   %w = kiln.weight 0 : tensor<{0}x{0}x3x3xf32>
-  %0 = kiln.conv2d %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x{0}x{1}x{1}xf32>, tensor<{0}x{0}x3x3xf32>) -> tensor<1x{0}x{1}x{1}xf32>
+  %0 = kiln.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x{0}x{1}x{1}xf32>, tensor<{0}x{0}x3x3xf32>) -> tensor<1x{0}x{1}x{1}xf32>
   return %0 : tensor<1x{0}x{1}x{1}xf32>
 }})",
                      channels, size);

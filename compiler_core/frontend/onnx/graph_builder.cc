@@ -33,6 +33,20 @@ mlir::DenseI64ArrayAttr array(mlir::MLIRContext* context, llvm::ArrayRef<std::in
   return mlir::DenseI64ArrayAttr::get(context, values);
 }
 
+// Expressions over symbols as a map.
+mlir::AffineMap symbolicMap(mlir::MLIRContext* context, llvm::ArrayRef<Dim> values) {
+  llvm::SmallVector<mlir::AffineExpr> expressions;
+  unsigned symbols = 0;
+  for (const Dim& value : values) {
+    expressions.push_back(value.expression(context));
+    expressions.back().walk([&](mlir::AffineExpr part) {
+      if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part))
+        symbols = std::max(symbols, symbol.getPosition() + 1);
+    });
+  }
+  return mlir::AffineMap::get(0, symbols, expressions, context);
+}
+
 mlir::IntegerAttr integer(mlir::MLIRContext* context, std::int64_t value) {
   return mlir::IntegerAttr::get(mlir::IntegerType::get(context, 64), value);
 }
@@ -77,6 +91,25 @@ Result<Dims> broadcastShape(llvm::ArrayRef<std::int64_t> a, llvm::ArrayRef<std::
   return shape;
 }
 
+Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  Shape shape(a);
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    Dim& dim = shape[a.size() - b.size() + i];
+    if (dim == b[i] || b[i] == Dim(1)) continue;
+    if (dim == Dim(1)) {
+      dim = b[i];
+      continue;
+    }
+    std::string both = "shapes " + ir::shapeText(a) + " and " + ir::shapeText(b);
+    if (dim.isStatic() && b[i].isStatic()) return invalid(both + " cannot be broadcast together");
+    return fail(Code::kUnimplemented, both +
+                                          " are not known to be equal at compile time; give both "
+                                          "dimensions one name, or pin them in the profile");
+  }
+  return shape;
+}
+
 Result<Value> GraphBuilder::finish(mlir::Operation* operation, std::string& complaint) {
   if (failed(mlir::verify(operation))) {
     operation->erase();
@@ -90,12 +123,22 @@ Result<Value> GraphBuilder::finish(mlir::Operation* operation, std::string& comp
   return operation->getResult(0);
 }
 
-template <class Op>
-Result<Value> GraphBuilder::make(mlir::RankedTensorType type, mlir::ValueRange operands,
-                                 typename Op::Properties properties) {
+namespace {
+
+Status checkSize(mlir::RankedTensorType type) {
+  if (!type.hasStaticShape()) return {};  // bounded by the profiles, which the importer checks
   auto bytes = ir::checkedBytes(type);
   if (!bytes || *bytes > kMaxTensorBytes)
     return invalid("a result of shape " + shapeText(type.getShape()) + " is absurdly large");
+  return {};
+}
+
+}  // namespace
+
+template <class Op>
+Result<Value> GraphBuilder::make(mlir::RankedTensorType type, mlir::ValueRange operands,
+                                 typename Op::Properties properties) {
+  KILN_TRY(checkSize(type));
   Complaints complaints(context());
   auto op = Op::create(builder_, location_, mlir::TypeRange(type), operands, properties);
   return finish(op, complaints.text());
@@ -112,13 +155,28 @@ Result<Value> GraphBuilder::infer(mlir::ValueRange operands, typename Op::Proper
   return make<Op>(ir::tensorType(types.front()), operands, properties);
 }
 
+template <class Op>
+Result<Values> GraphBuilder::inferAll(mlir::ValueRange operands, typename Op::Properties properties) {
+  llvm::SmallVector<mlir::Type> types;
+  Complaints complaints(context());
+  if (failed(Op::inferReturnTypes(context(), location_, operands, {}, &properties, {}, types)))
+    return invalid(complaints.text());
+  for (mlir::Type type : types) KILN_TRY(checkSize(ir::tensorType(type)));
+  auto op = Op::create(builder_, location_, mlir::TypeRange(types), operands, properties);
+  if (failed(mlir::verify(op))) {
+    op->erase();
+    return invalid(complaints.text());
+  }
+  return Values(op->getResults());
+}
+
 Result<Value> GraphBuilder::unary(ir::UnaryKind kind, Value input) {
   return make<ir::UnaryOp>(ir::tensorType(input), {input}, {ir::UnaryKindAttr::get(context(), kind)});
 }
 
 Result<Value> GraphBuilder::binary(ir::BinaryKind kind, Value lhs, Value rhs) {
   if (elementOf(lhs) != elementOf(rhs)) return invalid("operands have different element types");
-  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(lhs), shapeOf(rhs)));
+  KILN_ASSIGN(Shape shape, broadcastDims(dimsOf(lhs), dimsOf(rhs)));
   KILN_ASSIGN(Value a, broadcast(lhs, shape));
   KILN_ASSIGN(Value b, broadcast(rhs, shape));
   return make<ir::BinaryOp>(ir::tensorType(a), {a, b}, {ir::BinaryKindAttr::get(context(), kind)});
@@ -126,7 +184,7 @@ Result<Value> GraphBuilder::binary(ir::BinaryKind kind, Value lhs, Value rhs) {
 
 Result<Value> GraphBuilder::compare(ir::CompareKind kind, Value lhs, Value rhs) {
   if (elementOf(lhs) != elementOf(rhs)) return invalid("operands have different element types");
-  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(lhs), shapeOf(rhs)));
+  KILN_ASSIGN(Shape shape, broadcastDims(dimsOf(lhs), dimsOf(rhs)));
   KILN_ASSIGN(Value a, broadcast(lhs, shape));
   KILN_ASSIGN(Value b, broadcast(rhs, shape));
   return infer<ir::CompareOp>({a, b}, {ir::CompareKindAttr::get(context(), kind)});
@@ -134,27 +192,47 @@ Result<Value> GraphBuilder::compare(ir::CompareKind kind, Value lhs, Value rhs) 
 
 Result<Value> GraphBuilder::select(Value condition, Value onTrue, Value onFalse) {
   if (elementOf(onTrue) != elementOf(onFalse)) return invalid("operands have different element types");
-  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(onTrue), shapeOf(onFalse)));
-  KILN_ASSIGN(shape, broadcastShape(shape, shapeOf(condition)));
+  KILN_ASSIGN(Shape shape, broadcastDims(dimsOf(onTrue), dimsOf(onFalse)));
+  KILN_ASSIGN(shape, broadcastDims(shape, dimsOf(condition)));
   KILN_ASSIGN(Value c, broadcast(condition, shape));
   KILN_ASSIGN(Value a, broadcast(onTrue, shape));
   KILN_ASSIGN(Value b, broadcast(onFalse, shape));
   return make<ir::SelectOp>(ir::tensorType(a), {c, a, b}, {});
 }
 
-Result<Value> GraphBuilder::cast(Value input, mlir::Type element) {
+Result<Value> GraphBuilder::cast(Value input, mlir::Type element, bool overflow,
+                                 std::optional<ir::CastRounding> rounding) {
   if (elementOf(input) == element) return input;
-  return make<ir::CastOp>(mlir::RankedTensorType::get(shapeOf(input), element), {input}, {});
+  ir::CastOp::Properties properties;
+  if (overflow) properties.overflow = mlir::UnitAttr::get(context());
+  if (rounding) properties.rounding = ir::CastRoundingAttr::get(context(), *rounding);
+  return make<ir::CastOp>(ir::withElement(ir::tensorType(input), element), {input}, properties);
 }
 
-Result<Value> GraphBuilder::broadcast(Value input, llvm::ArrayRef<std::int64_t> shape) {
-  if (shapeOf(input) == shape) return input;
-  return make<ir::BroadcastOp>(mlir::RankedTensorType::get(shape, elementOf(input)), {input}, {});
+Result<Value> GraphBuilder::bitcast(Value input, mlir::Type element) {
+  if (elementOf(input) == element) return input;
+  return make<ir::BitcastOp>(ir::withElement(ir::tensorType(input), element), {input}, {});
 }
 
-Result<Value> GraphBuilder::reshape(Value input, llvm::ArrayRef<std::int64_t> shape) {
-  if (shapeOf(input) == shape) return input;
-  return make<ir::ReshapeOp>(mlir::RankedTensorType::get(shape, elementOf(input)), {input}, {});
+Result<Value> GraphBuilder::iota(mlir::Type element, const ShapeArg& shape, std::int64_t axis) {
+  return make<ir::IotaOp>(ir::tensorTypeOf(*shape, element), {}, {integer(context(), axis)});
+}
+
+Value GraphBuilder::shapeValue(llvm::ArrayRef<Dim> values) {
+  if (ir::isStatic(values)) return integerList(ir::numbers(values));
+  auto type = mlir::RankedTensorType::get({static_cast<std::int64_t>(values.size())},
+                                          mlir::IntegerType::get(context(), 64));
+  return ir::ShapeValueOp::create(builder_, location_, type, symbolicMap(context(), values));
+}
+
+Result<Value> GraphBuilder::broadcast(Value input, const ShapeArg& shape) {
+  if (dimsOf(input) == *shape) return input;
+  return make<ir::BroadcastOp>(ir::tensorTypeOf(*shape, elementOf(input)), {input}, {});
+}
+
+Result<Value> GraphBuilder::reshape(Value input, const ShapeArg& shape) {
+  if (dimsOf(input) == *shape) return input;
+  return make<ir::ReshapeOp>(ir::tensorTypeOf(*shape, elementOf(input)), {input}, {});
 }
 
 Result<Value> GraphBuilder::transpose(Value input, llvm::ArrayRef<std::int64_t> permutation) {
@@ -166,11 +244,94 @@ Result<Value> GraphBuilder::concat(mlir::ValueRange inputs, std::int64_t axis) {
 }
 
 Result<Value> GraphBuilder::slice(Value input, llvm::ArrayRef<std::int64_t> offsets,
-                                  llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> sizes) {
+                                  llvm::ArrayRef<std::int64_t> strides, const ShapeArg& sizes) {
   ir::SliceOp::Properties properties;
   properties.offsets = array(context(), offsets);
   properties.strides = array(context(), strides);
-  return make<ir::SliceOp>(mlir::RankedTensorType::get(sizes, elementOf(input)), {input}, properties);
+  return make<ir::SliceOp>(ir::tensorTypeOf(*sizes, elementOf(input)), {input}, properties);
+}
+
+Result<Value> GraphBuilder::symbolicSlice(Value input, llvm::ArrayRef<Dim> offsets,
+                                          llvm::ArrayRef<std::int64_t> strides, const ShapeArg& sizes) {
+  if (ir::isStatic(offsets)) return slice(input, ir::numbers(offsets), strides, sizes);
+  ir::SliceOp::Properties properties;
+  properties.offsets = array(context(), Dims(offsets.size(), 0));
+  properties.strides = array(context(), strides);
+  properties.symbolic_offsets = mlir::AffineMapAttr::get(symbolicMap(context(), offsets));
+  return make<ir::SliceOp>(ir::tensorTypeOf(*sizes, elementOf(input)), {input}, properties);
+}
+
+Result<Value> GraphBuilder::pad(ir::PadMode mode, Value input, Value value, llvm::ArrayRef<std::int64_t> low,
+                                llvm::ArrayRef<std::int64_t> high, llvm::ArrayRef<std::int64_t> interior) {
+  ir::PadOp::Properties properties;
+  properties.mode = ir::PadModeAttr::get(context(), mode);
+  properties.low = array(context(), low);
+  properties.high = array(context(), high);
+  properties.interior =
+      array(context(), interior.empty() ? llvm::ArrayRef<std::int64_t>(Dims(low.size(), 0)) : interior);
+  return infer<ir::PadOp>({input, value}, properties);
+}
+
+Result<Value> GraphBuilder::truncate(Value input, Value count, std::int64_t axis, std::int64_t symbol) {
+  ir::TruncateOp::Properties properties;
+  properties.axis = integer(context(), axis);
+  properties.symbol = integer(context(), symbol);
+  Shape shape = dimsOf(input);
+  KILN_ASSIGN(axis, normalAxis(axis, rankOf(input)));
+  shape[axis] = Dim::symbol(context(), static_cast<unsigned>(symbol));
+  return make<ir::TruncateOp>(ir::tensorTypeOf(shape, elementOf(input)), {input, count}, properties);
+}
+
+Result<Value> GraphBuilder::scatter(ir::ScatterKind kind, Value data, Value indices, Value updates) {
+  return make<ir::ScatterOp>(ir::tensorType(data), {data, indices, updates},
+                             {ir::ScatterKindAttr::get(context(), kind)});
+}
+
+Result<Values> GraphBuilder::sort(Value input, std::int64_t axis, bool descending) {
+  ir::SortOp::Properties properties;
+  properties.axis = integer(context(), axis);
+  if (descending) properties.descending = mlir::UnitAttr::get(context());
+  return inferAll<ir::SortOp>({input}, properties);
+}
+
+Result<Value> GraphBuilder::argReduce(ir::ReduceKind kind, Value input, std::int64_t axis, bool last) {
+  ir::ArgReduceOp::Properties properties;
+  properties.kind = ir::ReduceKindAttr::get(context(), kind);
+  properties.axis = integer(context(), axis);
+  if (last) properties.last = mlir::UnitAttr::get(context());
+  return infer<ir::ArgReduceOp>({input}, properties);
+}
+
+Result<Value> GraphBuilder::cumulative(ir::ReduceKind kind, Value input, std::int64_t axis, bool exclusive,
+                                       bool reverse) {
+  ir::CumulativeOp::Properties properties;
+  properties.kind = ir::ReduceKindAttr::get(context(), kind);
+  properties.axis = integer(context(), axis);
+  if (exclusive) properties.exclusive = mlir::UnitAttr::get(context());
+  if (reverse) properties.reverse = mlir::UnitAttr::get(context());
+  return make<ir::CumulativeOp>(ir::tensorType(input), {input}, properties);
+}
+
+Result<Values> GraphBuilder::compress(Value mask) {
+  return inferAll<ir::CompressOp>({mask}, {});
+}
+
+Result<Values> GraphBuilder::unique(Value input, bool sorted) {
+  ir::UniqueOp::Properties properties;
+  if (sorted) properties.sorted = mlir::UnitAttr::get(context());
+  return inferAll<ir::UniqueOp>({input}, properties);
+}
+
+Result<Values> GraphBuilder::nms(mlir::ValueRange operands, bool center) {
+  ir::NmsOp::Properties properties;
+  if (center) properties.center = mlir::UnitAttr::get(context());
+  return inferAll<ir::NmsOp>(operands, properties);
+}
+
+Result<Value> GraphBuilder::attention(Value query, Value key, Value value, Value mask, double scale) {
+  Values operands{query, key, value};
+  if (mask) operands.push_back(mask);
+  return infer<ir::AttentionOp>(operands, {mlir::FloatAttr::get(mlir::Float64Type::get(context()), scale)});
 }
 
 Result<Value> GraphBuilder::gather(Value input, Value indices, std::int64_t axis) {
@@ -187,7 +348,7 @@ Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::Array
     KILN_ASSIGN(reduced, infer<ir::ReduceOp>({input}, properties));
   }
   if (!keep) return reduced;
-  Dims shape(shapeOf(input));
+  Shape shape = dimsOf(input);
   for (std::int64_t axis : axes) shape[axis] = 1;
   return reshape(reduced, shape);
 }
@@ -207,30 +368,30 @@ Result<Value> GraphBuilder::matmul(Value lhs, Value rhs) {
   return infer<ir::MatmulOp>({lhs, rhs}, {});
 }
 
-Result<Value> GraphBuilder::conv2d(Value input, Value filter, Value bias,
-                                   llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
-                                   llvm::ArrayRef<std::int64_t> dilations, std::int64_t group) {
-  ir::Conv2dOp::Properties properties;
+Result<Value> GraphBuilder::conv(Value input, Value filter, Value bias, llvm::ArrayRef<std::int64_t> strides,
+                                 llvm::ArrayRef<std::int64_t> pads, llvm::ArrayRef<std::int64_t> dilations,
+                                 std::int64_t group) {
+  ir::ConvOp::Properties properties;
   properties.strides = array(context(), strides);
   properties.pads = array(context(), pads);
   properties.dilations = array(context(), dilations);
   properties.group = integer(context(), group);
   Values operands{input, filter};
   if (bias) operands.push_back(bias);
-  return infer<ir::Conv2dOp>(operands, properties);
+  return infer<ir::ConvOp>(operands, properties);
 }
 
-Result<Value> GraphBuilder::pool2d(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
-                                   llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
-                                   llvm::ArrayRef<std::int64_t> dilations, bool countPadding) {
-  ir::Pool2dOp::Properties properties;
+Result<Value> GraphBuilder::pool(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
+                                 llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
+                                 llvm::ArrayRef<std::int64_t> dilations, bool countPadding) {
+  ir::PoolOp::Properties properties;
   properties.kind = ir::PoolKindAttr::get(context(), kind);
   properties.kernel = array(context(), kernel);
   properties.strides = array(context(), strides);
   properties.pads = array(context(), pads);
   properties.dilations = array(context(), dilations);
   if (countPadding) properties.count_padding = mlir::UnitAttr::get(context());
-  return infer<ir::Pool2dOp>({input}, properties);
+  return infer<ir::PoolOp>({input}, properties);
 }
 
 Result<Value> GraphBuilder::batchNorm(mlir::ValueRange operands, float epsilon) {
@@ -251,6 +412,14 @@ Value GraphBuilder::splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape
       type, mlir::Attribute(mlir::IntegerAttr::get(element, static_cast<std::int64_t>(value)))));
 }
 
+Result<Value> GraphBuilder::filled(mlir::Type element, const ShapeArg& shape, double value) {
+  if (ir::isStatic(*shape)) {
+    KILN_TRY(checkSize(ir::tensorTypeOf(*shape, element)));
+    return splat(element, ir::numbers(*shape), value);
+  }
+  return broadcast(scalar(element, value), shape);
+}
+
 Value GraphBuilder::scalar(mlir::Type element, double value) {
   return splat(element, {}, value);
 }
@@ -269,6 +438,16 @@ std::optional<Dims> GraphBuilder::constantIntegers(Value value) {
   for (const llvm::APInt& element : elements.getValues<llvm::APInt>())
     result.push_back(element.getSExtValue());
   return result;
+}
+
+std::optional<Shape> GraphBuilder::symbolicIntegers(Value value) {
+  if (auto extents = value.getDefiningOp<ir::ShapeValueOp>()) {
+    Shape result;
+    for (mlir::AffineExpr expression : extents.getValues().getResults()) result.push_back(Dim(expression));
+    return result;
+  }
+  if (auto numbers = constantIntegers(value)) return ir::toShape(*numbers);
+  return std::nullopt;
 }
 
 tl::unexpected<Error> GraphBuilder::notConstant(std::string_view what, Value value) {

@@ -3,6 +3,7 @@
 // MLIR.
 #pragma once
 
+#include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
 #include "manifest/base/result.h"
@@ -13,6 +14,14 @@ using mlir::Value;
 using Values = llvm::SmallVector<Value>;
 using Dims = llvm::SmallVector<std::int64_t>;
 
+using ir::Dim;
+using ir::Shape;
+
+// Extents, symbolic ones included: what operators should calculate with.
+inline Shape dimsOf(Value value) {
+  return ir::shapeOf(ir::tensorType(value));
+}
+// Extents as numbers; only for values of static shape.
 inline llvm::ArrayRef<std::int64_t> shapeOf(Value value) {
   return ir::tensorType(value).getShape();
 }
@@ -34,6 +43,23 @@ Result<std::int64_t> normalAxis(std::int64_t axis, std::int64_t rank);
 Result<Dims> normalAxes(llvm::ArrayRef<std::int64_t> axes, std::int64_t rank);
 // The common shape of implicit broadcasting, aligned at the right.
 Result<Dims> broadcastShape(llvm::ArrayRef<std::int64_t> a, llvm::ArrayRef<std::int64_t> b);
+// The same with symbols; kUnimplemented where two different expressions meet and neither is 1.
+Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
+
+// A shape as an argument: numbers or Dims, in any container or braces.
+class ShapeArg {
+ public:
+  ShapeArg() = default;
+  ShapeArg(llvm::ArrayRef<std::int64_t> shape) : shape_(shape.begin(), shape.end()) {}  // NOLINT
+  ShapeArg(const Dims& shape) : shape_(shape.begin(), shape.end()) {}                   // NOLINT
+  ShapeArg(Shape shape) : shape_(std::move(shape)) {}                                   // NOLINT
+  ShapeArg(std::initializer_list<Dim> shape) : shape_(shape.begin(), shape.end()) {}
+  const Shape& operator*() const { return shape_; }
+  const Shape* operator->() const { return &shape_; }
+
+ private:
+  Shape shape_;
+};
 
 class GraphBuilder {
  public:
@@ -46,36 +72,69 @@ class GraphBuilder {
   Result<Value> binary(ir::BinaryKind kind, Value lhs, Value rhs);
   Result<Value> compare(ir::CompareKind kind, Value lhs, Value rhs);
   Result<Value> select(Value condition, Value onTrue, Value onFalse);
-  Result<Value> cast(Value input, mlir::Type element);
-  Result<Value> broadcast(Value input, llvm::ArrayRef<std::int64_t> shape);
-  Result<Value> reshape(Value input, llvm::ArrayRef<std::int64_t> shape);
+  // `overflow` and `rounding` are for casts to 8-bit floats (kiln.cast).
+  Result<Value> cast(Value input, mlir::Type element, bool overflow = false,
+                     std::optional<ir::CastRounding> rounding = std::nullopt);
+  Result<Value> bitcast(Value input, mlir::Type element);
+  // Element i0, i1, ... is i<axis>.
+  Result<Value> iota(mlir::Type element, const ShapeArg& shape, std::int64_t axis);
+  // A rank-1 i64 tensor of extents.
+  Value shapeValue(llvm::ArrayRef<Dim> values);
+  Result<Value> broadcast(Value input, const ShapeArg& shape);
+  Result<Value> reshape(Value input, const ShapeArg& shape);
   Result<Value> transpose(Value input, llvm::ArrayRef<std::int64_t> permutation);
   Result<Value> concat(mlir::ValueRange inputs, std::int64_t axis);
   Result<Value> slice(Value input, llvm::ArrayRef<std::int64_t> offsets, llvm::ArrayRef<std::int64_t> strides,
-                      llvm::ArrayRef<std::int64_t> sizes);
+                      const ShapeArg& sizes);
+  // With offsets that depend on symbols; the caller has shown that all that is read lies inside.
+  Result<Value> symbolicSlice(Value input, llvm::ArrayRef<Dim> offsets, llvm::ArrayRef<std::int64_t> strides,
+                              const ShapeArg& sizes);
+  // `value` is a scalar; interior padding may be left empty.
+  Result<Value> pad(ir::PadMode mode, Value input, Value value, llvm::ArrayRef<std::int64_t> low,
+                    llvm::ArrayRef<std::int64_t> high, llvm::ArrayRef<std::int64_t> interior = {});
+  // The first `count` (scalar i64) along `axis`; the extent becomes symbol number `symbol`.
+  Result<Value> truncate(Value input, Value count, std::int64_t axis, std::int64_t symbol);
+  // data [R, S...], indices [N] i64, updates [N, S...].
+  Result<Value> scatter(ir::ScatterKind kind, Value data, Value indices, Value updates);
+  // {values, indices}
+  Result<Values> sort(Value input, std::int64_t axis, bool descending);
+  Result<Value> argReduce(ir::ReduceKind kind, Value input, std::int64_t axis, bool last);
+  Result<Value> cumulative(ir::ReduceKind kind, Value input, std::int64_t axis, bool exclusive, bool reverse);
+  // {indices, count}
+  Result<Values> compress(Value mask);
+  // {indices, inverse, counts, count}
+  Result<Values> unique(Value input, bool sorted);
+  // Operands as kiln.nms has them; {selected, count}.
+  Result<Values> nms(mlir::ValueRange operands, bool center);
+  // `mask` may be null.
+  Result<Value> attention(Value query, Value key, Value value, Value mask, double scale);
   Result<Value> gather(Value input, Value indices, std::int64_t axis);
   // With `keep`, reduced axes stay as 1.
   Result<Value> reduce(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes, bool keep);
   Result<Value> mean(Value input, llvm::ArrayRef<std::int64_t> axes, bool keep);
   Result<Value> softmax(Value input, std::int64_t axis);
   Result<Value> matmul(Value lhs, Value rhs);
-  Result<Value> conv2d(Value input, Value filter, Value bias, llvm::ArrayRef<std::int64_t> strides,
-                       llvm::ArrayRef<std::int64_t> pads, llvm::ArrayRef<std::int64_t> dilations,
-                       std::int64_t group);
-  Result<Value> pool2d(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
-                       llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
-                       llvm::ArrayRef<std::int64_t> dilations, bool countPadding);
+  Result<Value> conv(Value input, Value filter, Value bias, llvm::ArrayRef<std::int64_t> strides,
+                     llvm::ArrayRef<std::int64_t> pads, llvm::ArrayRef<std::int64_t> dilations,
+                     std::int64_t group);
+  Result<Value> pool(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
+                     llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
+                     llvm::ArrayRef<std::int64_t> dilations, bool countPadding);
   Result<Value> batchNorm(mlir::ValueRange operands, float epsilon);
 
   // A scalar of `element`, to be broadcast by binary(). Integers are rounded towards zero.
   Value scalar(mlir::Type element, double value);
   // A splat of `shape`.
   Value splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape, double value);
+  // The same for a shape with symbols.
+  Result<Value> filled(mlir::Type element, const ShapeArg& shape, double value);
   Value integerList(llvm::ArrayRef<std::int64_t> values);
   Value constant(mlir::DenseElementsAttr value);
 
   // The elements of a constant integer tensor, or nullopt when the value is computed at run time.
   static std::optional<Dims> constantIntegers(Value value);
+  // The same where elements may be expressions over symbols: a constant, or extents (kiln.shape_value).
+  static std::optional<Shape> symbolicIntegers(Value value);
   // The one element of a constant, as f64.
   static std::optional<double> constantScalar(Value value);
   // kUnimplemented: `what` decides the shape of the graph but has no value at compile time; says how to pin
@@ -91,6 +150,9 @@ class GraphBuilder {
  private:
   template <class Op>
   Result<Value> infer(mlir::ValueRange operands, typename Op::Properties properties);
+  // For operations of several results.
+  template <class Op>
+  Result<Values> inferAll(mlir::ValueRange operands, typename Op::Properties properties);
   template <class Op>
   Result<Value> make(mlir::RankedTensorType type, mlir::ValueRange operands,
                      typename Op::Properties properties);

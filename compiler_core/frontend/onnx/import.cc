@@ -108,7 +108,7 @@ Status Importer::inputs() {
     if (input.shape->size() > kMaxRank)
       return fail(Code::kInvalidArgument,
                   "input " + quoted(input.name) + " has rank " + std::to_string(input.shape->size()));
-    for (const Dim& dim : *input.shape) dims.push_back({dim.value, std::string(dim.name)});
+    for (const DeclaredDim& dim : *input.shape) dims.push_back({dim.value, std::string(dim.name)});
     // A list whose length the model leaves open is as long as its pin.
     if (auto pin = options_.pins.find(std::string(input.name));
         pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())

@@ -67,7 +67,7 @@ struct Node {
 };
 
 // One dimension: a number, a symbolic name, or neither.
-struct Dim {
+struct DeclaredDim {
   std::optional<std::int64_t> value;
   std::string_view name;
 };
@@ -76,7 +76,7 @@ struct ValueInfo {
   std::string_view name;
   bool isTensor = false;  // false: sequence, map, optional or sparse
   std::int32_t type = 0;
-  std::optional<std::vector<Dim>> shape;  // nullopt: unknown rank
+  std::optional<std::vector<DeclaredDim>> shape;  // nullopt: unknown rank
 };
 
 struct Graph {

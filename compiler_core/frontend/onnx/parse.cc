@@ -298,7 +298,7 @@ Status Parser::shape(Bytes bytes, ValueInfo& info) {
     if (dimField.number != 1) continue;
     KILN_TRY(expectType(dimField, WireType::kBytes));
     KILN_TRY(count());
-    Dim dim;
+    DeclaredDim dim;
     for (WireReader dimWire = reader(dimField.bytes); !dimWire.atEnd();) {
       KILN_ASSIGN(WireField field, dimWire.field());
       if (field.number == 1) {

@@ -48,7 +48,7 @@ Value Lowering::pad(Value input, ArrayRef<std::int64_t> pads, double value) {
   return padded;
 }
 
-Value Lowering::convolution(ir::Conv2dOp op) {
+Value Lowering::convolution(ir::ConvOp op) {
   auto type = convert(op.getType());
   const Type element = type.getElementType();
   const std::int64_t groups = op.getGroup();
@@ -100,7 +100,7 @@ Value Lowering::convolution(ir::Conv2dOp op) {
   return reshape(result, type.getShape());
 }
 
-Value Lowering::pool(ir::Pool2dOp op) {
+Value Lowering::pool(ir::PoolOp op) {
   auto type = convert(op.getType());
   const Type element = type.getElementType();
   const bool max = op.getKind() == ir::PoolKind::Max;

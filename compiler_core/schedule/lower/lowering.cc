@@ -148,8 +148,8 @@ LogicalResult Lowering::lower(Operation* op) {
           .Case([&](ir::ReduceOp o) { return reduce(o.getKind(), get(o.getInput()), o.getAxes()); })
           .Case([&](ir::SoftmaxOp o) { return softmax(o); })
           .Case([&](ir::MatmulOp o) { return matmul(o); })
-          .Case([&](ir::Conv2dOp o) { return convolution(o); })
-          .Case([&](ir::Pool2dOp o) { return pool(o); })
+          .Case([&](ir::ConvOp o) { return convolution(o); })
+          .Case([&](ir::PoolOp o) { return pool(o); })
           .Case([&](ir::BatchNormOp o) { return batchNorm(o); })
           .Default([](Operation*) { return Value(); });
   if (!result) return op->emitError("this target has no lowering for the operation");

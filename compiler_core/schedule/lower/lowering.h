@@ -59,8 +59,8 @@ class Lowering {
   mlir::Value gather(ir::GatherOp op);
   mlir::Value softmax(ir::SoftmaxOp op);
   mlir::Value matmul(ir::MatmulOp op);
-  mlir::Value convolution(ir::Conv2dOp op);
-  mlir::Value pool(ir::Pool2dOp op);
+  mlir::Value convolution(ir::ConvOp op);
+  mlir::Value pool(ir::PoolOp op);
   mlir::Value batchNorm(ir::BatchNormOp op);
 
   mlir::OpBuilder& b_;

@@ -105,6 +105,8 @@ Value unaryScalar(OpBuilder& b, Location loc, ir::UnaryKind kind, Value x) {
       return math::CosOp::create(b, loc, x);
     case ir::UnaryKind::Not:
       return arith::XOrIOp::create(b, loc, x, number(1));
+    default:
+      return {};
   }
   llvm_unreachable("every kind is listed");
 }
@@ -137,6 +139,8 @@ Value binaryScalar(OpBuilder& b, Location loc, ir::BinaryKind kind, Value x, Val
       return arith::OrIOp::create(b, loc, x, y);
     case ir::BinaryKind::Xor:
       return arith::XOrIOp::create(b, loc, x, y);
+    default:
+      return {};
   }
   llvm_unreachable("every kind is listed");
 }

@@ -176,7 +176,7 @@ TEST(Evaluator, MatmulWithBatches) {
 TEST(Evaluator, DilatedConvolution) {
   auto result = evaluateText(
       "(%x: tensor<1x1x1x5xf32>, %w: tensor<1x1x1x2xf32>) -> tensor<1x1x1x5xf32>",
-      "%0 = kiln.conv2d %x, %w strides [1, 1] pads [0, 1, 0, 1] dilations [1, 2] group 1 : "
+      "%0 = kiln.conv %x, %w strides [1, 1] pads [0, 1, 0, 1] dilations [1, 2] group 1 : "
       "(tensor<1x1x1x5xf32>, tensor<1x1x1x2xf32>) -> tensor<1x1x1x5xf32>\nreturn %0 : tensor<1x1x1x5xf32>",
       {floats({1, 1, 1, 5}, {1, 2, 3, 4, 5}), floats({1, 1, 1, 2}, {10, 1})});
   EXPECT_THAT(values<float>(result), ElementsAre(2, 13, 24, 35, 40));

@@ -140,9 +140,9 @@ TEST_P(Convolution, MatchesTheReference) {
 func.func @main(%x: {0}) -> ({2}, {2}) {{
   %w = kiln.weight 0 : {1}
   %b = kiln.weight 1 : tensor<{3}xf32>
-  %0 = kiln.conv2d %x, %w bias %b {4} : ({0}, {1}, tensor<{3}xf32>) -> {2}
+  %0 = kiln.conv %x, %w bias %b {4} : ({0}, {1}, tensor<{3}xf32>) -> {2}
   %1 = kiln.unary <tanh> %0 : {2}
-  %2 = kiln.conv2d %x, %w {4} : ({0}, {1}) -> {2}
+  %2 = kiln.conv %x, %w {4} : ({0}, {1}) -> {2}
   return %1, %2 : {2}, {2}
 }})",
                     in, filter, out, p.o, attributes));
@@ -166,8 +166,8 @@ TEST(Pooling, MaxAndAverageWithPadding) {
       for (const char* counted : {"", "count_padding"})
         check(fmt::format(R"(
 func.func @main(%x: tensor<2x3x9x9x{1}>) -> (tensor<2x3x5x5x{1}>, tensor<2x3x7x7x{1}>) {{
-  %0 = kiln.pool2d <{0}> %x kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] {2} : tensor<2x3x9x9x{1}> to tensor<2x3x5x5x{1}>
-  %1 = kiln.pool2d <{0}> %x kernel [3, 3] strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {2} : tensor<2x3x9x9x{1}> to tensor<2x3x7x7x{1}>
+  %0 = kiln.pool <{0}> %x kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] {2} : tensor<2x3x9x9x{1}> to tensor<2x3x5x5x{1}>
+  %1 = kiln.pool <{0}> %x kernel [3, 3] strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] {2} : tensor<2x3x9x9x{1}> to tensor<2x3x7x7x{1}>
   return %0, %1 : tensor<2x3x5x5x{1}>, tensor<2x3x7x7x{1}>
 }})",
                           kind, type, counted));

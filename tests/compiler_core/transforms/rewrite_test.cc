@@ -82,8 +82,7 @@ TEST(Rewrite, TheNormalisationVanishesAndGroupsAreNamed) {
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("kiln.transpose")));
   ASSERT_FALSE(rewritten.evidence.groups.empty());
   EXPECT_THAT(rewritten.evidence.groups[0].nodes, testing::ElementsAre("conv", "norm", "relu"));
-  EXPECT_THAT(rewritten.evidence.groups[0].operations,
-              testing::ElementsAre("kiln.conv2d", "kiln.unary relu"));
+  EXPECT_THAT(rewritten.evidence.groups[0].operations, testing::ElementsAre("kiln.conv", "kiln.unary relu"));
   // The folded filter says what it was made of.
   const ir::WeightTable& weights = rewritten.model->captured.weights;
   bool found = false;

@@ -8,16 +8,16 @@ func.func @main(%x: tensor<1x4x8x8xf32> {kiln.name = "image"}) -> (tensor<1x10xf
   %w = kiln.weight 0 : tensor<8x4x3x3xf32>
   // CHECK: kiln.constant dense<5.000000e-01> : tensor<8xf32>
   %b = kiln.constant dense<0.5> : tensor<8xf32>
-  // CHECK: kiln.conv2d %[[X]], %[[W]] bias %{{.*}} strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x4x8x8xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
-  %0 = kiln.conv2d %x, %w bias %b strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x4x8x8xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  // CHECK: kiln.conv %[[X]], %[[W]] bias %{{.*}} strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x4x8x8xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
+  %0 = kiln.conv %x, %w bias %b strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] group 1 : (tensor<1x4x8x8xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>) -> tensor<1x8x4x4xf32>
   // CHECK: kiln.batch_norm %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} epsilon 1.000000e-05 : tensor<1x8x4x4xf32>, tensor<8xf32>
   %1 = kiln.batch_norm %0, %b, %b, %b, %b epsilon 1.0e-5 : tensor<1x8x4x4xf32>, tensor<8xf32>
   // CHECK: kiln.unary <relu> %{{.*}} : tensor<1x8x4x4xf32>
   %2 = kiln.unary <relu> %1 : tensor<1x8x4x4xf32>
-  // CHECK: kiln.pool2d <max> %{{.*}} kernel [2, 2] strides [2, 2] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x8x4x4xf32> to tensor<1x8x2x2xf32>
-  %3 = kiln.pool2d <max> %2 kernel [2, 2] strides [2, 2] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x8x4x4xf32> to tensor<1x8x2x2xf32>
-  // CHECK: kiln.pool2d <average> %{{.*}} pads [0, 0, 1, 1] dilations [1, 1] count_padding :
-  %4 = kiln.pool2d <average> %3 kernel [2, 2] strides [1, 1] pads [0, 0, 1, 1] dilations [1, 1] count_padding : tensor<1x8x2x2xf32> to tensor<1x8x2x2xf32>
+  // CHECK: kiln.pool <max> %{{.*}} kernel [2, 2] strides [2, 2] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x8x4x4xf32> to tensor<1x8x2x2xf32>
+  %3 = kiln.pool <max> %2 kernel [2, 2] strides [2, 2] pads [0, 0, 0, 0] dilations [1, 1] : tensor<1x8x4x4xf32> to tensor<1x8x2x2xf32>
+  // CHECK: kiln.pool <average> %{{.*}} pads [0, 0, 1, 1] dilations [1, 1] count_padding :
+  %4 = kiln.pool <average> %3 kernel [2, 2] strides [1, 1] pads [0, 0, 1, 1] dilations [1, 1] count_padding : tensor<1x8x2x2xf32> to tensor<1x8x2x2xf32>
   // CHECK: kiln.reshape %{{.*}} : tensor<1x8x2x2xf32> to tensor<1x32xf32>
   %5 = kiln.reshape %4 : tensor<1x8x2x2xf32> to tensor<1x32xf32>
   %6 = kiln.weight 1 : tensor<10x32xf32>

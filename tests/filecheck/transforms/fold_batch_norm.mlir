@@ -6,7 +6,7 @@
 func.func @folded(%x: tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32> {
   // CHECK-DAG: %[[W:.*]] = kiln.constant dense<{{\[\[\[\[}}2.000000e+00]]], {{\[\[\[}}1.200000e+01]]]]> : tensor<2x1x1x1xf32>
   // CHECK-DAG: %[[B:.*]] = kiln.constant dense<[9.500000e+00, 2.000000e+00]> : tensor<2xf32>
-  // CHECK: %[[R:.*]] = kiln.conv2d %{{.*}}, %[[W]] bias %[[B]]
+  // CHECK: %[[R:.*]] = kiln.conv %{{.*}}, %[[W]] bias %[[B]]
   // CHECK-NOT: kiln.batch_norm
   // CHECK: return %[[R]]
   %w = kiln.constant dense<[[[[2.0]]], [[[3.0]]]]> : tensor<2x1x1x1xf32>
@@ -15,7 +15,7 @@ func.func @folded(%x: tensor<1x1x4x4xf32>) -> tensor<1x2x4x4xf32> {
   %offset = kiln.constant dense<[9.0, -10.0]> : tensor<2xf32>
   %mean = kiln.constant dense<[0.5, -2.0]> : tensor<2xf32>
   %variance = kiln.constant dense<[3.0, 0.0]> : tensor<2xf32>
-  %0 = kiln.conv2d %x, %w bias %b strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x1x4x4xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
+  %0 = kiln.conv %x, %w bias %b strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x1x4x4xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>) -> tensor<1x2x4x4xf32>
   %1 = kiln.batch_norm %0, %scale, %offset, %mean, %variance epsilon 1.0 : tensor<1x2x4x4xf32>, tensor<2xf32>
   return %1 : tensor<1x2x4x4xf32>
 }
@@ -26,7 +26,7 @@ func.func @shared(%x: tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4
   // CHECK: kiln.batch_norm
   %w = kiln.constant dense<2.0> : tensor<1x1x1x1xf32>
   %p = kiln.constant dense<1.0> : tensor<1xf32>
-  %0 = kiln.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+  %0 = kiln.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
   %1 = kiln.batch_norm %0, %p, %p, %p, %p epsilon 1.0e-5 : tensor<1x1x4x4xf32>, tensor<1xf32>
   return %0, %1 : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
 }
@@ -36,7 +36,7 @@ func.func @shared(%x: tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4
 func.func @computed(%x: tensor<1x1x4x4xf32>, %p: tensor<1xf32>) -> tensor<1x1x4x4xf32> {
   // CHECK: kiln.batch_norm
   %w = kiln.constant dense<2.0> : tensor<1x1x1x1xf32>
-  %0 = kiln.conv2d %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
+  %0 = kiln.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x1x4x4xf32>, tensor<1x1x1x1xf32>) -> tensor<1x1x4x4xf32>
   %1 = kiln.batch_norm %0, %p, %p, %p, %p epsilon 1.0e-5 : tensor<1x1x4x4xf32>, tensor<1xf32>
   return %1 : tensor<1x1x4x4xf32>
 }

@@ -22,7 +22,7 @@ Result<Values> conv(NodeContext& node) {
   KILN_ASSIGN(input, asPlanes(node, input));
   KILN_ASSIGN(filter, asPlanes(node, filter));
   KILN_ASSIGN(Value result,
-              node.conv2d(input, filter, bias, window.strides, window.pads, window.dilations, group));
+              node.conv(input, filter, bias, window.strides, window.pads, window.dilations, group));
   KILN_ASSIGN(result, fromPlanes(node, result, rank));
   return Values{result};
 }

@@ -16,8 +16,8 @@ Result<Values> pool(NodeContext& node, ir::PoolKind kind, bool countPadding) {
     return fail(Code::kUnimplemented,
                 "count_include_pad with a window cut off by ceil_mode is not served yet");
   KILN_ASSIGN(input, asPlanes(node, input));
-  KILN_ASSIGN(Value result, node.pool2d(kind, input, window.kernel, window.strides, window.pads,
-                                        window.dilations, countPadding));
+  KILN_ASSIGN(Value result, node.pool(kind, input, window.kernel, window.strides, window.pads,
+                                      window.dilations, countPadding));
   KILN_ASSIGN(result, fromPlanes(node, result, rank));
   return Values{result};
 }

@@ -1,0 +1,307 @@
+#include "compiler_core/ir/dims.h"
+
+#include <algorithm>
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+namespace kiln::ir {
+namespace {
+
+using mlir::AffineExpr;
+using mlir::AffineExprKind;
+constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+
+std::string textOf(AffineExpr expression) {
+  std::string text;
+  llvm::raw_string_ostream(text) << expression;
+  return text;
+}
+
+unsigned symbolCount(AffineExpr expression) {
+  unsigned count = 0;
+  expression.walk([&](AffineExpr part) {
+    if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part))
+      count = std::max(count, symbol.getPosition() + 1);
+  });
+  return count;
+}
+
+AffineExpr simplified(AffineExpr expression) {
+  return mlir::simplifyAffineExpr(expression, 0, symbolCount(expression));
+}
+
+// A product taken apart: a number and factors that are no numbers, ordered by their text.
+struct Factors {
+  std::int64_t number = 1;
+  llvm::SmallVector<AffineExpr> others;
+};
+
+void collect(AffineExpr expression, Factors& factors) {
+  if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expression)) {
+    factors.number *= constant.getValue();
+  } else if (expression.getKind() == AffineExprKind::Mul) {
+    auto product = llvm::cast<mlir::AffineBinaryOpExpr>(expression);
+    collect(product.getLHS(), factors);
+    collect(product.getRHS(), factors);
+  } else {
+    factors.others.push_back(expression);
+  }
+}
+
+Factors factorsOf(const Dim& dim, mlir::MLIRContext* context) {
+  Factors factors;
+  collect(dim.expression(context), factors);
+  llvm::sort(factors.others, [](AffineExpr a, AffineExpr b) { return textOf(a) < textOf(b); });
+  return factors;
+}
+
+Dim multiplied(const Factors& factors, mlir::MLIRContext* context) {
+  if (factors.others.empty() || factors.number == 0) return factors.number;
+  AffineExpr result = factors.others.front();
+  for (AffineExpr next : llvm::drop_begin(factors.others)) result = result * next;
+  return Dim(result * mlir::getAffineConstantExpr(factors.number, context));
+}
+
+mlir::MLIRContext* contextOf(const Dim& a, const Dim& b) {
+  return a.isStatic() ? b.expression(nullptr).getContext() : a.expression(nullptr).getContext();
+}
+
+std::optional<Range> rangeOf(AffineExpr expression, llvm::ArrayRef<Range> symbols) {
+  if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expression))
+    return Range{constant.getValue(), constant.getValue()};
+  if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(expression)) {
+    if (symbol.getPosition() >= symbols.size()) return std::nullopt;
+    return symbols[symbol.getPosition()];
+  }
+  auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expression);
+  if (!binary) return std::nullopt;
+  const auto a = rangeOf(binary.getLHS(), symbols), b = rangeOf(binary.getRHS(), symbols);
+  if (!a || !b) return std::nullopt;
+  llvm::SmallVector<__int128> ends;
+  auto combine = [&](auto f) {
+    for (std::int64_t x : {a->min, a->max})
+      for (std::int64_t y : {b->min, b->max}) ends.push_back(f(x, y));
+  };
+  switch (expression.getKind()) {
+    case AffineExprKind::Add:
+      ends = {__int128(a->min) + b->min, __int128(a->max) + b->max};
+      break;
+    case AffineExprKind::Mul:
+      combine([](__int128 x, __int128 y) { return x * y; });
+      break;
+    case AffineExprKind::FloorDiv:
+    case AffineExprKind::CeilDiv:
+      if (b->min < 1) return std::nullopt;
+      combine([&](std::int64_t x, std::int64_t y) -> __int128 {
+        return expression.getKind() == AffineExprKind::FloorDiv ? llvm::divideFloorSigned(x, y)
+                                                                : llvm::divideCeilSigned(x, y);
+      });
+      break;
+    case AffineExprKind::Mod:
+      if (b->min < 1) return std::nullopt;
+      ends = {0, __int128(b->max) - 1};
+      break;
+    default:
+      return std::nullopt;
+  }
+  const auto [low, high] = std::ranges::minmax(ends);
+  if (low < -kLimit || high > kLimit) return std::nullopt;
+  return Range{static_cast<std::int64_t>(low), static_cast<std::int64_t>(high)};
+}
+
+}  // namespace
+
+Dim::Dim(AffineExpr expression) {
+  expression = simplified(expression);
+  if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expression))
+    value_ = constant.getValue();
+  else
+    expression_ = expression;
+}
+
+Dim Dim::symbol(mlir::MLIRContext* context, unsigned index) {
+  return Dim(mlir::getAffineSymbolExpr(index, context));
+}
+
+std::int64_t Dim::value() const {
+  assert(isStatic());
+  return value_;
+}
+
+AffineExpr Dim::expression(mlir::MLIRContext* context) const {
+  return expression_ ? expression_ : mlir::getAffineConstantExpr(value_, context);
+}
+
+std::string Dim::text(llvm::ArrayRef<std::string> names) const {
+  if (isStatic()) return std::to_string(value_);
+  std::string plain = textOf(expression_);
+  if (names.empty()) return plain;
+  std::string named;
+  for (std::size_t i = 0; i < plain.size();) {
+    std::size_t end = i + 1;
+    if (plain[i] == 's' && end < plain.size() && llvm::isDigit(plain[end])) {
+      while (end < plain.size() && llvm::isDigit(plain[end])) ++end;
+      const std::size_t index = std::stoul(plain.substr(i + 1, end - i - 1));
+      named += index < names.size() ? names[index] : plain.substr(i, end - i);
+    } else {
+      named += plain[i];
+    }
+    i = end;
+  }
+  return named;
+}
+
+Dim operator+(const Dim& a, const Dim& b) {
+  if (a.isStatic() && b.isStatic()) {
+    std::int64_t result;
+    return __builtin_add_overflow(a.value_, b.value_, &result) ? kLimit : result;
+  }
+  mlir::MLIRContext* context = contextOf(a, b);
+  return Dim(a.expression(context) + b.expression(context));
+}
+
+Dim operator-(const Dim& a, const Dim& b) {
+  if (a.isStatic() && b.isStatic()) {
+    std::int64_t result;
+    return __builtin_sub_overflow(a.value_, b.value_, &result) ? kLimit : result;
+  }
+  mlir::MLIRContext* context = contextOf(a, b);
+  return Dim(a.expression(context) - b.expression(context));
+}
+
+Dim operator*(const Dim& a, const Dim& b) {
+  if (a.isStatic() && b.isStatic()) {
+    std::int64_t result;
+    return __builtin_mul_overflow(a.value_, b.value_, &result) ? kLimit : result;
+  }
+  mlir::MLIRContext* context = contextOf(a, b);
+  Factors factors = factorsOf(a, context), more = factorsOf(b, context);
+  factors.number *= more.number;
+  factors.others.append(more.others);
+  llvm::sort(factors.others, [](AffineExpr x, AffineExpr y) { return textOf(x) < textOf(y); });
+  return multiplied(factors, context);
+}
+
+std::optional<Dim> floorDiv(const Dim& a, std::int64_t b) {
+  if (b < 1) return std::nullopt;
+  if (a.isStatic()) return llvm::divideFloorSigned(a.value(), b);
+  return Dim(a.expression(nullptr).floorDiv(static_cast<std::uint64_t>(b)));
+}
+
+std::optional<Dim> ceilDiv(const Dim& a, std::int64_t b) {
+  if (b < 1) return std::nullopt;
+  return floorDiv(a + (b - 1), b);
+}
+
+std::optional<Dim> modulo(const Dim& a, std::int64_t b) {
+  if (b < 1) return std::nullopt;
+  if (a.isStatic()) return a.value() - llvm::divideFloorSigned(a.value(), b) * b;
+  return Dim(a.expression(nullptr) % static_cast<std::uint64_t>(b));
+}
+
+std::optional<Dim> exactDiv(const Dim& a, const Dim& b) {
+  if (b.isStatic() && b.value() == 0) return std::nullopt;
+  if (a.isStatic() && b.isStatic())
+    return a.value() % b.value() == 0 ? std::optional<Dim>(a.value() / b.value()) : std::nullopt;
+  mlir::MLIRContext* context = contextOf(a, b);
+  Factors whole = factorsOf(a, context);
+  for (AffineExpr factor : factorsOf(b, context).others) {
+    auto* found = llvm::find(whole.others, factor);
+    if (found == whole.others.end()) return std::nullopt;
+    whole.others.erase(found);
+  }
+  const std::int64_t number = factorsOf(b, context).number;
+  if (number == 0) return std::nullopt;
+  if (whole.number % number == 0) {
+    whole.number /= number;
+    return multiplied(whole, context);
+  }
+  // A sum whose every term divides: (s0 * 4 + 8) / 4.
+  if (whole.others.size() == 1 && number > 0) {
+    AffineExpr all = whole.others.front() * whole.number;
+    if (simplified(all % number) == mlir::getAffineConstantExpr(0, context)) return Dim(all.floorDiv(number));
+  }
+  return std::nullopt;
+}
+
+Dim product(llvm::ArrayRef<Dim> dims) {
+  Dim result = 1;
+  for (const Dim& dim : dims) result = result * dim;
+  return result;
+}
+
+bool isStatic(llvm::ArrayRef<Dim> shape) {
+  return llvm::all_of(shape, [](const Dim& dim) { return dim.isStatic(); });
+}
+
+llvm::SmallVector<std::int64_t> numbers(llvm::ArrayRef<Dim> shape) {
+  llvm::SmallVector<std::int64_t> result;
+  for (const Dim& dim : shape) result.push_back(dim.value());
+  return result;
+}
+
+Shape toShape(llvm::ArrayRef<std::int64_t> values) {
+  return Shape(values.begin(), values.end());
+}
+
+std::string shapeText(llvm::ArrayRef<Dim> shape) {
+  if (shape.empty()) return "scalar";
+  std::string text;
+  for (const Dim& dim : shape) {
+    if (!text.empty()) text += 'x';
+    text += dim.isStatic() ? dim.text() : "(" + dim.text() + ")";
+  }
+  return text;
+}
+
+Dim dimOf(mlir::RankedTensorType type, std::int64_t index) {
+  if (!type.isDynamicDim(static_cast<unsigned>(index))) return type.getDimSize(static_cast<unsigned>(index));
+  auto map = llvm::cast<mlir::AffineMapAttr>(type.getEncoding()).getValue();
+  return Dim(map.getResult(static_cast<unsigned>(index)));
+}
+
+Shape shapeOf(mlir::RankedTensorType type) {
+  Shape shape;
+  for (std::int64_t i = 0; i < type.getRank(); ++i) shape.push_back(dimOf(type, i));
+  return shape;
+}
+
+mlir::RankedTensorType tensorTypeOf(llvm::ArrayRef<Dim> shape, mlir::Type element) {
+  if (isStatic(shape)) return mlir::RankedTensorType::get(numbers(shape), element);
+  mlir::MLIRContext* context = element.getContext();
+  llvm::SmallVector<std::int64_t> extents;
+  llvm::SmallVector<AffineExpr> expressions;
+  unsigned symbols = 0;
+  for (const Dim& dim : shape) {
+    extents.push_back(dim.isStatic() ? dim.value() : mlir::ShapedType::kDynamic);
+    expressions.push_back(dim.expression(context));
+    symbols = std::max(symbols, symbolCount(expressions.back()));
+  }
+  auto map = mlir::AffineMap::get(0, symbols, expressions, context);
+  return mlir::RankedTensorType::get(extents, element, mlir::AffineMapAttr::get(map));
+}
+
+mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type element) {
+  return mlir::RankedTensorType::get(type.getShape(), element, type.getEncoding());
+}
+
+std::optional<Range> rangeOf(const Dim& dim, llvm::ArrayRef<Range> symbols) {
+  if (dim.isStatic()) return Range{dim.value(), dim.value()};
+  return rangeOf(dim.expression(nullptr), symbols);
+}
+
+Dim substitute(const Dim& dim, llvm::ArrayRef<std::optional<std::int64_t>> values) {
+  if (dim.isStatic()) return dim;
+  AffineExpr expression = dim.expression(nullptr);
+  llvm::SmallVector<AffineExpr> replacements;
+  for (auto [i, value] : llvm::enumerate(values))
+    replacements.push_back(
+        value ? mlir::getAffineConstantExpr(*value, expression.getContext())
+              : mlir::getAffineSymbolExpr(static_cast<unsigned>(i), expression.getContext()));
+  return Dim(expression.replaceSymbols(replacements));
+}
+
+}  // namespace kiln::ir
