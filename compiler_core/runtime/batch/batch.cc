@@ -1,4 +1,4 @@
-#include "api/cli/batch.h"
+#include "compiler_core/runtime/batch/batch.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <span>
 
-namespace kiln::cli {
+namespace kiln::runtime {
 namespace {
 
 std::size_t elementsOf(const npy::Tensor& tensor) {
@@ -48,14 +48,14 @@ std::string describe(DType dtype, const std::vector<std::int64_t>& shape) {
   return fmt::format("{} [{}]", dtypeName(dtype), fmt::join(shape, ","));
 }
 
-std::string describe(const runtime::TensorSpec& spec) {
+std::string describe(const TensorSpec& spec) {
   std::vector<std::string> dims;
   for (std::size_t i = 0; i < spec.shape.size(); ++i)
     dims.push_back(spec.shape[i] == -1 ? spec.dims[i] : std::to_string(spec.shape[i]));
   return fmt::format("{} [{}]", dtypeName(spec.dtype), fmt::join(dims, ","));
 }
 
-Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given) {
+Status checkInput(const TensorSpec& expected, const npy::Tensor& given) {
   if (given.dtype == expected.dtype && matches(given.shape, expected.shape)) return {};
   const bool each = given.dtype == expected.dtype && countEach(expected, given).has_value();
   return fail(Code::kInvalidArgument,
@@ -63,7 +63,7 @@ Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given)
                           describe(given.dtype, given.shape), each ? "; --each runs once per element" : ""));
 }
 
-Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Tensor& given) {
+Result<std::size_t> countEach(const TensorSpec& expected, const npy::Tensor& given) {
   const bool before = hasTail(given.shape, expected.shape, 0);
   const bool instead = !expected.shape.empty() && (expected.shape[0] == 1 || expected.shape[0] == -1) &&
                        hasTail(given.shape, expected.shape, 1);
@@ -73,7 +73,7 @@ Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Te
                           describe(expected), describe(given.dtype, given.shape)));
 }
 
-npy::Tensor elementOf(const runtime::TensorSpec& expected, const npy::Tensor& given, std::size_t i) {
+npy::Tensor elementOf(const TensorSpec& expected, const npy::Tensor& given, std::size_t i) {
   const auto bytes = given.data.size() / static_cast<std::size_t>(given.shape[0]);
   const auto begin = given.data.begin() + static_cast<std::ptrdiff_t>(i * bytes);
   std::vector<std::int64_t> shape(given.shape.begin() + 1, given.shape.end());
@@ -167,4 +167,4 @@ Result<std::vector<std::int64_t>> labelsOf(const npy::Tensor& labels) {
   }
 }
 
-}  // namespace kiln::cli
+}  // namespace kiln::runtime
