@@ -201,7 +201,7 @@ def Kiln_PadOp : Kiln_InferredOp<"pad"> {
   }];
 }
 
-def Kiln_TruncateOp : Kiln_Op<"truncate", [SameOperandsAndResultElementType]> {
+def Kiln_TruncateOp : Kiln_Op<"truncate"> {
   let summary = "keep the first `count` along an axis";
   let description = [{
     This is where a size becomes known at run time only: the result's dimension `axis` is symbol number `symbol`, whose

@@ -37,5 +37,8 @@ std::span<const Operator> reductionOperators();
 std::span<const Operator> shapeOperators();
 std::span<const Operator> sliceOperators();
 std::span<const Operator> constantOperators();
+std::span<const Operator> generatorOperators();
+std::span<const Operator> indexingOperators();
+std::span<const Operator> selectionOperators();
 
 }  // namespace kiln::onnx
