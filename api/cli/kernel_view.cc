@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 
 #include "api/cli/print.h"
 
@@ -38,8 +40,10 @@ std::string lineOf(double share, std::uint64_t nanoseconds, const std::string& c
 void printKernels(const std::vector<kiln_kernel_time>& kernels, const Manifest& manifest,
                   const kiln_counters& counters) {
   auto sorted = kernels;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.nanoseconds > b.nanoseconds; });
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::tuple(b.nanoseconds, std::string_view(a.symbol)) <
+           std::tuple(a.nanoseconds, std::string_view(b.symbol));
+  });
   const auto share = [&](std::uint64_t part) {
     return counters.run_nanoseconds == 0
                ? 0.0

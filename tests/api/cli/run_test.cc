@@ -132,7 +132,8 @@ TEST_F(KilnRun, ProfileNamesKernelsAndTheirNodes) {
   EXPECT_EQ(result.exit, 0) << result.err;
   EXPECT_NE(result.out.find("8  row (double, add)\n"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("outside kernels"), std::string::npos);
-  const auto json = parseJson(kiln({"run", artifact.path(), "--input", "x=x.npy", "--profile", "--json"}).out);
+  const auto json =
+      parseJson(kiln({"run", artifact.path(), "--input", "x=x.npy", "--profile", "--json"}).out);
   ASSERT_TRUE(json);
   EXPECT_EQ(json->at("kernels").at(0).at("nodes"), Json({"double", "add"}));
   EXPECT_EQ(json->at("kernels").at(0).at("tasks"), 8);
