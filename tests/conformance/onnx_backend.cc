@@ -8,9 +8,7 @@
 #include <iostream>
 #include <thread>
 
-#include "compiler_core/runtime/program/cpu_features.h"
 #include "manifest/base/exit_code.h"
-#include "manifest/spec/target.h"
 #include "tests/conformance/isolate.h"
 #include "tests/conformance/report.h"
 
@@ -18,31 +16,13 @@ namespace kiln::conformance {
 namespace {
 
 struct Options {
-  std::string suite, json, bars, compiler, target;
+  std::string suite, json, bars, expect, compiler, target;
   std::vector<std::string> filters;
   std::size_t every = 1;
   bool evaluate = false, list = false, verbose = false;
   Limits limits;
   std::uint64_t memoryMiB = 8192;
 };
-
-// The highest level that this machine runs.
-std::string hostTarget() {
-#if defined(__aarch64__)
-  return "cpu:aarch64-neoverse-n1";
-#else
-  for (const char* name : {"cpu:x86-64-v4", "cpu:x86-64-v3"}) {
-    auto target = parseTarget(name);
-    if (target && runtime::checkHostFeatures(target->features, name)) return name;
-  }
-  return "cpu:x86-64-v3";
-#endif
-}
-
-std::string besideThisProgram(const std::string& name) {
-  std::error_code ignored;
-  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name).string();
-}
 
 std::vector<Case> choose(const std::vector<Case>& all, const Options& options) {
   std::vector<Case> chosen;
@@ -97,14 +77,27 @@ std::vector<Reported> runAll(const std::vector<Case>& cases, const Options& opti
   return reported;
 }
 
-int check(const Json& report, const std::string& bars) {
-  if (bars.empty()) return 0;
-  std::ifstream file(bars);
-  auto json = parseJson(std::string(std::istreambuf_iterator<char>(file), {}));
-  if (!json) return std::cerr << bars << ": " << json.error().message << "\n", kExitUsage;
-  const auto missed = missedBars(report, *json);
-  for (const std::string& line : missed) std::cout << "BAR " << line << "\n";
-  return missed.empty() ? 0 : 10;
+Result<Json> readJson(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return fail(Code::kNotFound, path + ": cannot be read");
+  auto json = parseJson(std::string(std::istreambuf_iterator<char>(file), {}), {.bytes = 64u << 20});
+  if (!json) return fail(json.error().in(path));
+  return json;
+}
+
+// Prints what does not hold; whether all does.
+Result<bool> check(const std::vector<Reported>& reported, const Json& report, const Options& options) {
+  std::vector<std::string> lines;
+  if (!options.expect.empty()) {
+    KILN_ASSIGN(const Json earlier, readJson(options.expect));
+    for (const std::string& line : regressions(reported, earlier)) lines.push_back("REGRESSED " + line);
+  }
+  if (!options.bars.empty()) {
+    KILN_ASSIGN(const Json bars, readJson(options.bars));
+    for (const std::string& line : missedBars(report, bars)) lines.push_back("BAR " + line);
+  }
+  for (const std::string& line : lines) std::cout << line << "\n";
+  return lines.empty();
 }
 
 int run(const Options& options) {
@@ -122,7 +115,8 @@ int run(const Options& options) {
   const Json report = makeReport(reported, options.evaluate ? "reference evaluator" : options.target);
   if (!options.json.empty())
     std::ofstream(options.json) << report.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
-  const int bars = check(report, options.bars);
+  const auto holds = check(reported, report, options);
+  if (!holds) return std::cerr << holds.error().message << "\n", kExitUsage;
   Json totals = report.value("totals", Json::object());
   const auto total = [&](const char* name) { return totals.value(name, 0); };
   for (const auto& [group, counts] : report["groups"].items())
@@ -132,7 +126,7 @@ int run(const Options& options) {
             << " are random and not comparable\n";
   std::cout << total("passed") << " passed, " << total("failed") << " failed, " << total("skipped")
             << " skipped\n";
-  return total("failed") == 0 ? bars : 10;
+  return total("failed") == 0 && *holds ? 0 : kExitCheck;
 }
 
 int main(int argc, char** argv) {
@@ -144,7 +138,7 @@ int main(int argc, char** argv) {
   app.footer("Example: onnx_backend --suite onnx-backend-1.22.0.tar.zst --json report.json");
   Options options;
   options.target = hostTarget();
-  options.compiler = besideThisProgram("kiln-cc");
+  options.compiler = compilerBeside();
   options.limits.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   app.add_option("--suite", options.suite, "Folder of cases or of groups of them, or a .tar.zst of one")
       ->required();
@@ -154,6 +148,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", options.list, "Print the names of the cases");
   app.add_flag("--verbose", options.verbose, "Print each case's outcome");
   app.add_option("--json", options.json, "Write the report here");
+  app.add_option("--expect", options.expect, "Fail when a case no longer passes that did in this report");
   app.add_option("--bars", options.bars, "Fail unless the counts reach those of this file");
   app.add_option("--jobs", options.limits.jobs, "Cases at a time")->check(CLI::PositiveNumber);
   app.add_option("--target", options.target, "Target")->capture_default_str();
