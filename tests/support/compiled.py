@@ -78,7 +78,7 @@ class Compiler:
         outputs = [artifact / f"out{i}.bin" for i in range(len(program["outputs"]))]
         counts = ",".join(map(str, threads))
         if target.startswith("cpu:aarch64"):
-            dims = {dim["name"]: int(dim["opt"]) for dim in manifest["spec"]["profiles"][0]["dims"]}
+            dims = {dim["dim"]: int(dim["opt"]) for dim in manifest["spec"]["profiles"][0]["dims"]}
             sizes = [tensor_bytes(tensor, dims) for tensor in program["outputs"]]
             done = self.call("qemu-aarch64", "-cpu", "neoverse-n1", "-L", CROSS_ROOT, self.arm_runner,
                              artifact / program["file"]["path"], target, ",".join(manifest["spec"]["target"]["features"]), counts,

@@ -14,21 +14,20 @@
 namespace kiln::codegen {
 namespace {
 
-Status linkMath(llvm::Module& module, const std::string& path) {
+Status linkLibrary(llvm::Module& module, const std::string& path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return fail(Code::kInvalidArgument,
-                fmt::format("math library {}: {}", path, buffer.getError().message()));
-  // Lazily: most of it is not needed.
-  auto library = llvm::getOwningLazyBitcodeModule(std::move(*buffer), module.getContext());
+    return fail(Code::kInvalidArgument, fmt::format("library {}: {}", path, buffer.getError().message()));
+  // Lazily: only the bodies that are needed are read.
+  auto library = llvm::getLazyBitcodeModule(**buffer, module.getContext());
   if (!library)
     return fail(Code::kInvalidArgument,
-                fmt::format("math library {}: {}", path, llvm::toString(library.takeError())));
+                fmt::format("library {}: {}", path, llvm::toString(library.takeError())));
   // The library carries no target of its own: it becomes part of the program before code is made.
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
   if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::Flags::LinkOnlyNeeded))
-    return fail(Code::kInternal, fmt::format("math library {} does not link into the program", path));
+    return fail(Code::kInternal, fmt::format("library {} does not link into the program", path));
   return {};
 }
 
@@ -60,7 +59,7 @@ Result<std::unique_ptr<llvm::Module>> completePart(const std::string& bitcode, c
   llvm::StringSet<> own;
   for (const llvm::GlobalValue& value : (*module)->global_values())
     if (!value.isDeclaration() && !value.hasLocalLinkage()) own.insert(value.getName());
-  if (!options.mathBitcode.empty()) KILN_TRY(linkMath(**module, options.mathBitcode));
+  for (const std::string& library : options.bitcode) KILN_TRY(linkLibrary(**module, library));
   setAttributes(**module, options);
   llvm::internalizeModule(**module, [&](const llvm::GlobalValue& value) {
     return own.contains(value.getName()) || isCalledByCodeGeneration(value.getName());
