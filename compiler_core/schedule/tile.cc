@@ -31,7 +31,14 @@ namespace {
 struct Group {
   llvm::SetVector<Operation*> members;  // the root first, then the producers to be fused into its tiles
   llvm::SmallBitVector divisible;       // loops of the root that every member follows
+  llvm::DenseMap<Operation*, std::int64_t> copies;  // of each member: uses that lead from the root to it
 };
+
+// Fusion makes one copy of a producer for each use, and of what is behind it for each copy; CSE leaves one at
+// the end. Without a bound, values that are used twice by values that are used twice ... take exponential
+// time.
+constexpr std::int64_t kMostCopies = 16;
+constexpr std::size_t kMostMembers = 64;
 
 // Groups that hold a contraction or a window: they stay as they are.
 using Anchored = llvm::DenseSet<std::int64_t>;
@@ -74,7 +81,11 @@ void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored,
       if (anchored.contains(groupOf(producer)) || anchored.contains(groupOf(op))) continue;
       if (!worthJoining(cast<linalg::LinalgOp>(group.members.front()), followed)) continue;
     }
+    std::int64_t copies = 0;
+    for (Operation* user : producer->getUsers()) copies += group.copies.lookup(user);
+    if (copies > kMostCopies || group.members.size() >= kMostMembers) continue;
     group.members.insert(producer);
+    group.copies[producer] = copies;
     group.divisible = followed;
     SmallVector<int> ofLoop(producer.getNumLoops(), -1);
     AffineMap out = producer.getMatchingIndexingMap(producer.getDpsInitOperand(0));
@@ -148,6 +159,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     if (parallel.empty()) return success();  // one number: the calling thread makes it
     Group group;
     group.members.insert(root);
+    group.copies[root] = 1;
     group.divisible.resize(root.getNumLoops(), true);
     SmallVector<int> identity(root.getNumLoops());
     for (unsigned i = 0; i < identity.size(); ++i) identity[i] = static_cast<int>(i);
