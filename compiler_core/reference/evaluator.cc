@@ -106,7 +106,7 @@ std::optional<HostTensor> constantValue(mlir::Value value, const ir::WeightTable
 Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operands) {
   KILN_TRY(checkSize(operation));
   return llvm::TypeSwitch<mlir::Operation*, Result<HostTensor>>(operation)
-      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BatchNormOp,
+      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BitcastOp, ir::BatchNormOp,
             ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp, ir::SliceOp,
             ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp>(
           [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })

@@ -5,6 +5,7 @@
 namespace kiln::schedule {
 
 void registerPasses() {
+  mlir::registerPass([] { return createWidenPass(); });
   mlir::registerPass([] { return createLowerToLinalgPass(); });
   mlir::registerPass([] { return createFuseElementwisePass(); });
   mlir::registerPass([] { return createTilePass(); });

@@ -25,6 +25,7 @@ struct Stage {
 constexpr Stage kStages[] = {
     {"linalg",
      [](OpPassManager& passes, const PipelineOptions&) {
+       passes.addNestedPass<func::FuncOp>(schedule::createWidenPass());
        passes.addPass(schedule::createLowerToLinalgPass());
        passes.addNestedPass<func::FuncOp>(schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
