@@ -121,7 +121,29 @@ T unaryScalar(ir::UnaryKind kind, T x) {
         return math::cos(x);
       case K::Sign:
         return x > 0 ? T(1) : x < 0 ? T(-1) : x;
-      default:
+      case K::Tan:
+        return math::tan(x);
+      case K::Asin:
+        return math::asin(x);
+      case K::Acos:
+        return math::acos(x);
+      case K::Atan:
+        return math::atan(x);
+      case K::Sinh:
+        return math::sinh(x);
+      case K::Cosh:
+        return math::cosh(x);
+      case K::Asinh:
+        return math::asinh(x);
+      case K::Acosh:
+        return math::acosh(x);
+      case K::Atanh:
+        return math::atanh(x);
+      case K::Log1p:
+        return math::log1p(x);
+      case K::Expm1:
+        return math::expm1(x);
+      case K::Not:
         return x;
     }
     return x;

@@ -5,7 +5,6 @@
 namespace kiln::schedule {
 
 void registerPasses() {
-  mlir::registerPass([] { return createWidenPass(); });
   mlir::registerPass([] { return createLowerToLinalgPass(); });
   mlir::registerPass([] { return createFuseElementwisePass(); });
   mlir::registerPass([] { return createTilePass(); });

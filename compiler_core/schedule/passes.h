@@ -1,5 +1,5 @@
 // Passes from the kiln dialect to vector code on buffers. In the order of use:
-//   kiln-widen, kiln-lower-to-linalg, kiln-fuse-elementwise, kiln-tile, (memory: kiln-bufferize), kiln-vectorize.
+//   kiln-lower-to-linalg, kiln-fuse-elementwise, kiln-tile, (memory: kiln-bufferize), kiln-vectorize.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,6 @@ class Pass;
 }
 
 namespace kiln::schedule {
-
-// kiln-widen: reductions, products, convolutions and pools of f16 and bf16 calculate in f32 between casts, and round
-// once; max and min over unsigned integers become those over signed ones.
-std::unique_ptr<mlir::Pass> createWidenPass();
 
 // kiln-lower-to-linalg: @main on kiln operations becomes @main on linalg. Its arguments are marked kiln.input
 // = i; each weight in use becomes a further argument marked kiln.weight = slot and kiln.source = index in the

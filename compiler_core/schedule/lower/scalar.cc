@@ -113,8 +113,28 @@ Value unaryScalar(OpBuilder& b, Location loc, ir::UnaryKind kind, Value x, Type 
       return arith::XOrIOp::create(b, loc, x, number(element.isInteger(1) ? 1 : -1));
     case ir::UnaryKind::Sign:
       return signOf(b, loc, x, element);
-    default:
-      return {};
+    case ir::UnaryKind::Tan:
+      return math::TanOp::create(b, loc, x);
+    case ir::UnaryKind::Asin:
+      return math::AsinOp::create(b, loc, x);
+    case ir::UnaryKind::Acos:
+      return math::AcosOp::create(b, loc, x);
+    case ir::UnaryKind::Atan:
+      return math::AtanOp::create(b, loc, x);
+    case ir::UnaryKind::Sinh:
+      return math::SinhOp::create(b, loc, x);
+    case ir::UnaryKind::Cosh:
+      return math::CoshOp::create(b, loc, x);
+    case ir::UnaryKind::Asinh:
+      return math::AsinhOp::create(b, loc, x);
+    case ir::UnaryKind::Acosh:
+      return math::AcoshOp::create(b, loc, x);
+    case ir::UnaryKind::Atanh:
+      return math::AtanhOp::create(b, loc, x);
+    case ir::UnaryKind::Log1p:
+      return math::Log1pOp::create(b, loc, x);
+    case ir::UnaryKind::Expm1:
+      return math::ExpM1Op::create(b, loc, x);
   }
   llvm_unreachable("every kind is listed");
 }

@@ -1,10 +1,10 @@
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
-#include "compiler_core/schedule/passes.h"
+#include "compiler_core/transforms/passes.h"
 #include "mlir/Pass/Pass.h"
 
-namespace kiln::schedule {
+namespace kiln::transforms {
 namespace {
 
 using namespace mlir;
@@ -102,4 +102,4 @@ std::unique_ptr<Pass> createWidenPass() {
   return std::make_unique<WidenPass>();
 }
 
-}  // namespace kiln::schedule
+}  // namespace kiln::transforms
