@@ -87,7 +87,7 @@ Element readElement(DType type, const std::uint8_t* at) {
     result.real = load<double>(at);
   } else {
     const std::uint32_t code = dtypeBytes(type) == 2 ? load<std::uint16_t>(at) : *at;
-    result.real = decode(*formatOf(type), code);
+    result.real = decodeFloat(*floatFormat(type), code);
   }
   return result;
 }
@@ -107,7 +107,7 @@ void writeElement(DType type, std::uint8_t* at, const Element& value, const Cast
     store(at, toDouble(value));
   } else {
     const double real = value.isInteger ? roundToOdd(value.bits, value.isSigned) : value.real;
-    const std::uint32_t code = encode(*formatOf(type), real, rules.overflow, rules.rounding);
+    const std::uint32_t code = encodeFloat(*floatFormat(type), real, rules.overflow, rules.rounding);
     if (dtypeBytes(type) == 2)
       store(at, static_cast<std::uint16_t>(code));
     else
@@ -119,6 +119,15 @@ double toDouble(const Element& value) {
   if (!value.isInteger) return value.real;
   return value.isSigned ? static_cast<double>(static_cast<std::int64_t>(value.bits))
                         : static_cast<double>(value.bits);
+}
+
+double roundToOdd(std::uint64_t bits, bool isSigned) {
+  // 52 bits and a sign are exact in a double, so 11 bits may be lost.
+  constexpr std::uint64_t kLost = 0x7ff;
+  const auto whole = static_cast<std::int64_t>(bits);
+  const bool small = isSigned ? whole < (std::int64_t{1} << 52) && whole > -(std::int64_t{1} << 52) : bits >> 52 == 0;
+  if (!small && (bits & kLost)) bits = (bits & ~kLost) | (kLost + 1);
+  return isSigned ? static_cast<double>(static_cast<std::int64_t>(bits)) : static_cast<double>(bits);
 }
 
 }  // namespace kiln::reference

@@ -1,7 +1,7 @@
 // One element of any type, read exactly and written with the conversions of kiln.cast. No MLIR.
 #pragma once
 
-#include "compiler_core/reference/small_float.h"
+#include "manifest/artifact/small_float.h"
 
 namespace kiln::reference {
 
@@ -13,7 +13,7 @@ struct Element {
 
 struct CastRules {
   bool overflow = false;
-  Rounding rounding = Rounding::kNearest;
+  FloatRounding rounding = FloatRounding::kNearest;
 };
 
 // `at` holds dtypeBytes(type) bytes and may be unaligned. Signed types below a byte are read from their low bits.
@@ -26,6 +26,9 @@ inline std::uint8_t narrowByte(std::uint8_t byte, unsigned width, bool isSigned)
   const bool negative = isSigned && (low >> (width - 1)) != 0;
   return negative ? static_cast<std::uint8_t>(low | (0xffu << width)) : low;
 }
+
+// The 64-bit integer as a double that rounds to fewer bits as the integer would: inexact ones become odd.
+double roundToOdd(std::uint64_t bits, bool isSigned);
 
 // The element as a double, integers rounded to it.
 double toDouble(const Element& value);

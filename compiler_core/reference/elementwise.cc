@@ -1,4 +1,4 @@
-// Rounding must happen where the source says: no fused a * b + c.
+// FloatRounding must happen where the source says: no fused a * b + c.
 #include "compiler_core/reference/element.h"
 #include "compiler_core/reference/kernels.h"
 
@@ -37,7 +37,7 @@ HostTensor evaluate(ir::CompareOp operation, Operands operands) {
   auto at = [&](const HostTensor& tensor, std::int64_t i) {
     return readElement(dtype, tensor.bytes.data() + i).real;
   };
-  if (formatOf(dtype) && dtypeBytes(dtype) == 1) {
+  if (floatFormat(dtype) && dtypeBytes(dtype) == 1) {
     for (std::int64_t i = 0; i < count; ++i)
       result.bytes[static_cast<std::size_t>(i)] =
           compareScalar(operation.getKind(), at(*operands[0], i), at(*operands[1], i));
@@ -63,11 +63,11 @@ HostTensor evaluate(ir::SelectOp operation, Operands operands) {
 HostTensor evaluate(ir::CastOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
   const HostTensor& input = *operands[0];
-  CastRules rules{operation.getOverflow(), Rounding::kNearest};
+  CastRules rules{operation.getOverflow(), FloatRounding::kNearest};
   if (auto rounding = operation.getRounding())
-    rules.rounding = *rounding == ir::CastRounding::Up     ? Rounding::kUp
-                     : *rounding == ir::CastRounding::Down ? Rounding::kDown
-                                                           : Rounding::kNearest;
+    rules.rounding = *rounding == ir::CastRounding::Up     ? FloatRounding::kUp
+                     : *rounding == ir::CastRounding::Down ? FloatRounding::kDown
+                                                           : FloatRounding::kNearest;
   const std::size_t from = dtypeBytes(input.dtype), to = dtypeBytes(result.dtype);
   for (std::size_t i = 0, n = static_cast<std::size_t>(result.elements()); i < n; ++i)
     writeElement(result.dtype, result.bytes.data() + i * to, readElement(input.dtype, input.bytes.data() + i * from),

@@ -1,6 +1,7 @@
 #include "compiler_core/frontend/onnx/node_context.h"
 
 #include "compiler_core/frontend/onnx/node_name.h"
+#include "compiler_core/reference/element.h"
 
 namespace kiln::onnx {
 namespace {
@@ -77,6 +78,15 @@ Result<std::optional<Dims>> NodeContext::integersByVersion(std::string_view name
 
 Result<Value> NodeContext::tensor(const Tensor& tensor) {
   return initializers_.import(builder(), location(), tensor, nodeLabel(node_));
+}
+
+Value NodeContext::table(mlir::Type element, std::vector<std::int64_t> shape, const std::vector<double>& values) {
+  const DType dtype = *ir::dtypeOf(element);
+  const std::size_t width = dtypeBytes(dtype);
+  auto bytes = std::make_shared<std::vector<std::uint8_t>>(values.size() * width);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    reference::writeElement(dtype, bytes->data() + i * width, {false, true, 0, values[i]});
+  return initializers_.add(builder(), location(), {nodeLabel(node_), dtype, std::move(shape), Bytes(*bytes), bytes});
 }
 
 Status NodeContext::checkAttributes() const {

@@ -6,7 +6,9 @@ std::vector<Operator> allOperators() {
   std::vector<Operator> rows;
   for (auto family : {elementwiseOperators(), activationOperators(), linearOperators(),
                       convolutionOperators(), poolingOperators(), normalizationOperators(),
-                      reductionOperators(), shapeOperators(), sliceOperators(), constantOperators()})
+                      reductionOperators(), shapeOperators(), sliceOperators(), constantOperators(),
+                      determinantOperators(), einsumOperators(), lossOperators(), quantizeOperators(),
+                      signalOperators(), trainingOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

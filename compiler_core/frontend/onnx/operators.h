@@ -37,5 +37,11 @@ std::span<const Operator> reductionOperators();
 std::span<const Operator> shapeOperators();
 std::span<const Operator> sliceOperators();
 std::span<const Operator> constantOperators();
+std::span<const Operator> determinantOperators();
+std::span<const Operator> einsumOperators();
+std::span<const Operator> lossOperators();
+std::span<const Operator> quantizeOperators();
+std::span<const Operator> signalOperators();
+std::span<const Operator> trainingOperators();
 
 }  // namespace kiln::onnx

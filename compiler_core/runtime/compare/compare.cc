@@ -1,26 +1,13 @@
 #include "compiler_core/runtime/compare/compare.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 
+#include "manifest/artifact/small_float.h"
+
 namespace kiln::runtime {
 namespace {
-
-double fromHalf(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const double fraction = bits & 1023;
-  double value = 0;
-  if (exponent == 31) {
-    value = fraction == 0 ? HUGE_VAL : std::nan("");
-  } else if (exponent == 0) {
-    value = std::ldexp(fraction, -24);
-  } else {
-    value = std::ldexp(1024 + fraction, exponent - 25);
-  }
-  return (bits & 0x8000) != 0 ? -value : value;
-}
 
 template <class T>
 T load(const std::uint8_t* at) {
@@ -37,9 +24,17 @@ long double element(DType dtype, const std::uint8_t* at) {
     case DType::kF64:
       return load<double>(at);
     case DType::kF16:
-      return fromHalf(load<std::uint16_t>(at));
     case DType::kBF16:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(at)) << 16);
+      return decodeFloat(*floatFormat(dtype), load<std::uint16_t>(at));
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0FNU:
+    case DType::kF4E2M1FN:
+      return decodeFloat(*floatFormat(dtype), *at);
+    case DType::kI2:
+    case DType::kI4:
     case DType::kI8:
       return load<std::int8_t>(at);
     case DType::kI16:
@@ -50,6 +45,8 @@ long double element(DType dtype, const std::uint8_t* at) {
       return load<std::int64_t>(at);
     case DType::kU8:
     case DType::kBool:
+    case DType::kU2:
+    case DType::kU4:
       return load<std::uint8_t>(at);
     case DType::kU16:
       return load<std::uint16_t>(at);

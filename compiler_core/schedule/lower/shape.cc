@@ -8,6 +8,7 @@ using namespace mlir;
 
 Value Lowering::constant(ir::ConstantOp op) {
   auto type = convert(op.getType());
+  if (type.getNumElements() == 0) return empty(type.getShape(), type.getElementType());
   auto value = cast<DenseElementsAttr>(op.getValue());
   const Type element = value.getElementType(), storage = type.getElementType();
   if (element != storage) {

@@ -87,7 +87,7 @@ bool isSmallFloat(Type element) {
 Value decodeFloat(OpBuilder& b, Location loc, Value code, Type element) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   if (isa<Float16Type>(element))
-    return arith::ExtFOp::create(b, loc, f32, arith::BitcastOp::create(b, loc, b.getF16Type(), code));
+    return arith::ExtFOp::create(b, loc, f32, arith::BitcastOp::create(b, loc, b.getF16Type(), code).getResult());
   const Bits at{b, loc, i32};
   auto asFloat = [&](Value bits) { return arith::BitcastOp::create(b, loc, f32, bits).getResult(); };
   Value bits = arith::ExtUIOp::create(b, loc, i32, code);

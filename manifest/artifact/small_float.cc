@@ -1,9 +1,10 @@
-#include "compiler_core/reference/small_float.h"
+#include "manifest/artifact/small_float.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace kiln::reference {
+namespace kiln {
 namespace {
 
 using Special = FloatFormat::Special;
@@ -36,7 +37,7 @@ Codes codesOf(const FloatFormat& format) {
   return {};
 }
 
-std::uint32_t encodePower(double value, bool overflow, Rounding rounding) {
+std::uint32_t encodePower(double value, bool overflow, FloatRounding rounding) {
   if (!std::isfinite(value)) return 255;
   value = std::fabs(value);
   if (value == 0) return 0;
@@ -44,13 +45,13 @@ std::uint32_t encodePower(double value, bool overflow, Rounding rounding) {
   const double fraction = std::frexp(value, &exponent) * 2;  // [1, 2)
   int code = exponent - 1 + 127;
   if (code < 0) return 0;  // 2^-127 is the least
-  code += rounding == Rounding::kUp ? fraction > 1 : rounding == Rounding::kNearest && fraction >= 1.5;
+  code += rounding == FloatRounding::kUp ? fraction > 1 : rounding == FloatRounding::kNearest && fraction >= 1.5;
   return code <= 254 ? static_cast<std::uint32_t>(code) : overflow ? 255 : 254;
 }
 
 }  // namespace
 
-const FloatFormat* formatOf(DType type) {
+const FloatFormat* floatFormat(DType type) {
   switch (type) {
     case DType::kF16:
       return &kF16;
@@ -73,7 +74,7 @@ const FloatFormat* formatOf(DType type) {
   }
 }
 
-double decode(const FloatFormat& format, std::uint32_t code) {
+double decodeFloat(const FloatFormat& format, std::uint32_t code) {
   const Codes codes = codesOf(format);
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (format.special == Special::kPowersOfTwo)
@@ -93,7 +94,7 @@ double decode(const FloatFormat& format, std::uint32_t code) {
   return code & codes.sign ? -value : value;
 }
 
-std::uint32_t encode(const FloatFormat& format, double value, bool overflow, Rounding rounding) {
+std::uint32_t encodeFloat(const FloatFormat& format, double value, bool overflow, FloatRounding rounding) {
   if (format.special == Special::kPowersOfTwo) return encodePower(value, overflow, rounding);
   const Codes codes = codesOf(format);
   const bool unsignedZero = format.special == Special::kUnsignedZero;
@@ -120,13 +121,4 @@ std::uint32_t encode(const FloatFormat& format, double value, bool overflow, Rou
   return unsignedZero ? codes.nan : sign | (codes.largest + 1);
 }
 
-double roundToOdd(std::uint64_t bits, bool isSigned) {
-  // 52 bits and a sign are exact in a double, so 11 bits may be lost.
-  constexpr std::uint64_t kLost = 0x7ff;
-  const auto whole = static_cast<std::int64_t>(bits);
-  const bool small = isSigned ? whole < (std::int64_t{1} << 52) && whole > -(std::int64_t{1} << 52) : bits >> 52 == 0;
-  if (!small && (bits & kLost)) bits = (bits & ~kLost) | (kLost + 1);
-  return isSigned ? static_cast<double>(static_cast<std::int64_t>(bits)) : static_cast<double>(bits);
-}
-
-}  // namespace kiln::reference
+}  // namespace kiln
