@@ -89,6 +89,16 @@ Value NodeContext::table(mlir::Type element, std::vector<std::int64_t> shape, co
   return initializers_.add(builder(), location(), {nodeLabel(node_), dtype, std::move(shape), Bytes(*bytes), bytes});
 }
 
+Result<mlir::Type> NodeContext::widenInputs() {
+  mlir::Type small;
+  for (Value& input : inputs_) {
+    if (!input || !(elementOf(input).isF16() || elementOf(input).isBF16())) continue;
+    small = elementOf(input);
+    KILN_ASSIGN(input, cast(input, mlir::Float32Type::get(context())));
+  }
+  return small;
+}
+
 Status NodeContext::checkAttributes() const {
   for (const Attribute& attribute : node_.attributes)
     if (!seen_.contains(attribute.name))

@@ -7,7 +7,7 @@ std::vector<Operator> allOperators() {
   for (auto family : {elementwiseOperators(), activationOperators(), linearOperators(),
                       convolutionOperators(), poolingOperators(), normalizationOperators(),
                       reductionOperators(), shapeOperators(), sliceOperators(), constantOperators(),
-                      determinantOperators(), einsumOperators(), lossOperators(), quantizeOperators(),
+                      determinantOperators(), einsumOperators(), featureOperators(), lossOperators(), quantizeOperators(),
                       signalOperators(), trainingOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;

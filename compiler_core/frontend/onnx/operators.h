@@ -39,6 +39,7 @@ std::span<const Operator> sliceOperators();
 std::span<const Operator> constantOperators();
 std::span<const Operator> determinantOperators();
 std::span<const Operator> einsumOperators();
+std::span<const Operator> featureOperators();
 std::span<const Operator> lossOperators();
 std::span<const Operator> quantizeOperators();
 std::span<const Operator> signalOperators();

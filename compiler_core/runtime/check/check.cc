@@ -77,7 +77,7 @@ class Check {
       Tensors inputs;
       for (std::size_t i = 0; i < profile.inputs.size(); ++i) {
         KILN_ASSIGN(npy::Tensor tensor, readFixture(directory_, profile.inputs[i]));
-        inputs.push_back({manifest.inputs[i].name, std::move(tensor)});
+        inputs.push_back({manifest.inputs[i].name, npy::as(std::move(tensor), manifest.inputs[i].dtype)});
       }
       KILN_ASSIGN(const Tensors outputs, session_.run(inputs));
       for (std::size_t i = 0; i < profile.outputs.size(); ++i) {
@@ -91,10 +91,11 @@ class Check {
   }
 
   Status compareOne(const char* kind, const std::string& of, const std::string& output,
-                    const Tensors& outputs, const npy::Tensor& expected, Tolerance tolerance) {
+                    const Tensors& outputs, const npy::Tensor& stated, Tolerance tolerance) {
     const npy::Tensor* got = find(outputs, output);
     if (!got) return fail(Code::kInvalidArgument, "the artifact has no output \"" + output + "\"");
     const std::string name = of + ": " + output;
+    const npy::Tensor expected = npy::as(stated, got->dtype);
     if (got->dtype != expected.dtype || got->shape != expected.shape) {
       add(kind, name, false,
           "expected " + describe(expected.dtype, expected.shape) + ", got " +

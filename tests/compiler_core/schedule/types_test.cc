@@ -121,8 +121,8 @@ TEST(Types, CastsThatOverflowAndRound) {
   for (const Named& from : kTypes) {
     if (from.dtype != DType::kF32 && from.dtype != DType::kF64 && from.dtype != DType::kF16) continue;
     checkCasts(from, " {overflow}");
-    checkCasts(from, " {rounding = #kiln.cast_rounding<up>}");
-    checkCasts(from, " {rounding = #kiln.cast_rounding<down>}");
+    checkCasts(from, " rounding <up>");
+    checkCasts(from, " rounding <down>");
   }
 }
 

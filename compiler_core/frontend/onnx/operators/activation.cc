@@ -1,5 +1,6 @@
 // Activations that are compositions of the dialect's elementwise operations.
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {
 namespace {
@@ -206,20 +207,20 @@ Result<Values> gelu(NodeContext& node) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "Celu", 12, kMaxOpset, celu},
+    {"", "Celu", 12, kMaxOpset, inF32<celu>},
     {"", "Clip", 6, kMaxOpset, clip},
-    {"", "Elu", 6, kMaxOpset, elu},
-    {"", "Gelu", 20, kMaxOpset, gelu},
-    {"", "HardSigmoid", 6, kMaxOpset, hardSigmoid},
-    {"", "HardSwish", 14, kMaxOpset, hardSwish},
-    {"", "LeakyRelu", 6, kMaxOpset, leakyRelu},
-    {"", "Mish", 18, kMaxOpset, mish},
+    {"", "Elu", 6, kMaxOpset, inF32<elu>},
+    {"", "Gelu", 20, kMaxOpset, inF32<gelu>},
+    {"", "HardSigmoid", 6, kMaxOpset, inF32<hardSigmoid>},
+    {"", "HardSwish", 14, kMaxOpset, inF32<hardSwish>},
+    {"", "LeakyRelu", 6, kMaxOpset, inF32<leakyRelu>},
+    {"", "Mish", 18, kMaxOpset, inF32<mish>},
     {"", "PRelu", 7, kMaxOpset, parametricRelu},
-    {"", "Selu", 6, kMaxOpset, selu},
-    {"", "Shrink", 9, kMaxOpset, shrink},
-    {"", "Softplus", 6, kMaxOpset, softplus},
-    {"", "Softsign", 6, kMaxOpset, softsign},
-    {"", "Swish", 24, kMaxOpset, swish},
+    {"", "Selu", 6, kMaxOpset, inF32<selu>},
+    {"", "Shrink", 9, kMaxOpset, inF32<shrink>},
+    {"", "Softplus", 6, kMaxOpset, inF32<softplus>},
+    {"", "Softsign", 6, kMaxOpset, inF32<softsign>},
+    {"", "Swish", 24, kMaxOpset, inF32<swish>},
     {"", "ThresholdedRelu", 10, kMaxOpset, thresholdedRelu},
 };
 

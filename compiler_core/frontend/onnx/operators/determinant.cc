@@ -1,6 +1,7 @@
 // Det, by elimination with partial pivoting, unrolled over the columns.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {
 namespace {
@@ -52,7 +53,7 @@ Result<Values> det(NodeContext& node) {
   return Values{value};
 }
 
-constexpr Operator kRows[] = {{"", "Det", 11, kMaxOpset, det}};
+constexpr Operator kRows[] = {{"", "Det", 11, kMaxOpset, inF32<det>}};
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {
 namespace {
@@ -225,7 +226,7 @@ Result<Values> einsum(NodeContext& node) {
   return Values{sum.value};
 }
 
-constexpr Operator kRows[] = {{"", "Einsum", 12, kMaxOpset, einsum}};
+constexpr Operator kRows[] = {{"", "Einsum", 12, kMaxOpset, inF32<einsum>}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {
 namespace {
@@ -205,8 +206,8 @@ constexpr Operator kRows[] = {
     {"", "BitwiseXor", 18, kMaxOpset, binary<BinaryKind::Xor>},
     {"", "Max", 6, kMaxOpset, variadic<BinaryKind::Max>},
     {"", "Min", 6, kMaxOpset, variadic<BinaryKind::Min>},
-    {"", "Sum", 6, kMaxOpset, variadic<BinaryKind::Add>},
-    {"", "Mean", 6, kMaxOpset, meanOf},
+    {"", "Sum", 6, kMaxOpset, inF32<variadic<BinaryKind::Add>>},
+    {"", "Mean", 6, kMaxOpset, inF32<meanOf>},
     {"", "Equal", 6, kMaxOpset, compare<CompareKind::Eq>},
     {"", "Less", 6, kMaxOpset, compare<CompareKind::Lt>},
     {"", "LessOrEqual", 12, kMaxOpset, compare<CompareKind::Le>},

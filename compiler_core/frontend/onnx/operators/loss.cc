@@ -62,8 +62,8 @@ Result<Values> softmaxCrossEntropyLoss(NodeContext& node) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "NegativeLogLikelihoodLoss", 12, kMaxOpset, nllLoss},
-    {"", "SoftmaxCrossEntropyLoss", 12, kMaxOpset, softmaxCrossEntropyLoss},
+    {"", "NegativeLogLikelihoodLoss", 12, kMaxOpset, inF32<nllLoss>},
+    {"", "SoftmaxCrossEntropyLoss", 12, kMaxOpset, inF32<softmaxCrossEntropyLoss>},
 };
 
 }  // namespace

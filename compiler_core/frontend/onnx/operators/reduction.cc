@@ -187,19 +187,19 @@ Result<Values> softmax(NodeContext& node) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "LpNormalization", 6, kMaxOpset, lpNormalization},
-    {"", "MeanVarianceNormalization", 9, kMaxOpset, meanVarianceNormalization},
-    {"", "ReduceLogSum", 6, kMaxOpset, reduceLogSum},
-    {"", "ReduceLogSumExp", 6, kMaxOpset, reduceLogSumExp},
-    {"", "LogSoftmax", 6, kMaxOpset, softmax<true>},
-    {"", "ReduceL1", 6, kMaxOpset, reduceL1},
-    {"", "ReduceL2", 6, kMaxOpset, reduceL2},
+    {"", "LpNormalization", 6, kMaxOpset, inF32<lpNormalization>},
+    {"", "MeanVarianceNormalization", 9, kMaxOpset, inF32<meanVarianceNormalization>},
+    {"", "ReduceLogSum", 6, kMaxOpset, inF32<reduceLogSum>},
+    {"", "ReduceLogSumExp", 6, kMaxOpset, inF32<reduceLogSumExp>},
+    {"", "LogSoftmax", 6, kMaxOpset, inF32<softmax<true>>},
+    {"", "ReduceL1", 6, kMaxOpset, inF32<reduceL1>},
+    {"", "ReduceL2", 6, kMaxOpset, inF32<reduceL2>},
     {"", "ReduceMax", 6, kMaxOpset, reduce<ReduceKind::Max, 18>},
-    {"", "ReduceMean", 6, kMaxOpset, reduceMean},
+    {"", "ReduceMean", 6, kMaxOpset, inF32<reduceMean>},
     {"", "ReduceMin", 6, kMaxOpset, reduce<ReduceKind::Min, 18>},
     {"", "ReduceProd", 6, kMaxOpset, reduce<ReduceKind::Prod, 18>},
     {"", "ReduceSum", 6, kMaxOpset, reduce<ReduceKind::Sum, 13>},
-    {"", "ReduceSumSquare", 6, kMaxOpset, reduceSumSquare},
+    {"", "ReduceSumSquare", 6, kMaxOpset, inF32<reduceSumSquare>},
     {"", "Softmax", 6, kMaxOpset, softmax<false>},
 };
 
