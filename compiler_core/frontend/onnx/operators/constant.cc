@@ -70,6 +70,11 @@ Result<Values> convert(NodeContext& node, Value input, mlir::Type element) {
                  : mode == "down" ? ir::CastRounding::Down
                                   : ir::CastRounding::Nearest;
   }
+  // Integers below a byte keep the lowest bits of the number, where kiln.cast saturates.
+  if (isFloat(input) && llvm::isa<mlir::IntegerType>(element) && element.getIntOrFloatBitWidth() < 8 &&
+      !element.isInteger(1)) {
+    KILN_ASSIGN(input, node.cast(input, mlir::IntegerType::get(node.context(), 32)));
+  }
   const bool isSmall = llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
   KILN_ASSIGN(Value result, node.cast(input, element, isSmall && !saturate, rounding));
   return Values{result};
@@ -97,7 +102,12 @@ Result<Values> castLike(NodeContext& node) {
 Result<Values> bitCast(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(mlir::Type element, namedType(node));
-  KILN_ASSIGN(Value result, node.bitcast(input, element));
+  // A bool is a byte of 0 or 1, and what is not 0 is true.
+  const mlir::Type byte = ir::elementType(node.context(), DType::kU8);
+  const mlir::Type from = elementOf(input).isInteger(1) ? byte : elementOf(input);
+  KILN_ASSIGN(input, node.cast(input, from));
+  KILN_ASSIGN(Value result, node.bitcast(input, element.isInteger(1) ? byte : element));
+  KILN_ASSIGN(result, node.cast(result, element));
   return Values{result};
 }
 
