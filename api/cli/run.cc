@@ -53,7 +53,8 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
                                                       fmt::join(names, ", ")));
     }
     KILN_ASSIGN(auto tensor, npy::read(argument.substr(equals + 1)));
-    tensors.push_back({name, npy::as(std::move(tensor), std::find_if(specs.begin(), specs.end(), isNamed)->dtype)});
+    tensors.push_back(
+        {name, npy::as(std::move(tensor), std::find_if(specs.begin(), specs.end(), isNamed)->dtype)});
   }
   for (const auto& spec : specs) {
     const auto isNamed = [&](const auto& tensor) { return tensor.name == spec.name; };

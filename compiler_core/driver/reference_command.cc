@@ -27,7 +27,8 @@ Result<Json> writeTensors(const Tensors& tensors, const std::string& out, const 
   return paths;
 }
 
-// A rounding step of the coarsest float that goes in or out, a few times over: a program's sums are rounded elsewhere.
+// A rounding step of the coarsest float that goes in or out, a few times over: a program's sums are rounded
+// elsewhere.
 const char* relativeTolerance(const ReferenceResult& result) {
   const char* tolerance = "1e-3";
   for (const Tensors* tensors : {&result.inputValues, &result.outputValues})

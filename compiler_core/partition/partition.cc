@@ -25,15 +25,20 @@ struct Capability {
   unsigned types;
 };
 const Capability kCpu[] = {
-    {"kiln.weight", kAll},         {"kiln.constant", kAll},    {"kiln.unary", kArithmetic},
-    {"kiln.binary", kArithmetic},  {"kiln.compare", kArithmetic}, {"kiln.select", kAll},
-    {"kiln.cast", kAll},           {"kiln.bitcast", kAll},     {"kiln.broadcast", kAll},
-    {"kiln.reshape", kAll},        {"kiln.transpose", kAll},   {"kiln.concat", kAll},
-    {"kiln.slice", kAll},          {"kiln.gather", kAll},      {"kiln.reduce", kNumbers},
-    {"kiln.softmax", kReals},      {"kiln.matmul", kNumbers},  {"kiln.conv", kReals},
-    {"kiln.pool", kReals},         {"kiln.batch_norm", kReals}, {"kiln.sort", kArithmetic},
-    {"kiln.arg_reduce", kArithmetic}, {"kiln.cumulative", kNumbers}, {"kiln.scatter", kAll},
-    {"kiln.compress", kAll},       {"kiln.unique", kArithmetic}, {"kiln.nms", kNumbers},
+    {"kiln.weight", kAll},         {"kiln.constant", kAll},
+    {"kiln.unary", kArithmetic},   {"kiln.binary", kArithmetic},
+    {"kiln.compare", kArithmetic}, {"kiln.select", kAll},
+    {"kiln.cast", kAll},           {"kiln.bitcast", kAll},
+    {"kiln.broadcast", kAll},      {"kiln.reshape", kAll},
+    {"kiln.transpose", kAll},      {"kiln.concat", kAll},
+    {"kiln.slice", kAll},          {"kiln.gather", kAll},
+    {"kiln.reduce", kNumbers},     {"kiln.softmax", kReals},
+    {"kiln.matmul", kNumbers},     {"kiln.conv", kNumbers},
+    {"kiln.pool", kNumbers},       {"kiln.batch_norm", kReals},
+    {"kiln.sort", kArithmetic},    {"kiln.arg_reduce", kArithmetic},
+    {"kiln.cumulative", kNumbers}, {"kiln.scatter", kAll},
+    {"kiln.compress", kAll},       {"kiln.unique", kArithmetic},
+    {"kiln.nms", kNumbers},
 };
 
 // 0 for a type that no operation has.

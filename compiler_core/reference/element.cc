@@ -96,11 +96,12 @@ void writeElement(DType type, std::uint8_t* at, const Element& value, const Cast
   if (type == DType::kBool) {
     *at = value.isInteger ? value.bits != 0 : value.real != 0;
   } else if (const Integer integer = integerOf(type); integer.width != 0) {
-    const std::uint64_t bits = extended(value.isInteger ? value.bits : truncated(value.real, integer), integer);
+    const std::uint64_t bits =
+        extended(value.isInteger ? value.bits : truncated(value.real, integer), integer);
     // Codes of unsigned types below a byte are zero-extended, signed ones carry their sign: both are `bits`.
     std::memcpy(at, &bits, dtypeBytes(type));
   } else if (type == DType::kF32) {
-    store(at, !value.isInteger  ? static_cast<float>(value.real)
+    store(at, !value.isInteger ? static_cast<float>(value.real)
               : value.isSigned ? static_cast<float>(static_cast<std::int64_t>(value.bits))
                                : static_cast<float>(value.bits));
   } else if (type == DType::kF64) {
@@ -125,7 +126,8 @@ double roundToOdd(std::uint64_t bits, bool isSigned) {
   // 52 bits and a sign are exact in a double, so 11 bits may be lost.
   constexpr std::uint64_t kLost = 0x7ff;
   const auto whole = static_cast<std::int64_t>(bits);
-  const bool small = isSigned ? whole < (std::int64_t{1} << 52) && whole > -(std::int64_t{1} << 52) : bits >> 52 == 0;
+  const bool small =
+      isSigned ? whole < (std::int64_t{1} << 52) && whole > -(std::int64_t{1} << 52) : bits >> 52 == 0;
   if (!small && (bits & kLost)) bits = (bits & ~kLost) | (kLost + 1);
   return isSigned ? static_cast<double>(static_cast<std::int64_t>(bits)) : static_cast<double>(bits);
 }

@@ -16,7 +16,8 @@ struct CastRules {
   FloatRounding rounding = FloatRounding::kNearest;
 };
 
-// `at` holds dtypeBytes(type) bytes and may be unaligned. Signed types below a byte are read from their low bits.
+// `at` holds dtypeBytes(type) bytes and may be unaligned. Signed types below a byte are read from their low
+// bits.
 Element readElement(DType type, const std::uint8_t* at);
 void writeElement(DType type, std::uint8_t* at, const Element& value, const CastRules& rules = {});
 

@@ -46,7 +46,8 @@ HostTensor evaluate(ir::CompareOp operation, Operands operands) {
   dispatch(dtype, [&]<class T>(T) {
     const T *lhs = operands[0]->data<T>(), *rhs = operands[1]->data<T>();
     for (std::int64_t i = 0; i < count; ++i)
-      result.bytes[static_cast<std::size_t>(i)] = compareScalar<Working<T>>(operation.getKind(), lhs[i], rhs[i]);
+      result.bytes[static_cast<std::size_t>(i)] =
+          compareScalar<Working<T>>(operation.getKind(), lhs[i], rhs[i]);
   });
   return result;
 }
@@ -55,8 +56,8 @@ HostTensor evaluate(ir::SelectOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
   const std::size_t width = dtypeBytes(result.dtype);
   for (std::size_t i = 0, n = static_cast<std::size_t>(result.elements()); i < n; ++i)
-    std::memcpy(result.bytes.data() + i * width, operands[operands[0]->bytes[i] ? 1 : 2]->bytes.data() + i * width,
-                width);
+    std::memcpy(result.bytes.data() + i * width,
+                operands[operands[0]->bytes[i] ? 1 : 2]->bytes.data() + i * width, width);
   return result;
 }
 
@@ -70,8 +71,8 @@ HostTensor evaluate(ir::CastOp operation, Operands operands) {
                                                            : FloatRounding::kNearest;
   const std::size_t from = dtypeBytes(input.dtype), to = dtypeBytes(result.dtype);
   for (std::size_t i = 0, n = static_cast<std::size_t>(result.elements()); i < n; ++i)
-    writeElement(result.dtype, result.bytes.data() + i * to, readElement(input.dtype, input.bytes.data() + i * from),
-                 rules);
+    writeElement(result.dtype, result.bytes.data() + i * to,
+                 readElement(input.dtype, input.bytes.data() + i * from), rules);
   return result;
 }
 

@@ -11,8 +11,8 @@ namespace kiln::reference {
 
 using Operands = llvm::ArrayRef<const HostTensor*>;
 
-// Calls f with a value of the C++ type behind `dtype`: Bool, Float16, BFloat16 or a built-in type; integers below a
-// byte are those of a byte. 8- and 4-bit floats, which meet no arithmetic, are their codes.
+// Calls f with a value of the C++ type behind `dtype`: Bool, Float16, BFloat16 or a built-in type; integers
+// below a byte are those of a byte. 8- and 4-bit floats, which meet no arithmetic, are their codes.
 template <class F>
 void dispatch(DType dtype, F f) {
   switch (dtype) {

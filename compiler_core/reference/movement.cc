@@ -40,7 +40,8 @@ HostTensor evaluate(ir::ConstantOp operation, Operands) {
   const bool isSigned = result.dtype == DType::kI4 || result.dtype == DType::kI2;
   std::uint8_t* output = result.bytes.data();
   auto put = [&](const llvm::APInt& bits) {
-    const std::uint64_t whole = isSigned ? static_cast<std::uint64_t>(bits.getSExtValue()) : bits.getZExtValue();
+    const std::uint64_t whole =
+        isSigned ? static_cast<std::uint64_t>(bits.getSExtValue()) : bits.getZExtValue();
     std::memcpy(output, &whole, width);
     output += width;
   };

@@ -91,7 +91,8 @@ HostTensor evaluate(ir::SoftmaxOp operation, Operands operands) {
           sum += static_cast<double>(powers[static_cast<std::size_t>(i)] =
                                          math::exp(input[begin + i * inner] - largest));
         for (std::int64_t i = 0; i < extent; ++i)
-          output[begin + i * inner] = static_cast<T>(static_cast<double>(powers[static_cast<std::size_t>(i)]) / sum);
+          output[begin + i * inner] =
+              static_cast<T>(static_cast<double>(powers[static_cast<std::size_t>(i)]) / sum);
       }
     }
   });

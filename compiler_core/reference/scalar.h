@@ -43,8 +43,8 @@ T lowest() {
     return std::numeric_limits<T>::lowest();
 }
 
-// Wrapping integer arithmetic: signed overflow is undefined in C++, wrapping in the dialect. In 64 bits, so that
-// nothing is promoted to int.
+// Wrapping integer arithmetic: signed overflow is undefined in C++, wrapping in the dialect. In 64 bits, so
+// that nothing is promoted to int.
 template <class T, class F>
 T wrap(T a, T b, F f) {
   return static_cast<T>(f(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));

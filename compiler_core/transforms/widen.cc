@@ -38,9 +38,10 @@ void sumInF32(Operation* op, Type small) {
   }
   Operation* wide = rebuild(b, op, operands, small, b.getF32Type());
   for (auto [old, now] : llvm::zip_equal(op->getResults(), wide->getResults()))
-    old.replaceAllUsesWith(old.getType() == now.getType()
-                               ? Value(now)
-                               : Value(ir::CastOp::create(b, loc, old.getType(), now, UnitAttr(), ir::CastRoundingAttr())));
+    old.replaceAllUsesWith(
+        old.getType() == now.getType()
+            ? Value(now)
+            : Value(ir::CastOp::create(b, loc, old.getType(), now, UnitAttr(), ir::CastRoundingAttr())));
   op->erase();
 }
 
@@ -52,7 +53,8 @@ void orderAsSigned(Operation* op, IntegerType natural) {
   auto flip = [&](Value value) -> Value {
     auto scalar = RankedTensorType::get({}, whole);
     auto highest = DenseElementsAttr::get(scalar, APInt::getSignedMinValue(whole.getWidth()));
-    Value mask = ir::BroadcastOp::create(b, loc, value.getType(), ir::ConstantOp::create(b, loc, scalar, highest));
+    Value mask =
+        ir::BroadcastOp::create(b, loc, value.getType(), ir::ConstantOp::create(b, loc, scalar, highest));
     return ir::BinaryOp::create(b, loc, value.getType(), ir::BinaryKind::Xor, value, mask);
   };
   auto as = [&](Value value, Type element) -> Value {
@@ -82,8 +84,8 @@ struct WidenPass : PassWrapper<WidenPass, OperationPass<func::FuncOp>> {
   void runOnOperation() override {
     SmallVector<Operation*> ops;
     getOperation().walk([&](Operation* op) {
-      if (isa<ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp, ir::BatchNormOp, ir::CumulativeOp,
-              ir::AttentionOp>(op))
+      if (isa<ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp, ir::BatchNormOp,
+              ir::CumulativeOp, ir::AttentionOp>(op))
         ops.push_back(op);
     });
     for (Operation* op : ops) {

@@ -45,7 +45,8 @@ std::uint32_t encodePower(double value, bool overflow, FloatRounding rounding) {
   const double fraction = std::frexp(value, &exponent) * 2;  // [1, 2)
   int code = exponent - 1 + 127;
   if (code < 0) return 0;  // 2^-127 is the least
-  code += rounding == FloatRounding::kUp ? fraction > 1 : rounding == FloatRounding::kNearest && fraction >= 1.5;
+  code +=
+      rounding == FloatRounding::kUp ? fraction > 1 : rounding == FloatRounding::kNearest && fraction >= 1.5;
   return code <= 254 ? static_cast<std::uint32_t>(code) : overflow ? 255 : 254;
 }
 

@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-// Sign, exponent and mantissa from the top bit down, as IEEE 754 has them; formats differ in what the top codes and
-// the code of -0 mean.
+// Sign, exponent and mantissa from the top bit down, as IEEE 754 has them; formats differ in what the top
+// codes and the code of -0 mean.
 struct FloatFormat {
   enum class Special {
     kIeee,          // the largest exponent is infinity and NaN
@@ -30,10 +30,10 @@ double decodeFloat(const FloatFormat& format, std::uint32_t code);
 enum class FloatRounding { kNearest, kUp, kDown };
 
 // The code nearest to `value`, ties to even. A value out of range becomes the largest finite one, or with
-// `overflow` what the format has beyond it. 16-bit floats always overflow, kFinite never does. NaN keeps its sign
-// where it can; kFinite has none and gives 0. `rounding` and the magnitude alone count for kPowersOfTwo (nearest:
-// ties away from 0).
+// `overflow` what the format has beyond it. 16-bit floats always overflow, kFinite never does. NaN keeps its
+// sign where it can; kFinite has none and gives 0. `rounding` and the magnitude alone count for kPowersOfTwo
+// (nearest: ties away from 0).
 std::uint32_t encodeFloat(const FloatFormat& format, double value, bool overflow,
-                     FloatRounding rounding = FloatRounding::kNearest);
+                          FloatRounding rounding = FloatRounding::kNearest);
 
 }  // namespace kiln

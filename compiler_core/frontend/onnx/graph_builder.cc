@@ -117,7 +117,8 @@ Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) {
 Value GraphBuilder::orEmpty(Value result) {
   if (!llvm::is_contained(shapeOf(result), 0)) return result;
   mlir::Operation* operation = result.getDefiningOp();
-  Value empty = constant(mlir::DenseElementsAttr::get(ir::tensorType(result), llvm::ArrayRef<mlir::Attribute>()));
+  Value empty =
+      constant(mlir::DenseElementsAttr::get(ir::tensorType(result), llvm::ArrayRef<mlir::Attribute>()));
   if (operation->getNumResults() == 1) operation->erase();
   return empty;
 }
@@ -266,7 +267,8 @@ Result<Value> GraphBuilder::concat(mlir::ValueRange operands, std::int64_t axis)
   auto isEmpty = [](Value value) { return llvm::is_contained(shapeOf(value), 0); };
   auto first = llvm::find_if_not(operands, isEmpty);
   for (Value operand : operands)
-    if (!isEmpty(operand) || first == operands.end() || rankOf(operand) != rankOf(*first) || !dropsOut(operand, *first, axis))
+    if (!isEmpty(operand) || first == operands.end() || rankOf(operand) != rankOf(*first) ||
+        !dropsOut(operand, *first, axis))
       inputs.push_back(operand);
   return infer<ir::ConcatOp>(inputs, {integer(context(), axis)});
 }
@@ -469,7 +471,8 @@ Result<Value> GraphBuilder::filled(mlir::Type element, const ShapeArg& shape, do
   if (ir::isStatic(*shape)) {
     KILN_TRY(checkSize(ir::tensorTypeOf(*shape, element)));
     if (llvm::is_contained(ir::numbers(*shape), 0))
-      return constant(mlir::DenseElementsAttr::get(ir::tensorTypeOf(*shape, element), llvm::ArrayRef<mlir::Attribute>()));
+      return constant(
+          mlir::DenseElementsAttr::get(ir::tensorTypeOf(*shape, element), llvm::ArrayRef<mlir::Attribute>()));
     return splat(element, ir::numbers(*shape), value);
   }
   return broadcast(scalar(element, value), shape);

@@ -122,8 +122,8 @@ class GraphBuilder {
                      llvm::ArrayRef<std::int64_t> dilations, bool countPadding);
   Result<Value> batchNorm(mlir::ValueRange operands, float epsilon);
 
-  // A scalar of `element`, to be broadcast by binary(). Converted as kiln.cast converts: integers are rounded towards
-  // zero and saturate.
+  // A scalar of `element`, to be broadcast by binary(). Converted as kiln.cast converts: integers are rounded
+  // towards zero and saturate.
   Value scalar(mlir::Type element, double value);
   // A splat of `shape`.
   Value splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape, double value);

@@ -20,8 +20,8 @@ mlir::Value Initializers::add(mlir::OpBuilder& builder, mlir::Location location,
     return ir::WeightOp::create(builder, location, type,
                                 static_cast<std::uint64_t>(table_.add(std::move(weight))));
   Bytes bytes = splat ? weight.bytes.first(width) : weight.bytes;
-  return ir::ConstantOp::create(builder, location, type,
-                                analysis::toElements(builder.getContext(), weight.dtype, weight.shape, bytes));
+  return ir::ConstantOp::create(
+      builder, location, type, analysis::toElements(builder.getContext(), weight.dtype, weight.shape, bytes));
 }
 
 }  // namespace kiln::onnx

@@ -80,13 +80,15 @@ Result<Value> NodeContext::tensor(const Tensor& tensor) {
   return initializers_.import(builder(), location(), tensor, nodeLabel(node_));
 }
 
-Value NodeContext::table(mlir::Type element, std::vector<std::int64_t> shape, const std::vector<double>& values) {
+Value NodeContext::table(mlir::Type element, std::vector<std::int64_t> shape,
+                         const std::vector<double>& values) {
   const DType dtype = *ir::dtypeOf(element);
   const std::size_t width = dtypeBytes(dtype);
   auto bytes = std::make_shared<std::vector<std::uint8_t>>(values.size() * width);
   for (std::size_t i = 0; i < values.size(); ++i)
     reference::writeElement(dtype, bytes->data() + i * width, {false, true, 0, values[i]});
-  return initializers_.add(builder(), location(), {nodeLabel(node_), dtype, std::move(shape), Bytes(*bytes), bytes});
+  return initializers_.add(builder(), location(),
+                           {nodeLabel(node_), dtype, std::move(shape), Bytes(*bytes), bytes});
 }
 
 Result<mlir::Type> NodeContext::widenInputs() {

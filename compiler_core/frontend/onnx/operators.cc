@@ -4,11 +4,11 @@ namespace kiln::onnx {
 
 std::vector<Operator> allOperators() {
   std::vector<Operator> rows;
-  for (auto family : {elementwiseOperators(), activationOperators(), linearOperators(),
-                      convolutionOperators(), poolingOperators(), normalizationOperators(),
-                      reductionOperators(), shapeOperators(), sliceOperators(), constantOperators(),
-                      determinantOperators(), einsumOperators(), featureOperators(), lossOperators(), quantizeOperators(),
-                      signalOperators(), trainingOperators()})
+  for (auto family :
+       {elementwiseOperators(), activationOperators(), linearOperators(), convolutionOperators(),
+        poolingOperators(), normalizationOperators(), reductionOperators(), shapeOperators(),
+        sliceOperators(), constantOperators(), determinantOperators(), einsumOperators(), featureOperators(),
+        lossOperators(), quantizeOperators(), signalOperators(), trainingOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -13,10 +13,10 @@ tl::unexpected<Error> invalid(std::string message) {
 
 struct Layout {
   DType dtype;
-  std::size_t width = 0;     // bytes of an element in memory, and in a file unless it is packed
-  std::uint64_t count = 0;   // elements
-  unsigned bits = 0;         // of an element in a file, 2 or 4 where several share a byte; else 0
-  std::uint64_t bytes = 0;   // in a file
+  std::size_t width = 0;    // bytes of an element in memory, and in a file unless it is packed
+  std::uint64_t count = 0;  // elements
+  unsigned bits = 0;        // of an element in a file, 2 or 4 where several share a byte; else 0
+  std::uint64_t bytes = 0;  // in a file
 };
 
 unsigned packedBits(DType dtype) {
@@ -170,9 +170,8 @@ Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const 
       return invalid("raw_data has " + std::to_string(tensor.raw->size()) + " bytes, the shape needs " +
                      std::to_string(layout.bytes));
     weight.bytes = *tensor.raw;
-  } else if ((layout.dtype == DType::kF32 || layout.dtype == DType::kF64) &&
-             payload.single.empty() && payload.packed.size() == 1 &&
-             payload.packed[0].size() == layout.bytes) {
+  } else if ((layout.dtype == DType::kF32 || layout.dtype == DType::kF64) && payload.single.empty() &&
+             payload.packed.size() == 1 && payload.packed[0].size() == layout.bytes) {
     weight.bytes = payload.packed[0];
   } else {
     KILN_ASSIGN(std::vector<std::uint8_t> bytes, decode(payload, layout));

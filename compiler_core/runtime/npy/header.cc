@@ -13,30 +13,17 @@ struct Row {
   DType type;
   std::string_view descr;
 };
-// The types below a byte and the 8-bit floats have no name of their own: their codes are bytes, which as() reads back.
-constexpr std::array<Row, 23> kTypes = {{{DType::kF32, "<f4"},
-                                         {DType::kF64, "<f8"},
-                                         {DType::kF16, "<f2"},
-                                         {DType::kBF16, "<V2"},
-                                         {DType::kI8, "|i1"},
-                                         {DType::kI16, "<i2"},
-                                         {DType::kI32, "<i4"},
-                                         {DType::kI64, "<i8"},
-                                         {DType::kU8, "|u1"},
-                                         {DType::kU16, "<u2"},
-                                         {DType::kU32, "<u4"},
-                                         {DType::kU64, "<u8"},
-                                         {DType::kBool, "|b1"},
-                                         {DType::kF8E4M3FN, "|u1"},
-                                         {DType::kF8E4M3FNUZ, "|u1"},
-                                         {DType::kF8E5M2, "|u1"},
-                                         {DType::kF8E5M2FNUZ, "|u1"},
-                                         {DType::kF8E8M0FNU, "|u1"},
-                                         {DType::kF4E2M1FN, "|u1"},
-                                         {DType::kI4, "|i1"},
-                                         {DType::kU4, "|u1"},
-                                         {DType::kI2, "|i1"},
-                                         {DType::kU2, "|u1"}}};
+// The types below a byte and the 8-bit floats have no name of their own: their codes are bytes, which as()
+// reads back.
+constexpr std::array<Row, 23> kTypes = {
+    {{DType::kF32, "<f4"},      {DType::kF64, "<f8"},        {DType::kF16, "<f2"},
+     {DType::kBF16, "<V2"},     {DType::kI8, "|i1"},         {DType::kI16, "<i2"},
+     {DType::kI32, "<i4"},      {DType::kI64, "<i8"},        {DType::kU8, "|u1"},
+     {DType::kU16, "<u2"},      {DType::kU32, "<u4"},        {DType::kU64, "<u8"},
+     {DType::kBool, "|b1"},     {DType::kF8E4M3FN, "|u1"},   {DType::kF8E4M3FNUZ, "|u1"},
+     {DType::kF8E5M2, "|u1"},   {DType::kF8E5M2FNUZ, "|u1"}, {DType::kF8E8M0FNU, "|u1"},
+     {DType::kF4E2M1FN, "|u1"}, {DType::kI4, "|i1"},         {DType::kU4, "|u1"},
+     {DType::kI2, "|i1"},       {DType::kU2, "|u1"}}};
 
 tl::unexpected<Error> malformed(std::string what) {
   return fail(Code::kInvalidArgument, "not a .npy file that can be read: " + std::move(what));

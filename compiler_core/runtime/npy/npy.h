@@ -33,8 +33,8 @@ Result<Tensor> parse(Bytes file);
 // The file's bytes. The tensor must be consistent (see Tensor).
 std::vector<std::uint8_t> serialise(const Tensor& tensor);
 
-// `tensor` under the type it is meant to have: a file has no name for 8-bit floats and what is narrower and holds their
-// codes as u8 (i8 for i4 and i2). All other tensors are left as they are.
+// `tensor` under the type it is meant to have: a file has no name for 8-bit floats and what is narrower and
+// holds their codes as u8 (i8 for i4 and i2). All other tensors are left as they are.
 Tensor as(Tensor tensor, DType wanted);
 
 // As above, from and to a regular file; errors name the path. write() replaces the file.

@@ -50,7 +50,8 @@ Value remainderInt(OpBuilder& b, Location loc, Value x, Value y, bool isSigned, 
 // Square and multiply over every bit of the exponent.
 Value powerInt(OpBuilder& b, Location loc, Value x, Value y, bool isSigned) {
   const Type type = x.getType();
-  Value zero = numberOf(b, loc, type, 0), one = numberOf(b, loc, type, 1), minusOne = numberOf(b, loc, type, -1);
+  Value zero = numberOf(b, loc, type, 0), one = numberOf(b, loc, type, 1),
+        minusOne = numberOf(b, loc, type, -1);
   Value result = one, power = x;
   for (unsigned bit = 0; bit < type.getIntOrFloatBitWidth(); ++bit) {
     Value mask = arith::ConstantOp::create(
@@ -90,7 +91,8 @@ Value floatToInt(OpBuilder& b, Location loc, Value x, IntegerType to, unsigned w
   auto is = [&](arith::CmpFPredicate predicate, Value y) -> Value {
     return arith::CmpFOp::create(b, loc, predicate, x, y);
   };
-  Value result = isSigned ? Value(arith::FPToSIOp::create(b, loc, to, x)) : Value(arith::FPToUIOp::create(b, loc, to, x));
+  Value result = isSigned ? Value(arith::FPToSIOp::create(b, loc, to, x))
+                          : Value(arith::FPToUIOp::create(b, loc, to, x));
   APInt most = isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width).zext(65);
   APInt least = isSigned ? APInt::getSignedMinValue(width) : APInt::getZero(width);
   Value over = is(arith::CmpFPredicate::OGE, numberOf(b, loc, x.getType(), limit));

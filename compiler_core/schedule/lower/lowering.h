@@ -1,6 +1,6 @@
 // From the kiln dialect to linalg on tensors, one function per family of operations. Private to
-// compiler_core/schedule. Tensors take the storage types of scalar.h. Every linalg operation carries `kiln.group`:
-// operations of one group become one kernel where the schedule can.
+// compiler_core/schedule. Tensors take the storage types of scalar.h. Every linalg operation carries
+// `kiln.group`: operations of one group become one kernel where the schedule can.
 #pragma once
 
 #include "compiler_core/ir/ir.h"

@@ -233,19 +233,20 @@ Value intToFloat(OpBuilder& b, Location loc, Value x, Type to, bool isSigned) {
   return arith::UIToFPOp::create(b, loc, to, x);
 }
 
-// A 64-bit integer of which a double holds every bit that decides how it rounds to fewer: where some of the lowest
-// 11 are set, the 12th is set in their place.
+// A 64-bit integer of which a double holds every bit that decides how it rounds to fewer: where some of the
+// lowest 11 are set, the 12th is set in their place.
 Value roundToOdd(OpBuilder& b, Location loc, Value x, bool isSigned) {
   auto number = [&](std::uint64_t value) -> Value {
     return arith::ConstantOp::create(b, loc, b.getIntegerAttr(x.getType(), APInt(64, value)));
   };
   constexpr std::uint64_t kLost = 0x7ff, kExact = std::uint64_t{1} << 52;
   Value lost = isNonZero(b, loc, arith::AndIOp::create(b, loc, x, number(kLost)));
-  Value odd = arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, x, number(~kLost)), number(kLost + 1));
+  Value odd =
+      arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, x, number(~kLost)), number(kLost + 1));
   // |x| < 2^52 is exact.
   Value moved = isSigned ? Value(arith::AddIOp::create(b, loc, x, number(kExact))) : x;
-  Value large = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, moved,
-                                      number(isSigned ? 2 * kExact : kExact));
+  Value large =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, moved, number(isSigned ? 2 * kExact : kExact));
   return arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, lost, large), odd, x);
 }
 
@@ -261,8 +262,8 @@ Value castScalar(OpBuilder& b, Location loc, Value x, Type from, Type to, bool o
   const unsigned width = from.getIntOrFloatBitWidth();
   if (fromFloat) {
     if (!toFloat)
-      return floatToInt(b, loc, unpack(b, loc, x, from), cast<IntegerType>(storage), to.getIntOrFloatBitWidth(),
-                        !isUnsigned(to));
+      return floatToInt(b, loc, unpack(b, loc, x, from), cast<IntegerType>(storage),
+                        to.getIntOrFloatBitWidth(), !isUnsigned(to));
     Value value = unpack(b, loc, x, from);
     if (isSmallFloat(to)) return encodeFloat(b, loc, value, to, overflow, rounding);
     if (value.getType() == to) return value;

@@ -1,9 +1,11 @@
-// What one element of each elementwise operation is, below the graph level. Private to compiler_core/schedule.
+// What one element of each elementwise operation is, below the graph level. Private to
+// compiler_core/schedule.
 //
-// An element is stored as storageOf(its type): i1 as i8 (vectors of i1 are packed bits in memory, tensors of the ABI
-// are bytes), unsigned integers as signless ones, f16 and bf16 as i16, all that is narrower than a byte and the
-// 8-bit floats as i8. It is calculated with as what unpack() gives: small floats as f32, everything else as stored.
-// `element` is always the type of the graph level, which alone knows the sign of integers.
+// An element is stored as storageOf(its type): i1 as i8 (vectors of i1 are packed bits in memory, tensors of
+// the ABI are bytes), unsigned integers as signless ones, f16 and bf16 as i16, all that is narrower than a
+// byte and the 8-bit floats as i8. It is calculated with as what unpack() gives: small floats as f32,
+// everything else as stored. `element` is always the type of the graph level, which alone knows the sign of
+// integers.
 #pragma once
 
 #include "compiler_core/ir/ir.h"
@@ -31,7 +33,8 @@ mlir::Value compareScalar(mlir::OpBuilder& b, mlir::Location loc, ir::CompareKin
 mlir::Value castScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to,
                        bool overflow = false, ir::CastRounding rounding = ir::CastRounding::Nearest);
 // The same bits; only what is stored beside an element below a byte changes.
-mlir::Value bitcastScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to);
+mlir::Value bitcastScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Type from,
+                          mlir::Type to);
 // A number of type `element`; infinities become the extreme values of (signed) integers.
 mlir::Value numberOf(mlir::OpBuilder& b, mlir::Location loc, mlir::Type element, double value);
 

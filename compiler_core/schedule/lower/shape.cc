@@ -14,7 +14,8 @@ Value Lowering::constant(ir::ConstantOp op) {
   if (element != storage) {
     const bool isSigned = element.isSignlessInteger() && !element.isInteger(1);
     auto stored = [&](const APInt& bits) {
-      return isSigned ? bits.sext(storage.getIntOrFloatBitWidth()) : bits.zext(storage.getIntOrFloatBitWidth());
+      return isSigned ? bits.sext(storage.getIntOrFloatBitWidth())
+                      : bits.zext(storage.getIntOrFloatBitWidth());
     };
     auto code = [&](const APFloat& number) { return stored(number.bitcastToAPInt()); };
     value = isa<FloatType>(element) ? DenseElementsAttr(value.mapValues(storage, code))

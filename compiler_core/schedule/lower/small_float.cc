@@ -1,5 +1,5 @@
-// Floats below 32 bits travel as integers of their width; here they become f32 and are rounded back. Arithmetic on
-// vectors throughout, with the same bits on every target.
+// Floats below 32 bits travel as integers of their width; here they become f32 and are rounded back.
+// Arithmetic on vectors throughout, with the same bits on every target.
 #include "compiler_core/schedule/lower/scalar.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -34,8 +34,8 @@ struct Bits {
   Type type;
 
   Value number(std::uint64_t value) const {
-    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, APInt(type.getIntOrFloatBitWidth(), value,
-                                                                          false, true)));
+    return arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(type, APInt(type.getIntOrFloatBitWidth(), value, false, true)));
   }
   Value add(Value x, Value y) const { return arith::AddIOp::create(b, loc, x, y); }
   Value sub(Value x, Value y) const { return arith::SubIOp::create(b, loc, x, y); }
@@ -87,7 +87,8 @@ bool isSmallFloat(Type element) {
 Value decodeFloat(OpBuilder& b, Location loc, Value code, Type element) {
   Type f32 = b.getF32Type(), i32 = b.getI32Type();
   if (isa<Float16Type>(element))
-    return arith::ExtFOp::create(b, loc, f32, arith::BitcastOp::create(b, loc, b.getF16Type(), code).getResult());
+    return arith::ExtFOp::create(b, loc, f32,
+                                 arith::BitcastOp::create(b, loc, b.getF16Type(), code).getResult());
   const Bits at{b, loc, i32};
   auto asFloat = [&](Value bits) { return arith::BitcastOp::create(b, loc, f32, bits).getResult(); };
   Value bits = arith::ExtUIOp::create(b, loc, i32, code);

@@ -1,5 +1,5 @@
-// Every element type through the compiler against the reference evaluator: every pair of a cast over every code of
-// the small types, and arithmetic of the types that f32, f64, i32 and i64 do not stand for.
+// Every element type through the compiler against the reference evaluator: every pair of a cast over every
+// code of the small types, and arithmetic of the types that f32, f64, i32 and i64 do not stand for.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -89,7 +89,8 @@ HostTensor codes(DType dtype) {
             values.push_back(((exponent << 52 | i << 46) + near) | (i & 1) << 63);
   }
   HostTensor tensor = HostTensor::zeros(dtype, {static_cast<std::int64_t>(values.size())});
-  for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(tensor.bytes.data() + i * width, &values[i], width);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    std::memcpy(tensor.bytes.data() + i * width, &values[i], width);
   return tensor;
 }
 
@@ -100,15 +101,16 @@ void checkCasts(const Named& from, const std::string& attributes) {
   std::string body, values, types;
   for (std::size_t i = 0; i < std::size(kTypes); ++i) {
     if (kTypes[i].dtype == from.dtype) continue;
-    body += fmt::format("  %{0} = kiln.cast %x{1} : {2} to {3}\n", i, attributes, type(from), type(kTypes[i]));
+    body +=
+        fmt::format("  %{0} = kiln.cast %x{1} : {2} to {3}\n", i, attributes, type(from), type(kTypes[i]));
     values += fmt::format("{}%{}", values.empty() ? "" : ", ", i);
     types += fmt::format("{}{}", types.empty() ? "" : ", ", type(kTypes[i]));
   }
   CheckOptions options;
   options.relative = options.absolute = 0;
   options.inputs = {input};
-  auto checked = checkText(fmt::format("func.func @main(%x: {}) -> ({}) {{\n{}  return {} : {}\n}}", type(from), types,
-                                       body, values, types),
+  auto checked = checkText(fmt::format("func.func @main(%x: {}) -> ({}) {{\n{}  return {} : {}\n}}",
+                                       type(from), types, body, values, types),
                            options);
   EXPECT_TRUE(checked) << "from " << from.mlir << attributes << ": " << checked.error().message;
 }
@@ -171,8 +173,8 @@ HostTensor shuffled(const HostTensor& tensor) {
 TEST(Types, UnaryOfSixteenBitFloatsOverEveryCode) {
   for (const Named& type : {kTypes[2], kTypes[3]}) {
     const HostTensor x = codes(type.dtype);
-    for (const char* kind : {"neg", "abs", "sqrt", "reciprocal", "relu", "ceil", "floor", "round", "sign", "exp",
-                             "log", "tanh", "erf", "sigmoid", "sin", "atan", "asinh"})
+    for (const char* kind : {"neg", "abs", "sqrt", "reciprocal", "relu", "ceil", "floor", "round", "sign",
+                             "exp", "log", "tanh", "erf", "sigmoid", "sin", "atan", "asinh"})
       check(unary(kind, type.mlir, x.shape[0]), exact({x}));
   }
 }
@@ -191,9 +193,10 @@ TEST(Types, IntegersOfEveryWidthAndSign) {
   for (std::size_t i = 4; i < 12; ++i) {
     const Named& type = kTypes[i];
     const HostTensor x = codes(type.dtype), y = shuffled(x);
-    for (const char* kind : {"neg", "abs", "relu", "sign", "not"}) check(unary(kind, type.mlir, x.shape[0]), exact({x}));
-    for (const char* kind : {"add", "sub", "mul", "div", "max", "min", "mod", "rem", "pow", "and", "or", "xor", "shl",
-                             "shr"})
+    for (const char* kind : {"neg", "abs", "relu", "sign", "not"})
+      check(unary(kind, type.mlir, x.shape[0]), exact({x}));
+    for (const char* kind :
+         {"add", "sub", "mul", "div", "max", "min", "mod", "rem", "pow", "and", "or", "xor", "shl", "shr"})
       check(binary(kind, type.mlir, x.shape[0], false), exact({x, y}));
     for (const char* kind : {"eq", "lt", "le", "gt", "ge"})
       check(binary(kind, type.mlir, x.shape[0], true), exact({x, y}));
@@ -201,8 +204,9 @@ TEST(Types, IntegersOfEveryWidthAndSign) {
     HostTensor small = y;
     const std::size_t width = dtypeBytes(type.dtype);
     for (std::size_t at = 0; at < small.bytes.size(); at += width)
-      reference::writeElement(type.dtype, small.bytes.data() + at,
-                              {true, true, static_cast<std::uint64_t>(static_cast<std::int64_t>(at / width % 23) - 3), 0});
+      reference::writeElement(
+          type.dtype, small.bytes.data() + at,
+          {true, true, static_cast<std::uint64_t>(static_cast<std::int64_t>(at / width % 23) - 3), 0});
     for (const char* kind : {"shl", "shr", "pow", "div", "mod", "rem"})
       check(binary(kind, type.mlir, x.shape[0], false), exact({x, small}));
   }
@@ -277,8 +281,8 @@ func.func @main() -> (tensor<3x{0}>, tensor<40x{0}>) {{
 }
 
 TEST(Types, Bitcasts) {
-  constexpr std::pair<std::size_t, std::size_t> kPairs[] = {{0, 6}, {6, 0},  {1, 7},   {2, 5},   {9, 3},   {4, 8},
-                                                            {8, 4}, {13, 4}, {8, 17}, {19, 20}, {20, 18}, {22, 21}};
+  constexpr std::pair<std::size_t, std::size_t> kPairs[] = {
+      {0, 6}, {6, 0}, {1, 7}, {2, 5}, {9, 3}, {4, 8}, {8, 4}, {13, 4}, {8, 17}, {19, 20}, {20, 18}, {22, 21}};
   for (const auto& [from, to] : kPairs) {
     const HostTensor x = codes(kTypes[from].dtype);
     check(fmt::format(R"(

@@ -1,4 +1,5 @@
-// The codes of small floats over all of them, against tables of the formats and a search for the nearest value.
+// The codes of small floats over all of them, against tables of the formats and a search for the nearest
+// value.
 #include "manifest/artifact/small_float.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,8 @@
 namespace kiln {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity(),
+                 kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Case {
   DType type;
@@ -74,7 +76,9 @@ TEST(SmallFloat, RoundsToNearestTiesToEven) {
       if (!std::isfinite(low) || !std::isfinite(high)) continue;
       const double middle = low + (high - low) / 2, step = (high - low) / 1024;
       for (double sign : {1.0, -1.0}) {
-        auto rounded = [&](double value) { return decodeFloat(format, encodeFloat(format, sign * value, true)); };
+        auto rounded = [&](double value) {
+          return decodeFloat(format, encodeFloat(format, sign * value, true));
+        };
         EXPECT_EQ(rounded(middle - step), sign * low) << dtypeName(c.type) << ' ' << code;
         EXPECT_EQ(rounded(middle + step), sign * high) << dtypeName(c.type) << ' ' << code;
         EXPECT_EQ(rounded(middle), sign * (code % 2 == 0 ? low : high)) << dtypeName(c.type) << ' ' << code;
@@ -101,7 +105,8 @@ TEST(SmallFloat, OutOfRange) {
       }
     }
     EXPECT_EQ(decodeFloat(format, encodeFloat(format, 1e-300, true)), 0) << dtypeName(c.type);
-    EXPECT_EQ(std::isnan(decodeFloat(format, encodeFloat(format, kNan, false))), c.nans > 0) << dtypeName(c.type);
+    EXPECT_EQ(std::isnan(decodeFloat(format, encodeFloat(format, kNan, false))), c.nans > 0)
+        << dtypeName(c.type);
   }
 }
 

@@ -9,8 +9,8 @@ using ir::BinaryKind;
 using ir::CompareKind;
 using ir::UnaryKind;
 
-// Bounds were attributes before version 11 and may be absent; a NaN stays NaN. A lower bound above the upper one
-// gives the upper one.
+// Bounds were attributes before version 11 and may be absent; a NaN stays NaN. A lower bound above the upper
+// one gives the upper one.
 Result<Values> clip(NodeContext& node) {
   KILN_ASSIGN(Value result, node.input(0));
   mlir::Type element = elementOf(result);

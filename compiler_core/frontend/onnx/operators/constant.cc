@@ -59,7 +59,8 @@ Result<Values> constantOfShape(NodeContext& node) {
 
 // What `saturate` and `round_mode` say about a conversion to an 8-bit float.
 Result<Values> convert(NodeContext& node, Value input, mlir::Type element) {
-  KILN_ASSIGN(std::int64_t saturate, node.opset() >= 19 ? node.integer("saturate", 1) : Result<std::int64_t>(1));
+  KILN_ASSIGN(std::int64_t saturate,
+              node.opset() >= 19 ? node.integer("saturate", 1) : Result<std::int64_t>(1));
   std::optional<ir::CastRounding> rounding;
   if (node.opset() >= 24) {
     KILN_ASSIGN(std::string mode, node.text("round_mode", "up"));

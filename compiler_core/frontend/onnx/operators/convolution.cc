@@ -9,7 +9,8 @@ namespace {
 Result<Values> conv(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(Value filter, node.input(1));
-  KILN_ASSIGN(Value result, convolutionOf(node, input, filter, node.hasInput(2) ? node.inputs()[2] : Value()));
+  KILN_ASSIGN(Value result,
+              convolutionOf(node, input, filter, node.hasInput(2) ? node.inputs()[2] : Value()));
   return Values{result};
 }
 

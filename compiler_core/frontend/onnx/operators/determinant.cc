@@ -14,7 +14,8 @@ Result<Values> det(NodeContext& node) {
     return fail(Code::kInvalidArgument, "the input holds no square matrices");
   constexpr std::int64_t kMost = 64;
   if (!shape.back().isStatic() || shape.back().value() > kMost)
-    return fail(Code::kUnimplemented, "matrices of more than " + std::to_string(kMost) + " rows are not served");
+    return fail(Code::kUnimplemented,
+                "matrices of more than " + std::to_string(kMost) + " rows are not served");
   const std::int64_t n = shape.back().value();
   const Shape batch(shape.begin(), shape.end() - 2);
   const Dim count = ir::product(batch);
@@ -30,8 +31,9 @@ Result<Values> det(NodeContext& node) {
     const Term column = part(m, {0, 0, 0}, {count, Dim(left), Dim(1)});
     const Term size = column.abs(), largest = size.reduce(ir::ReduceKind::Max, {1}, true);
     const Term rows = countAlong(node, i64, Dim(left), 1, 3);
-    const Term place =
-        (size == largest).select(rows, rows.number(static_cast<double>(left))).reduce(ir::ReduceKind::Min, {1}, true);
+    const Term place = (size == largest)
+                           .select(rows, rows.number(static_cast<double>(left)))
+                           .reduce(ir::ReduceKind::Min, {1}, true);
     const Term isPivot = rows == place;
     const Term pivotRow = isPivot.select(m, 0).reduce(ir::ReduceKind::Sum, {1}, true);
     const Term pivot = part(pivotRow, {0, 0, 0}, {count, Dim(1), Dim(1)});

@@ -12,7 +12,8 @@ tl::unexpected<Error> invalid(std::string message) {
   return fail(Code::kInvalidArgument, std::move(message));
 }
 
-// A dimension's name: a letter, or for those of an ellipsis -1 for the last of them, -2 for the one before it, ...
+// A dimension's name: a letter, or for those of an ellipsis -1 for the last of them, -2 for the one before
+// it, ...
 using Label = int;
 using Labels = llvm::SmallVector<Label>;
 
@@ -44,7 +45,8 @@ Result<Equation> parse(const std::string& text) {
     std::string rest = term;
     if (std::size_t dots = rest.find("..."); dots != std::string::npos) rest.erase(dots, 3);
     for (char c : rest)
-      if (!std::isalpha(static_cast<unsigned char>(c))) return invalid("the equation '" + text + "' cannot be read");
+      if (!std::isalpha(static_cast<unsigned char>(c)))
+        return invalid("the equation '" + text + "' cannot be read");
     return {};
   };
   for (const std::string& term : equation.operands) KILN_TRY(check(term));
@@ -161,11 +163,13 @@ Result<Named> product(NodeContext& node, Named a, Named b, llvm::function_ref<bo
     order.append(columns);
     KILN_ASSIGN(Named sorted, transposed(node, named, order));
     KILN_ASSIGN(Value value, node.broadcast(sorted.value, shaped(order)));
-    return node.reshape(value, {ir::product(shaped(batch)), ir::product(shaped(rows)), ir::product(shaped(columns))});
+    return node.reshape(
+        value, {ir::product(shaped(batch)), ir::product(shaped(rows)), ir::product(shaped(columns))});
   };
   KILN_ASSIGN(Value left, matrix(a, freeA, contracted));
   KILN_ASSIGN(Value right, matrix(b, contracted, freeB));
-  KILN_ASSIGN(Value value, contracted.empty() ? node.binary(ir::BinaryKind::Mul, left, right) : node.matmul(left, right));
+  KILN_ASSIGN(Value value,
+              contracted.empty() ? node.binary(ir::BinaryKind::Mul, left, right) : node.matmul(left, right));
   Labels labels(batch);
   labels.append(freeA);
   labels.append(freeB);
@@ -177,8 +181,8 @@ Result<Values> einsum(NodeContext& node) {
   KILN_ASSIGN(std::string text, node.text("equation", ""));
   KILN_ASSIGN(Equation equation, parse(text));
   if (equation.operands.size() != node.inputCount() || node.inputCount() == 0)
-    return invalid("the equation '" + text + "' has " + std::to_string(equation.operands.size()) + " terms for " +
-                   std::to_string(node.inputCount()) + " inputs");
+    return invalid("the equation '" + text + "' has " + std::to_string(equation.operands.size()) +
+                   " terms for " + std::to_string(node.inputCount()) + " inputs");
   std::vector<Named> operands;
   std::map<Label, int> uses;
   std::int64_t ellipsis = 0;
@@ -217,8 +221,8 @@ Result<Values> einsum(NodeContext& node) {
   for (std::size_t i = 1; i < operands.size(); ++i) {
     // What only this operand has and nobody wants is summed before it is multiplied.
     KILN_ASSIGN(Named next, summed(node, operands[i], [&](Label label) {
-      return llvm::is_contained(sum.labels, label) || neededAfter(i + 1)(label);
-    }));
+                  return llvm::is_contained(sum.labels, label) || neededAfter(i + 1)(label);
+                }));
     KILN_ASSIGN(sum, product(node, sum, next, neededAfter(i + 1)));
     KILN_ASSIGN(sum, summed(node, sum, neededAfter(i + 1)));
   }

@@ -51,8 +51,8 @@ Result<Values> binary(NodeContext& node) {
   return Values{result};
 }
 
-// The exponent may have another type than the base, which gives the result's. Powers of integers by floats, and of
-// floats by integers that they hold, are those of floats.
+// The exponent may have another type than the base, which gives the result's. Powers of integers by floats,
+// and of floats by integers that they hold, are those of floats.
 Result<Values> power(NodeContext& node) {
   KILN_ASSIGN(auto pair, operands(node));
   auto [base, exponent] = pair;
@@ -69,9 +69,9 @@ Result<Values> power(NodeContext& node) {
   }
   const mlir::Type f64 = mlir::Float64Type::get(node.context());
   const bool exact = isFloat(base) && elementOf(exponent) == element;
-  const mlir::Type working = exact ? element : isFloat(base) && element.isF32() && !elementOf(exponent).isF64()
-                                                   ? element
-                                                   : f64;
+  const mlir::Type working = exact                                                              ? element
+                             : isFloat(base) && element.isF32() && !elementOf(exponent).isF64() ? element
+                                                                                                : f64;
   KILN_ASSIGN(exponent, node.cast(exponent, working));
   // The common small powers are exact products; the library function would only be slower.
   auto constant = NodeContext::constantScalar(exponent);
@@ -91,7 +91,8 @@ Result<Values> modulo(NodeContext& node) {
   KILN_ASSIGN(auto pair, operands(node));
   KILN_ASSIGN(std::int64_t truncates, node.integer("fmod", 0));
   if (isFloat(pair.first) && !truncates) return fail(Code::kInvalidArgument, "floats need fmod=1");
-  KILN_ASSIGN(Value result, node.binary(truncates ? BinaryKind::Rem : BinaryKind::Mod, pair.first, pair.second));
+  KILN_ASSIGN(Value result,
+              node.binary(truncates ? BinaryKind::Rem : BinaryKind::Mod, pair.first, pair.second));
   return Values{result};
 }
 
@@ -100,7 +101,8 @@ Result<Values> bitShift(NodeContext& node) {
   KILN_ASSIGN(std::string direction, node.text("direction", ""));
   if (direction != "LEFT" && direction != "RIGHT")
     return fail(Code::kInvalidArgument, "attribute 'direction' is '" + direction + "', not LEFT or RIGHT");
-  KILN_ASSIGN(Value result, node.binary(direction == "LEFT" ? BinaryKind::Shl : BinaryKind::Shr, pair.first, pair.second));
+  KILN_ASSIGN(Value result,
+              node.binary(direction == "LEFT" ? BinaryKind::Shl : BinaryKind::Shr, pair.first, pair.second));
   return Values{result};
 }
 
@@ -123,8 +125,8 @@ Result<Values> isInf(NodeContext& node) {
   if (positive && negative) {
     KILN_ASSIGN(x, node.unary(UnaryKind::Abs, x));
   }
-  KILN_ASSIGN(Value result, node.compare(CompareKind::Eq, x,
-                                         node.scalar(elementOf(x), positive ? kInfinity : -kInfinity)));
+  KILN_ASSIGN(Value result,
+              node.compare(CompareKind::Eq, x, node.scalar(elementOf(x), positive ? kInfinity : -kInfinity)));
   return Values{result};
 }
 
@@ -185,7 +187,7 @@ constexpr Operator kRows[] = {
     {"", "Floor", 6, kMaxOpset, unary<UnaryKind::Floor>},
     {"", "Log", 6, kMaxOpset, unary<UnaryKind::Log>},
     {"", "Neg", 6, kMaxOpset, unary<UnaryKind::Neg>},
-    {"", "Not", 6, kMaxOpset, unary<UnaryKind::Not>},
+    {"", "Not", 1, kMaxOpset, unary<UnaryKind::Not>},
     {"", "Reciprocal", 6, kMaxOpset, unary<UnaryKind::Reciprocal>},
     {"", "Relu", 6, kMaxOpset, unary<UnaryKind::Relu>},
     {"", "Round", 11, kMaxOpset, unary<UnaryKind::Round>},

@@ -9,18 +9,20 @@ tl::unexpected<Error> invalid(std::string message) {
   return fail(Code::kInvalidArgument, std::move(message));
 }
 
-// The pool's n-grams of one length: `grams` holds them one after the other, `first` is the number of the first.
+// The pool's n-grams of one length: `grams` holds them one after the other, `first` is the number of the
+// first.
 struct Pool {
   std::int64_t length = 0, first = 0;
   llvm::ArrayRef<std::int64_t> grams;
   std::int64_t count() const { return static_cast<std::int64_t>(grams.size()) / length; }
 };
 
-// How often each n-gram of the pool occurs in the rows of x [rows, columns] with `skip` elements between neighbours:
-// [rows, pool].
+// How often each n-gram of the pool occurs in the rows of x [rows, columns] with `skip` elements between
+// neighbours: [rows, pool].
 Term occurrences(NodeContext& node, const Term& x, const Pool& pool, std::int64_t skip) {
   const Shape shape = x.shape();
-  const std::int64_t columns = shape[1].value(), span = (pool.length - 1) * (skip + 1) + 1, starts = columns - span + 1;
+  const std::int64_t columns = shape[1].value(), span = (pool.length - 1) * (skip + 1) + 1,
+                     starts = columns - span + 1;
   const mlir::Type f32 = mlir::Float32Type::get(node.context());
   if (starts <= 0) return {node, node.filled(f32, {shape[0], Dim(pool.count())}, 0)};
   std::optional<Term> equal;
@@ -44,7 +46,8 @@ Result<Values> tfIdfVectorizer(NodeContext& node) {
   KILN_ASSIGN(std::string mode, node.text("mode", "TF"));
   KILN_ASSIGN(Dims counts, node.integers("ngram_counts", {}));
   KILN_ASSIGN(Dims indices, node.integers("ngram_indexes", {}));
-  if (node.hasAttribute("pool_strings")) return fail(Code::kUnimplemented, "n-grams of strings are not served");
+  if (node.hasAttribute("pool_strings"))
+    return fail(Code::kUnimplemented, "n-grams of strings are not served");
   KILN_ASSIGN(Dims grams, node.integers("pool_int64s", {}));
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") return invalid("attribute 'mode' is '" + mode + "'");
   constexpr std::int64_t kMost = 1 << 20;
@@ -70,13 +73,17 @@ Result<Values> tfIdfVectorizer(NodeContext& node) {
   Term result(node, node.filled(f32, {shape[0], Dim(width)}, 0));
   std::int64_t number = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    const std::int64_t begin = counts[i], end = i + 1 < counts.size() ? counts[i + 1] : static_cast<std::int64_t>(grams.size());
+    const std::int64_t begin = counts[i],
+                       end = i + 1 < counts.size() ? counts[i + 1] : static_cast<std::int64_t>(grams.size());
     Pool pool{static_cast<std::int64_t>(i) + 1, number, {}};
-    if (begin < 0 || end < begin || end > static_cast<std::int64_t>(grams.size()) || (end - begin) % pool.length)
+    if (begin < 0 || end < begin || end > static_cast<std::int64_t>(grams.size()) ||
+        (end - begin) % pool.length)
       return invalid("ngram_counts do not divide the pool");
-    pool.grams = llvm::ArrayRef(grams).slice(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+    pool.grams =
+        llvm::ArrayRef(grams).slice(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
     number += pool.count();
-    if (number > static_cast<std::int64_t>(indices.size())) return invalid("there are fewer indices than n-grams");
+    if (number > static_cast<std::int64_t>(indices.size()))
+      return invalid("there are fewer indices than n-grams");
     if (pool.count() == 0 || pool.length < shortest || pool.length > longest || !x.ok()) continue;
     if (pool.count() > kMost / std::max<std::int64_t>(1, width))
       return fail(Code::kUnimplemented, "a pool of that size is not served");

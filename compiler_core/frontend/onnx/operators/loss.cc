@@ -6,13 +6,14 @@
 namespace kiln::onnx {
 namespace {
 
-// The negated log-probability of each target class, times the class's weight; 0 where the target is ignored. Reduced
-// by sum, or by a mean over the weights. `input` is [N, C, ...], `target` [N, ...]. A target outside of the classes
-// counts as 0.
+// The negated log-probability of each target class, times the class's weight; 0 where the target is ignored.
+// Reduced by sum, or by a mean over the weights. `input` is [N, C, ...], `target` [N, ...]. A target outside
+// of the classes counts as 0.
 Result<Value> negativeLogLikelihood(NodeContext& node, Value input, Value target, std::size_t weightIndex) {
   KILN_ASSIGN(std::string reduction, node.text("reduction", "mean"));
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
-    return fail(Code::kInvalidArgument, "attribute 'reduction' is '" + reduction + "', not none, sum or mean");
+    return fail(Code::kInvalidArgument,
+                "attribute 'reduction' is '" + reduction + "', not none, sum or mean");
   const bool ignores = node.hasAttribute("ignore_index");
   KILN_ASSIGN(std::int64_t ignored, node.integer("ignore_index", 0));
   Shape shape = dimsOf(input);
@@ -21,7 +22,8 @@ Result<Value> negativeLogLikelihood(NodeContext& node, Value input, Value target
   Shape single(shape);
   single[1] = Dim(1);
   const Term x(node, input), classes = Term(node, target).index();
-  const Term number = countAlong(node, mlir::IntegerType::get(node.context(), 64), shape[1], 1, rankOf(input));
+  const Term number =
+      countAlong(node, mlir::IntegerType::get(node.context(), 64), shape[1], 1, rankOf(input));
   const Term isTarget = classes.reshape(single) == number;
   const Term zero = x.number(0);
   const Term picked = isTarget.select(x, 0).reduce(ir::ReduceKind::Sum, {1});

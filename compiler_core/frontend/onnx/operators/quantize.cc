@@ -34,7 +34,8 @@ Result<mlir::Type> typeAttribute(NodeContext& node, std::string_view name, std::
   return ir::elementType(node.context(), *toDType(type));
 }
 
-// How scales and zero points lie along the data: one for all, one per index of an axis, or one per block of an axis.
+// How scales and zero points lie along the data: one for all, one per index of an axis, or one per block of
+// an axis.
 struct Granularity {
   std::int64_t axis = 1, block = 0;
 };
@@ -90,7 +91,8 @@ Term quantised(NodeContext& node, const Term& value, const Term* zero, mlir::Typ
   Term result = isInteger(element) ? value.unary(ir::UnaryKind::Round) : value;
   if (zero) result = result + zero->cast(working);
   if (!result.ok()) return result;
-  const bool overflow = !saturate && llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  const bool overflow =
+      !saturate && llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
   return {node, node.cast(*result.value(), element, overflow)};
 }
 
@@ -98,7 +100,8 @@ Result<Values> quantizeLinear(NodeContext& node) {
   KILN_ASSIGN(Value x, node.input(0));
   KILN_ASSIGN(Value scale, node.input(1));
   KILN_ASSIGN(Granularity how, readGranularity(node));
-  KILN_ASSIGN(std::int64_t saturate, node.opset() >= 19 ? node.integer("saturate", 1) : Result<std::int64_t>(1));
+  KILN_ASSIGN(std::int64_t saturate,
+              node.opset() >= 19 ? node.integer("saturate", 1) : Result<std::int64_t>(1));
   KILN_ASSIGN(mlir::Type stated, typeAttribute(node, "output_dtype", 21));
   KILN_ASSIGN(mlir::Type precision, typeAttribute(node, "precision", 23));
   mlir::Type element = stated ? stated : ir::elementType(node.context(), DType::kU8);
@@ -108,7 +111,8 @@ Result<Values> quantizeLinear(NodeContext& node) {
     element = given;
   }
   KILN_ASSIGN(scale, spread(node, scale, x, how));
-  // The quotient has the scale's type, or that of `precision`; f32 stands in for the types without arithmetic.
+  // The quotient has the scale's type, or that of `precision`; f32 stands in for the types without
+  // arithmetic.
   mlir::Type working = precision ? precision : elementOf(scale);
   if (!llvm::isa<mlir::FloatType>(working) || working.getIntOrFloatBitWidth() < 16) working = f32(node);
   const mlir::Type wide = working.isF64() ? working : f32(node);
@@ -142,7 +146,8 @@ Result<Values> dynamicQuantizeLinear(NodeContext& node) {
   const Term x(node, input);
   Dims axes;
   for (std::int64_t axis = 0; axis < rankOf(input); ++axis) axes.push_back(axis);
-  const Term most = max(x.reduce(ir::ReduceKind::Max, axes), 0), least = min(x.reduce(ir::ReduceKind::Min, axes), 0);
+  const Term most = max(x.reduce(ir::ReduceKind::Max, axes), 0),
+             least = min(x.reduce(ir::ReduceKind::Min, axes), 0);
   const Term scale = (most - least) / 255;
   const mlir::Type u8 = ir::elementType(node.context(), DType::kU8);
   const Term zero = quantised(node, (-least / scale).clamp(0, scale.number(255)), nullptr, u8, true);
@@ -257,7 +262,8 @@ Result<Values> qLinearConv(NodeContext& node) {
   KILN_ASSIGN(Value scaleW, perChannel(node, w.scale, rank, 1));
   KILN_ASSIGN(x.value, centred(node, x.value, x.zero));
   KILN_ASSIGN(w.value, centred(node, w.value, zeroW));
-  KILN_ASSIGN(Value sum, convolutionOf(node, x.value, w.value, node.hasInput(8) ? node.inputs()[8] : Value()));
+  KILN_ASSIGN(Value sum,
+              convolutionOf(node, x.value, w.value, node.hasInput(8) ? node.inputs()[8] : Value()));
   return requantise(node, sum, Term(node, x.scale) * Term(node, scaleW) / Term(node, scale), zero);
 }
 

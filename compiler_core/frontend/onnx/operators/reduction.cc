@@ -127,7 +127,8 @@ Result<Values> lpNormalization(NodeContext& node) {
   KILN_ASSIGN(std::int64_t axis, node.integer("axis", -1));
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(x)));
   KILN_ASSIGN(std::int64_t p, node.integer("p", 2));
-  if (p != 1 && p != 2) return fail(Code::kInvalidArgument, "attribute 'p' is " + std::to_string(p) + ", not 1 or 2");
+  if (p != 1 && p != 2)
+    return fail(Code::kInvalidArgument, "attribute 'p' is " + std::to_string(p) + ", not 1 or 2");
   const mlir::Type element = elementOf(x);
   KILN_ASSIGN(Value size, p == 1 ? node.unary(UnaryKind::Abs, x) : node.binary(BinaryKind::Mul, x, x));
   KILN_ASSIGN(Value norm, node.reduce(ReduceKind::Sum, size, {axis}, true));

@@ -18,7 +18,8 @@ Result<Values> inF32(NodeContext& node) {
   return results;
 }
 
-// numpy's matmul: vectors gain a dimension, batch dimensions are broadcast, a shared matrix makes one large product.
+// numpy's matmul: vectors gain a dimension, batch dimensions are broadcast, a shared matrix makes one large
+// product.
 Result<Value> matmulOf(NodeContext& node, Value lhs, Value rhs);
 
 // Conv with the attributes of `node`; `bias` may be null.

@@ -1,5 +1,5 @@
-// Fourier transforms, windows and the mel scale. Transforms are products with a matrix of sines and cosines, which is
-// a weight of the program.
+// Fourier transforms, windows and the mel scale. Transforms are products with a matrix of sines and cosines,
+// which is a weight of the program.
 #include <cmath>
 
 #include "compiler_core/frontend/onnx/formula.h"
@@ -27,15 +27,15 @@ Turn turn(std::int64_t k, std::int64_t j, std::int64_t n) {
 }
 
 struct Transform {
-  std::int64_t length = 0;   // n
-  std::int64_t bins = 0;     // of the result
+  std::int64_t length = 0;  // n
+  std::int64_t bins = 0;    // of the result
   bool isInverse = false;
   std::int64_t parts = 1;        // of an input element: 1 real, 2 complex
   std::int64_t resultParts = 2;  // of a result's
 };
 
-// [length * parts, bins * resultParts], rows and columns with the parts innermost. For a complex input of half the
-// spectrum (inverse to a real result), `length` counts its bins.
+// [length * parts, bins * resultParts], rows and columns with the parts innermost. For a complex input of
+// half the spectrum (inverse to a real result), `length` counts its bins.
 Result<Value> matrixOf(NodeContext& node, const Transform& t, std::int64_t n, mlir::Type element) {
   const std::int64_t rows = t.length * t.parts, columns = t.bins * t.resultParts;
   if (n < 1 || rows > kMaxMatrix / std::max<std::int64_t>(1, columns))
@@ -52,7 +52,8 @@ Result<Value> matrixOf(NodeContext& node, const Transform& t, std::int64_t n, ml
         sin *= -weight;
       }
       auto at = [&](std::int64_t part, std::int64_t resultPart) -> double& {
-        return values[static_cast<std::size_t>((j * t.parts + part) * columns + k * t.resultParts + resultPart)];
+        return values[static_cast<std::size_t>((j * t.parts + part) * columns + k * t.resultParts +
+                                               resultPart)];
       };
       at(0, 0) = cos;
       if (t.resultParts == 2) at(0, 1) = -sin;
@@ -129,7 +130,8 @@ Result<Values> dft(NodeContext& node) {
     if (i != axis) order.push_back(i);
   order.append({axis, rank - 1});
   Dims back(order.size());
-  for (auto [to, from] : llvm::enumerate(order)) back[static_cast<std::size_t>(from)] = static_cast<std::int64_t>(to);
+  for (auto [to, from] : llvm::enumerate(order))
+    back[static_cast<std::size_t>(from)] = static_cast<std::int64_t>(to);
   KILN_ASSIGN(x, node.transpose(x, order));
   KILN_ASSIGN(x, fitted(node, x, t.length));
   KILN_ASSIGN(Value result, transformed(node, x, t, n));
@@ -162,7 +164,8 @@ Result<Values> stft(NodeContext& node) {
     length = stated;
   }
   const std::int64_t extent = shape[1].value();
-  if (length < 1 || length > extent || step < 1) return invalid("no frame of that length and step fits the signal");
+  if (length < 1 || length > extent || step < 1)
+    return invalid("no frame of that length and step fits the signal");
   const std::int64_t frames = 1 + (extent - length) / step;
   if (frames > kMaxMatrix / length) return fail(Code::kUnimplemented, "that many frames are not served");
   Transform t;
@@ -244,7 +247,8 @@ Result<Values> melWeightMatrix(NodeContext& node) {
   std::vector<double> values(static_cast<std::size_t>(spectrum * bins));
   for (std::int64_t i = 0; i < bins; ++i) {
     auto at = [&](std::int64_t bin) -> double& { return values[static_cast<std::size_t>(bin * bins + i)]; };
-    const std::int64_t left = corners[static_cast<std::size_t>(i)], centre = corners[static_cast<std::size_t>(i + 1)],
+    const std::int64_t left = corners[static_cast<std::size_t>(i)],
+                       centre = corners[static_cast<std::size_t>(i + 1)],
                        right = corners[static_cast<std::size_t>(i + 2)];
     if (left == centre) at(centre) = 1;
     for (std::int64_t bin = left; left < centre && bin <= centre; ++bin)
@@ -256,12 +260,9 @@ Result<Values> melWeightMatrix(NodeContext& node) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "BlackmanWindow", 17, kMaxOpset, blackmanWindow},
-    {"", "DFT", 17, kMaxOpset, dft},
-    {"", "HammingWindow", 17, kMaxOpset, hammingWindow},
-    {"", "HannWindow", 17, kMaxOpset, hannWindow},
-    {"", "MelWeightMatrix", 17, kMaxOpset, melWeightMatrix},
-    {"", "STFT", 17, kMaxOpset, stft},
+    {"", "BlackmanWindow", 17, kMaxOpset, blackmanWindow},   {"", "DFT", 17, kMaxOpset, dft},
+    {"", "HammingWindow", 17, kMaxOpset, hammingWindow},     {"", "HannWindow", 17, kMaxOpset, hannWindow},
+    {"", "MelWeightMatrix", 17, kMaxOpset, melWeightMatrix}, {"", "STFT", 17, kMaxOpset, stft},
 };
 
 }  // namespace

@@ -5,12 +5,13 @@
 namespace kiln::onnx {
 namespace {
 
-// Inputs are the rate R, the update count T and then groups of n tensors each, the kth group at 2 + k * n. `step`
-// makes the new value of each state from one tensor of each group; states come out group by group.
+// Inputs are the rate R, the update count T and then groups of n tensors each, the kth group at 2 + k * n.
+// `step` makes the new value of each state from one tensor of each group; states come out group by group.
 template <class Step>
 Result<Values> optimise(NodeContext& node, std::size_t groups, std::size_t states, Step step) {
   if (node.inputCount() < 2 + groups || (node.inputCount() - 2) % groups != 0)
-    return fail(Code::kInvalidArgument, "the inputs are not R, T and " + std::to_string(groups) + " per tensor");
+    return fail(Code::kInvalidArgument,
+                "the inputs are not R, T and " + std::to_string(groups) + " per tensor");
   const std::size_t count = (node.inputCount() - 2) / groups;
   KILN_ASSIGN(Value rate, node.input(0));
   KILN_ASSIGN(Value updates, node.input(1));
@@ -71,12 +72,12 @@ Result<Values> adam(NodeContext& node) {
   return optimise(node, 4, 3, [&](const Term& rate, const Term& updates, const std::vector<Term>& t) {
     const Term &x = t[0], &gradient = t[1], &first = t[2], &second = t[3];
     const Term regular = norm * x + gradient;
-    const Term v = alpha * first + (1.0 - alpha) * regular, h = beta * second + (1.0 - beta) * regular * regular;
+    const Term v = alpha * first + (1.0 - alpha) * regular,
+               h = beta * second + (1.0 - beta) * regular * regular;
     // The bias of the running means, from the first update on.
     const Term times = updates.cast(elementOf(*x.value()));
-    const Term corrected =
-        rate * (1.0 - x.number(beta).binary(ir::BinaryKind::Pow, times)).sqrt() /
-        (1.0 - x.number(alpha).binary(ir::BinaryKind::Pow, times));
+    const Term corrected = rate * (1.0 - x.number(beta).binary(ir::BinaryKind::Pow, times)).sqrt() /
+                           (1.0 - x.number(alpha).binary(ir::BinaryKind::Pow, times));
     const Term r = (updates > 0.0).select(corrected, rate);
     const Term next = x - r * v / (h.sqrt() + epsilon);
     return std::vector<Term>{(1.0 - normPost) * next, v, h};
