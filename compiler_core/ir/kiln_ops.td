@@ -92,7 +92,7 @@ def Kiln_CastOp : Kiln_Op<"cast", [SameOperandsAndResultShape]> {
   }];
   let arguments = (ins Kiln_Tensor:$input, UnitAttr:$overflow, OptionalAttr<Kiln_CastRoundingAttr>:$rounding);
   let results = (outs Kiln_Tensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+  let assemblyFormat = "$input (`rounding` $rounding^)? attr-dict `:` type($input) `to` type($result)";
   let hasFolder = 1;
 }
 

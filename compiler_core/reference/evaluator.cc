@@ -118,10 +118,10 @@ Result<std::vector<HostTensor>> evaluateAll(mlir::Operation* operation, Operands
 Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operands) {
   KILN_TRY(checkSize(operation));
   return llvm::TypeSwitch<mlir::Operation*, Result<HostTensor>>(operation)
-      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BatchNormOp,
-            ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp, ir::SliceOp,
-            ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp, ir::ScatterOp,
-            ir::ArgReduceOp, ir::CumulativeOp>(
+      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BitcastOp,
+            ir::BatchNormOp, ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp,
+            ir::SliceOp, ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp,
+            ir::ScatterOp, ir::ArgReduceOp, ir::CumulativeOp>(
           [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })
       .Default([](mlir::Operation* other) -> Result<HostTensor> {
         return fail(Code::kUnimplemented, place(other) + " is no operation of the graph level");

@@ -36,11 +36,19 @@ void copyStrided(const HostTensor& input, std::int64_t base, llvm::ArrayRef<std:
 HostTensor evaluate(ir::ConstantOp operation, Operands) {
   HostTensor result = emptyResult(operation);
   auto value = llvm::cast<mlir::DenseElementsAttr>(operation.getValue());
-  dispatch(result.dtype, [&]<class T>(T) {
-    T* output = result.data<T>();
-    using Stored = std::conditional_t<std::is_same_v<T, std::uint8_t>, bool, T>;
-    for (Stored element : value.getValues<Stored>()) *output++ = static_cast<T>(element);
-  });
+  const std::size_t width = dtypeBytes(result.dtype);
+  const bool isSigned = result.dtype == DType::kI4 || result.dtype == DType::kI2;
+  std::uint8_t* output = result.bytes.data();
+  auto put = [&](const llvm::APInt& bits) {
+    const std::uint64_t whole =
+        isSigned ? static_cast<std::uint64_t>(bits.getSExtValue()) : bits.getZExtValue();
+    std::memcpy(output, &whole, width);
+    output += width;
+  };
+  if (llvm::isa<mlir::FloatType>(value.getElementType()))
+    for (const llvm::APFloat& element : value.getValues<llvm::APFloat>()) put(element.bitcastToAPInt());
+  else
+    for (const llvm::APInt& element : value.getValues<llvm::APInt>()) put(element);
   return result;
 }
 

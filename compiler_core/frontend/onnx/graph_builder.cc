@@ -1,6 +1,9 @@
 #include "compiler_core/frontend/onnx/graph_builder.h"
 
+#include <limits>
+
 #include "compiler_core/analysis/constant_values.h"
+#include "compiler_core/reference/element.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -110,17 +113,23 @@ Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) {
   return shape;
 }
 
+// What has no elements needs no calculation: it is a constant.
+Value GraphBuilder::orEmpty(Value result) {
+  if (!llvm::is_contained(shapeOf(result), 0)) return result;
+  mlir::Operation* operation = result.getDefiningOp();
+  Value empty =
+      constant(mlir::DenseElementsAttr::get(ir::tensorType(result), llvm::ArrayRef<mlir::Attribute>()));
+  if (operation->getNumResults() == 1) operation->erase();
+  return empty;
+}
+
 Result<Value> GraphBuilder::finish(mlir::Operation* operation, std::string& complaint) {
   if (failed(mlir::verify(operation))) {
     operation->erase();
     return invalid(complaint);
   }
   if (Value folded = analysis::foldSmall(builder_, operation)) return folded;
-  if (llvm::is_contained(shapeOf(operation->getResult(0)), 0) && !llvm::isa<ir::ConstantOp>(operation)) {
-    operation->erase();
-    return fail(Code::kUnimplemented, "tensors without elements are not served yet");
-  }
-  return operation->getResult(0);
+  return orEmpty(operation->getResult(0));
 }
 
 namespace {
@@ -167,7 +176,9 @@ Result<Values> GraphBuilder::inferAll(mlir::ValueRange operands, typename Op::Pr
     op->erase();
     return invalid(complaints.text());
   }
-  return Values(op->getResults());
+  Values results;
+  for (Value result : llvm::to_vector(op->getResults())) results.push_back(orEmpty(result));
+  return results;
 }
 
 Result<Value> GraphBuilder::unary(ir::UnaryKind kind, Value input) {
@@ -239,7 +250,26 @@ Result<Value> GraphBuilder::transpose(Value input, llvm::ArrayRef<std::int64_t> 
   return infer<ir::TransposeOp>({input}, {array(context(), permutation)});
 }
 
-Result<Value> GraphBuilder::concat(mlir::ValueRange inputs, std::int64_t axis) {
+namespace {
+
+// Whether `empty` could be joined with `other` along `axis` and has nothing to add.
+bool dropsOut(Value empty, Value other, std::int64_t axis) {
+  for (std::int64_t i = 0; i < rankOf(empty); ++i)
+    if (i == axis ? !(dimsOf(empty)[i] == Dim(0)) : !(dimsOf(empty)[i] == dimsOf(other)[i])) return false;
+  return true;
+}
+
+}  // namespace
+
+Result<Value> GraphBuilder::concat(mlir::ValueRange operands, std::int64_t axis) {
+  // Those without elements add nothing, unless none has any; along other dimensions they must still fit.
+  Values inputs;
+  auto isEmpty = [](Value value) { return llvm::is_contained(shapeOf(value), 0); };
+  auto first = llvm::find_if_not(operands, isEmpty);
+  for (Value operand : operands)
+    if (!isEmpty(operand) || first == operands.end() || rankOf(operand) != rankOf(*first) ||
+        !dropsOut(operand, *first, axis))
+      inputs.push_back(operand);
   return infer<ir::ConcatOp>(inputs, {integer(context(), axis)});
 }
 
@@ -338,6 +368,25 @@ Result<Value> GraphBuilder::gather(Value input, Value indices, std::int64_t axis
   return infer<ir::GatherOp>({input, indices}, {integer(context(), axis)});
 }
 
+// What reducing no elements gives.
+Result<Value> GraphBuilder::neutral(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes) {
+  Shape shape;
+  for (auto [i, dim] : llvm::enumerate(dimsOf(input)))
+    if (!llvm::is_contained(axes, static_cast<std::int64_t>(i))) shape.push_back(dim);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (kind) {
+    case ir::ReduceKind::Sum:
+      return filled(elementOf(input), shape, 0);
+    case ir::ReduceKind::Prod:
+      return filled(elementOf(input), shape, 1);
+    case ir::ReduceKind::Max:
+      return filled(elementOf(input), shape, -kInfinity);
+    case ir::ReduceKind::Min:
+      return filled(elementOf(input), shape, kInfinity);
+  }
+  return invalid("no such reduction");
+}
+
 Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes,
                                    bool keep) {
   Value reduced = input;
@@ -345,7 +394,8 @@ Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::Array
     ir::ReduceOp::Properties properties;
     properties.kind = ir::ReduceKindAttr::get(context(), kind);
     properties.axes = array(context(), axes);
-    KILN_ASSIGN(reduced, infer<ir::ReduceOp>({input}, properties));
+    KILN_ASSIGN(reduced, llvm::is_contained(shapeOf(input), 0) ? neutral(kind, input, axes)
+                                                               : infer<ir::ReduceOp>({input}, properties));
   }
   if (!keep) return reduced;
   Shape shape = dimsOf(input);
@@ -365,6 +415,13 @@ Result<Value> GraphBuilder::softmax(Value input, std::int64_t axis) {
 }
 
 Result<Value> GraphBuilder::matmul(Value lhs, Value rhs) {
+  // No products to add up.
+  if (rankOf(lhs) >= 2 && rankOf(lhs) == rankOf(rhs) && dimsOf(lhs).back() == Dim(0) &&
+      dimsOf(rhs)[rankOf(rhs) - 2] == Dim(0)) {
+    Shape shape = dimsOf(lhs);
+    shape.back() = dimsOf(rhs).back();
+    return filled(elementOf(lhs), shape, 0);
+  }
   return infer<ir::MatmulOp>({lhs, rhs}, {});
 }
 
@@ -404,17 +461,18 @@ Value GraphBuilder::constant(mlir::DenseElementsAttr value) {
 }
 
 Value GraphBuilder::splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape, double value) {
-  auto type = mlir::RankedTensorType::get(shape, element);
-  if (auto floating = llvm::dyn_cast<mlir::FloatType>(element))
-    return constant(
-        mlir::DenseElementsAttr::get(type, mlir::Attribute(mlir::FloatAttr::get(floating, value))));
-  return constant(mlir::DenseElementsAttr::get(
-      type, mlir::Attribute(mlir::IntegerAttr::get(element, static_cast<std::int64_t>(value)))));
+  const DType dtype = *ir::dtypeOf(element);
+  std::vector<std::uint8_t> bytes(dtypeBytes(dtype));
+  reference::writeElement(dtype, bytes.data(), {false, true, 0, value});
+  return constant(analysis::toElements(context(), dtype, shape, bytes));
 }
 
 Result<Value> GraphBuilder::filled(mlir::Type element, const ShapeArg& shape, double value) {
   if (ir::isStatic(*shape)) {
     KILN_TRY(checkSize(ir::tensorTypeOf(*shape, element)));
+    if (llvm::is_contained(ir::numbers(*shape), 0))
+      return constant(
+          mlir::DenseElementsAttr::get(ir::tensorTypeOf(*shape, element), llvm::ArrayRef<mlir::Attribute>()));
     return splat(element, ir::numbers(*shape), value);
   }
   return broadcast(scalar(element, value), shape);
@@ -468,20 +526,7 @@ std::optional<double> GraphBuilder::constantScalar(Value value) {
   if (!elements || elements.getNumElements() != 1) return std::nullopt;
   auto tensor = reference::constantValue(value, ir::WeightTable());
   if (!tensor) return std::nullopt;
-  double result = 0;
-  switch (tensor->dtype) {
-    case DType::kF32:
-      return *tensor->data<float>();
-    case DType::kF64:
-      return *tensor->data<double>();
-    case DType::kI32:
-      return *tensor->data<std::int32_t>();
-    case DType::kI64:
-      return static_cast<double>(*tensor->data<std::int64_t>());
-    default:
-      result = tensor->bytes[0];
-      return result;
-  }
+  return reference::toDouble(reference::readElement(tensor->dtype, tensor->bytes.data()));
 }
 
 }  // namespace kiln::onnx

@@ -65,8 +65,8 @@ class GraphBuilder {
  public:
   GraphBuilder(mlir::OpBuilder& builder, mlir::Location location) : builder_(builder), location_(location) {}
 
-  // Every function fails with kInvalidArgument where a verifier of the dialect objects, in its words, and
-  // with kUnimplemented for results without elements.
+  // Every function fails with kInvalidArgument where a verifier of the dialect objects, in its words. Results
+  // without elements are constants.
   Result<Value> unary(ir::UnaryKind kind, Value input);
   // Broadcasts both operands to their common shape.
   Result<Value> binary(ir::BinaryKind kind, Value lhs, Value rhs);
@@ -122,7 +122,8 @@ class GraphBuilder {
                      llvm::ArrayRef<std::int64_t> dilations, bool countPadding);
   Result<Value> batchNorm(mlir::ValueRange operands, float epsilon);
 
-  // A scalar of `element`, to be broadcast by binary(). Integers are rounded towards zero.
+  // A scalar of `element`, to be broadcast by binary(). Converted as kiln.cast converts: integers are rounded
+  // towards zero and saturate.
   Value scalar(mlir::Type element, double value);
   // A splat of `shape`.
   Value splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape, double value);
@@ -157,6 +158,8 @@ class GraphBuilder {
   Result<Value> make(mlir::RankedTensorType type, mlir::ValueRange operands,
                      typename Op::Properties properties);
   Result<Value> finish(mlir::Operation* operation, std::string& complaint);
+  Value orEmpty(Value result);
+  Result<Value> neutral(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes);
 
   mlir::OpBuilder& builder_;
   mlir::Location location_;

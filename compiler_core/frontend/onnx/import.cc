@@ -120,9 +120,6 @@ Status Importer::inputs() {
     if (!bytes || *bytes > std::int64_t{1} << 40)
       return fail(Code::kInvalidArgument,
                   "input " + quoted(input.name) + " has the absurd shape " + shapeText(bound.shape));
-    if (*bytes == 0)
-      return fail(Code::kUnimplemented,
-                  "input " + quoted(input.name) + " has no elements (shape " + shapeText(bound.shape) + ")");
     types.push_back(type);
     argumentNames.push_back(input.name);
     captured_.inputs.push_back({std::string(input.name), *toDType(input.type), bound.shape, bound.dimNames});

@@ -1,6 +1,7 @@
 #include "compiler_core/frontend/onnx/node_context.h"
 
 #include "compiler_core/frontend/onnx/node_name.h"
+#include "compiler_core/reference/element.h"
 
 namespace kiln::onnx {
 namespace {
@@ -96,6 +97,27 @@ std::int64_t NodeContext::newSymbol() {
 
 Result<Value> NodeContext::tensor(const Tensor& tensor) {
   return initializers_.import(builder(), location(), tensor, nodeLabel(node_));
+}
+
+Value NodeContext::table(mlir::Type element, std::vector<std::int64_t> shape,
+                         const std::vector<double>& values) {
+  const DType dtype = *ir::dtypeOf(element);
+  const std::size_t width = dtypeBytes(dtype);
+  auto bytes = std::make_shared<std::vector<std::uint8_t>>(values.size() * width);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    reference::writeElement(dtype, bytes->data() + i * width, {false, true, 0, values[i]});
+  return initializers_.add(builder(), location(),
+                           {nodeLabel(node_), dtype, std::move(shape), Bytes(*bytes), bytes});
+}
+
+Result<mlir::Type> NodeContext::widenInputs() {
+  mlir::Type small;
+  for (Value& input : inputs_) {
+    if (!input || !(elementOf(input).isF16() || elementOf(input).isBF16())) continue;
+    small = elementOf(input);
+    KILN_ASSIGN(input, cast(input, mlir::Float32Type::get(context())));
+  }
+  return small;
 }
 
 Status NodeContext::checkAttributes() const {

@@ -54,6 +54,11 @@ class NodeContext : public GraphBuilder {
 
   // A tensor held by an attribute of this node.
   Result<Value> tensor(const Tensor& tensor);
+  // A table of numbers that the importer calculated, in row-major order, rounded to `element`.
+  Value table(mlir::Type element, std::vector<std::int64_t> shape, const std::vector<double>& values);
+
+  // From here on inputs of f16 or bf16 are their values in f32. The type they had, null if there is none.
+  Result<mlir::Type> widenInputs();
 
   // Attributes the importer never looked at: serving the node without them would change its meaning.
   Status checkAttributes() const;

@@ -7,6 +7,7 @@
 #include "compiler_core/runtime/element/element.h"
 
 namespace kiln::runtime {
+
 std::string Comparison::text() const {
   char buffer[200];
   std::snprintf(buffer, sizeof buffer, "%llu of %llu elements differ; worst at %llu: got %.9g, expected %.9g",

@@ -11,8 +11,7 @@ using namespace mlir;
 
 RankedTensorType Lowering::convert(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  Type element = tensor.getElementType();
-  return element.isInteger(1) ? tensor.clone(IntegerType::get(type.getContext(), 8)) : tensor;
+  return tensor.clone(storageOf(tensor.getElementType()));
 }
 
 Value Lowering::empty(ArrayRef<std::int64_t> shape, Type element) {
@@ -110,22 +109,27 @@ LogicalResult Lowering::lower(Operation* op) {
     return values;
   };
   auto type = [&] { return convert(op->getResult(0).getType()); };
+  // Of the first operand, for elementwise operations.
+  auto element = [&] { return cast<RankedTensorType>(op->getOperand(0).getType()).getElementType(); };
   Value result =
       llvm::TypeSwitch<Operation*, Value>(op)
           .Case([&](ir::ConstantOp o) { return constant(o); })
           .Case([&](ir::UnaryOp o) {
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return unaryScalar(b, loc, o.getKind(), v[0]);
+              Value x = unpack(b, loc, v[0], element());
+              return pack(b, loc, unaryScalar(b, loc, o.getKind(), x, element()), element());
             });
           })
           .Case([&](ir::BinaryOp o) {
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return binaryScalar(b, loc, o.getKind(), v[0], v[1]);
+              Value x = unpack(b, loc, v[0], element()), y = unpack(b, loc, v[1], element());
+              return pack(b, loc, binaryScalar(b, loc, o.getKind(), x, y, element()), element());
             });
           })
           .Case([&](ir::CompareOp o) {
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return compareScalar(b, loc, o.getKind(), v[0], v[1]);
+              Value x = unpack(b, loc, v[0], element()), y = unpack(b, loc, v[1], element());
+              return compareScalar(b, loc, o.getKind(), x, y, element());
             });
           })
           .Case([&](ir::SelectOp) {
@@ -136,10 +140,16 @@ LogicalResult Lowering::lower(Operation* op) {
             });
           })
           .Case([&](ir::CastOp o) {
-            const Type from = cast<RankedTensorType>(o.getInput().getType()).getElementType();
             const Type to = cast<RankedTensorType>(o.getType()).getElementType();
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return castScalar(b, loc, v[0], from, to);
+              return castScalar(b, loc, v[0], element(), to, o.getOverflow(),
+                                o.getRounding().value_or(ir::CastRounding::Nearest));
+            });
+          })
+          .Case([&](ir::BitcastOp o) {
+            const Type to = cast<RankedTensorType>(o.getType()).getElementType();
+            return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
+              return bitcastScalar(b, loc, v[0], element(), to);
             });
           })
           .Case([&](ir::BroadcastOp o) { return broadcast(o); })

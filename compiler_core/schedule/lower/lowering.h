@@ -1,10 +1,10 @@
 // From the kiln dialect to linalg on tensors, one function per family of operations. Private to
-// compiler_core/schedule. i1 tensors become i8 (0 or 1): vectors of i1 are packed bits in memory, tensors of
-// the ABI are bytes. Every linalg operation carries `kiln.group`: operations of one group become one kernel
-// where the schedule can.
+// compiler_core/schedule. Tensors take the storage types of scalar.h. Every linalg operation carries
+// `kiln.group`: operations of one group become one kernel where the schedule can.
 #pragma once
 
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/lower/scalar.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -81,16 +81,5 @@ class Lowering {
   mlir::IRMapping map_;
   std::int64_t group_ = -1;
 };
-
-// The scalar rules: what one element of each elementwise operation is. `x`, `y` are of the original element
-// types, but i1 arrives and leaves as i8.
-mlir::Value unaryScalar(mlir::OpBuilder& b, mlir::Location loc, ir::UnaryKind kind, mlir::Value x);
-mlir::Value binaryScalar(mlir::OpBuilder& b, mlir::Location loc, ir::BinaryKind kind, mlir::Value x,
-                         mlir::Value y);
-mlir::Value compareScalar(mlir::OpBuilder& b, mlir::Location loc, ir::CompareKind kind, mlir::Value x,
-                          mlir::Value y);
-mlir::Value castScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to);
-// A number of type `element`; infinities become the extreme values of integers.
-mlir::Value numberOf(mlir::OpBuilder& b, mlir::Location loc, mlir::Type element, double value);
 
 }  // namespace kiln::schedule

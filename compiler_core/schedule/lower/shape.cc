@@ -8,9 +8,19 @@ using namespace mlir;
 
 Value Lowering::constant(ir::ConstantOp op) {
   auto type = convert(op.getType());
+  if (type.getNumElements() == 0) return empty(type.getShape(), type.getElementType());
   auto value = cast<DenseElementsAttr>(op.getValue());
-  if (value.getElementType().isInteger(1))
-    value = value.mapValues(b_.getI8Type(), [](const APInt& bit) { return bit.zext(8); });
+  const Type element = value.getElementType(), storage = type.getElementType();
+  if (element != storage) {
+    const bool isSigned = element.isSignlessInteger() && !element.isInteger(1);
+    auto stored = [&](const APInt& bits) {
+      return isSigned ? bits.sext(storage.getIntOrFloatBitWidth())
+                      : bits.zext(storage.getIntOrFloatBitWidth());
+    };
+    auto code = [&](const APFloat& number) { return stored(number.bitcastToAPInt()); };
+    value = isa<FloatType>(element) ? DenseElementsAttr(value.mapValues(storage, code))
+                                    : DenseElementsAttr(value.mapValues(storage, stored));
+  }
   // A splat stays one scalar; only small payloads become data of the program.
   if (value.isSplat())
     return fill(arith::ConstantOp::create(b_, loc_, value.getSplatValue<TypedAttr>()), type);

@@ -83,12 +83,22 @@ Result<Values> localResponseNormalization(NodeContext& node) {
 
 Result<Values> dropout(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
-  KILN_TRY(node.real("ratio", 0.5f));
+  KILN_ASSIGN(float ratio, node.real("ratio", 0.5f));
   if (node.opset() >= 12) KILN_TRY(node.integer("seed", 0));
   KILN_ASSIGN(std::int64_t isTest, node.opset() < 7 ? node.integer("is_test", 0) : Result<std::int64_t>(1));
   bool trains = !isTest;
-  if (node.opset() >= 12 && node.hasInput(2)) trains = NodeContext::constantScalar(node.inputs()[2]) != 0.0;
-  if (trains) return training();
+  if (node.opset() >= 12 && node.hasInput(2)) {
+    auto mode = NodeContext::constantScalar(node.inputs()[2]);
+    if (!mode) return NodeContext::notConstant("the training mode of Dropout", node.inputs()[2]);
+    trains = *mode != 0;
+  }
+  // Training drops nothing at a ratio of 0.
+  if (trains && node.opset() >= 12 && node.hasInput(1)) {
+    auto given = NodeContext::constantScalar(node.inputs()[1]);
+    if (!given) return NodeContext::notConstant("the ratio of Dropout", node.inputs()[1]);
+    ratio = static_cast<float>(*given);
+  }
+  if (trains && ratio != 0) return training();
   Values results{input};
   if (node.wantsOutput(1))
     results.push_back(node.splat(mlir::IntegerType::get(node.context(), 1), shapeOf(input), 1));
