@@ -33,20 +33,6 @@ mlir::DenseI64ArrayAttr array(mlir::MLIRContext* context, llvm::ArrayRef<std::in
   return mlir::DenseI64ArrayAttr::get(context, values);
 }
 
-// Expressions over symbols as a map.
-mlir::AffineMap symbolicMap(mlir::MLIRContext* context, llvm::ArrayRef<Dim> values) {
-  llvm::SmallVector<mlir::AffineExpr> expressions;
-  unsigned symbols = 0;
-  for (const Dim& value : values) {
-    expressions.push_back(value.expression(context));
-    expressions.back().walk([&](mlir::AffineExpr part) {
-      if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part))
-        symbols = std::max(symbols, symbol.getPosition() + 1);
-    });
-  }
-  return mlir::AffineMap::get(0, symbols, expressions, context);
-}
-
 mlir::IntegerAttr integer(mlir::MLIRContext* context, std::int64_t value) {
   return mlir::IntegerAttr::get(mlir::IntegerType::get(context, 64), value);
 }
@@ -222,7 +208,7 @@ Value GraphBuilder::shapeValue(llvm::ArrayRef<Dim> values) {
   if (ir::isStatic(values)) return integerList(ir::numbers(values));
   auto type = mlir::RankedTensorType::get({static_cast<std::int64_t>(values.size())},
                                           mlir::IntegerType::get(context(), 64));
-  return ir::ShapeValueOp::create(builder_, location_, type, symbolicMap(context(), values));
+  return ir::ShapeValueOp::create(builder_, location_, type, ir::symbolicMap(context(), values));
 }
 
 Result<Value> GraphBuilder::broadcast(Value input, const ShapeArg& shape) {
@@ -257,7 +243,7 @@ Result<Value> GraphBuilder::symbolicSlice(Value input, llvm::ArrayRef<Dim> offse
   ir::SliceOp::Properties properties;
   properties.offsets = array(context(), Dims(offsets.size(), 0));
   properties.strides = array(context(), strides);
-  properties.symbolic_offsets = mlir::AffineMapAttr::get(symbolicMap(context(), offsets));
+  properties.symbolic_offsets = mlir::AffineMapAttr::get(ir::symbolicMap(context(), offsets));
   return make<ir::SliceOp>(ir::tensorTypeOf(*sizes, elementOf(input)), {input}, properties);
 }
 

@@ -1,0 +1,30 @@
+// The shape profile that a @main is compiled for: what each symbol can be. An attribute of the function, made
+// by specialise() (compiler_core/transforms) and read by every stage below.
+#pragma once
+
+#include "compiler_core/ir/dims.h"
+#include "mlir/IR/Operation.h"
+
+namespace kiln::ir {
+
+inline constexpr llvm::StringLiteral kProfileAttr = "kiln.profile";
+
+// Both ends included; `opt` is what the schedule is made for.
+struct SymbolRange {
+  std::int64_t min = 0, opt = 0, max = 0;
+  bool operator==(const SymbolRange&) const = default;
+};
+
+// One entry per symbol; empty for a function without symbols.
+llvm::SmallVector<SymbolRange> profileOf(mlir::Operation* function);
+void setProfile(mlir::Operation* function, llvm::ArrayRef<SymbolRange> symbols);
+
+// From min to max of each.
+llvm::SmallVector<Range> limitsOf(mlir::Operation* function);
+// The value of `dim` where every symbol is at its opt; nullopt where a symbol is unknown.
+std::optional<std::int64_t> optOf(const Dim& dim, llvm::ArrayRef<SymbolRange> symbols);
+
+// Symbols that `expression` names, ascending.
+llvm::SmallVector<unsigned> symbolsIn(mlir::AffineExpr expression);
+
+}  // namespace kiln::ir
