@@ -2,7 +2,7 @@
 
 #include "compiler_core/ir/profile.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -34,13 +34,17 @@ Value Lowering::shaped(Value lowered, ArrayRef<ir::Dim> shape) {
 
 OpFoldResult Lowering::size(const ir::Dim& dim) {
   if (dim.isStatic()) return b_.getIndexAttr(dim.value());
+  // The symbols that take part, renumbered.
   const AffineExpr expression = dim.expression(b_.getContext());
-  SmallVector<Value> symbols;
+  SmallVector<OpFoldResult> operands;
+  SmallVector<AffineExpr> renumbered;
   for (const unsigned symbol : ir::symbolsIn(expression)) {
-    symbols.resize(symbol + 1);
-    symbols.back() = symbols_.lookup(symbol);
+    renumbered.resize(symbol + 1, b_.getAffineConstantExpr(0));
+    renumbered.back() = b_.getAffineSymbolExpr(operands.size());
+    operands.push_back(symbols_.at(symbol));
   }
-  return affine::expandAffineExpr(b_, loc_, expression, {}, symbols);
+  const AffineMap map = AffineMap::get(0, operands.size(), expression.replaceSymbols(renumbered));
+  return affine::makeComposedFoldedAffineApply(b_, loc_, map, operands);
 }
 
 SmallVector<OpFoldResult> Lowering::sizes(ArrayRef<ir::Dim> shape) {

@@ -18,6 +18,8 @@ inline constexpr llvm::StringLiteral kKernelAttr =
     "kiln.kernel";  // on scf.forall: the kernel's schedule, a dictionary
 inline constexpr llvm::StringLiteral kExtentsAttr =
     "kiln.extents";  // on linalg operations of dynamic shape: the loops' extents, a map over symbols
+inline constexpr llvm::StringLiteral kShapeAttr =
+    "kiln.shape";  // on arguments and results of dynamic shape: a map over symbols
 
 using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder&, mlir::Location, mlir::ValueRange)>;
 
