@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -60,15 +61,17 @@ tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
   return *spec;
 }
 
-Result<std::map<std::string, std::int64_t>> dimsOf(const CompileSpec& spec) {
-  if (spec.profiles.size() != 1)
-    return fail(Code::kUnimplemented,
-                "several shape profiles are not served by this toolchain yet; give one");
-  const ShapeProfile& profile = spec.profiles.front();
-  std::vector<analysis::ProfileDim> dims;
-  for (const auto& [name, range] : profile.dims) dims.push_back({name, range.min, range.opt, range.max});
-  return analysis::pinnedDims(profile.name, dims);
+std::vector<analysis::Profile> profilesOf(const CompileSpec& spec) {
+  std::vector<analysis::Profile> profiles;
+  for (const ShapeProfile& profile : spec.profiles) {
+    analysis::Profile& own = profiles.emplace_back(analysis::Profile{profile.name, {}});
+    for (const auto& [name, range] : profile.dims)
+      own.dims.push_back({name, range.min, range.opt, range.max});
+  }
+  return profiles;
 }
+
+namespace {
 
 Status addProfileDim(const std::string& text, ShapeProfile& profile) {
   const auto wrong = [&] {
@@ -90,6 +93,24 @@ Status addProfileDim(const std::string& text, ShapeProfile& profile) {
   if (!profile.dims.try_emplace(text.substr(0, equals), DimRange{numbers[0], numbers[1], numbers[2]}).second)
     return fail(Code::kInvalidArgument, fmt::format("--profile {}: the dimension is given twice", text));
   return {};
+}
+
+}  // namespace
+
+Result<std::vector<ShapeProfile>> parseProfiles(const std::vector<std::string>& options) {
+  std::vector<ShapeProfile> profiles;
+  for (const std::string& option : options) {
+    // A profile's name ends at a ':' before the first '='.
+    const std::size_t colon = option.find(':'), equals = option.find('=');
+    const bool named = colon != std::string::npos && colon > 0 && colon < equals;
+    const std::string name = named ? option.substr(0, colon) : "default";
+    auto profile = std::ranges::find(profiles, name, &ShapeProfile::name);
+    if (profile == profiles.end()) profile = profiles.insert(profiles.end(), ShapeProfile{name, {}});
+    std::stringstream dims(named ? option.substr(colon + 1) : option);
+    for (std::string dim; std::getline(dims, dim, ',');) KILN_TRY(addProfileDim(dim, *profile));
+  }
+  if (profiles.empty()) profiles.push_back({"default", {}});
+  return profiles;
 }
 
 Status checkServed(const CompileSpec& spec) {

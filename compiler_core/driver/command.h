@@ -29,10 +29,10 @@ std::string errorLine(const Error& error);
 
 // Reads a CompileSpec; every failure is one of usage.
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
-// The one profile's dimensions; kUnimplemented for ranges and for several profiles.
-Result<std::map<std::string, std::int64_t>> dimsOf(const CompileSpec& spec);
-// "name=min:opt:max" into `profile`.
-Status addProfileDim(const std::string& text, ShapeProfile& profile);
+std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);
+// The profiles that --profile options give. Each is "[PROFILE:]DIM=MIN:OPT:MAX[,DIM=...]" with N for N:N:N;
+// those without a profile's name belong to "default". kInvalidArgument names the option.
+Result<std::vector<ShapeProfile>> parseProfiles(const std::vector<std::string>& options);
 // What the spec asks for and this compiler does not do, by name.
 Status checkServed(const CompileSpec& spec);
 

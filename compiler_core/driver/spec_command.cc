@@ -44,10 +44,9 @@ CommandResult specCommand(const SpecArguments& arguments) {
   CompileSpec spec;
   spec.target = target->name;
   spec.features = target->features;
-  ShapeProfile profile{"default", {}};
-  for (const std::string& dim : arguments.profile)
-    if (auto added = addProfileDim(dim, profile); !added) return stop(kExitUsage, added.error());
-  spec.profiles.push_back(std::move(profile));
+  auto profiles = parseProfiles(arguments.profile);
+  if (!profiles) return stop(kExitUsage, profiles.error());
+  spec.profiles = std::move(*profiles);
   for (const std::string& pin : arguments.pin)
     if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
   auto files = filesOf(arguments.model);

@@ -1,8 +1,49 @@
 #include "compiler_core/ir/profile.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
+#include "compiler_core/ir/ir.h"
 
 namespace kiln::ir {
+
+llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module) {
+  llvm::SmallVector<Symbol> symbols;
+  auto list = module->getAttrOfType<mlir::ArrayAttr>(kSymbolsAttr);
+  if (!list) return symbols;
+  for (mlir::Attribute entry : list) {
+    auto members = llvm::cast<mlir::DictionaryAttr>(entry);
+    auto number = [&](llvm::StringRef name) {
+      auto value = members.getAs<mlir::IntegerAttr>(name);
+      return value ? std::optional(value.getInt()) : std::nullopt;
+    };
+    Symbol& symbol = symbols.emplace_back();
+    symbol.name = members.getAs<mlir::StringAttr>("name").str();
+    symbol.range = {number("min").value_or(0), number("max").value_or(0)};
+    symbol.element = number("element").has_value();
+    symbol.index = number("element").value_or(number("dim").value_or(0));
+    if (auto input = members.getAs<mlir::StringAttr>("input")) symbol.input = input.str();
+    if (auto bound = members.getAs<mlir::AffineMapAttr>("bound"))
+      symbol.bound = Dim(bound.getValue().getResult(0));
+  }
+  return symbols;
+}
+
+std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol) {
+  mlir::Builder b(module.getContext());
+  mlir::NamedAttrList members;
+  members.set("name", b.getStringAttr(symbol.name));
+  members.set("min", b.getI64IntegerAttr(symbol.range.min));
+  members.set("max", b.getI64IntegerAttr(symbol.range.max));
+  if (symbol.isGiven()) {
+    members.set("input", b.getStringAttr(symbol.input));
+    members.set(symbol.element ? "element" : "dim", b.getI64IntegerAttr(symbol.index));
+  } else {
+    members.set("bound", mlir::AffineMapAttr::get(symbolicMap(module.getContext(), symbol.bound)));
+  }
+  llvm::SmallVector<mlir::Attribute> entries;
+  if (auto list = module->getAttrOfType<mlir::ArrayAttr>(kSymbolsAttr)) llvm::append_range(entries, list);
+  entries.push_back(members.getDictionary(module.getContext()));
+  module->setAttr(kSymbolsAttr, b.getArrayAttr(entries));
+  return static_cast<std::int64_t>(entries.size()) - 1;
+}
 
 llvm::SmallVector<SymbolRange> profileOf(mlir::Operation* function) {
   llvm::SmallVector<SymbolRange> symbols;

@@ -3,9 +3,26 @@
 #pragma once
 
 #include "compiler_core/ir/dims.h"
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace kiln::ir {
+
+// One that the caller gives is dimension `index` of an input, or element `index` of its value (row-major);
+// one that the program finds out has no input, and is at most `bound`.
+struct Symbol {
+  std::string name, input;
+  std::int64_t index = 0;
+  bool element = false;
+  Dim bound;
+  Range range;  // over all profiles
+
+  bool isGiven() const { return !input.empty(); }
+};
+
+// In the order of their numbers.
+llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module);
+// The number it gets. Those that the caller gives come first.
+std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol);
 
 inline constexpr llvm::StringLiteral kProfileAttr = "kiln.profile";
 
