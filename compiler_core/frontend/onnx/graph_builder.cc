@@ -1,6 +1,8 @@
 #include "compiler_core/frontend/onnx/graph_builder.h"
 
 #include "compiler_core/analysis/constant_values.h"
+#include "compiler_core/frontend/onnx/symbolic_values.h"
+#include "compiler_core/ir/profile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -340,10 +342,14 @@ Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::Array
 }
 
 Result<Value> GraphBuilder::mean(Value input, llvm::ArrayRef<std::int64_t> axes, bool keep) {
-  double count = 1;
-  for (std::int64_t axis : axes) count *= static_cast<double>(shapeOf(input)[axis]);
+  Dim count = 1;
+  for (std::int64_t axis : axes) count = count * dimsOf(input)[axis];
   KILN_ASSIGN(Value sum, reduce(ir::ReduceKind::Sum, input, axes, keep));
-  return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), count));
+  if (count.isStatic())
+    return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), static_cast<double>(count.value())));
+  KILN_ASSIGN(Value number, reshape(shapeValue({count}), Shape()));
+  KILN_ASSIGN(number, cast(number, elementOf(input)));
+  return binary(ir::BinaryKind::Div, sum, number);
 }
 
 Result<Value> GraphBuilder::softmax(Value input, std::int64_t axis) {
@@ -427,13 +433,45 @@ std::optional<Dims> GraphBuilder::constantIntegers(Value value) {
 }
 
 std::optional<Shape> GraphBuilder::symbolicIntegers(Value value) {
-  if (auto extents = value.getDefiningOp<ir::ShapeValueOp>()) {
-    Shape result;
-    for (mlir::AffineExpr expression : extents.getValues().getResults()) result.push_back(Dim(expression));
-    return result;
-  }
-  if (auto numbers = constantIntegers(value)) return ir::toShape(*numbers);
-  return std::nullopt;
+  return symbolicElements(value);
+}
+
+std::optional<ir::Range> GraphBuilder::rangeOf(const Dim& dim) const {
+  return onnx::rangeOf(dim, builder_.getInsertionBlock()->getParentOp());
+}
+
+Result<std::int64_t> GraphBuilder::newSymbol(const Dim& bound) {
+  const auto range = rangeOf(bound);
+  if (!range) return undecided("the largest size of a result");
+  mlir::Operation* place = builder_.getInsertionBlock()->getParentOp();
+  auto module = llvm::isa<mlir::ModuleOp>(place) ? llvm::cast<mlir::ModuleOp>(place)
+                                                 : place->getParentOfType<mlir::ModuleOp>();
+  ir::Symbol symbol;
+  symbol.name = "size" + std::to_string(ir::symbolsOf(module).size()) + "@" + ir::nodeName(location_);
+  symbol.bound = bound;
+  symbol.range = {0, range->max};
+  return ir::addSymbol(module, symbol);
+}
+
+std::string GraphBuilder::text(llvm::ArrayRef<Dim> shape) const {
+  if (ir::isStatic(shape)) return shapeText(ir::numbers(shape));
+  mlir::Operation* place = builder_.getInsertionBlock()->getParentOp();
+  auto module = llvm::isa<mlir::ModuleOp>(place) ? llvm::cast<mlir::ModuleOp>(place)
+                                                 : place->getParentOfType<mlir::ModuleOp>();
+  std::vector<std::string> names;
+  for (const ir::Symbol& symbol : ir::symbolsOf(module)) names.push_back(symbol.name);
+  std::string result;
+  for (const Dim& dim : shape)
+    result += (result.empty() ? "" : "x") + (dim.isStatic() ? dim.text() : "(" + dim.text(names) + ")");
+  return result;
+}
+
+tl::unexpected<Error> GraphBuilder::undecided(const std::string& what) const {
+  return fail(
+      Code::kUnimplemented,
+      what +
+          " is not known at compile time; give the dimensions it depends on one number (min = opt = max) "
+          "in the profile, or ranges that settle it");
 }
 
 tl::unexpected<Error> GraphBuilder::notConstant(std::string_view what, Value value) {
