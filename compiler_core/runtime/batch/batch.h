@@ -13,7 +13,7 @@
 namespace kiln::runtime {
 
 std::string describe(DType dtype, const std::vector<std::int64_t>& shape);  // "f32 [1,3,8,8]"
-std::string describe(const TensorSpec& spec);                      // "f32 [N,3,H,W]"
+std::string describe(const TensorSpec& spec);                               // "f32 [N,3,H,W]"
 
 // kInvalidArgument naming input, expected and given, unless `given` is one run's tensor. Whether a profile
 // holds its sizes is the session's to say.

@@ -76,16 +76,14 @@ Result<Ran> run(const Program& program, std::uint32_t profile, const Dims& dims,
     outputs.emplace_back(bytes);
   }
   Ran ran;
-  KILN_ASSIGN(ran.dims,
-              program.host->run(profile, symbols, program.weights, inputs, outputs, threads));
+  KILN_ASSIGN(ran.dims, program.host->run(profile, symbols, program.weights, inputs, outputs, threads));
   auto got = ran.dims.begin();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     std::size_t bytes = dtypeBytes(reference.outputValues[i].dtype);
     for (std::size_t k = 0; k < reference.outputValues[i].shape.size(); ++k, ++got) {
       if (*got != reference.outputValues[i].shape[k])
-        return fail(Code::kDataLoss,
-                    fmt::format("output {} dimension {} is {}, the reference has {}", i, k, *got,
-                                reference.outputValues[i].shape[k]));
+        return fail(Code::kDataLoss, fmt::format("output {} dimension {} is {}, the reference has {}", i, k,
+                                                 *got, reference.outputValues[i].shape[k]));
       bytes *= static_cast<std::size_t>(*got);
     }
     const auto all = outputs[i].as<std::uint8_t>();
@@ -106,13 +104,15 @@ Status checkRun(const std::string& model, const Program& program, std::uint32_t 
   for (int threads : {1, 2, 7}) {
     KILN_ASSIGN(const Ran got, run(program, profile, dims, reference, threads));
     if (got != *expected)
-      return fail(Code::kDataLoss, fmt::format("other bits than the static compile with {} threads", threads));
+      return fail(Code::kDataLoss,
+                  fmt::format("other bits than the static compile with {} threads", threads));
     for (std::size_t i = 0; i < got.outputs.size(); ++i) {
       KILN_ASSIGN(const auto comparison,
                   runtime::compare(reference.outputValues[i].dtype, got.outputs[i],
                                    reference.outputValues[i].bytes, {check.relative, check.absolute}));
       if (!comparison.passed())
-        return fail(Code::kDataLoss, fmt::format("output {} against the reference: {}", i, comparison.text()));
+        return fail(Code::kDataLoss,
+                    fmt::format("output {} against the reference: {}", i, comparison.text()));
     }
   }
   return {};

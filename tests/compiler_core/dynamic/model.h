@@ -1,5 +1,5 @@
-// Compiles an ONNX model once for shape profiles, runs it at several shapes, and compares each run with a compile for
-// that shape alone (bit for bit) and with the reference evaluator.
+// Compiles an ONNX model once for shape profiles, runs it at several shapes, and compares each run with a
+// compile for that shape alone (bit for bit) and with the reference evaluator.
 #pragma once
 
 #include <cstdint>

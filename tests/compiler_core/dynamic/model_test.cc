@@ -90,10 +90,7 @@ TEST(DynamicModel, MeansAndProfilesSideBySide) {
 
 TEST(DynamicModel, AnElementOfAnInputGivesAShape) {
   OnnxBuilder model;
-  model.input("x", {1, 5})
-      .input("shape", {2}, kOnnxInt64)
-      .output("y")
-      .node("Expand", {"x", "shape"}, {"y"});
+  model.input("x", {1, 5}).input("shape", {2}, kOnnxInt64).output("y").node("Expand", {"x", "shape"}, {"y"});
   auto passed = checkModel({model, {{"p", {{"shape[0]", 1, 3, 9}, {"shape[1]", 5, 5, 5}}}}, {}});
   EXPECT_TRUE(passed) << passed.error().message;
 }

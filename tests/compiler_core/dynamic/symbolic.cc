@@ -105,7 +105,7 @@ Status build(Graph& graph, llvm::ArrayRef<ir::SymbolRange> ranges, Program& prog
   const testing_support::TempDirectory directory;
   codegen::CpuOptions cpu;
   cpu.target = target;
-  cpu.mathBitcode = KILN_TOOLCHAIN_LIB "/kmath.bc";
+  cpu.bitcode = {KILN_TOOLCHAIN_LIB "/kmath.bc", KILN_TOOLCHAIN_LIB "/kkernels.bc"};
   cpu.builtinsArchive = KILN_TOOLCHAIN_LIB "/libkiln_builtins-x86_64.a";
   cpu.workDirectory = directory.path();
   KILN_ASSIGN(const auto made, codegen::generateCpuProgram(module, table, cpu));
