@@ -26,23 +26,44 @@ llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module) {
   return symbols;
 }
 
-std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol) {
+namespace {
+
+void setSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols) {
   mlir::Builder b(module.getContext());
-  mlir::NamedAttrList members;
-  members.set("name", b.getStringAttr(symbol.name));
-  members.set("min", b.getI64IntegerAttr(symbol.range.min));
-  members.set("max", b.getI64IntegerAttr(symbol.range.max));
-  if (symbol.isGiven()) {
-    members.set("input", b.getStringAttr(symbol.input));
-    members.set(symbol.element ? "element" : "dim", b.getI64IntegerAttr(symbol.index));
-  } else {
-    members.set("bound", mlir::AffineMapAttr::get(symbolicMap(module.getContext(), symbol.bound)));
-  }
   llvm::SmallVector<mlir::Attribute> entries;
-  if (auto list = module->getAttrOfType<mlir::ArrayAttr>(kSymbolsAttr)) llvm::append_range(entries, list);
-  entries.push_back(members.getDictionary(module.getContext()));
+  for (const Symbol& symbol : symbols) {
+    mlir::NamedAttrList members;
+    members.set("name", b.getStringAttr(symbol.name));
+    members.set("min", b.getI64IntegerAttr(symbol.range.min));
+    members.set("max", b.getI64IntegerAttr(symbol.range.max));
+    if (symbol.isGiven()) {
+      members.set("input", b.getStringAttr(symbol.input));
+      members.set(symbol.element ? "element" : "dim", b.getI64IntegerAttr(symbol.index));
+    } else {
+      members.set("bound", mlir::AffineMapAttr::get(symbolicMap(module.getContext(), symbol.bound)));
+    }
+    entries.push_back(members.getDictionary(module.getContext()));
+  }
   module->setAttr(kSymbolsAttr, b.getArrayAttr(entries));
-  return static_cast<std::int64_t>(entries.size()) - 1;
+}
+
+}  // namespace
+
+std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol) {
+  auto symbols = symbolsOf(module);
+  symbols.push_back(symbol);
+  setSymbols(module, symbols);
+  return static_cast<std::int64_t>(symbols.size()) - 1;
+}
+
+void boundSymbol(mlir::ModuleOp module, std::int64_t number, const Dim& bound, std::int64_t most) {
+  auto symbols = symbolsOf(module);
+  if (number < 0 || number >= static_cast<std::int64_t>(symbols.size())) return;
+  Symbol& symbol = symbols[static_cast<std::size_t>(number)];
+  if (symbol.isGiven() || symbol.range.max != 0) return;
+  symbol.bound = bound;
+  symbol.range.max = most;
+  setSymbols(module, symbols);
 }
 
 llvm::SmallVector<SymbolRange> profileOf(mlir::Operation* function) {

@@ -23,6 +23,8 @@ struct Symbol {
 llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module);
 // The number it gets. Those that the caller gives come first.
 std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol);
+// Says how large one that the program finds out can get; what was said first stands.
+void boundSymbol(mlir::ModuleOp module, std::int64_t number, const Dim& bound, std::int64_t most);
 
 inline constexpr llvm::StringLiteral kProfileAttr = "kiln.profile";
 

@@ -266,6 +266,9 @@ Result<Value> GraphBuilder::truncate(Value input, Value count, std::int64_t axis
   properties.symbol = integer(context(), symbol);
   Shape shape = dimsOf(input);
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(input)));
+  const auto most = rangeOf(shape[axis]);
+  if (!most) return undecided("the largest size of a result");
+  ir::boundSymbol(module(), symbol, shape[axis], most->max);
   shape[axis] = Dim::symbol(context(), static_cast<unsigned>(symbol));
   return make<ir::TruncateOp>(ir::tensorTypeOf(shape, elementOf(input)), {input, count}, properties);
 }
@@ -440,26 +443,22 @@ std::optional<ir::Range> GraphBuilder::rangeOf(const Dim& dim) const {
   return onnx::rangeOf(dim, builder_.getInsertionBlock()->getParentOp());
 }
 
-Result<std::int64_t> GraphBuilder::newSymbol(const Dim& bound) {
-  const auto range = rangeOf(bound);
-  if (!range) return undecided("the largest size of a result");
+mlir::ModuleOp GraphBuilder::module() const {
   mlir::Operation* place = builder_.getInsertionBlock()->getParentOp();
-  auto module = llvm::isa<mlir::ModuleOp>(place) ? llvm::cast<mlir::ModuleOp>(place)
-                                                 : place->getParentOfType<mlir::ModuleOp>();
-  ir::Symbol symbol;
-  symbol.name = "size" + std::to_string(ir::symbolsOf(module).size()) + "@" + ir::nodeName(location_);
-  symbol.bound = bound;
-  symbol.range = {0, range->max};
-  return ir::addSymbol(module, symbol);
+  auto module = llvm::dyn_cast<mlir::ModuleOp>(place);
+  return module ? module : place->getParentOfType<mlir::ModuleOp>();
+}
+
+std::int64_t GraphBuilder::newSymbol() {
+  const std::size_t number = ir::symbolsOf(module()).size();
+  return ir::addSymbol(
+      module(), {"size" + std::to_string(number) + "@" + ir::nodeName(location_), "", 0, false, 0, {0, 0}});
 }
 
 std::string GraphBuilder::text(llvm::ArrayRef<Dim> shape) const {
   if (ir::isStatic(shape)) return shapeText(ir::numbers(shape));
-  mlir::Operation* place = builder_.getInsertionBlock()->getParentOp();
-  auto module = llvm::isa<mlir::ModuleOp>(place) ? llvm::cast<mlir::ModuleOp>(place)
-                                                 : place->getParentOfType<mlir::ModuleOp>();
   std::vector<std::string> names;
-  for (const ir::Symbol& symbol : ir::symbolsOf(module)) names.push_back(symbol.name);
+  for (const ir::Symbol& symbol : ir::symbolsOf(module())) names.push_back(symbol.name);
   std::string result;
   for (const Dim& dim : shape)
     result += (result.empty() ? "" : "x") + (dim.isStatic() ? dim.text() : "(" + dim.text(names) + ")");

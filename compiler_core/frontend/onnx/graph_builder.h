@@ -144,8 +144,8 @@ class GraphBuilder {
 
   // What `dim` can be over all profiles; nullopt where nothing bounds it.
   std::optional<ir::Range> rangeOf(const Dim& dim) const;
-  // A new symbol for a size that the program finds out (truncate), at most `bound`: its number.
-  Result<std::int64_t> newSymbol(const Dim& bound);
+  // A new symbol for a size that the program finds out: its number, for truncate.
+  std::int64_t newSymbol();
   // "1x3xN", with the symbols' names.
   std::string text(llvm::ArrayRef<Dim> shape) const;
   // kUnimplemented: `what` depends on symbols in a way that their ranges do not decide; says what to give
@@ -156,6 +156,7 @@ class GraphBuilder {
 
  protected:
   mlir::OpBuilder& builder() { return builder_; }
+  mlir::ModuleOp module() const;
   mlir::Location location() const { return location_; }
 
  private:
