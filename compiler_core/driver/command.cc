@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -68,48 +67,6 @@ std::vector<analysis::Profile> profilesOf(const CompileSpec& spec) {
     for (const auto& [name, range] : profile.dims)
       own.dims.push_back({name, range.min, range.opt, range.max});
   }
-  return profiles;
-}
-
-namespace {
-
-Status addProfileDim(const std::string& text, ShapeProfile& profile) {
-  const auto wrong = [&] {
-    return fail(Code::kInvalidArgument,
-                fmt::format("--profile {}: expected NAME=MIN:OPT:MAX or NAME=N", text));
-  };
-  // The last '=': a dimension's name may hold one.
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) return wrong();
-  std::vector<std::int64_t> numbers;
-  std::stringstream rest(text.substr(equals + 1));
-  for (std::string part; std::getline(rest, part, ':');) {
-    auto number = parseDecimal(part);
-    if (!number || *number > (std::uint64_t{1} << 53)) return wrong();
-    numbers.push_back(static_cast<std::int64_t>(*number));
-  }
-  if (numbers.size() == 1) numbers.assign(3, numbers[0]);
-  if (numbers.size() != 3 || numbers[0] > numbers[1] || numbers[1] > numbers[2]) return wrong();
-  if (!profile.dims.try_emplace(text.substr(0, equals), DimRange{numbers[0], numbers[1], numbers[2]}).second)
-    return fail(Code::kInvalidArgument, fmt::format("--profile {}: the dimension is given twice", text));
-  return {};
-}
-
-}  // namespace
-
-Result<std::vector<ShapeProfile>> parseProfiles(const std::vector<std::string>& options) {
-  std::vector<ShapeProfile> profiles;
-  for (const std::string& option : options) {
-    // A profile's name ends at a ':' before the first '='.
-    const std::size_t colon = option.find(':'), equals = option.find('=');
-    const bool named = colon != std::string::npos && colon > 0 && colon < equals;
-    const std::string name = named ? option.substr(0, colon) : "default";
-    auto profile = std::ranges::find(profiles, name, &ShapeProfile::name);
-    if (profile == profiles.end()) profile = profiles.insert(profiles.end(), ShapeProfile{name, {}});
-    std::stringstream dims(named ? option.substr(colon + 1) : option);
-    for (std::string dim; std::getline(dims, dim, ',');) KILN_TRY(addProfileDim(dim, *profile));
-  }
-  if (profiles.empty()) profiles.push_back({"default", {}});
   return profiles;
 }
 

@@ -30,9 +30,6 @@ std::string errorLine(const Error& error);
 // Reads a CompileSpec; every failure is one of usage.
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
 std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);
-// The profiles that --profile options give. Each is "[PROFILE:]DIM=MIN:OPT:MAX[,DIM=...]" with N for N:N:N;
-// those without a profile's name belong to "default". kInvalidArgument names the option.
-Result<std::vector<ShapeProfile>> parseProfiles(const std::vector<std::string>& options);
 // What the spec asks for and this compiler does not do, by name.
 Status checkServed(const CompileSpec& spec);
 

@@ -80,7 +80,8 @@ void append(mlir::ModuleOp from, mlir::ModuleOp into) {
   for (mlir::Operation& op : llvm::make_early_inc_range(from.getBody()->getOperations())) {
     auto symbol = llvm::dyn_cast<mlir::SymbolOpInterface>(op);
     if (symbol && target.lookup(symbol.getName())) {
-      if (symbol.isDeclaration()) continue;  // a function of a library
+      auto function = llvm::dyn_cast<mlir::FunctionOpInterface>(op);
+      if (function && function.isExternal()) continue;  // of a library
       (void)source.renameToUnique(&op, {&target});
     }
     op.remove();

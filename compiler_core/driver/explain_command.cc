@@ -6,6 +6,7 @@
 #include "compiler_core/driver/command.h"
 #include "compiler_core/driver/evidence_json.h"
 #include "compiler_core/ir/evidence_json.h"
+#include "manifest/spec/profile_option.h"
 
 namespace kiln::driver {
 namespace {

@@ -8,6 +8,7 @@
 #include "compiler_core/frontend/onnx/load.h"
 #include "compiler_core/package/files.h"
 #include "manifest/spec/path.h"
+#include "manifest/spec/profile_option.h"
 
 namespace kiln::driver {
 namespace {

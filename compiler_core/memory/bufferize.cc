@@ -100,7 +100,7 @@ LogicalResult makeBoundary(func::FuncOp function) {
     attributes.push_back(given.getDictionary(builder.getContext()));
   }
   terminator->setOperands(extents);
-  function.setAllResultAttrs(ArrayRef<DictionaryAttr>());
+  function.removeResAttrsAttr();
   function.setType(builder.getFunctionType(block.getArgumentTypes(), ValueRange(extents).getTypes()));
   function.setAllArgAttrs(attributes);
   return success();
