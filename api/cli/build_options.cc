@@ -8,6 +8,7 @@
 #include "manifest/spec/target.h"
 
 namespace kiln::cli {
+
 Status checkTarget(const std::string& target) {
   const auto parsed = parseTarget(target);
   if (parsed || parsed.error().code != Code::kInvalidArgument) return {};

@@ -109,6 +109,7 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.target = *target;
   request.target.features = spec->features.empty() ? target->features : spec->features;
   request.profiles = profilesOf(*spec);
+  request.pad = spec->outOfProfile == "pad";
   request.pins = spec->pins;
   request.contraction = spec->numerics.contraction == "on";
   request.toolchainLib = *lib;

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "compiler_core/analysis/padding.h"
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/driver/module_evidence.h"
@@ -42,11 +43,21 @@ class IrWriter {
   int count_ = 0;
 };
 
-std::vector<SymbolEvidence> symbolsOf(const onnx::Captured& captured) {
+// kUnimplemented names the first dimension that `mustPad` asks for in vain.
+Result<std::vector<SymbolEvidence>> symbolsOf(const onnx::Captured& captured, bool mustPad) {
   std::vector<SymbolEvidence> symbols;
-  for (const ir::Symbol& symbol : captured.symbols)
-    symbols.push_back(
-        {.name = symbol.name, .input = symbol.input, .index = symbol.index, .element = symbol.element});
+  for (auto [i, symbol] : llvm::enumerate(captured.symbols)) {
+    SymbolEvidence& evidence = symbols.emplace_back(SymbolEvidence{
+        .name = symbol.name, .input = symbol.input, .index = symbol.index, .element = symbol.element});
+    // A number in the graph says no longer where it came from.
+    if (symbol.element || (symbol.range.min == symbol.range.max && !mustPad)) continue;
+    const auto reason = analysis::whyNotPadded(*captured.module, static_cast<unsigned>(i));
+    if (reason && mustPad)
+      return fail(Code::kUnimplemented,
+                  fmt::format("outOfProfile \"pad\": dimension '{}' cannot be padded, {}; give \"fail\"",
+                              symbol.name, *reason));
+    evidence.pad = !reason;
+  }
   return symbols;
 }
 
@@ -102,7 +113,10 @@ class Compile {
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
-    KILN_ASSIGN(const analysis::ProfileBounds bounds, analysis::boundsOf(request_.profiles));
+    KILN_ASSIGN(analysis::ProfileBounds bounds, analysis::boundsOf(request_.profiles));
+    // Whether a dimension can be padded shows only where it is a symbol.
+    if (request_.pad)
+      for (const auto& [name, value] : std::exchange(bounds.fixed, {})) bounds.ranges[name] = {value, value};
     KILN_ASSIGN(onnx::Captured captured,
                 onnx::importModel(context_, loaded, {bounds.fixed, request_.pins, bounds.ranges}));
     KILN_TRY(ir_.write("capture", *captured.module));
@@ -110,7 +124,7 @@ class Compile {
     result_.outputs = captured.outputs;
     result_.capture = captured.capture;
     result_.analyse = captured.analyse;
-    result_.symbols = symbolsOf(captured);
+    KILN_ASSIGN(result_.symbols, symbolsOf(captured, request_.pad));
 
     // Each profile is a module of its own until all are one program.
     std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;

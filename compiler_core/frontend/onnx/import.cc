@@ -173,8 +173,8 @@ ir::Dim Importer::symbol(std::string name, std::string_view input, std::int64_t 
         {std::move(name), std::string(input), index, element, {}, {bounds.min, bounds.max}});
     ir::addSymbol(*captured_.module, captured_.symbols.back());
   }
-  return bounds.min == bounds.max ? ir::Dim(bounds.min)
-                                  : ir::Dim::symbol(builder_.getContext(), place->second);
+  return binder_.ranges().contains(place->first) ? ir::Dim::symbol(builder_.getContext(), place->second)
+                                                 : ir::Dim(bounds.min);
 }
 
 // Every named dimension is a symbol of the program; those of one value are that number in the graph.
