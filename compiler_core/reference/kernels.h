@@ -71,6 +71,8 @@ HostTensor evaluate(ir::TransposeOp operation, Operands operands);
 HostTensor evaluate(ir::ConcatOp operation, Operands operands);
 HostTensor evaluate(ir::SliceOp operation, Operands operands);
 HostTensor evaluate(ir::GatherOp operation, Operands operands);
+HostTensor evaluate(ir::ShapeValueOp operation, Operands operands);
+HostTensor evaluate(ir::TruncateOp operation, Operands operands);
 // reduction.cc
 HostTensor evaluate(ir::ReduceOp operation, Operands operands);
 HostTensor evaluate(ir::SoftmaxOp operation, Operands operands);

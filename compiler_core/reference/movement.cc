@@ -1,6 +1,7 @@
 // Operations that move elements and calculate nothing.
 #include <algorithm>
 
+#include "compiler_core/ir/dims.h"
 #include "compiler_core/reference/kernels.h"
 
 namespace kiln::reference {
@@ -123,6 +124,20 @@ HostTensor evaluate(ir::GatherOp operation, Operands operands) {
       auto row = o * static_cast<std::size_t>(extent) + static_cast<std::size_t>(index);
       std::copy_n(input.bytes.data() + row * inner, inner, output);
     }
+  return result;
+}
+
+// Its symbols are bound: every expression is a number.
+HostTensor evaluate(ir::ShapeValueOp operation, Operands) {
+  HostTensor result = emptyResult(operation);
+  for (auto [i, expression] : llvm::enumerate(operation.getValues().getResults()))
+    result.data<std::int64_t>()[i] = ir::Dim(expression).value();
+  return result;
+}
+
+HostTensor evaluate(ir::TruncateOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  copyStrided(*operands[0], 0, rowMajor(operands[0]->shape), result);
   return result;
 }
 

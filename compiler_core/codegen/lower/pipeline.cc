@@ -46,7 +46,9 @@ constexpr Stage kStages[] = {
        passes.addNestedPass<func::FuncOp>(memory::createPlanMemoryPass());
      }},
     {"kernels",
-     [](OpPassManager& passes, const PipelineOptions&) { passes.addPass(createOutlineKernelsPass()); }},
+     [](OpPassManager& passes, const PipelineOptions& options) {
+       passes.addPass(createOutlineKernelsPass(options.profile));
+     }},
     {"llvm", [](OpPassManager& passes, const PipelineOptions&) { addLowerToLlvm(passes); }},
 };
 

@@ -4,6 +4,8 @@
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/reference/element.h"
+#include "compiler_core/frontend/onnx/symbolic_values.h"
+#include "compiler_core/ir/profile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -34,20 +36,6 @@ tl::unexpected<Error> invalid(std::string message) {
 
 mlir::DenseI64ArrayAttr array(mlir::MLIRContext* context, llvm::ArrayRef<std::int64_t> values) {
   return mlir::DenseI64ArrayAttr::get(context, values);
-}
-
-// Expressions over symbols as a map.
-mlir::AffineMap symbolicMap(mlir::MLIRContext* context, llvm::ArrayRef<Dim> values) {
-  llvm::SmallVector<mlir::AffineExpr> expressions;
-  unsigned symbols = 0;
-  for (const Dim& value : values) {
-    expressions.push_back(value.expression(context));
-    expressions.back().walk([&](mlir::AffineExpr part) {
-      if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part))
-        symbols = std::max(symbols, symbol.getPosition() + 1);
-    });
-  }
-  return mlir::AffineMap::get(0, symbols, expressions, context);
 }
 
 mlir::IntegerAttr integer(mlir::MLIRContext* context, std::int64_t value) {
@@ -233,7 +221,7 @@ Value GraphBuilder::shapeValue(llvm::ArrayRef<Dim> values) {
   if (ir::isStatic(values)) return integerList(ir::numbers(values));
   auto type = mlir::RankedTensorType::get({static_cast<std::int64_t>(values.size())},
                                           mlir::IntegerType::get(context(), 64));
-  return ir::ShapeValueOp::create(builder_, location_, type, symbolicMap(context(), values));
+  return ir::ShapeValueOp::create(builder_, location_, type, ir::symbolicMap(context(), values));
 }
 
 Result<Value> GraphBuilder::broadcast(Value input, const ShapeArg& shape) {
@@ -287,7 +275,7 @@ Result<Value> GraphBuilder::symbolicSlice(Value input, llvm::ArrayRef<Dim> offse
   ir::SliceOp::Properties properties;
   properties.offsets = array(context(), Dims(offsets.size(), 0));
   properties.strides = array(context(), strides);
-  properties.symbolic_offsets = mlir::AffineMapAttr::get(symbolicMap(context(), offsets));
+  properties.symbolic_offsets = mlir::AffineMapAttr::get(ir::symbolicMap(context(), offsets));
   return make<ir::SliceOp>(ir::tensorTypeOf(*sizes, elementOf(input)), {input}, properties);
 }
 
@@ -308,6 +296,9 @@ Result<Value> GraphBuilder::truncate(Value input, Value count, std::int64_t axis
   properties.symbol = integer(context(), symbol);
   Shape shape = dimsOf(input);
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(input)));
+  const auto most = rangeOf(shape[axis]);
+  if (!most) return undecided("the largest size of a result");
+  ir::boundSymbol(module(), symbol, shape[axis], most->max);
   shape[axis] = Dim::symbol(context(), static_cast<unsigned>(symbol));
   return make<ir::TruncateOp>(ir::tensorTypeOf(shape, elementOf(input)), {input, count}, properties);
 }
@@ -404,10 +395,14 @@ Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::Array
 }
 
 Result<Value> GraphBuilder::mean(Value input, llvm::ArrayRef<std::int64_t> axes, bool keep) {
-  double count = 1;
-  for (std::int64_t axis : axes) count *= static_cast<double>(shapeOf(input)[axis]);
+  Dim count = 1;
+  for (std::int64_t axis : axes) count = count * dimsOf(input)[axis];
   KILN_ASSIGN(Value sum, reduce(ir::ReduceKind::Sum, input, axes, keep));
-  return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), count));
+  if (count.isStatic())
+    return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), static_cast<double>(count.value())));
+  KILN_ASSIGN(Value number, reshape(shapeValue({count}), Shape()));
+  KILN_ASSIGN(number, cast(number, elementOf(input)));
+  return binary(ir::BinaryKind::Div, sum, number);
 }
 
 Result<Value> GraphBuilder::softmax(Value input, std::int64_t axis) {
@@ -499,13 +494,41 @@ std::optional<Dims> GraphBuilder::constantIntegers(Value value) {
 }
 
 std::optional<Shape> GraphBuilder::symbolicIntegers(Value value) {
-  if (auto extents = value.getDefiningOp<ir::ShapeValueOp>()) {
-    Shape result;
-    for (mlir::AffineExpr expression : extents.getValues().getResults()) result.push_back(Dim(expression));
-    return result;
-  }
-  if (auto numbers = constantIntegers(value)) return ir::toShape(*numbers);
-  return std::nullopt;
+  return symbolicElements(value);
+}
+
+std::optional<ir::Range> GraphBuilder::rangeOf(const Dim& dim) const {
+  return onnx::rangeOf(dim, builder_.getInsertionBlock()->getParentOp());
+}
+
+mlir::ModuleOp GraphBuilder::module() const {
+  mlir::Operation* place = builder_.getInsertionBlock()->getParentOp();
+  auto module = llvm::dyn_cast<mlir::ModuleOp>(place);
+  return module ? module : place->getParentOfType<mlir::ModuleOp>();
+}
+
+std::int64_t GraphBuilder::newSymbol() {
+  const std::size_t number = ir::symbolsOf(module()).size();
+  return ir::addSymbol(
+      module(), {"size" + std::to_string(number) + "@" + ir::nodeName(location_), "", 0, false, 0, {0, 0}});
+}
+
+std::string GraphBuilder::text(llvm::ArrayRef<Dim> shape) const {
+  if (ir::isStatic(shape)) return shapeText(ir::numbers(shape));
+  std::vector<std::string> names;
+  for (const ir::Symbol& symbol : ir::symbolsOf(module())) names.push_back(symbol.name);
+  std::string result;
+  for (const Dim& dim : shape)
+    result += (result.empty() ? "" : "x") + (dim.isStatic() ? dim.text() : "(" + dim.text(names) + ")");
+  return result;
+}
+
+tl::unexpected<Error> GraphBuilder::undecided(const std::string& what) const {
+  return fail(
+      Code::kUnimplemented,
+      what +
+          " is not known at compile time; give the dimensions it depends on one number (min = opt = max) "
+          "in the profile, or ranges that settle it");
 }
 
 tl::unexpected<Error> GraphBuilder::notConstant(std::string_view what, Value value) {

@@ -134,7 +134,8 @@ class GraphBuilder {
 
   // The elements of a constant integer tensor, or nullopt when the value is computed at run time.
   static std::optional<Dims> constantIntegers(Value value);
-  // The same where elements may be expressions over symbols: a constant, or extents (kiln.shape_value).
+  // The same where elements may be expressions over symbols: constants, extents, and what integer arithmetic
+  // makes of them (symbolic_values.h).
   static std::optional<Shape> symbolicIntegers(Value value);
   // The one element of a constant, as f64.
   static std::optional<double> constantScalar(Value value);
@@ -142,10 +143,21 @@ class GraphBuilder {
   // it. The words "must be known at compile time" and "--pin NAME=" are what tools look for.
   static tl::unexpected<Error> notConstant(std::string_view what, Value value);
 
+  // What `dim` can be over all profiles; nullopt where nothing bounds it.
+  std::optional<ir::Range> rangeOf(const Dim& dim) const;
+  // A new symbol for a size that the program finds out: its number, for truncate.
+  std::int64_t newSymbol();
+  // "1x3xN", with the symbols' names.
+  std::string text(llvm::ArrayRef<Dim> shape) const;
+  // kUnimplemented: `what` depends on symbols in a way that their ranges do not decide; says what to give
+  // instead.
+  tl::unexpected<Error> undecided(const std::string& what) const;
+
   mlir::MLIRContext* context() const { return builder_.getContext(); }
 
  protected:
   mlir::OpBuilder& builder() { return builder_; }
+  mlir::ModuleOp module() const;
   mlir::Location location() const { return location_; }
 
  private:

@@ -64,6 +64,12 @@ Result<Dims> NodeContext::constantInput(std::size_t index, std::string_view what
   return notConstant(what, value);
 }
 
+Result<Shape> NodeContext::symbolicInput(std::size_t index, std::string_view what) const {
+  KILN_ASSIGN(Value value, input(index));
+  if (auto integers = symbolicIntegers(value)) return std::move(*integers);
+  return notConstant(what, value);
+}
+
 Result<std::optional<Dims>> NodeContext::integersByVersion(std::string_view name, std::size_t index,
                                                            std::int64_t since) {
   if (opset_ >= since) {

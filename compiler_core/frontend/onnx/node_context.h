@@ -46,6 +46,8 @@ class NodeContext : public GraphBuilder {
   // Input `index` as integers known at compile time; kUnimplemented naming `what` when it is computed at run
   // time.
   Result<Dims> constantInput(std::size_t index, std::string_view what) const;
+  // The same where they may be expressions over symbols.
+  Result<Shape> symbolicInput(std::size_t index, std::string_view what) const;
   // An attribute in versions before `since`, an input from then on; nullopt when absent.
   Result<std::optional<Dims>> integersByVersion(std::string_view name, std::size_t index, std::int64_t since);
 
