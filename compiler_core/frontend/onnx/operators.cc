@@ -9,7 +9,7 @@ std::vector<Operator> allOperators() {
         poolingOperators(), normalizationOperators(), reductionOperators(), shapeOperators(),
         sliceOperators(), constantOperators(), generatorOperators(), indexingOperators(),
         selectionOperators(), determinantOperators(), einsumOperators(), featureOperators(),
-        lossOperators(), quantizeOperators(), signalOperators(), trainingOperators()})
+        linearAttentionOperators(), lossOperators(), quantizeOperators(), signalOperators(), trainingOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }
