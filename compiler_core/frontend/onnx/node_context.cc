@@ -82,25 +82,6 @@ Result<std::optional<Dims>> NodeContext::integersByVersion(std::string_view name
   return std::optional(std::move(values));
 }
 
-std::int64_t NodeContext::newSymbol() {
-  std::int64_t next = 0;
-  const auto look = [&](mlir::Value value) {
-    for (const Dim& dim : dimsOf(value)) {
-      if (dim.isStatic()) continue;
-      dim.expression(context()).walk([&](mlir::AffineExpr part) {
-        if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part))
-          next = std::max<std::int64_t>(next, symbol.getPosition() + 1);
-      });
-    }
-  };
-  mlir::Operation* function = builder().getInsertionBlock()->getParentOp();
-  while (function && !llvm::isa<mlir::func::FuncOp>(function)) function = function->getParentOp();
-  if (!function) return next;
-  llvm::for_each(llvm::cast<mlir::func::FuncOp>(function).getArguments(), look);
-  function->walk([&](ir::TruncateOp truncate) { look(truncate.getResult()); });
-  return next;
-}
-
 Result<Value> NodeContext::tensor(const Tensor& tensor) {
   return initializers_.import(builder(), location(), tensor, nodeLabel(node_));
 }

@@ -51,9 +51,6 @@ class NodeContext : public GraphBuilder {
   // An attribute in versions before `since`, an input from then on; nullopt when absent.
   Result<std::optional<Dims>> integersByVersion(std::string_view name, std::size_t index, std::int64_t since);
 
-  // The number of a symbol that no value of the graph has yet, for a size found out at run time.
-  std::int64_t newSymbol();
-
   // A tensor held by an attribute of this node.
   Result<Value> tensor(const Tensor& tensor);
   // A table of numbers that the importer calculated, in row-major order, rounded to `element`.
