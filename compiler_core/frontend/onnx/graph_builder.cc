@@ -513,7 +513,7 @@ std::int64_t GraphBuilder::newSymbol() {
       module(), {"size" + std::to_string(number) + "@" + ir::nodeName(location_), "", 0, false, 0, {0, 0}});
 }
 
-std::string GraphBuilder::text(llvm::ArrayRef<Dim> shape) const {
+std::string GraphBuilder::describe(llvm::ArrayRef<Dim> shape) const {
   if (ir::isStatic(shape)) return shapeText(ir::numbers(shape));
   std::vector<std::string> names;
   for (const ir::Symbol& symbol : ir::symbolsOf(module())) names.push_back(symbol.name);

@@ -148,7 +148,7 @@ class GraphBuilder {
   // A new symbol for a size that the program finds out: its number, for truncate.
   std::int64_t newSymbol();
   // "1x3xN", with the symbols' names.
-  std::string text(llvm::ArrayRef<Dim> shape) const;
+  std::string describe(llvm::ArrayRef<Dim> shape) const;
   // kUnimplemented: `what` depends on symbols in a way that their ranges do not decide; says what to give
   // instead.
   tl::unexpected<Error> undecided(const std::string& what) const;

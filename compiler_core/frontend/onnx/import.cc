@@ -211,7 +211,7 @@ Result<Value> Importer::symbolicValue(const ir::Signature& input) {
   GraphBuilder build(builder_, location(input.name));
   KILN_ASSIGN(Value value,
               build.cast(build.shapeValue(values), ir::elementType(builder_.getContext(), input.dtype)));
-  return build.reshape(value, input.shape);
+  return build.reshape(value, llvm::ArrayRef(input.shape));
 }
 
 // The constant that the uses of a pinned input see.

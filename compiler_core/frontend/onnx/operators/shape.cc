@@ -32,7 +32,7 @@ Result<Values> reshape(NodeContext& node) {
     } else if (dim.isStatic() && dim.value() < 0) {
       return invalid(place + " is " + dim.text());
     } else if (!range || range->min < (allowZero ? 0 : 1)) {
-      if (!dim.isStatic()) return node.undecided(place + ", " + node.text({dim}) + ",");
+      if (!dim.isStatic()) return node.undecided(place + ", " + node.describe({dim}) + ",");
     }
   }
   const bool numbers = ir::isStatic(from) && ir::isStatic(target);
@@ -43,14 +43,14 @@ Result<Values> reshape(NodeContext& node) {
     if (ir::isStatic(target) && !ir::checkedElements(ir::numbers(target)))
       return invalid("absurd dimensions");
     const auto rest = ir::exactDiv(elements, ir::product(target));
-    if (!rest && numbers) return invalid("shape " + node.text(from) + " cannot fill the -1");
-    if (!rest) return node.undecided("what -1 stands for when " + node.text(from) + " is reshaped");
+    if (!rest && numbers) return invalid("shape " + node.describe(from) + " cannot fill the -1");
+    if (!rest) return node.undecided("what -1 stands for when " + node.describe(from) + " is reshaped");
     target[*open] = *rest;
   }
   if (numbers && ir::checkedElements(ir::numbers(target)) != elements.value())
-    return invalid("shape " + node.text(from) + " cannot become " + node.text(target));
+    return invalid("shape " + node.describe(from) + " cannot become " + node.describe(target));
   if (!(ir::product(target) == elements))
-    return node.undecided("whether shape " + node.text(from) + " can become " + node.text(target));
+    return node.undecided("whether shape " + node.describe(from) + " can become " + node.describe(target));
   return one(node.reshape(input, target));
 }
 
@@ -87,10 +87,10 @@ Result<Values> squeeze(NodeContext& node) {
     bool named = llvm::is_contained(axes, static_cast<std::int64_t>(i));
     if (named && !(dim == Dim(1)))
       return dim.isStatic() ? invalid(place + " is " + dim.text() + " and cannot be squeezed")
-                            : node.undecided("whether " + place + ", " + node.text({dim}) + ", is 1");
+                            : node.undecided("whether " + place + ", " + node.describe({dim}) + ", is 1");
     const auto range = node.rangeOf(dim);
     if (!given && !dim.isStatic() && (!range || range->min < 2))
-      return node.undecided("whether " + place + ", " + node.text({dim}) + ", is 1");
+      return node.undecided("whether " + place + ", " + node.describe({dim}) + ", is 1");
     if (!(given ? named : dim == Dim(1))) shape.push_back(dim);
   }
   return one(node.reshape(input, shape));
@@ -116,7 +116,7 @@ Result<Values> expand(NodeContext& node) {
     const auto range = node.rangeOf(dim);
     if (dim.isStatic() && dim.value() < 0) return invalid("the shape has a negative dimension");
     if (!dim.isStatic() && (!range || range->min < 1))
-      return node.undecided("the shape " + node.text(target));
+      return node.undecided("the shape " + node.describe(target));
   }
   KILN_ASSIGN(Shape shape, broadcastDims(dimsOf(input), target));
   return one(node.broadcast(input, shape));

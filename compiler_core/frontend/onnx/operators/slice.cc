@@ -43,7 +43,7 @@ class SliceRule {
     return difference->max <= 0 ? std::optional(-1) : std::nullopt;
   }
   tl::unexpected<Error> undecided(const Dim& a, const Dim& b) const {
-    return node_.undecided("which of " + node_.text({a}) + " and " + node_.text({b}) +
+    return node_.undecided("which of " + node_.describe({a}) + " and " + node_.describe({b}) +
                            " is larger, when slicing,");
   }
   Result<Dim> larger(const Dim& a, const Dim& b) const {
@@ -63,7 +63,7 @@ class SliceRule {
     if (p.isStatic()) p = std::clamp<std::int64_t>(p.value(), -kFar, kFar);
     const auto range = node_.rangeOf(p);
     if (!range || (range->min < 0 && range->max >= 0))
-      return node_.undecided("whether the position " + node_.text({p}) + " counts from the end");
+      return node_.undecided("whether the position " + node_.describe({p}) + " counts from the end");
     if (range->max < 0) p = p + extent_;
     KILN_ASSIGN(p, larger(p, low));
     return smaller(p, high);
@@ -149,7 +149,7 @@ Result<Values> split(NodeContext& node) {
       const Dim left = extent - part * Dim(i);
       const auto range = node.rangeOf(left - part);
       if (i + 1 < count && !extent.isStatic() && (!range || range->min < 0))
-        return node.undecided("how " + node.text({extent}) + " splits into " + std::to_string(count) +
+        return node.undecided("how " + node.describe({extent}) + " splits into " + std::to_string(count) +
                               " parts");
       if (extent.isStatic())
         parts.push_back(std::max<std::int64_t>(0, std::min(part.value(), left.value())));
@@ -166,7 +166,7 @@ Result<Values> split(NodeContext& node) {
   if (!(sum == extent)) {
     if (sum.isStatic() && extent.isStatic())
       return invalid("the parts do not add up to the dimension of " + extent.text());
-    return node.undecided("whether the parts add up to " + node.text({extent}));
+    return node.undecided("whether the parts add up to " + node.describe({extent}));
   }
   Values results;
   Shape offsets(shape.size());
@@ -209,7 +209,7 @@ Result<Values> gather(NodeContext& node) {
       const auto range = node.rangeOf(extent);
       if (range && (index < -range->max || index >= range->max))
         return invalid("index " + std::to_string(index) + " is outside the dimension of " +
-                       node.text({extent}));
+                       node.describe({extent}));
     }
   KILN_ASSIGN(Value result, node.gather(input, indices, axis));
   return Values{result};
