@@ -30,8 +30,8 @@ const Capability kCpu[] = {
     {"kiln.cast", kAll},          {"kiln.broadcast", kAll},  {"kiln.reshape", kAll},
     {"kiln.transpose", kAll},     {"kiln.concat", kAll},     {"kiln.slice", kAll},
     {"kiln.gather", kAll},        {"kiln.reduce", kNumbers}, {"kiln.softmax", kFloats},
-    {"kiln.matmul", kNumbers},    {"kiln.conv", kFloats},    {"kiln.pool", kFloats},
-    {"kiln.batch_norm", kFloats},
+    {"kiln.matmul", kNumbers},    {"kiln.conv", kNumbers},   {"kiln.pool", kNumbers},
+    {"kiln.batch_norm", kFloats}, {"kiln.pad", kAll},        {"kiln.iota", kNumbers},
 };
 
 // 0 for a type that no operation has.

@@ -50,6 +50,8 @@ HostTensor evaluate(ir::TransposeOp operation, Operands operands);
 HostTensor evaluate(ir::ConcatOp operation, Operands operands);
 HostTensor evaluate(ir::SliceOp operation, Operands operands);
 HostTensor evaluate(ir::GatherOp operation, Operands operands);
+HostTensor evaluate(ir::IotaOp operation, Operands operands);
+HostTensor evaluate(ir::PadOp operation, Operands operands);
 // reduction.cc
 HostTensor evaluate(ir::ReduceOp operation, Operands operands);
 HostTensor evaluate(ir::SoftmaxOp operation, Operands operands);

@@ -84,19 +84,21 @@ Value Lowering::reshape(Value value, ArrayRef<std::int64_t> shape) {
   return tensor::ExpandShapeOp::create(b_, loc_, to, value, groups);
 }
 
-Value Lowering::insert(Value source, Value destination, ArrayRef<std::int64_t> offsets) {
+Value Lowering::insert(Value source, Value destination, ArrayRef<std::int64_t> offsets,
+                       ArrayRef<std::int64_t> strides) {
   auto type = cast<RankedTensorType>(source.getType());
-  SmallVector<OpFoldResult> at, sizes, strides(type.getRank(), b_.getIndexAttr(1));
-  for (auto [offset, size] : llvm::zip_equal(offsets, type.getShape())) {
-    at.push_back(b_.getIndexAttr(offset));
+  SmallVector<OpFoldResult> at, sizes, steps;
+  for (auto [i, size] : llvm::enumerate(type.getShape())) {
+    at.push_back(b_.getIndexAttr(offsets[i]));
     sizes.push_back(b_.getIndexAttr(size));
+    steps.push_back(b_.getIndexAttr(strides.empty() ? 1 : strides[i]));
   }
-  Value slice = tensor::ExtractSliceOp::create(b_, loc_, destination, at, sizes, strides);
+  Value slice = tensor::ExtractSliceOp::create(b_, loc_, destination, at, sizes, steps);
   const AffineMap identity = b_.getMultiDimIdentityMap(type.getRank());
   nextGroup();
   Value copy = generic(source, slice, {identity, identity}, 0,
                        [](OpBuilder&, Location, ValueRange values) { return values[0]; });
-  return tensor::InsertSliceOp::create(b_, loc_, copy, destination, at, sizes, strides);
+  return tensor::InsertSliceOp::create(b_, loc_, copy, destination, at, sizes, steps);
 }
 
 LogicalResult Lowering::lower(Operation* op) {
@@ -145,6 +147,8 @@ LogicalResult Lowering::lower(Operation* op) {
           .Case([&](ir::ConcatOp o) { return concat(o); })
           .Case([&](ir::SliceOp o) { return slice(o); })
           .Case([&](ir::GatherOp o) { return gather(o); })
+          .Case([&](ir::IotaOp o) { return iota(o); })
+          .Case([&](ir::PadOp o) { return pad(o); })
           .Case([&](ir::ReduceOp o) { return reduce(o.getKind(), get(o.getInput()), o.getAxes()); })
           .Case([&](ir::SoftmaxOp o) { return softmax(o); })
           .Case([&](ir::MatmulOp o) { return matmul(o); })

@@ -44,10 +44,12 @@ class Lowering {
   // `value` with `axes` of `shape` missing, along the identity of the others: a map for a broadcast operand.
   mlir::AffineMap dropping(unsigned rank, llvm::ArrayRef<std::int64_t> axes);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<std::int64_t> shape);
-  // Copies `source` into `destination` at `offsets`, as a kernel of its own.
-  mlir::Value insert(mlir::Value source, mlir::Value destination, llvm::ArrayRef<std::int64_t> offsets);
-  // Spatial padding [top, left, bottom, right] of NCHW with `value`.
-  mlir::Value pad(mlir::Value input, llvm::ArrayRef<std::int64_t> pads, double value);
+  // Copies `source` into `destination` at `offsets`, every `strides` element (1 if left empty), as a kernel of
+  // its own.
+  mlir::Value insert(mlir::Value source, mlir::Value destination, llvm::ArrayRef<std::int64_t> offsets,
+                     llvm::ArrayRef<std::int64_t> strides = {});
+  // Spatial padding of [N, C, D...] with `value`; `pads` are all beginnings, then all ends.
+  mlir::Value surround(mlir::Value input, llvm::ArrayRef<std::int64_t> pads, double value);
   // Reduction with `kind` over `axes`.
   mlir::Value reduce(ir::ReduceKind kind, mlir::Value input, llvm::ArrayRef<std::int64_t> axes);
 
@@ -57,6 +59,8 @@ class Lowering {
   mlir::Value concat(ir::ConcatOp op);
   mlir::Value slice(ir::SliceOp op);
   mlir::Value gather(ir::GatherOp op);
+  mlir::Value iota(ir::IotaOp op);
+  mlir::Value pad(ir::PadOp op);
   mlir::Value softmax(ir::SoftmaxOp op);
   mlir::Value matmul(ir::MatmulOp op);
   mlir::Value convolution(ir::ConvOp op);
