@@ -2,6 +2,8 @@
 // kiln_powf_v8f32 (functions are named after the operations of MLIR's math dialect). Compiled to kmath.bc.
 #include "compiler_core/math/erf.h"
 #include "compiler_core/math/exp.h"
+#include "compiler_core/math/hyperbolic.h"
+#include "compiler_core/math/inverse_trig.h"
 #include "compiler_core/math/log.h"
 #include "compiler_core/math/pow.h"
 #include "compiler_core/math/tanh.h"
@@ -16,13 +18,24 @@
   extern "C" __attribute__((visibility("hidden"), flatten)) L::T kiln_##name##_##suffix(L::T x, L::T y) { \
     return kiln::math::function<L>(x, y);                                                                 \
   }
-#define KILN_ALL(suffix, T, L)   \
-  KILN_UNARY(exp, suffix, T, L)  \
-  KILN_UNARY(log, suffix, T, L)  \
-  KILN_UNARY(tanh, suffix, T, L) \
-  KILN_UNARY(erf, suffix, T, L)  \
-  KILN_UNARY(sin, suffix, T, L)  \
-  KILN_UNARY(cos, suffix, T, L)  \
+#define KILN_ALL(suffix, T, L)    \
+  KILN_UNARY(exp, suffix, T, L)   \
+  KILN_UNARY(expm1, suffix, T, L) \
+  KILN_UNARY(log, suffix, T, L)   \
+  KILN_UNARY(log1p, suffix, T, L) \
+  KILN_UNARY(tanh, suffix, T, L)  \
+  KILN_UNARY(erf, suffix, T, L)   \
+  KILN_UNARY(sin, suffix, T, L)   \
+  KILN_UNARY(cos, suffix, T, L)   \
+  KILN_UNARY(tan, suffix, T, L)   \
+  KILN_UNARY(asin, suffix, T, L)  \
+  KILN_UNARY(acos, suffix, T, L)  \
+  KILN_UNARY(atan, suffix, T, L)  \
+  KILN_UNARY(sinh, suffix, T, L)  \
+  KILN_UNARY(cosh, suffix, T, L)  \
+  KILN_UNARY(asinh, suffix, T, L) \
+  KILN_UNARY(acosh, suffix, T, L) \
+  KILN_UNARY(atanh, suffix, T, L) \
   KILN_BINARY(powf, pow, suffix, T, L)
 
 namespace {

@@ -3,10 +3,10 @@
 // same bits. Lanes<1> is plain C++ (clang and GCC, host and freestanding); vector_lanes.h adds N > 1 with
 // clang's vector types.
 //
-// Only correctly rounded operations occur: + - * /, fused multiply-add, comparisons, and integer arithmetic
-// on the bits. Each has one right result, so neither the processor nor the compiler nor the width can change
-// a bit. Two conditions: round to nearest, and no contraction of a * b + c (-ffp-contract=off here, no global
-// fusion in a program's back end).
+// Only correctly rounded operations occur: + - * /, square root, fused multiply-add, comparisons, and integer
+// arithmetic on the bits. Each has one right result, so neither the processor nor the compiler nor the width
+// can change a bit. Two conditions: round to nearest, and no contraction of a * b + c (-ffp-contract=off
+// here, no global fusion in a program's back end).
 #pragma once
 
 namespace kiln::math {
@@ -28,6 +28,7 @@ struct Lanes<1> {
 
   static F32 fma(F32 a, F32 b, F32 c) { return __builtin_fmaf(a, b, c); }
   static F64 fma(F64 a, F64 b, F64 c) { return __builtin_fma(a, b, c); }
+  static F64 sqrt(F64 x) { return __builtin_sqrt(x); }
   static F32 abs(F32 x) { return __builtin_fabsf(x); }
   static F64 abs(F64 x) { return __builtin_fabs(x); }
   static F32 copysign(F32 x, F32 sign) { return __builtin_copysignf(x, sign); }

@@ -5,6 +5,8 @@
 
 #include "compiler_core/math/erf.h"
 #include "compiler_core/math/exp.h"
+#include "compiler_core/math/hyperbolic.h"
+#include "compiler_core/math/inverse_trig.h"
 #include "compiler_core/math/log.h"
 #include "compiler_core/math/pow.h"
 #include "compiler_core/math/tanh.h"
@@ -14,45 +16,33 @@ namespace kiln::math {
 
 using One = Lanes<1>;
 
-float exp(float x) {
-  return exp<One>(x);
-}
-float log(float x) {
-  return log<One>(x);
-}
-float tanh(float x) {
-  return tanh<One>(x);
-}
-float erf(float x) {
-  return erf<One>(x);
-}
-float sin(float x) {
-  return sin<One>(x);
-}
-float cos(float x) {
-  return cos<One>(x);
-}
+#define KILN_UNARY(function)  \
+  float function(float x) {   \
+    return function<One>(x);  \
+  }                           \
+  double function(double x) { \
+    return function<One>(x);  \
+  }
+KILN_UNARY(exp)
+KILN_UNARY(expm1)
+KILN_UNARY(log)
+KILN_UNARY(log1p)
+KILN_UNARY(tanh)
+KILN_UNARY(erf)
+KILN_UNARY(sin)
+KILN_UNARY(cos)
+KILN_UNARY(tan)
+KILN_UNARY(asin)
+KILN_UNARY(acos)
+KILN_UNARY(atan)
+KILN_UNARY(sinh)
+KILN_UNARY(cosh)
+KILN_UNARY(asinh)
+KILN_UNARY(acosh)
+KILN_UNARY(atanh)
+
 float pow(float x, float y) {
   return pow<One>(x, y);
-}
-
-double exp(double x) {
-  return exp<One>(x);
-}
-double log(double x) {
-  return log<One>(x);
-}
-double tanh(double x) {
-  return tanh<One>(x);
-}
-double erf(double x) {
-  return erf<One>(x);
-}
-double sin(double x) {
-  return sin<One>(x);
-}
-double cos(double x) {
-  return cos<One>(x);
 }
 double pow(double x, double y) {
   return pow<One>(x, y);

@@ -2,6 +2,7 @@
 // C's pow.
 #pragma once
 
+#include "compiler_core/math/double2.h"
 #include "compiler_core/math/exp.h"
 #include "compiler_core/math/log.h"
 
@@ -47,26 +48,6 @@ typename L::F32 pow(typename L::F32 x, typename L::F32 y) {
   const D w = logNarrow<L>(L::widen(L::select(usable, ax, L::f32(1.0f)))) * L::widen(y);
   const D r = expReduced<L>(clampForExp<L>(w), L::f64(0.0), kExpNarrow);
   return powSpecial<L, float>(x, y, L::narrow(r), &L::f32);
-}
-
-// A sum of two doubles, the second below the last bit of the first.
-template <class L>
-struct Double2 {
-  typename L::F64 high, low;
-};
-
-// a + b exactly. Requires |a| >= |b| or a == 0.
-template <class L>
-Double2<L> fastTwoSum(typename L::F64 a, typename L::F64 b) {
-  const typename L::F64 sum = a + b;
-  return {sum, b - (sum - a)};
-}
-
-template <class L>
-Double2<L> multiply(Double2<L> a, Double2<L> b) {
-  const typename L::F64 p = a.high * b.high;
-  const typename L::F64 e = L::fma(a.high, b.high, -p);
-  return fastTwoSum<L>(p, L::fma(a.high, b.low, L::fma(a.low, b.high, e)));
 }
 
 // log of a positive, finite x to about 65 bits relative to the result.

@@ -24,6 +24,7 @@ struct Lanes {
   static T fma(T a, T b, T c) {
     return __builtin_elementwise_fma(a, b, c);
   }
+  static F64 sqrt(F64 x) { return __builtin_elementwise_sqrt(x); }
   template <class T>
   static T abs(T x) {
     return __builtin_elementwise_abs(x);

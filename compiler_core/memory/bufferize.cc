@@ -58,6 +58,16 @@ LogicalResult makeBoundary(func::FuncOp function) {
   return success();
 }
 
+// CSE makes one tensor.empty of all that are equal. As long as they are one, every buffer made from it may
+// alias every other, and the analysis compares all with all.
+void giveEachUserItsOwnEmptyTensor(ModuleOp module) {
+  SmallVector<tensor::EmptyOp> empties;
+  module.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
+  for (tensor::EmptyOp op : empties)
+    for (OpOperand& use : llvm::make_early_inc_range(llvm::drop_begin(op->getUses())))
+      use.set(OpBuilder(use.getOwner()).clone(*op)->getResult(0));
+}
+
 // A tile that was computed in place still is inserted where it already is.
 void eraseSelfCopies(ModuleOp module, IRRewriter& rewriter) {
   DominanceInfo dominance(module);
@@ -94,6 +104,7 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
     ModuleOp module = getOperation();
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() && failed(makeBoundary(function))) return signalPassFailure();
+    giveEachUserItsOwnEmptyTensor(module);
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, module))) return signalPassFailure();
     bufferization::OneShotBufferizationOptions options;

@@ -1,40 +1,46 @@
-// The data of one case: <case>/test_data_set_0/{input,output}_N.pb. No MLIR.
+// The data of one case: its tensors by name, and what is learnt from them. No MLIR.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "compiler_core/analysis/dim_binding.h"
+#include "compiler_core/frontend/onnx/load.h"
 #include "compiler_core/reference/host_tensor.h"
-#include "manifest/base/result.h"
+#include "manifest/spec/pin.h"
+#include "tests/conformance/suite.h"
 
 namespace kiln::conformance {
 
 using reference::HostTensor;
 
-enum class Outcome { kPassed, kFailed, kSkipped };
-
-struct CaseResult {
+struct NamedTensor {
   std::string name;
-  Outcome outcome = Outcome::kFailed;
-  std::string reason;  // "" when passed
+  HostTensor tensor;
 };
 
-struct Tolerance {
-  double relative = 1e-3, absolute = 1e-7;  // the suite's own, unless the case has a data.json
+// By the names of a compiled program's inputs and outputs: a sequence is its elements "name.0", "name.1" ...,
+// an absent optional is nothing.
+struct CaseData {
+  std::vector<NamedTensor> inputs, outputs;
 };
+// kUnimplemented for element types that Kiln does not serve.
+Result<CaseData> readData(const Case& one);
 
-// stem_0.pb, stem_1.pb ... up to the first that is missing.
-Result<std::vector<HostTensor>> readTensors(const std::string& directory, const std::string& stem);
+// The values that the inputs given imply for the model's symbolic dimensions.
+analysis::DimValues dimsOf(const onnx::Model& model, const std::vector<NamedTensor>& inputs);
 
-// The suite's few symbolic dimensions take the values of the inputs given.
-Result<analysis::DimValues> dimsOf(const std::string& directory, const std::vector<HostTensor>& inputs);
+// The inputs whose values a refused compile asks for ("must be known at compile time"): those that `reason`
+// names with --pin, or all small integer ones when it names none. Empty when it asks for nothing new.
+Pins pinsAskedFor(const std::string& reason, const std::vector<NamedTensor>& inputs, const Pins& given);
+
+// Whether ONNX leaves the case's result random.
+bool isRandom(const onnx::Model& model, const std::vector<NamedTensor>& inputs);
 
 // kDataLoss says which output differs and how.
-Status compareAll(const std::vector<HostTensor>& got, const std::vector<HostTensor>& expected,
+Status compareAll(const std::vector<NamedTensor>& got, const std::vector<NamedTensor>& expected,
                   Tolerance tolerance);
-
-// Skipped is what Kiln says it does not serve (kUnimplemented), with that reason.
-CaseResult toResult(const std::string& name, const Status& status);
+// Names, element types and shapes alone.
+Status compareTypes(const std::vector<NamedTensor>& got, const std::vector<NamedTensor>& expected);
 
 }  // namespace kiln::conformance

@@ -1,98 +1,182 @@
 // onnx_backend: runs the ONNX backend test suite, compiled or (with --evaluate) in the reference evaluator.
 // The suite's data are not part of this repository; they are found by --suite.
-#include <algorithm>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <string>
-#include <vector>
+#include <thread>
 
-#include "manifest/json/json.h"
-#include "tests/conformance/run_case.h"
-#include "tests/support/temp_directory.h"
+#include "compiler_core/runtime/program/cpu_features.h"
+#include "manifest/base/exit_code.h"
+#include "manifest/spec/target.h"
+#include "tests/conformance/isolate.h"
+#include "tests/conformance/report.h"
 
 namespace kiln::conformance {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: onnx_backend --suite DIR [--filter TEXT] [--json FILE] [--evaluate]\n"
-    "DIR holds one folder per case (model.onnx, test_data_set_0) or folders of such folders.\n"
-    "Each case is compiled for cpu:x86-64-v3 and run; with --evaluate the reference evaluator runs it, "
-    "before and after "
-    "the rewrite stage.\n"
-    "example: onnx_backend --suite onnx-backend/node --json report.json\n";
+struct Options {
+  std::string suite, json, bars, compiler, target;
+  std::vector<std::string> filters;
+  std::size_t every = 1;
+  bool evaluate = false, list = false, verbose = false;
+  Limits limits;
+  std::uint64_t memoryMiB = 8192;
+};
 
-Tolerance toleranceOf(const std::filesystem::path& directory) {
-  Tolerance tolerance;
-  std::ifstream file(directory / "data.json");
-  if (!file) return tolerance;
-  auto json = parseJson(std::string(std::istreambuf_iterator<char>(file), {}));
-  if (json && json->is_object()) {
-    tolerance.relative = json->value("rtol", tolerance.relative);
-    tolerance.absolute = json->value("atol", tolerance.absolute);
+// The highest level that this machine runs.
+std::string hostTarget() {
+#if defined(__aarch64__)
+  return "cpu:aarch64-neoverse-n1";
+#else
+  for (const char* name : {"cpu:x86-64-v4", "cpu:x86-64-v3"}) {
+    auto target = parseTarget(name);
+    if (target && runtime::checkHostFeatures(target->features, name)) return name;
   }
-  return tolerance;
+  return "cpu:x86-64-v3";
+#endif
 }
 
-std::vector<std::filesystem::path> findCases(const std::filesystem::path& suite) {
-  std::vector<std::filesystem::path> cases;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(suite))
-    if (entry.path().filename() == "model.onnx") cases.push_back(entry.path().parent_path());
-  std::sort(cases.begin(), cases.end());
-  return cases;
+std::string besideThisProgram(const std::string& name) {
+  std::error_code ignored;
+  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name).string();
 }
 
-Status compileFresh(const std::filesystem::path& directory) {
+std::vector<Case> choose(const std::vector<Case>& all, const Options& options) {
+  std::vector<Case> chosen;
+  for (const Case& one : all) {
+    const auto matches = [&](const std::string& filter) {
+      return one.name.find(filter) != std::string::npos;
+    };
+    if (options.filters.empty() || std::any_of(options.filters.begin(), options.filters.end(), matches))
+      chosen.push_back(one);
+  }
+  std::vector<Case> sampled;
+  for (std::size_t i = 0; i < chosen.size(); i += options.every) sampled.push_back(chosen[i]);
+  return sampled;
+}
+
+// How a child tells its result.
+std::string encode(const CaseResult& result) {
+  return Json{{"outcome", static_cast<int>(result.outcome)}, {"reason", result.reason}, {"pins", result.pins}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+CaseResult decode(const Isolated& isolated) {
+  if (!isolated.failure.empty()) return {Outcome::kFailed, isolated.failure, {}};
+  auto json = parseJson(isolated.text);
+  if (!json) return {Outcome::kFailed, "no result: " + json.error().message, {}};
+  return {static_cast<Outcome>(json->at("outcome").get<int>()), json->at("reason").get<std::string>(),
+          json->at("pins").get<std::vector<std::string>>()};
+}
+
+std::vector<Reported> runAll(const std::vector<Case>& cases, const Options& options) {
   testing_support::TempDirectory scratch;
-  return compileCase(directory, KILN_TOOLCHAIN_LIB, scratch.path(), toleranceOf(directory));
+  std::vector<Reported> reported;
+  for (const Case& one : cases) reported.push_back({one, {}});
+  const auto folder = [&](std::size_t index) { return scratch / std::to_string(index); };
+  const auto work = [&](std::size_t index) {
+    if (options.evaluate) return encode(evaluateCase(cases[index]));
+    std::filesystem::create_directory(folder(index));
+    return encode(compileCase(cases[index], {options.compiler, options.target, folder(index)}));
+  };
+  std::size_t ended = 0;
+  isolate(cases.size(), options.limits, work, [&](std::size_t index, const Isolated& isolated) {
+    CaseResult& result = reported[index].result;
+    result = decode(isolated);
+    std::error_code ignored;
+    std::filesystem::remove_all(folder(index), ignored);
+    ++ended;
+    if (result.outcome == Outcome::kFailed || options.verbose)
+      std::cout << (result.outcome == Outcome::kFailed ? "FAILED" : outcomeName(result.outcome)) << " "
+                << cases[index].name << (result.reason.empty() ? "" : ": ") << result.reason << std::endl;
+    if (::isatty(STDERR_FILENO)) std::cerr << "\r" << ended << " of " << cases.size() << std::flush;
+  });
+  if (::isatty(STDERR_FILENO)) std::cerr << "\r";
+  return reported;
 }
 
-const char* outcomeName(Outcome outcome) {
-  return outcome == Outcome::kPassed ? "passed" : outcome == Outcome::kFailed ? "failed" : "skipped";
+int check(const Json& report, const std::string& bars) {
+  if (bars.empty()) return 0;
+  std::ifstream file(bars);
+  auto json = parseJson(std::string(std::istreambuf_iterator<char>(file), {}));
+  if (!json) return std::cerr << bars << ": " << json.error().message << "\n", kExitUsage;
+  const auto missed = missedBars(report, *json);
+  for (const std::string& line : missed) std::cout << "BAR " << line << "\n";
+  return missed.empty() ? 0 : 10;
 }
 
-int main(const std::vector<std::string>& arguments) {
-  std::string suite, filter, report;
-  bool evaluate = false;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--help") return std::cout << kUsage, 0;
-    if (arguments[i] == "--evaluate") {
-      evaluate = true;
-      continue;
-    }
-    std::string* target = arguments[i] == "--suite"    ? &suite
-                          : arguments[i] == "--filter" ? &filter
-                          : arguments[i] == "--json"   ? &report
-                                                       : nullptr;
-    if (!target || i + 1 == arguments.size()) return std::cerr << kUsage, 2;
-    *target = arguments[++i];
+int run(const Options& options) {
+  auto suite = Suite::open(options.suite);
+  if (!suite) {
+    std::cerr << suite.error().message << "\n";
+    return suite.error().code == Code::kNotFound ? kExitNotFound : kExitUsage;
   }
-  if (!std::filesystem::is_directory(suite)) {
-    std::cerr << "no suite at '" << suite << "': unpack the ONNX backend test data and name its folder\n"
-              << kUsage;
-    return 6;
+  const std::vector<Case> cases = choose(suite->cases(), options);
+  if (options.list) {
+    for (const Case& one : cases) std::cout << one.name << "\n";
+    return 0;
   }
-  std::size_t counts[3] = {};
-  Json list = Json::array();
-  for (const auto& directory : findCases(suite)) {
-    std::string name = std::filesystem::relative(directory, suite).string();
-    if (name.find(filter) == std::string::npos) continue;
-    CaseResult result =
-        toResult(name, evaluate ? evaluateCase(directory, toleranceOf(directory)) : compileFresh(directory));
-    ++counts[static_cast<std::size_t>(result.outcome)];
-    if (result.outcome == Outcome::kFailed) std::cout << "FAILED " << name << ": " << result.reason << "\n";
-    list.push_back({{"case", name}, {"outcome", outcomeName(result.outcome)}, {"reason", result.reason}});
+  const auto reported = runAll(cases, options);
+  const Json report = makeReport(reported, options.evaluate ? "reference evaluator" : options.target);
+  if (!options.json.empty())
+    std::ofstream(options.json) << report.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+  const int bars = check(report, options.bars);
+  Json totals = report.value("totals", Json::object());
+  const auto total = [&](const char* name) { return totals.value(name, 0); };
+  for (const auto& [group, counts] : report["groups"].items())
+    std::cout << group << ": " << counts["passed"] << " passed, " << counts["failed"] << " failed, "
+              << counts["skipped"] << " skipped, " << counts["notComparable"] << " not comparable\n";
+  std::cout << total("pinned") << " of those that passed had inputs pinned; " << total("notComparable")
+            << " are random and not comparable\n";
+  std::cout << total("passed") << " passed, " << total("failed") << " failed, " << total("skipped")
+            << " skipped\n";
+  return total("failed") == 0 ? bars : 10;
+}
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Runs the ONNX backend test suite: each case is compiled with kiln-cc, loaded in the runtime, run and "
+      "compared; "
+      "with --evaluate the reference evaluator runs it, before and after the rewrite stage.",
+      "onnx_backend");
+  app.footer("Example: onnx_backend --suite onnx-backend-1.22.0.tar.zst --json report.json");
+  Options options;
+  options.target = hostTarget();
+  options.compiler = besideThisProgram("kiln-cc");
+  options.limits.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  app.add_option("--suite", options.suite, "Folder of cases or of groups of them, or a .tar.zst of one")
+      ->required();
+  app.add_option("--filter", options.filters,
+                 "Only cases whose name contains this (repeatable: any of them)");
+  app.add_option("--every", options.every, "Only every n-th of these")->check(CLI::PositiveNumber);
+  app.add_flag("--list", options.list, "Print the names of the cases");
+  app.add_flag("--verbose", options.verbose, "Print each case's outcome");
+  app.add_option("--json", options.json, "Write the report here");
+  app.add_option("--bars", options.bars, "Fail unless the counts reach those of this file");
+  app.add_option("--jobs", options.limits.jobs, "Cases at a time")->check(CLI::PositiveNumber);
+  app.add_option("--target", options.target, "Target")->capture_default_str();
+  app.add_option("--kiln-cc", options.compiler, "The compiler (default: beside this program)");
+  app.add_option("--time-limit", options.limits.seconds, "Seconds per case")->capture_default_str();
+  app.add_option("--memory-limit", options.memoryMiB, "MiB of address space per process")
+      ->capture_default_str();
+  app.add_flag("--evaluate", options.evaluate, "Use the reference evaluator");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return kExitUsage;
   }
-  if (!report.empty())
-    std::ofstream(report) << Json{{"cases", list}}.dump(1, ' ', false, Json::error_handler_t::replace)
-                          << "\n";
-  std::cout << counts[0] << " passed, " << counts[1] << " failed, " << counts[2] << " skipped\n";
-  return counts[1] == 0 ? 0 : 10;
+  options.limits.bytes = options.memoryMiB << 20;
+  return run(options);
 }
 
 }  // namespace
 }  // namespace kiln::conformance
 
 int main(int argc, char** argv) {
-  return kiln::conformance::main({argv + 1, argv + argc});
+  return kiln::conformance::main(argc, argv);
 }

@@ -1,17 +1,34 @@
-// The two ways to run a case.
+// The two ways to run a case. Each may take any amount of time and memory and may crash: see isolate.h.
 #pragma once
 
 #include "tests/conformance/case_data.h"
 
 namespace kiln::conformance {
 
-// Imports the model, evaluates it in the reference evaluator as imported and again after the rewrite stage,
-// and compares both with the expected outputs.
-Status evaluateCase(const std::string& directory, Tolerance tolerance);
+enum class Outcome { kPassed, kFailed, kSkipped, kNotComparable };
 
-// Compiles the model for cpu:x86-64-v3 into `scratch` (an existing folder), loads the program and compares
-// what it computes. `toolchainLib` holds kmath.bc and the builtins archive.
-Status compileCase(const std::string& directory, const std::string& toolchainLib, const std::string& scratch,
-                   Tolerance tolerance);
+struct CaseResult {
+  Outcome outcome = Outcome::kFailed;
+  std::string reason;             // "" when passed
+  std::vector<std::string> pins;  // inputs whose values were fixed to compile the case, by name
+};
+
+struct CompileOptions {
+  std::string compiler;  // kiln-cc
+  std::string target;
+  std::string scratch;  // existing folder
+};
+
+// Compiles the model with kiln-cc, loads the artifact in the runtime, runs it on two threads and compares.
+// Refused for want of a value (pinsAskedFor), the case is compiled again with these inputs pinned.
+// Skipped is what Kiln says it does not serve (kUnimplemented), with that reason.
+CaseResult compileCase(const Case& one, const CompileOptions& options);
+
+// Imports the model, evaluates it in the reference evaluator as imported and again after the rewrite stage,
+// and compares both. Pins as above.
+CaseResult evaluateCase(const Case& one);
+
+// Not to be compared when random; else passed, skipped or failed as `status` says.
+CaseResult toResult(const Status& status, bool random);
 
 }  // namespace kiln::conformance

@@ -135,3 +135,34 @@ class Model:
         # Initialisers that are no inputs need IR version 4.
         head = [part for part in self.parts if part[0] not in (1, 7)]
         return field(1, 8) + join(head) + field(7, graph)
+
+
+# --- writing small models -------------------------------------------------------------------------------------------
+
+def value_info(name, dims, dtype=FLOAT):
+    shape = b"".join(field(1, field(1, dim)) for dim in dims)
+    return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
+
+
+def attribute(name, value):
+    """An AttributeProto of an integer, a real number or a list of integers."""
+    head = field(1, name)
+    if isinstance(value, int):
+        return head + field(3, value % 2**64) + field(20, 2)
+    if isinstance(value, float):
+        return head + field(2, numpy.float32(value).tobytes(), 5) + field(20, 1)
+    return head + b"".join(field(8, number % 2**64) for number in value) + field(20, 7)
+
+
+def node_bytes(op, inputs, outputs, name, attributes=None):
+    text_fields = [(1, i) for i in inputs] + [(2, o) for o in outputs] + [(3, name), (4, op)]
+    return b"".join(field(number, value) for number, value in text_fields) + b"".join(
+        field(5, attribute(key, value)) for key, value in (attributes or {}).items())
+
+
+def model_bytes(nodes, inputs, outputs, weights=None, opset=17):
+    """nodes from node_bytes(); inputs and outputs from value_info(); weights: name to array."""
+    graph = b"".join(field(1, node) for node in nodes) + field(2, "test")
+    graph += b"".join(field(5, tensor_bytes(name, array)) for name, array in (weights or {}).items())
+    graph += b"".join(field(11, value) for value in inputs) + b"".join(field(12, value) for value in outputs)
+    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, opset))

@@ -68,8 +68,9 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
   void runOnOperation() override {
     SmallVector<Operation*> ops;
     getOperation().walk([&](Operation* op) {
-      if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::SinOp, math::CosOp, math::PowFOp>(
-              op))
+      if (isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::TanhOp, math::ErfOp, math::SinOp,
+              math::CosOp, math::TanOp, math::AsinOp, math::AcosOp, math::AtanOp, math::SinhOp, math::CoshOp,
+              math::AsinhOp, math::AcoshOp, math::AtanhOp, math::PowFOp>(op))
         ops.push_back(op);
     });
     for (Operation* op : ops) {

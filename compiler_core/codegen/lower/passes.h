@@ -16,8 +16,8 @@ namespace kiln::codegen {
 // is the run's four pointers: kernels compute their buffers' addresses themselves.
 std::unique_ptr<mlir::Pass> createOutlineKernelsPass();
 
-// kiln-math-to-calls: exp, log, tanh, erf, sin, cos and pow become calls of the math library, in the widths
-// it has.
+// kiln-math-to-calls: every transcendental function that compiler_core/math has becomes a call of the math
+// library, in the widths it has.
 std::unique_ptr<mlir::Pass> createMathToCallsPass();
 
 // What is left to the LLVM dialect, with upstream's conversions.

@@ -151,7 +151,6 @@ constexpr ArmFeature kArmFeatures[] = {
     {"rdm", bits({12})},          // ASIMDRDM
     {"rcpc", bits({15})},         // LRCPC
     {"dotprod", bits({20})},      // ASIMDDP
-    {"ssbs", bits({28})},
 };
 
 }  // namespace

@@ -30,11 +30,23 @@ TYPED_TEST(Special, Unary) {
   using T = TypeParam;
   using S = Special<T>;
   const T zero = 0, minusZero = -zero, one = 1;
-  for (T (*f)(T) : {static_cast<T (*)(T)>(math::exp), static_cast<T (*)(T)>(math::log),
-                    static_cast<T (*)(T)>(math::tanh), static_cast<T (*)(T)>(math::erf),
-                    static_cast<T (*)(T)>(math::sin), static_cast<T (*)(T)>(math::cos)}) {
+  using Function = T (*)(T);
+  for (Function f : {Function(math::exp), Function(math::expm1), Function(math::log), Function(math::log1p),
+                     Function(math::tanh), Function(math::erf), Function(math::sin), Function(math::cos),
+                     Function(math::tan), Function(math::asin), Function(math::acos), Function(math::atan),
+                     Function(math::sinh), Function(math::cosh), Function(math::asinh), Function(math::acosh),
+                     Function(math::atanh)}) {
     S::same(f(S::nan), S::nan);
     S::same(f(-S::nan), S::nan);
+  }
+  // Odd functions that are x near zero.
+  for (Function f : {Function(math::expm1), Function(math::log1p), Function(math::tanh), Function(math::sin),
+                     Function(math::tan), Function(math::asin), Function(math::atan), Function(math::sinh),
+                     Function(math::asinh), Function(math::atanh)}) {
+    S::same(f(zero), zero);
+    S::same(f(minusZero), minusZero);
+    S::same(f(S::tiny), S::tiny);
+    S::same(f(-S::tiny), -S::tiny);
   }
   S::same(math::exp(S::inf), S::inf);
   S::same(math::exp(-S::inf), zero);
@@ -63,10 +75,50 @@ TYPED_TEST(Special, Unary) {
   S::same(math::sin(minusZero), minusZero);
   S::same(math::sin(S::tiny), S::tiny);
   S::same(math::cos(minusZero), one);
-  for (T (*f)(T) : {static_cast<T (*)(T)>(math::sin), static_cast<T (*)(T)>(math::cos)}) {
+  for (Function f : {Function(math::sin), Function(math::cos), Function(math::tan), Function(math::asin),
+                     Function(math::acos), Function(math::atanh)}) {
     S::same(f(S::inf), S::nan);
     S::same(f(-S::inf), S::nan);
   }
+  S::same(math::expm1(S::inf), S::inf);
+  S::same(math::expm1(-S::inf), -one);
+  S::same(math::expm1(S::max), S::inf);
+  S::same(math::expm1(-S::max), -one);
+  S::same(math::log1p(-one), -S::inf);
+  S::same(math::log1p(S::inf), S::inf);
+  S::same(math::log1p(-S::inf), S::nan);
+  S::same(math::log1p(std::nextafter(-one, -T(2))), S::nan);
+  const T above = std::nextafter(one, T(2));
+  for (Function f : {Function(math::asin), Function(math::acos), Function(math::atanh)}) {
+    S::same(f(above), S::nan);
+    S::same(f(-above), S::nan);
+  }
+  const T halfPi = static_cast<T>(1.57079632679489661923L), pi = static_cast<T>(3.14159265358979323846L);
+  S::same(math::asin(one), halfPi);
+  S::same(math::asin(-one), -halfPi);
+  S::same(math::acos(one), zero);
+  S::same(math::acos(-one), pi);
+  S::same(math::acos(zero), halfPi);
+  S::same(math::atan(S::inf), halfPi);
+  S::same(math::atan(-S::inf), -halfPi);
+  S::same(math::atan(-S::max), -halfPi);
+  for (Function f : {Function(math::sinh), Function(math::asinh)}) {
+    S::same(f(S::inf), S::inf);
+    S::same(f(-S::inf), -S::inf);
+  }
+  S::same(math::sinh(S::max), S::inf);
+  S::same(math::sinh(-S::max), -S::inf);
+  S::same(math::cosh(S::max), S::inf);
+  S::same(math::cosh(S::inf), S::inf);
+  S::same(math::cosh(-S::inf), S::inf);
+  S::same(math::cosh(minusZero), one);
+  S::same(math::acosh(one), zero);
+  S::same(math::acosh(S::inf), S::inf);
+  S::same(math::acosh(-S::inf), S::nan);
+  S::same(math::acosh(std::nextafter(one, zero)), S::nan);
+  S::same(math::acosh(-S::max), S::nan);
+  S::same(math::atanh(one), S::inf);
+  S::same(math::atanh(-one), -S::inf);
 }
 
 TYPED_TEST(Special, ExpKeepsSubnormalResults) {

@@ -11,9 +11,28 @@
 #include "compiler_core/math/math.h"
 
 using Routine = void(void* result, const void* x, const void* y);
-#define KILN_DECLARE(suffix)                                                                      \
-  extern "C" Routine test_exp_##suffix, test_log_##suffix, test_tanh_##suffix, test_erf_##suffix, \
-      test_sin_##suffix, test_cos_##suffix, test_powf_##suffix;
+#define KILN_UNARY(X, suffix, ...) \
+  X(exp, suffix, __VA_ARGS__)      \
+  X(expm1, suffix, __VA_ARGS__)    \
+  X(log, suffix, __VA_ARGS__)      \
+  X(log1p, suffix, __VA_ARGS__)    \
+  X(tanh, suffix, __VA_ARGS__)     \
+  X(erf, suffix, __VA_ARGS__)      \
+  X(sin, suffix, __VA_ARGS__)      \
+  X(cos, suffix, __VA_ARGS__)      \
+  X(tan, suffix, __VA_ARGS__)      \
+  X(asin, suffix, __VA_ARGS__)     \
+  X(acos, suffix, __VA_ARGS__)     \
+  X(atan, suffix, __VA_ARGS__)     \
+  X(sinh, suffix, __VA_ARGS__)     \
+  X(cosh, suffix, __VA_ARGS__)     \
+  X(asinh, suffix, __VA_ARGS__)    \
+  X(acosh, suffix, __VA_ARGS__)    \
+  X(atanh, suffix, __VA_ARGS__)
+#define KILN_DECLARE_ONE(name, suffix, ...) extern "C" Routine test_##name##_##suffix;
+#define KILN_DECLARE(suffix)              \
+  KILN_UNARY(KILN_DECLARE_ONE, suffix, 0) \
+  extern "C" Routine test_powf_##suffix;
 KILN_DECLARE(f32)
 KILN_DECLARE(v4f32)
 KILN_DECLARE(v8f32)
@@ -85,15 +104,12 @@ void compare(Routine* routine, T (*unary)(T), T (*binary)(T, T), int lanes, cons
   }
 }
 
-#define KILN_COMPARE(suffix, T, lanes)                                  \
-  TEST(VectorBits, suffix) {                                            \
-    compare<T>(test_exp_##suffix, math::exp, nullptr, lanes, "exp");    \
-    compare<T>(test_log_##suffix, math::log, nullptr, lanes, "log");    \
-    compare<T>(test_tanh_##suffix, math::tanh, nullptr, lanes, "tanh"); \
-    compare<T>(test_erf_##suffix, math::erf, nullptr, lanes, "erf");    \
-    compare<T>(test_sin_##suffix, math::sin, nullptr, lanes, "sin");    \
-    compare<T>(test_cos_##suffix, math::cos, nullptr, lanes, "cos");    \
-    compare<T>(test_powf_##suffix, nullptr, math::pow, lanes, "powf");  \
+#define KILN_COMPARE_ONE(name, suffix, T, lanes) \
+  compare<T>(test_##name##_##suffix, math::name, nullptr, lanes, #name);
+#define KILN_COMPARE(suffix, T, lanes)                                 \
+  TEST(VectorBits, suffix) {                                           \
+    KILN_UNARY(KILN_COMPARE_ONE, suffix, T, lanes)                     \
+    compare<T>(test_powf_##suffix, nullptr, math::pow, lanes, "powf"); \
   }
 KILN_COMPARE(f32, float, 1)
 KILN_COMPARE(v4f32, float, 4)

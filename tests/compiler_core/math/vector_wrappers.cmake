@@ -8,7 +8,7 @@ foreach(vector 1xfloat:f32 4xfloat:v4f32 8xfloat:v8f32 16xfloat:v16f32 1xdouble:
     set(type ${CMAKE_MATCH_2})
   endif()
   set(suffix ${CMAKE_MATCH_3})
-  foreach(name exp log tanh erf sin cos powf)
+  foreach(name exp expm1 log log1p tanh erf sin cos tan asin acos atan sinh cosh asinh acosh atanh powf)
     set(parameters "${type}")
     set(arguments "${type} %a")
     if(name STREQUAL "powf")

@@ -1,0 +1,29 @@
+// The JSON report over a run: totals, by group, by operator and element type, and each case. No times in it,
+// so that the same results give the same bytes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "manifest/json/json.h"
+#include "tests/conformance/run_case.h"
+
+namespace kiln::conformance {
+
+struct Reported {
+  Case one;
+  CaseResult result;
+};
+
+// The operator that a case is about: its only node's, or by its name when it is a graph (or the expansion of
+// a function). The element type is its first input's.
+Json makeReport(const std::vector<Reported>& cases, const std::string& how);
+
+// "passed", "failed", "skipped", "notComparable".
+const char* outcomeName(Outcome outcome);
+
+// Compares the counts with `bars`: {"group":{"passed":N,"failed":M}...}: at least N passed, at most M failed.
+// One line per bar that does not hold.
+std::vector<std::string> missedBars(const Json& report, const Json& bars);
+
+}  // namespace kiln::conformance
