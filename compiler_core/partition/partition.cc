@@ -32,6 +32,7 @@ const Capability kCpu[] = {
     {"kiln.gather", kAll},        {"kiln.reduce", kNumbers}, {"kiln.softmax", kFloats},
     {"kiln.matmul", kNumbers},    {"kiln.conv", kNumbers},   {"kiln.pool", kNumbers},
     {"kiln.batch_norm", kFloats}, {"kiln.pad", kAll},        {"kiln.iota", kNumbers},
+    {"kiln.attention", kFloats},
 };
 
 // 0 for a type that no operation has.

@@ -92,6 +92,44 @@ HostTensor evaluate(ir::MatmulOp operation, Operands operands) {
   return result;
 }
 
+HostTensor evaluate(ir::AttentionOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  const auto &q = operands[0]->shape, &v = operands[2]->shape;
+  const std::int64_t length = q[2], size = q[3], keys = v[2], width = v[3];
+  const double scale = operation.getScale().convertToDouble();
+  dispatch(result.dtype, [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>) {
+      std::vector<double> weights(static_cast<std::size_t>(keys));
+      for (std::int64_t row = 0; row < q[0] * q[1] * length; ++row) {
+        const std::int64_t head = row / length;
+        const T* query = operands[0]->data<T>() + row * size;
+        const T* mask = operands.size() > 3 ? operands[3]->data<T>() + row * keys : nullptr;
+        double most = -std::numeric_limits<double>::infinity(), sum = 0;
+        for (std::int64_t s = 0; s < keys; ++s) {
+          const T* key = operands[1]->data<T>() + (head * keys + s) * size;
+          double score = 0;
+          for (std::int64_t e = 0; e < size; ++e)
+            score += static_cast<double>(query[e]) * static_cast<double>(key[e]);
+          score = score * scale + (mask ? static_cast<double>(mask[s]) : 0);
+          weights[static_cast<std::size_t>(s)] = score;
+          most = binaryScalar(ir::BinaryKind::Max, most, score);
+        }
+        // Masked everywhere: every weight is 0.
+        if (std::isinf(most) && most < 0) most = 0;
+        for (double& weight : weights) sum += weight = math::exp(weight - most);
+        for (std::int64_t f = 0; f < width; ++f) {
+          double total = 0;
+          for (std::int64_t s = 0; s < keys; ++s)
+            total += weights[static_cast<std::size_t>(s)] *
+                     static_cast<double>(operands[2]->data<T>()[(head * keys + s) * width + f]);
+          result.data<T>()[row * width + f] = static_cast<T>(sum == 0 ? 0.0 : total / sum);
+        }
+      }
+    }
+  });
+  return result;
+}
+
 HostTensor evaluate(ir::ConvOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
   const llvm::ArrayRef<std::int64_t> x = operands[0]->shape, w = operands[1]->shape, y = result.shape;

@@ -57,6 +57,7 @@ HostTensor evaluate(ir::ReduceOp operation, Operands operands);
 HostTensor evaluate(ir::SoftmaxOp operation, Operands operands);
 // contraction.cc
 HostTensor evaluate(ir::MatmulOp operation, Operands operands);
+HostTensor evaluate(ir::AttentionOp operation, Operands operands);
 HostTensor evaluate(ir::ConvOp operation, Operands operands);
 HostTensor evaluate(ir::PoolOp operation, Operands operands);
 

@@ -354,10 +354,15 @@ Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::Array
 }
 
 Result<Value> GraphBuilder::mean(Value input, llvm::ArrayRef<std::int64_t> axes, bool keep) {
-  double count = 1;
-  for (std::int64_t axis : axes) count *= static_cast<double>(shapeOf(input)[axis]);
+  Shape reduced;
+  for (std::int64_t axis : axes) reduced.push_back(dimsOf(input)[axis]);
+  const Dim count = ir::product(reduced);
   KILN_ASSIGN(Value sum, reduce(ir::ReduceKind::Sum, input, axes, keep));
-  return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), count));
+  if (count.isStatic())
+    return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), static_cast<double>(count.value())));
+  KILN_ASSIGN(Value number, reshape(shapeValue({count}), Shape{}));
+  KILN_ASSIGN(number, cast(number, elementOf(input)));
+  return binary(ir::BinaryKind::Div, sum, number);
 }
 
 Result<Value> GraphBuilder::softmax(Value input, std::int64_t axis) {

@@ -37,5 +37,12 @@ std::span<const Operator> reductionOperators();
 std::span<const Operator> shapeOperators();
 std::span<const Operator> sliceOperators();
 std::span<const Operator> constantOperators();
+std::span<const Operator> attentionOperators();
+std::span<const Operator> deformOperators();
+std::span<const Operator> gridOperators();
+std::span<const Operator> padOperators();
+std::span<const Operator> rearrangeOperators();
+std::span<const Operator> resizeOperators();
+std::span<const Operator> roiOperators();
 
 }  // namespace kiln::onnx

@@ -63,6 +63,7 @@ class Lowering {
   mlir::Value pad(ir::PadOp op);
   mlir::Value softmax(ir::SoftmaxOp op);
   mlir::Value matmul(ir::MatmulOp op);
+  mlir::Value attention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);
   mlir::Value batchNorm(ir::BatchNormOp op);
