@@ -26,7 +26,7 @@ struct CompileRequest {
   std::map<std::string, std::int64_t> dims;  // its symbolic dimensions and their values
   Pins pins;                                 // inputs with a fixed value
   bool contraction = true;                   // Numerics::contraction is "on"
-  std::string toolchainLib;                  // folder of kmath.bc and libkiln_builtins-<arch>.a
+  std::string toolchainLib;                  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
   std::string irDirectory;  // existing folder for the textual IR of each stage; empty: none
   std::function<void(std::string_view stage)>

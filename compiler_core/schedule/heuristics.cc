@@ -35,7 +35,8 @@ constexpr Rule kRules[] = {
      "attention",
      {{0, 0, 1}, {16, 0, 16}, {1, 1, 1}},
      1 << 22,
-     "the scores of a block of queries stay in cache from the first product to the second; heads are independent"},
+     "the scores of a block of queries stay in cache from the first product to the second; heads are "
+     "independent"},
     {KernelKind::kReduction,
      "reduction",
      {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},

@@ -276,8 +276,8 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     for (auto [index, loop] : llvm::enumerate(loops))
       if (failed(outline(loop, old, environment, index))) return failure();
 
-    // What the calling thread does itself uses the same buffers. The loops are gone, and the builder may have stood at
-    // one of them.
+    // What the calling thread does itself uses the same buffers. The loops are gone, and the builder may have
+    // stood at one of them.
     b.setInsertionPointAfter(environment.getDefiningOp());
     IRMapping map;
     SmallVector<Value> values(llvm::drop_begin(old.getArguments(), kPointers));

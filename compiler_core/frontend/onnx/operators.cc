@@ -4,11 +4,11 @@ namespace kiln::onnx {
 
 std::vector<Operator> allOperators() {
   std::vector<Operator> rows;
-  for (auto family : {elementwiseOperators(), activationOperators(), linearOperators(),
-                      convolutionOperators(), poolingOperators(), normalizationOperators(),
-                      reductionOperators(), shapeOperators(), sliceOperators(), constantOperators(), attentionOperators(),
-                      deformOperators(), gridOperators(), padOperators(), rearrangeOperators(),
-                      resizeOperators(), roiOperators()})
+  for (auto family :
+       {elementwiseOperators(), activationOperators(), linearOperators(), convolutionOperators(),
+        poolingOperators(), normalizationOperators(), reductionOperators(), shapeOperators(),
+        sliceOperators(), constantOperators(), attentionOperators(), deformOperators(), gridOperators(),
+        padOperators(), rearrangeOperators(), resizeOperators(), roiOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -33,9 +33,9 @@ std::optional<std::int64_t> remainder(const Dim& dim, std::int64_t stride) {
 Status padSame(Axis& axis, const Dim& input, bool upper) {
   auto rest = remainder(input, axis.stride);
   if (!rest)
-    return fail(Code::kUnimplemented,
-                "auto_pad over the dimension " + input.text() + " with a stride of " +
-                    std::to_string(axis.stride) + ": its padding is not known at compile time");
+    return fail(Code::kUnimplemented, "auto_pad over the dimension " + input.text() + " with a stride of " +
+                                          std::to_string(axis.stride) +
+                                          ": its padding is not known at compile time");
   const std::int64_t lacking = *rest == 0 ? 0 : axis.stride - *rest;
   const std::int64_t total = std::max<std::int64_t>(0, axis.reach() - axis.stride + lacking);
   axis.before = upper ? total / 2 : total - total / 2;
@@ -55,9 +55,9 @@ Status padCeil(Axis& axis, const Dim& input) {
     return {};
   }
   if (!begins(1))
-    return fail(Code::kUnimplemented,
-                "ceil_mode over the dimension " + input.text() + " with this stride and padding: whether a last "
-                "window counts is not known at compile time");
+    return fail(Code::kUnimplemented, "ceil_mode over the dimension " + input.text() +
+                                          " with this stride and padding: whether a last "
+                                          "window counts is not known at compile time");
   axis.extra = axis.stride - 1;
   return {};
 }

@@ -14,7 +14,9 @@ struct Window {
   std::size_t rank() const { return kernel.size(); }
   // All beginnings, then all ends, `extra` among them.
   Dims pads() const;
-  bool cutOff() const { return llvm::any_of(extra, [](std::int64_t e) { return e != 0; }); }
+  bool cutOff() const {
+    return llvm::any_of(extra, [](std::int64_t e) { return e != 0; });
+  }
 };
 
 // How many spatial dimensions the input has: rank - 2, from one to three; kUnimplemented for more,
@@ -22,8 +24,8 @@ struct Window {
 Result<std::size_t> spatialRank(Value input);
 
 // Reads strides, dilations, pads and auto_pad (and ceil_mode if `ceil` is set) for a window of `kernel` over
-// `spatial`, the input's spatial extents. kUnimplemented where the padding would depend on an extent that is known
-// at run time only.
+// `spatial`, the input's spatial extents. kUnimplemented where the padding would depend on an extent that is
+// known at run time only.
 Result<Window> readWindow(NodeContext& node, llvm::ArrayRef<std::int64_t> kernel, llvm::ArrayRef<Dim> spatial,
                           bool ceil);
 

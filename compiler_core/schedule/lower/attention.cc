@@ -6,9 +6,9 @@ namespace kiln::schedule {
 
 using namespace mlir;
 
-// One kernel per block of query rows: its scores live in the slot's scratch and never all exist at once. They are kept
-// with the queries as the last dimension, [S, L], so that the softmax over S runs along vectors of queries and the keys
-// are read as they lie.
+// One kernel per block of query rows: its scores live in the slot's scratch and never all exist at once. They
+// are kept with the queries as the last dimension, [S, L], so that the softmax over S runs along vectors of
+// queries and the keys are read as they lie.
 Value Lowering::attention(ir::AttentionOp op) {
   auto type = convert(op.getType());
   const Type element = type.getElementType();
@@ -55,7 +55,8 @@ Value Lowering::attention(ir::AttentionOp op) {
                             // Masked everywhere: every weight is 0.
                             Value dead = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, v[0],
                                                                numberOf(b, loc, element, lowest));
-                            Value shift = arith::SelectOp::create(b, loc, dead, numberOf(b, loc, element, 0), v[0]);
+                            Value shift =
+                                arith::SelectOp::create(b, loc, dead, numberOf(b, loc, element, 0), v[0]);
                             return math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, v[1], shift));
                           });
   Value sum = generic(weights, fill(scalar(element, 0), row), {along, kept}, 1,

@@ -16,8 +16,8 @@ Value multiplyAdd(OpBuilder& b, Location loc, ValueRange v) {
   return arith::AddIOp::create(b, loc, v[2], arith::MulIOp::create(b, loc, v[0], v[1]));
 }
 
-// A sliding window's numbers per spatial dimension. One dimension runs as two of which the first has extent 1:
-// schedules then see rows and columns.
+// A sliding window's numbers per spatial dimension. One dimension runs as two of which the first has extent
+// 1: schedules then see rows and columns.
 struct Window {
   SmallVector<std::int64_t> strides, dilations, pads;  // pads: all beginnings, then all ends
 

@@ -44,8 +44,8 @@ class Lowering {
   // `value` with `axes` of `shape` missing, along the identity of the others: a map for a broadcast operand.
   mlir::AffineMap dropping(unsigned rank, llvm::ArrayRef<std::int64_t> axes);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<std::int64_t> shape);
-  // Copies `source` into `destination` at `offsets`, every `strides` element (1 if left empty), as a kernel of
-  // its own.
+  // Copies `source` into `destination` at `offsets`, every `strides` element (1 if left empty), as a kernel
+  // of its own.
   mlir::Value insert(mlir::Value source, mlir::Value destination, llvm::ArrayRef<std::int64_t> offsets,
                      llvm::ArrayRef<std::int64_t> strides = {});
   // Spatial padding of [N, C, D...] with `value`; `pads` are all beginnings, then all ends.
@@ -61,6 +61,19 @@ class Lowering {
   mlir::Value gather(ir::GatherOp op);
   mlir::Value iota(ir::IotaOp op);
   mlir::Value pad(ir::PadOp op);
+  // Operations served by the kernel library; maps their results.
+  mlir::LogicalResult library(mlir::Operation* op);
+  void sort(ir::SortOp op);
+  void argReduce(ir::ArgReduceOp op);
+  void cumulative(ir::CumulativeOp op);
+  void scatter(ir::ScatterOp op);
+  void compress(ir::CompressOp op);
+  void unique(ir::UniqueOp op);
+  void nms(ir::NmsOp op);
+  // Calls `function` of the kernel library; the results, one per init.
+  mlir::ResultRange call(llvm::StringRef function, mlir::ValueRange inputs, mlir::ValueRange inits,
+                         llvm::ArrayRef<std::int64_t> parameters,
+                         llvm::ArrayRef<std::int64_t> readsInit = {});
   mlir::Value softmax(ir::SoftmaxOp op);
   mlir::Value matmul(ir::MatmulOp op);
   mlir::Value attention(ir::AttentionOp op);

@@ -137,49 +137,48 @@ Value Lowering::pad(ir::PadOp op) {
     SmallVector<std::int64_t> strides;
     for (const std::int64_t interior : op.getInterior()) strides.push_back(interior + 1);
     Value around = get(op.getValue());
-    Value base = generic(around, empty(to.getShape(), to.getElementType()),
-                         {AffineMap::get(to.getRank(), 0, b_.getContext()),
-                          b_.getMultiDimIdentityMap(to.getRank())},
-                         0, [](OpBuilder&, Location, ValueRange v) { return v[0]; });
+    Value base =
+        generic(around, empty(to.getShape(), to.getElementType()),
+                {AffineMap::get(to.getRank(), 0, b_.getContext()), b_.getMultiDimIdentityMap(to.getRank())},
+                0, [](OpBuilder&, Location, ValueRange v) { return v[0]; });
     return insert(input, base, op.getLow(), strides);
   }
   // The others read the position that each result repeats.
-  return generic(
-      {}, empty(to.getShape(), to.getElementType()), {b_.getMultiDimIdentityMap(to.getRank())}, 0,
-      [&](OpBuilder& b, Location loc, ValueRange) -> Value {
-        auto number = [&](std::int64_t value) {
-          return arith::ConstantIndexOp::create(b, loc, value).getResult();
-        };
-        // at mod period, at >= -low
-        auto modulo = [&](Value at, std::int64_t low, std::int64_t period) -> Value {
-          const std::int64_t lift = (low + period - 1) / period * period;
-          return arith::RemSIOp::create(b, loc, arith::AddIOp::create(b, loc, at, number(lift)),
-                                        number(period));
-        };
-        SmallVector<Value> at;
-        for (std::int64_t i = 0; i < to.getRank(); ++i) {
-          const std::int64_t extent = from.getDimSize(i), low = op.getLow()[i];
-          Value index = linalg::IndexOp::create(b, loc, i);
-          if (low != 0 || op.getHigh()[i] != 0) {
-            index = arith::SubIOp::create(b, loc, index, number(low));
-            if (op.getMode() == ir::PadMode::Edge) {
-              index = arith::MaxSIOp::create(b, loc, index, number(0));
-              index = arith::MinSIOp::create(b, loc, index, number(extent - 1));
-            } else if (op.getMode() == ir::PadMode::Wrap) {
-              index = modulo(index, low, extent);
-            } else if (extent == 1) {
-              index = number(0);
-            } else {
-              const std::int64_t period = 2 * (extent - 1);
-              Value phase = modulo(index, low, period);
-              index = arith::MinSIOp::create(b, loc, phase,
-                                             arith::SubIOp::create(b, loc, number(period), phase));
-            }
-          }
-          at.push_back(index);
-        }
-        return tensor::ExtractOp::create(b, loc, input, at);
-      });
+  return generic({}, empty(to.getShape(), to.getElementType()), {b_.getMultiDimIdentityMap(to.getRank())}, 0,
+                 [&](OpBuilder& b, Location loc, ValueRange) -> Value {
+                   auto number = [&](std::int64_t value) {
+                     return arith::ConstantIndexOp::create(b, loc, value).getResult();
+                   };
+                   // at mod period, at >= -low
+                   auto modulo = [&](Value at, std::int64_t low, std::int64_t period) -> Value {
+                     const std::int64_t lift = (low + period - 1) / period * period;
+                     return arith::RemSIOp::create(b, loc, arith::AddIOp::create(b, loc, at, number(lift)),
+                                                   number(period));
+                   };
+                   SmallVector<Value> at;
+                   for (std::int64_t i = 0; i < to.getRank(); ++i) {
+                     const std::int64_t extent = from.getDimSize(i), low = op.getLow()[i];
+                     Value index = linalg::IndexOp::create(b, loc, i);
+                     if (low != 0 || op.getHigh()[i] != 0) {
+                       index = arith::SubIOp::create(b, loc, index, number(low));
+                       if (op.getMode() == ir::PadMode::Edge) {
+                         index = arith::MaxSIOp::create(b, loc, index, number(0));
+                         index = arith::MinSIOp::create(b, loc, index, number(extent - 1));
+                       } else if (op.getMode() == ir::PadMode::Wrap) {
+                         index = modulo(index, low, extent);
+                       } else if (extent == 1) {
+                         index = number(0);
+                       } else {
+                         const std::int64_t period = 2 * (extent - 1);
+                         Value phase = modulo(index, low, period);
+                         index = arith::MinSIOp::create(b, loc, phase,
+                                                        arith::SubIOp::create(b, loc, number(period), phase));
+                       }
+                     }
+                     at.push_back(index);
+                   }
+                   return tensor::ExtractOp::create(b, loc, input, at);
+                 });
 }
 
 }  // namespace kiln::schedule

@@ -1,4 +1,5 @@
-// Attention as one kernel whose scores never exist all at once; layer normalisation and its kin as one kernel.
+// Attention as one kernel whose scores never exist all at once; layer normalisation and its kin as one
+// kernel.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -44,12 +45,15 @@ TEST(Attention, ScoresStayInTheScratchOfASlot) {
 
 TEST(Attention, ARowThatIsMaskedEverywhereGivesZeros) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  std::vector<float> q(2 * 3 * 8 * 16, 0.5f), k(2 * 3 * 8 * 16, 0.25f), v(2 * 3 * 8 * 24, 3.0f), m(2 * 3 * 8 * 8, 0.0f);
+  std::vector<float> q(2 * 3 * 8 * 16, 0.5f), k(2 * 3 * 8 * 16, 0.25f), v(2 * 3 * 8 * 24, 3.0f),
+      m(2 * 3 * 8 * 8, 0.0f);
   for (int row = 0; row < 2 * 3 * 8; row += 2)
     for (int s = 0; s < 8; ++s) m[row * 8 + s] = -kInf;
   CheckOptions options;
-  options.inputs = {HostTensor::of<float>(DType::kF32, {2, 3, 8, 16}, q), HostTensor::of<float>(DType::kF32, {2, 3, 8, 16}, k),
-                    HostTensor::of<float>(DType::kF32, {2, 3, 8, 24}, v), HostTensor::of<float>(DType::kF32, {2, 3, 8, 8}, m)};
+  options.inputs = {HostTensor::of<float>(DType::kF32, {2, 3, 8, 16}, q),
+                    HostTensor::of<float>(DType::kF32, {2, 3, 8, 16}, k),
+                    HostTensor::of<float>(DType::kF32, {2, 3, 8, 24}, v),
+                    HostTensor::of<float>(DType::kF32, {2, 3, 8, 8}, m)};
   auto checked = checkText(attention(8, 8, "f32", true), options);
   ASSERT_TRUE(checked) << checked.error().message;
   for (int row = 0; row < 2 * 3 * 8; ++row)

@@ -19,7 +19,8 @@ Result<Term> asHeads(NodeContext& node, Value value, std::int64_t heads) {
   if (shape.size() == 4) return term;
   if (shape.size() != 3) return invalid("Q, K and V have rank 3 or 4");
   const auto size = heads > 0 ? ir::exactDiv(shape[2], Dim(heads)) : std::nullopt;
-  if (!size) return invalid("inputs of rank 3 need q_num_heads and kv_num_heads that divide their last dimension");
+  if (!size)
+    return invalid("inputs of rank 3 need q_num_heads and kv_num_heads that divide their last dimension");
   return term.reshape({shape[0], shape[1], Dim(heads), *size}).transpose({0, 2, 1, 3});
 }
 
@@ -69,7 +70,8 @@ class Bias {
   // A mask for fewer keys says nothing about the others: they take no part.
   Status mask(Value given) {
     const Shape shape = dimsOf(given);
-    if (shape.empty() || shape.size() > 4) return invalid("attn_mask has rank " + std::to_string(shape.size()));
+    if (shape.empty() || shape.size() > 4)
+      return invalid("attn_mask has rank " + std::to_string(shape.size()));
     const bool isBool = elementOf(given).isInteger(1);
     Term bias = isBool ? allowed(Term(node_, given)) : Term(node_, given).cast(type_);
     if (!bias.ok()) return fail(bias.value().error());
@@ -79,7 +81,8 @@ class Bias {
       if (shape.back().value() > keys_.value()) return invalid("attn_mask is longer than the keys");
       Dims low(shape.size(), 0), high(shape.size(), 0);
       high.back() = keys_.value() - shape.back().value();
-      bias = Term(node_, node_.pad(ir::PadMode::Constant, *bias.value(), node_.scalar(type_, -kInfinity), low, high));
+      bias = Term(
+          node_, node_.pad(ir::PadMode::Constant, *bias.value(), node_.scalar(type_, -kInfinity), low, high));
     }
     add(bias);
     return {};
@@ -94,15 +97,14 @@ class Bias {
   }
 
   // The first `count` [batch] keys of each batch only.
-  void first(const Term& count) {
-    add(allowed(countAlong(node_, i64(), keys_, 3, 4) < count));
-  }
+  void first(const Term& count) { add(allowed(countAlong(node_, i64(), keys_, 3, 4) < count)); }
 
   mlir::Type i64() const { return mlir::IntegerType::get(node_.context(), 64); }
 
  private:
   Term allowed(const Term& condition) {
-    return condition.select(Term(node_, node_.scalar(type_, 0)), Term(node_, node_.scalar(type_, -kInfinity)));
+    return condition.select(Term(node_, node_.scalar(type_, 0)),
+                            Term(node_, node_.scalar(type_, -kInfinity)));
   }
   void add(const Term& bias) { sum_ = sum_ ? *sum_ + bias : bias; }
 
@@ -118,8 +120,8 @@ Result<Value> grown(NodeContext& node, Value past, const Term& now) {
   return node.concat({past, *now.value()}, 2);
 }
 
-// A group of query heads shares one key head: [B, heads, rows, columns] as [B, key heads, group * rows, columns], so
-// that keys and values need not be repeated. A dimension of 1 in place of the heads stays 1.
+// A group of query heads shares one key head: [B, heads, rows, columns] as [B, key heads, group * rows,
+// columns], so that keys and values need not be repeated. A dimension of 1 in place of the heads stays 1.
 Term grouped(const Term& term, const Dim& keyHeads, std::int64_t group, const Dim& rows) {
   if (!term.ok() || group == 1) return term;
   Shape shape = term.shape();
@@ -127,14 +129,16 @@ Term grouped(const Term& term, const Dim& keyHeads, std::int64_t group, const Di
     return term.reshape({shape[0], Dim(1), Dim(1), shape[2], shape[3]})
         .broadcast({shape[0], Dim(1), Dim(group), rows, shape[3]})
         .reshape({shape[0], Dim(1), Dim(group) * rows, shape[3]});
-  return term.broadcast({shape[0], shape[1], rows, shape[3]}).reshape({shape[0], keyHeads, Dim(group) * rows, shape[3]});
+  return term.broadcast({shape[0], shape[1], rows, shape[3]})
+      .reshape({shape[0], keyHeads, Dim(group) * rows, shape[3]});
 }
 
 struct Scores {
   Term result, exposed;
 };
 
-// The product, the scores and the probabilities as tensors of their own, for what kiln.attention does not have.
+// The product, the scores and the probabilities as tensors of their own, for what kiln.attention does not
+// have.
 Scores spelledOut(const Term& query, const Term& key, const Term& value, const std::optional<Term>& bias,
                   const Settings& s, const Shape& whole) {
   const double root = std::sqrt(s.scale);
@@ -151,7 +155,8 @@ Scores spelledOut(const Term& query, const Term& key, const Term& value, const s
   const Term power = (scores - dead.select(most.number(0), most)).unary(ir::UnaryKind::Exp);
   const Term sum = power.reduce(ReduceKind::Sum, {3}, true);
   Term weights = power / dead.select(sum.number(1), sum);
-  if (bias) weights = (bias->reduce(ReduceKind::Max, {3}, true) == -kInfinity).select(weights.number(0), weights);
+  if (bias)
+    weights = (bias->reduce(ReduceKind::Max, {3}, true) == -kInfinity).select(weights.number(0), weights);
   weights = weights.cast(type);
   if (s.outputMode == 3) exposed = weights;
   return {weights.matmul(value), exposed.reshape(whole)};
@@ -181,10 +186,12 @@ Result<Values> attention(NodeContext& node) {
   for (const Term* term : {&query, &key, &value})
     if (!term->ok()) return fail(term->value().error());
   const Shape q = query.shape(), k = key.shape(), v = value.shape();
-  const auto group = q[1].isStatic() && k[1].isStatic() && k[1].value() > 0 && q[1].value() % k[1].value() == 0
-                         ? q[1].value() / k[1].value()
-                         : (q[1] == k[1] ? 1 : 0);
-  if (!group || !(k[1] == v[1])) return invalid("the query's heads are no multiple of those of key and value");
+  const auto group =
+      q[1].isStatic() && k[1].isStatic() && k[1].value() > 0 && q[1].value() % k[1].value() == 0
+          ? q[1].value() / k[1].value()
+          : (q[1] == k[1] ? 1 : 0);
+  if (!group || !(k[1] == v[1]))
+    return invalid("the query's heads are no multiple of those of key and value");
 
   // Half precision is widened: products and softmax run in f32 anyway.
   const mlir::Type wide = calculationType(element);
@@ -254,9 +261,11 @@ Result<Values> rotaryEmbedding(NodeContext& node) {
   KILN_ASSIGN(Term x, asHeads(node, input, heads));
   if (!x.ok()) return fail(x.value().error());
   const Shape shape = x.shape();  // [B, H, S, D]
-  if (!shape[3].isStatic()) return fail(Code::kUnimplemented, "the head's size must be known at compile time");
+  if (!shape[3].isStatic())
+    return fail(Code::kUnimplemented, "the head's size must be known at compile time");
   const std::int64_t size = shape[3].value(), turned = partial ? partial : size, half = turned / 2;
-  if (turned < 2 || turned % 2 || turned > size) return invalid("rotary_embedding_dim is odd or exceeds the head");
+  if (turned < 2 || turned % 2 || turned > size)
+    return invalid("rotary_embedding_dim is odd or exceeds the head");
   auto angles = [&](Value cache) -> Result<Term> {
     Term table(node, cache);
     if (node.hasInput(3)) {

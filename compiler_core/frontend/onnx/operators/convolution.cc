@@ -60,22 +60,24 @@ Result<std::vector<Cut>> readCuts(NodeContext& node, llvm::ArrayRef<std::int64_t
   std::vector<Cut> cuts;
   for (std::size_t i = 0; i < rank; ++i) {
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
-    for (std::int64_t value : {strides[i], dilations[i], pads[i] + 1, pads[rank + i] + 1, outputPadding[i] + 1})
+    for (std::int64_t value :
+         {strides[i], dilations[i], pads[i] + 1, pads[rank + i] + 1, outputPadding[i] + 1})
       if (value < 1 || value > kMost) return invalid("absurd strides, dilations, pads or output_padding");
     // The full result is stride * (input - 1) + reach.
     const std::int64_t reach = (kernel[i] - 1) * dilations[i] + 1;
     std::optional<std::int64_t> total;
     if (!outputShape.empty()) {
       if (!spatial[i].isStatic())
-        return fail(Code::kUnimplemented, "output_shape needs an input whose extents are known at compile time");
+        return fail(Code::kUnimplemented,
+                    "output_shape needs an input whose extents are known at compile time");
       if (outputShape[i] < 1 || outputShape[i] > kMost) return invalid("absurd output_shape");
       total = strides[i] * (spatial[i].value() - 1) + outputPadding[i] + reach - outputShape[i];
     } else if (same) {
       total = outputPadding[i] + reach - strides[i];
     }
     if (!total)
-      cuts.push_back({autoPad == "VALID" ? 0 : pads[i],
-                      (autoPad == "VALID" ? 0 : pads[rank + i]) - outputPadding[i]});
+      cuts.push_back(
+          {autoPad == "VALID" ? 0 : pads[i], (autoPad == "VALID" ? 0 : pads[rank + i]) - outputPadding[i]});
     else if (*total <= 0)
       cuts.push_back({0, *total - outputPadding[i]});
     else
@@ -85,7 +87,8 @@ Result<std::vector<Cut>> readCuts(NodeContext& node, llvm::ArrayRef<std::int64_t
   return cuts;
 }
 
-// [C, M / group, K...] as the filter of the convolution that goes the other way: [M, C / group, K...], mirrored.
+// [C, M / group, K...] as the filter of the convolution that goes the other way: [M, C / group, K...],
+// mirrored.
 Result<Value> turned(NodeContext& node, Value filter, std::int64_t group) {
   Dims shape(ir::numbers(dimsOf(filter)));
   if (group < 1 || shape[0] % group) return invalid("group does not divide the channels");
@@ -140,8 +143,8 @@ Result<Values> convTranspose(NodeContext& node) {
     Shape sizes = dimsOf(spread);
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t around = (kernel[i] - 1) * dilations[i];
-      sizes[2 + i] = sizes[2 + i] - Dim(offsets[2 + i]) -
-                     Dim(std::max<std::int64_t>(0, cuts[i].after - around));
+      sizes[2 + i] =
+          sizes[2 + i] - Dim(offsets[2 + i]) - Dim(std::max<std::int64_t>(0, cuts[i].after - around));
       if (sizes[2 + i].isStatic() && sizes[2 + i].value() < 1) return invalid("the pads leave no result");
     }
     KILN_ASSIGN(spread, node.slice(spread, offsets, ones, sizes));
@@ -178,8 +181,8 @@ Result<Values> causalConv(NodeContext& node) {
     }
     KILN_ASSIGN(whole, node.concat({past, input}, 2));
   }
-  KILN_ASSIGN(Value result, node.conv(whole, filter, node.hasInput(2) ? node.inputs()[2] : Value(), {1}, {0, 0},
-                                      {1}, shape[1].value()));
+  KILN_ASSIGN(Value result, node.conv(whole, filter, node.hasInput(2) ? node.inputs()[2] : Value(), {1},
+                                      {0, 0}, {1}, shape[1].value()));
   if (activation != "none") {
     const Term x(node, result);
     KILN_ASSIGN(result, (x * x.unary(ir::UnaryKind::Sigmoid)).value());

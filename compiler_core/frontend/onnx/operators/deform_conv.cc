@@ -36,13 +36,13 @@ Term sampled(const Pixels& pixels, GraphBuilder& builder, const Term& y, const T
   for (double down : {0.0, 1.0})
     for (double across : {0.0, 1.0}) {
       const Term row = top + down, column = left + across;
-      const Term inside = (row >= row.number(0)) & (row <= bottom) & (column >= column.number(0)) & (column <= right);
+      const Term inside =
+          (row >= row.number(0)) & (row <= bottom) & (column >= column.number(0)) & (column <= right);
       const Term weight = (1.0 - (y - row).abs()) * (1.0 - (x - column).abs());
       const Term place[] = {row.clamp(0.0, bottom).index(), column.clamp(0.0, right).index()};
       Shape lifted = inside.ok() ? inside.shape() : Shape();
       lifted.push_back(1);
-      const Term part =
-          inside.reshape(lifted).select(pixels.at(place) * weight.reshape(lifted), 0.0);
+      const Term part = inside.reshape(lifted).select(pixels.at(place) * weight.reshape(lifted), 0.0);
       total = total ? *total + part : part;
     }
   return *total;
@@ -76,11 +76,11 @@ Result<Values> deformConv(NodeContext& node) {
   // Every offset group is an image of its own.
   const mlir::Type element = elementOf(input), wide = calculationType(element);
   const Dim images = shape[0] * Dim(offsetGroup), places = out[0] * out[1];
-  const Term offsets = Term(node, offset).cast(wide).reshape(
-      {images, Dim(kernel[0]), Dim(kernel[1]), Dim(2), out[0], out[1]});
+  const Term offsets =
+      Term(node, offset).cast(wide).reshape({images, Dim(kernel[0]), Dim(kernel[1]), Dim(2), out[0], out[1]});
   if (!offsets.ok()) return fail(offsets.value().error());
-  const Pixels pixels(node, Term(node, input).cast(wide).reshape(
-                                {images, Dim(channels / offsetGroup), shape[2], shape[3]}));
+  const Pixels pixels(
+      node, Term(node, input).cast(wide).reshape({images, Dim(channels / offsetGroup), shape[2], shape[3]}));
   Term columns = sampled(pixels, node, positions(node, offsets, window, 0, out, images),
                          positions(node, offsets, window, 1, out, images), shape[2], shape[3]);
   if (node.hasInput(4)) {
@@ -93,10 +93,11 @@ Result<Values> deformConv(NodeContext& node) {
   columns = columns.reshape({images, Dim(taps) * places, Dim(channels / offsetGroup)})
                 .transpose({0, 2, 1})
                 .reshape({shape[0], Dim(group), Dim(channels / group * taps), places});
-  const Term matrix = Term(node, filter)
-                          .cast(wide)
-                          .reshape({Dim(1), Dim(group), Dim(outputs / group), Dim(channels / group * taps)})
-                          .broadcast({shape[0], Dim(group), Dim(outputs / group), Dim(channels / group * taps)});
+  const Term matrix =
+      Term(node, filter)
+          .cast(wide)
+          .reshape({Dim(1), Dim(group), Dim(outputs / group), Dim(channels / group * taps)})
+          .broadcast({shape[0], Dim(group), Dim(outputs / group), Dim(channels / group * taps)});
   Term result = matrix.matmul(columns).reshape({shape[0], Dim(outputs), out[0], out[1]});
   if (node.hasInput(3))
     result = result + Term(node, node.inputs()[3]).cast(wide).reshape({Dim(outputs), Dim(1), Dim(1)});

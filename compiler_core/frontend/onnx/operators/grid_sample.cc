@@ -45,7 +45,8 @@ class Sampler {
       result.push_back(tap(base + 1.0, ratio, extent));
       return result;
     }
-    for (int i = -1; i < 3; ++i) result.push_back(tap(base + static_cast<double>(i), cubic(ratio - i), extent));
+    for (int i = -1; i < 3; ++i)
+      result.push_back(tap(base + static_cast<double>(i), cubic(ratio - i), extent));
     return result;
   }
 
@@ -117,7 +118,8 @@ Result<Values> gridSample(NodeContext& node) {
   const mlir::Type sum = calculationType(element);
   // [N, P, rank]
   const Dim count = ir::product(llvm::ArrayRef(places).slice(1, rank));
-  const Term all = Term(node, grid).cast(wide).reshape({shape[0], count, Dim(static_cast<std::int64_t>(rank))});
+  const Term all =
+      Term(node, grid).cast(wide).reshape({shape[0], count, Dim(static_cast<std::int64_t>(rank))});
   const Sampler sampler(mode, outside, align != 0);
   Pixels pixels(node, mode == Mode::kNearest ? Term(node, input) : Term(node, input).cast(sum));
   std::vector<std::vector<Tap>> dimensions;
@@ -165,7 +167,8 @@ Result<Values> affineGrid(NodeContext& node) {
   KILN_ASSIGN(std::int64_t align, node.integer("align_corners", 0));
   auto size = NodeContext::symbolicIntegers(sizes);
   if (!size) return NodeContext::notConstant("size of AffineGrid", sizes);
-  if (size->size() != 4 && size->size() != 5) return invalid("size has " + std::to_string(size->size()) + " entries");
+  if (size->size() != 4 && size->size() != 5)
+    return invalid("size has " + std::to_string(size->size()) + " entries");
   const llvm::ArrayRef<Dim> spatial = llvm::ArrayRef(*size).drop_front(2);
   for (const Dim& extent : spatial)
     if (extent.isStatic() && extent.value() < 1) return invalid("size has a dimension below 1");
@@ -179,8 +182,8 @@ Result<Values> affineGrid(NodeContext& node) {
   for (std::int64_t i = rank; i-- > 0;) {
     const Term at = countAlong(node, wide, spatial[i], i, rank), extent = extentOf(node, wide, spatial[i]);
     const Term one = extent == 1.0;
-    const Term unit = align ? at * 2.0 / one.select(extent.number(1), extent - 1.0) - 1.0
-                            : (at * 2.0 + 1.0) / extent - 1.0;
+    const Term unit =
+        align ? at * 2.0 / one.select(extent.number(1), extent - 1.0) - 1.0 : (at * 2.0 + 1.0) / extent - 1.0;
     KILN_ASSIGN(Value row, unit.broadcast(Shape(spatial)).reshape({Dim(1), count}).value());
     rows.push_back(row);
   }
@@ -191,8 +194,9 @@ Result<Values> affineGrid(NodeContext& node) {
   Shape result{(*size)[0]};
   result.append(spatial.begin(), spatial.end());
   result.push_back(rank);
-  KILN_ASSIGN(Value grid,
-              all.matmul(Term(node, theta).cast(wide).transpose({0, 2, 1})).cast(element).reshape(result).value());
+  KILN_ASSIGN(
+      Value grid,
+      all.matmul(Term(node, theta).cast(wide).transpose({0, 2, 1})).cast(element).reshape(result).value());
   return Values{grid};
 }
 

@@ -65,16 +65,17 @@ Result<Values> trainedBatchNorm(NodeContext& node, const Values& operands, float
   const Term input = Term(node, x).cast(wide), mean = input.mean(axes), centred = input - mean;
   const Term variance = (centred * centred).mean(axes);
   const Term unit = centred * (variance + epsilon).sqrt().unary(UnaryKind::Reciprocal);
-  const Term scaled = unit * perChannel(node, operands[1], rank).cast(wide) +
-                      perChannel(node, operands[2], rank).cast(wide);
+  const Term scaled =
+      unit * perChannel(node, operands[1], rank).cast(wide) + perChannel(node, operands[2], rank).cast(wide);
   KILN_ASSIGN(Value y, scaled.cast(elementOf(x)).value());
   Values results{y};
   for (std::size_t i = 1; i < 3; ++i) {
     if (!node.wantsOutput(i)) continue;
     const Value before = operands[2 + i];
     const Term now = (i == 1 ? mean : variance).reshape(dimsOf(before));
-    KILN_ASSIGN(Value running,
-                (Term(node, before).cast(wide) * momentum + now * (1.0 - momentum)).cast(elementOf(before)).value());
+    KILN_ASSIGN(
+        Value running,
+        (Term(node, before).cast(wide) * momentum + now * (1.0 - momentum)).cast(elementOf(before)).value());
     results.resize(i);
     results.push_back(running);
   }
@@ -182,7 +183,8 @@ Result<Values> groupNormalization(NodeContext& node) {
     if (elementOf(x).isF64()) wide = elementOf(x);
   }
   const Shape shape = dimsOf(x);
-  if (shape.size() < 3 || groups < 1) return invalid("the input has rank below 3 or num_groups is not positive");
+  if (shape.size() < 3 || groups < 1)
+    return invalid("the input has rank below 3 or num_groups is not positive");
   const auto each = ir::exactDiv(shape[1], Dim(groups));
   if (!each) return invalid("num_groups does not divide the channels");
   Shape split{shape[0], Dim(groups), *each};
@@ -192,7 +194,8 @@ Result<Values> groupNormalization(NodeContext& node) {
   // [groups, channels of a group or 1, 1...]
   Shape along{Dim(groups), node.opset() < 21 ? Dim(1) : *each};
   along.append(shape.size() - 2, Dim(1));
-  const bool cast = node.opset() >= 21;  // the normalised values are of the input's type before they are scaled
+  const bool cast =
+      node.opset() >= 21;  // the normalised values are of the input's type before they are scaled
   const Term unit = cast ? normal.result.cast(elementOf(x)) : normal.result;
   auto parameter = [&](Value value) {
     return Term(node, value).reshape(along).cast(cast ? elementOf(x) : wide);
@@ -216,8 +219,8 @@ Result<Values> localResponse(NodeContext& node) {
   const Term input = Term(node, x).cast(wide);
   const Shape planes{shape[0], Dim(1), shape[1], ir::product(llvm::ArrayRef(shape).drop_front(2))};
   KILN_ASSIGN(Value squares, (input * input).reshape(planes).value());
-  KILN_ASSIGN(Value sums, node.pool(ir::PoolKind::Sum, squares, {size, 1}, {1, 1}, {(size - 1) / 2, 0, size / 2, 0},
-                                    {1, 1}, false));
+  KILN_ASSIGN(Value sums, node.pool(ir::PoolKind::Sum, squares, {size, 1}, {1, 1},
+                                    {(size - 1) / 2, 0, size / 2, 0}, {1, 1}, false));
   const Term base = Term(node, sums).reshape(shape) * (alpha / static_cast<double>(size)) + bias;
   const Term power = base.binary(ir::BinaryKind::Pow, base.number(beta));
   KILN_ASSIGN(Value result, (input / power).cast(elementOf(x)).value());

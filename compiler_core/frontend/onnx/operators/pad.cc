@@ -16,7 +16,8 @@ Result<Value> padded(NodeContext& node, ir::PadMode mode, Value input, Value val
   Dims offsets, before, after;
   Shape sizes = dimsOf(input);
   for (std::size_t i = 0; i < low.size(); ++i) {
-    if (std::min(low[i], high[i]) < -kMost || std::max(low[i], high[i]) > kMost) return invalid("absurd pads");
+    if (std::min(low[i], high[i]) < -kMost || std::max(low[i], high[i]) > kMost)
+      return invalid("absurd pads");
     offsets.push_back(std::max<std::int64_t>(0, -low[i]));
     before.push_back(std::max<std::int64_t>(0, low[i]));
     after.push_back(std::max<std::int64_t>(0, high[i]));
@@ -27,7 +28,9 @@ Result<Value> padded(NodeContext& node, ir::PadMode mode, Value input, Value val
   if (sizes != dimsOf(input)) {
     KILN_ASSIGN(input, node.slice(input, offsets, Dims(low.size(), 1), sizes));
   }
-  auto nothing = [](const Dims& amounts) { return llvm::all_of(amounts, [](std::int64_t a) { return a == 0; }); };
+  auto nothing = [](const Dims& amounts) {
+    return llvm::all_of(amounts, [](std::int64_t a) { return a == 0; });
+  };
   if (nothing(before) && nothing(after)) return input;
   return node.pad(mode, input, value, before, after);
 }
@@ -81,14 +84,16 @@ Result<Values> centerCropPad(NodeContext& node) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     KILN_ASSIGN(std::int64_t axis, normalAxis(axes[i], rank));
     if (!shape[axis].isStatic())
-      return fail(Code::kUnimplemented, "the dimension " + shape[axis].text() + " must be known at compile time");
+      return fail(Code::kUnimplemented,
+                  "the dimension " + shape[axis].text() + " must be known at compile time");
     if (target[i] < 0) return invalid("the shape has a negative dimension");
     // The odd element is cut or added at the end.
     const std::int64_t difference = target[i] - shape[axis].value();
     low[axis] = difference < 0 ? -(-difference / 2) : difference / 2;
     high[axis] = difference - low[axis];
   }
-  KILN_ASSIGN(Value result, padded(node, ir::PadMode::Constant, input, node.scalar(elementOf(input), 0), low, high));
+  KILN_ASSIGN(Value result,
+              padded(node, ir::PadMode::Constant, input, node.scalar(elementOf(input), 0), low, high));
   return Values{result};
 }
 

@@ -20,7 +20,8 @@ Result<Window> poolWindow(NodeContext& node, Value input) {
   return readWindow(node, kernel, llvm::ArrayRef(shape).drop_front(2), true);
 }
 
-Result<Value> pool(NodeContext& node, ir::PoolKind kind, Value input, const Window& window, bool countPadding) {
+Result<Value> pool(NodeContext& node, ir::PoolKind kind, Value input, const Window& window,
+                   bool countPadding) {
   return node.pool(kind, input, window.kernel, window.strides, window.pads(), window.dilations, countPadding);
 }
 
@@ -32,14 +33,15 @@ Term reads(NodeContext& node, const Window& window, std::size_t i, const Dim& re
          static_cast<double>(window.before[i]);
 }
 
-// Row-major position inside its plane of the first largest element of every window. All elements of a window are
-// laid side by side: [N, C, kernel, results].
+// Row-major position inside its plane of the first largest element of every window. All elements of a window
+// are laid side by side: [N, C, kernel, results].
 Result<Term> argMax(NodeContext& node, Value input, Value largest, const Window& window) {
   const Shape shape = dimsOf(input), results = dimsOf(largest);
   const auto i64 = mlir::IntegerType::get(node.context(), 64);
   const std::size_t rank = window.rank();
   // [kernel..., results...]
-  Term position(node, node.scalar(i64, 0)), inside(node, node.scalar(mlir::IntegerType::get(node.context(), 1), 1));
+  Term position(node, node.scalar(i64, 0)),
+      inside(node, node.scalar(mlir::IntegerType::get(node.context(), 1), 1));
   for (std::size_t i = 0; i < rank; ++i) {
     Shape along(2 * rank, Dim(1));
     along[i] = window.kernel[i];
@@ -96,15 +98,16 @@ Result<Values> maxPool(NodeContext& node) {
   return results;
 }
 
-// With padding counted, a window that ceil_mode lets end beyond the padding counts only what is before its end.
+// With padding counted, a window that ceil_mode lets end beyond the padding counts only what is before its
+// end.
 Result<Value> averageCounting(NodeContext& node, Value input, const Window& window) {
   KILN_ASSIGN(Value sum, pool(node, ir::PoolKind::Sum, input, window, false));
   const Shape shape = dimsOf(input), results = dimsOf(sum);
   Term total(node, sum);
   for (std::size_t i = 0; i < window.rank(); ++i) {
     const Term at = reads(node, window, i, results[2 + i]);
-    const Term end = extentOf(node, mlir::IntegerType::get(node.context(), 64),
-                              shape[2 + i] + Dim(window.after[i]));
+    const Term end =
+        extentOf(node, mlir::IntegerType::get(node.context(), 64), shape[2 + i] + Dim(window.after[i]));
     Shape along(window.rank() - i, Dim(1));
     along[0] = results[2 + i];
     total = total / (at < end).cast(elementOf(sum)).reduce(ReduceKind::Sum, {0}).reshape(along);
@@ -183,7 +186,8 @@ Result<Values> maxUnpool(NodeContext& node) {
   KILN_ASSIGN(Dims strides, node.integers("strides", Dims(rank, 1)));
   KILN_ASSIGN(Dims pads, node.integers("pads", Dims(2 * rank, 0)));
   const Shape shape = dimsOf(input);
-  if (!ir::isStatic(shape)) return fail(Code::kUnimplemented, "the input's shape must be known at compile time");
+  if (!ir::isStatic(shape))
+    return fail(Code::kUnimplemented, "the input's shape must be known at compile time");
   if (kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank)
     return invalid("kernel_shape, strides or pads do not fit the input's rank");
   if (dimsOf(indices) != shape) return invalid("indices differ in shape from the input");
@@ -195,10 +199,11 @@ Result<Values> maxUnpool(NodeContext& node) {
     KILN_ASSIGN(wanted, node.constantInput(2, "output_shape of MaxUnpool"));
     if (wanted.size() != natural.size()) return invalid("output_shape does not fit the input's rank");
   }
-  // The indices count in the tensor that was pooled. Where another shape is wanted, they count in the natural one,
-  // and the result is that one at the front of zeros.
+  // The indices count in the tensor that was pooled. Where another shape is wanted, they count in the natural
+  // one, and the result is that one at the front of zeros.
   for (std::size_t i = 0; i < natural.size(); ++i)
-    if (natural[i] < 1 || wanted[i] < natural[i]) return invalid("output_shape is smaller than the pooled tensor");
+    if (natural[i] < 1 || wanted[i] < natural[i])
+      return invalid("output_shape is smaller than the pooled tensor");
   auto elements = ir::checkedElements(natural);
   if (!elements) return invalid("absurd output_shape");
   const mlir::Type element = elementOf(input);
@@ -211,19 +216,16 @@ Result<Values> maxUnpool(NodeContext& node) {
   if (wanted != natural) {
     Dims high;
     for (std::size_t i = 0; i < natural.size(); ++i) high.push_back(wanted[i] - natural[i]);
-    KILN_ASSIGN(result, node.pad(ir::PadMode::Constant, result, node.scalar(element, 0), Dims(natural.size(), 0),
-                                 high));
+    KILN_ASSIGN(result, node.pad(ir::PadMode::Constant, result, node.scalar(element, 0),
+                                 Dims(natural.size(), 0), high));
   }
   return Values{result};
 }
 
 constexpr Operator kRows[] = {
-    {"", "AveragePool", 6, kMaxOpset, averagePool},
-    {"", "GlobalAveragePool", 6, kMaxOpset, globalAverage},
-    {"", "GlobalLpPool", 6, kMaxOpset, globalLp},
-    {"", "GlobalMaxPool", 6, kMaxOpset, globalMax},
-    {"", "LpPool", 6, kMaxOpset, lpPool},
-    {"", "MaxPool", 6, kMaxOpset, maxPool},
+    {"", "AveragePool", 6, kMaxOpset, averagePool}, {"", "GlobalAveragePool", 6, kMaxOpset, globalAverage},
+    {"", "GlobalLpPool", 6, kMaxOpset, globalLp},   {"", "GlobalMaxPool", 6, kMaxOpset, globalMax},
+    {"", "LpPool", 6, kMaxOpset, lpPool},           {"", "MaxPool", 6, kMaxOpset, maxPool},
     {"", "MaxUnpool", 9, kMaxOpset, maxUnpool},
 };
 

@@ -19,8 +19,8 @@ Result<std::int64_t> blockSize(NodeContext& node, Value input) {
 Result<Dim> divided(const Dim& extent, std::int64_t by, const char* what) {
   if (auto result = ir::exactDiv(extent, Dim(by))) return *result;
   if (extent.isStatic()) return invalid(std::string("the blocks do not divide the ") + what);
-  return fail(Code::kUnimplemented, std::string("whether the blocks divide the ") + what + " " + extent.text() +
-                                        " is not known at compile time");
+  return fail(Code::kUnimplemented, std::string("whether the blocks divide the ") + what + " " +
+                                        extent.text() + " is not known at compile time");
 }
 
 Result<Values> depthToSpace(NodeContext& node) {
@@ -32,8 +32,9 @@ Result<Values> depthToSpace(NodeContext& node) {
   KILN_ASSIGN(Dim depth, divided(s[1], block * block, "channels"));
   const Dim b(block);
   const Term x(node, input);
-  const Term spread = mode == "DCR" ? x.reshape({s[0], b, b, depth, s[2], s[3]}).transpose({0, 3, 4, 1, 5, 2})
-                                    : x.reshape({s[0], depth, b, b, s[2], s[3]}).transpose({0, 1, 4, 2, 5, 3});
+  const Term spread = mode == "DCR"
+                          ? x.reshape({s[0], b, b, depth, s[2], s[3]}).transpose({0, 3, 4, 1, 5, 2})
+                          : x.reshape({s[0], depth, b, b, s[2], s[3]}).transpose({0, 1, 4, 2, 5, 3});
   KILN_ASSIGN(Value result, spread.reshape({s[0], depth, s[2] * b, s[3] * b}).value());
   return Values{result};
 }

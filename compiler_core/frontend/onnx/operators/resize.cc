@@ -1,5 +1,5 @@
-// Resize and Upsample. Every dimension is resized on its own: a table of source positions and their weights per
-// result position, gathered and summed.
+// Resize and Upsample. Every dimension is resized on its own: a table of source positions and their weights
+// per result position, gathered and summed.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
@@ -58,8 +58,7 @@ class Resizer {
       const Term tap = countAlong(node_, f64(), taps, 0, 2) + static_cast<double>(1 - taps / 2);
       const Term at = base + tap;  // [taps, output]
       Term weights = weight(tap - (position - base), axis);
-      if (filter_.excludeOutside)
-        weights = ((at >= at.number(0)) & (at <= limit)).select(weights, 0.0);
+      if (filter_.excludeOutside) weights = ((at >= at.number(0)) & (at <= limit)).select(weights, 0.0);
       if (filter_.antialias || filter_.excludeOutside) {
         const Term sum = weights.reduce(ReduceKind::Sum, {0}, true);
         weights = weights / (sum == 0.0).select(sum.number(1), sum);
@@ -89,9 +88,7 @@ class Resizer {
     return extent(axis.output) / extent(axis.input);
   }
   // The length of the result before it was cut to an integer.
-  Term width(const Axis& axis) {
-    return axis.scale ? extent(axis.input) * *axis.scale : extent(axis.output);
-  }
+  Term width(const Axis& axis) { return axis.scale ? extent(axis.input) * *axis.scale : extent(axis.output); }
 
   // Where each position of the result lies in the input: [output].
   Term source(const Axis& axis, llvm::ArrayRef<Term> crop) {
@@ -105,13 +102,15 @@ class Resizer {
         return (extent(axis.output) > 1.0).select((x + 0.5) / scaleOf(axis) - 0.5, 0.0);
       case Coordinates::kAlignCorners: {
         const Term single = width(axis) == 1.0;
-        return single.select(x * 0.0, x * (length - 1.0) / single.select(length.number(1), width(axis) - 1.0));
+        return single.select(x * 0.0,
+                             x * (length - 1.0) / single.select(length.number(1), width(axis) - 1.0));
       }
       case Coordinates::kAsymmetric:
         return x / scaleOf(axis);
       case Coordinates::kCropAndResize: {
         const Term single = width(axis) == 1.0, size = (crop[1] - crop[0]) * (length - 1.0);
-        const Term step = single.select(size.number(0), size / single.select(size.number(1), width(axis) - 1.0));
+        const Term step =
+            single.select(size.number(0), size / single.select(size.number(1), width(axis) - 1.0));
         return x * step + single.select(size / 2.0, 0.0) + crop[0] * (length - 1.0);
       }
     }
@@ -211,14 +210,15 @@ Status keepRatio(std::vector<Axis>& axes, bool larger) {
   std::optional<double> common;
   for (const Axis& axis : axes) {
     if (!axis.input.isStatic() || !axis.output.isStatic())
-      return fail(Code::kUnimplemented, "keep_aspect_ratio_policy needs sizes that are known at compile time");
-    const double scale =
-        static_cast<double>(axis.output.value()) / static_cast<double>(axis.input.value());
+      return fail(Code::kUnimplemented,
+                  "keep_aspect_ratio_policy needs sizes that are known at compile time");
+    const double scale = static_cast<double>(axis.output.value()) / static_cast<double>(axis.input.value());
     common = !common ? scale : larger ? std::max(*common, scale) : std::min(*common, scale);
   }
   for (Axis& axis : axes) {
     const double size = std::floor(*common * static_cast<double>(axis.input.value()) + 0.5);
-    if (!(size >= 1) || size > static_cast<double>(kMaxExtent)) return invalid("the sizes give an empty result");
+    if (!(size >= 1) || size > static_cast<double>(kMaxExtent))
+      return invalid("the sizes give an empty result");
     axis.scale = common;
     axis.output = static_cast<std::int64_t>(size);
   }
@@ -268,7 +268,8 @@ Result<Filter> readFilter(NodeContext& node) {
               node.opset() >= 18 ? node.integer("antialias", 0) : Result<std::int64_t>(0));
   if (mode != "nearest" && mode != "linear" && mode != "cubic") return invalid("mode is '" + mode + "'");
   filter.kind = mode == "nearest" ? Filter::kNearest : mode == "linear" ? Filter::kLinear : Filter::kCubic;
-  static constexpr std::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+  static constexpr std::string_view kRoundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
+                                                    "ceil"};
   const auto* rounding = llvm::find(kRoundings, nearest);
   if (rounding == std::end(kRoundings)) return invalid("nearest_mode is '" + nearest + "'");
   filter.rounding = static_cast<Filter::Rounding>(rounding - kRoundings);
@@ -279,8 +280,9 @@ Result<Filter> readFilter(NodeContext& node) {
 }
 
 Result<Coordinates> readCoordinates(NodeContext& node) {
-  static constexpr std::string_view kNames[] = {"half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-                                                "align_corners", "asymmetric",           "tf_crop_and_resize"};
+  static constexpr std::string_view kNames[] = {"half_pixel",         "half_pixel_symmetric",
+                                                "pytorch_half_pixel", "align_corners",
+                                                "asymmetric",         "tf_crop_and_resize"};
   KILN_ASSIGN(std::string name, node.text("coordinate_transformation_mode", "half_pixel"));
   // Withdrawn with version 13.
   if (name == "tf_half_pixel_for_nn" && node.opset() < 13)

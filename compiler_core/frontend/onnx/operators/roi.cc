@@ -34,7 +34,8 @@ struct Corners {
 };
 
 Corners cornersOf(GraphBuilder& builder, const Term& position, const Dim& extent) {
-  const mlir::Type wide = position.ok() ? elementOf(*position.value()) : mlir::Float32Type::get(builder.context());
+  const mlir::Type wide =
+      position.ok() ? elementOf(*position.value()) : mlir::Float32Type::get(builder.context());
   const Term size = extentOf(builder, wide, extent), last = size - 1.0;
   const Term outside = (position < -1.0) | (position > size);
   const Term inside = position.clamp(0.0, last), low = inside.floor(), ratio = inside - low;
@@ -66,17 +67,18 @@ Term direct(NodeContext& node, const Term& image, const Term& batch, const Side&
   return mean.transpose({0, 3, 1, 2});
 }
 
-// As many samples as the region's size asks for. Both dimensions are independent, so each is reduced on its own,
-// over all positions of the image: what matters there is how much weight each position gets.
+// As many samples as the region's size asks for. Both dimensions are independent, so each is reduced on its
+// own, over all positions of the image: what matters there is how much weight each position gets.
 struct Weights {
-  Term sum;            // [R, P, extent]
-  Term least, most;    // smallest and largest single weight; most < 0: no sample touches the position
-  Term beyond;         // [R, P]: a sample lies outside the image, where it counts as 0
+  Term sum;          // [R, P, extent]
+  Term least, most;  // smallest and largest single weight; most < 0: no sample touches the position
+  Term beyond;       // [R, P]: a sample lies outside the image, where it counts as 0
 };
 
 Weights weightsOf(NodeContext& node, const Side& side, const Dim& regions) {
   const std::int64_t extent = side.extent.value();
-  const mlir::Type wide = side.bin.ok() ? elementOf(*side.bin.value()) : mlir::Float32Type::get(node.context());
+  const mlir::Type wide =
+      side.bin.ok() ? elementOf(*side.bin.value()) : mlir::Float32Type::get(node.context());
   // Samples are at most 1 and more than 1/2 apart if there are several, so this many can lie in the image.
   const std::int64_t most = 2 * extent + 5;
   const Shape flat{regions, Dim(side.pooled), Dim(1)};
@@ -96,11 +98,13 @@ Weights weightsOf(NodeContext& node, const Side& side, const Dim& regions) {
   const Term low = hits(corners.low), high = hits(corners.high);
   auto both = [&](double missing, auto combine) {
     const Term nothing = corners.lowWeight.number(missing);
-    return combine(low.select(weight(corners.lowWeight), nothing), high.select(weight(corners.highWeight), nothing));
+    return combine(low.select(weight(corners.lowWeight), nothing),
+                   high.select(weight(corners.highWeight), nothing));
   };
   const Term one = samples.number(1), zero = samples.number(0);
-  const Term lost = max((used & corners.outside).select(one, zero).reduce(ReduceKind::Max, {2}, true),
-                        ((skipped > 0.0) | (skipped + static_cast<double>(most) < samples)).select(one, zero));
+  const Term lost =
+      max((used & corners.outside).select(one, zero).reduce(ReduceKind::Max, {2}, true),
+          ((skipped > 0.0) | (skipped + static_cast<double>(most) < samples)).select(one, zero));
   return {both(0, [](const Term& a, const Term& b) { return a + b; }).reduce(ReduceKind::Sum, {2}),
           both(2, [](const Term& a, const Term& b) { return min(a, b); }).reduce(ReduceKind::Min, {2}),
           both(-1, [](const Term& a, const Term& b) { return max(a, b); }).reduce(ReduceKind::Max, {2}),
@@ -140,7 +144,6 @@ Term adaptive(NodeContext& node, const Term& image, const Term& batch, const Sid
   return some.select(across, 0.0);
 }
 
-
 Result<Values> roiAlign(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(Value rois, node.input(1));
@@ -161,13 +164,15 @@ Result<Values> roiAlign(NodeContext& node) {
   if (high < 1 || wide < 1 || high > kMost || wide > kMost || samples < 0)
     return invalid("absurd output_height, output_width or sampling_ratio");
   if (samples > kMostSamples)
-    return fail(Code::kUnimplemented, "a sampling_ratio above " + std::to_string(kMostSamples) + " is not served");
+    return fail(Code::kUnimplemented,
+                "a sampling_ratio above " + std::to_string(kMostSamples) + " is not served");
   const Shape shape = dimsOf(input);
   if (shape.size() != 4 || rankOf(rois) != 2 || !(dimsOf(rois)[1] == Dim(4)) || rankOf(batchIndices) != 1 ||
       !(dimsOf(batchIndices)[0] == dimsOf(rois)[0]))
     return invalid("X is [N, C, H, W], rois [R, 4], batch_indices [R]");
   if (samples == 0 && (!shape[2].isStatic() || !shape[3].isStatic()))
-    return fail(Code::kUnimplemented, "sampling_ratio 0 needs an image whose extents are known at compile time");
+    return fail(Code::kUnimplemented,
+                "sampling_ratio 0 needs an image whose extents are known at compile time");
   const Dim regions = dimsOf(rois)[0];
   const mlir::Type element = elementOf(input), type = calculationType(element);
   const Term boxes = Term(node, rois).cast(type) * scale - (half ? 0.5 : 0.0);
@@ -177,8 +182,12 @@ Result<Values> roiAlign(NodeContext& node) {
     Term size = column(node, boxes, regions, first + 2).reshape(upright) - start;
     if (!half) size = max(size, 1.0);
     const Term bin = size / static_cast<double>(pooled);
-    return Side{start, bin, samples > 0 ? bin.number(static_cast<double>(samples)) : bin.ceil(),
-                countAlong(node, type, Dim(pooled), 1, 2), extent, pooled};
+    return Side{start,
+                bin,
+                samples > 0 ? bin.number(static_cast<double>(samples)) : bin.ceil(),
+                countAlong(node, type, Dim(pooled), 1, 2),
+                extent,
+                pooled};
   };
   const Side rows = side(1, shape[2], high), columns = side(0, shape[3], wide);
   const Term image = Term(node, input).cast(type), batch = Term(node, batchIndices).index();
@@ -231,9 +240,9 @@ Result<Values> maxRoiPool(NodeContext& node) {
   };
   const Term own = Term(node, input).cast(type).gather(batch, 0);
   const Term above = reduce(own, 2, shape[2], pooled[0]);
-  const Term across = reduce(above.reshape({regions, shape[1] * Dim(pooled[0]), shape[3], Dim(1)}), 1, shape[3],
-                             pooled[1])
-                          .reshape({regions, shape[1], Dim(pooled[0]), Dim(pooled[1])});
+  const Term across =
+      reduce(above.reshape({regions, shape[1] * Dim(pooled[0]), shape[3], Dim(1)}), 1, shape[3], pooled[1])
+          .reshape({regions, shape[1], Dim(pooled[0]), Dim(pooled[1])});
   KILN_ASSIGN(Value value, filled.select(across, 0.0).cast(element).value());
   return Values{value};
 }
