@@ -86,7 +86,8 @@ class Compile {
     plan.outputBytes = bytesOf(captured.outputs);
 
     progress("rewrite");
-    KILN_ASSIGN(result_.rewrite, transforms::rewrite(module, captured.weights));
+    KILN_ASSIGN(result_.rewrite,
+                transforms::rewrite(module, captured.weights, {request_.disabledPasses, request_.onPass}));
     KILN_TRY(ir_.write("rewrite", module));
 
     progress("partition");

@@ -48,13 +48,46 @@ Value Lowering::transpose(Value input, ArrayRef<std::int64_t> permutation) {
       0, [](OpBuilder&, Location, ValueRange values) { return values[0]; });
 }
 
+// A part that nothing else uses is made in its place: it is inserted right behind what makes it, so that its
+// buffer can be a piece of the result's. The others are copied.
 Value Lowering::concat(ir::ConcatOp op) {
   auto type = convert(op.getType());
-  Value result = empty(type.getShape(), type.getElementType());
-  SmallVector<std::int64_t> offsets(type.getRank(), 0);
+  struct Part {
+    Value value;
+    std::int64_t offset;
+  };
+  SmallVector<Part> inPlace, copied;
+  std::int64_t next = 0;
   for (Value input : op.getInputs()) {
-    result = insert(get(input), result, offsets);
-    offsets[op.getAxis()] += cast<RankedTensorType>(input.getType()).getDimSize(op.getAxis());
+    Value value = get(input);
+    const bool fresh = input.hasOneUse() && value.use_empty() && value.getDefiningOp<linalg::GenericOp>();
+    (fresh ? inPlace : copied).push_back({value, next});
+    next += cast<RankedTensorType>(input.getType()).getDimSize(op.getAxis());
+  }
+  llvm::stable_sort(inPlace, [](const Part& a, const Part& b) {
+    return a.value.getDefiningOp()->isBeforeInBlock(b.value.getDefiningOp());
+  });
+  SmallVector<std::int64_t> offsets(type.getRank(), 0);
+  Value result;
+  {
+    OpBuilder::InsertionGuard guard(b_);
+    if (!inPlace.empty()) b_.setInsertionPointToStart(b_.getInsertionBlock());
+    result = empty(type.getShape(), type.getElementType());
+    for (const Part& part : inPlace) {
+      b_.setInsertionPointAfterValue(part.value);
+      offsets[op.getAxis()] = part.offset;
+      SmallVector<OpFoldResult> at, sizes, strides(type.getRank(), b_.getIndexAttr(1));
+      for (auto [offset, size] :
+           llvm::zip_equal(offsets, cast<RankedTensorType>(part.value.getType()).getShape())) {
+        at.push_back(b_.getIndexAttr(offset));
+        sizes.push_back(b_.getIndexAttr(size));
+      }
+      result = tensor::InsertSliceOp::create(b_, loc_, part.value, result, at, sizes, strides);
+    }
+  }
+  for (const Part& part : copied) {
+    offsets[op.getAxis()] = part.offset;
+    result = insert(part.value, result, offsets);
   }
   return result;
 }

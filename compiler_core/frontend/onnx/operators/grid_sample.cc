@@ -55,8 +55,11 @@ class Sampler {
     switch (outside_) {
       case Outside::kZeros:
         return x;
-      case Outside::kBorder:
-        return x.clamp(0.0, extent - 1.0);
+      case Outside::kBorder: {
+        // Positions in the outer half of a border pixel stay where they are.
+        const Term beyond = (x < (align_ ? 0.0 : -0.5)) | (x > (align_ ? extent - 1.0 : extent - 0.5));
+        return beyond.select(x.clamp(0.0, extent - 1.0), x);
+      }
       case Outside::kReflection:
         return reflected(x, align_ ? 0.0 : -0.5, align_ ? extent - 1.0 : extent - 0.5);
     }
@@ -66,7 +69,6 @@ class Sampler {
   Tap tap(const Term& at, const Term& weight, const Term& extent) const {
     const Term last = extent - 1.0;
     Term position = at;
-    // A mirrored half position is read from the pixel it lies in.
     if (outside_ == Outside::kReflection)
       position = reflected(at, align_ ? 0.0 : -0.5, align_ ? last : extent - 0.5);
     return {position.clamp(0.0, last), weight, (at >= at.number(0)) & (at <= last)};

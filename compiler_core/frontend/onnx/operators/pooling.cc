@@ -84,8 +84,9 @@ Result<Values> maxPool(NodeContext& node) {
     for (std::size_t i = spatial.size(); i-- > 0;) {
       stride = *ir::exactDiv(stride, spatial[i]);
       const Term extent = extentOf(node, i64, spatial[i]);
-      other = other + rest % extent * extentOf(node, i64, stride);
-      rest = rest / extent;
+      const Term above = rest / extent;
+      other = other + (rest - above * extent) * extentOf(node, i64, stride);
+      rest = above;
     }
     first = other;
   }

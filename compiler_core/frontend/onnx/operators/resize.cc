@@ -44,7 +44,7 @@ class Resizer {
   Resizer(NodeContext& node, Filter filter, Coordinates coordinates, double outside)
       : node_(node), filter_(filter), coordinates_(coordinates), outside_(outside) {}
 
-  // `crop` holds start and end as scalars of f64, for kCropAndResize alone.
+  // `crop` holds start and end as scalars, for kCropAndResize alone.
   Result<Term> resize(const Term& data, const Axis& axis, llvm::ArrayRef<Term> crop) {
     const std::int64_t rank = rankOf(*data.value());
     const Term position = source(axis, crop), limit = extent(axis.input) - 1.0;
@@ -108,10 +108,13 @@ class Resizer {
       case Coordinates::kAsymmetric:
         return x / scaleOf(axis);
       case Coordinates::kCropAndResize: {
-        const Term single = width(axis) == 1.0, size = (crop[1] - crop[0]) * (length - 1.0);
+        // In the precision of the region, which decides on which side of a whole position a product falls.
+        const Term last = extentOf(node_, elementOf(*crop[0].value()), axis.input) - 1.0;
+        const Term size = ((crop[1] - crop[0]) * last).cast(f64()), start = (crop[0] * last).cast(f64());
+        const Term single = width(axis) == 1.0;
         const Term step =
             single.select(size.number(0), size / single.select(size.number(1), width(axis) - 1.0));
-        return x * step + single.select(size / 2.0, 0.0) + crop[0] * (length - 1.0);
+        return x * step + single.select(size / 2.0, 0.0) + start;
       }
     }
     return x;
@@ -307,9 +310,11 @@ Result<Values> resizeAll(NodeContext& node, const Filter& filter, Coordinates co
   for (std::size_t i = 0; i < axes.size(); ++i) {
     std::vector<Term> crop;
     if (crops) {
-      const auto f64 = mlir::Float64Type::get(node.context());
-      for (std::size_t side : {i, axes.size() + i})
-        crop.push_back(elementAt(node, roi, static_cast<std::int64_t>(side)).cast(f64));
+      for (std::size_t side : {i, axes.size() + i}) {
+        crop.push_back(
+            elementAt(node, roi, static_cast<std::int64_t>(side)).cast(calculationType(elementOf(roi))));
+        if (!crop.back().ok()) return fail(crop.back().value().error());
+      }
     }
     const bool same = axes[i].input == axes[i].output && axes[i].scale.value_or(1.0) == 1.0;
     if (same && !crops) continue;
