@@ -13,9 +13,6 @@
 namespace kiln::reference {
 namespace {
 
-template <class T>
-using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
-
 // Window positions: one to three spatial dimensions as three, the missing ones of extent 1.
 struct Window {
   static constexpr std::size_t kDims = 3;
@@ -98,7 +95,7 @@ HostTensor evaluate(ir::AttentionOp operation, Operands operands) {
   const std::int64_t length = q[2], size = q[3], keys = v[2], width = v[3];
   const double scale = operation.getScale().convertToDouble();
   dispatch(result.dtype, [&]<class T>(T) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kIsReal<T>) {
       std::vector<double> weights(static_cast<std::size_t>(keys));
       for (std::int64_t row = 0; row < q[0] * q[1] * length; ++row) {
         const std::int64_t head = row / length;
@@ -170,8 +167,7 @@ HostTensor evaluate(ir::PoolOp operation, Operands operands) {
       window.forEachOutput([&](const auto& at) {
         Sum<T> sum = 0;
         std::int64_t count = 0;
-        T largest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                         : std::numeric_limits<T>::lowest();
+        T largest = lowest<T>();
         window.forEachTap(at, [&](std::int64_t from, std::int64_t) {
           sum += static_cast<Sum<T>>(input[from]);
           largest = binaryScalar(ir::BinaryKind::Max, largest, input[from]);

@@ -29,6 +29,10 @@ std::unique_ptr<mlir::Pass> createSinkTransposesPass();
 // scores. A row that the mask leaves nothing of gives zeros instead of NaN.
 std::unique_ptr<mlir::Pass> createRecogniseAttentionPass();
 
+// kiln-widen: reductions, products, convolutions, pools and normalisations of f16 and bf16 calculate in f32
+// between casts, and round once; max and min over unsigned integers become those over signed ones.
+std::unique_ptr<mlir::Pass> createWidenPass();
+
 // kiln-decompose: softmax and batch_norm become reductions and elementwise operations.
 std::unique_ptr<mlir::Pass> createDecomposePass();
 

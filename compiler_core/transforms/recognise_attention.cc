@@ -56,7 +56,7 @@ struct Recognise : mlir::OpRewritePattern<ir::MatmulOp> {
     if (!softmax || !softmax->hasOneUse() || rank > 4 ||
         static_cast<std::int64_t>(softmax.getAxis()) != rank - 1)
       return failure();
-    if (!type.getElementType().isF32() && !type.getElementType().isF64()) return failure();
+    if (!llvm::isa<mlir::FloatType>(type.getElementType())) return failure();
     double scale = 1;
     Value mask;
     ir::MatmulOp product = scaledProduct(softmax.getInput(), scale);

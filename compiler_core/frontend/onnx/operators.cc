@@ -5,10 +5,13 @@ namespace kiln::onnx {
 std::vector<Operator> allOperators() {
   std::vector<Operator> rows;
   for (auto family :
-       {elementwiseOperators(), activationOperators(), linearOperators(), convolutionOperators(),
-        poolingOperators(), normalizationOperators(), reductionOperators(), shapeOperators(),
-        sliceOperators(), constantOperators(), attentionOperators(), deformOperators(), gridOperators(),
-        padOperators(), rearrangeOperators(), resizeOperators(), roiOperators()})
+       {elementwiseOperators(), activationOperators(),    linearOperators(),    convolutionOperators(),
+        poolingOperators(),     normalizationOperators(), reductionOperators(), shapeOperators(),
+        sliceOperators(),       constantOperators(),      generatorOperators(), indexingOperators(),
+        selectionOperators(),   determinantOperators(),   einsumOperators(),    featureOperators(),
+        lossOperators(),        quantizeOperators(),      signalOperators(),    trainingOperators(),
+        attentionOperators(),   deformOperators(),        gridOperators(),      padOperators(),
+        rearrangeOperators(),   resizeOperators(),        roiOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -10,10 +10,9 @@ using namespace mlir;
 // are kept with the queries as the last dimension, [S, L], so that the softmax over S runs along vectors of
 // queries and the keys are read as they lie.
 Value Lowering::attention(ir::AttentionOp op) {
-  auto type = convert(op.getType());
-  const Type element = type.getElementType();
-  const std::int64_t batch = type.getDimSize(0), heads = type.getDimSize(1), queries = type.getDimSize(2);
-  const std::int64_t keys = cast<RankedTensorType>(op.getKey().getType()).getDimSize(2);
+  const Type element = convert(op.getType()).getElementType();
+  const ir::Shape out = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  const ir::Dim batch = out[0], heads = out[1], queries = out[2], keys = shapeOf(get(op.getKey()))[2];
   auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
   auto map = [&](unsigned loops, ArrayRef<unsigned> dims) {
     SmallVector<AffineExpr> results;
@@ -25,7 +24,7 @@ Value Lowering::attention(ir::AttentionOp op) {
   };
 
   // scale * query as [B, H, E, L]
-  const std::int64_t size = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(3);
+  const ir::Dim size = shapeOf(get(op.getQuery()))[3];
   Value turned = generic(get(op.getQuery()), empty({batch, heads, size, queries}, element),
                          {map(4, {0, 1, 3, 2}), map(4, {0, 1, 2, 3})}, 0,
                          [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
@@ -33,8 +32,7 @@ Value Lowering::attention(ir::AttentionOp op) {
                            return arith::MulFOp::create(b, loc, v[0], scale);
                          });
   nextGroup();
-  const auto table = RankedTensorType::get({batch, heads, keys, queries}, element);
-  const auto row = RankedTensorType::get({batch, heads, queries}, element);
+  const ir::Shape table = {batch, heads, keys, queries}, row = {batch, heads, queries};
   // Loops: b, h, s, l, e.
   Value scores = generic({get(op.getKey()), turned}, fill(scalar(element, 0), table),
                          {map(5, {0, 1, 2, 4}), map(5, {0, 1, 4, 3}), map(5, {0, 1, 2, 3})}, 1, multiplyAdd);
@@ -64,7 +62,7 @@ Value Lowering::attention(ir::AttentionOp op) {
                         return arith::AddFOp::create(b, loc, v[1], v[0]);
                       });
   // Loops: b, h, l, f, s.
-  Value total = generic({weights, get(op.getValue())}, fill(scalar(element, 0), type),
+  Value total = generic({weights, get(op.getValue())}, fill(scalar(element, 0), out),
                         {map(5, {0, 1, 4, 2}), map(5, {0, 1, 4, 3}), map(5, {0, 1, 2, 3})}, 1, multiplyAdd);
   return generic(sum, total, {map(4, {0, 1, 2}), map(4, {0, 1, 2, 3})}, 0,
                  [&](OpBuilder& b, Location loc, ValueRange v) -> Value {

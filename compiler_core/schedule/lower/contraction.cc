@@ -32,10 +32,9 @@ struct Window {
 };
 
 // [N, C, L] as [N, C, 1, L]; more dimensions stay.
-SmallVector<std::int64_t> withRows(ArrayRef<std::int64_t> shape) {
-  SmallVector<std::int64_t> result(shape);
-  if (result.size() == 3) result.insert(result.begin() + 2, 1);
-  return result;
+ir::Shape withRows(ir::Shape shape) {
+  if (shape.size() == 3) shape.insert(shape.begin() + 2, ir::Dim(1));
+  return shape;
 }
 
 }  // namespace
@@ -53,58 +52,53 @@ Value Lowering::matmul(ir::MatmulOp op) {
   rhs.append({k, n});
   out.append({m, n});
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(rank + 1, 0, dims, b_.getContext()); };
-  Value zero = fill(scalar(type.getElementType(), 0), type);
+  Value zero = fill(scalar(type.getElementType(), 0), ir::shapeOf(cast<RankedTensorType>(op.getType())));
   return generic({get(op.getLhs()), get(op.getRhs())}, zero, {map(lhs), map(rhs), map(out)}, 1, multiplyAdd);
 }
 
 Value Lowering::surround(Value input, ArrayRef<std::int64_t> pads, double value) {
   if (llvm::all_of(pads, [](std::int64_t pad) { return pad == 0; })) return input;
-  auto type = cast<RankedTensorType>(input.getType());
-  SmallVector<std::int64_t> shape(type.getShape()), offsets = {0, 0};
+  ir::Shape shape = shapeOf(input), offsets = {0, 0};
   const std::size_t rank = pads.size() / 2;
   for (std::size_t i = 0; i < rank; ++i) {
-    shape[2 + i] += pads[i] + pads[rank + i];
+    shape[2 + i] = shape[2 + i] + ir::Dim(pads[i] + pads[rank + i]);
     offsets.push_back(pads[i]);
   }
   nextGroup();
-  Value padded = fill(scalar(type.getElementType(), value), type.clone(shape));
+  Value padded = fill(scalar(getElementTypeOrSelf(input.getType()), value), shape);
   padded = insert(input, padded, offsets);
   nextGroup();
   return padded;
 }
 
 Value Lowering::convolution(ir::ConvOp op) {
-  auto type = convert(op.getType());
-  const Type element = type.getElementType();
+  const Type element = convert(op.getType()).getElementType();
+  const ir::Shape plain = ir::shapeOf(cast<RankedTensorType>(op.getType())), out = withRows(plain);
   const std::int64_t groups = op.getGroup();
   const Window window(op.getStrides(), op.getDilations(), op.getPads());
   const unsigned rank = window.rank();
-  auto shaped = [&](Value value) {
-    return reshape(value, withRows(cast<RankedTensorType>(value.getType()).getShape()));
-  };
-  Value input = surround(shaped(get(op.getInput())), window.pads, 0), filter = shaped(get(op.getFilter()));
-  const SmallVector<std::int64_t> out = withRows(type.getShape());
+  auto upright = [&](Value value) { return reshape(value, withRows(shapeOf(value))); };
+  Value input = surround(upright(get(op.getInput())), window.pads, 0), filter = upright(get(op.getFilter()));
   // Groups appear as a dimension of their own: `count` channels as [groups, count / groups].
   auto split = [&](Value value, unsigned dim) {
     if (groups == 1) return value;
-    SmallVector<std::int64_t> shape(cast<RankedTensorType>(value.getType()).getShape());
-    shape[dim] /= groups;
-    shape.insert(shape.begin() + dim, groups);
+    ir::Shape shape = shapeOf(value);
+    shape[dim] = shape[dim].value() / groups;
+    shape.insert(shape.begin() + dim, ir::Dim(groups));
     return reshape(value, shape);
   };
   input = split(input, 1);
   filter = split(filter, 0);
   // Loops: n, [g,] o, output positions, c, kernel positions.
-  const unsigned base = groups > 1 ? 2 : 1, loops = base + 2 + 2 * rank;
+  const unsigned base = groups > 1 ? 2 : 1, loops = base + 2 + 2 * rank, channel = base + 1 + rank;
   auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
-  const unsigned channel = base + 1 + rank;
-  SmallVector<std::int64_t> shape = {out[0]};
+  ir::Shape shape = {out[0]};
   SmallVector<AffineExpr> from = {d(0)}, with, to = {d(0)};
   if (groups > 1) {
     shape.push_back(groups);
     for (auto* dims : {&from, &with, &to}) dims->push_back(d(1));
   }
-  shape.push_back(out[1] / groups);
+  shape.push_back(out[1].value() / groups);
   from.push_back(d(channel));
   with.append({d(base), d(channel)});
   to.push_back(d(base));
@@ -118,35 +112,73 @@ Value Lowering::convolution(ir::ConvOp op) {
 
   // The accumulators start from the bias.
   Value init;
-  auto blocked = RankedTensorType::get(shape, element);
+  const auto blocked = static_cast<unsigned>(shape.size());
   if (op.getBias()) {
     Value bias = split(get(op.getBias()), 0);
     SmallVector<AffineExpr> channels;
     for (unsigned i = 1; i <= base; ++i) channels.push_back(d(i));
-    init = generic(bias, empty(shape, element),
-                   {AffineMap::get(blocked.getRank(), 0, channels, b_.getContext()),
-                    b_.getMultiDimIdentityMap(blocked.getRank())},
-                   0, [](OpBuilder&, Location, ValueRange v) { return v[0]; });
+    init =
+        generic(bias, empty(shape, element),
+                {AffineMap::get(blocked, 0, channels, b_.getContext()), b_.getMultiDimIdentityMap(blocked)},
+                0, [](OpBuilder&, Location, ValueRange v) { return v[0]; });
   } else {
-    init = fill(scalar(element, 0), blocked);
+    init = fill(scalar(element, 0), shape);
   }
   Value result = generic({input, filter}, init, {map(from), map(with), map(to)}, 1 + rank, multiplyAdd);
-  return reshape(result, type.getShape());
+  return reshape(result, plain);
+}
+
+// How many positions of each window along one dimension lie inside the input: a vector.
+Value Lowering::insideCounts(const ir::Dim& windows, const ir::Dim& extent, std::int64_t kernel,
+                             std::int64_t stride, std::int64_t dilation, std::int64_t before, Type element) {
+  if (windows.isStatic() && extent.isStatic()) {
+    SmallVector<Attribute> values;
+    for (std::int64_t i = 0; i < windows.value(); ++i) {
+      std::int64_t inside = 0;
+      for (std::int64_t k = 0; k < kernel; ++k) {
+        const std::int64_t at = i * stride + k * dilation - before;
+        if (at >= 0 && at < extent.value()) ++inside;
+      }
+      values.push_back(b_.getFloatAttr(element, static_cast<double>(inside)));
+    }
+    return arith::ConstantOp::create(
+        b_, loc_, DenseElementsAttr::get(RankedTensorType::get({windows.value()}, element), values));
+  }
+  const OpFoldResult size = this->size(extent);
+  return generic({}, empty({windows}, element), {b_.getMultiDimIdentityMap(1)}, 0,
+                 [&](OpBuilder& b, Location loc, ValueRange) -> Value {
+                   auto number = [&](std::int64_t value) {
+                     return arith::ConstantIndexOp::create(b, loc, value).getResult();
+                   };
+                   // Of kernel positions k those with 0 <= start + k * dilation < extent.
+                   Value start = arith::SubIOp::create(
+                       b, loc,
+                       arith::MulIOp::create(b, loc, linalg::IndexOp::create(b, loc, 0), number(stride)),
+                       number(before));
+                   auto below = [&](Value limit) -> Value {  // how many k have start + k * dilation < limit
+                     Value room = arith::SubIOp::create(b, loc, limit, start);
+                     Value count = arith::CeilDivSIOp::create(b, loc, room, number(dilation));
+                     count = arith::MaxSIOp::create(b, loc, count, number(0));
+                     return arith::MinSIOp::create(b, loc, count, number(kernel));
+                   };
+                   Value inside = arith::SubIOp::create(
+                       b, loc, below(getValueOrCreateConstantIndexOp(b, loc, size)), below(number(0)));
+                   Value whole = arith::IndexCastOp::create(b, loc, b.getI64Type(), inside);
+                   return arith::SIToFPOp::create(b, loc, element, whole);
+                 });
 }
 
 Value Lowering::pool(ir::PoolOp op) {
-  auto type = convert(op.getType());
-  const Type element = type.getElementType();
+  const Type element = convert(op.getType()).getElementType();
+  const ir::Shape plain = ir::shapeOf(cast<RankedTensorType>(op.getType())), out = withRows(plain);
   const bool max = op.getKind() == ir::PoolKind::Max;
   const double neutral = max ? -std::numeric_limits<double>::infinity() : 0;
   const Window window(op.getStrides(), op.getDilations(), op.getPads());
   const unsigned rank = window.rank();
   SmallVector<std::int64_t> kernel(op.getKernel());
   if (kernel.size() == 1) kernel.insert(kernel.begin(), 1);
-  const SmallVector<std::int64_t> given =
-      withRows(cast<RankedTensorType>(op.getInput().getType()).getShape());
+  const ir::Shape given = withRows(shapeOf(get(op.getInput())));
   Value input = surround(reshape(get(op.getInput()), given), window.pads, neutral);
-  const auto out = RankedTensorType::get(withRows(type.getShape()), element);
   auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
   // Loops: n, c, output positions, kernel positions.
   SmallVector<AffineExpr> from = {d(0), d(1)}, taps, to = {d(0), d(1)};
@@ -165,38 +197,28 @@ Value Lowering::pool(ir::PoolOp op) {
   Value result = generic(
       {input, extents}, init, {map(from), map(taps), map(to)}, rank,
       [&](OpBuilder& b, Location loc, ValueRange v) { return binaryScalar(b, loc, combine, v[2], v[0]); });
-  if (op.getKind() != ir::PoolKind::Average) return reshape(result, type.getShape());
+  if (op.getKind() != ir::PoolKind::Average) return reshape(result, plain);
 
-  // The divisor is the product of the positions inside the input along each dimension.
-  auto counts = [&](unsigned axis) -> Value {
-    SmallVector<Attribute> values;
-    for (std::int64_t i = 0; i < out.getDimSize(2 + axis); ++i) {
-      std::int64_t inside = 0;
-      for (std::int64_t k = 0; k < kernel[axis]; ++k) {
-        const std::int64_t at = i * window.strides[axis] + k * window.dilations[axis] - window.pads[axis];
-        if (op.getCountPadding() || (at >= 0 && at < given[2 + axis])) ++inside;
-      }
-      values.push_back(b_.getFloatAttr(element, static_cast<double>(inside)));
-    }
-    auto vector = RankedTensorType::get({out.getDimSize(2 + axis)}, element);
-    return arith::ConstantOp::create(b_, loc_, DenseElementsAttr::get(vector, values));
-  };
-  const AffineMap all = b_.getMultiDimIdentityMap(out.getRank());
+  const auto outRank = static_cast<unsigned>(out.size());
+  const AffineMap all = b_.getMultiDimIdentityMap(outRank);
   SmallVector<Value> operands = {result};
   SmallVector<AffineMap> maps = {all};
+  double taken = 1;
   for (unsigned axis = 0; axis < rank; ++axis) {
-    operands.push_back(counts(axis));
-    maps.push_back(AffineMap::get(out.getRank(), 0, {d(2 + axis)}, b_.getContext()));
+    taken *= static_cast<double>(kernel[axis]);
+    if (op.getCountPadding()) continue;
+    operands.push_back(insideCounts(out[2 + axis], given[2 + axis], kernel[axis], window.strides[axis],
+                                    window.dilations[axis], window.pads[axis], element));
+    maps.push_back(AffineMap::get(outRank, 0, {d(2 + axis)}, b_.getContext()));
   }
   maps.push_back(all);
-  result = generic(operands, empty(out.getShape(), element), maps, 0,
-                   [](OpBuilder& b, Location loc, ValueRange v) -> Value {
-                     Value count = v[1];
-                     for (Value more : v.drop_front(2).drop_back(1))
-                       count = arith::MulFOp::create(b, loc, count, more);
-                     return arith::DivFOp::create(b, loc, v[0], count);
-                   });
-  return reshape(result, type.getShape());
+  result =
+      generic(operands, empty(out, element), maps, 0, [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
+        Value count = operands.size() > 1 ? v[1] : numberOf(b, loc, element, taken);
+        for (unsigned i = 2; i < operands.size(); ++i) count = arith::MulFOp::create(b, loc, count, v[i]);
+        return arith::DivFOp::create(b, loc, v[0], count);
+      });
+  return reshape(result, plain);
 }
 
 }  // namespace kiln::schedule

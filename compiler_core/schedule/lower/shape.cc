@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace kiln::schedule {
@@ -8,9 +9,19 @@ using namespace mlir;
 
 Value Lowering::constant(ir::ConstantOp op) {
   auto type = convert(op.getType());
+  if (type.getNumElements() == 0) return empty(type.getShape(), type.getElementType());
   auto value = cast<DenseElementsAttr>(op.getValue());
-  if (value.getElementType().isInteger(1))
-    value = value.mapValues(b_.getI8Type(), [](const APInt& bit) { return bit.zext(8); });
+  const Type element = value.getElementType(), storage = type.getElementType();
+  if (element != storage) {
+    const bool isSigned = element.isSignlessInteger() && !element.isInteger(1);
+    auto stored = [&](const APInt& bits) {
+      return isSigned ? bits.sext(storage.getIntOrFloatBitWidth())
+                      : bits.zext(storage.getIntOrFloatBitWidth());
+    };
+    auto code = [&](const APFloat& number) { return stored(number.bitcastToAPInt()); };
+    value = isa<FloatType>(element) ? DenseElementsAttr(value.mapValues(storage, code))
+                                    : DenseElementsAttr(value.mapValues(storage, stored));
+  }
   // A splat stays one scalar; only small payloads become data of the program.
   if (value.isSplat())
     return fill(arith::ConstantOp::create(b_, loc_, value.getSplatValue<TypedAttr>()), type);
@@ -18,101 +29,100 @@ Value Lowering::constant(ir::ConstantOp op) {
 }
 
 Value Lowering::broadcast(ir::BroadcastOp op) {
-  auto from = convert(op.getInput().getType()), to = convert(op.getType());
-  const std::int64_t missing = to.getRank() - from.getRank();
-  SmallVector<std::int64_t> kept;
+  const ir::Shape from = shapeOf(get(op.getInput())), to = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  const std::size_t missing = to.size() - from.size();
+  ir::Shape kept;
   SmallVector<AffineExpr> dims;
-  for (std::int64_t i = 0; i < from.getRank(); ++i) {
-    if (from.getDimSize(i) != to.getDimSize(i + missing)) continue;
-    kept.push_back(from.getDimSize(i));
-    dims.push_back(b_.getAffineDimExpr(i + missing));
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!(from[i] == to[i + missing])) continue;
+    kept.push_back(from[i]);
+    dims.push_back(b_.getAffineDimExpr(static_cast<unsigned>(i + missing)));
   }
   Value input = reshape(get(op.getInput()), kept);
-  return generic(
-      input, empty(to.getShape(), to.getElementType()),
-      {AffineMap::get(to.getRank(), 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(to.getRank())}, 0,
-      [](OpBuilder&, Location, ValueRange values) { return values[0]; });
+  const auto rank = static_cast<unsigned>(to.size());
+  return generic(input, empty(to, getElementTypeOrSelf(input.getType())),
+                 {AffineMap::get(rank, 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(rank)}, 0,
+                 [](OpBuilder&, Location, ValueRange values) { return values[0]; });
 }
 
 Value Lowering::transpose(Value input, ArrayRef<std::int64_t> permutation) {
-  auto type = cast<RankedTensorType>(input.getType());
-  SmallVector<std::int64_t> shape(type.getRank());
-  SmallVector<AffineExpr> dims(type.getRank());
-  for (auto [to, from] : llvm::enumerate(permutation)) {
-    shape[to] = type.getDimSize(from);
-    dims[from] = b_.getAffineDimExpr(to);
+  const ir::Shape from = shapeOf(input);
+  ir::Shape shape(from.size());
+  SmallVector<AffineExpr> dims(from.size());
+  for (auto [to, dim] : llvm::enumerate(permutation)) {
+    shape[to] = from[dim];
+    dims[dim] = b_.getAffineDimExpr(to);
   }
-  return generic(
-      input, empty(shape, type.getElementType()),
-      {AffineMap::get(type.getRank(), 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(type.getRank())},
-      0, [](OpBuilder&, Location, ValueRange values) { return values[0]; });
+  const auto rank = static_cast<unsigned>(from.size());
+  return generic(input, empty(shape, getElementTypeOrSelf(input.getType())),
+                 {AffineMap::get(rank, 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(rank)}, 0,
+                 [](OpBuilder&, Location, ValueRange values) { return values[0]; });
 }
 
 // A part that nothing else uses is made in its place: it is inserted right behind what makes it, so that its
 // buffer can be a piece of the result's. The others are copied.
 Value Lowering::concat(ir::ConcatOp op) {
-  auto type = convert(op.getType());
+  const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  const auto axis = static_cast<std::size_t>(op.getAxis());
   struct Part {
     Value value;
-    std::int64_t offset;
+    ir::Dim offset;
   };
   SmallVector<Part> inPlace, copied;
-  std::int64_t next = 0;
+  ir::Dim next = 0;
   for (Value input : op.getInputs()) {
     Value value = get(input);
-    const bool fresh = input.hasOneUse() && value.use_empty() && value.getDefiningOp<linalg::GenericOp>();
+    const bool fresh = ir::isStatic(shape) && input.hasOneUse() && value.use_empty() &&
+                       value.getDefiningOp<linalg::GenericOp>();
     (fresh ? inPlace : copied).push_back({value, next});
-    next += cast<RankedTensorType>(input.getType()).getDimSize(op.getAxis());
+    next = next + shapeOf(value)[axis];
   }
   llvm::stable_sort(inPlace, [](const Part& a, const Part& b) {
     return a.value.getDefiningOp()->isBeforeInBlock(b.value.getDefiningOp());
   });
-  SmallVector<std::int64_t> offsets(type.getRank(), 0);
+  ir::Shape offsets(shape.size());
   Value result;
   {
     OpBuilder::InsertionGuard guard(b_);
     if (!inPlace.empty()) b_.setInsertionPointToStart(b_.getInsertionBlock());
-    result = empty(type.getShape(), type.getElementType());
+    result = empty(shape, convert(op.getType()).getElementType());
     for (const Part& part : inPlace) {
       b_.setInsertionPointAfterValue(part.value);
-      offsets[op.getAxis()] = part.offset;
-      SmallVector<OpFoldResult> at, sizes, strides(type.getRank(), b_.getIndexAttr(1));
-      for (auto [offset, size] :
-           llvm::zip_equal(offsets, cast<RankedTensorType>(part.value.getType()).getShape())) {
-        at.push_back(b_.getIndexAttr(offset));
-        sizes.push_back(b_.getIndexAttr(size));
-      }
-      result = tensor::InsertSliceOp::create(b_, loc_, part.value, result, at, sizes, strides);
+      offsets[axis] = part.offset;
+      result = tensor::InsertSliceOp::create(b_, loc_, part.value, result, sizes(offsets),
+                                             sizes(shapeOf(part.value)),
+                                             SmallVector<OpFoldResult>(shape.size(), b_.getIndexAttr(1)));
     }
   }
   for (const Part& part : copied) {
-    offsets[op.getAxis()] = part.offset;
+    offsets[axis] = part.offset;
     result = insert(part.value, result, offsets);
   }
   return result;
 }
 
 Value Lowering::slice(ir::SliceOp op) {
-  auto type = convert(op.getType());
+  const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  ir::Shape from = ir::toShape(op.getOffsets());
+  if (auto symbolic = op.getSymbolicOffsets())
+    for (auto [dim, expression] : llvm::zip_equal(from, symbolic->getResults())) dim = ir::Dim(expression);
   Value input = get(op.getInput());
+  const SmallVector<OpFoldResult> offsets = sizes(from);
   if (llvm::all_of(op.getStrides(), [](std::int64_t stride) { return stride > 0; })) {
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    for (std::int64_t i = 0; i < type.getRank(); ++i) {
-      offsets.push_back(b_.getIndexAttr(op.getOffsets()[i]));
-      sizes.push_back(b_.getIndexAttr(type.getDimSize(i)));
-      strides.push_back(b_.getIndexAttr(op.getStrides()[i]));
-    }
-    return tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes, strides);
+    SmallVector<OpFoldResult> strides;
+    for (const std::int64_t stride : op.getStrides()) strides.push_back(b_.getIndexAttr(stride));
+    return tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes(shape), strides);
   }
   // Backwards: a view cannot say it, a loop can.
+  const auto rank = static_cast<unsigned>(shape.size());
   return generic(
-      {}, empty(type.getShape(), type.getElementType()), {b_.getMultiDimIdentityMap(type.getRank())}, 0,
+      {}, empty(shape, getElementTypeOrSelf(input.getType())), {b_.getMultiDimIdentityMap(rank)}, 0,
       [&](OpBuilder& b, Location loc, ValueRange) -> Value {
         SmallVector<Value> at;
-        for (std::int64_t i = 0; i < type.getRank(); ++i) {
+        for (unsigned i = 0; i < rank; ++i) {
           Value index = linalg::IndexOp::create(b, loc, i);
           Value stride = arith::ConstantIndexOp::create(b, loc, op.getStrides()[i]);
-          Value offset = arith::ConstantIndexOp::create(b, loc, op.getOffsets()[i]);
+          Value offset = getValueOrCreateConstantIndexOp(b, loc, offsets[i]);
           at.push_back(arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, index, stride), offset));
         }
         return tensor::ExtractOp::create(b, loc, input, at);
@@ -124,94 +134,121 @@ Value Lowering::gather(ir::GatherOp op) {
   auto indices = cast<RankedTensorType>(op.getIndices().getType());
   Value input = get(op.getInput());
   const std::int64_t axis = op.getAxis(), indexRank = indices.getRank();
-  const std::int64_t extent = cast<RankedTensorType>(input.getType()).getDimSize(axis);
+  const OpFoldResult extent = size(shapeOf(input)[axis]);
   SmallVector<AffineExpr> indexDims;
   for (std::int64_t i = 0; i < indexRank; ++i) indexDims.push_back(b_.getAffineDimExpr(axis + i));
-  return generic(get(op.getIndices()), empty(type.getShape(), type.getElementType()),
-                 {AffineMap::get(type.getRank(), 0, indexDims, b_.getContext()),
-                  b_.getMultiDimIdentityMap(type.getRank())},
-                 0, [&](OpBuilder& b, Location loc, ValueRange values) -> Value {
-                   auto number = [&](std::int64_t value) {
-                     return arith::ConstantIndexOp::create(b, loc, value).getResult();
-                   };
-                   Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), values[0]);
-                   Value negative =
-                       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, number(0));
-                   index = arith::SelectOp::create(
-                       b, loc, negative, arith::AddIOp::create(b, loc, index, number(extent)), index);
-                   index = arith::MaxSIOp::create(b, loc, index, number(0));
-                   index = arith::MinSIOp::create(b, loc, index, number(extent - 1));
-                   SmallVector<Value> at;
-                   for (std::int64_t i = 0; i < type.getRank(); ++i) {
-                     if (i == axis) at.push_back(index);
-                     if (i < axis || i >= axis + indexRank) at.push_back(linalg::IndexOp::create(b, loc, i));
-                   }
-                   if (axis == type.getRank()) at.push_back(index);
-                   return tensor::ExtractOp::create(b, loc, input, at);
-                 });
+  return generic(
+      get(op.getIndices()), empty(ir::shapeOf(cast<RankedTensorType>(op.getType())), type.getElementType()),
+      {AffineMap::get(type.getRank(), 0, indexDims, b_.getContext()),
+       b_.getMultiDimIdentityMap(type.getRank())},
+      0, [&](OpBuilder& b, Location loc, ValueRange values) -> Value {
+        auto number = [&](std::int64_t value) {
+          return arith::ConstantIndexOp::create(b, loc, value).getResult();
+        };
+        Value count = getValueOrCreateConstantIndexOp(b, loc, extent);
+        Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), values[0]);
+        Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, number(0));
+        index = arith::SelectOp::create(b, loc, negative, arith::AddIOp::create(b, loc, index, count), index);
+        index = arith::MaxSIOp::create(b, loc, index, number(0));
+        index = arith::MinSIOp::create(b, loc, index, arith::SubIOp::create(b, loc, count, number(1)));
+        SmallVector<Value> at;
+        for (std::int64_t i = 0; i < type.getRank(); ++i) {
+          if (i == axis) at.push_back(index);
+          if (i < axis || i >= axis + indexRank) at.push_back(linalg::IndexOp::create(b, loc, i));
+        }
+        if (axis == type.getRank()) at.push_back(index);
+        return tensor::ExtractOp::create(b, loc, input, at);
+      });
+}
+
+Value Lowering::shapeValue(ir::ShapeValueOp op) {
+  SmallVector<Value> elements;
+  for (AffineExpr expression : op.getValues().getResults()) {
+    Value index = getValueOrCreateConstantIndexOp(b_, loc_, size(ir::Dim(expression)));
+    elements.push_back(arith::IndexCastOp::create(b_, loc_, b_.getI64Type(), index));
+  }
+  return tensor::FromElementsOp::create(b_, loc_, convert(op.getType()), elements);
+}
+
+Value Lowering::truncate(ir::TruncateOp op) {
+  Value input = get(op.getInput());
+  const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  const auto symbol = static_cast<unsigned>(op.getSymbol());
+  if (!symbols_.contains(symbol)) {
+    Value count = tensor::ExtractOp::create(b_, loc_, get(op.getCount()), ValueRange{});
+    count = arith::IndexCastOp::create(b_, loc_, b_.getIndexType(), count);
+    Value most = getValueOrCreateConstantIndexOp(b_, loc_, size(shapeOf(input)[op.getAxis()]));
+    count = arith::MinSIOp::create(b_, loc_, count, most);
+    defineSymbol(symbol,
+                 arith::MaxSIOp::create(b_, loc_, count, arith::ConstantIndexOp::create(b_, loc_, 0)));
+  }
+  const SmallVector<OpFoldResult> offsets(shape.size(), b_.getIndexAttr(0)),
+      strides(shape.size(), b_.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes(shape), strides);
 }
 
 Value Lowering::iota(ir::IotaOp op) {
-  auto type = convert(op.getType());
-  return generic({}, empty(type.getShape(), type.getElementType()),
-                 {b_.getMultiDimIdentityMap(type.getRank())}, 0,
+  const auto given = cast<RankedTensorType>(op.getType());
+  return generic({}, empty(ir::shapeOf(given), storageOf(given.getElementType())),
+                 {b_.getMultiDimIdentityMap(given.getRank())}, 0,
                  [&](OpBuilder& b, Location loc, ValueRange) -> Value {
                    Value index = linalg::IndexOp::create(b, loc, op.getAxis());
                    Value number = arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
-                   return castScalar(b, loc, number, b.getI64Type(),
-                                     cast<RankedTensorType>(op.getType()).getElementType());
+                   return castScalar(b, loc, number, b.getI64Type(), given.getElementType());
                  });
 }
 
 Value Lowering::pad(ir::PadOp op) {
   Value input = get(op.getInput());
-  auto from = cast<RankedTensorType>(input.getType()), to = convert(op.getType());
+  const ir::Shape from = shapeOf(input), to = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  const Type element = getElementTypeOrSelf(input.getType());
+  const auto rank = static_cast<unsigned>(to.size());
+  const AffineMap identity = b_.getMultiDimIdentityMap(rank);
   if (op.getMode() == ir::PadMode::Constant) {
-    SmallVector<std::int64_t> strides;
-    for (const std::int64_t interior : op.getInterior()) strides.push_back(interior + 1);
-    Value around = get(op.getValue());
-    Value base =
-        generic(around, empty(to.getShape(), to.getElementType()),
-                {AffineMap::get(to.getRank(), 0, b_.getContext()), b_.getMultiDimIdentityMap(to.getRank())},
+    SmallVector<std::int64_t> steps;
+    for (const std::int64_t interior : op.getInterior()) steps.push_back(interior + 1);
+    Value around =
+        generic(get(op.getValue()), empty(to, element), {AffineMap::get(rank, 0, b_.getContext()), identity},
                 0, [](OpBuilder&, Location, ValueRange v) { return v[0]; });
-    return insert(input, base, op.getLow(), strides);
+    return insert(input, around, op.getLow(), steps);
   }
   // The others read the position that each result repeats.
-  return generic({}, empty(to.getShape(), to.getElementType()), {b_.getMultiDimIdentityMap(to.getRank())}, 0,
-                 [&](OpBuilder& b, Location loc, ValueRange) -> Value {
-                   auto number = [&](std::int64_t value) {
-                     return arith::ConstantIndexOp::create(b, loc, value).getResult();
-                   };
-                   // at mod period, at >= -low
-                   auto modulo = [&](Value at, std::int64_t low, std::int64_t period) -> Value {
-                     const std::int64_t lift = (low + period - 1) / period * period;
-                     return arith::RemSIOp::create(b, loc, arith::AddIOp::create(b, loc, at, number(lift)),
-                                                   number(period));
-                   };
-                   SmallVector<Value> at;
-                   for (std::int64_t i = 0; i < to.getRank(); ++i) {
-                     const std::int64_t extent = from.getDimSize(i), low = op.getLow()[i];
-                     Value index = linalg::IndexOp::create(b, loc, i);
-                     if (low != 0 || op.getHigh()[i] != 0) {
-                       index = arith::SubIOp::create(b, loc, index, number(low));
-                       if (op.getMode() == ir::PadMode::Edge) {
-                         index = arith::MaxSIOp::create(b, loc, index, number(0));
-                         index = arith::MinSIOp::create(b, loc, index, number(extent - 1));
-                       } else if (op.getMode() == ir::PadMode::Wrap) {
-                         index = modulo(index, low, extent);
-                       } else if (extent == 1) {
-                         index = number(0);
-                       } else {
-                         const std::int64_t period = 2 * (extent - 1);
-                         Value phase = modulo(index, low, period);
-                         index = arith::MinSIOp::create(b, loc, phase,
-                                                        arith::SubIOp::create(b, loc, number(period), phase));
-                       }
-                     }
-                     at.push_back(index);
-                   }
-                   return tensor::ExtractOp::create(b, loc, input, at);
-                 });
+  const SmallVector<OpFoldResult> extents = sizes(from);
+  return generic({}, empty(to, element), {identity}, 0, [&](OpBuilder& b, Location loc, ValueRange) -> Value {
+    auto number = [&](std::int64_t value) {
+      return arith::ConstantIndexOp::create(b, loc, value).getResult();
+    };
+    // Remainder with the sign of the period.
+    auto modulo = [&](Value at, Value period) -> Value {
+      Value rest = arith::RemSIOp::create(b, loc, at, period);
+      Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, rest, number(0));
+      return arith::SelectOp::create(b, loc, negative, arith::AddIOp::create(b, loc, rest, period), rest);
+    };
+    SmallVector<Value> at;
+    for (unsigned i = 0; i < rank; ++i) {
+      Value index = linalg::IndexOp::create(b, loc, i);
+      if (op.getLow()[i] != 0 || op.getHigh()[i] != 0) {
+        Value extent = getValueOrCreateConstantIndexOp(b, loc, extents[i]);
+        Value last = arith::SubIOp::create(b, loc, extent, number(1));
+        index = arith::SubIOp::create(b, loc, index, number(op.getLow()[i]));
+        if (op.getMode() == ir::PadMode::Edge) {
+          index = arith::MaxSIOp::create(b, loc, index, number(0));
+          index = arith::MinSIOp::create(b, loc, index, last);
+        } else if (op.getMode() == ir::PadMode::Wrap) {
+          index = modulo(index, extent);
+        } else {
+          // A single element has no period of its own.
+          Value period =
+              arith::MaxSIOp::create(b, loc, arith::MulIOp::create(b, loc, last, number(2)), number(1));
+          Value phase = modulo(index, period);
+          index = arith::MinSIOp::create(b, loc, phase, arith::SubIOp::create(b, loc, period, phase));
+          index = arith::MinSIOp::create(b, loc, index, last);
+        }
+      }
+      at.push_back(index);
+    }
+    return tensor::ExtractOp::create(b, loc, input, at);
+  });
 }
 
 }  // namespace kiln::schedule

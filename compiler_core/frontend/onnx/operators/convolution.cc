@@ -1,6 +1,7 @@
 // Conv, ConvTranspose and the causal convolution that carries its state along.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/window.h"
 
 namespace kiln::onnx {
@@ -27,12 +28,8 @@ Result<Dims> kernelOf(NodeContext& node, Value input, Value filter) {
 Result<Values> conv(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(Value filter, node.input(1));
-  KILN_ASSIGN(Dims kernel, kernelOf(node, input, filter));
-  KILN_ASSIGN(std::int64_t group, node.integer("group", 1));
-  const Shape shape = dimsOf(input);
-  KILN_ASSIGN(Window window, readWindow(node, kernel, llvm::ArrayRef(shape).drop_front(2), false));
-  KILN_ASSIGN(Value result, node.conv(input, filter, node.hasInput(2) ? node.inputs()[2] : Value(),
-                                      window.strides, window.pads(), window.dilations, group));
+  KILN_ASSIGN(Value result,
+              convolutionOf(node, input, filter, node.hasInput(2) ? node.inputs()[2] : Value()));
   return Values{result};
 }
 
@@ -204,6 +201,14 @@ constexpr Operator kRows[] = {
 };
 
 }  // namespace
+
+Result<Value> convolutionOf(NodeContext& node, Value input, Value filter, Value bias) {
+  KILN_ASSIGN(Dims kernel, kernelOf(node, input, filter));
+  KILN_ASSIGN(std::int64_t group, node.integer("group", 1));
+  const Shape shape = dimsOf(input);
+  KILN_ASSIGN(Window window, readWindow(node, kernel, llvm::ArrayRef(shape).drop_front(2), false));
+  return node.conv(input, filter, bias, window.strides, window.pads(), window.dilations, group);
+}
 
 std::span<const Operator> convolutionOperators() {
   return kRows;
