@@ -35,6 +35,8 @@ Status checkServed(const CompileSpec& spec);
 
 struct CompileArguments {
   std::string model, spec, out, emitIr, toolchain;
+  std::vector<std::string> disabledPasses;
+  bool timing = false;
 };
 CommandResult compileCommand(const CompileArguments& arguments);
 

@@ -158,7 +158,8 @@ class Compile {
     plan.outputBytes = bytesOf(main.getResultTypes(), ir::limitsOf(main));
 
     progress("rewrite");
-    KILN_ASSIGN(ir::RewriteEvidence rewritten, transforms::rewrite(module, captured.weights));
+    KILN_ASSIGN(ir::RewriteEvidence rewritten,
+                transforms::rewrite(module, captured.weights, {request_.disabledPasses, request_.onPass}));
     KILN_TRY(ir_.write("rewrite", module));
     progress("partition");
     auto parts = partition::partition(module, request_.target.name);

@@ -43,6 +43,9 @@ int main(int argc, char** argv) {
   compileApp->add_option("--spec", compile.spec, "CompileSpec (see kiln-cc spec)")->required();
   compileApp->add_option("--out", compile.out, "Folder for program.so, weights, evidence.json, manifest.json")
       ->required();
+  compileApp->add_option("--disable-pass", compile.disabledPasses,
+                         "Leave out a pass of the rewrite stage (may be given more than once)");
+  compileApp->add_flag("--timing", compile.timing, "Say on stderr what each pass took");
   compileApp->add_option("--emit-ir", compile.emitIr, "Folder for the textual IR after each stage");
   compileApp->add_option("--toolchain", compile.toolchain, "Toolchain folder (default: where kiln-cc is)");
   compileApp->callback([&] { result = compileCommand(compile); });

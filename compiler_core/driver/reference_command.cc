@@ -48,7 +48,8 @@ Result<Json> writeProfile(const ReferenceResult& result, const std::string& out,
   return Json{{"name", profile}, {"inputs", inputs}, {"outputs", outputs}};
 }
 
-Status writeList(const Json& profiles, const Digests& digests, const char* tolerance, const std::string& out) {
+Status writeList(const Json& profiles, const Digests& digests, const char* tolerance,
+                 const std::string& out) {
   Json files = Json::array();
   for (const auto& [path, digest] : digests)
     files.push_back({{"path", path}, {"digest", digest.text()}, {"size", std::to_string(digest.size)}});

@@ -38,7 +38,8 @@ const Capability kCpu[] = {
     {"kiln.sort", kArithmetic},    {"kiln.arg_reduce", kArithmetic},
     {"kiln.cumulative", kNumbers}, {"kiln.scatter", kAll},
     {"kiln.compress", kAll},       {"kiln.unique", kArithmetic},
-    {"kiln.nms", kNumbers},
+    {"kiln.nms", kNumbers},        {"kiln.pad", kAll},
+    {"kiln.iota", kNumbers},       {"kiln.attention", kReals},
 };
 
 // 0 for a type that no operation has.

@@ -126,8 +126,9 @@ Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operan
   return llvm::TypeSwitch<mlir::Operation*, Result<HostTensor>>(operation)
       .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BitcastOp,
             ir::BatchNormOp, ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp,
-            ir::SliceOp, ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp,
-            ir::ScatterOp, ir::ArgReduceOp, ir::CumulativeOp, ir::ShapeValueOp, ir::TruncateOp>(
+            ir::SliceOp, ir::GatherOp, ir::IotaOp, ir::PadOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp,
+            ir::AttentionOp, ir::ConvOp, ir::PoolOp, ir::ScatterOp, ir::ArgReduceOp, ir::CumulativeOp,
+            ir::ShapeValueOp, ir::TruncateOp>(
           [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })
       .Default([](mlir::Operation* other) -> Result<HostTensor> {
         return fail(Code::kUnimplemented, place(other) + " is no operation of the graph level");

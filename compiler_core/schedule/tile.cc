@@ -98,11 +98,15 @@ void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored,
 
 KernelKind kindOf(const Group& group) {
   KernelKind kind = KernelKind::kElementwise;
+  unsigned contractions = 0;
   for (Operation* op : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
-    if (isContraction(linalgOp))
-      return linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction : KernelKind::kConvolution;
-    if (!isPointwise(linalgOp)) kind = KernelKind::kReduction;
+    if (isContraction(linalgOp)) {
+      // One product feeds another.
+      if (contractions++ > 0) return KernelKind::kAttention;
+      kind = linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction : KernelKind::kConvolution;
+    }
+    if (!isPointwise(linalgOp) && contractions == 0) kind = KernelKind::kReduction;
   }
   return kind;
 }

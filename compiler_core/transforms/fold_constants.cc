@@ -21,7 +21,9 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
 
  private:
   void fold(mlir::Operation& operation) {
-    if (operation.getNumResults() != 1 || operation.getNumRegions() || operation.getNumOperands() == 0)
+    const bool counts = llvm::isa<ir::IotaOp>(operation);
+    if (operation.getNumResults() != 1 || operation.getNumRegions() ||
+        (operation.getNumOperands() == 0 && !counts))
       return;
     if (operation.getDialect() != getContext().getLoadedDialect<ir::KilnDialect>()) return;
     if (!llvm::all_of(operation.getOperands(), isConstant) || moveSplat(operation)) return;
@@ -32,7 +34,8 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
       if (!size || *size > kMostBytes) return;
       given += *size;
     }
-    if (!bytes || *bytes > kMostBytes || (*bytes > given && *bytes > ir::kMaxConstantBytes)) return;
+    const std::int64_t growth = counts ? kMostCounted : ir::kMaxConstantBytes;
+    if (!bytes || *bytes > kMostBytes || (*bytes > given && *bytes > growth)) return;
     std::vector<reference::HostTensor> values;
     std::string name;
     for (mlir::Value operand : operation.getOperands()) {
@@ -69,6 +72,8 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
   }
 
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  // Tables of positions along one dimension become data of the program; larger ones are counted out.
+  static constexpr std::int64_t kMostCounted = std::int64_t{1} << 16;
   static bool isConstant(mlir::Value value) {
     return llvm::isa_and_nonnull<ir::ConstantOp, ir::WeightOp>(value.getDefiningOp());
   }

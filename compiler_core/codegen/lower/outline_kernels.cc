@@ -299,7 +299,9 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     for (auto [index, loop] : llvm::enumerate(loops))
       if (failed(outline(loop, old, environment, index))) return failure();
 
-    // What the calling thread does itself uses the same buffers.
+    // What the calling thread does itself uses the same buffers. The loops are gone, and the builder may have
+    // stood at one of them.
+    b.setInsertionPointAfter(environment.getDefiningOp());
     for (BlockArgument argument : llvm::drop_begin(old.getArguments(), kPointers)) {
       if (argument.use_empty()) continue;
       Value made = buffers.argument(b, loc, argument.getArgNumber());

@@ -139,6 +139,8 @@ class GraphBuilder {
   static std::optional<Shape> symbolicIntegers(Value value);
   // The one element of a constant, as f64.
   static std::optional<double> constantScalar(Value value);
+  // The elements of a small constant of any number type, or nullopt.
+  static std::optional<std::vector<double>> constantReals(Value value);
   // kUnimplemented: `what` decides the shape of the graph but has no value at compile time; says how to pin
   // it. The words "must be known at compile time" and "--pin NAME=" are what tools look for.
   static tl::unexpected<Error> notConstant(std::string_view what, Value value);

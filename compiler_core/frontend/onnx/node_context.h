@@ -39,6 +39,7 @@ class NodeContext : public GraphBuilder {
   Result<float> real(std::string_view name, float fallback);
   Result<std::string> text(std::string_view name, std::string_view fallback);
   Result<Dims> integers(std::string_view name, llvm::ArrayRef<std::int64_t> fallback);
+  Result<std::vector<float>> reals(std::string_view name, llvm::ArrayRef<float> fallback);
   // The attribute itself, or null.
   const Attribute* attribute(std::string_view name);
   bool hasAttribute(std::string_view name) { return attribute(name) != nullptr; }

@@ -76,10 +76,12 @@ class Lowering {
   // `value` with `axes` of `shape` missing, along the identity of the others: a map for a broadcast operand.
   mlir::AffineMap dropping(unsigned rank, llvm::ArrayRef<std::int64_t> axes);
   mlir::Value reshape(mlir::Value value, const Extents& to);
-  // Copies `source` into `destination` at `offsets`, as a kernel of its own.
-  mlir::Value insert(mlir::Value source, mlir::Value destination, const Extents& offsets);
-  // Spatial padding [top, left, bottom, right] of NCHW with `value`.
-  mlir::Value pad(mlir::Value input, llvm::ArrayRef<std::int64_t> pads, double value);
+  // Copies `source` into `destination` at `offsets`, to every steps[i]th position (1 if left empty), as a
+  // kernel of its own.
+  mlir::Value insert(mlir::Value source, mlir::Value destination, const Extents& offsets,
+                     llvm::ArrayRef<std::int64_t> steps = {});
+  // Spatial padding of [N, C, D...] with `value`; `pads` are all beginnings, then all ends.
+  mlir::Value surround(mlir::Value input, llvm::ArrayRef<std::int64_t> pads, double value);
   // Reduction with `kind` over `axes`.
   mlir::Value reduce(ir::ReduceKind kind, mlir::Value input, llvm::ArrayRef<std::int64_t> axes);
 
@@ -91,6 +93,8 @@ class Lowering {
   mlir::Value gather(ir::GatherOp op);
   mlir::Value shapeValue(ir::ShapeValueOp op);
   mlir::Value truncate(ir::TruncateOp op);
+  mlir::Value iota(ir::IotaOp op);
+  mlir::Value pad(ir::PadOp op);
   // Operations served by the kernel library; maps their results.
   mlir::LogicalResult library(mlir::Operation* op);
   void sort(ir::SortOp op);
@@ -106,8 +110,12 @@ class Lowering {
                          llvm::ArrayRef<std::int64_t> readsInit = {});
   mlir::Value softmax(ir::SoftmaxOp op);
   mlir::Value matmul(ir::MatmulOp op);
+  mlir::Value attention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);
+  mlir::Value insideCounts(const ir::Dim& windows, const ir::Dim& extent, std::int64_t kernel,
+                           std::int64_t stride, std::int64_t dilation, std::int64_t before,
+                           mlir::Type element);
   mlir::Value batchNorm(ir::BatchNormOp op);
 
   mlir::OpBuilder& b_;
