@@ -267,6 +267,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
                                        ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
       LLVM::StoreOp::create(b, loc, pointers[kArena + i], slot);
     }
+    Operation* top = &*std::prev(b.getInsertionPoint());  // outlining erases what follows
 
     SmallVector<scf::ForallOp> loops;
     old.walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
@@ -278,6 +279,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
 
     // What the calling thread does itself uses the same buffers.
     IRMapping map;
+    b.setInsertionPointAfter(top);
     SmallVector<Value> values(llvm::drop_begin(old.getArguments(), kPointers));
     SmallVector<Operation*> allocs;
     old.walk([&](memref::AllocOp alloc) {
