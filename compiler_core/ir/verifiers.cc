@@ -15,8 +15,19 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
+namespace {
+
+// 8- and 4-bit floats and integers below a byte only move and are cast.
+bool hasArithmetic(mlir::Type element) {
+  const unsigned width = element.getIntOrFloatBitWidth();
+  return llvm::isa<mlir::FloatType>(element) ? width >= 16 : width >= 8 || width == 1;
+}
+
+}  // namespace
+
 LogicalResult UnaryOp::verify() {
   mlir::Type element = tensorType(getType()).getElementType();
+  if (!hasArithmetic(element)) return emitOpError() << "there is no arithmetic on " << element;
   bool isBool = element.isInteger(1), isFloat = llvm::isa<mlir::FloatType>(element);
   switch (getKind()) {
     case UnaryKind::Not:
@@ -36,6 +47,7 @@ LogicalResult UnaryOp::verify() {
 
 LogicalResult BinaryOp::verify() {
   mlir::Type element = tensorType(getType()).getElementType();
+  if (!hasArithmetic(element)) return emitOpError() << "there is no arithmetic on " << element;
   bool isBool = element.isInteger(1), isFloat = llvm::isa<mlir::FloatType>(element);
   switch (getKind()) {
     case BinaryKind::And:
@@ -138,7 +150,8 @@ LogicalResult ScatterOp::verify() {
     return emitOpError("updates have another element type than the data");
   if (!(updates[0] == indices[0]) || !std::equal(updates.begin() + 1, updates.end(), data.begin() + 1))
     return emitOpError("updates do not fit the data and the indices");
-  if (getKind() != ScatterKind::Set && tensorType(getData()).getElementType().isInteger(1))
+  const mlir::Type element = tensorType(getData()).getElementType();
+  if (getKind() != ScatterKind::Set && (element.isInteger(1) || !hasArithmetic(element)))
     return emitOpError("combines numbers only");
   return success();
 }

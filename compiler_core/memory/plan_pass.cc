@@ -1,3 +1,5 @@
+#include "compiler_core/ir/profile.h"
+#include "compiler_core/memory/intervals.h"
 #include "compiler_core/memory/passes.h"
 #include "compiler_core/memory/plan.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
@@ -11,8 +13,16 @@ namespace {
 
 using namespace mlir;
 
-std::uint64_t bytesOf(MemRefType type) {
-  return std::uint64_t(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
+// The most bytes that a buffer can take; nullopt where nothing bounds them.
+std::optional<std::uint64_t> bytesOf(memref::AllocOp alloc, Intervals& intervals) {
+  const MemRefType type = alloc.getType();
+  std::uint64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+  for (unsigned i = 0; i < type.getRank(); ++i) {
+    const auto extent = intervals.extent(alloc, i);
+    if (!extent || __builtin_mul_overflow(bytes, std::uint64_t(*extent), &bytes) || bytes >> 48)
+      return std::nullopt;
+  }
+  return bytes;
 }
 
 // One place that memory is planned for: a block whose operations run in order, and the allocations anywhere
@@ -31,16 +41,17 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
 
   // Operations of a block are numbered; a buffer lives from the first to the last of them that has to do with
   // it or with a view of it. An operation with regions counts as one, so that a loop keeps what it uses.
-  FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views) {
+  FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views, Intervals& intervals) {
     llvm::DenseMap<Operation*, std::uint32_t> number;
     for (Operation& op : *region.block) number[&op] = number.size();
     std::vector<Buffer> buffers;
     for (memref::AllocOp alloc : region.allocs) {
-      if (!alloc.getType().hasStaticShape()) {
-        alloc.emitError("an allocation of unknown size reached the memory planner");
+      const auto bytes = bytesOf(alloc, intervals);
+      if (!bytes) {
+        alloc.emitError("an allocation that nothing bounds reached the memory planner");
         return failure();
       }
-      Buffer buffer{bytesOf(alloc.getType()), ~0u, 0};
+      Buffer buffer{*bytes, ~0u, 0};
       auto extend = [&](Operation* op) {
         Operation* ancestor = region.block->findAncestorOpInBlock(*op);
         buffer.first = std::min(buffer.first, number.lookup(ancestor));
@@ -63,6 +74,8 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     func::FuncOp function = getOperation();
     if (function.isExternal()) return;
     const BufferViewFlowAnalysis views(function);
+    const SmallVector<ir::Range> symbols = ir::limitsOf(function);
+    Intervals intervals(symbols);
     Region arena{&function.front(), {}};
     SmallVector<Region> kernels;
     function.walk<WalkOrder::PreOrder>([&](Operation* op) {
@@ -74,11 +87,11 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
       }
       return WalkResult::advance();
     });
-    auto planned = planRegion(arena, views);
+    auto planned = planRegion(arena, views, intervals);
     if (failed(planned)) return signalPassFailure();
     std::uint64_t scratch = 0;
     for (Region& kernel : kernels) {
-      auto slot = planRegion(kernel, views);
+      auto slot = planRegion(kernel, views, intervals);
       if (failed(slot)) return signalPassFailure();
       scratch = std::max(scratch, slot->peak);
     }

@@ -1,7 +1,9 @@
 #include "compiler_core/reference/evaluator.h"
 
 #include "compiler_core/ir/types.h"
+#include "compiler_core/reference/irregular.h"
 #include "compiler_core/reference/kernels.h"
+#include "compiler_core/reference/symbols.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace kiln::reference {
@@ -28,13 +30,17 @@ Status checkSize(mlir::Operation* operation) {
 // Evaluates one block; values die with their last use.
 class BlockEvaluator {
  public:
-  explicit BlockEvaluator(const ir::WeightTable& weights) : weights_(weights) {}
+  BlockEvaluator(const ir::WeightTable& weights, SymbolValues& symbols)
+      : weights_(weights), symbols_(symbols) {}
 
   // The terminator's operands.
   Result<std::vector<HostTensor>> run(mlir::Block& block, std::vector<HostTensor> arguments) {
     for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
       define(argument, std::move(value));
     for (mlir::Operation& operation : block.without_terminator()) {
+      if (auto truncate = llvm::dyn_cast<ir::TruncateOp>(operation))
+        symbols_.bind(truncate, live_.at(truncate.getInput()).tensor, live_.at(truncate.getCount()).tensor);
+      symbols_.resolve(operation);
       KILN_TRY(checkSize(&operation));
       KILN_ASSIGN(std::vector<HostTensor> results, step(operation));
       for (mlir::Value operand : operation.getOperands()) use(operand);
@@ -75,13 +81,13 @@ class BlockEvaluator {
     if (auto fused = llvm::dyn_cast<ir::FusedOp>(operation)) {
       std::vector<HostTensor> arguments;
       for (const HostTensor* operand : operands) arguments.push_back(*operand);
-      return BlockEvaluator(weights_).run(fused.getBody().front(), std::move(arguments));
+      return BlockEvaluator(weights_, symbols_).run(fused.getBody().front(), std::move(arguments));
     }
-    KILN_ASSIGN(HostTensor result, evaluateOperation(&operation, operands));
-    return std::vector<HostTensor>{std::move(result)};
+    return evaluateAll(&operation, operands);
   }
 
   const ir::WeightTable& weights_;
+  SymbolValues& symbols_;
   llvm::DenseMap<mlir::Value, Live> live_;
 };
 
@@ -103,12 +109,25 @@ std::optional<HostTensor> constantValue(mlir::Value value, const ir::WeightTable
   return toHostTensor(*entry);
 }
 
+Result<std::vector<HostTensor>> evaluateAll(mlir::Operation* operation, Operands operands) {
+  KILN_TRY(checkSize(operation));
+  using All = Result<std::vector<HostTensor>>;
+  return llvm::TypeSwitch<mlir::Operation*, All>(operation)
+      .Case<ir::SortOp, ir::CompressOp, ir::UniqueOp, ir::NmsOp>(
+          [&](auto typed) -> All { return evaluate(typed, operands); })
+      .Default([&](mlir::Operation* other) -> All {
+        KILN_ASSIGN(HostTensor result, evaluateOperation(other, operands));
+        return std::vector<HostTensor>{std::move(result)};
+      });
+}
+
 Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operands) {
   KILN_TRY(checkSize(operation));
   return llvm::TypeSwitch<mlir::Operation*, Result<HostTensor>>(operation)
-      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BatchNormOp,
-            ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp, ir::SliceOp,
-            ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp>(
+      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BitcastOp,
+            ir::BatchNormOp, ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp,
+            ir::SliceOp, ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp,
+            ir::ScatterOp, ir::ArgReduceOp, ir::CumulativeOp, ir::ShapeValueOp, ir::TruncateOp>(
           [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })
       .Default([](mlir::Operation* other) -> Result<HostTensor> {
         return fail(Code::kUnimplemented, place(other) + " is no operation of the graph level");
@@ -135,7 +154,10 @@ Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::Weight
                                             ir::typeText(*dtype, type.getShape()) + ", given " +
                                             ir::typeText(inputs[i].dtype, inputs[i].shape));
   }
-  return BlockEvaluator(weights).run(main.getBody().front(), inputs);
+  const mlir::OwningOpRef<mlir::ModuleOp> copy = cloneIfSymbolic(module);
+  if (copy) main = copy->lookupSymbol<mlir::func::FuncOp>(ir::kMain);
+  SymbolValues symbols;
+  return BlockEvaluator(weights, symbols).run(main.getBody().front(), inputs);
 }
 
 }  // namespace kiln::reference

@@ -21,6 +21,10 @@ std::unique_ptr<mlir::Pass> createFoldConstantsPass(ir::WeightTable& weights);
 // filter goes into filter and bias, calculated in f64 and rounded once.
 std::unique_ptr<mlir::Pass> createFoldBatchNormPass(ir::WeightTable& weights);
 
+// kiln-widen: reductions, products, convolutions, pools and normalisations of f16 and bf16 calculate in f32
+// between casts, and round once; max and min over unsigned integers become those over signed ones.
+std::unique_ptr<mlir::Pass> createWidenPass();
+
 // kiln-decompose: softmax and batch_norm become reductions and elementwise operations.
 std::unique_ptr<mlir::Pass> createDecomposePass();
 
