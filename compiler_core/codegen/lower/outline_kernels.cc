@@ -290,6 +290,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
                                        ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
       LLVM::StoreOp::create(b, loc, pointers[kArena + i], slot);
     }
+    Operation* top = &*std::prev(b.getInsertionPoint());  // outlining erases what follows
 
     SmallVector<scf::ForallOp> loops;
     old.walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
@@ -299,9 +300,8 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     for (auto [index, loop] : llvm::enumerate(loops))
       if (failed(outline(loop, old, environment, index))) return failure();
 
-    // What the calling thread does itself uses the same buffers. The loops are gone, and the builder may have
-    // stood at one of them.
-    b.setInsertionPointAfter(environment.getDefiningOp());
+    // What the calling thread does itself uses the same buffers.
+    b.setInsertionPointAfter(top);
     for (BlockArgument argument : llvm::drop_begin(old.getArguments(), kPointers)) {
       if (argument.use_empty()) continue;
       Value made = buffers.argument(b, loc, argument.getArgNumber());
