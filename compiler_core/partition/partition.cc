@@ -31,7 +31,7 @@ const Capability kCpu[] = {
     {"kiln.transpose", kAll},     {"kiln.concat", kAll},     {"kiln.slice", kAll},
     {"kiln.gather", kAll},        {"kiln.reduce", kNumbers}, {"kiln.softmax", kFloats},
     {"kiln.matmul", kNumbers},    {"kiln.conv", kFloats},    {"kiln.pool", kFloats},
-    {"kiln.batch_norm", kFloats},
+    {"kiln.batch_norm", kFloats}, {"kiln.if", kAll},         {"kiln.loop", kAll},
 };
 
 // 0 for a type that no operation has.

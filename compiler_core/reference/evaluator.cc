@@ -25,10 +25,13 @@ Status checkSize(mlir::Operation* operation) {
   return {};
 }
 
-// Evaluates one block; values die with their last use.
+constexpr std::int64_t kMaxIterations = std::int64_t{1} << 24;
+
+// Evaluates one block; values die with their last use. Bodies see the values around them through `outer`.
 class BlockEvaluator {
  public:
-  explicit BlockEvaluator(const ir::WeightTable& weights) : weights_(weights) {}
+  explicit BlockEvaluator(const ir::WeightTable& weights, const BlockEvaluator* outer = nullptr)
+      : weights_(weights), outer_(outer) {}
 
   // The terminator's operands.
   Result<std::vector<HostTensor>> run(mlir::Block& block, std::vector<HostTensor> arguments) {
@@ -37,13 +40,15 @@ class BlockEvaluator {
     for (mlir::Operation& operation : block.without_terminator()) {
       KILN_TRY(checkSize(&operation));
       KILN_ASSIGN(std::vector<HostTensor> results, step(operation));
-      for (mlir::Value operand : operation.getOperands()) use(operand);
+      // Inner operations use what is around them once each, however often they ran.
+      operation.walk([&](mlir::Operation* inner) {
+        for (mlir::Value operand : inner->getOperands()) use(operand);
+      });
       for (auto [result, value] : llvm::zip(operation.getResults(), results))
         define(result, std::move(value));
     }
     std::vector<HostTensor> results;
-    for (mlir::Value operand : block.getTerminator()->getOperands())
-      results.push_back(live_.at(operand).tensor);
+    for (mlir::Value operand : block.getTerminator()->getOperands()) results.push_back(*find(operand));
     return results;
   }
 
@@ -58,7 +63,35 @@ class BlockEvaluator {
     if (uses) live_[value] = {std::move(tensor), uses};
   }
   void use(mlir::Value value) {
-    if (--live_[value].uses == 0) live_.erase(value);
+    auto it = live_.find(value);
+    if (it != live_.end() && --it->second.uses == 0) live_.erase(it);
+  }
+  const HostTensor* find(mlir::Value value) const {
+    auto it = live_.find(value);
+    return it != live_.end() ? &it->second.tensor : outer_->find(value);
+  }
+  bool isTrue(mlir::Value value) const { return find(value)->bytes[0] != 0; }
+
+  Result<std::vector<HostTensor>> loop(ir::LoopOp operation) {
+    std::vector<HostTensor> carried;
+    for (mlir::Value value : operation.getCarried()) carried.push_back(*find(value));
+    const std::int64_t trip =
+        operation.getTrip() ? *find(operation.getTrip())->data<std::int64_t>() : kMaxIterations + 1;
+    bool more = !operation.getCondition() || isTrue(operation.getCondition());
+    std::int64_t iteration = 0;
+    for (; more && iteration < trip; ++iteration) {
+      if (iteration == kMaxIterations)
+        return fail(Code::kResourceExhausted, place(operation) + ": more than " +
+                                                  std::to_string(kMaxIterations) +
+                                                  " iterations cannot be evaluated");
+      carried.insert(carried.begin(), HostTensor::of(DType::kI64, {}, std::vector<std::int64_t>{iteration}));
+      KILN_ASSIGN(carried, BlockEvaluator(weights_, this).run(operation.getBody().front(), std::move(carried)));
+      if (!operation.getCondition()) continue;
+      more = carried.front().bytes[0] != 0;
+      carried.erase(carried.begin());
+    }
+    carried.push_back(HostTensor::of(DType::kI64, {}, std::vector<std::int64_t>{iteration}));
+    return carried;
   }
 
   Result<std::vector<HostTensor>> step(mlir::Operation& operation) {
@@ -69,9 +102,13 @@ class BlockEvaluator {
                     place(&operation) + ": the weight table has no such entry of this type");
       return std::vector<HostTensor>{std::move(*value)};
     }
+    if (auto branch = llvm::dyn_cast<ir::IfOp>(operation)) {
+      mlir::Region& body = isTrue(branch.getCondition()) ? branch.getThenBody() : branch.getElseBody();
+      return BlockEvaluator(weights_, this).run(body.front(), {});
+    }
+    if (auto repeated = llvm::dyn_cast<ir::LoopOp>(operation)) return loop(repeated);
     llvm::SmallVector<const HostTensor*> operands;
-    for (mlir::Value operand : operation.getOperands())
-      operands.push_back(&live_.find(operand)->second.tensor);
+    for (mlir::Value operand : operation.getOperands()) operands.push_back(find(operand));
     if (auto fused = llvm::dyn_cast<ir::FusedOp>(operation)) {
       std::vector<HostTensor> arguments;
       for (const HostTensor* operand : operands) arguments.push_back(*operand);
@@ -82,6 +119,7 @@ class BlockEvaluator {
   }
 
   const ir::WeightTable& weights_;
+  const BlockEvaluator* outer_;
   llvm::DenseMap<mlir::Value, Live> live_;
 };
 

@@ -3,7 +3,9 @@
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 
@@ -76,6 +78,10 @@ class FunctionLowering {
         values.map(result, values.lookup(value));
       return success();
     }
+    if (auto branch = dyn_cast<ir::IfOp>(op))
+      return lowering_.branch(branch, [&](Block& body) { return block(body); });
+    if (auto loop = dyn_cast<ir::LoopOp>(op))
+      return lowering_.loop(loop, [&](Block& body) { return block(body); });
     lowering_.nextGroup();
     return lowering_.lower(op);
   }
@@ -89,8 +95,8 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
   StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
   StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
-                    tensor::TensorDialect>();
+    registry.insert<arith::ArithDialect, func::FuncDialect, bufferization::BufferizationDialect, linalg::LinalgDialect,
+                    math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
   }
 
   void runOnOperation() override {

@@ -69,15 +69,47 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     registry.insert<LLVM::LLVMDialect, func::FuncDialect, arith::ArithDialect>();
   }
 
+  // A number that a kernel cannot calculate again, such as that of an iteration of the loop around it: it becomes
+  // one more entry of the environment.
+  Value receive(OpBuilder& b, Value value) {
+    const Location loc = value.getLoc();
+    const Type type = value.getType();
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+    passed_.push_back(value);
+    const auto index = static_cast<std::int32_t>(kPointers - kArena + passed_.size() - 1);
+    Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, b.getBlock()->getArgument(0),
+                                     ArrayRef<LLVM::GEPArg>{index});
+    const Type stored = type.isIndex() ? b.getI64Type() : type;
+    Value number = LLVM::LoadOp::create(b, loc, stored, slot);
+    return type.isIndex() ? arith::IndexCastOp::create(b, loc, type, number).getResult() : number;
+  }
+  // The calling side.
+  void send(OpBuilder& b, Location loc, Value environment) {
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+    for (auto [i, value] : llvm::enumerate(passed_)) {
+      const auto index = static_cast<std::int32_t>(kPointers - kArena + i);
+      Value slot =
+          LLVM::GEPOp::create(b, loc, pointer, pointer, environment, ArrayRef<LLVM::GEPArg>{index});
+      if (value.getType().isIndex()) value = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
+      LLVM::StoreOp::create(b, loc, value, slot);
+    }
+    mostPassed_ = std::max(mostPassed_, passed_.size());
+    passed_.clear();
+  }
+
   // A copy of `value` and of what it is made from, where `builder` stands. Only what has no effect can be
-  // repeated.
+  // repeated; other numbers are passed.
   FailureOr<Value> rematerialise(OpBuilder& builder, Value value, func::FuncOp main, Buffers& buffers,
                                  IRMapping& map) {
     if (map.contains(value)) return map.lookup(value);
     const Location loc = value.getLoc();
+    const bool isNumber = value.getType().isIntOrIndexOrFloat();
     if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument.getOwner() != &main.front())
-        return main.emitError("a kernel uses a value of another loop");
+      if (argument.getOwner() != &main.front()) {
+        if (!isNumber) return main.emitError("a kernel uses a buffer of another loop");
+        map.map(value, receive(builder, value));
+        return map.lookup(value);
+      }
       for (auto [name, table] :
            {std::pair{"kiln.input", kInputs}, {"kiln.weight", kWeights}, {"kiln.output", kOutputs}})
         if (auto index = main.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), name)) {
@@ -94,8 +126,11 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
       map.map(value, buffers.planned(builder, loc, alloc.getType(), /*inScratch=*/false, offset.getInt()));
       return map.lookup(value);
     }
-    if (!isPure(op) || op->getNumRegions() != 0)
-      return op->emitError("a kernel uses a value that cannot be computed again");
+    if (!isPure(op) || op->getNumRegions() != 0) {
+      if (!isNumber) return op->emitError("a kernel uses a value that cannot be computed again");
+      map.map(value, receive(builder, value));
+      return map.lookup(value);
+    }
     for (Value operand : op->getOperands())
       if (failed(rematerialise(builder, operand, main, buffers, map))) return failure();
     builder.clone(*op, map);
@@ -179,6 +214,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
 
     // callbacks->parallel_for(callbacks->user, kernel, environment, tasks)
     b.setInsertionPoint(loop);
+    send(b, loc, environment);
     Value callbacks = main.getArgument(kCallbacks);
     Value target = func::ConstantOp::create(b, loc, type, FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
     target = UnrealizedConversionCastOp::create(b, loc, pointer, target).getResult(0);
@@ -199,6 +235,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
       getOperation().emitError("expected a function @main");
       return signalPassFailure();
     }
+    mostPassed_ = 0;
     MLIRContext* context = &getContext();
     const Location loc = old.getLoc();
     auto pointer = LLVM::LLVMPointerType::get(context);
@@ -215,7 +252,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     b.setInsertionPointToStart(&entry);
     Value one = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
     auto environmentType = LLVM::LLVMArrayType::get(pointer, kPointers - kArena);
-    Value environment = LLVM::AllocaOp::create(b, loc, pointer, environmentType, one);
+    auto environment = LLVM::AllocaOp::create(b, loc, pointer, environmentType, one);
     for (unsigned i = kArena; i < kPointers; ++i) {
       Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, environment,
                                        ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i - kArena)});
@@ -229,6 +266,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     });
     for (auto [index, loop] : llvm::enumerate(loops))
       if (failed(outline(loop, old, environment, index))) return signalPassFailure();
+    environment.setElemType(LLVM::LLVMArrayType::get(pointer, kPointers - kArena + mostPassed_));
 
     // What the calling thread does itself uses the same buffers.
     IRMapping map;
@@ -257,6 +295,9 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     terminator.erase();
     old.setName("kiln_run");
   }
+
+  SmallVector<Value> passed_;    // to the kernel that is being outlined
+  std::size_t mostPassed_ = 0;  // to any of them
 };
 
 }  // namespace

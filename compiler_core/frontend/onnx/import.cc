@@ -1,12 +1,10 @@
 #include "compiler_core/frontend/onnx/import.h"
 
 #include <set>
-#include <unordered_map>
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
-#include "compiler_core/frontend/onnx/node_name.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/graph_importer.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
 #include "compiler_core/ir/types.h"
 #include "mlir/IR/Verifier.h"
@@ -24,7 +22,7 @@ std::string quoted(std::string_view text) {
   return (llvm::Twine("'") + llvm::StringRef(text) + "'").str();
 }
 
-// One import: goes through the graph once, in order, and collects what is not served on the way.
+// One import: the boundary of the model; GraphImporter does what is in between.
 class Importer {
  public:
   Importer(mlir::MLIRContext& context, const LoadedModel& loaded, const ImportOptions& options)
@@ -32,25 +30,20 @@ class Importer {
         builder_(&context),
         options_(options),
         binder_(options.dims),
-        initializers_(captured_.weights, loaded.file, loaded.directory) {}
+        initializers_(captured_.weights, loaded.file, loaded.directory),
+        graph_(model_, builder_, initializers_, captured_),
+        scope_(model_.graph, model_.opsets, nullptr) {}
 
   Result<Captured> run();
 
  private:
-  // A name's value; a null value stands for one that could not be made because something was not served.
-  using Names = std::unordered_map<std::string_view, Value>;
-
   mlir::Location location(const std::string& name) {
     return mlir::NameLoc::get(builder_.getStringAttr(name));
   }
   void describe();
-  void unserved(std::string node, std::string op, std::string_view domain, std::string reason);
   Status inputs();
   Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
   Status checkPins() const;
-  Status node(const Node& node, std::size_t index);
-  Result<Value> value(std::string_view name);
-  Result<Values> importNode(const Node& node, Values inputs);
   Status outputs();
 
   const Model& model_;
@@ -60,8 +53,8 @@ class Importer {
   const ImportOptions& options_;
   analysis::DimBinder binder_;
   Initializers initializers_;
-  Names names_;
-  std::unordered_map<std::string_view, const Tensor*> tensors_;
+  GraphImporter graph_;
+  Scope scope_;
 };
 
 void Importer::describe() {
@@ -70,7 +63,7 @@ void Importer::describe() {
   evidence.producer = model_.producer;
   evidence.producerVersion = model_.producerVersion;
   evidence.irVersion = model_.irVersion;
-  evidence.functions = static_cast<std::int64_t>(model_.functions);
+  evidence.functions = static_cast<std::int64_t>(model_.functions.size());
   evidence.nodes = static_cast<std::int64_t>(model_.graph.nodes.size());
   for (const auto& [domain, version] : model_.opsets) evidence.opsets[domainName(domain)] = version;
   std::set<std::string> custom;
@@ -84,24 +77,17 @@ void Importer::describe() {
   evidence.customOps.assign(custom.begin(), custom.end());
 }
 
-void Importer::unserved(std::string node, std::string op, std::string_view domain, std::string reason) {
-  auto it = model_.opsets.find(plainDomain(domain));
-  captured_.capture.unsupported.push_back({std::move(node), std::move(op), domainName(plainDomain(domain)),
-                                           it == model_.opsets.end() ? 0 : it->second, std::move(reason)});
-}
-
 Status Importer::inputs() {
-  for (const Tensor& tensor : model_.graph.initializers) tensors_.emplace(tensor.name, &tensor);
   llvm::SmallVector<mlir::Type> types;
   llvm::SmallVector<std::string_view> argumentNames;
   for (const ValueInfo& input : model_.graph.inputs) {
-    if (tensors_.contains(input.name)) continue;  // the default of an old-style input: a constant
+    if (scope_.tensors.contains(input.name)) continue;  // the default of an old-style input: a constant
     std::string why = !input.isTensor ? "sequences, maps and optional values are not served"
                       : !input.shape  ? "an input without a rank is not served"
                                       : unservedType(input.type);
     if (!why.empty()) {
-      unserved(std::string(input.name), "(input)", "", why);
-      names_[input.name] = {};
+      graph_.unserved(std::string(input.name), "(input)", "", why);
+      scope_.names[input.name] = Item::poisoned();
       continue;
     }
     std::vector<analysis::DeclaredDim> dims;
@@ -134,14 +120,15 @@ Status Importer::inputs() {
   for (unsigned i = 0; i < types.size(); ++i) {
     main_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(argumentNames[i]));
     body->getArgument(i).setLoc(location(std::string(argumentNames[i])));
-    names_[argumentNames[i]] = body->getArgument(i);
+    scope_.names[argumentNames[i]] = Item::tensor(body->getArgument(i));
   }
+  scope_.block = body;
   builder_.setInsertionPointToEnd(body);
   for (unsigned i = 0; i < types.size(); ++i)
     if (auto pin = options_.pins.find(captured_.inputs[i].name); pin != options_.pins.end()) {
       auto value = pinned(captured_.inputs[i], pin->second);
       if (!value) return fail(value.error().in("pinned input " + quoted(pin->first)));
-      names_[argumentNames[i]] = *value;
+      scope_.names[argumentNames[i]] = Item::tensor(*value);
     }
   return checkPins();
 }
@@ -170,7 +157,7 @@ Status Importer::checkPins() const {
   for (const auto& [name, values] : options_.pins) {
     if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
       continue;
-    if (names_.contains(name)) continue;  // reported as not served
+    if (scope_.names.contains(name)) continue;  // reported as not served
     std::string known;
     for (const ir::Signature& input : captured_.inputs)
       known += (known.empty() ? "" : ", ") + quoted(input.name);
@@ -180,92 +167,16 @@ Status Importer::checkPins() const {
   return {};
 }
 
-// Initializers are made when they are first used, so that unused ones cost nothing.
-Result<Value> Importer::value(std::string_view name) {
-  if (name.empty()) return Value();
-  if (auto it = names_.find(name); it != names_.end()) return it->second;
-  auto it = tensors_.find(name);
-  if (it == tensors_.end())
-    return fail(Code::kInvalidArgument, "the value " + quoted(name) + " is defined by nothing");
-  auto made = initializers_.import(builder_, location(std::string(name)), *it->second, std::string(name));
-  if (!made && made.error().code != Code::kUnimplemented)
-    return fail(made.error().in("initializer " + quoted(name)));
-  if (!made) unserved(std::string(name), "(initializer)", "", made.error().message);
-  return names_[name] = made ? *made : Value();
-}
-
-Result<Values> Importer::importNode(const Node& node, Values inputs) {
-  std::string_view domain = plainDomain(node.domain);
-  const std::int64_t opset = model_.opsets.find(domain)->second;
-  std::string reason;
-  const Operator* row = findOperator(domain, node.op, opset, reason);
-  if (!row) return fail(Code::kInternal, "no row for a checked node");
-  NodeContext context(builder_, location(nodeLabel(node)), initializers_, node, opset, std::move(inputs));
-  KILN_ASSIGN(Values results, row->import(context));
-  KILN_TRY(context.checkAttributes());
-  for (std::size_t i = results.size(); i < node.outputs.size(); ++i)
-    if (!node.outputs[i].empty())
-      return fail(Code::kUnimplemented,
-                  "output " + std::to_string(i) + " " + quoted(node.outputs[i]) + " is not served");
-  return results;
-}
-
-Status Importer::node(const Node& node, std::size_t index) {
-  auto poison = [&] {
-    for (std::string_view output : node.outputs)
-      if (!output.empty()) names_[output] = {};
-  };
-  std::string_view domain = plainDomain(node.domain);
-  auto opset = model_.opsets.find(domain);
-  std::string reason;
-  if (opset == model_.opsets.end())
-    reason = "the model imports no operator set for this domain";
-  else if (domain.empty() && (opset->second < kMinOpset || opset->second > kMaxOpset))
-    reason = "opset " + std::to_string(opset->second) + " is outside the served range " +
-             std::to_string(kMinOpset) + " to " + std::to_string(kMaxOpset);
-  else
-    findOperator(domain, node.op, opset->second, reason);
-  if (!reason.empty()) {
-    unserved(nodeLabel(node), std::string(node.op), node.domain, reason);
-    poison();
-    return {};
-  }
-  Values inputs;
-  bool poisoned = false;
-  for (std::string_view name : node.inputs) {
-    auto found = value(name);
-    if (!found) return fail(found.error().in(nodeTitle(node, index)));
-    inputs.push_back(*found);
-    poisoned |= !name.empty() && !*found;
-  }
-  if (poisoned) {
-    poison();
-    return {};
-  }
-  mlir::Block* body = builder_.getInsertionBlock();
-  auto results = importNode(node, std::move(inputs));
-  if (!results && results.error().code != Code::kUnimplemented)
-    return fail(results.error().in(nodeTitle(node, index)));
-  if (!results) {
-    unserved(nodeLabel(node), std::string(node.op), node.domain, results.error().message);
-    poison();
-    return {};
-  }
-  builder_.setInsertionPointToEnd(body);
-  ++captured_.capture.served;
-  for (std::size_t i = 0; i < node.outputs.size(); ++i)
-    if (!node.outputs[i].empty()) names_[node.outputs[i]] = (*results)[i];
-  bool constant =
-      llvm::all_of(*results, [](Value v) { return v.getDefiningOp<ir::ConstantOp>() != nullptr; });
-  captured_.analyse.foldedNodes += constant;
-  return {};
-}
-
 Status Importer::outputs() {
   Values results;
   for (const ValueInfo& output : model_.graph.outputs) {
-    KILN_ASSIGN(Value result, value(output.name));
-    if (!result) continue;  // reported already
+    KILN_ASSIGN(Item item, graph_.value(scope_, output.name));
+    if (item.isPoisoned()) continue;  // reported already
+    if (!item.isTensor()) {
+      graph_.unserved(std::string(output.name), "(output)", "", "an output that is " + std::string(kindText(item)));
+      continue;
+    }
+    Value result = item.value;
     auto dtype = *ir::dtypeOf(elementOf(result));
     if (output.isTensor && output.type != 0 && toDType(output.type) != dtype)
       return fail(Code::kInvalidArgument, "output " + quoted(output.name) + " is declared as " +
@@ -294,9 +205,9 @@ Result<Captured> Importer::run() {
   describe();
   captured_.module = mlir::ModuleOp::create(builder_.getUnknownLoc());
   builder_.setInsertionPointToEnd(captured_.module->getBody());
-  if (model_.graph.hasSparse) unserved("", "(initializer)", "", "sparse initializers are not served");
+  if (model_.graph.hasSparse) graph_.unserved("", "(initializer)", "", "sparse initializers are not served");
   KILN_TRY(inputs());
-  for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) KILN_TRY(node(model_.graph.nodes[i], i));
+  KILN_TRY(graph_.nodes(scope_));
   KILN_TRY(outputs());
   if (!captured_.capture.unsupported.empty())
     return fail(unsupportedError(captured_.capture.unsupported, captured_.capture.nodes));

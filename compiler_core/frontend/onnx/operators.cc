@@ -6,7 +6,8 @@ std::vector<Operator> allOperators() {
   std::vector<Operator> rows;
   for (auto family : {elementwiseOperators(), activationOperators(), linearOperators(),
                       convolutionOperators(), poolingOperators(), normalizationOperators(),
-                      reductionOperators(), shapeOperators(), sliceOperators(), constantOperators()})
+                      reductionOperators(), shapeOperators(), sliceOperators(), constantOperators(),
+                      controlFlowOperators(), sequenceOperators(), recurrentOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

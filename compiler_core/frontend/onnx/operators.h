@@ -12,12 +12,16 @@ inline constexpr std::int64_t kMinOpset = 6, kMaxOpset = 27;
 // Makes the node's results, one per output in order. kInvalidArgument: the model is wrong; kUnimplemented:
 // Kiln cannot serve this use. Both without the node's name, which the caller adds.
 using ImportFunction = Result<Values> (*)(NodeContext& node);
+// The same where operands or results may be sequences or optionals. All results poisoned: what is not served has
+// been noted.
+using ImportItems = Result<Items> (*)(NodeContext& node);
 
 struct Operator {
   std::string_view domain;  // "" is ONNX
   std::string_view name;
   std::int64_t since, until;  // opset versions, inclusive, whose definition `import` serves
   ImportFunction import;
+  ImportItems items = nullptr;  // instead of `import`, which is null then
 };
 
 // Null when no row has this domain and name for `opset`; `reason` then says what is served.
@@ -37,5 +41,8 @@ std::span<const Operator> reductionOperators();
 std::span<const Operator> shapeOperators();
 std::span<const Operator> sliceOperators();
 std::span<const Operator> constantOperators();
+std::span<const Operator> controlFlowOperators();
+std::span<const Operator> sequenceOperators();
+std::span<const Operator> recurrentOperators();
 
 }  // namespace kiln::onnx

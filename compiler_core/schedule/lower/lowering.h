@@ -22,8 +22,13 @@ class Lowering {
  public:
   Lowering(mlir::OpBuilder& builder) : b_(builder) {}
 
-  // Lowers one operation (not kiln.weight, kiln.fused, kiln.yield, func.return) and maps its results.
+  // Lowers one operation (not kiln.weight, kiln.yield, func.return, nor those with bodies) and maps its results.
   mlir::LogicalResult lower(mlir::Operation* op);
+
+  // Lowers a body where the builder stands, its terminator left out.
+  using LowerBlock = llvm::function_ref<mlir::LogicalResult(mlir::Block&)>;
+  mlir::LogicalResult branch(ir::IfOp op, LowerBlock lowerBlock);
+  mlir::LogicalResult loop(ir::LoopOp op, LowerBlock lowerBlock);
 
   mlir::IRMapping& values() { return map_; }
   void nextGroup() { ++group_; }

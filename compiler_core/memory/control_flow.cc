@@ -1,0 +1,69 @@
+#include "compiler_core/memory/control_flow.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace kiln::memory {
+namespace {
+
+using namespace mlir;
+
+bool isBuffer(Value value) {
+  return isa<MemRefType>(value.getType());
+}
+
+// Each of `arguments` stands for its init if `yields` hands it on unchanged.
+LogicalResult unify(Operation* op, ValueRange inits, ValueRange arguments, ValueRange yields, ValueRange results) {
+  for (auto [init, argument, yield, result] : llvm::zip_equal(inits, arguments, yields, results)) {
+    if (!isBuffer(init)) continue;
+    if (yield != argument && yield != init) return op->emitError("a carried value changes its buffer");
+    argument.replaceAllUsesWith(init);
+    result.replaceAllUsesWith(init);
+  }
+  return success();
+}
+
+LogicalResult resolve(Operation* op) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return unify(op, loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults());
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    // The test hands on all of its arguments.
+    auto test = loop.getConditionOp();
+    if (failed(unify(op, loop.getInits(), loop.getBeforeArguments(), test.getArgs(), loop.getResults())))
+      return failure();
+    return unify(op, loop.getInits(), loop.getAfterArguments(), loop.getYieldOp().getResults(),
+                 loop.getResults());
+  }
+  auto branch = cast<scf::IfOp>(op);
+  for (auto [result, a, b] : llvm::zip_equal(branch.getResults(), branch.thenYield().getResults(),
+                                             branch.elseYield().getResults())) {
+    if (!isBuffer(result)) continue;
+    if (a != b || branch->isAncestor(a.getParentRegion()->getParentOp()))
+      return op->emitError("the branches give different buffers");
+    result.replaceAllUsesWith(a);
+  }
+  return success();
+}
+
+}  // namespace
+
+LogicalResult resolveControlFlow(ModuleOp module) {
+  SmallVector<Operation*> ops;
+  module.walk([&](Operation* op) {
+    if (isa<scf::ForOp, scf::WhileOp>(op) || (isa<scf::IfOp>(op) && op->getNumResults() > 0)) ops.push_back(op);
+  });
+  // Outer ones first: an inner loop's init may be an outer one's argument.
+  for (Operation* op : llvm::reverse(ops))
+    if (failed(resolve(op))) return failure();
+  if (ops.empty()) return success();
+  // What is handed on for nothing now.
+  RewritePatternSet patterns(module.getContext());
+  scf::ForOp::getCanonicalizationPatterns(patterns, module.getContext());
+  scf::IfOp::getCanonicalizationPatterns(patterns, module.getContext());
+  scf::WhileOp::getCanonicalizationPatterns(patterns, module.getContext());
+  return applyOpPatternsGreedily(ops, std::move(patterns));
+}
+
+}  // namespace kiln::memory
