@@ -15,6 +15,7 @@ void addFetch(CLI::App& app, Context& context);
 void addVerify(CLI::App& app, Context& context);
 void addShow(CLI::App& app, Context& context);
 void addProvenance(CLI::App& app, Context& context);
+void addCheck(CLI::App& app, Context& context);
 void addWarmup(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);

@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   addShow(app, context);
   addProvenance(app, context);
   addWarmup(app, context);
+  addCheck(app, context);
   addRun(app, context);
   addJobs(app, context);
   addWatch(app, context);

@@ -3,17 +3,25 @@
 
 #include <filesystem>
 
-#include "api/cli/batch.h"
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
 #include "api/cli/session_view.h"
 #include "api/cli/trust_settings.h"
 #include "api/node/load.h"
+#include "compiler_core/runtime/batch/batch.h"
 
 namespace kiln::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using runtime::checkInput;
+using runtime::countEach;
+using runtime::describe;
+using runtime::elementOf;
+using runtime::labelsOf;
+using runtime::predictions;
+using runtime::stack;
+using runtime::valueAt;
 
 struct Options {
   std::string artifact, outputDirectory, labels;

@@ -108,7 +108,7 @@ std::vector<const onnx::ValueInfo*> fedInputs(const onnx::Graph& graph, std::siz
 Result<NamedTensor> lightInput(const onnx::ValueInfo& input) {
   if (!input.shape) return fail(Code::kInvalidArgument, "a light network's input has no shape");
   std::vector<std::int64_t> shape;
-  for (const onnx::Dim& dim : *input.shape) shape.push_back(dim.value.value_or(1));
+  for (const onnx::DeclaredDim& dim : *input.shape) shape.push_back(dim.value.value_or(1));
   NamedTensor made{std::string(input.name), HostTensor::zeros(DType::kF32, shape)};
   const std::int64_t count = made.tensor.elements();
   for (std::int64_t i = 0; i < count; ++i)
@@ -174,7 +174,7 @@ analysis::DimValues dimsOf(const onnx::Model& model, const std::vector<NamedTens
     if (!given || !input.shape) continue;
     const auto& shape = given->tensor.shape;
     for (std::size_t i = 0; i < input.shape->size() && i < shape.size(); ++i) {
-      const onnx::Dim& dim = (*input.shape)[i];
+      const onnx::DeclaredDim& dim = (*input.shape)[i];
       const std::string name =
           dim.name.empty() ? std::string(input.name) + "." + std::to_string(i) : std::string(dim.name);
       if (!dim.value && shape[i] > 0) dims[name] = shape[i];  // a profile starts at 1

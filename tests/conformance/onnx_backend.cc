@@ -18,7 +18,7 @@ namespace kiln::conformance {
 namespace {
 
 struct Options {
-  std::string suite, json, bars, compiler, target;
+  std::string suite, json, bars, expect, compiler, target;
   std::vector<std::string> filters;
   std::size_t every = 1;
   bool evaluate = false, list = false, verbose = false;
@@ -97,14 +97,27 @@ std::vector<Reported> runAll(const std::vector<Case>& cases, const Options& opti
   return reported;
 }
 
-int check(const Json& report, const std::string& bars) {
-  if (bars.empty()) return 0;
-  std::ifstream file(bars);
-  auto json = parseJson(std::string(std::istreambuf_iterator<char>(file), {}));
-  if (!json) return std::cerr << bars << ": " << json.error().message << "\n", kExitUsage;
-  const auto missed = missedBars(report, *json);
-  for (const std::string& line : missed) std::cout << "BAR " << line << "\n";
-  return missed.empty() ? 0 : 10;
+Result<Json> readJson(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return fail(Code::kNotFound, path + ": cannot be read");
+  auto json = parseJson(std::string(std::istreambuf_iterator<char>(file), {}), {.bytes = 64u << 20});
+  if (!json) return fail(json.error().in(path));
+  return json;
+}
+
+// Prints what does not hold; whether all does.
+Result<bool> check(const std::vector<Reported>& reported, const Json& report, const Options& options) {
+  std::vector<std::string> lines;
+  if (!options.expect.empty()) {
+    KILN_ASSIGN(const Json earlier, readJson(options.expect));
+    for (const std::string& line : regressions(reported, earlier)) lines.push_back("REGRESSED " + line);
+  }
+  if (!options.bars.empty()) {
+    KILN_ASSIGN(const Json bars, readJson(options.bars));
+    for (const std::string& line : missedBars(report, bars)) lines.push_back("BAR " + line);
+  }
+  for (const std::string& line : lines) std::cout << line << "\n";
+  return lines.empty();
 }
 
 int run(const Options& options) {
@@ -122,7 +135,8 @@ int run(const Options& options) {
   const Json report = makeReport(reported, options.evaluate ? "reference evaluator" : options.target);
   if (!options.json.empty())
     std::ofstream(options.json) << report.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
-  const int bars = check(report, options.bars);
+  const auto holds = check(reported, report, options);
+  if (!holds) return std::cerr << holds.error().message << "\n", kExitUsage;
   Json totals = report.value("totals", Json::object());
   const auto total = [&](const char* name) { return totals.value(name, 0); };
   for (const auto& [group, counts] : report["groups"].items())
@@ -132,7 +146,7 @@ int run(const Options& options) {
             << " are random and not comparable\n";
   std::cout << total("passed") << " passed, " << total("failed") << " failed, " << total("skipped")
             << " skipped\n";
-  return total("failed") == 0 ? bars : 10;
+  return total("failed") == 0 && *holds ? 0 : kExitCheck;
 }
 
 int main(int argc, char** argv) {
@@ -154,6 +168,7 @@ int main(int argc, char** argv) {
   app.add_flag("--list", options.list, "Print the names of the cases");
   app.add_flag("--verbose", options.verbose, "Print each case's outcome");
   app.add_option("--json", options.json, "Write the report here");
+  app.add_option("--expect", options.expect, "Fail when a case no longer passes that did in this report");
   app.add_option("--bars", options.bars, "Fail unless the counts reach those of this file");
   app.add_option("--jobs", options.limits.jobs, "Cases at a time")->check(CLI::PositiveNumber);
   app.add_option("--target", options.target, "Target")->capture_default_str();

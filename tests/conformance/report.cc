@@ -26,13 +26,11 @@ std::string operatorName(const onnx::Node& node) {
          std::string(node.op);
 }
 
-// The operator of a graph of several nodes: that of the case whose function it expands, else the longest
-// operator whose name the case's name starts with, else its first node's.
-std::string operatorByName(const std::string& name, const std::map<std::string, About>& single,
-                           const std::set<std::string>& operators, const std::string& first) {
-  const std::size_t expanded = name.find("_expanded");
-  if (expanded != std::string::npos)
-    if (auto found = single.find(name.substr(0, expanded)); found != single.end()) return found->second.op;
+// The operator of a graph of several nodes: none for the expansion of a function, which uses others instead;
+// else the longest operator whose name the case's name starts with, else its first node's.
+std::string operatorByName(const std::string& name, const std::set<std::string>& operators,
+                           const std::string& first) {
+  if (name.find("_expanded") != std::string::npos) return "";
   std::string about = name.substr(name.rfind('/') + 1);
   if (about.starts_with("test_")) about = about.substr(5);
   about = plain(about);
@@ -44,7 +42,6 @@ std::string operatorByName(const std::string& name, const std::map<std::string, 
 
 std::vector<About> describe(const std::vector<Reported>& cases) {
   std::vector<About> about(cases.size());
-  std::map<std::string, About> single;
   std::set<std::string> operators;
   std::vector<std::size_t> graphs;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -56,12 +53,9 @@ std::vector<About> describe(const std::vector<Reported>& cases) {
     if (!values.empty() && values[0].isTensor) about[i].dtype = onnx::elementTypeName(values[0].type);
     for (const onnx::Node& node : graph.nodes) operators.insert(operatorName(node));
     if (!graph.nodes.empty()) about[i].op = operatorName(graph.nodes[0]);
-    if (graph.nodes.size() != 1) continue;
-    single[cases[i].one.name] = about[i];
-    graphs.pop_back();
+    if (graph.nodes.size() == 1) graphs.pop_back();
   }
-  for (std::size_t i : graphs)
-    about[i].op = operatorByName(cases[i].one.name, single, operators, about[i].op);
+  for (std::size_t i : graphs) about[i].op = operatorByName(cases[i].one.name, operators, about[i].op);
   return about;
 }
 
@@ -98,13 +92,25 @@ Json makeReport(const std::vector<Reported>& cases, const std::string& how) {
       count(report["operators"][op]["types"][about[i].dtype.empty() ? "none" : about[i].dtype], result);
     }
     Json entry = {{"case", one.name}, {"outcome", outcomeName(result.outcome)}};
-    if (!network) entry["operator"] = op;
+    if (!network && !op.empty()) entry["operator"] = op;
     if (!about[i].dtype.empty()) entry["type"] = about[i].dtype;
     if (!result.reason.empty()) entry["reason"] = result.reason;
     if (!result.pins.empty()) entry["pins"] = result.pins;
     report["cases"].push_back(std::move(entry));
   }
   return report;
+}
+
+std::vector<std::string> regressions(const std::vector<Reported>& cases, const Json& earlier) {
+  std::set<std::string> open;
+  for (const Json& entry : earlier.at("cases"))
+    if (entry.at("outcome") != "passed") open.insert(entry.at("case").get<std::string>());
+  std::vector<std::string> lines;
+  for (const auto& [one, result] : cases)
+    if (result.outcome != Outcome::kPassed && !open.contains(one.name))
+      lines.push_back(one.name + ": passed before, now " + outcomeName(result.outcome) + ": " +
+                      result.reason);
+  return lines;
 }
 
 std::vector<std::string> missedBars(const Json& report, const Json& bars) {

@@ -15,12 +15,16 @@ struct Reported {
   CaseResult result;
 };
 
-// The operator that a case is about: its only node's, or by its name when it is a graph (or the expansion of
-// a function). The element type is its first input's.
+// The operator that a case is about: its only node's, or by its name when it is a graph; the expansion of
+// a function is about none. The element type is its first input's.
 Json makeReport(const std::vector<Reported>& cases, const std::string& how);
 
 // "passed", "failed", "skipped", "notComparable".
 const char* outcomeName(Outcome outcome);
+
+// The cases that did not pass although `earlier` (report.json beside support_table.py: counts, and all cases
+// but those that passed unpinned) does not list them as refused, failed or random. One line each.
+std::vector<std::string> regressions(const std::vector<Reported>& cases, const Json& earlier);
 
 // Compares the counts with `bars`: {"group":{"passed":N,"failed":M}...}: at least N passed, at most M failed.
 // One line per bar that does not hold.

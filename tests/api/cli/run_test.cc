@@ -7,11 +7,7 @@
 #include <fstream>
 
 #include "api/node/kiln_node.h"
-#include "manifest/artifact/oci.h"
-#include "signing/bundle/bundle.h"
-#include "tests/api/cli/kiln_process.h"
-#include "tests/api/node/signed_artifact.h"
-#include "tests/compiler_core/runtime/test_artifact.h"
+#include "tests/api/cli/signed_program.h"
 
 namespace kiln {
 namespace {
@@ -21,44 +17,8 @@ using runtime::test::floats;
 using runtime::test::kColumns;
 using runtime::test::kRows;
 using runtime::test::sampleInput;
-using testing_support::runKiln;
 
-struct KilnRun : testing::Test {
-  testing_support::SignedArtifact trusted;
-  runtime::test::TestArtifact artifact;
-  testing_support::TempDirectory directory;
-
-  void SetUp() override {
-    trusted.writeTrust(directory.path());
-    artifact.writeFixtures();
-    sign();
-    save("x.npy", floats({kRows, kColumns}, sampleInput()));
-  }
-  // As a farm whose key the root lists.
-  void sign() {
-    const auto manifest = *toCanonicalJson(artifact.manifest.toJson());
-    const auto oci = *makeOciManifest(artifact.manifest, digestOf(manifest));
-    auto provenance = trusted.farm.provenance;
-    provenance.externalParameters = *externalParameters(artifact.manifest.spec);
-    provenance.resolvedDependencies = dependencies(artifact.manifest.spec);
-    provenance.byproducts = {
-        {kFixturesByproduct, "", *digestOfFile(artifact.path() + "/fixtures/fixtures.json"), {}}};
-    const auto statement = *provenanceStatement(digestOf(oci), provenance);
-    const auto& key = trusted.farm.key;
-    artifact.write("artifact.json", oci);
-    artifact.write("bundles/1.sigstore.json",
-                   *signing::makeBundle(*signing::signEnvelope(signing::kInTotoPayload, statement, key),
-                                        key.publicKey()));
-  }
-  void save(const std::string& name, const npy::Tensor& tensor) {
-    ASSERT_TRUE(npy::write(directory / name, tensor));
-  }
-  testing_support::KilnResult kiln(std::vector<std::string> arguments) {
-    return runKiln(arguments,
-                   {{"KILN_TRUST_ROOT", directory / "root.json"}, {"KILN_POLICY", directory / "policy.json"}},
-                   directory.path());
-  }
-};
+using KilnRun = testing_support::SignedProgram;
 
 // The same directory through the C API, as a node that is no command line uses it.
 TEST_F(KilnRun, TheNodeLibraryOpensItInC) {

@@ -1,10 +1,10 @@
-#include "api/cli/batch.h"
+#include "compiler_core/runtime/batch/batch.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-namespace kiln::cli {
+namespace kiln::runtime {
 namespace {
 
 template <class T>
@@ -18,7 +18,7 @@ npy::Tensor floats(std::vector<std::int64_t> shape, const std::vector<float>& va
 }
 
 TEST(Batch, ALeadingAxisStandsBeforeOrTakesThePlaceOfOne) {
-  const runtime::TensorSpec image{"image", DType::kF32, {1, 2}};
+  const TensorSpec image{"image", DType::kF32, {1, 2}};
   const auto instead = floats({3, 2}, {0, 1, 2, 3, 4, 5}), before = floats({3, 1, 2}, {0, 1, 2, 3, 4, 5});
   for (const auto& given : {instead, before}) {
     EXPECT_EQ(*countEach(image, given), 3u);
@@ -28,7 +28,7 @@ TEST(Batch, ALeadingAxisStandsBeforeOrTakesThePlaceOfOne) {
                             tensor<std::int32_t>(DType::kI32, {3, 2}, std::vector<std::int32_t>(6))}) {
     EXPECT_FALSE(countEach(image, given));
   }
-  const runtime::TensorSpec scalar{"k", DType::kF32, {}};
+  const TensorSpec scalar{"k", DType::kF32, {}};
   EXPECT_EQ(*countEach(scalar, floats({4}, {0, 1, 2, 3})), 4u);
   EXPECT_EQ(elementOf(scalar, floats({4}, {0, 1, 2, 3}), 2), floats({}, {2}));
 }
@@ -67,4 +67,4 @@ TEST(Batch, LabelsAreIntegers) {
 }
 
 }  // namespace
-}  // namespace kiln::cli
+}  // namespace kiln::runtime

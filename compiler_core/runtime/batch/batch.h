@@ -10,19 +10,19 @@
 #include "compiler_core/runtime/runtime.h"
 #include "manifest/base/result.h"
 
-namespace kiln::cli {
+namespace kiln::runtime {
 
 std::string describe(DType dtype, const std::vector<std::int64_t>& shape);  // "f32 [1,3,8,8]"
 
 // kInvalidArgument naming input, expected and given, unless `given` is exactly one run's tensor.
-Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given);
+Status checkInput(const TensorSpec& expected, const npy::Tensor& given);
 
 // How many runs `given` holds for --each: its leading axis either stands before the expected shape or takes
 // the place of an expected leading 1. kInvalidArgument as checkInput.
-Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Tensor& given);
+Result<std::size_t> countEach(const TensorSpec& expected, const npy::Tensor& given);
 
 // The i-th run's tensor, in the expected shape.
-npy::Tensor elementOf(const runtime::TensorSpec& expected, const npy::Tensor& given, std::size_t i);
+npy::Tensor elementOf(const TensorSpec& expected, const npy::Tensor& given, std::size_t i);
 
 // Appends a run's output: along its own leading axis when that is 1, else along a new one in front. All
 // `count` runs give the same type and shape.
@@ -38,4 +38,4 @@ Result<std::vector<std::int64_t>> labelsOf(const npy::Tensor& labels);
 // Element i as a double; i is in range. kUnimplemented as predictions().
 Result<double> valueAt(const npy::Tensor& tensor, std::size_t i);
 
-}  // namespace kiln::cli
+}  // namespace kiln::runtime

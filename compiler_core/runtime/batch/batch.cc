@@ -1,4 +1,4 @@
-#include "api/cli/batch.h"
+#include "compiler_core/runtime/batch/batch.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace kiln::cli {
+namespace kiln::runtime {
 namespace {
 
 std::size_t elementsOf(const npy::Tensor& tensor) {
@@ -43,7 +43,7 @@ std::string describe(DType dtype, const std::vector<std::int64_t>& shape) {
   return fmt::format("{} [{}]", dtypeName(dtype), fmt::join(shape, ","));
 }
 
-Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given) {
+Status checkInput(const TensorSpec& expected, const npy::Tensor& given) {
   if (given.dtype == expected.dtype && given.shape == expected.shape) return {};
   const bool each = given.dtype == expected.dtype && countEach(expected, given).has_value();
   return fail(Code::kInvalidArgument,
@@ -52,7 +52,7 @@ Status checkInput(const runtime::TensorSpec& expected, const npy::Tensor& given)
                           each ? "; --each runs once per element" : ""));
 }
 
-Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Tensor& given) {
+Result<std::size_t> countEach(const TensorSpec& expected, const npy::Tensor& given) {
   const bool before = hasTail(given.shape, expected.shape, 0);
   const bool instead =
       !expected.shape.empty() && expected.shape[0] == 1 && hasTail(given.shape, expected.shape, 1);
@@ -62,7 +62,7 @@ Result<std::size_t> countEach(const runtime::TensorSpec& expected, const npy::Te
                           describe(expected.dtype, expected.shape), describe(given.dtype, given.shape)));
 }
 
-npy::Tensor elementOf(const runtime::TensorSpec& expected, const npy::Tensor& given, std::size_t i) {
+npy::Tensor elementOf(const TensorSpec& expected, const npy::Tensor& given, std::size_t i) {
   const auto bytes = given.data.size() / static_cast<std::size_t>(given.shape[0]);
   const auto begin = given.data.begin() + static_cast<std::ptrdiff_t>(i * bytes);
   return {expected.dtype, expected.shape, {begin, begin + static_cast<std::ptrdiff_t>(bytes)}};
@@ -148,4 +148,4 @@ Result<std::vector<std::int64_t>> labelsOf(const npy::Tensor& labels) {
   }
 }
 
-}  // namespace kiln::cli
+}  // namespace kiln::runtime

@@ -1,0 +1,94 @@
+#include "compiler_core/runtime/check/check.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "api/cli/commands.h"
+#include "api/cli/exit_code.h"
+#include "api/cli/print.h"
+#include "api/cli/trust_settings.h"
+#include "api/node/load.h"
+#include "manifest/base/file.h"
+#include "signing/keys/files.h"
+
+namespace kiln::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string artifact, plan, report;
+  std::uint32_t threads = 0;
+};
+
+Result<runtime::CheckPlan> readPlan(const std::string& path) {
+  if (path.empty()) return runtime::CheckPlan{};
+  KILN_ASSIGN(const std::string text, signing::readTextFile(path, runtime::kMaxCheckPlanBytes));
+  auto plan = runtime::parseCheckPlan(text);
+  if (!plan) return fail(plan.error().in(path));
+  return plan;
+}
+
+Status writeReport(const std::string& path, const Json& json) {
+  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_TRUNC, 0644, path));
+  KILN_TRY(writeAll(file.get(), asBytes(json.dump(2) + "\n"), path));
+  return file.close(path);
+}
+
+void print(const runtime::CheckReport& report) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& item : report.items)
+    rows.push_back({item.passed ? "passed" : "FAILED", item.kind, item.name, item.detail});
+  printTable(rows);
+  printLine(fmt::format("load {}, warmup {}, first run {}, then {} (median of {}; fastest {}, 90% within {})",
+                        humanSeconds(report.loadSeconds), humanSeconds(report.warmupSeconds),
+                        humanSeconds(report.firstRunSeconds), humanSeconds(report.steady.median),
+                        report.steady.runs, humanSeconds(report.steady.minimum),
+                        humanSeconds(report.steady.p90)));
+  printLine(fmt::format("memory: planned {}, observed peak {}, weights {}", humanBytes(report.plannedBytes),
+                        humanBytes(report.observedPeakBytes), humanBytes(report.weightBytes)));
+  printLine(fmt::format("on {}, {} threads, {}", report.processor.empty() ? "this machine" : report.processor,
+                        report.threads, report.path));
+}
+
+Status run(const Context& context, const Options& options) {
+  KILN_ASSIGN(const auto plan, readPlan(options.plan));
+  KILN_ASSIGN(const auto verified, openArtifact(context, options.artifact));
+  const auto directory = fs::path(options.plan).parent_path().string();
+  KILN_ASSIGN(const auto report,
+              runtime::check(verified.directory, plan, directory.empty() ? "." : directory, options.threads));
+  Json json = report.toJson();
+  json["artifact"] = verified.verdict.artifact.text();
+  if (!options.report.empty()) KILN_TRY(writeReport(options.report, json));
+  if (!context.json) print(report);
+  if (report.passed()) {
+    if (context.json) printJson(json);
+    return {};
+  }
+  Error error = withExit(kExitCheck, Code::kAborted,
+                         "the artifact failed its check on this machine; do not use it here");
+  if (context.json) error.details = Json{{"exitCode", kExitCheck}, {"report", std::move(json)}}.dump();
+  return fail(std::move(error));
+}
+
+}  // namespace
+
+void addCheck(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command =
+      addCommand(app, context, "check",
+                 "Verify an artifact and qualify it on this machine: fixtures, goldens, metrics, limits",
+                 "kiln check DIR --plan check.json", [&context, options] { return run(context, *options); });
+  command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
+  command.add_option("--plan", options->plan,
+                     "check.json with goldens, metrics and limits; its files lie beside it");
+  command.add_option("--report", options->report, "Write the report there as JSON");
+  command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
+      ->check(CLI::Range(1, 1024));
+  addFarmOptions(command, context);
+  addTrustOptions(command, context);
+}
+
+}  // namespace kiln::cli

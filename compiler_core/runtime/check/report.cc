@@ -1,0 +1,42 @@
+#include "compiler_core/runtime/check/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kiln::runtime {
+namespace {
+
+std::string seconds(double value) {
+  return fmt::format("{:.9f}", value);
+}
+
+}  // namespace
+
+bool CheckReport::passed() const {
+  return std::all_of(items.begin(), items.end(), [](const CheckItem& item) { return item.passed; });
+}
+
+Json CheckReport::toJson() const {
+  Json list = Json::array();
+  for (const CheckItem& item : items)
+    list.push_back(
+        {{"kind", item.kind}, {"name", item.name}, {"passed", item.passed}, {"detail", item.detail}});
+  return {{"passed", passed()},
+          {"items", std::move(list)},
+          {"measured",
+           {{"loadSeconds", seconds(loadSeconds)},
+            {"warmupSeconds", seconds(warmupSeconds)},
+            {"firstRunSeconds", seconds(firstRunSeconds)},
+            {"steady",
+             {{"runs", steady.runs},
+              {"minimumSeconds", seconds(steady.minimum)},
+              {"medianSeconds", seconds(steady.median)},
+              {"p90Seconds", seconds(steady.p90)}}},
+            {"plannedBytes", std::to_string(plannedBytes)},
+            {"observedPeakBytes", std::to_string(observedPeakBytes)},
+            {"weightBytes", std::to_string(weightBytes)}}},
+          {"device", {{"processor", processor}, {"threads", threads}, {"path", path}}}};
+}
+
+}  // namespace kiln::runtime

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""The support table, made from a conformance report so that it cannot drift from what was measured.
+
+usage: support_table.py update REPORT   REPORT (onnx_backend --json over the whole suite) becomes report.json beside this
+                                        script; the table and the README's summary are written again
+       support_table.py check           exit 1 when these two are not what report.json gives
+"""
+import json
+import pathlib
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+REPORT = HERE / "report.json"
+TABLE = ROOT / "compiler_core/frontend/onnx/SUPPORT.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- support table: made by tests/conformance/support_table.py -->", "<!-- end of the support table -->"
+MAX_REASONS, MAX_REASON = 3, 110
+
+
+def keep(full):
+    """What is committed: the counts, and each case that did not simply pass."""
+    cases = [c for c in full["cases"] if c["outcome"] != "passed" or "pins" in c]
+    return {"how": full["how"], "totals": full["totals"], "groups": full["groups"], "operators": full["operators"],
+            "cases": cases}
+
+
+def reasons(case):
+    """The refusals in one message, without the names of nodes."""
+    text = case.get("reason", "")
+    text = re.sub(r"; and \d+ more$", "", text)
+    found = re.findall(r"\((?:\S+), opset \d+\): (.*?)(?=; node '|$)", text) or [text]
+    return [re.sub(r"'[^']*'", "an input", r.split("; here it is")[0]).strip().rstrip(";") for r in found]
+
+
+def short(text):
+    return text if len(text) <= MAX_REASON else text[:MAX_REASON - 1].rstrip() + "…"
+
+
+def status(counts):
+    if counts["failed"]:
+        return "wrong"
+    comparable = counts["passed"] + counts["skipped"]
+    if counts["skipped"] == 0:
+        return "served" if comparable else "random"
+    return "partly" if counts["passed"] else "not served"
+
+
+def why(report, operator):
+    seen = []
+    for case in report["cases"]:
+        if case.get("operator") == operator and case["outcome"] in ("skipped", "failed"):
+            for reason in reasons(case):
+                if short(reason) not in seen:
+                    seen.append(short(reason))
+    more = len(seen) - MAX_REASONS
+    return "; ".join(seen[:MAX_REASONS]).replace("|", "\\|") + (f"; {more} more" if more > 0 else "")
+
+
+def table(report):
+    lines = [
+        "# ONNX operators: what is served",
+        "",
+        "Made from `tests/conformance/report.json` by `tests/conformance/support_table.py`; do not edit. Measured on the ONNX",
+        f"backend suite 1.22.0, compiled for {report['how']}. *Pinned*: of the cases passed, those compiled with an input's value",
+        "fixed (`--pin`), because it decides a shape. *Served* means every case of the operator passes; an operator without a",
+        "case in the suite is not listed. What is not served is refused by name when a model is compiled.",
+        "",
+        "| Operator | Status | Passed | Pinned | Refused | Types passed | Refused because |",
+        "|---|---|---:|---:|---:|---|---|",
+    ]
+    for name, entry in sorted(report["operators"].items(), key=lambda item: item[0].lower()):
+        counts = entry["counts"]
+        types = ", ".join(sorted(t for t, c in entry["types"].items() if c["passed"] and t != "none"))
+        lines.append(f"| {name} | {status(counts)} | {counts['passed']} | {counts['pinned']} | {counts['skipped']} | {types} | "
+                     f"{why(report, name)} |")
+    return "\n".join(lines) + "\n"
+
+
+def summary(report):
+    lines = ["| ONNX backend suite 1.22.0 | passed | of these pinned | refused by name | random | wrong |",
+             "|---|---:|---:|---:|---:|---:|"]
+    for group, c in sorted(report["groups"].items()):
+        lines.append(f"| {group} | {c['passed']} | {c['pinned']} | {c['skipped']} | {c['notComparable']} | {c['failed']} |")
+    states = [status(entry["counts"]) for entry in report["operators"].values()]
+    lines += ["",
+              f"Of {len(states)} operators with cases of their own, {states.count('served')} are served in every case, "
+              f"{states.count('partly')} in some",
+              "(`compiler_core/frontend/onnx/SUPPORT.md` has each with its reasons)."]
+    return "\n".join(lines) + "\n"
+
+
+def readme(report):
+    text = README.read_text()
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + "\n" + summary(report) + END + rest.split(END)[1]
+
+
+def dump(report):
+    """One case a line, so that changes can be read."""
+    head = {k: v for k, v in report.items() if k != "cases"}
+    cases = ",\n".join("  " + json.dumps(c, sort_keys=True) for c in report["cases"])
+    body = ",\n".join(f" {json.dumps(k)}: {json.dumps(v, sort_keys=True)}" for k, v in head.items() if k != "operators")
+    operators = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v, sort_keys=True)}" for k, v in sorted(head["operators"].items()))
+    return f"{{\n{body},\n \"operators\": {{\n{operators}\n }},\n \"cases\": [\n{cases}\n ]\n}}\n"
+
+
+def main(arguments):
+    if len(arguments) == 2 and arguments[0] == "update":
+        REPORT.write_text(dump(keep(json.loads(pathlib.Path(arguments[1]).read_text()))))
+        report = json.loads(REPORT.read_text())
+        TABLE.write_text(table(report))
+        README.write_text(readme(report))
+        return 0
+    if arguments != ["check"]:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    report = json.loads(REPORT.read_text())
+    wrong = [str(path.relative_to(ROOT)) for path, text in ((TABLE, table(report)), (README, readme(report)))
+             if not path.is_file() or path.read_text() != text]
+    for path in wrong:
+        print(f"{path} is not what tests/conformance/report.json gives; run tests/conformance/support_table.py update "
+              "with the report of onnx_backend --json")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
