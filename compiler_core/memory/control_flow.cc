@@ -1,8 +1,9 @@
 #include "compiler_core/memory/control_flow.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::memory {
@@ -47,7 +48,34 @@ LogicalResult resolve(Operation* op) {
   return success();
 }
 
+// The operation that computes `value`, behind changes of shape.
+Operation* producerOf(Value value) {
+  Operation* op = value.getDefiningOp();
+  while (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
 }  // namespace
+
+void keepCarriedApart(ModuleOp module) {
+  SmallVector<bufferization::MaterializeInDestinationOp> ops;
+  module.walk([&](bufferization::MaterializeInDestinationOp op) { ops.push_back(op); });
+  for (bufferization::MaterializeInDestinationOp op : ops) {
+    auto carried = dyn_cast<BlockArgument>(op.getDest());
+    auto producer = dyn_cast_or_null<scf::ForallOp>(producerOf(op.getSource()));
+    if (!carried || !producer || carried.getOwner() != producer->getBlock() || producer.getNumResults() != 1)
+      continue;
+    const bool readLater = llvm::any_of(carried.getUsers(), [&](Operation* user) {
+      Operation* here = producer->getBlock()->findAncestorOpInBlock(*user);
+      return here != op && !here->isBeforeInBlock(producer);
+    });
+    auto empty = producer.getOutputs()[0].getDefiningOp<tensor::EmptyOp>();
+    if (!readLater || !empty) continue;
+    OpBuilder builder(producer);
+    producer.getOutputsMutable()[0].set(
+        bufferization::AllocTensorOp::create(builder, empty.getLoc(), empty.getType(), empty.getDynamicSizes()));
+  }
+}
 
 LogicalResult resolveControlFlow(ModuleOp module) {
   SmallVector<Operation*> ops;

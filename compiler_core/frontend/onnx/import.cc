@@ -41,9 +41,15 @@ class Importer {
     return mlir::NameLoc::get(builder_.getStringAttr(name));
   }
   void describe();
+  // One more argument of @main.
+  Status argument(const std::string& name, std::int32_t elementType, const std::vector<DeclaredDim>& shape);
+  // The arguments of an input that is a sequence or an optional.
+  Status composite(const ValueInfo& input, const Composite& given);
+  std::string refusal(const ValueInfo& input) const;
   Status inputs();
   Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
-  Status checkPins() const;
+  Status checkGiven() const;
+  Status output(const std::string& name, Value value, const ValueInfo& declared);
   Status outputs();
 
   const Model& model_;
@@ -55,6 +61,8 @@ class Importer {
   Initializers initializers_;
   GraphImporter graph_;
   Scope scope_;
+  llvm::SmallVector<mlir::Type> argumentTypes_;
+  Values results_;
 };
 
 void Importer::describe() {
@@ -77,60 +85,124 @@ void Importer::describe() {
   evidence.customOps.assign(custom.begin(), custom.end());
 }
 
+Status Importer::argument(const std::string& name, std::int32_t elementType,
+                          const std::vector<DeclaredDim>& shape) {
+  if (shape.size() > kMaxRank)
+    return fail(Code::kInvalidArgument, "input " + quoted(name) + " has rank " + std::to_string(shape.size()));
+  if (llvm::any_of(captured_.inputs, [&](const ir::Signature& other) { return other.name == name; }))
+    return fail(Code::kInvalidArgument, "two inputs are called " + quoted(name));
+  std::vector<analysis::DeclaredDim> dims;
+  for (const DeclaredDim& dim : shape) dims.push_back({dim.value, std::string(dim.name)});
+  // A list whose length the model leaves open is as long as its pin.
+  if (auto pin = options_.pins.find(name);
+      pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())
+    dims[0].value = static_cast<std::int64_t>(pin->second.size());
+  KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(name, dims));
+  auto type = mlir::RankedTensorType::get(bound.shape,
+                                          ir::elementType(builder_.getContext(), *toDType(elementType)));
+  auto bytes = ir::checkedBytes(type);
+  if (!bytes || *bytes > std::int64_t{1} << 40)
+    return fail(Code::kInvalidArgument,
+                "input " + quoted(name) + " has the absurd shape " + shapeText(bound.shape));
+  if (*bytes == 0)
+    return fail(Code::kUnimplemented,
+                "input " + quoted(name) + " has no elements (shape " + shapeText(bound.shape) + ")");
+  argumentTypes_.push_back(type);
+  captured_.inputs.push_back({name, *toDType(elementType), bound.shape, bound.dimNames});
+  return {};
+}
+
+Status Importer::composite(const ValueInfo& input, const Composite& given) {
+  const std::string name(input.name);
+  const bool isSequence = input.containers.back() == Container::kSequence;
+  auto invalid = [&](const std::string& what) {
+    return fail(Code::kInvalidArgument, "--sequence for input " + quoted(name) + ": " + what);
+  };
+  if (!given.present) {
+    if (input.containers.front() != Container::kOptional) return invalid("a sequence cannot be absent");
+    return {};
+  }
+  if (!isSequence && given.tensors.size() != 1) return invalid("an optional tensor is one tensor, or none");
+  for (std::size_t i = 0; i < given.tensors.size(); ++i) {
+    std::vector<DeclaredDim> shape;
+    if (given.tensors[i]) {
+      for (std::int64_t dim : *given.tensors[i]) shape.push_back({dim, {}});
+      if (input.shape && input.shape->size() != shape.size())
+        return invalid("the model declares tensors of rank " + std::to_string(input.shape->size()));
+    } else if (input.shape) {
+      shape = *input.shape;
+    } else {
+      return invalid("the model declares no shape; give one for each tensor");
+    }
+    KILN_TRY(argument(isSequence ? name + "." + std::to_string(i) : name, input.type, shape));
+  }
+  return {};
+}
+
+// Why an input cannot be served; "" where it can.
+std::string Importer::refusal(const ValueInfo& input) const {
+  if (input.isTensor) return input.shape ? unservedType(input.type) : "an input without a rank is not served";
+  if (input.containers.empty()) return "maps and sparse tensors are not served";
+  const auto& containers = input.containers;
+  if (containers.size() > 2 || (containers.size() == 2 && (containers[0] != Container::kOptional ||
+                                                           containers[1] != Container::kSequence)))
+    return "only sequences and optionals of tensors, and optional sequences, are served";
+  if (std::string why = unservedType(input.type); !why.empty()) return why;
+  if (!options_.composites.contains(std::string(input.name)))
+    return "the tensors it holds must be known at compile time: give --sequence " + std::string(input.name) +
+           "=COUNT, or =[DIM,DIM...],... their shapes, or =none for an absent optional";
+  return {};
+}
+
 Status Importer::inputs() {
-  llvm::SmallVector<mlir::Type> types;
-  llvm::SmallVector<std::string_view> argumentNames;
+  // The arguments of each input that is served, from the first to before the last.
+  std::vector<std::pair<const ValueInfo*, std::pair<unsigned, unsigned>>> made;
   for (const ValueInfo& input : model_.graph.inputs) {
     if (scope_.tensors.contains(input.name)) continue;  // the default of an old-style input: a constant
-    std::string why = !input.isTensor ? "sequences, maps and optional values are not served"
-                      : !input.shape  ? "an input without a rank is not served"
-                                      : unservedType(input.type);
-    if (!why.empty()) {
+    if (std::string why = refusal(input); !why.empty()) {
       graph_.unserved(std::string(input.name), "(input)", "", why);
       scope_.names[input.name] = Item::poisoned();
       continue;
     }
-    std::vector<analysis::DeclaredDim> dims;
-    if (input.shape->size() > kMaxRank)
-      return fail(Code::kInvalidArgument,
-                  "input " + quoted(input.name) + " has rank " + std::to_string(input.shape->size()));
-    for (const DeclaredDim& dim : *input.shape) dims.push_back({dim.value, std::string(dim.name)});
-    // A list whose length the model leaves open is as long as its pin.
-    if (auto pin = options_.pins.find(std::string(input.name));
-        pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())
-      dims[0].value = static_cast<std::int64_t>(pin->second.size());
-    KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(input.name, dims));
-    auto type = mlir::RankedTensorType::get(bound.shape,
-                                            ir::elementType(builder_.getContext(), *toDType(input.type)));
-    auto bytes = ir::checkedBytes(type);
-    if (!bytes || *bytes > std::int64_t{1} << 40)
-      return fail(Code::kInvalidArgument,
-                  "input " + quoted(input.name) + " has the absurd shape " + shapeText(bound.shape));
-    if (*bytes == 0)
-      return fail(Code::kUnimplemented,
-                  "input " + quoted(input.name) + " has no elements (shape " + shapeText(bound.shape) + ")");
-    types.push_back(type);
-    argumentNames.push_back(input.name);
-    captured_.inputs.push_back({std::string(input.name), *toDType(input.type), bound.shape, bound.dimNames});
+    const auto first = static_cast<unsigned>(argumentTypes_.size());
+    if (input.isTensor)
+      KILN_TRY(argument(std::string(input.name), input.type, *input.shape));
+    else
+      KILN_TRY(composite(input, options_.composites.at(std::string(input.name))));
+    made.push_back({&input, {first, static_cast<unsigned>(argumentTypes_.size())}});
   }
   KILN_TRY(binder_.finish());
   main_ = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), ir::kMain,
-                                     builder_.getFunctionType(types, {}));
+                                     builder_.getFunctionType(argumentTypes_, {}));
   mlir::Block* body = main_.addEntryBlock();
-  for (unsigned i = 0; i < types.size(); ++i) {
-    main_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(argumentNames[i]));
-    body->getArgument(i).setLoc(location(std::string(argumentNames[i])));
-    scope_.names[argumentNames[i]] = Item::tensor(body->getArgument(i));
-  }
   scope_.block = body;
   builder_.setInsertionPointToEnd(body);
-  for (unsigned i = 0; i < types.size(); ++i)
-    if (auto pin = options_.pins.find(captured_.inputs[i].name); pin != options_.pins.end()) {
+  Items values;
+  for (unsigned i = 0; i < argumentTypes_.size(); ++i) {
+    const std::string& name = captured_.inputs[i].name;
+    main_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(name));
+    body->getArgument(i).setLoc(location(name));
+    values.push_back(Item::tensor(body->getArgument(i)));
+    if (auto pin = options_.pins.find(name); pin != options_.pins.end()) {
       auto value = pinned(captured_.inputs[i], pin->second);
       if (!value) return fail(value.error().in("pinned input " + quoted(pin->first)));
-      scope_.names[argumentNames[i]] = Item::tensor(*value);
+      values.back() = Item::tensor(*value);
     }
-  return checkPins();
+  }
+  for (const auto& [input, range] : made) {
+    Items own(values.begin() + range.first, values.begin() + range.second);
+    if (input->isTensor) {
+      scope_.names[input->name] = own.front();
+      continue;
+    }
+    Item item = input->containers.back() == Container::kSequence ? Item::sequence(own)
+                : own.empty()                                    ? Item::nothing()
+                                                                 : own.front();
+    if (input->containers.front() == Container::kOptional)
+      item = options_.composites.at(std::string(input->name)).present ? Item::some(item) : Item::nothing();
+    scope_.names[input->name] = std::move(item);
+  }
+  return checkGiven();
 }
 
 // The constant that the uses of a pinned input see.
@@ -153,7 +225,13 @@ Result<Value> Importer::pinned(const ir::Signature& input, const std::vector<Pin
       .getResult();
 }
 
-Status Importer::checkPins() const {
+Status Importer::checkGiven() const {
+  for (const auto& [name, composite] : options_.composites)
+    if (llvm::none_of(model_.graph.inputs, [&](const ValueInfo& input) {
+          return input.name == name && !input.containers.empty();
+        }))
+      return fail(Code::kInvalidArgument, "--sequence is given for " + quoted(name) +
+                                              ", which is no input of sequence or optional type");
   for (const auto& [name, values] : options_.pins) {
     if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
       continue;
@@ -167,36 +245,39 @@ Status Importer::checkPins() const {
   return {};
 }
 
+Status Importer::output(const std::string& name, Value value, const ValueInfo& declared) {
+  auto dtype = *ir::dtypeOf(elementOf(value));
+  if (declared.type != 0 && toDType(declared.type) != dtype)
+    return fail(Code::kInvalidArgument, "output " + quoted(name) + " is declared as " +
+                                            elementTypeName(declared.type) + ", the graph computes " +
+                                            std::string(dtypeName(dtype)));
+  ir::Signature signature{name, dtype, shapeOf(value).vec(), {}};
+  signature.dimNames.resize(signature.shape.size());
+  if (declared.shape && declared.shape->size() == signature.shape.size())
+    for (std::size_t i = 0; i < signature.shape.size(); ++i)
+      if (auto bound = binder_.used().find(std::string((*declared.shape)[i].name));
+          bound != binder_.used().end() && bound->second == signature.shape[i])
+        signature.dimNames[i] = bound->first;
+  captured_.outputs.push_back(std::move(signature));
+  results_.push_back(value);
+  return {};
+}
+
 Status Importer::outputs() {
-  Values results;
-  for (const ValueInfo& output : model_.graph.outputs) {
-    KILN_ASSIGN(Item item, graph_.value(scope_, output.name));
+  for (const ValueInfo& declared : model_.graph.outputs) {
+    const std::string name(declared.name);
+    KILN_ASSIGN(Item item, graph_.value(scope_, declared.name));
     if (item.isPoisoned()) continue;  // reported already
-    if (!item.isTensor()) {
-      graph_.unserved(std::string(output.name), "(output)", "", "an output that is " + std::string(kindText(item)));
-      continue;
-    }
-    Value result = item.value;
-    auto dtype = *ir::dtypeOf(elementOf(result));
-    if (output.isTensor && output.type != 0 && toDType(output.type) != dtype)
-      return fail(Code::kInvalidArgument, "output " + quoted(output.name) + " is declared as " +
-                                              elementTypeName(output.type) + ", the graph computes " +
-                                              std::string(dtypeName(dtype)));
-    ir::Signature signature{std::string(output.name), dtype, shapeOf(result).vec(), {}};
-    signature.dimNames.resize(signature.shape.size());
-    if (output.shape && output.shape->size() == signature.shape.size())
-      for (std::size_t i = 0; i < signature.shape.size(); ++i)
-        if (auto bound = binder_.used().find(std::string((*output.shape)[i].name));
-            bound != binder_.used().end() && bound->second == signature.shape[i])
-          signature.dimNames[i] = bound->first;
-    captured_.outputs.push_back(std::move(signature));
-    results.push_back(result);
+    if (item.isOptional()) item = item.parts.empty() ? Item() : Item(item.parts.front());
+    if (item.isTensor()) KILN_TRY(output(name, item.value, declared));
+    for (auto [i, element] : llvm::enumerate(item.parts))
+      KILN_TRY(output(name + "." + std::to_string(i), element.value, declared));
   }
   if (!captured_.capture.unsupported.empty()) return {};
-  mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
+  mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results_);
   main_.setFunctionType(
-      builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results))));
-  for (unsigned i = 0; i < results.size(); ++i)
+      builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results_))));
+  for (unsigned i = 0; i < results_.size(); ++i)
     main_.setResultAttr(i, ir::kNameAttr, builder_.getStringAttr(captured_.outputs[i].name));
   return {};
 }
