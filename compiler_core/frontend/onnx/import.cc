@@ -62,6 +62,7 @@ class Importer {
   GraphImporter graph_;
   Scope scope_;
   llvm::SmallVector<mlir::Type> argumentTypes_;
+  std::set<std::string> argumentNames_;
   Values results_;
 };
 
@@ -89,7 +90,7 @@ Status Importer::argument(const std::string& name, std::int32_t elementType,
                           const std::vector<DeclaredDim>& shape) {
   if (shape.size() > kMaxRank)
     return fail(Code::kInvalidArgument, "input " + quoted(name) + " has rank " + std::to_string(shape.size()));
-  if (llvm::any_of(captured_.inputs, [&](const ir::Signature& other) { return other.name == name; }))
+  if (!argumentNames_.insert(name).second)
     return fail(Code::kInvalidArgument, "two inputs are called " + quoted(name));
   std::vector<analysis::DeclaredDim> dims;
   for (const DeclaredDim& dim : shape) dims.push_back({dim.value, std::string(dim.name)});
