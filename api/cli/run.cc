@@ -60,7 +60,7 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
     if (std::none_of(tensors.begin(), tensors.end(), isNamed)) {
       return fail(Code::kInvalidArgument,
                   fmt::format("input \"{}\" is missing: give --input {}=file.npy with {}", spec.name,
-                              spec.name, describe(spec.dtype, spec.shape)));
+                              spec.name, describe(spec)));
     }
   }
   return tensors;
@@ -101,7 +101,8 @@ Result<Tensors> runEach(runtime::Session& session, const std::vector<runtime::Te
     if (stacked.empty()) {
       for (const auto& output : outputs) stacked.push_back({output.name, {}});
     }
-    for (std::size_t k = 0; k < outputs.size(); ++k) stack(stacked[k].tensor, outputs[k].tensor, count);
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      KILN_TRY(stack(stacked[k].tensor, outputs[k].tensor, count));
   }
   return stacked;
 }
@@ -170,7 +171,8 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
   const auto specs = loaded.artifact.inputs();
   KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs));
-  KILN_ASSIGN(auto session, runtime::Session::open(loaded.artifact, {options.threads, 1}));
+  KILN_ASSIGN(auto session,
+              runtime::Session::open(loaded.artifact, {.threads = options.threads, .run_before_ready = 1}));
   KILN_ASSIGN(const auto outputs,
               options.each ? runEach(session, specs, inputs) : runOnce(session, specs, inputs));
   std::optional<Score> scored;

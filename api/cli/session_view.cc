@@ -8,13 +8,16 @@ Json countersJson(const kiln_counters& counters) {
           {"runs", counters.runs},
           {"failedRuns", counters.failed_runs},
           {"guardFailures", counters.guard_failures},
-          {"copiedBytes", counters.copied_bytes},
+          {"transferBytes", counters.transfer_bytes},
+          {"tensorBytes", counters.tensor_bytes},
+          {"paddingBytes", counters.padding_bytes},
           {"plannedBytes", counters.planned_bytes},
           {"observedPeakBytes", counters.observed_peak_bytes},
           {"weightBytes", counters.weight_bytes},
           {"loadNanoseconds", counters.load_nanoseconds},
           {"warmupNanoseconds", counters.warmup_nanoseconds},
-          {"firstRunNanoseconds", counters.first_run_nanoseconds}};
+          {"firstRunNanoseconds", counters.first_run_nanoseconds},
+          {"runNanoseconds", counters.run_nanoseconds}};
 }
 
 }  // namespace kiln::cli

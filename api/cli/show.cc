@@ -12,7 +12,8 @@ std::string tensorText(const TensorInfo& tensor) {
   std::string dims;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     const bool named = i < tensor.dimNames.size() && !tensor.dimNames[i].empty();
-    dims += fmt::format("{}{}{}", i == 0 ? "" : ",", named ? tensor.dimNames[i] + "=" : "", tensor.shape[i]);
+    dims += fmt::format("{}{}{}", i == 0 ? "" : ",", named ? tensor.dimNames[i] + "=" : "",
+                        tensor.shape[i].text());
   }
   return fmt::format("{} {} [{}]", tensor.name, dtypeName(tensor.dtype), dims);
 }
@@ -48,6 +49,11 @@ void printManifest(const signing::Verdict& verdict) {
   }
   printLine(fmt::format("numerics    contraction {}, reassociation {}, precision {}",
                         spec.numerics.contraction, spec.numerics.reassociation, spec.numerics.precision));
+  for (const auto& symbol : manifest.symbols) {
+    printLine(fmt::format("symbol      {}: {} {} of input {}{}", symbol.name,
+                          symbol.element ? "element" : "dimension", symbol.index, symbol.input,
+                          symbol.pad ? ", may be padded" : ""));
+  }
   for (const auto& input : manifest.inputs) printLine("input       " + tensorText(input));
   for (const auto& output : manifest.outputs) printLine("output      " + tensorText(output));
   std::uint64_t weights = 0;
@@ -55,8 +61,10 @@ void printManifest(const signing::Verdict& verdict) {
   printLine(fmt::format("program     {} {}, ABI {}", manifest.program.path,
                         humanBytes(manifest.program.digest.size), manifest.programAbi));
   printLine(fmt::format("weights     {} in {} files", humanBytes(weights), manifest.weights.size()));
-  printLine(fmt::format("memory      arena {} and {} per thread", humanBytes(manifest.arenaBytes),
-                        humanBytes(manifest.scratchBytes)));
+  for (const auto& profile : manifest.profiles) {
+    printLine(fmt::format("memory      profile {}: arena {} and {} per thread", profile.name,
+                          humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes)));
+  }
   if (!manifest.stages.is_object()) return;
   for (const auto& [name, facts] : manifest.stages.items()) printStage(name, facts);
 }

@@ -18,7 +18,7 @@ struct Options {
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
-  KILN_ASSIGN(auto session, runtime::Session::open(loaded.artifact, {options.threads, 0}));
+  KILN_ASSIGN(auto session, runtime::Session::open(loaded.artifact, {.threads = options.threads}));
   if (const auto warm = session.warmup(); !warm) {
     const bool differs = runtime::errorClass(warm.error().code) == KILN_NUMERICAL_CHECK_FAILED;
     return differs ? fail(withExit(kExitCheck, warm.error().code, warm.error().message)) : warm;

@@ -110,6 +110,7 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.model = arguments.model;
   request.target = *target;
   request.target.features = spec->features.empty() ? target->features : spec->features;
+  request.profile = spec->profiles.front().name;
   request.dims = *dims;
   request.pins = spec->pins;
   request.contraction = spec->numerics.contraction == "on";
@@ -120,10 +121,11 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.progress = [&](std::string_view stage) { progress.stage(stage); };
   auto result = compile(request);
   if (!result) return stop(result.error());
-  if (auto fits = checkBudget("the program's memory", "plannedBytes",
-                              result->plan.arenaBytes + result->plan.scratchBytes, spec->maxPlannedBytes);
-      !fits)
-    return stop(fits.error());
+  for (const PlanEvidence& plan : result->plans)
+    if (auto fits = checkBudget("the program's memory", "plannedBytes", plan.arenaBytes + plan.scratchBytes,
+                                spec->maxPlannedBytes);
+        !fits)
+      return stop(fits.error());
   if (auto fits =
           checkBudget("the artifact", "artifactBytes", artifactBytes(*result), spec->maxArtifactBytes);
       !fits)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/driver/module_evidence.h"
@@ -48,6 +50,18 @@ std::uint64_t bytesOf(const std::vector<ir::Signature>& tensors) {
   return total;
 }
 
+// Each symbolic dimension where it stands first.
+std::vector<SymbolEvidence> symbolsOf(const std::vector<ir::Signature>& inputs) {
+  std::vector<SymbolEvidence> symbols;
+  std::set<std::string> seen;
+  for (const ir::Signature& input : inputs)
+    for (std::size_t i = 0; i < input.dimNames.size(); ++i)
+      if (!input.dimNames[i].empty() && seen.insert(input.dimNames[i]).second)
+        symbols.push_back(
+            {.name = input.dimNames[i], .input = input.name, .index = static_cast<std::int64_t>(i)});
+  return symbols;
+}
+
 class Compile {
  public:
   explicit Compile(const CompileRequest& request)
@@ -65,8 +79,11 @@ class Compile {
     result_.outputs = captured.outputs;
     result_.capture = captured.capture;
     result_.analyse = captured.analyse;
-    result_.plan.inputBytes = bytesOf(captured.inputs);
-    result_.plan.outputBytes = bytesOf(captured.outputs);
+    result_.symbols = symbolsOf(captured.inputs);
+    PlanEvidence& plan = result_.plans.emplace_back();
+    plan.profile = request_.profile;
+    plan.inputBytes = bytesOf(captured.inputs);
+    plan.outputBytes = bytesOf(captured.outputs);
 
     progress("rewrite");
     KILN_ASSIGN(result_.rewrite, transforms::rewrite(module, captured.weights));
@@ -81,7 +98,7 @@ class Compile {
     KILN_TRY(lower(module));
     for (const package::WeightUse& use : uses_)
       if (const ir::Weight* weight = captured.weights.find(use.source))
-        result_.plan.weightBytes += weight->bytes.size();
+        plan.weightBytes += weight->bytes.size();
     if (request_.out.empty()) return std::move(result_);
     KILN_TRY(generate(module));
     progress("package");
@@ -108,7 +125,7 @@ class Compile {
       if (stage == "kernels") progress("codegen");
     };
     options.onIr = [&](std::string_view stage, mlir::ModuleOp op) {
-      if (stage == "planned") readPlan(op, result_.plan, uses_);
+      if (stage == "planned") readPlan(op, result_.plans[0], uses_);
       if (stage == "kernels") readKernels(op, result_.schedule.kernels);
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
@@ -117,12 +134,15 @@ class Compile {
   }
 
   Status generate(mlir::ModuleOp module) {
-    const codegen::ProgramTable table{.run = "kiln_run",
-                                      .inputs = static_cast<std::uint32_t>(result_.inputs.size()),
-                                      .outputs = static_cast<std::uint32_t>(result_.outputs.size()),
-                                      .weights = static_cast<std::uint32_t>(uses_.size()),
-                                      .arenaBytes = result_.plan.arenaBytes,
-                                      .scratchBytes = result_.plan.scratchBytes};
+    codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(result_.inputs.size()),
+                                .outputs = static_cast<std::uint32_t>(result_.outputs.size()),
+                                .weights = static_cast<std::uint32_t>(uses_.size()),
+                                .symbols = static_cast<std::uint32_t>(result_.symbols.size())};
+    for (const ir::Signature& output : result_.outputs)
+      table.outputDims += static_cast<std::uint32_t>(output.shape.size());
+    for (std::size_t i = 0; i < result_.plans.size(); ++i)
+      table.profiles.push_back({fmt::format("kiln_run_{}", i), fmt::format("kiln_shapes_{}", i),
+                                result_.plans[i].arenaBytes, result_.plans[i].scratchBytes});
     const std::string architecture = request_.target.triple.substr(0, request_.target.triple.find('-'));
     codegen::CpuOptions options;
     options.target = request_.target;

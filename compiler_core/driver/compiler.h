@@ -22,7 +22,8 @@ namespace kiln::driver {
 struct CompileRequest {
   std::string model;  // path of an ONNX file; external data lie beside it
   Target target;
-  std::map<std::string, std::int64_t> dims;  // symbolic dimensions and their values
+  std::string profile = "default";           // name of the one shape profile served
+  std::map<std::string, std::int64_t> dims;  // its symbolic dimensions and their values
   Pins pins;                                 // inputs with a fixed value
   bool contraction = true;                   // Numerics::contraction is "on"
   std::string toolchainLib;                  // folder of kmath.bc and libkiln_builtins-<arch>.a
@@ -33,6 +34,7 @@ struct CompileRequest {
 };
 
 struct CompileResult {
+  std::vector<SymbolEvidence> symbols;  // in the order of kiln_run's
   std::vector<ir::Signature> inputs, outputs;
   Digest program;  // of program.so
   std::vector<package::WeightFile> weights;
@@ -42,7 +44,7 @@ struct CompileResult {
   partition::PartitionEvidence partition;
   ScheduleEvidence schedule;
   CodegenEvidence codegen;
-  PlanEvidence plan;
+  std::vector<PlanEvidence> plans;  // one per profile, in the spec's order
 };
 
 // kInvalidArgument: the model is wrong. kUnimplemented: an operator, type or shape that is not served;

@@ -24,8 +24,17 @@ struct ScheduleEvidence {
   std::vector<KernelEvidence> kernels;
 };
 
+// An integer that may differ between runs: dimension `index` of an input, or an element of its value.
+struct SymbolEvidence {
+  std::string name, input;
+  std::int64_t index = 0;
+  bool element = false, pad = false;
+};
+
+// The memory of one profile.
 struct PlanEvidence {
-  std::uint64_t arenaBytes = 0;       // the planned peak
+  std::string profile;
+  std::uint64_t arenaBytes = 0;       // the planned peak, in the worst case
   std::uint64_t unsharedBytes = 0;    // what the arena's buffers would need without reuse
   std::uint64_t lowerBoundBytes = 0;  // the most alive at one time: no plan has a lower peak
   std::uint64_t scratchBytes = 0;     // per slot

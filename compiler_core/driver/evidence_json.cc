@@ -18,12 +18,20 @@ Json fileJson(const std::string& path, const char* mediaType, const Digest& dige
 
 Json tensors(const std::vector<ir::Signature>& signatures) {
   Json list = Json::array();
-  for (const ir::Signature& tensor : signatures)
-    list.push_back({{"name", tensor.name},
-                    {"dtype", dtypeName(tensor.dtype)},
-                    {"shape", tensor.shape},
-                    {"dimNames", tensor.dimNames}});
+  for (const ir::Signature& tensor : signatures) {
+    Json shape = Json::array();
+    for (std::size_t i = 0; i < tensor.shape.size(); ++i)
+      shape.push_back(tensor.dimNames[i].empty() ? Json(tensor.shape[i]) : Json(tensor.dimNames[i]));
+    list.push_back({{"name", tensor.name}, {"dtype", dtypeName(tensor.dtype)}, {"shape", std::move(shape)}});
+  }
   return list;
+}
+
+Json toJson(const SymbolEvidence& symbol) {
+  return {{"name", symbol.name},
+          {"input", symbol.input},
+          {symbol.element ? "element" : "dim", symbol.index},
+          {"pad", symbol.pad}};
 }
 
 Json toJson(const CodegenEvidence& evidence, std::size_t kernels) {
@@ -67,7 +75,8 @@ Json toJson(const ScheduleEvidence& evidence) {
 Json toJson(const PlanEvidence& evidence) {
   const std::uint64_t hundredths =
       evidence.arenaBytes == 0 ? 100 : evidence.unsharedBytes * 100 / evidence.arenaBytes;
-  return {{"peakBytes", std::to_string(evidence.arenaBytes)},
+  return {{"profile", evidence.profile},
+          {"peakBytes", std::to_string(evidence.arenaBytes)},
           {"lowerBoundBytes", std::to_string(evidence.lowerBoundBytes)},
           {"unsharedBytes", std::to_string(evidence.unsharedBytes)},
           {"reuseRatio", fmt::format("{}.{:02}", hundredths / 100, hundredths % 100)},
@@ -79,17 +88,25 @@ Json toJson(const PlanEvidence& evidence) {
 }
 
 Json evidenceJson(const CompileResult& result) {
-  Json weights = Json::array(), layout = Json::array();
+  Json weights = Json::array(), layout = Json::array(), symbols = Json::array(), profiles = Json::array(),
+       plans = Json::array();
+  for (const SymbolEvidence& symbol : result.symbols) symbols.push_back(toJson(symbol));
+  for (const PlanEvidence& plan : result.plans) {
+    profiles.push_back({{"name", plan.profile},
+                        {"arenaBytes", std::to_string(plan.arenaBytes)},
+                        {"scratchBytes", std::to_string(plan.scratchBytes)}});
+    plans.push_back(toJson(plan));
+  }
   for (const package::WeightFile& weight : result.weights) {
     weights.push_back(fileJson(weight.path, kWeightsMediaType, weight.digest));
     layout.push_back({{"path", weight.path}, {"weight", weight.name}});
   }
   return {{"program",
            {{"abi", KILN_PROGRAM_ABI},
+            {"symbols", symbols},
             {"inputs", tensors(result.inputs)},
             {"outputs", tensors(result.outputs)},
-            {"arenaBytes", std::to_string(result.plan.arenaBytes)},
-            {"scratchBytes", std::to_string(result.plan.scratchBytes)},
+            {"profiles", profiles},
             {"file", fileJson("program.so", kProgramMediaType, result.program)},
             {"weights", weights}}},
           {"stages",
@@ -99,7 +116,7 @@ Json evidenceJson(const CompileResult& result) {
             {"partition", toJson(result.partition)},
             {"schedule", toJson(result.schedule)},
             {"codegen", toJson(result.codegen, result.schedule.kernels.size())},
-            {"plan", toJson(result.plan)},
+            {"plan", {{"profiles", plans}}},
             {"package", {{"abi", KILN_PROGRAM_ABI}, {"weights", layout}}}}}};
 }
 

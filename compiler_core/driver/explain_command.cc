@@ -29,9 +29,11 @@ void printText(const CompileResult& result, const std::string& target) {
   for (const auto& tensor : result.inputs) fmt::print("input     {}\n", tensorText(tensor));
   for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));
   fmt::print("target    {}\n", target);
-  fmt::print("memory    arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} bytes\n",
-             result.plan.arenaBytes, result.plan.unsharedBytes, result.plan.scratchBytes,
-             result.plan.weightBytes);
+  for (const PlanEvidence& plan : result.plans)
+    fmt::print(
+        "memory    profile {}: arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} "
+        "bytes\n",
+        plan.profile, plan.arenaBytes, plan.unsharedBytes, plan.scratchBytes, plan.weightBytes);
   for (const KernelEvidence& kernel : result.schedule.kernels)
     fmt::print("kernel    {} [{}] loops {} tile {}: {} tasks\n", fmt::join(kernel.nodes, ", "), kernel.rule,
                fmt::join(kernel.loops, "x"), fmt::join(kernel.tile, "x"), kernel.tasks);

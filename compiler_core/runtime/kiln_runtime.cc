@@ -13,9 +13,43 @@ struct kiln_status {
   std::string message;
 };
 
+namespace {
+
+// The manifest's tensors as C sees them; points into the manifest and into itself.
+class TensorInfos {
+ public:
+  explicit TensorInfos(const std::vector<kiln::TensorInfo>& tensors)
+      : shapes_(tensors.size()), texts_(tensors.size()), pointers_(tensors.size()) {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const kiln::TensorInfo& tensor = tensors[i];
+      for (const kiln::Dim& dim : tensor.shape) {
+        shapes_[i].push_back(dim.isStatic() ? dim.value : -1);
+        texts_[i].push_back(dim.text());
+      }
+      for (const std::string& text : texts_[i]) pointers_[i].push_back(text.c_str());
+      infos_.push_back(
+          {tensor.name.c_str(), kiln::dtypeName(tensor.dtype).data(), shapes_[i].data(), pointers_[i].data(),
+           tensor.shape.size(),
+           static_cast<size_t>(kiln::runtime::tensorBytes(tensor.dtype, shapes_[i]).value_or(0))});
+    }
+  }
+  size_t size() const { return infos_.size(); }
+  const kiln_tensor_info* at(size_t index) const { return index < infos_.size() ? &infos_[index] : nullptr; }
+
+ private:
+  std::vector<std::vector<std::int64_t>> shapes_;
+  std::vector<std::vector<std::string>> texts_;
+  std::vector<std::vector<const char*>> pointers_;
+  std::vector<kiln_tensor_info> infos_;
+};
+
+}  // namespace
+
 struct kiln_artifact {
+  explicit kiln_artifact(std::shared_ptr<const kiln::runtime::LoadedArtifact> artifact)
+      : loaded(std::move(artifact)), inputs(loaded->manifest.inputs), outputs(loaded->manifest.outputs) {}
   std::shared_ptr<const kiln::runtime::LoadedArtifact> loaded;
-  std::vector<kiln_tensor_info> inputs, outputs;  // into *loaded
+  TensorInfos inputs, outputs;
 };
 
 struct kiln_session {
@@ -44,15 +78,6 @@ kiln_status* guarded(F&& function) {
 
 kiln::Status missing(const char* what) {
   return kiln::fail(Code::kInvalidArgument, std::string(what) + " is NULL");
-}
-
-std::vector<kiln_tensor_info> infos(const std::vector<kiln::TensorInfo>& tensors) {
-  std::vector<kiln_tensor_info> result;
-  for (const kiln::TensorInfo& tensor : tensors) {
-    result.push_back({tensor.name.c_str(), kiln::dtypeName(tensor.dtype).data(), tensor.shape.data(),
-                      tensor.shape.size(), static_cast<size_t>(kiln::runtime::tensorBytes(tensor))});
-  }
-  return result;
 }
 
 }  // namespace
@@ -98,8 +123,7 @@ kiln_status* kiln_artifact_open(const char* directory, kiln_artifact** artifact)
     if (directory == nullptr || artifact == nullptr) return missing("an argument");
     *artifact = nullptr;
     KILN_ASSIGN(auto loaded, LoadedArtifact::load(directory));
-    auto inputs = infos(loaded->manifest.inputs), outputs = infos(loaded->manifest.outputs);
-    *artifact = new kiln_artifact{std::move(loaded), std::move(inputs), std::move(outputs)};
+    *artifact = new kiln_artifact(std::move(loaded));
     return {};
   });
 }
@@ -115,10 +139,10 @@ size_t kiln_artifact_output_count(const kiln_artifact* artifact) {
   return artifact->outputs.size();
 }
 const kiln_tensor_info* kiln_artifact_input(const kiln_artifact* artifact, size_t index) {
-  return index < artifact->inputs.size() ? &artifact->inputs[index] : nullptr;
+  return artifact->inputs.at(index);
 }
 const kiln_tensor_info* kiln_artifact_output(const kiln_artifact* artifact, size_t index) {
-  return index < artifact->outputs.size() ? &artifact->outputs[index] : nullptr;
+  return artifact->outputs.at(index);
 }
 
 kiln_status* kiln_session_open(kiln_artifact* artifact, const kiln_session_options* options,
@@ -146,8 +170,18 @@ int32_t kiln_session_ready(const kiln_session* session) {
   return session->core->ready() ? 1 : 0;
 }
 
+kiln_status* kiln_session_output_shapes(kiln_session* session, const kiln_tensor* inputs, size_t input_count,
+                                        kiln_output* outputs, size_t output_count) {
+  return guarded([&]() -> kiln::Status {
+    if (session == nullptr) return missing("session");
+    if ((inputs == nullptr && input_count != 0) || (outputs == nullptr && output_count != 0))
+      return missing("tensors");
+    return session->core->outputShapes({inputs, input_count}, {outputs, output_count});
+  });
+}
+
 kiln_status* kiln_session_run(kiln_session* session, const kiln_tensor* inputs, size_t input_count,
-                              const kiln_tensor* outputs, size_t output_count) {
+                              kiln_output* outputs, size_t output_count) {
   return guarded([&]() -> kiln::Status {
     if (session == nullptr) return missing("session");
     if ((inputs == nullptr && input_count != 0) || (outputs == nullptr && output_count != 0))
@@ -158,6 +192,14 @@ kiln_status* kiln_session_run(kiln_session* session, const kiln_tensor* inputs, 
 
 void kiln_session_counters(const kiln_session* session, kiln_counters* counters) {
   *counters = session->core->counters();
+}
+
+size_t kiln_session_profiles(const kiln_session* session, kiln_profile_counters* profiles, size_t capacity) {
+  return session->core->profiles({profiles, capacity});
+}
+
+size_t kiln_session_kernels(const kiln_session* session, kiln_kernel_time* kernels, size_t capacity) {
+  return session->core->kernels({kernels, capacity});
 }
 
 }  // extern "C"

@@ -56,10 +56,11 @@ void kiln_artifact_close(kiln_artifact* artifact);
 /* What the program takes and gives. Pointers live as long as the artifact is open. */
 typedef struct kiln_tensor_info {
   const char* name;
-  const char* dtype; /* "f32", "i64", "bool": the manifest's names */
-  const int64_t* shape;
+  const char* dtype;       /* "f32", "i64", "bool": the manifest's names */
+  const int64_t* shape;    /* -1 where a dimension may differ between runs */
+  const char* const* dims; /* each dimension as text: "8", "N", "(N + 1) floordiv 2", "? <= 64" */
   size_t rank;
-  size_t bytes; /* dense, row-major, little-endian */
+  size_t bytes; /* dense, row-major, little-endian; 0 where the shape varies */
 } kiln_tensor_info;
 size_t kiln_artifact_input_count(const kiln_artifact* artifact);
 size_t kiln_artifact_output_count(const kiln_artifact* artifact);
@@ -70,6 +71,7 @@ const kiln_tensor_info* kiln_artifact_output(const kiln_artifact* artifact, size
 typedef struct kiln_session_options {
   uint32_t threads; /* running tasks, the caller's included; 0: one per processor this process may use */
   int32_t run_before_ready; /* not 0: run() works without warmup */
+  int32_t measure_kernels;  /* not 0: runs are measured, see kiln_session_kernels */
 } kiln_session_options;
 
 /* Allocates the arena (plan + threads x scratch) and starts the threads. options may be NULL (all zero). */
@@ -82,36 +84,79 @@ void kiln_session_close(kiln_session* session);
 kiln_status* kiln_session_warmup(kiln_session* session);
 int32_t kiln_session_ready(const kiln_session* session);
 
-/* A dense, row-major, little-endian buffer of the caller. For an output, dtype and shape are checked like an
- * input's and `data` is written. Buffers aligned to 64 bytes are used in place, others are copied. */
+/* An input: a dense, row-major, little-endian buffer of the caller. Aligned to 64 bytes it is used in place,
+ * else copied. A tensor without elements may have no data. */
 typedef struct kiln_tensor {
   const char* name;
   const char* dtype;
   const int64_t* shape;
   size_t rank;
-  void* data;
+  const void* data;
   size_t bytes;
 } kiln_tensor;
 
-/* All inputs and all outputs, by name, in any order. On error the outputs' contents are unspecified. */
+/* An output: the caller's buffer of `capacity` bytes and room for `rank` dimensions, which a call fills in.
+ * Aligned to 64 bytes the buffer is used in place, else copied into. */
+typedef struct kiln_output {
+  const char* name;
+  const char* dtype;
+  void* data;
+  size_t capacity;
+  int64_t* shape; /* may be NULL when rank is 0 */
+  size_t rank;
+  size_t bytes; /* filled in: of this shape */
+} kiln_output;
+
+/* The shapes that a run on these inputs will give, and the bytes to have ready for it; a dimension that
+ * depends on values is stated at its upper bound. Inputs need `data` only where a size depends on their value
+ * (program.symbols in the manifest); outputs' data and capacity are not looked at. */
+kiln_status* kiln_session_output_shapes(kiln_session* session, const kiln_tensor* inputs, size_t input_count,
+                                        kiln_output* outputs, size_t output_count);
+
+/* All inputs and all outputs, by name, in any order. Outputs' shape and bytes become the actual ones. On
+ * error their contents are unspecified. */
 kiln_status* kiln_session_run(kiln_session* session, const kiln_tensor* inputs, size_t input_count,
-                              const kiln_tensor* outputs, size_t output_count);
+                              kiln_output* outputs, size_t output_count);
 
 typedef struct kiln_counters {
   uint64_t runs;                /* completed, warmup's not included */
   uint64_t failed_runs;         /* refused or failed, guard failures included */
   uint64_t guard_failures;      /* shapes and pinned values outside every profile */
-  uint64_t copied_bytes;        /* staged for alignment */
-  uint64_t planned_bytes;       /* the arena: plan + threads x scratch */
-  uint64_t observed_peak_bytes; /* of the arena, ever touched; in whole pages */
+  uint64_t transfer_bytes;      /* copied between the caller's buffers and the program's */
+  uint64_t tensor_bytes;        /* inputs and outputs of completed runs, as the program had them */
+  uint64_t padding_bytes;       /* the part of tensor_bytes that padding added */
+  uint64_t planned_bytes;       /* the arena: plan + threads x scratch, of the largest profile */
+  uint64_t observed_peak_bytes; /* of the arena, touched by one profile; in whole pages */
   uint64_t weight_bytes;        /* mapped, shared with other processes */
   uint64_t load_nanoseconds;    /* kiln_artifact_open */
   uint64_t warmup_nanoseconds;
   uint64_t first_run_nanoseconds; /* 0 before it */
+  uint64_t run_nanoseconds;       /* completed runs together */
   uint32_t threads;
-  const char* path; /* "cpu:x86-64-v3 profile default"; lives as long as the session */
+  const char* path; /* of the last run: "cpu:x86-64-v3 profile default"; lives as long as the session */
 } kiln_counters;
 void kiln_session_counters(const kiln_session* session, kiln_counters* counters);
+
+typedef struct kiln_profile_counters {
+  const char* name; /* lives as long as the session */
+  uint64_t runs, padded_runs;
+  uint64_t planned_bytes; /* plan + threads x scratch */
+  /* Of the arena, in whole pages: after the profile's first run and those until another profile had a turn,
+   * because afterwards nobody can tell who touched a page. */
+  uint64_t observed_peak_bytes;
+} kiln_profile_counters;
+/* Fills at most `capacity` entries, in the manifest's order; returns how many profiles there are. */
+size_t kiln_session_profiles(const kiln_session* session, kiln_profile_counters* profiles, size_t capacity);
+
+/* What the runs spent in one kernel: a parallel loop of the program. */
+typedef struct kiln_kernel_time {
+  const char* symbol; /* the program's, as in the manifest's stages.schedule; lives as long as the session */
+  uint64_t calls, tasks;
+  uint64_t nanoseconds; /* from the first task's start to the last one's end */
+} kiln_kernel_time;
+/* With measure_kernels: fills at most `capacity` entries, in the order of first use; returns how many kernels
+ * have run. The rest of run_nanoseconds is copies and what the program does outside its loops. */
+size_t kiln_session_kernels(const kiln_session* session, kiln_kernel_time* kernels, size_t capacity);
 
 #ifdef __cplusplus
 }

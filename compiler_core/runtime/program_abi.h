@@ -2,8 +2,12 @@
  *
  * A program is a freestanding ELF shared object without imports, constructors, thread-local storage or system
  * calls. It exports one data symbol, KILN_PROGRAM_SYMBOL, of type kiln_program. The caller owns all memory.
- * Sizes are bytes; every pointer passed in is aligned to KILN_ALIGNMENT. Results do not depend on the number
- * of threads behind parallel_for, nor on the order in which it runs tasks.
+ * Sizes are bytes; every pointer to a tensor, an arena or scratch is aligned to KILN_ALIGNMENT. Results do
+ * not depend on the number of threads behind parallel_for, nor on the order in which it runs tasks.
+ *
+ * A program serves one or more profiles. What may differ between two runs of a profile are its symbols:
+ * integers that the caller reads off the inputs (a dimension, or an element of an integer input's value, as
+ * the manifest's program.symbols say) and that lie in the profile's ranges.
  */
 #ifndef KILN_COMPILER_CORE_RUNTIME_PROGRAM_ABI_H
 #define KILN_COMPILER_CORE_RUNTIME_PROGRAM_ABI_H
@@ -14,12 +18,12 @@
 extern "C" {
 #endif
 
-#define KILN_PROGRAM_ABI 1u
+#define KILN_PROGRAM_ABI 2u
 #define KILN_PROGRAM_SYMBOL "kiln_program"
 #define KILN_ALIGNMENT 64u
 
 /* One task of a parallel loop. `scratch` is private to the slot that runs the task,
- * kiln_program.scratch_bytes long (may be null when that is 0) and holds nothing across tasks. */
+ * kiln_profile.scratch_bytes long (may be null when that is 0) and holds nothing across tasks. */
 typedef void (*kiln_kernel)(void* env, int64_t task, void* scratch);
 
 /* What the runtime gives a program. parallel_for runs kernel(env, i, scratch) once for each i in [0, tasks),
@@ -31,20 +35,45 @@ typedef struct kiln_callbacks {
   void* user;
 } kiln_callbacks;
 
-/* Returns 0, or a status from 1 up that the manifest explains. Reentrant: all state is in the arguments.
- * arena: arena_bytes of uninitialised memory, exclusive for the call. weights, inputs, outputs: one pointer
- * per tensor in manifest order, dense row-major, little-endian; outputs never alias inputs. */
+/* What kiln_run returns. After anything but KILN_RUN_OK, outputs and output_dims are unspecified. */
+enum {
+  KILN_RUN_OK = 0,
+  KILN_RUN_BOUND_EXCEEDED = 1, /* a size that depends on values is larger than the program was built for */
+  KILN_RUN_INVALID_VALUE = 2   /* a value that the operator does not allow, such as an index out of range */
+};
+
+/* Reentrant: all state is in the arguments.
+ * arena: the profile's arena_bytes of uninitialised memory, exclusive for the call. weights, inputs, outputs:
+ * one pointer per tensor in manifest order, dense row-major, little-endian; outputs never alias inputs. Each
+ * output has room for what `shapes` states. symbols: one value per symbol, within the profile's ranges.
+ * output_dims: takes the dimensions of all outputs, one after the other in output order; where they depend
+ * on values they are the actual ones, and the output is dense in that shape. */
 typedef int32_t (*kiln_run)(const kiln_callbacks* callbacks, void* arena, const void* const* weights,
-                            const void* const* inputs, void* const* outputs);
+                            const void* const* inputs, void* const* outputs, const int64_t* symbols,
+                            int64_t* output_dims);
+
+/* The dimensions of all outputs as kiln_run lays them out, those that depend on values at their upper bound.
+ * Serves every value of a symbol up to the profile's maximum; below its minimum too if the symbol may be
+ * padded, because outputs are cut back to what this states. */
+typedef void (*kiln_shapes)(const int64_t* symbols, int64_t* output_dims);
+
+typedef struct kiln_profile {
+  uint64_t arena_bytes;   /* for the worst case in the profile's ranges */
+  uint64_t scratch_bytes; /* per slot, likewise */
+  kiln_run run;
+  kiln_shapes shapes;
+} kiln_profile;
 
 typedef struct kiln_program {
   uint32_t abi; /* KILN_PROGRAM_ABI */
   uint32_t input_count;
   uint32_t output_count;
   uint32_t weight_count;
-  uint64_t arena_bytes;
-  uint64_t scratch_bytes; /* per slot */
-  kiln_run run;
+  uint32_t symbol_count;
+  uint32_t profile_count;
+  uint32_t output_dim_count;    /* the ranks of all outputs together */
+  uint32_t reserved;            /* 0 */
+  const kiln_profile* profiles; /* in the order of the manifest's */
 } kiln_program;
 
 #ifdef __cplusplus

@@ -1,5 +1,7 @@
 #include "compiler_core/runtime/runtime.h"
 
+#include <algorithm>
+
 namespace kiln::runtime {
 namespace {
 
@@ -22,19 +24,8 @@ Status statusOf(kiln_status* status) {
 
 Result<TensorSpec> specOf(const kiln_tensor_info& info) {
   KILN_ASSIGN(const DType dtype, parseDType(info.dtype));
-  return TensorSpec{info.name, dtype, {info.shape, info.shape + info.rank}};
-}
-
-kiln_tensor tensorOf(const std::string& name, npy::Tensor& tensor) {
-  return {name.c_str(),        dtypeName(tensor.dtype).data(),
-          tensor.shape.data(), tensor.shape.size(),
-          tensor.data.data(),  tensor.data.size()};
-}
-
-std::uint64_t bytesOf(const TensorSpec& spec) {
-  std::uint64_t bytes = dtypeBytes(spec.dtype);
-  for (const std::int64_t dim : spec.shape) bytes *= static_cast<std::uint64_t>(dim);
-  return bytes;
+  return TensorSpec{
+      info.name, dtype, {info.shape, info.shape + info.rank}, {info.dims, info.dims + info.rank}};
 }
 
 }  // namespace
@@ -86,16 +77,42 @@ Status Session::warmup() {
 }
 
 Result<std::vector<NamedTensor>> Session::run(const std::vector<NamedTensor>& inputs) {
-  std::vector<NamedTensor> results;
-  for (const TensorSpec& spec : outputs_) {
-    results.push_back({spec.name, {spec.dtype, spec.shape, std::vector<std::uint8_t>(bytesOf(spec))}});
+  std::vector<kiln_tensor> in;
+  for (const auto& [name, tensor] : inputs) {
+    in.push_back({name.c_str(), dtypeName(tensor.dtype).data(), tensor.shape.data(), tensor.shape.size(),
+                  tensor.data.data(), tensor.data.size()});
   }
-  std::vector<kiln_tensor> in, out;
-  for (const NamedTensor& input : inputs)
-    in.push_back(tensorOf(input.name, const_cast<npy::Tensor&>(input.tensor)));
-  for (NamedTensor& result : results) out.push_back(tensorOf(result.name, result.tensor));
+  std::vector<NamedTensor> results;
+  std::vector<kiln_output> out;
+  for (const TensorSpec& spec : outputs_) results.push_back({spec.name, {spec.dtype, spec.shape, {}}});
+  for (auto& [name, tensor] : results) {
+    out.push_back({name.c_str(), dtypeName(tensor.dtype).data(), nullptr, 0, tensor.shape.data(),
+                   tensor.shape.size(), 0});
+  }
+  // What is refused here is refused again by the run, which counts it.
+  const Status asked =
+      statusOf(kiln_session_output_shapes(handle_.get(), in.data(), in.size(), out.data(), out.size()));
+  for (std::size_t i = 0; asked && i < out.size(); ++i) {
+    results[i].tensor.data.resize(out[i].bytes);
+    out[i].data = results[i].tensor.data.data();
+    out[i].capacity = out[i].bytes;
+  }
   KILN_TRY(statusOf(kiln_session_run(handle_.get(), in.data(), in.size(), out.data(), out.size())));
+  for (std::size_t i = 0; i < out.size(); ++i) results[i].tensor.data.resize(out[i].bytes);
   return results;
+}
+
+std::vector<kiln_profile_counters> Session::profiles() const {
+  std::vector<kiln_profile_counters> profiles(kiln_session_profiles(handle_.get(), nullptr, 0));
+  kiln_session_profiles(handle_.get(), profiles.data(), profiles.size());
+  return profiles;
+}
+
+std::vector<kiln_kernel_time> Session::kernels() const {
+  std::vector<kiln_kernel_time> kernels(kiln_session_kernels(handle_.get(), nullptr, 0));
+  kernels.resize(
+      std::min(kernels.size(), kiln_session_kernels(handle_.get(), kernels.data(), kernels.size())));
+  return kernels;
 }
 
 kiln_counters Session::counters() const {

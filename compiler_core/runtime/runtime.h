@@ -28,7 +28,8 @@ struct NamedTensor {
 struct TensorSpec {
   std::string name;
   DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape;  // -1 where a dimension may differ between runs
+  std::vector<std::string> dims;    // each as text
 };
 
 // An open artifact. Thread safe. Movable.
@@ -54,9 +55,11 @@ class Session {
   static Result<Session> open(const Artifact& artifact, kiln_session_options options = {});
   Status warmup();
   bool ready() const { return kiln_session_ready(handle_.get()) != 0; }
-  // Inputs by name in any order; outputs in the artifact's order, freshly allocated.
+  // Inputs by name in any order; outputs in the artifact's order, freshly allocated, in their actual shapes.
   Result<std::vector<NamedTensor>> run(const std::vector<NamedTensor>& inputs);
   kiln_counters counters() const;
+  std::vector<kiln_profile_counters> profiles() const;
+  std::vector<kiln_kernel_time> kernels() const;
   kiln_session* handle() const { return handle_.get(); }
 
  private:

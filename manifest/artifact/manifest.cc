@@ -1,5 +1,6 @@
 #include "manifest/artifact/manifest.h"
 
+#include <algorithm>
 #include <set>
 
 #include "manifest/artifact/media_types.h"
@@ -10,7 +11,8 @@
 namespace kiln {
 namespace {
 
-constexpr std::size_t kMaxTensors = 4096, kMaxRank = 64, kMaxWeights = 16384;
+constexpr std::size_t kMaxTensors = 4096, kMaxRank = 64, kMaxWeights = 16384, kMaxSymbols = 4096,
+                      kMaxExpression = 1024;
 constexpr std::string_view kStages[] = {"capture",  "analyse", "rewrite", "partition",
                                         "schedule", "codegen", "plan",    "package"};
 
@@ -25,11 +27,54 @@ Json fileJson(const ArtifactFile& file) {
           {"size", std::to_string(file.digest.size)}};
 }
 
-Json tensorJson(const TensorInfo& tensor) {
-  return {{"name", tensor.name},
-          {"dtype", dtypeName(tensor.dtype)},
-          {"shape", tensor.shape},
-          {"dimNames", tensor.dimNames}};
+Json dimJson(const Dim& dim) {
+  return dim.isStatic() ? Json(dim.value) : Json(dim.expression);
+}
+
+Json tensorJson(const TensorInfo& tensor, bool withNames) {
+  Json shape = Json::array();
+  for (const Dim& dim : tensor.shape) shape.push_back(dimJson(dim));
+  Json json{{"name", tensor.name}, {"dtype", dtypeName(tensor.dtype)}, {"shape", std::move(shape)}};
+  if (withNames) json["dimNames"] = tensor.dimNames;
+  return json;
+}
+
+Json symbolJson(const Symbol& symbol) {
+  return {{"name", symbol.name},
+          {"input", symbol.input},
+          {symbol.element ? "element" : "dim", symbol.index},
+          {"pad", symbol.pad}};
+}
+
+Json profileJson(const ProgramProfile& profile) {
+  return {{"name", profile.name},
+          {"arenaBytes", std::to_string(profile.arenaBytes)},
+          {"scratchBytes", std::to_string(profile.scratchBytes)}};
+}
+
+template <class T, class F>
+Json listJson(const std::vector<T>& values, F toJson) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(toJson(value));
+  return list;
+}
+
+Json programJson(const Manifest& manifest) {
+  const bool first = manifest.programAbi == 1;
+  const auto tensor = [&](const TensorInfo& info) { return tensorJson(info, first); };
+  Json json{{"abi", manifest.programAbi},
+            {"inputs", listJson(manifest.inputs, tensor)},
+            {"outputs", listJson(manifest.outputs, tensor)},
+            {"file", fileJson(manifest.program)},
+            {"weights", listJson(manifest.weights, fileJson)}};
+  if (first) {
+    json["arenaBytes"] = std::to_string(manifest.profiles.at(0).arenaBytes);
+    json["scratchBytes"] = std::to_string(manifest.profiles.at(0).scratchBytes);
+  } else {
+    json["symbols"] = listJson(manifest.symbols, symbolJson);
+    json["profiles"] = listJson(manifest.profiles, profileJson);
+  }
+  return json;
 }
 
 Result<ArtifactFile> readFile(const Json& json, const std::string& place, std::string_view mediaType) {
@@ -45,7 +90,16 @@ Result<ArtifactFile> readFile(const Json& json, const std::string& place, std::s
   return file;
 }
 
-Result<TensorInfo> readTensor(const Json& json, const std::string& place) {
+Result<Dim> readDim(const Json& json, bool expressions, const std::string& place) {
+  if (json.is_number_integer() && json >= 0 && json <= kMaxJsonInteger) return Dim(json.get<std::int64_t>());
+  if (!expressions) return badMember(place, "must hold integers from 0 to 2^53-1");
+  if (!json.is_string() || json.get_ref<const std::string&>().empty() ||
+      json.get_ref<const std::string&>().size() > kMaxExpression)
+    return badMember(place, "must hold integers from 0 to 2^53-1 and expressions of 1 to 1024 bytes");
+  return Dim(json.get<std::string>());
+}
+
+Result<TensorInfo> readTensor(const Json& json, bool first, const std::string& place) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
   TensorInfo tensor;
   KILN_ASSIGN(tensor.name, reader.string("name"));
@@ -56,38 +110,113 @@ Result<TensorInfo> readTensor(const Json& json, const std::string& place) {
   KILN_ASSIGN(const Json* shape, reader.array("shape"));
   if (shape->size() > kMaxRank) return badMember(reader.path("shape"), "more than 64 dimensions");
   for (const Json& dim : *shape) {
-    bool ok = dim.is_number_integer() && dim >= 0 && dim <= kMaxJsonInteger;
-    if (!ok) return badMember(reader.path("shape"), "must hold integers from 0 to 2^53-1");
-    tensor.shape.push_back(dim.get<std::int64_t>());
+    KILN_ASSIGN(Dim one, readDim(dim, !first, reader.path("shape")));
+    tensor.shape.push_back(std::move(one));
   }
-  KILN_ASSIGN(tensor.dimNames, reader.strings("dimNames"));
-  if (tensor.dimNames.size() != tensor.shape.size())
-    return badMember(reader.path("dimNames"), "must have one name per dimension (\"\" where static)");
+  if (first) {
+    KILN_ASSIGN(tensor.dimNames, reader.strings("dimNames"));
+    if (tensor.dimNames.size() != tensor.shape.size())
+      return badMember(reader.path("dimNames"), "must have one name per dimension (\"\" where static)");
+  }
   KILN_TRY(reader.finish());
   return tensor;
 }
 
-Result<std::vector<TensorInfo>> readTensors(ObjectReader& program, std::string_view name) {
+Result<std::vector<TensorInfo>> readTensors(ObjectReader& program, std::string_view name, bool first) {
   KILN_ASSIGN(const Json* list, program.array(name));
   if (list->size() > kMaxTensors) return badMember(program.path(name), "too many tensors");
   std::vector<TensorInfo> out;
   std::set<std::string> names;
   for (std::size_t i = 0; i < list->size(); ++i) {
     std::string place = at(program.path(name), i);
-    KILN_ASSIGN(TensorInfo tensor, readTensor((*list)[i], place));
+    KILN_ASSIGN(TensorInfo tensor, readTensor((*list)[i], first, place));
     if (!names.insert(tensor.name).second) return badMember(place + ".name", "a second tensor of this name");
     out.push_back(std::move(tensor));
   }
   return out;
 }
 
-Status readProgram(ObjectReader& program, Manifest& manifest) {
-  KILN_ASSIGN(std::int64_t abi, program.integer("abi", 1, 0xFFFFFFFF));
-  manifest.programAbi = static_cast<std::uint32_t>(abi);
-  KILN_ASSIGN(manifest.inputs, readTensors(program, "inputs"));
-  KILN_ASSIGN(manifest.outputs, readTensors(program, "outputs"));
-  KILN_ASSIGN(manifest.arenaBytes, program.unsigned64("arenaBytes"));
-  KILN_ASSIGN(manifest.scratchBytes, program.unsigned64("scratchBytes"));
+bool holdsIntegers(DType dtype) {
+  const std::string_view name = dtypeName(dtype);
+  return name[0] == 'i' || name[0] == 'u' || name == "bool";
+}
+
+// The element of a symbol must be there whatever the caller gives.
+Status checkElement(const Symbol& symbol, const TensorInfo& input, const std::string& place) {
+  if (!holdsIntegers(input.dtype)) return badMember(place, "the input's elements are no integers");
+  std::int64_t elements = 1;
+  for (const Dim& dim : input.shape)
+    if (!dim.isStatic() || __builtin_mul_overflow(elements, dim.value, &elements))
+      return badMember(place, "the input's shape is not fixed");
+  if (symbol.index >= elements) return badMember(place, "the input has no such element");
+  return {};
+}
+
+Result<Symbol> readSymbol(const Json& json, const Manifest& manifest, const std::string& place) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
+  Symbol symbol;
+  KILN_ASSIGN(symbol.name, reader.string("name"));
+  if (symbol.name.empty()) return badMember(reader.path("name"), "must not be empty");
+  KILN_ASSIGN(symbol.input, reader.string("input"));
+  symbol.element = reader.has("element");
+  const char* const member = symbol.element ? "element" : "dim";
+  KILN_ASSIGN(symbol.index, reader.integer(member, 0, kMaxJsonInteger));
+  KILN_ASSIGN(symbol.pad, reader.boolean("pad"));
+  KILN_TRY(reader.finish());
+  const auto input = std::find_if(manifest.inputs.begin(), manifest.inputs.end(),
+                                  [&](const TensorInfo& tensor) { return tensor.name == symbol.input; });
+  if (input == manifest.inputs.end()) return badMember(reader.path("input"), "no input of this name");
+  if (symbol.element) {
+    if (symbol.pad) return badMember(reader.path("pad"), "a value cannot be padded");
+    KILN_TRY(checkElement(symbol, *input, reader.path(member)));
+  } else if (static_cast<std::size_t>(symbol.index) >= input->shape.size() ||
+             input->shape[static_cast<std::size_t>(symbol.index)].expression != symbol.name) {
+    return badMember(reader.path(member), "the input has no dimension of this name there");
+  }
+  return symbol;
+}
+
+Status readSymbols(ObjectReader& program, Manifest& manifest) {
+  KILN_ASSIGN(const Json* list, program.array("symbols"));
+  if (list->size() > kMaxSymbols) return badMember(program.path("symbols"), "too many symbols");
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const std::string place = at(program.path("symbols"), i);
+    KILN_ASSIGN(Symbol symbol, readSymbol((*list)[i], manifest, place));
+    if (!names.insert(symbol.name).second) return badMember(place + ".name", "a second symbol of this name");
+    manifest.symbols.push_back(std::move(symbol));
+  }
+  for (std::size_t i = 0; i < manifest.inputs.size(); ++i)
+    for (const Dim& dim : manifest.inputs[i].shape)
+      if (!dim.isStatic() && !names.contains(dim.expression))
+        return badMember(at(program.path("inputs"), i) + ".shape", "no symbol is called " + dim.expression);
+  return {};
+}
+
+// One per profile of the spec, which holds the ranges of all symbols.
+Status readProfiles(ObjectReader& program, Manifest& manifest) {
+  KILN_ASSIGN(const Json* list, program.array("profiles"));
+  const std::vector<ShapeProfile>& wanted = manifest.spec.profiles;
+  if (list->size() != wanted.size())
+    return badMember(program.path("profiles"), "must have one entry for each profile of the spec");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    KILN_ASSIGN(ObjectReader reader, ObjectReader::open((*list)[i], at(program.path("profiles"), i)));
+    ProgramProfile profile;
+    KILN_ASSIGN(profile.name, reader.string("name"));
+    if (profile.name != wanted[i].name)
+      return badMember(reader.path("name"), "must be the spec's, \"" + wanted[i].name + "\"");
+    for (const Symbol& symbol : manifest.symbols)
+      if (!wanted[i].dims.contains(symbol.name))
+        return badMember(reader.path("name"), "the spec's profile has no range for " + symbol.name);
+    KILN_ASSIGN(profile.arenaBytes, reader.unsigned64("arenaBytes"));
+    KILN_ASSIGN(profile.scratchBytes, reader.unsigned64("scratchBytes"));
+    KILN_TRY(reader.finish());
+    manifest.profiles.push_back(std::move(profile));
+  }
+  return {};
+}
+
+Status readFiles(ObjectReader& program, Manifest& manifest) {
   KILN_ASSIGN(const Json* file, program.any("file"));
   KILN_ASSIGN(manifest.program, readFile(*file, program.path("file"), kProgramMediaType));
   KILN_ASSIGN(const Json* weights, program.array("weights"));
@@ -101,6 +230,25 @@ Status readProgram(ObjectReader& program, Manifest& manifest) {
     if (auto added = paths.add(weight.path); !added) return badMember(place + ".path", added.error().message);
     manifest.weights.push_back(std::move(weight));
   }
+  return {};
+}
+
+Status readProgram(ObjectReader& program, Manifest& manifest) {
+  KILN_ASSIGN(std::int64_t abi, program.integer("abi", 1, 0xFFFFFFFF));
+  manifest.programAbi = static_cast<std::uint32_t>(abi);
+  const bool first = abi == 1;
+  KILN_ASSIGN(manifest.inputs, readTensors(program, "inputs", first));
+  KILN_ASSIGN(manifest.outputs, readTensors(program, "outputs", first));
+  if (first) {
+    ProgramProfile profile{manifest.spec.profiles.empty() ? "" : manifest.spec.profiles[0].name};
+    KILN_ASSIGN(profile.arenaBytes, program.unsigned64("arenaBytes"));
+    KILN_ASSIGN(profile.scratchBytes, program.unsigned64("scratchBytes"));
+    manifest.profiles.push_back(std::move(profile));
+  } else {
+    KILN_TRY(readSymbols(program, manifest));
+    KILN_TRY(readProfiles(program, manifest));
+  }
+  KILN_TRY(readFiles(program, manifest));
   return program.finish();
 }
 
@@ -126,21 +274,10 @@ Status readEvidence(ObjectReader& reader, Manifest& manifest) {
 }  // namespace
 
 Json Manifest::toJson() const {
-  Json ins = Json::array(), outs = Json::array(), weightList = Json::array();
-  for (const TensorInfo& tensor : inputs) ins.push_back(tensorJson(tensor));
-  for (const TensorInfo& tensor : outputs) outs.push_back(tensorJson(tensor));
-  for (const ArtifactFile& weight : weights) weightList.push_back(fileJson(weight));
   return {{"apiVersion", "kiln/v1"},
           {"kind", "Manifest"},
           {"spec", spec.toJson()},
-          {"program",
-           {{"abi", programAbi},
-            {"inputs", std::move(ins)},
-            {"outputs", std::move(outs)},
-            {"arenaBytes", std::to_string(arenaBytes)},
-            {"scratchBytes", std::to_string(scratchBytes)},
-            {"file", fileJson(program)},
-            {"weights", std::move(weightList)}}},
+          {"program", programJson(*this)},
           {"stages", stages}};
 }
 

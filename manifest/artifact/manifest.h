@@ -13,12 +13,45 @@
 
 namespace kiln {
 
+// One dimension of a tensor: a number, or an expression over the program's symbols. An input's expression is
+// the symbol's name; an output's is for people ("(H + 1) floordiv 2", "? <= 64" where it depends on values):
+// the program itself states the number.
+struct Dim {
+  Dim() = default;
+  Dim(std::int64_t number) : value(number) {}             // NOLINT(google-explicit-constructor)
+  Dim(std::string text) : expression(std::move(text)) {}  // NOLINT(google-explicit-constructor)
+  Dim(const char* text) : expression(text) {}             // NOLINT(google-explicit-constructor)
+  bool isStatic() const { return expression.empty(); }
+  std::string text() const { return isStatic() ? std::to_string(value) : expression; }
+  bool operator==(const Dim&) const = default;
+
+  std::int64_t value = 0;  // 0 with an expression
+  std::string expression;
+};
+
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;    // the static shape of the profile
-  std::vector<std::string> dimNames;  // symbolic name per dim, "" where static
+  std::vector<Dim> shape;
+  std::vector<std::string> dimNames;  // ABI 1 only: the symbolic name per dimension, "" where there is none
   bool operator==(const TensorInfo&) const = default;
+};
+
+// An integer that may differ between runs, read off an input at entry: its dimension `index`, or element
+// `index` of its value.
+struct Symbol {
+  std::string name, input;
+  std::int64_t index = 0;
+  bool element = false;
+  bool pad = false;  // a smaller dimension may be padded with zeros and the outputs cut back
+  bool operator==(const Symbol&) const = default;
+};
+
+// One entry of the program's table. The ranges of its symbols are in the spec's profile of the same place.
+struct ProgramProfile {
+  std::string name;
+  std::uint64_t arenaBytes = 0, scratchBytes = 0;
+  bool operator==(const ProgramProfile&) const = default;
 };
 
 // One file of the artifact besides the manifest itself: "program.so", "weights/0000.bin".
@@ -33,8 +66,9 @@ struct ArtifactFile {
 struct Manifest {
   CompileSpec spec;
   std::uint32_t programAbi = 0;
+  std::vector<Symbol> symbols;  // in the order of kiln_run's `symbols`
   std::vector<TensorInfo> inputs, outputs;
-  std::uint64_t arenaBytes = 0, scratchBytes = 0;
+  std::vector<ProgramProfile> profiles;  // in the order of the spec's; ABI 1 has one
   ArtifactFile program;
   std::vector<ArtifactFile> weights;  // in the order of kiln_run's `weights`
   Json stages;  // evidence by stage: capture, analyse, rewrite, partition, schedule, codegen, plan, package
@@ -43,12 +77,9 @@ struct Manifest {
   static Result<Manifest> fromJson(const Json& json);
 };
 
-// evidence.json as kiln-cc writes it:
-//   {"program": {"abi", "inputs", "outputs", "arenaBytes", "scratchBytes", "file": {path, mediaType, digest,
-//   size},
-//    "weights": [{path, mediaType, digest, size}...]}, "stages": {"capture": {...}, ...}}
-// Integers that may pass 2^53 are decimal strings. kInvalidArgument names the member that is missing or
-// wrong.
+// evidence.json as kiln-cc writes it: {"program": {...}, "stages": {"capture": {...}, ...}} with the
+// Manifest's own program (FORMAT.md). Integers that may pass 2^53 are decimal strings. kInvalidArgument names
+// the member that is missing or wrong. Both forms of `program` are read and kept: ABI 1 and ABI 2.
 Result<Manifest> makeManifest(const CompileSpec& spec, const Json& evidence);
 
 }  // namespace kiln

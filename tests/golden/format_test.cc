@@ -50,6 +50,12 @@ TEST(Golden, Evidence) {
   EXPECT_TRUE(makeManifest(testing_support::sampleSpec(), evidence));
 }
 
+TEST(Golden, DynamicManifest) {
+  const Json evidence = testing_support::dynamicEvidence();
+  keepsItsForm("manifest-abi2.json", makeManifest(testing_support::dynamicSpec(), evidence).value());
+  expectGolden(at("evidence-abi2.json"), toCanonicalJson(evidence).value());
+}
+
 TEST(Golden, FixtureList) {
   expectGolden(at("fixtures.json"), testing_support::fixtureListOf(testing_support::sampleFixtures()));
   EXPECT_TRUE(parseFixtureList(readGolden(at("fixtures.json"))));

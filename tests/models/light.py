@@ -121,7 +121,7 @@ def foreign_output(model, given):
 
 
 def memory(artifact):
-    plan = json.loads((artifact / "evidence.json").read_text())["stages"]["plan"]
+    plan = json.loads((artifact / "evidence.json").read_text())["stages"]["plan"]["profiles"][0]
     return {key: plan.get(key) for key in ("peakBytes", "lowerBoundBytes", "unsharedBytes", "reuseRatio")}
 
 

@@ -26,13 +26,15 @@ inline constexpr char kSampleProgram[] =
     "ELF program";
 inline constexpr char kSampleWeights[] = "weights";
 
+inline Json sampleFile(const char* path, const char* mediaType, std::string_view bytes) {
+  return {{"path", path},
+          {"mediaType", mediaType},
+          {"digest", digestOf(bytes).text()},
+          {"size", std::to_string(bytes.size())}};
+}
+
+// Of program ABI 1, whose documents stay as they were.
 inline Json sampleEvidence() {
-  auto file = [](const char* path, const char* mediaType, std::string_view bytes) {
-    return Json{{"path", path},
-                {"mediaType", mediaType},
-                {"digest", digestOf(bytes).text()},
-                {"size", std::to_string(bytes.size())}};
-  };
   auto tensor = [](const char* name, Json shape, Json names) {
     return Json{
         {"name", name}, {"dtype", "f32"}, {"shape", std::move(shape)}, {"dimNames", std::move(names)}};
@@ -43,9 +45,39 @@ inline Json sampleEvidence() {
             {"outputs", Json::array({tensor("y", {1, 10}, {"N", ""})})},
             {"arenaBytes", "4096"},
             {"scratchBytes", 64},
-            {"file", file("program.so", kProgramMediaType, kSampleProgram)},
-            {"weights", Json::array({file("weights/0000.bin", kWeightsMediaType, kSampleWeights)})}}},
+            {"file", sampleFile("program.so", kProgramMediaType, kSampleProgram)},
+            {"weights", Json::array({sampleFile("weights/0000.bin", kWeightsMediaType, kSampleWeights)})}}},
           {"stages", {{"capture", {{"nodes", 3}}}, {"plan", {{"reuse", "0.50"}}}}}};
+}
+
+// A program of two profiles whose symbols are a dimension and an element of a value.
+inline CompileSpec dynamicSpec() {
+  CompileSpec spec = sampleSpec();
+  spec.profiles = {{"small", {{"N", {1, 4, 8}}, {"k[0]", {1, 1, 4}}}},
+                   {"large", {{"N", {9, 64, 512}}, {"k[0]", {1, 4, 16}}}}};
+  spec.outOfProfile = "pad";
+  spec.pins.clear();
+  return spec;
+}
+
+inline Json dynamicEvidence() {
+  const auto tensor = [](const char* name, const char* dtype, Json shape) {
+    return Json{{"name", name}, {"dtype", dtype}, {"shape", std::move(shape)}};
+  };
+  const auto profile = [](const char* name, const char* arena) {
+    return Json{{"name", name}, {"arenaBytes", arena}, {"scratchBytes", "64"}};
+  };
+  return {{"program",
+           {{"abi", 2},
+            {"symbols", Json::array({{{"name", "N"}, {"input", "x"}, {"dim", 0}, {"pad", true}},
+                                     {{"name", "k[0]"}, {"input", "k"}, {"element", 0}, {"pad", false}}})},
+            {"inputs", Json::array({tensor("x", "f32", {"N", 64}), tensor("k", "i64", Json::array({1}))})},
+            {"outputs", Json::array({tensor("y", "f32", {"(N + 1) floordiv 2", "k[0]"}),
+                                     tensor("found", "i64", Json::array({"? <= N * 64"}))})},
+            {"profiles", Json::array({profile("small", "4096"), profile("large", "262144")})},
+            {"file", sampleFile("program.so", kProgramMediaType, kSampleProgram)},
+            {"weights", Json::array({sampleFile("weights/0000.bin", kWeightsMediaType, kSampleWeights)})}}},
+          {"stages", {{"capture", {{"nodes", 3}}}}}};
 }
 
 }  // namespace kiln::testing_support

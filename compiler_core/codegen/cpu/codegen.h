@@ -15,11 +15,16 @@ class ModuleOp;
 
 namespace kiln::codegen {
 
-// What goes into the exported table. `run` names the kiln_run function of the module.
-struct ProgramTable {
-  std::string run;
-  std::uint32_t inputs = 0, outputs = 0, weights = 0;
+// One profile of the exported table; `run` and `shapes` name functions of the module.
+struct ProfileEntry {
+  std::string run, shapes;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
+};
+
+// What goes into the exported table.
+struct ProgramTable {
+  std::uint32_t inputs = 0, outputs = 0, weights = 0, symbols = 0, outputDims = 0;
+  std::vector<ProfileEntry> profiles;
 };
 
 struct CpuOptions {

@@ -39,22 +39,41 @@ Status linkMath(llvm::Module& module, const std::string& path) {
   return {};
 }
 
-// The exported kiln_program: constant data with one relocation.
+Result<llvm::Function*> findFunction(llvm::Module& module, const std::string& name) {
+  llvm::Function* function = module.getFunction(name);
+  if (!function || function->isDeclaration())
+    return fail(Code::kInternal, fmt::format("the module defines no function {}", name));
+  return function;
+}
+
+// The exported kiln_program and the profiles it points to: constant data, relocated by the load address.
 Status addTable(llvm::Module& module, const ProgramTable& table) {
-  llvm::Function* run = module.getFunction(table.run);
-  if (!run || run->isDeclaration())
-    return fail(Code::kInternal, fmt::format("the module defines no function {}", table.run));
   llvm::LLVMContext& context = module.getContext();
   auto* i32 = llvm::Type::getInt32Ty(context);
   auto* i64 = llvm::Type::getInt64Ty(context);
-  auto word = [&](std::uint32_t value) { return llvm::ConstantInt::get(i32, value); };
+  auto word = [&](std::size_t value) { return llvm::ConstantInt::get(i32, value); };
   auto wide = [&](std::uint64_t value) { return llvm::ConstantInt::get(i64, value); };
-  auto* value = llvm::ConstantStruct::getAnon({word(KILN_PROGRAM_ABI), word(table.inputs),
-                                               word(table.outputs), word(table.weights),
-                                               wide(table.arenaBytes), wide(table.scratchBytes), run});
-  auto* global = new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
-                                          llvm::GlobalValue::ExternalLinkage, value, KILN_PROGRAM_SYMBOL);
-  global->setAlignment(llvm::Align(8));
+  auto addGlobal = [&](llvm::Constant* value, const char* name, llvm::GlobalValue::LinkageTypes linkage) {
+    auto* global =
+        new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true, linkage, value, name);
+    global->setAlignment(llvm::Align(8));
+    return global;
+  };
+  std::vector<llvm::Constant*> profiles;
+  for (const ProfileEntry& profile : table.profiles) {
+    KILN_ASSIGN(llvm::Function * run, findFunction(module, profile.run));
+    KILN_ASSIGN(llvm::Function * shapes, findFunction(module, profile.shapes));
+    profiles.push_back(
+        llvm::ConstantStruct::getAnon({wide(profile.arenaBytes), wide(profile.scratchBytes), run, shapes}));
+  }
+  if (profiles.empty()) return fail(Code::kInternal, "a program without profiles");
+  auto* list =
+      llvm::ConstantArray::get(llvm::ArrayType::get(profiles[0]->getType(), profiles.size()), profiles);
+  auto* entries = addGlobal(list, "kiln_profiles", llvm::GlobalValue::InternalLinkage);
+  auto* value = llvm::ConstantStruct::getAnon(
+      {word(KILN_PROGRAM_ABI), word(table.inputs), word(table.outputs), word(table.weights),
+       word(table.symbols), word(table.profiles.size()), word(table.outputDims), word(0), entries});
+  addGlobal(value, KILN_PROGRAM_SYMBOL, llvm::GlobalValue::ExternalLinkage);
   return {};
 }
 

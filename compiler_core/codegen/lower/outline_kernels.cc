@@ -1,4 +1,5 @@
 #include "compiler_core/codegen/lower/passes.h"
+#include "compiler_core/runtime/program_abi.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -14,8 +15,18 @@ namespace {
 
 using namespace mlir;
 
-// The run's arguments, in the order of kiln_run, which is also the layout of a kernel's environment.
-enum Pointer : unsigned { kCallbacks, kArena, kWeights, kInputs, kOutputs, kPointers };
+// The run's arguments, in the order of kiln_run. A kernel's environment holds those from kArena to kSymbols.
+enum Pointer : unsigned {
+  kCallbacks,
+  kArena,
+  kWeights,
+  kInputs,
+  kOutputs,
+  kSymbols,
+  kOutputDims,
+  kPointers,
+  kEnvironment = kOutputDims - kArena
+};
 
 // C identifiers for perf and gdb: "conv1/Conv" becomes conv1_Conv.
 std::string symbolFor(DictionaryAttr kernel, unsigned index) {
@@ -29,7 +40,7 @@ std::string symbolFor(DictionaryAttr kernel, unsigned index) {
   return name;
 }
 
-// Makes buffers out of the run's pointers, in @kiln_run or in a kernel.
+// Makes buffers out of the run's pointers, in the run function or in a kernel.
 class Buffers {
  public:
   Buffers(MLIRContext* context, std::array<Value, kPointers> pointers, Value scratch)
@@ -64,7 +75,9 @@ class Buffers {
 struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineKernelsPass)
   StringRef getArgument() const final { return "kiln-outline-kernels"; }
-  StringRef getDescription() const final { return "Parallel loops become kernels, @main becomes @kiln_run"; }
+  StringRef getDescription() const final {
+    return "Parallel loops become kernels, @main becomes @kiln_run_0";
+  }
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<LLVM::LLVMDialect, func::FuncDialect, arith::ArithDialect>();
   }
@@ -76,7 +89,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     const Type type = value.getType();
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     passed_.push_back(value);
-    const auto index = static_cast<std::int32_t>(kPointers - kArena + passed_.size() - 1);
+    const auto index = static_cast<std::int32_t>(kEnvironment + passed_.size() - 1);
     Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, b.getBlock()->getArgument(0),
                                      ArrayRef<LLVM::GEPArg>{index});
     const Type stored = type.isIndex() ? b.getI64Type() : type;
@@ -87,7 +100,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
   void send(OpBuilder& b, Location loc, Value environment) {
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     for (auto [i, value] : llvm::enumerate(passed_)) {
-      const auto index = static_cast<std::int32_t>(kPointers - kArena + i);
+      const auto index = static_cast<std::int32_t>(kEnvironment + i);
       Value slot =
           LLVM::GEPOp::create(b, loc, pointer, pointer, environment, ArrayRef<LLVM::GEPArg>{index});
       if (value.getType().isIndex()) value = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
@@ -195,10 +208,10 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     Block* entry = kernel.addEntryBlock();
     OpBuilder b = OpBuilder::atBlockBegin(entry);
     std::array<Value, kPointers> pointers{};
-    for (unsigned i = kArena; i < kPointers; ++i) {
+    for (unsigned i = 0; i < kEnvironment; ++i) {
       Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, entry->getArgument(0),
-                                       ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i - kArena)});
-      pointers[i] = LLVM::LoadOp::create(b, loc, pointer, slot);
+                                       ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
+      pointers[kArena + i] = LLVM::LoadOp::create(b, loc, pointer, slot);
     }
     Buffers buffers(context, pointers, entry->getArgument(2));
     IRMapping map;
@@ -229,34 +242,67 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     return success();
   }
 
+  // The profile's kiln_shapes: @kiln_shapes_<profile>, which stores the dimensions of the outputs.
+  func::FuncOp addShapes(func::FuncOp main, unsigned profile) {
+    const Location loc = main.getLoc();
+    auto pointer = LLVM::LLVMPointerType::get(&getContext());
+    OpBuilder b(main);
+    auto shapes = func::FuncOp::create(b, loc, "kiln_shapes_" + std::to_string(profile),
+                                       b.getFunctionType({pointer, pointer}, {}));
+    // In output order, which the arguments need not have.
+    SmallVector<MemRefType> outputs;
+    for (BlockArgument argument : main.getArguments())
+      if (auto index = main.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "kiln.output")) {
+        outputs.resize(std::max<std::size_t>(outputs.size(), index.getInt() + 1));
+        outputs[index.getInt()] = cast<MemRefType>(argument.getType());
+      }
+    Block* entry = shapes.addEntryBlock();
+    b.setInsertionPointToStart(entry);
+    std::int32_t at = 0;
+    for (MemRefType output : outputs)
+      for (const std::int64_t dim : output.getShape()) {
+        Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), entry->getArgument(1),
+                                         ArrayRef<LLVM::GEPArg>{at++});
+        LLVM::StoreOp::create(b, loc, LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(dim)), slot);
+      }
+    func::ReturnOp::create(b, loc);
+    return shapes;
+  }
+
   void runOnOperation() override {
-    auto old = getOperation().lookupSymbol<func::FuncOp>(ir::kMain);
-    if (!old) {
+    auto main = getOperation().lookupSymbol<func::FuncOp>(ir::kMain);
+    if (!main) {
       getOperation().emitError("expected a function @main");
       return signalPassFailure();
     }
+    if (failed(makeEntry(main, 0))) return signalPassFailure();
+  }
+
+  // The function of a profile becomes @kiln_run_<profile>.
+  LogicalResult makeEntry(func::FuncOp old, unsigned profile) {
     mostPassed_ = 0;
     MLIRContext* context = &getContext();
     const Location loc = old.getLoc();
     auto pointer = LLVM::LLVMPointerType::get(context);
+    func::FuncOp shapes = addShapes(old, profile);
     OpBuilder b(old);
 
     // A new function with the ABI's arguments in front; the buffers follow until everything is replaced.
     Block& entry = old.front();
     for (unsigned i = 0; i < kPointers; ++i)
-      if (failed(old.insertArgument(i, pointer, {}, loc))) return signalPassFailure();
+      if (failed(old.insertArgument(i, pointer, {}, loc))) return failure();
     std::array<Value, kPointers> pointers{};
     for (unsigned i = 0; i < kPointers; ++i) pointers[i] = old.getArgument(i);
     Buffers buffers(context, pointers, Value());
 
     b.setInsertionPointToStart(&entry);
     Value one = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
-    auto environmentType = LLVM::LLVMArrayType::get(pointer, kPointers - kArena);
+    auto environmentType = LLVM::LLVMArrayType::get(pointer, kEnvironment);
     auto environment = LLVM::AllocaOp::create(b, loc, pointer, environmentType, one);
-    for (unsigned i = kArena; i < kPointers; ++i) {
+    for (unsigned i = 0; i < kEnvironment; ++i) {
       Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, environment,
-                                       ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i - kArena)});
-      LLVM::StoreOp::create(b, loc, pointers[i], slot);
+                                       ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
+      LLVM::StoreOp::create(b, loc, pointers[kArena + i], slot);
     }
 
     SmallVector<scf::ForallOp> loops;
@@ -265,8 +311,8 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
       return WalkResult::skip();
     });
     for (auto [index, loop] : llvm::enumerate(loops))
-      if (failed(outline(loop, old, environment, index))) return signalPassFailure();
-    environment.setElemType(LLVM::LLVMArrayType::get(pointer, kPointers - kArena + mostPassed_));
+      if (failed(outline(loop, old, environment, index))) return failure();
+    environment.setElemType(LLVM::LLVMArrayType::get(pointer, kEnvironment + mostPassed_));
 
     // What the calling thread does itself uses the same buffers.
     IRMapping map;
@@ -279,21 +325,23 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     for (Value value : values) {
       if (value.use_empty()) continue;
       auto made = rematerialise(b, value, old, buffers, map);
-      if (failed(made)) return signalPassFailure();
+      if (failed(made)) return failure();
       value.replaceAllUsesWith(*made);
     }
     for (Operation* alloc : allocs) alloc->erase();
 
     llvm::BitVector drop(old.getNumArguments(), false);
     drop.set(kPointers, old.getNumArguments());
-    if (failed(old.eraseArguments(drop))) return signalPassFailure();
+    if (failed(old.eraseArguments(drop))) return failure();
     old.setType(b.getFunctionType(old.getArgumentTypes(), b.getI32Type()));
     auto terminator = cast<func::ReturnOp>(entry.getTerminator());
     b.setInsertionPoint(terminator);
-    Value zero = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
-    func::ReturnOp::create(b, loc, zero);
+    func::CallOp::create(b, loc, shapes, ValueRange{pointers[kSymbols], pointers[kOutputDims]});
+    Value ok = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(KILN_RUN_OK));
+    func::ReturnOp::create(b, loc, ok);
     terminator.erase();
-    old.setName("kiln_run");
+    old.setName("kiln_run_" + std::to_string(profile));
+    return success();
   }
 
   SmallVector<Value> passed_;    // to the kernel that is being outlined

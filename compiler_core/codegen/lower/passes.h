@@ -11,9 +11,10 @@ class Pass;
 namespace kiln::codegen {
 
 // kiln-outline-kernels: each scf.forall of @main becomes a function (environment, task, scratch) called
-// through the table's parallel_for; @main becomes @kiln_run (program_abi.h). Kernels are named after the
-// model's nodes; the schedule that kiln-tile left is kept as `kiln.kernel` on the function. The environment
-// is the run's four pointers: kernels compute their buffers' addresses themselves.
+// through the table's parallel_for; @main becomes @kiln_run_0, the run function of profile 0, and
+// @kiln_shapes_0 states its outputs' dimensions (program_abi.h). Kernels are named after the model's nodes;
+// the schedule that kiln-tile left is kept as `kiln.kernel` on the function. The environment is the run's
+// pointers from arena to symbols: kernels compute their buffers' addresses themselves.
 std::unique_ptr<mlir::Pass> createOutlineKernelsPass();
 
 // kiln-math-to-calls: every transcendental function that compiler_core/math has becomes a call of the math

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 namespace kiln::runtime {
 namespace {
@@ -15,11 +16,15 @@ std::size_t elementsOf(const npy::Tensor& tensor) {
   return tensor.data.size() / dtypeBytes(tensor.dtype);
 }
 
+// A dimension of -1 takes any size.
+bool matches(std::span<const std::int64_t> given, std::span<const std::int64_t> expected) {
+  return std::equal(given.begin(), given.end(), expected.begin(), expected.end(),
+                    [](std::int64_t have, std::int64_t want) { return want == -1 || have == want; });
+}
+
 bool hasTail(const std::vector<std::int64_t>& given, const std::vector<std::int64_t>& expected,
              std::size_t skip) {
-  return given.size() == expected.size() + 1 - skip && !given.empty() &&
-         std::equal(given.begin() + 1, given.end(), expected.begin() + static_cast<std::ptrdiff_t>(skip),
-                    expected.end());
+  return !given.empty() && matches(std::span(given).subspan(1), std::span(expected).subspan(skip));
 }
 
 template <class T>
@@ -43,32 +48,40 @@ std::string describe(DType dtype, const std::vector<std::int64_t>& shape) {
   return fmt::format("{} [{}]", dtypeName(dtype), fmt::join(shape, ","));
 }
 
+std::string describe(const TensorSpec& spec) {
+  std::vector<std::string> dims;
+  for (std::size_t i = 0; i < spec.shape.size(); ++i)
+    dims.push_back(spec.shape[i] == -1 ? spec.dims[i] : std::to_string(spec.shape[i]));
+  return fmt::format("{} [{}]", dtypeName(spec.dtype), fmt::join(dims, ","));
+}
+
 Status checkInput(const TensorSpec& expected, const npy::Tensor& given) {
-  if (given.dtype == expected.dtype && given.shape == expected.shape) return {};
+  if (given.dtype == expected.dtype && matches(given.shape, expected.shape)) return {};
   const bool each = given.dtype == expected.dtype && countEach(expected, given).has_value();
   return fail(Code::kInvalidArgument,
-              fmt::format("input \"{}\": expected {}, given {}{}", expected.name,
-                          describe(expected.dtype, expected.shape), describe(given.dtype, given.shape),
-                          each ? "; --each runs once per element" : ""));
+              fmt::format("input \"{}\": expected {}, given {}{}", expected.name, describe(expected),
+                          describe(given.dtype, given.shape), each ? "; --each runs once per element" : ""));
 }
 
 Result<std::size_t> countEach(const TensorSpec& expected, const npy::Tensor& given) {
   const bool before = hasTail(given.shape, expected.shape, 0);
-  const bool instead =
-      !expected.shape.empty() && expected.shape[0] == 1 && hasTail(given.shape, expected.shape, 1);
+  const bool instead = !expected.shape.empty() && (expected.shape[0] == 1 || expected.shape[0] == -1) &&
+                       hasTail(given.shape, expected.shape, 1);
   if (given.dtype == expected.dtype && (before || instead)) return static_cast<std::size_t>(given.shape[0]);
   return fail(Code::kInvalidArgument,
               fmt::format("input \"{}\": expected {} with a leading axis for --each, given {}", expected.name,
-                          describe(expected.dtype, expected.shape), describe(given.dtype, given.shape)));
+                          describe(expected), describe(given.dtype, given.shape)));
 }
 
 npy::Tensor elementOf(const TensorSpec& expected, const npy::Tensor& given, std::size_t i) {
   const auto bytes = given.data.size() / static_cast<std::size_t>(given.shape[0]);
   const auto begin = given.data.begin() + static_cast<std::ptrdiff_t>(i * bytes);
-  return {expected.dtype, expected.shape, {begin, begin + static_cast<std::ptrdiff_t>(bytes)}};
+  std::vector<std::int64_t> shape(given.shape.begin() + 1, given.shape.end());
+  if (shape.size() < expected.shape.size()) shape.insert(shape.begin(), 1);
+  return {expected.dtype, std::move(shape), {begin, begin + static_cast<std::ptrdiff_t>(bytes)}};
 }
 
-void stack(npy::Tensor& stacked, const npy::Tensor& one, std::size_t count) {
+Status stack(npy::Tensor& stacked, const npy::Tensor& one, std::size_t count) {
   if (stacked.data.empty()) {
     stacked.dtype = one.dtype;
     stacked.shape = one.shape;
@@ -76,7 +89,13 @@ void stack(npy::Tensor& stacked, const npy::Tensor& one, std::size_t count) {
     stacked.shape[0] = static_cast<std::int64_t>(count);
     stacked.data.reserve(one.data.size() * count);
   }
+  const auto own = std::span(one.shape).subspan(!one.shape.empty() && one.shape[0] == 1 ? 1 : 0);
+  if (!matches(own, std::span(stacked.shape).subspan(1))) {
+    return fail(Code::kInvalidArgument, "--each: the runs' outputs differ in shape, " +
+                                            describe(one.dtype, one.shape) + " after others");
+  }
   stacked.data.insert(stacked.data.end(), one.data.begin(), one.data.end());
+  return {};
 }
 
 Result<double> valueAt(const npy::Tensor& tensor, std::size_t i) {

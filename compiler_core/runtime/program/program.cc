@@ -2,7 +2,12 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 
 #include "compiler_core/runtime/elf/elf_check.h"
 #include "compiler_core/runtime/program/sealed_file.h"
@@ -10,30 +15,28 @@
 namespace kiln::runtime {
 namespace {
 
-Status checkTable(const kiln_program& table, const ElfImage& image, std::uintptr_t base,
-                  const Manifest& manifest) {
-  if (table.abi != KILN_PROGRAM_ABI) {
-    return fail(Code::kUnimplemented, "the program has ABI version " + std::to_string(table.abi) +
-                                          ", this runtime serves version " +
-                                          std::to_string(KILN_PROGRAM_ABI) +
-                                          "; use the runtime of the artifact's toolchain");
-  }
-  const auto same = [](std::string_view what, std::uint64_t program, std::uint64_t stated) -> Status {
-    if (program == stated) return {};
-    return fail(Code::kDataLoss, "the program has " + std::string(what) + " " + std::to_string(program) +
-                                     ", the manifest says " + std::to_string(stated));
-  };
-  KILN_TRY(same("ABI version", table.abi, manifest.programAbi));
-  KILN_TRY(same("inputs", table.input_count, manifest.inputs.size()));
-  KILN_TRY(same("outputs", table.output_count, manifest.outputs.size()));
-  KILN_TRY(same("weights", table.weight_count, manifest.weights.size()));
-  KILN_TRY(same("arena bytes", table.arena_bytes, manifest.arenaBytes));
-  KILN_TRY(same("scratch bytes", table.scratch_bytes, manifest.scratchBytes));
-  const auto entry = reinterpret_cast<std::uintptr_t>(table.run);
-  if (entry < base || !image.contains(entry - base, 1, true)) {
-    return fail(Code::kDataLoss, "the program's entry is outside its code");
-  }
-  return {};
+Status same(std::string_view what, std::uint64_t program, std::uint64_t stated) {
+  if (program == stated) return {};
+  return fail(Code::kDataLoss, "the program has " + std::string(what) + " " + std::to_string(program) +
+                                   ", the manifest says " + std::to_string(stated));
+}
+
+Status checkCounts(std::uint32_t inputs, std::uint32_t outputs, std::uint32_t weights,
+                   const Manifest& manifest) {
+  KILN_TRY(same("inputs", inputs, manifest.inputs.size()));
+  KILN_TRY(same("outputs", outputs, manifest.outputs.size()));
+  return same("weights", weights, manifest.weights.size());
+}
+
+Status checkMemory(std::uint64_t arena, std::uint64_t scratch, const ProgramProfile& stated) {
+  KILN_TRY(same("arena bytes", arena, stated.arenaBytes));
+  return same("scratch bytes", scratch, stated.scratchBytes);
+}
+
+// An address before the load address wraps around and lies in no segment.
+Status checkCode(std::uint64_t entry, const ElfImage& image) {
+  if (image.contains(entry, 1, true)) return {};
+  return fail(Code::kDataLoss, "the program's entry is outside its code");
 }
 
 }  // namespace
@@ -60,12 +63,75 @@ Result<std::unique_ptr<Program>> Program::load(const std::string& path, const Ma
   if (::dlinfo(program->handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) {
     return fail(Code::kInternal, path + ": the system's loader does not say where it is");
   }
-  const std::uintptr_t base = map->l_addr;
-  program->table_ = reinterpret_cast<const kiln_program*>(base + image->symbolAddress);
-  if (auto checked = checkTable(*program->table_, *image, base, manifest); !checked) {
-    return fail(checked.error().in(path));
-  }
+  program->base_ = map->l_addr;
+  if (auto found = program->find(*image, manifest); !found) return fail(found.error().in(path));
   return program;
+}
+
+// Checks the table against manifest and image and keeps what run() needs of it.
+Status Program::find(const ElfImage& image, const Manifest& manifest) {
+  const auto& table = *reinterpret_cast<const kiln_program*>(base_ + image.symbolAddress);
+  if (table.abi != KILN_PROGRAM_ABI && table.abi != 1) {
+    return fail(Code::kUnimplemented, "the program has ABI version " + std::to_string(table.abi) +
+                                          ", this runtime serves versions 1 and " +
+                                          std::to_string(KILN_PROGRAM_ABI) +
+                                          "; use the runtime of the artifact's toolchain");
+  }
+  KILN_TRY(same("ABI version", table.abi, manifest.programAbi));
+  KILN_TRY(checkCounts(table.input_count, table.output_count, table.weight_count, manifest));
+  for (const TensorInfo& output : manifest.outputs) outputDims_ += output.shape.size();
+  if (table.abi == 1) {
+    const auto& first = reinterpret_cast<const Abi1Program&>(table);
+    KILN_TRY(checkMemory(first.arenaBytes, first.scratchBytes, manifest.profiles.at(0)));
+    KILN_TRY(checkCode(relative(first.run), image));
+    abi1Run_ = first.run;
+    for (const TensorInfo& output : manifest.outputs)
+      for (const Dim& dim : output.shape) abi1Shapes_.push_back(dim.value);
+    return {};
+  }
+  KILN_TRY(same("symbols", table.symbol_count, manifest.symbols.size()));
+  KILN_TRY(same("output dimensions", table.output_dim_count, outputDims_));
+  KILN_TRY(same("profiles", table.profile_count, manifest.profiles.size()));
+  const std::uint64_t profiles = relative(table.profiles);
+  if (profiles % alignof(kiln_profile) != 0 ||
+      !image.contains(profiles, table.profile_count * sizeof(kiln_profile), false)) {
+    return fail(Code::kDataLoss, "the program's profiles are outside its segments");
+  }
+  for (std::size_t i = 0; i < table.profile_count; ++i) {
+    const kiln_profile& profile = table.profiles[i];
+    KILN_TRY(checkMemory(profile.arena_bytes, profile.scratch_bytes, manifest.profiles[i]));
+    KILN_TRY(checkCode(relative(profile.run), image));
+    KILN_TRY(checkCode(relative(profile.shapes), image));
+  }
+  profiles_ = table.profiles;
+  return {};
+}
+
+std::int32_t Program::run(std::size_t profile, const kiln_callbacks& callbacks, void* arena,
+                          const void* const* weights, const void* const* inputs, void* const* outputs,
+                          const std::int64_t* symbols, std::int64_t* outputDims) const {
+  if (abi1Run_ == nullptr) {
+    return profiles_[profile].run(&callbacks, arena, weights, inputs, outputs, symbols, outputDims);
+  }
+  std::copy(abi1Shapes_.begin(), abi1Shapes_.end(), outputDims);
+  return abi1Run_(&callbacks, arena, weights, inputs, outputs);
+}
+
+void Program::shapes(std::size_t profile, const std::int64_t* symbols, std::int64_t* outputDims) const {
+  if (abi1Run_ == nullptr) return profiles_[profile].shapes(symbols, outputDims);
+  std::copy(abi1Shapes_.begin(), abi1Shapes_.end(), outputDims);
+}
+
+Result<FunctionNames> Program::functionNames() const {
+  struct stat status;
+  if (::fstat(memory_, &status) != 0) return fail(errnoError(errno, "the program's memory"));
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* const view = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, memory_, 0);
+  if (view == MAP_FAILED)
+    return fail(Code::kResourceExhausted, errnoError(errno, "mapping the program's symbols").message);
+  auto names = readFunctionNames({static_cast<const std::uint8_t*>(view), size});
+  ::munmap(view, size);
+  return names;
 }
 
 Program::~Program() {

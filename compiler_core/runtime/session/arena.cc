@@ -36,6 +36,10 @@ Arena& Arena::operator=(Arena&& other) noexcept {
   return *this;
 }
 
+void Arena::drop() const {
+  if (data_ != nullptr) ::madvise(data_, bytes_, MADV_DONTNEED);
+}
+
 std::uint64_t Arena::residentBytes() const {
   if (data_ == nullptr) return 0;
   const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -20,8 +20,10 @@ class Arena {
 
   std::byte* data() const { return data_; }
   std::uint64_t bytes() const { return bytes_; }
-  // How much of it was ever written, in whole pages: nothing returns pages before the end.
+  // How much of it was written since allocation or drop(), in whole pages.
   std::uint64_t residentBytes() const;
+  // Gives its pages back; it reads as zeros afterwards.
+  void drop() const;
 
  private:
   std::byte* data_ = nullptr;

@@ -2,9 +2,12 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "compiler_core/runtime/parallel/fp_state.h"
+#include "compiler_core/runtime/session/output_buffers.h"
+#include "compiler_core/runtime/session/padding.h"
 
 namespace kiln::runtime {
 namespace {
@@ -19,28 +22,27 @@ unsigned usableProcessors() {
   return std::max(1u, static_cast<unsigned>(CPU_COUNT(&set)));
 }
 
-// The scratch of one slot, rounded up so that every slot is aligned.
-std::uint64_t scratchStride(const Manifest& manifest) {
-  return (manifest.scratchBytes + KILN_ALIGNMENT - 1) / KILN_ALIGNMENT * KILN_ALIGNMENT;
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + KILN_ALIGNMENT - 1) / KILN_ALIGNMENT * KILN_ALIGNMENT;
 }
-std::uint64_t planBytes(const Manifest& manifest) {
-  return (manifest.arenaBytes + KILN_ALIGNMENT - 1) / KILN_ALIGNMENT * KILN_ALIGNMENT;
+
+// A profile's part of the arena: the plan, then one scratch per thread, each aligned.
+std::uint64_t arenaBytes(const ProgramProfile& profile, unsigned threads) {
+  return aligned(profile.arenaBytes) + threads * aligned(profile.scratchBytes);
 }
 
 Result<Arena> allocateArena(const Manifest& manifest, unsigned threads) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 56;  // nothing overflows below
-  if (manifest.arenaBytes > kMost || manifest.scratchBytes > kMost / kMaxThreads) {
-    return fail(Code::kResourceExhausted, "the program plans " + std::to_string(manifest.arenaBytes) +
-                                              " bytes and " + std::to_string(manifest.scratchBytes) +
-                                              " per thread; no machine has that much");
+  std::uint64_t most = 0;
+  for (const ProgramProfile& profile : manifest.profiles) {
+    if (profile.arenaBytes > kMost || profile.scratchBytes > kMost / kMaxThreads) {
+      return fail(Code::kResourceExhausted, "the program plans " + std::to_string(profile.arenaBytes) +
+                                                " bytes and " + std::to_string(profile.scratchBytes) +
+                                                " per thread; no machine has that much");
+    }
+    most = std::max(most, arenaBytes(profile, threads));
   }
-  return Arena::allocate(planBytes(manifest) + threads * scratchStride(manifest), "the program's arena");
-}
-
-std::string pathText(const CompileSpec& spec) {
-  std::string text = spec.target + " profile";
-  for (const ShapeProfile& profile : spec.profiles) text += " " + profile.name;
-  return text;
+  return Arena::allocate(most, "the program's arena");
 }
 
 std::uint64_t count(std::chrono::steady_clock::duration time) {
@@ -51,20 +53,37 @@ std::uint64_t count(std::chrono::steady_clock::duration time) {
 struct Call {
   ThreadPool* pool;
   Scratch scratch;
+  KernelTimes* times;  // null: not measured
 };
 
 void parallelFor(void* user, kiln_kernel kernel, void* env, std::int64_t tasks) {
   const Call& call = *static_cast<const Call*>(user);
+  if (call.times == nullptr) return call.pool->run(kernel, env, tasks, call.scratch);
+  const auto start = std::chrono::steady_clock::now();
   call.pool->run(kernel, env, tasks, call.scratch);
+  call.times->add(kernel, tasks, std::chrono::steady_clock::now() - start);
 }
 
-kiln_tensor tensorOf(const TensorInfo& info, const npy::Tensor& tensor) {
-  return {info.name.c_str(),
-          dtypeName(tensor.dtype).data(),
-          tensor.shape.data(),
-          tensor.shape.size(),
-          const_cast<std::uint8_t*>(tensor.data.data()),
-          tensor.data.size()};
+// Room for at least `bytes` and never null; what it held before may be gone.
+Status reserve(Arena& arena, std::uint64_t bytes) {
+  if (arena.data() != nullptr && arena.bytes() >= bytes) return {};
+  KILN_ASSIGN(arena, Arena::allocate(std::max<std::uint64_t>(bytes, 1), "an aligned copy of a tensor"));
+  return {};
+}
+
+bool inPlace(const void* data, std::uint64_t bytes) {
+  return bytes != 0 && reinterpret_cast<std::uintptr_t>(data) % KILN_ALIGNMENT == 0;
+}
+
+std::string statusText(std::int32_t status) {
+  switch (status) {
+    case KILN_RUN_BOUND_EXCEEDED:
+      return "a size that depends on the inputs' values is larger than the program was built for";
+    case KILN_RUN_INVALID_VALUE:
+      return "an input's value is one that an operator does not allow, such as an index out of range";
+    default:
+      return "the program ended with status " + std::to_string(status) + ", which its ABI does not know";
+  }
 }
 
 }  // namespace
@@ -74,125 +93,282 @@ Result<std::unique_ptr<SessionCore>> SessionCore::open(std::shared_ptr<const Loa
   const unsigned threads = options.threads == 0 ? std::min(usableProcessors(), kMaxThreads) : options.threads;
   if (threads > kMaxThreads) return fail(Code::kInvalidArgument, "more than 1024 threads");
   KILN_ASSIGN(Arena arena, allocateArena(artifact->manifest, threads));
+  FunctionNames names;
+  if (options.measure_kernels != 0) {
+    KILN_ASSIGN(names, artifact->program->functionNames());
+  }
   KILN_ASSIGN(auto pool, ThreadPool::start(threads));
   return std::unique_ptr<SessionCore>(
-      new SessionCore(std::move(artifact), std::move(pool), std::move(arena), options.run_before_ready != 0));
+      new SessionCore(std::move(artifact), std::move(pool), std::move(arena), std::move(names), options));
 }
 
 SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::unique_ptr<ThreadPool> pool,
-                         Arena arena, bool runBeforeReady)
+                         Arena arena, FunctionNames names, const kiln_session_options& options)
     : artifact_(std::move(artifact)),
       pool_(std::move(pool)),
       arena_(std::move(arena)),
-      runBeforeReady_(runBeforeReady),
-      path_(pathText(artifact_->manifest.spec)),
+      runBeforeReady_(options.run_before_ready != 0),
+      measureKernels_(options.measure_kernels != 0),
+      names_(std::move(names)),
       stagedInputs_(artifact_->manifest.inputs.size()),
       stagedOutputs_(artifact_->manifest.outputs.size()) {
+  for (const ProgramProfile& profile : artifact_->manifest.profiles) {
+    profiles_.push_back({artifact_->manifest.spec.target + " profile " + profile.name,
+                         {profile.name.c_str(), 0, 0, arenaBytes(profile, pool_->threads()), 0}});
+  }
   counters_.planned_bytes = arena_.bytes();
   counters_.weight_bytes = artifact_->weights.bytes();
   counters_.load_nanoseconds = count(artifact_->loadTime);
   counters_.threads = pool_->threads();
-  counters_.path = path_.c_str();
+  counters_.path = profiles_[0].path.c_str();
 }
 
-Scratch SessionCore::scratch() const {
-  const Manifest& manifest = artifact_->manifest;
-  if (manifest.scratchBytes == 0) return {};
-  return {arena_.data() + planBytes(manifest), scratchStride(manifest)};
-}
-
-Result<void*> SessionCore::stage(const kiln_tensor& tensor, Staged& staged) {
-  if (tensor.bytes != 0 && reinterpret_cast<std::uintptr_t>(tensor.data) % KILN_ALIGNMENT == 0)
-    return tensor.data;
-  if (staged.copy.data() == nullptr) {
-    KILN_ASSIGN(staged.copy,
-                Arena::allocate(std::max<std::uint64_t>(tensor.bytes, 1), "an aligned copy of a tensor"));
+std::vector<std::vector<std::int64_t>> SessionCore::outputShapes(
+    std::size_t profile, const std::vector<std::int64_t>& symbols) const {
+  std::vector<std::int64_t> dims(artifact_->program->outputDims());
+  artifact_->program->shapes(profile, symbols.data(), dims.data());
+  std::vector<std::vector<std::int64_t>> shapes;
+  auto next = dims.begin();
+  for (const TensorInfo& output : artifact_->manifest.outputs) {
+    const auto end = next + static_cast<std::ptrdiff_t>(output.shape.size());
+    shapes.emplace_back(next, end);
+    next = end;
   }
-  counters_.copied_bytes += tensor.bytes;
-  return static_cast<void*>(staged.copy.data());
+  return shapes;
 }
 
-Status SessionCore::call(const std::vector<void*>& inputs, const std::vector<void*>& outputs) {
-  Call user{pool_.get(), scratch()};
-  const kiln_callbacks callbacks{&parallelFor, &user};
+Result<SessionCore::Plan> SessionCore::plan(std::span<const kiln_tensor> inputs,
+                                            std::span<kiln_output> outputs,
+                                            std::optional<std::size_t> profile) const {
+  const Manifest& manifest = artifact_->manifest;
+  Plan plan;
+  KILN_ASSIGN(plan.inputs, bindInputs(manifest, inputs));
+  KILN_ASSIGN(plan.outputs, bindOutputs(manifest, outputs));
+  KILN_ASSIGN(plan.choice, profile ? takeProfile(manifest, *profile, plan.inputs.symbols)
+                                   : chooseProfile(manifest, plan.inputs.symbols));
+  plan.stated = outputShapes(plan.choice.profile, plan.choice.symbols);
+  plan.wanted = plan.choice.padded ? outputShapes(plan.choice.profile, plan.inputs.symbols) : plan.stated;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const TensorInfo& info = manifest.outputs[i];
+    const auto &stated = plan.stated[i], &wanted = plan.wanted[i];
+    bool sane = tensorBytes(info.dtype, stated).has_value() && tensorBytes(info.dtype, wanted).has_value();
+    for (std::size_t k = 0; k < stated.size(); ++k) {
+      const Dim& dim = info.shape[k];
+      sane = sane && wanted[k] <= stated[k] && (!dim.isStatic() || stated[k] == dim.value);
+    }
+    if (!sane) {
+      return fail(Code::kInternal, "the program states the shape " + shapeText("", stated) +
+                                       " for its output \"" + info.name + "\", which cannot be");
+    }
+    kiln_output& output = *plan.outputs[i];
+    std::copy(wanted.begin(), wanted.end(), output.shape);
+    output.bytes = static_cast<std::size_t>(*tensorBytes(info.dtype, wanted));
+  }
+  return plan;
+}
+
+Status SessionCore::outputShapes(std::span<const kiln_tensor> inputs, std::span<kiln_output> outputs) const {
+  KILN_TRY(plan(inputs, outputs, {}));
+  return {};
+}
+
+Result<std::vector<void*>> SessionCore::stageInputs(Plan& plan) {
+  std::vector<void*> result;
+  for (std::size_t i = 0; i < plan.inputs.tensors.size(); ++i) {
+    const kiln_tensor& tensor = *plan.inputs.tensors[i];
+    const TensorInfo& info = artifact_->manifest.inputs[i];
+    const std::span<const std::int64_t> given(tensor.shape, tensor.rank);
+    std::vector<std::int64_t> shape(given.begin(), given.end());
+    for (std::size_t s = 0; plan.choice.padded && s < plan.choice.symbols.size(); ++s) {
+      for (std::size_t k = 0; k < shape.size(); ++k) {
+        if (info.shape[k].expression == artifact_->manifest.symbols[s].name)
+          shape[k] = plan.choice.symbols[s];
+      }
+    }
+    const auto bytes = tensorBytes(info.dtype, shape);
+    if (!bytes) return fail(Code::kInvalidArgument, "input \"" + info.name + "\" is too large to be padded");
+    plan.tensorBytes += *bytes;
+    plan.paddingBytes += *bytes - tensor.bytes;
+    if (*bytes == tensor.bytes && inPlace(tensor.data, tensor.bytes)) {
+      result.push_back(const_cast<void*>(tensor.data));
+      continue;
+    }
+    KILN_TRY(reserve(stagedInputs_[i], *bytes));
+    void* const data = stagedInputs_[i].data();
+    if (*bytes != tensor.bytes) std::memset(data, 0, *bytes);
+    copyCorner(tensor.data, given, data, shape, dtypeBytes(info.dtype));
+    plan.transferBytes += tensor.bytes;
+    result.push_back(data);
+  }
+  return result;
+}
+
+Result<std::vector<void*>> SessionCore::stageOutputs(Plan& plan) {
+  std::vector<void*> result;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const kiln_output& output = *plan.outputs[i];
+    const std::uint64_t bytes = *tensorBytes(artifact_->manifest.outputs[i].dtype, plan.stated[i]);
+    plan.tensorBytes += bytes;
+    plan.paddingBytes += bytes - output.bytes;
+    if (bytes == output.bytes && inPlace(output.data, bytes)) {
+      result.push_back(output.data);
+      continue;
+    }
+    KILN_TRY(reserve(stagedOutputs_[i], bytes));
+    result.push_back(stagedOutputs_[i].data());
+  }
+  return result;
+}
+
+Status SessionCore::call(const Plan& plan, const std::vector<void*>& inputs,
+                         const std::vector<void*>& outputs, std::vector<std::int64_t>& dims,
+                         KernelTimes* times) {
+  const ProgramProfile& profile = artifact_->manifest.profiles[plan.choice.profile];
   alignas(KILN_ALIGNMENT) std::byte none[KILN_ALIGNMENT];
-  void* const arena = arena_.data() != nullptr ? arena_.data() : none;
+  std::byte* const arena = arena_.data() != nullptr ? arena_.data() : none;
+  Call user{pool_.get(), {}, times};
+  if (profile.scratchBytes != 0)
+    user.scratch = {arena + aligned(profile.arenaBytes), aligned(profile.scratchBytes)};
+  const kiln_callbacks callbacks{&parallelFor, &user};
   std::int32_t status = 0;
   {
     const FpScope state;
-    status = artifact_->program->table().run(&callbacks, arena, artifact_->weights.pointers(),
-                                             const_cast<const void* const*>(inputs.data()), outputs.data());
+    status = artifact_->program->run(plan.choice.profile, callbacks, arena, artifact_->weights.pointers(),
+                                     inputs.data(), outputs.data(), plan.choice.symbols.data(), dims.data());
   }
-  if (status == 0) return {};
-  return fail(Code::kInternal, "the program ended with status " + std::to_string(status) +
-                                   "; the artifact's manifest says what it means (stages.codegen)");
+  if (status == KILN_RUN_OK) return {};
+  return fail(Code::kInternal, statusText(status));
 }
 
-Status SessionCore::runLocked(std::span<const kiln_tensor> inputs, std::span<const kiln_tensor> outputs) {
-  KILN_ASSIGN(const BoundTensors bound, bind(artifact_->manifest, inputs, outputs));
-  std::vector<void*> in, out;
-  for (std::size_t i = 0; i < bound.inputs.size(); ++i) {
-    const kiln_tensor& tensor = *bound.inputs[i];
-    KILN_ASSIGN(void* const data, stage(tensor, stagedInputs_[i]));
-    if (data != tensor.data && tensor.bytes != 0) std::memcpy(data, tensor.data, tensor.bytes);
-    in.push_back(data);
-  }
-  for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
-    KILN_ASSIGN(void* const data, stage(*bound.outputs[i], stagedOutputs_[i]));
-    out.push_back(data);
-  }
-  KILN_TRY(call(in, out));
-  for (std::size_t i = 0; i < bound.outputs.size(); ++i) {
-    const kiln_tensor& tensor = *bound.outputs[i];
-    if (out[i] != tensor.data && tensor.bytes != 0) std::memcpy(tensor.data, out[i], tensor.bytes);
+// Checks the shapes that came out and copies what was staged.
+Status SessionCore::deliver(Plan& plan, const std::vector<void*>& data,
+                            std::span<const std::int64_t> dims) const {
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    kiln_output& output = *plan.outputs[i];
+    const TensorInfo& info = artifact_->manifest.outputs[i];
+    const auto actual = dims.first(output.rank);
+    dims = dims.subspan(output.rank);
+    bool sane = true;
+    for (std::size_t k = 0; k < output.rank; ++k) {
+      const std::int64_t most = plan.stated[i][k];
+      sane = sane && (plan.choice.padded ? actual[k] == most : actual[k] >= 0 && actual[k] <= most);
+    }
+    if (!sane) {
+      return fail(Code::kInternal, "the program gave its output \"" + info.name + "\" the shape " +
+                                       shapeText("", actual) + " after stating " +
+                                       shapeText("", plan.stated[i]));
+    }
+    if (!plan.choice.padded) {
+      std::copy(actual.begin(), actual.end(), output.shape);
+      output.bytes = static_cast<std::size_t>(*tensorBytes(info.dtype, actual));
+    }
+    if (data[i] == output.data) continue;
+    const std::span<const std::int64_t> wanted(output.shape, output.rank);
+    copyCorner(data[i], actual, output.data, wanted, dtypeBytes(info.dtype));
+    plan.transferBytes += output.bytes;
   }
   return {};
 }
 
-Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<const kiln_tensor> outputs) {
+// The arena holds the pages of one profile alone until a second one runs; a profile's first run starts with
+// none. Dropping pages at every change would make alternating profiles pay for them again and again.
+void SessionCore::enter(std::size_t profile) {
+  if (current_ == profile) return;
+  if (current_) observe();
+  alone_ = profiles_[profile].counters.observed_peak_bytes == 0;
+  if (alone_) arena_.drop();
+  current_ = profile;
+}
+
+void SessionCore::observe() const {
+  if (!current_ || !alone_) return;
+  kiln_profile_counters& profile = profiles_[*current_].counters;
+  profile.observed_peak_bytes =
+      std::max(profile.observed_peak_bytes, std::min(arena_.residentBytes(), profile.planned_bytes));
+}
+
+Status SessionCore::carryOut(Plan& plan, KernelTimes* times) {
+  KILN_TRY(checkContents(artifact_->manifest, plan.inputs));
+  for (const kiln_output* output : plan.outputs) {
+    if (output->capacity < output->bytes || (output->bytes != 0 && output->data == nullptr)) {
+      return fail(Code::kInvalidArgument, std::string("output \"") + output->name + "\": the buffer has " +
+                                              std::to_string(output->capacity) + " bytes, " +
+                                              std::to_string(output->bytes) + " are needed for " +
+                                              shapeText(output->dtype, {output->shape, output->rank}));
+    }
+  }
+  KILN_TRY(checkOverlap(plan.inputs, plan.outputs));
+  KILN_ASSIGN(const std::vector<void*> in, stageInputs(plan));
+  KILN_ASSIGN(const std::vector<void*> out, stageOutputs(plan));
+  enter(plan.choice.profile);
+  std::vector<std::int64_t> dims(artifact_->program->outputDims(), -1);
+  KILN_TRY(call(plan, in, out, dims, times));
+  return deliver(plan, out, dims);
+}
+
+Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<kiln_output> outputs) {
   const MutexLock lock(mutex_);
   if (!ready() && !runBeforeReady_) {
     return fail(Code::kFailedPrecondition,
                 "the session is not ready: call warmup first, or open it with run_before_ready");
   }
   const auto start = std::chrono::steady_clock::now();
-  const Status status = runLocked(inputs, outputs);
+  auto plan = this->plan(inputs, outputs, {});
+  const Status status =
+      plan ? carryOut(*plan, measureKernels_ ? &kernels_ : nullptr) : Status(fail(plan.error()));
   if (!status) {
     ++counters_.failed_runs;
     if (status.error().code == Code::kOutOfRange) ++counters_.guard_failures;
     return status;
   }
-  if (counters_.runs++ == 0)
-    counters_.first_run_nanoseconds = count(std::chrono::steady_clock::now() - start);
+  const std::uint64_t time = count(std::chrono::steady_clock::now() - start);
+  if (counters_.runs++ == 0) counters_.first_run_nanoseconds = time;
+  counters_.run_nanoseconds += time;
+  counters_.transfer_bytes += plan->transferBytes;
+  counters_.tensor_bytes += plan->tensorBytes;
+  counters_.padding_bytes += plan->paddingBytes;
+  kiln_profile_counters& profile = profiles_[plan->choice.profile].counters;
+  ++profile.runs;
+  profile.padded_runs += plan->choice.padded ? 1 : 0;
+  counters_.path = profiles_[plan->choice.profile].path.c_str();
   return {};
 }
 
-Status SessionCore::warmProfile(const FixtureProfile& files, Tolerance tolerance) {
+Status SessionCore::warmProfile(std::size_t profile, const FixtureProfile& files, Tolerance tolerance) {
   const Manifest& manifest = artifact_->manifest;
-  std::vector<npy::Tensor> in, expected, got;
-  std::vector<kiln_tensor> inputs, outputs;
-  for (const std::string& path : files.inputs) {
-    KILN_ASSIGN(npy::Tensor tensor, readFixture(artifact_->directory, path));
+  std::vector<npy::Tensor> in;
+  std::vector<kiln_tensor> inputs;
+  for (std::size_t i = 0; i < files.inputs.size(); ++i) {
+    KILN_ASSIGN(npy::Tensor tensor, readFixture(artifact_->directory, files.inputs[i]));
     in.push_back(std::move(tensor));
   }
-  for (std::size_t i = 0; i < files.outputs.size(); ++i) {
-    KILN_ASSIGN(npy::Tensor tensor, readFixture(artifact_->directory, files.outputs[i]));
-    got.push_back({tensor.dtype, tensor.shape, std::vector<std::uint8_t>(tensor.data.size())});
-    expected.push_back(std::move(tensor));
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    inputs.push_back({manifest.inputs[i].name.c_str(), dtypeName(in[i].dtype).data(), in[i].shape.data(),
+                      in[i].shape.size(), in[i].data.data(), in[i].data.size()});
   }
-  for (std::size_t i = 0; i < in.size(); ++i) inputs.push_back(tensorOf(manifest.inputs[i], in[i]));
-  for (std::size_t i = 0; i < got.size(); ++i) outputs.push_back(tensorOf(manifest.outputs[i], got[i]));
-  if (const Status ran = runLocked(inputs, outputs); !ran) {
+  OutputBuffers got(manifest.outputs);
+  auto plan = this->plan(inputs, got.outputs(), profile);
+  if (plan) got.allocate();
+  if (const Status ran = plan ? carryOut(*plan, nullptr) : Status(fail(plan.error())); !ran) {
     // A fixture that does not fit its own program is the artifact's fault, not the caller's.
     const bool callers = ran.error().code == Code::kInvalidArgument || ran.error().code == Code::kOutOfRange;
     return fail(callers ? Code::kDataLoss : ran.error().code, ran.error().message);
   }
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    KILN_ASSIGN(const Comparison comparison, compare(got[i].dtype, got[i].data, expected[i].data, tolerance));
+  for (std::size_t i = 0; i < files.outputs.size(); ++i) {
+    const kiln_output& output = got.outputs()[i];
+    KILN_ASSIGN(const npy::Tensor expected, readFixture(artifact_->directory, files.outputs[i]));
+    const std::span<const std::int64_t> shape(output.shape, output.rank);
+    const std::string differs =
+        std::string("output \"") + output.name + "\" differs from " + files.outputs[i];
+    if (expected.dtype != manifest.outputs[i].dtype ||
+        !std::equal(shape.begin(), shape.end(), expected.shape.begin(), expected.shape.end())) {
+      return fail(Code::kAborted, differs + ": got " + shapeText(output.dtype, shape) + ", expected " +
+                                      shapeText(dtypeName(expected.dtype), expected.shape));
+    }
+    KILN_ASSIGN(const Comparison comparison, compare(expected.dtype, got.bytes(i), expected.data, tolerance));
     if (!comparison.passed()) {
-      return fail(Code::kAborted, "output \"" + manifest.outputs[i].name + "\" differs from " +
-                                      files.outputs[i] + ": " + comparison.text() +
-                                      "; the artifact must not be used on this machine");
+      return fail(Code::kAborted,
+                  differs + ": " + comparison.text() + "; the artifact must not be used on this machine");
     }
   }
   return {};
@@ -204,9 +380,12 @@ Status SessionCore::warmup() {
   const auto start = std::chrono::steady_clock::now();
   KILN_ASSIGN(const FixtureList list, readFixtureList(artifact_->directory, artifact_->manifest));
   const Tolerance tolerance{list.relativeTolerance, list.absoluteTolerance};
-  for (const FixtureProfile& files : list.profiles) {
-    if (const Status warm = warmProfile(files, tolerance); !warm) {
-      return fail(warm.error().in("warmup of profile \"" + files.name + "\""));
+  for (std::size_t i = 0; i < artifact_->manifest.profiles.size(); ++i) {
+    const std::string& name = artifact_->manifest.profiles[i].name;
+    const auto files = std::find_if(list.profiles.begin(), list.profiles.end(),
+                                    [&](const FixtureProfile& one) { return one.name == name; });
+    if (const Status warm = warmProfile(i, *files, tolerance); !warm) {
+      return fail(warm.error().in("warmup of profile \"" + name + "\""));
     }
   }
   counters_.warmup_nanoseconds = count(std::chrono::steady_clock::now() - start);
@@ -216,9 +395,31 @@ Status SessionCore::warmup() {
 
 kiln_counters SessionCore::counters() const {
   const MutexLock lock(mutex_);
+  observe();
   kiln_counters counters = counters_;
-  counters.observed_peak_bytes = std::min(arena_.residentBytes(), arena_.bytes());
+  for (const Profile& profile : profiles_)
+    counters.observed_peak_bytes =
+        std::max(counters.observed_peak_bytes, profile.counters.observed_peak_bytes);
   return counters;
+}
+
+std::size_t SessionCore::profiles(std::span<kiln_profile_counters> profiles) const {
+  const MutexLock lock(mutex_);
+  observe();
+  for (std::size_t i = 0; i < std::min(profiles.size(), profiles_.size()); ++i)
+    profiles[i] = profiles_[i].counters;
+  return profiles_.size();
+}
+
+std::size_t SessionCore::kernels(std::span<kiln_kernel_time> kernels) const {
+  const MutexLock lock(mutex_);
+  const auto& entries = kernels_.entries();
+  for (std::size_t i = 0; i < std::min(kernels.size(), entries.size()); ++i) {
+    const auto name = names_.find(artifact_->program->relative(entries[i].kernel));
+    kernels[i] = {name == names_.end() ? "(no symbol)" : name->second.c_str(), entries[i].calls,
+                  entries[i].tasks, count(entries[i].time)};
+  }
+  return entries.size();
 }
 
 }  // namespace kiln::runtime

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "compiler_core/runtime/session/artifact.h"
 #include "compiler_core/runtime/session/fixtures.h"
 #include "compiler_core/runtime/session/guards.h"
+#include "compiler_core/runtime/session/kernel_times.h"
+#include "compiler_core/runtime/session/profiles.h"
 
 namespace kiln::runtime {
 
@@ -25,36 +28,64 @@ class SessionCore {
   static Result<std::unique_ptr<SessionCore>> open(std::shared_ptr<const LoadedArtifact> artifact,
                                                    const kiln_session_options& options);
 
-  Status run(std::span<const kiln_tensor> inputs, std::span<const kiln_tensor> outputs);
+  Status outputShapes(std::span<const kiln_tensor> inputs, std::span<kiln_output> outputs) const;
+  Status run(std::span<const kiln_tensor> inputs, std::span<kiln_output> outputs);
   Status warmup();
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   kiln_counters counters() const;
+  // As kiln_session_profiles and kiln_session_kernels.
+  std::size_t profiles(std::span<kiln_profile_counters> profiles) const;
+  std::size_t kernels(std::span<kiln_kernel_time> kernels) const;
 
  private:
-  // A buffer of the caller as the program sees it: itself, or an aligned copy.
-  struct Staged {
-    Arena copy;
+  // A checked call: tensors in the manifest's order, the profile that serves it, and for each output the
+  // shape that the program states and the one that the caller gets (smaller when symbols were padded).
+  struct Plan {
+    BoundInputs inputs;
+    std::vector<kiln_output*> outputs;
+    ProfileChoice choice;
+    std::vector<std::vector<std::int64_t>> stated, wanted;
+    // As the counters of these names.
+    std::uint64_t transferBytes = 0, tensorBytes = 0, paddingBytes = 0;
   };
-  using Nanoseconds = std::chrono::nanoseconds;
+  // What a profile has seen.
+  struct Profile {
+    std::string path;
+    kiln_profile_counters counters;
+  };
 
   SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::unique_ptr<ThreadPool> pool, Arena arena,
-              bool runBeforeReady);
-  Status runLocked(std::span<const kiln_tensor> inputs, std::span<const kiln_tensor> outputs)
+              FunctionNames names, const kiln_session_options& options);
+  // `profile` is the one to take; none: the first that holds the inputs.
+  Result<Plan> plan(std::span<const kiln_tensor> inputs, std::span<kiln_output> outputs,
+                    std::optional<std::size_t> profile) const;
+  std::vector<std::vector<std::int64_t>> outputShapes(std::size_t profile,
+                                                      const std::vector<std::int64_t>& symbols) const;
+  // Carries a plan out; `times`: null when not measured.
+  Status carryOut(Plan& plan, KernelTimes* times) KILN_REQUIRES(mutex_);
+  Result<std::vector<void*>> stageInputs(Plan& plan) KILN_REQUIRES(mutex_);
+  Result<std::vector<void*>> stageOutputs(Plan& plan) KILN_REQUIRES(mutex_);
+  Status call(const Plan& plan, const std::vector<void*>& inputs, const std::vector<void*>& outputs,
+              std::vector<std::int64_t>& dims, KernelTimes* times) KILN_REQUIRES(mutex_);
+  Status deliver(Plan& plan, const std::vector<void*>& data, std::span<const std::int64_t> dims) const;
+  Status warmProfile(std::size_t profile, const FixtureProfile& files, Tolerance tolerance)
       KILN_REQUIRES(mutex_);
-  Result<void*> stage(const kiln_tensor& tensor, Staged& staged) KILN_REQUIRES(mutex_);
-  Status call(const std::vector<void*>& inputs, const std::vector<void*>& outputs) KILN_REQUIRES(mutex_);
-  Status warmProfile(const FixtureProfile& files, Tolerance tolerance) KILN_REQUIRES(mutex_);
-  Scratch scratch() const;
+  void enter(std::size_t profile) KILN_REQUIRES(mutex_);
+  void observe() const KILN_REQUIRES(mutex_);
 
   const std::shared_ptr<const LoadedArtifact> artifact_;
   const std::unique_ptr<ThreadPool> pool_;
-  const Arena arena_;
-  const bool runBeforeReady_;
-  const std::string path_;
+  const Arena arena_;  // of the largest profile; all of them use it
+  const bool runBeforeReady_, measureKernels_;
+  const FunctionNames names_;  // empty unless kernels are measured
   std::atomic<bool> ready_{false};
 
   mutable Mutex mutex_;
-  std::vector<Staged> stagedInputs_ KILN_GUARDED_BY(mutex_), stagedOutputs_ KILN_GUARDED_BY(mutex_);
+  std::vector<Arena> stagedInputs_ KILN_GUARDED_BY(mutex_), stagedOutputs_ KILN_GUARDED_BY(mutex_);
+  mutable std::vector<Profile> profiles_ KILN_GUARDED_BY(mutex_);
+  std::optional<std::size_t> current_ KILN_GUARDED_BY(mutex_);  // profile of the last run
+  bool alone_ KILN_GUARDED_BY(mutex_) = false;  // nobody but the current profile has touched the arena
+  KernelTimes kernels_ KILN_GUARDED_BY(mutex_);
   kiln_counters counters_ KILN_GUARDED_BY(mutex_) = {};
 };
 

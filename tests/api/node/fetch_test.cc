@@ -83,7 +83,7 @@ TEST_F(FetchTest, ABrokenConnectionIsNotAVerdict) {
 
 TEST_F(FetchTest, SignatureOfAnotherArtifactIsRefused) {  // 6, 24
   testing_support::SignedArtifact other;
-  other.farm.manifest.arenaBytes += 4096;
+  other.farm.manifest.profiles[0].arenaBytes += 4096;
   const auto text = *toCanonicalJson(other.farm.manifest.toJson());
   const auto oci = *makeOciManifest(other.farm.manifest, artifact.farm.put(text));
   artifact.ref.artifact = artifact.farm.put(oci);  // everything is there, but signed was something else

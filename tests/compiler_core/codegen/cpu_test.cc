@@ -28,7 +28,10 @@ llvm.func @kernel(%env: !llvm.ptr, %task: i64, %scratch: !llvm.ptr) {
   llvm.store %w, %yi : f32, !llvm.ptr
   llvm.return
 }
-llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr, %out: !llvm.ptr) -> i32 {
+llvm.func @shapes(%symbols: !llvm.ptr, %dims: !llvm.ptr) {
+  llvm.return
+}
+llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr, %out: !llvm.ptr, %symbols: !llvm.ptr, %dims: !llvm.ptr) -> i32 {
   %one = llvm.mlir.constant(1 : i64) : i64
   %env = llvm.alloca %one x !llvm.array<2 x ptr> : (i64) -> !llvm.ptr
   %x = llvm.load %in : !llvm.ptr -> !llvm.ptr
@@ -46,14 +49,15 @@ llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr,
   llvm.return %zero : i32
 })";
 
+const ProgramTable kTable{.inputs = 1, .outputs = 1, .profiles = {{"run", "shapes"}}};
+
 class CodegenCpu : public ::testing::Test {
  protected:
   CodegenCpu() : context_(mlir::MLIRContext::Threading::DISABLED) {
     context_.loadDialect<mlir::LLVM::LLVMDialect>();
   }
 
-  Result<CpuProgram> generate(const char* text,
-                              ProgramTable table = {.run = "run", .inputs = 1, .outputs = 1},
+  Result<CpuProgram> generate(const char* text, const ProgramTable& table = kTable,
                               const std::string& subdirectory = "") {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
     CpuOptions options;
@@ -68,13 +72,13 @@ class CodegenCpu : public ::testing::Test {
 };
 
 TEST_F(CodegenCpu, ProgramRunsThroughTheCallbackTable) {
-  auto program = generate(kDouble, {"run", 1, 1, 0, 128, 64});
+  auto program = generate(kDouble, {.inputs = 1, .outputs = 1, .profiles = {{"run", "shapes", 128, 64}}});
   ASSERT_TRUE(program) << program.error().message;
   auto host = testing::ProgramHost::load(program->elf);
   ASSERT_TRUE(host) << host.error().message;
   EXPECT_EQ(host->table().abi, KILN_PROGRAM_ABI);
-  EXPECT_EQ(host->table().arena_bytes, 128u);
-  EXPECT_EQ(host->table().scratch_bytes, 64u);
+  EXPECT_EQ(host->table().profiles[0].arena_bytes, 128u);
+  EXPECT_EQ(host->table().profiles[0].scratch_bytes, 64u);
   std::vector<float> x(64);
   for (int i = 0; i < 64; ++i) x[i] = i;
   std::vector<testing::Buffer> in, out;
@@ -110,10 +114,10 @@ TEST_F(CodegenCpu, ExportsOneSymbolAndNeedsNothing) {
 TEST_F(CodegenCpu, SameModuleSameBytesFromAnyDirectory) {
   auto first = generate(kDouble);
   std::filesystem::create_directory(directory_ + "/some where else");
-  auto second = generate(kDouble, {.run = "run", .inputs = 1, .outputs = 1}, "/some where else");
+  auto second = generate(kDouble, kTable, "/some where else");
   ASSERT_TRUE(first && second);
   EXPECT_EQ(first->elf, second->elf);
-  EXPECT_EQ(first->functions.size(), 2u);
+  EXPECT_EQ(first->functions.size(), 3u);
   EXPECT_GT(first->codeBytes, 0u);
   EXPECT_TRUE(std::filesystem::is_empty(directory_ + "/some where else")) << "the linker's files stay behind";
 }
@@ -121,7 +125,10 @@ TEST_F(CodegenCpu, SameModuleSameBytesFromAnyDirectory) {
 TEST_F(CodegenCpu, AnUndefinedFunctionIsAnErrorThatNamesIt) {
   auto program = generate(R"(
 llvm.func @expf(f32) -> f32
-llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr, %out: !llvm.ptr) -> i32 {
+llvm.func @shapes(%symbols: !llvm.ptr, %dims: !llvm.ptr) {
+  llvm.return
+}
+llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr, %out: !llvm.ptr, %symbols: !llvm.ptr, %dims: !llvm.ptr) -> i32 {
   %p = llvm.load %in : !llvm.ptr -> !llvm.ptr
   %v = llvm.load %p : !llvm.ptr -> f32
   %e = llvm.call @expf(%v) : (f32) -> f32
@@ -137,7 +144,7 @@ llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr,
 }
 
 TEST_F(CodegenCpu, AMissingRunFunctionIsAnError) {
-  auto program = generate(kDouble, {.run = "nowhere"});
+  auto program = generate(kDouble, {.profiles = {{"run", "nowhere"}}});
   ASSERT_FALSE(program);
   EXPECT_NE(program.error().message.find("nowhere"), std::string::npos);
 }

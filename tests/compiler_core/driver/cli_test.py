@@ -174,11 +174,11 @@ class Cli(unittest.TestCase):
         self.assertIn("convolution", done.stdout)
         document = json.loads(run("explain", CNN, "--json").stdout)
         self.assertIn("kernels", document["schedule"])
-        self.assertIn("peakBytes", document["plan"])
+        self.assertIn("peakBytes", document["plan"]["profiles"][0])
 
     def test_version(self):
         self.assertIn("LLVM", run("--version").stdout)
-        self.assertEqual(json.loads(run("--version", "--json").stdout)["programAbi"], 1)
+        self.assertEqual(json.loads(run("--version", "--json").stdout)["programAbi"], 2)
 
     def test_usage(self):
         self.expect_error(run(), 2, "INVALID_ARGUMENT", "--help")

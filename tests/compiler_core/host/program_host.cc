@@ -89,16 +89,21 @@ ProgramHost::~ProgramHost() {
 Status ProgramHost::run(std::span<const Buffer> weights, std::span<const Buffer> inputs,
                         std::span<const Buffer> outputs, int threads, double* seconds) const {
   Pool pool;
-  for (int i = 0; i < threads; ++i) pool.scratch.push_back(guarded(program_->scratch_bytes));
-  const Buffer arena = guarded(program_->arena_bytes);
+  const kiln_profile& profile = program_->profiles[0];
+  for (int i = 0; i < threads; ++i) pool.scratch.push_back(guarded(profile.scratch_bytes));
+  const Buffer arena = guarded(profile.arena_bytes);
   const kiln_callbacks callbacks = {&Pool::parallelFor, &pool};
   const auto weightPointers = pointers<const void*>(weights), inputPointers = pointers<const void*>(inputs);
   const auto outputPointers = pointers<void*>(outputs);
+  const std::vector<std::int64_t> symbols(program_->symbol_count);  // a static program reads none
+  std::vector<std::int64_t> dims(program_->output_dim_count, -1), stated(program_->output_dim_count);
+  profile.shapes(symbols.data(), stated.data());
   const double start = now(threads);
-  const int status = program_->run(&callbacks, arena.data(), weightPointers.data(), inputPointers.data(),
-                                   outputPointers.data());
+  const int status = profile.run(&callbacks, arena.data(), weightPointers.data(), inputPointers.data(),
+                                 outputPointers.data(), symbols.data(), dims.data());
   if (seconds) *seconds = now(threads) - start;
   if (status != 0) return fail(Code::kInternal, fmt::format("the program returned {}", status));
+  if (dims != stated) return fail(Code::kDataLoss, "the program ran in other shapes than it states");
   if (!intact(arena)) return fail(Code::kDataLoss, "the program wrote past its arena");
   if (!std::ranges::all_of(pool.scratch, intact))
     return fail(Code::kDataLoss, "the program wrote past its scratch");

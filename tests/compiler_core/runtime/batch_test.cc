@@ -18,7 +18,7 @@ npy::Tensor floats(std::vector<std::int64_t> shape, const std::vector<float>& va
 }
 
 TEST(Batch, ALeadingAxisStandsBeforeOrTakesThePlaceOfOne) {
-  const TensorSpec image{"image", DType::kF32, {1, 2}};
+  const TensorSpec image{"image", DType::kF32, {1, 2}, {"1", "2"}};
   const auto instead = floats({3, 2}, {0, 1, 2, 3, 4, 5}), before = floats({3, 1, 2}, {0, 1, 2, 3, 4, 5});
   for (const auto& given : {instead, before}) {
     EXPECT_EQ(*countEach(image, given), 3u);
@@ -28,19 +28,32 @@ TEST(Batch, ALeadingAxisStandsBeforeOrTakesThePlaceOfOne) {
                             tensor<std::int32_t>(DType::kI32, {3, 2}, std::vector<std::int32_t>(6))}) {
     EXPECT_FALSE(countEach(image, given));
   }
-  const TensorSpec scalar{"k", DType::kF32, {}};
+  const TensorSpec scalar{"k", DType::kF32, {}, {}};
   EXPECT_EQ(*countEach(scalar, floats({4}, {0, 1, 2, 3})), 4u);
   EXPECT_EQ(elementOf(scalar, floats({4}, {0, 1, 2, 3}), 2), floats({}, {2}));
+}
+
+TEST(Batch, ASymbolTakesAnySizeAndIsOneInEachRun) {
+  const TensorSpec rows{"x", DType::kF32, {-1, 2}, {"N", "2"}};
+  const auto three = floats({3, 2}, {0, 1, 2, 3, 4, 5});
+  EXPECT_EQ(describe(rows), "f32 [N,2]");
+  EXPECT_TRUE(checkInput(rows, three));
+  EXPECT_FALSE(checkInput(rows, floats({2, 3}, {0, 1, 2, 3, 4, 5})));
+  EXPECT_EQ(*countEach(rows, three), 3u);
+  EXPECT_EQ(elementOf(rows, three, 1), floats({1, 2}, {2, 3}));
+  EXPECT_EQ(elementOf(rows, floats({1, 3, 2}, {0, 1, 2, 3, 4, 5}), 0), three);
 }
 
 TEST(Batch, OutputsStackAlongTheirOwnLeadingOneOrANewAxis) {
   npy::Tensor rows, blocks, scalars;
   for (int i = 0; i < 2; ++i) {
     const auto value = static_cast<float>(i);
-    stack(rows, floats({1, 2}, {value, value}), 2);
-    stack(blocks, floats({2, 1}, {value, value}), 2);
-    stack(scalars, floats({}, {value}), 2);
+    EXPECT_TRUE(stack(rows, floats({1, 2}, {value, value}), 2));
+    EXPECT_TRUE(stack(blocks, floats({2, 1}, {value, value}), 2));
+    EXPECT_TRUE(stack(scalars, floats({}, {value}), 2));
   }
+  EXPECT_EQ(stack(rows, floats({1, 3}, {0, 0, 0}), 3).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(stack(rows, floats({2, 2}, {0, 0, 0, 0}), 3).error().code, Code::kInvalidArgument);
   EXPECT_EQ(rows, floats({2, 2}, {0, 0, 1, 1}));
   EXPECT_EQ(blocks, floats({2, 2, 1}, {0, 0, 1, 1}));
   EXPECT_EQ(scalars, floats({2}, {0, 1}));

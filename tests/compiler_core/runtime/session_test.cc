@@ -34,7 +34,7 @@ std::vector<NamedTensor> sampleInputs() {
 Session sessionOf(const TestArtifact& artifact, std::uint32_t threads = 2, bool runBeforeReady = true) {
   auto opened = Artifact::open(artifact.path());
   EXPECT_TRUE(opened) << opened.error().message;
-  auto session = Session::open(*opened, {threads, runBeforeReady});
+  auto session = Session::open(*opened, {.threads = threads, .run_before_ready = runBeforeReady});
   EXPECT_TRUE(session) << session.error().message;
   return std::move(*session);
 }
@@ -81,7 +81,7 @@ TEST(Session, AnyThreadCountGivesTheSameBits) {
 TEST(Session, OutlivesTheArtifactHandle) {
   TestArtifact files;
   auto artifact = Artifact::open(files.path());
-  auto session = Session::open(*artifact, {2, 1});
+  auto session = Session::open(*artifact, {.threads = 2, .run_before_ready = 1});
   artifact = fail(Code::kUnknown, "closed");
   EXPECT_TRUE(session->run(sampleInputs()));
 }
@@ -136,15 +136,16 @@ TEST(Session, BuffersAlignedTo64BytesAreNotCopied) {
   Session session = sessionOf(files);
   alignas(64) static float x[kRows * kColumns], y[kRows * kColumns + 1];
   alignas(64) static std::uint32_t state[kRows + 1];
-  const std::int64_t shape[] = {kRows, kColumns}, states[] = {kRows + 1};
+  const std::int64_t shape[] = {kRows, kColumns};
+  std::int64_t shapes[] = {0, 0, 0};
   const kiln_tensor input{"x", "f32", shape, 2, x, sizeof x};
-  kiln_tensor outputs[] = {{"state", "u32", states, 1, state, sizeof state},
-                           {"y", "f32", shape, 2, y, sizeof x}};
+  kiln_output outputs[] = {{"state", "u32", state, sizeof state, shapes + 2, 1, 0},
+                           {"y", "f32", y, sizeof x, shapes, 2, 0}};
   ASSERT_EQ(kiln_session_run(session.handle(), &input, 1, outputs, 2), nullptr);
-  EXPECT_EQ(session.counters().copied_bytes, 0u);
+  EXPECT_EQ(session.counters().transfer_bytes, 0u);
   outputs[1].data = y + 1;
   ASSERT_EQ(kiln_session_run(session.handle(), &input, 1, outputs, 2), nullptr);
-  EXPECT_EQ(session.counters().copied_bytes, sizeof x);
+  EXPECT_EQ(session.counters().transfer_bytes, sizeof x);
   EXPECT_EQ(y[1 + 5], 5 * 0.125f);
 }
 
@@ -168,15 +169,15 @@ TEST(SessionInputs, ErrorsNameInputExpectedAndGiven) {
 
   auto failure = run({{"x", floats({2, 256}, std::vector<float>(512))}});
   EXPECT_EQ(failure.errorClass, KILN_OUTSIDE_PROFILES);
-  EXPECT_EQ(
-      failure.message,
-      "input \"x\": expected f32[8,256], given f32[2,256]; the artifact serves the profiles: default N=8");
+  EXPECT_EQ(failure.message,
+            "input \"x\" dimension 0: N is 2; profile default takes N = 8; build the artifact with a profile "
+            "for it");
   failure = run({{"x", {DType::kI32, {8, 256}, std::vector<std::uint8_t>(8192)}}});
   EXPECT_EQ(failure.errorClass, KILN_INVALID_ARGUMENT);
-  EXPECT_THAT(failure.message, HasSubstr("input \"x\": expected f32[8,256], given i32[8,256]"));
+  EXPECT_THAT(failure.message, HasSubstr("input \"x\": expected f32[N,256], given i32[8,256]"));
   failure = run({{"z", floats({8, 256}, sampleInput())}});
   EXPECT_THAT(failure.message, HasSubstr("there is no input \"z\"; there is \"x\""));
-  EXPECT_THAT(run({}).message, HasSubstr("input \"x\": expected f32[8,256], given nothing"));
+  EXPECT_THAT(run({}).message, HasSubstr("input \"x\": expected f32[N,256], given nothing"));
   EXPECT_THAT(run({sampleInputs()[0], sampleInputs()[0]}).message, HasSubstr("given twice"));
   failure = run({{"x", {DType::kF32, {8, 256}, std::vector<std::uint8_t>(8191)}}});
   EXPECT_THAT(failure.message, HasSubstr("the buffer has 8191 bytes, 8192 are needed"));
@@ -187,10 +188,11 @@ TEST(SessionInputs, OverlappingBuffersAreRefused) {
   Session session = sessionOf(files);
   alignas(64) static float x[2 * kRows * kColumns];
   static std::uint32_t state[kRows + 1];
-  const std::int64_t shape[] = {kRows, kColumns}, states[] = {kRows + 1};
+  const std::int64_t shape[] = {kRows, kColumns};
+  std::int64_t shapes[] = {0, 0, 0};
   const kiln_tensor input{"x", "f32", shape, 2, x, sizeof x / 2};
-  const kiln_tensor outputs[] = {{"y", "f32", shape, 2, x + 16, sizeof x / 2},
-                                 {"state", "u32", states, 1, state, sizeof state}};
+  kiln_output outputs[] = {{"y", "f32", x + 16, sizeof x / 2, shapes, 2, 0},
+                           {"state", "u32", state, sizeof state, shapes + 2, 1, 0}};
   kiln_status* status = kiln_session_run(session.handle(), &input, 1, outputs, 2);
   ASSERT_NE(status, nullptr);
   EXPECT_EQ(kiln_status_class(status), KILN_INVALID_ARGUMENT);
@@ -258,11 +260,11 @@ TEST(SessionErrors, MemoryThatIsNotThere) {
                                                             {"huge_arena", 1ull << 63}};
   for (const auto& [program, bytes] : programs) {
     TestArtifact files(program);
-    files.manifest.arenaBytes = bytes;
+    files.manifest.profiles[0].arenaBytes = bytes;
     files.writeManifest();
     auto artifact = Artifact::open(files.path());
     ASSERT_TRUE(artifact) << artifact.error().message;
-    const auto failure = failureOf(Session::open(*artifact, {2, 0}));
+    const auto failure = failureOf(Session::open(*artifact, {.threads = 2}));
     EXPECT_EQ(failure.errorClass, KILN_ALLOCATION_FAILURE);
     EXPECT_THAT(failure.message, HasSubstr(std::to_string(bytes).substr(0, 6)));
   }
@@ -271,7 +273,7 @@ TEST(SessionErrors, MemoryThatIsNotThere) {
 TEST(SessionErrors, ThreadsAreBounded) {
   TestArtifact files;
   auto artifact = Artifact::open(files.path());
-  EXPECT_EQ(failureOf(Session::open(*artifact, {5000, 0})).errorClass, KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(failureOf(Session::open(*artifact, {.threads = 5000})).errorClass, KILN_INVALID_ARGUMENT);
 }
 
 // What was verified is what runs: the file may be overwritten or removed afterwards.
@@ -329,24 +331,28 @@ TEST(ArtifactErrors, TheTableMustAgreeWithTheManifest) {
     EXPECT_EQ(failure.errorClass, KILN_INVALID_ARTIFACT) << failure.message;
     return failure.message;
   };
-  EXPECT_THAT(message([](Manifest& m) { m.arenaBytes = 1; }),
+  EXPECT_THAT(message([](Manifest& m) { m.profiles[0].arenaBytes = 1; }),
               HasSubstr("arena bytes 8192, the manifest says 1"));
-  EXPECT_THAT(message([](Manifest& m) { m.scratchBytes = 1; }), HasSubstr("scratch bytes"));
+  EXPECT_THAT(message([](Manifest& m) { m.profiles[0].scratchBytes = 1; }), HasSubstr("scratch bytes"));
   EXPECT_THAT(message([](Manifest& m) { m.outputs.pop_back(); }),
               HasSubstr("outputs 2, the manifest says 1"));
-  EXPECT_THAT(message([](Manifest& m) { m.inputs.clear(); }), HasSubstr("inputs 1, the manifest says 0"));
+  EXPECT_THAT(message([](Manifest& m) {
+                m.inputs.clear();
+                m.symbols.clear();
+              }),
+              HasSubstr("inputs 1, the manifest says 0"));
   EXPECT_THAT(message([](Manifest& m) { m.weights.pop_back(); }),
               HasSubstr("weights 2, the manifest says 1"));
   EXPECT_THAT(message([](Manifest& m) { m.programAbi = 3; }),
-              HasSubstr("ABI version 1, the manifest says 3"));
-  EXPECT_THAT(message([](Manifest& m) { m.inputs[0].shape = {1ll << 50, 1ll << 50}; }),
+              HasSubstr("ABI version 2, the manifest says 3"));
+  EXPECT_THAT(message([](Manifest& m) { m.outputs[0].shape = {1ll << 50, 1ll << 50}; }),
               HasSubstr("no sane size"));
 }
 
 TEST(ArtifactErrors, TargetsThisMachineCannotServe) {
   TestArtifact abi("wrong_abi");
   EXPECT_EQ(openFailure(abi).errorClass, KILN_UNSUPPORTED_TARGET);
-  EXPECT_THAT(openFailure(abi).message, HasSubstr("ABI version 2"));
+  EXPECT_THAT(openFailure(abi).message, HasSubstr("ABI version 3"));
   TestArtifact machine("wrong_machine");
   EXPECT_EQ(openFailure(machine).errorClass, KILN_UNSUPPORTED_TARGET);
   TestArtifact constructor("constructor");

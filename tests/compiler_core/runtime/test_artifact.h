@@ -62,12 +62,11 @@ class TestArtifact {
     manifest.spec = testing_support::sampleSpec();
     manifest.spec.pins.clear();
     manifest.programAbi = KILN_PROGRAM_ABI;
-    manifest.inputs = {{"x", DType::kF32, {kRows, kColumns}, {"N", ""}}};
-    manifest.outputs = {{"y", DType::kF32, {kRows, kColumns}, {"N", ""}},
-                        {"state", DType::kU32, {kRows + 1}, {""}}};
+    manifest.symbols = {{.name = "N", .input = "x"}};
+    manifest.inputs = {{"x", DType::kF32, {"N", kColumns}, {}}};
+    manifest.outputs = {{"y", DType::kF32, {"N", kColumns}, {}}, {"state", DType::kU32, {kRows + 1}, {}}};
     manifest.spec.profiles = {{"default", {{"N", {kRows, kRows, kRows}}}}};
-    manifest.arenaBytes = kRows * kColumns * sizeof(float);
-    manifest.scratchBytes = kColumns * sizeof(float);
+    manifest.profiles = {{"default", kRows * kColumns * sizeof(float), kColumns * sizeof(float)}};
     manifest.program = {"program.so", kProgramMediaType, *digestOfFile(directory_ / "program.so")};
     for (const char* path : {"weights/0000.bin", "weights/0001.bin"}) {
       manifest.weights.push_back({path, kWeightsMediaType, *digestOfFile(directory_ / path)});

@@ -48,8 +48,10 @@ struct Built {
 
 Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& checked) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
-  codegen::ProgramTable table{
-      .run = "kiln_run", .inputs = main.getNumArguments(), .outputs = main.getNumResults()};
+  codegen::ProgramTable table{.inputs = main.getNumArguments(),
+                              .outputs = main.getNumResults(),
+                              .profiles = {{"kiln_run_0", "kiln_shapes_0"}}};
+  for (mlir::Type type : main.getResultTypes()) table.outputDims += ir::tensorType(type).getRank();
   KILN_ASSIGN(const Target target, parseTarget("cpu:x86-64-v3"));
   std::vector<package::WeightUse> uses;
   codegen::PipelineOptions options;
@@ -60,8 +62,8 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
     if (name != "planned") return;
     driver::PlanEvidence plan;
     driver::readPlan(op, plan, uses);
-    checked.arenaBytes = table.arenaBytes = plan.arenaBytes;
-    checked.scratchBytes = table.scratchBytes = plan.scratchBytes;
+    checked.arenaBytes = table.profiles[0].arenaBytes = plan.arenaBytes;
+    checked.scratchBytes = table.profiles[0].scratchBytes = plan.scratchBytes;
     table.weights = static_cast<std::uint32_t>(uses.size());
   };
   KILN_TRY(codegen::lowerToLlvm(module, options));

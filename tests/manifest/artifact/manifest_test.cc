@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <span>
 
 #include "tests/support/sample_spec.h"
 
 namespace kiln {
 namespace {
 
+using testing_support::dynamicEvidence;
+using testing_support::dynamicSpec;
 using testing_support::sampleEvidence;
 using testing_support::sampleSpec;
 
@@ -24,8 +27,8 @@ TEST(DType, NamesRoundTrip) {
 TEST(Manifest, IsAPureFunctionOfSpecAndEvidence) {
   auto first = makeManifest(sampleSpec(), sampleEvidence());
   ASSERT_TRUE(first) << first.error().message;
-  EXPECT_EQ(first->scratchBytes, 64u);
-  EXPECT_EQ(first->inputs[0].shape, (std::vector<std::int64_t>{1, 64}));
+  EXPECT_EQ(first->profiles[0].scratchBytes, 64u);
+  EXPECT_EQ(first->inputs[0].shape, (std::vector<Dim>{1, 64}));
   std::string text = toCanonicalJson(first->toJson()).value();
   EXPECT_EQ(text, toCanonicalJson(makeManifest(sampleSpec(), sampleEvidence())->toJson()).value());
   auto back = Manifest::fromJson(parseCanonicalJson(text).value());
@@ -34,11 +37,24 @@ TEST(Manifest, IsAPureFunctionOfSpecAndEvidence) {
   EXPECT_EQ(back->spec, sampleSpec());
 }
 
+struct Case {
+  std::function<void(Json&)> damage;
+  const char* place;
+};
+
+void refuses(const CompileSpec& spec, const Json& evidence, std::span<const Case> cases) {
+  for (const Case& one : cases) {
+    Json json = evidence;
+    one.damage(json);
+    auto manifest = makeManifest(spec, json);
+    ASSERT_FALSE(manifest) << one.place;
+    EXPECT_EQ(manifest.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(manifest.error().message.substr(0, manifest.error().message.find(": ")), one.place)
+        << manifest.error().message;
+  }
+}
+
 TEST(Manifest, RefusesWrongEvidenceByName) {
-  struct Case {
-    std::function<void(Json&)> damage;
-    const char* place;
-  };
   const Case cases[] = {
       {[](Json& j) { j.erase("program"); }, "evidence.program"},
       {[](Json& j) { j["extra"] = 1; }, "evidence.extra"},
@@ -57,15 +73,47 @@ TEST(Manifest, RefusesWrongEvidenceByName) {
       {[](Json& j) { j["stages"]["tune"] = Json::object(); }, "evidence.stages.tune"},
       {[](Json& j) { j["stages"]["plan"]["reuse"] = 0.5; }, "evidence.stages"},
   };
-  for (const Case& one : cases) {
-    Json json = sampleEvidence();
-    one.damage(json);
-    auto manifest = makeManifest(sampleSpec(), json);
-    ASSERT_FALSE(manifest) << one.place;
-    EXPECT_EQ(manifest.error().code, Code::kInvalidArgument);
-    EXPECT_EQ(manifest.error().message.substr(0, manifest.error().message.find(": ")), one.place)
-        << manifest.error().message;
-  }
+  refuses(sampleSpec(), sampleEvidence(), cases);
+}
+
+TEST(Manifest, OfSymbolsAndProfiles) {
+  const auto manifest = makeManifest(dynamicSpec(), dynamicEvidence());
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->symbols[0], (Symbol{.name = "N", .input = "x", .pad = true}));
+  EXPECT_EQ(manifest->symbols[1], (Symbol{.name = "k[0]", .input = "k", .element = true}));
+  EXPECT_EQ(manifest->inputs[0].shape, (std::vector<Dim>{"N", 64}));
+  EXPECT_EQ(manifest->outputs[0].shape[0].text(), "(N + 1) floordiv 2");
+  EXPECT_EQ(manifest->profiles[1], (ProgramProfile{"large", 262144, 64}));
+}
+
+TEST(Manifest, RefusesWrongSymbolsAndProfilesByName) {
+  const Case cases[] = {
+      {[](Json& j) { j["program"]["symbols"][1]["name"] = "N"; }, "evidence.program.symbols[1].name"},
+      {[](Json& j) { j["program"]["symbols"][0]["name"] = ""; }, "evidence.program.symbols[0].name"},
+      {[](Json& j) { j["program"]["symbols"][0]["name"] = "M"; }, "evidence.program.symbols[0].dim"},
+      {[](Json& j) { j["program"]["symbols"][0]["dim"] = 1; }, "evidence.program.symbols[0].dim"},
+      {[](Json& j) { j["program"]["symbols"][0]["dim"] = 2; }, "evidence.program.symbols[0].dim"},
+      {[](Json& j) { j["program"]["symbols"][0]["input"] = "y"; }, "evidence.program.symbols[0].input"},
+      {[](Json& j) { j["program"]["symbols"][1]["element"] = 1; }, "evidence.program.symbols[1].element"},
+      {[](Json& j) { j["program"]["symbols"][1]["input"] = "x"; }, "evidence.program.symbols[1].element"},
+      {[](Json& j) { j["program"]["symbols"][1]["pad"] = true; }, "evidence.program.symbols[1].pad"},
+      {[](Json& j) { j["program"]["inputs"][1]["dtype"] = "bf16"; }, "evidence.program.symbols[1].element"},
+      {[](Json& j) { j["program"]["inputs"][0]["shape"][1] = "H"; }, "evidence.program.inputs[0].shape"},
+      {[](Json& j) { j["program"]["inputs"][0]["shape"][1] = ""; }, "evidence.program.inputs[0].shape"},
+      {[](Json& j) { j["program"]["inputs"][0]["dimNames"] = {"N", ""}; },
+       "evidence.program.inputs[0].dimNames"},
+      {[](Json& j) { j["program"]["outputs"][0]["shape"][0] = true; }, "evidence.program.outputs[0].shape"},
+      {[](Json& j) { j["program"]["profiles"].erase(1); }, "evidence.program.profiles"},
+      {[](Json& j) { j["program"]["profiles"][1]["name"] = "small"; }, "evidence.program.profiles[1].name"},
+      {[](Json& j) { j["program"]["profiles"][0]["arenaBytes"] = -1; },
+       "evidence.program.profiles[0].arenaBytes"},
+      {[](Json& j) { j["program"]["arenaBytes"] = "1"; }, "evidence.program.arenaBytes"},
+  };
+  refuses(dynamicSpec(), dynamicEvidence(), cases);
+  CompileSpec unbounded = dynamicSpec();
+  unbounded.profiles[1].dims.erase("k[0]");
+  const Case none[] = {{[](Json&) {}, "evidence.program.profiles[1].name"}};
+  refuses(unbounded, dynamicEvidence(), none);
 }
 
 }  // namespace

@@ -34,19 +34,28 @@ static void row(void* environment, int64_t task, void* scratch) {
   env->state[1 + task] = controlState();
 }
 
+static void shapes(const int64_t* symbols, int64_t* output_dims) {
+  output_dims[0] = kRows;
+  output_dims[1] = kColumns;
+  output_dims[2] = kRows + 1;
+}
+
 static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* const* weights,
-                   const void* const* inputs, void* const* outputs) {
+                   const void* const* inputs, void* const* outputs, const int64_t* symbols,
+                   int64_t* output_dims) {
   struct Env env = {inputs[0], weights[0], arena, outputs[1]};
   float* y = outputs[0];
   if (env.x[0] == -1234.0f) return 7;
+  shapes(symbols, output_dims);
   env.state[0] = controlState();
   callbacks->parallel_for(callbacks->user, row, &env, kRows);
   for (int i = 0; i < kRows * kColumns; ++i) y[i] = env.plan[i];
   return 0;
 }
 
+static const kiln_profile profiles[] = {{ARENA, kColumns * sizeof(float), run, shapes}};
 __attribute__((visibility("default"))) const kiln_program kiln_program_table __asm__("kiln_program") = {
-    ABI, 1, 2, 2, ARENA, kColumns * sizeof(float), run};
+    ABI, 1, 2, 2, 1, 1, 3, 0, profiles};
 
 #ifdef CONSTRUCTOR
 __attribute__((constructor)) static void constructor(void) {
