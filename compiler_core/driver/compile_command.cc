@@ -113,6 +113,7 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.profile = spec->profiles.front().name;
   request.dims = *dims;
   request.pins = spec->pins;
+  request.sequences = spec->sequences;
   request.contraction = spec->numerics.contraction == "on";
   request.toolchainLib = *lib;
   request.out = arguments.out;

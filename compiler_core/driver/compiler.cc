@@ -72,7 +72,7 @@ class Compile {
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
-    KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context_, loaded, {request_.dims, request_.pins}));
+    KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context_, loaded, {request_.dims, request_.pins, request_.sequences}));
     mlir::ModuleOp module = *captured.module;
     KILN_TRY(ir_.write("capture", module));
     result_.inputs = captured.inputs;
@@ -177,11 +177,12 @@ Result<CompileResult> compile(const CompileRequest& request) {
 
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
+                                          const Composites& sequences,
                                           std::uint64_t seed) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
-  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins}));
+  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, sequences}));
   ReferenceResult result{captured.inputs, captured.outputs, {}, {}};
   for (const ir::Signature& input : captured.inputs) {
     result.inputValues.push_back(reference::makeInput(input.name, input.dtype, input.shape, seed));

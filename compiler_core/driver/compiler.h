@@ -14,6 +14,7 @@
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/reference/host_tensor.h"
 #include "manifest/base/result.h"
+#include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
 #include "manifest/spec/target.h"
 
@@ -25,6 +26,7 @@ struct CompileRequest {
   std::string profile = "default";           // name of the one shape profile served
   std::map<std::string, std::int64_t> dims;  // its symbolic dimensions and their values
   Pins pins;                                 // inputs with a fixed value
+  Composites sequences;                      // what inputs of sequence or optional type hold
   bool contraction = true;                   // Numerics::contraction is "on"
   std::string toolchainLib;                  // folder of kmath.bc and libkiln_builtins-<arch>.a
   std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
@@ -58,6 +60,7 @@ struct ReferenceResult {
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
+                                          const Composites& sequences,
                                           std::uint64_t seed);
 
 }  // namespace kiln::driver

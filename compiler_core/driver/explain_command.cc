@@ -62,6 +62,8 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   spec.profiles.push_back(std::move(profile));
   for (const std::string& pin : arguments.pin)
     if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
+  for (const std::string& sequence : arguments.sequence)
+    if (auto added = addComposite(sequence, spec.sequences); !added) return stop(kExitUsage, added.error());
   auto dims = dimsOf(spec);
   if (!dims) return stop(dims.error());
   CompileRequest request;
@@ -69,6 +71,7 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   request.target = *target;
   request.dims = *dims;
   request.pins = spec.pins;
+  request.sequences = spec.sequences;
   auto result = compile(request);
   if (!result) return stop(result.error());
   if (!arguments.json) {

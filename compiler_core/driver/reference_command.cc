@@ -53,7 +53,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
   auto dims = dimsOf(*spec);
   if (!dims) return stop(dims.error());
   fmt::print(stderr, "stage: reference\n");
-  auto result = evaluateReference(arguments.model, *dims, spec->pins, kSeed);
+  auto result = evaluateReference(arguments.model, *dims, spec->pins, spec->sequences, kSeed);
   if (!result) return stop(result.error());
   // A profile's name becomes a folder.
   const std::string& profile = spec->profiles.front().name;

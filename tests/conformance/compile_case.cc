@@ -37,12 +37,32 @@ Status kilnCc(const std::vector<std::string>& arguments, const CompileOptions& o
   return fail(errorOf(log, exit));
 }
 
-Status compile(const Case& one, const analysis::DimValues& dims, const Pins& pins,
-               const CompileOptions& options) {
+// What a case's data say about its model.
+struct Given {
+  Given given;
+  Composites sequences;
+};
+
+// "x=[2,3],[]"
+std::string sequenceText(const std::string& name, const Composite& held) {
+  if (!held.present) return name + "=none";
+  if (held.tensors.empty()) return name + "=0";
+  std::string text = name + "=";
+  for (std::size_t i = 0; i < held.tensors.size(); ++i) {
+    text += i > 0 ? ",[" : "[";
+    for (std::size_t d = 0; d < held.tensors[i]->size(); ++d)
+      text += (d > 0 ? "," : "") + std::to_string((*held.tensors[i])[d]);
+    text += "]";
+  }
+  return text;
+}
+
+Status compile(const Case& one, const Given& given, const Pins& pins, const CompileOptions& options) {
   const std::string spec = options.scratch + "/spec.json", out = options.scratch + "/artifact";
   std::vector<std::string> arguments = {"spec",         "--model", one.model, "--target",
                                         options.target, "--out",   spec};
-  for (const auto& [name, value] : dims) {
+  for (const auto& [name, held] : given.sequences) arguments.push_back("--sequence=" + sequenceText(name, held));
+  for (const auto& [name, value] : given.dims) {
     arguments.push_back("--profile");
     arguments.push_back(name + "=" + std::to_string(value));
   }
@@ -57,11 +77,11 @@ Status compile(const Case& one, const analysis::DimValues& dims, const Pins& pin
 }
 
 // Compiles, pinning what a refusal asks for; `pins` gets what was pinned.
-Status compileOrPin(const Case& one, const std::vector<NamedTensor>& inputs, const analysis::DimValues& dims,
+Status compileOrPin(const Case& one, const std::vector<NamedTensor>& inputs, const Given& given,
                     const CompileOptions& options, Pins& pins) {
   Status status;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    status = compile(one, dims, pins, options);
+    status = compile(one, given, pins, options);
     if (status || status.error().code != Code::kUnimplemented) break;
     Pins more = pinsAskedFor(status.error().message, inputs, pins);
     if (more.empty()) break;
@@ -104,12 +124,12 @@ CaseResult compileCase(const Case& one, const CompileOptions& options) {
   analysis::DimValues dims;
   bool random = false;
   if (auto loaded = onnx::loadModel(one.model)) {
-    dims = dimsOf(loaded->model, inputs);
+    given = {dimsOf(loaded->model, inputs), sequencesOf(loaded->model, inputs)};
     random = isRandom(loaded->model, inputs);
   }
   Pins pins;
   const auto outcome = [&]() -> Status {
-    KILN_TRY(compileOrPin(one, inputs, dims, options, pins));
+    KILN_TRY(compileOrPin(one, inputs, given, options, pins));
     // What was compiled must have data that can be read.
     if (!data) return fail(Code::kInternal, "the case's data: " + data.error().message);
     auto got = run(options.scratch + "/artifact", inputs);
