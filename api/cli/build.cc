@@ -98,9 +98,10 @@ void addBuild(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex> (default: the farm's)");
   command.add_option("--pin", options->pins, "INPUT=VALUE,VALUE...: fixed value of an input (repeatable)");
-  command.add_option("--sequence", options->sequences,
-                     "INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none: what an input of sequence or optional type holds "
-                     "(repeatable)");
+  command.add_option(
+      "--sequence", options->sequences,
+      "INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none: what an input of sequence or optional type holds "
+      "(repeatable)");
   command.add_option("--profile", options->profiles, "DIM=min:opt:max for a symbolic dimension (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--builders", options->delivery.builders, "Workers that must agree on every byte")

@@ -72,7 +72,8 @@ class Compile {
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
-    KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context_, loaded, {request_.dims, request_.pins, request_.sequences}));
+    KILN_ASSIGN(onnx::Captured captured,
+                onnx::importModel(context_, loaded, {request_.dims, request_.pins, request_.sequences}));
     mlir::ModuleOp module = *captured.module;
     KILN_TRY(ir_.write("capture", module));
     result_.inputs = captured.inputs;
@@ -177,8 +178,7 @@ Result<CompileResult> compile(const CompileRequest& request) {
 
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
-                                          const Composites& sequences,
-                                          std::uint64_t seed) {
+                                          const Composites& sequences, std::uint64_t seed) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));

@@ -60,7 +60,6 @@ struct ReferenceResult {
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
-                                          const Composites& sequences,
-                                          std::uint64_t seed);
+                                          const Composites& sequences, std::uint64_t seed);
 
 }  // namespace kiln::driver

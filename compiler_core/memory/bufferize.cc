@@ -84,7 +84,8 @@ void eraseSelfCopies(ModuleOp module, IRRewriter& rewriter) {
   eliminateCommonSubExpressions(rewriter, dominance, module);  // equal views become one value
   SmallVector<linalg::GenericOp> copies;
   module.walk([&](linalg::GenericOp op) {
-    if (op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 && withoutReshapes(op.getInputs()[0]) == withoutReshapes(op.getOutputs()[0]) &&
+    if (op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 &&
+        withoutReshapes(op.getInputs()[0]) == withoutReshapes(op.getOutputs()[0]) &&
         op.getInputs()[0].getType() == op.getOutputs()[0].getType() &&
         op.getBody()->without_terminator().empty() &&
         op.getIndexingMapsArray()[0] == op.getIndexingMapsArray()[1] &&

@@ -16,7 +16,8 @@ bool isBuffer(Value value) {
 }
 
 // Each of `arguments` stands for its init if `yields` hands it on unchanged.
-LogicalResult unify(Operation* op, ValueRange inits, ValueRange arguments, ValueRange yields, ValueRange results) {
+LogicalResult unify(Operation* op, ValueRange inits, ValueRange arguments, ValueRange yields,
+                    ValueRange results) {
   for (auto [init, argument, yield, result] : llvm::zip_equal(inits, arguments, yields, results)) {
     if (!isBuffer(init)) continue;
     if (yield != argument && yield != init) return op->emitError("a carried value changes its buffer");
@@ -28,7 +29,8 @@ LogicalResult unify(Operation* op, ValueRange inits, ValueRange arguments, Value
 
 LogicalResult resolve(Operation* op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
-    return unify(op, loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults());
+    return unify(op, loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(),
+                 loop.getResults());
   if (auto loop = dyn_cast<scf::WhileOp>(op)) {
     // The test hands on all of its arguments.
     auto test = loop.getConditionOp();
@@ -51,7 +53,8 @@ LogicalResult resolve(Operation* op) {
 // The operation that computes `value`, behind changes of shape.
 Operation* producerOf(Value value) {
   Operation* op = value.getDefiningOp();
-  while (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) op = op->getOperand(0).getDefiningOp();
+  while (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
   return op;
 }
 
@@ -72,15 +75,16 @@ void keepCarriedApart(ModuleOp module) {
     auto empty = producer.getOutputs()[0].getDefiningOp<tensor::EmptyOp>();
     if (!readLater || !empty) continue;
     OpBuilder builder(producer);
-    producer.getOutputsMutable()[0].set(
-        bufferization::AllocTensorOp::create(builder, empty.getLoc(), empty.getType(), empty.getDynamicSizes()));
+    producer.getOutputsMutable()[0].set(bufferization::AllocTensorOp::create(
+        builder, empty.getLoc(), empty.getType(), empty.getDynamicSizes()));
   }
 }
 
 LogicalResult resolveControlFlow(ModuleOp module) {
   SmallVector<Operation*> ops;
   module.walk([&](Operation* op) {
-    if (isa<scf::ForOp, scf::WhileOp>(op) || (isa<scf::IfOp>(op) && op->getNumResults() > 0)) ops.push_back(op);
+    if (isa<scf::ForOp, scf::WhileOp>(op) || (isa<scf::IfOp>(op) && op->getNumResults() > 0))
+      ops.push_back(op);
   });
   // Outer ones first: an inner loop's init may be an outer one's argument.
   for (Operation* op : llvm::reverse(ops))

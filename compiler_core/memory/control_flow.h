@@ -5,13 +5,14 @@
 
 namespace kiln::memory {
 
-// Before bufferising: the next value of a carried tensor is computed in a buffer of its own, rather than in that of
-// the present one, where the present one is still read. It would be written into a copy of what it replaces.
+// Before bufferising: the next value of a carried tensor is computed in a buffer of its own, rather than in
+// that of the present one, where the present one is still read. It would be written into a copy of what it
+// replaces.
 void keepCarriedApart(mlir::ModuleOp module);
 
-// After bufferising, loops hand on the same buffers from iteration to iteration and branches give one buffer either
-// way: uses see that buffer itself, and no loop or branch has one as argument or result. Fails with an error on the
-// operation where that does not hold.
+// After bufferising, loops hand on the same buffers from iteration to iteration and branches give one buffer
+// either way: uses see that buffer itself, and no loop or branch has one as argument or result. Fails with an
+// error on the operation where that does not hold.
 mlir::LogicalResult resolveControlFlow(mlir::ModuleOp module);
 
 }  // namespace kiln::memory

@@ -22,8 +22,8 @@ struct Region {
   SmallVector<memref::AllocOp> allocs;
 };
 
-// The numbers of an operation and of all that is inside it. A parallel loop counts as one operation: its tasks run
-// at the same time.
+// The numbers of an operation and of all that is inside it. A parallel loop counts as one operation: its
+// tasks run at the same time.
 struct Span {
   std::uint32_t first, last;
 };
@@ -42,9 +42,9 @@ void number(Block& block, Spans& spans) {
   }
 }
 
-// A buffer lives from the first to the last operation that has to do with it or with a view of it. Seen from the
-// block that makes it, an operation with regions is used as a whole: what a loop uses stays until its last iteration,
-// but what one iteration makes for itself lives within the body only.
+// A buffer lives from the first to the last operation that has to do with it or with a view of it. Seen from
+// the block that makes it, an operation with regions is used as a whole: what a loop uses stays until its
+// last iteration, but what one iteration makes for itself lives within the body only.
 Buffer lifetime(memref::AllocOp alloc, const BufferViewFlowAnalysis& views, const Spans& spans) {
   SmallVector<Operation*> users = {alloc};
   for (Value view : views.resolve(alloc.getResult()))

@@ -85,7 +85,8 @@ class BlockEvaluator {
                                                   std::to_string(kMaxIterations) +
                                                   " iterations cannot be evaluated");
       carried.insert(carried.begin(), HostTensor::of(DType::kI64, {}, std::vector<std::int64_t>{iteration}));
-      KILN_ASSIGN(carried, BlockEvaluator(weights_, this).run(operation.getBody().front(), std::move(carried)));
+      KILN_ASSIGN(carried,
+                  BlockEvaluator(weights_, this).run(operation.getBody().front(), std::move(carried)));
       if (!operation.getCondition()) continue;
       more = carried.front().bytes[0] != 0;
       carried.erase(carried.begin());

@@ -95,8 +95,8 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
   StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
   StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, func::FuncDialect, bufferization::BufferizationDialect, linalg::LinalgDialect,
-                    math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+    registry.insert<arith::ArithDialect, func::FuncDialect, bufferization::BufferizationDialect,
+                    linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
   }
 
   void runOnOperation() override {

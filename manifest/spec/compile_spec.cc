@@ -145,7 +145,8 @@ Status readPins(ObjectReader& reader, CompileSpec& spec) {
   return {};
 }
 
-Result<std::optional<std::vector<std::int64_t>>> readSequenceShape(const Json& json, const std::string& place) {
+Result<std::optional<std::vector<std::int64_t>>> readSequenceShape(const Json& json,
+                                                                   const std::string& place) {
   std::optional<std::vector<std::int64_t>> none;
   if (json == "declared") return none;
   if (!json.is_array() || json.size() > kMaxSequenceRank)
@@ -220,7 +221,7 @@ Status readOption(ObjectReader& reader, std::string_view name, CompileSpec& spec
   return checkOneOf(spec.fallback, {"fail", "cpu"}, reader.path("fallback"));
 }
 
-constexpr std::string_view kOptions[] = {"profiles", "outOfProfile", "pins",   "numerics",
+constexpr std::string_view kOptions[] = {"profiles", "outOfProfile", "pins",     "numerics",
                                          "fallback", "budgets",      "sequences"};
 
 Status readFiles(ObjectReader& reader, CompileSpec& spec) {

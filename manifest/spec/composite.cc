@@ -10,7 +10,8 @@ constexpr std::size_t kMaxRank = 32;
 std::optional<std::int64_t> parseCount(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < 0)
+    return std::nullopt;
   return value;
 }
 
@@ -61,7 +62,8 @@ Status addComposite(std::string_view argument, Composites& composites) {
     }
   }
   if (!composites.emplace(name, std::move(composite)).second)
-    return fail(Code::kInvalidArgument, "--sequence " + std::string(argument) + ": given twice for this input");
+    return fail(Code::kInvalidArgument,
+                "--sequence " + std::string(argument) + ": given twice for this input");
   return {};
 }
 

@@ -61,7 +61,8 @@ Status compile(const Case& one, const Given& given, const Pins& pins, const Comp
   const std::string spec = options.scratch + "/spec.json", out = options.scratch + "/artifact";
   std::vector<std::string> arguments = {"spec",         "--model", one.model, "--target",
                                         options.target, "--out",   spec};
-  for (const auto& [name, held] : given.sequences) arguments.push_back("--sequence=" + sequenceText(name, held));
+  for (const auto& [name, held] : given.sequences)
+    arguments.push_back("--sequence=" + sequenceText(name, held));
   for (const auto& [name, value] : given.dims) {
     arguments.push_back("--profile");
     arguments.push_back(name + "=" + std::to_string(value));

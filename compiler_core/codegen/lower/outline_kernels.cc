@@ -82,8 +82,8 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     registry.insert<LLVM::LLVMDialect, func::FuncDialect, arith::ArithDialect>();
   }
 
-  // A number that a kernel cannot calculate again, such as that of an iteration of the loop around it: it becomes
-  // one more entry of the environment.
+  // A number that a kernel cannot calculate again, such as that of an iteration of the loop around it: it
+  // becomes one more entry of the environment.
   Value receive(OpBuilder& b, Value value) {
     const Location loc = value.getLoc();
     const Type type = value.getType();
@@ -101,8 +101,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     for (auto [i, value] : llvm::enumerate(passed_)) {
       const auto index = static_cast<std::int32_t>(kEnvironment + i);
-      Value slot =
-          LLVM::GEPOp::create(b, loc, pointer, pointer, environment, ArrayRef<LLVM::GEPArg>{index});
+      Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, environment, ArrayRef<LLVM::GEPArg>{index});
       if (value.getType().isIndex()) value = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
       LLVM::StoreOp::create(b, loc, value, slot);
     }
@@ -344,7 +343,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     return success();
   }
 
-  SmallVector<Value> passed_;    // to the kernel that is being outlined
+  SmallVector<Value> passed_;   // to the kernel that is being outlined
   std::size_t mostPassed_ = 0;  // to any of them
 };
 

@@ -128,13 +128,13 @@ class GraphBuilder {
   Yielded conditional(Value condition, llvm::function_ref<Yielded()> onTrue,
                       llvm::function_ref<Yielded()> onFalse);
   struct LoopLimits {
-    Value trip;                 // one i64, or null
-    Value condition;            // one i1, or null: then the body yields none
-    Dim maxTrips = 0;           // 0: unknown; needed for collected values
+    Value trip;        // one i64, or null
+    Value condition;   // one i1, or null: then the body yields none
+    Dim maxTrips = 0;  // 0: unknown; needed for collected values
   };
   // kiln.loop. The body gives the next condition (where there is one), the carried values and any number of
-  // values that are collected, one row per iteration, in tensors of maxTrips rows. Results: the carried values,
-  // the collected ones, and the number of iterations.
+  // values that are collected, one row per iteration, in tensors of maxTrips rows. Results: the carried
+  // values, the collected ones, and the number of iterations.
   Yielded loop(const LoopLimits& limits, const Values& carried,
                llvm::function_ref<Yielded(Value iteration, const Values& carried)> body);
   // Runs `make`; what it built is removed again unless it returns true.

@@ -1,4 +1,5 @@
-// Imports the nodes of a model: of its graph, of the graphs inside nodes, and of its functions, which are inlined.
+// Imports the nodes of a model: of its graph, of the graphs inside nodes, and of its functions, which are
+// inlined.
 #pragma once
 
 #include <array>
@@ -63,9 +64,9 @@ class GraphImporter {
   Initializers& initializers_;
   Captured& captured_;
   std::map<std::array<std::string_view, 3>, const Function*> functions_;  // by domain, name, overload
-  std::vector<const Function*> calls_;  // being inlined, outermost first
-  int depth_ = 0;                       // graphs and functions around the node
-  std::int64_t imported_ = 0;           // nodes, each as often as it was inlined
+  std::vector<const Function*> calls_;                                    // being inlined, outermost first
+  int depth_ = 0;              // graphs and functions around the node
+  std::int64_t imported_ = 0;  // nodes, each as often as it was inlined
 };
 
 }  // namespace kiln::onnx

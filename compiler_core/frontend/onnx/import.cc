@@ -89,7 +89,8 @@ void Importer::describe() {
 Status Importer::argument(const std::string& name, std::int32_t elementType,
                           const std::vector<DeclaredDim>& shape) {
   if (shape.size() > kMaxRank)
-    return fail(Code::kInvalidArgument, "input " + quoted(name) + " has rank " + std::to_string(shape.size()));
+    return fail(Code::kInvalidArgument,
+                "input " + quoted(name) + " has rank " + std::to_string(shape.size()));
   if (!argumentNames_.insert(name).second)
     return fail(Code::kInvalidArgument, "two inputs are called " + quoted(name));
   std::vector<analysis::DeclaredDim> dims;
@@ -99,8 +100,8 @@ Status Importer::argument(const std::string& name, std::int32_t elementType,
       pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())
     dims[0].value = static_cast<std::int64_t>(pin->second.size());
   KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(name, dims));
-  auto type = mlir::RankedTensorType::get(bound.shape,
-                                          ir::elementType(builder_.getContext(), *toDType(elementType)));
+  auto type =
+      mlir::RankedTensorType::get(bound.shape, ir::elementType(builder_.getContext(), *toDType(elementType)));
   auto bytes = ir::checkedBytes(type);
   if (!bytes || *bytes > std::int64_t{1} << 40)
     return fail(Code::kInvalidArgument,

@@ -25,8 +25,8 @@ void prepareContext(mlir::MLIRContext& context);
 struct ImportOptions {
   analysis::DimValues dims;  // symbolic dimensions
   Pins pins;                 // inputs with a fixed value: they stay inputs, but their uses see a constant
-  // What inputs of sequence or optional type hold. Their tensors, and those of such outputs, are inputs and outputs of
-  // the program: "x.0", "x.1"... for a sequence x, "x" for an optional tensor that is there.
+  // What inputs of sequence or optional type hold. Their tensors, and those of such outputs, are inputs and
+  // outputs of the program: "x.0", "x.1"... for a sequence x, "x" for an optional tensor that is there.
   Composites composites;
 };
 

@@ -56,9 +56,9 @@ inline Items toItems(const Values& values) {
 class BodyImporter {
  public:
   virtual ~BodyImporter() = default;
-  // The outputs of `graph` on `arguments`; its operations are appended where the builder stands. `path` names the
-  // place below the node in locations ("" for none). nullopt: something in the body is not served, which has been
-  // noted. kInvalidArgument: the model is wrong; kUnimplemented: too deep or too much.
+  // The outputs of `graph` on `arguments`; its operations are appended where the builder stands. `path` names
+  // the place below the node in locations ("" for none). nullopt: something in the body is not served, which
+  // has been noted. kInvalidArgument: the model is wrong; kUnimplemented: too deep or too much.
   virtual Result<std::optional<Items>> importBody(const Graph& graph, const Items& arguments,
                                                   std::string_view path) = 0;
 };

@@ -12,8 +12,8 @@ inline constexpr std::int64_t kMinOpset = 6, kMaxOpset = 27;
 // Makes the node's results, one per output in order. kInvalidArgument: the model is wrong; kUnimplemented:
 // Kiln cannot serve this use. Both without the node's name, which the caller adds.
 using ImportFunction = Result<Values> (*)(NodeContext& node);
-// The same where operands or results may be sequences or optionals. All results poisoned: what is not served has
-// been noted.
+// The same where operands or results may be sequences or optionals. All results poisoned: what is not served
+// has been noted.
 using ImportItems = Result<Items> (*)(NodeContext& node);
 
 struct Operator {

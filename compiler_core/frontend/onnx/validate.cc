@@ -59,8 +59,8 @@ Result<Definitions> definitions(const Graph& graph, const Scope* outer) {
   for (const auto& [name, node] : defined)
     if (Scope::defines(outer, name) && (shadowing.empty() || name < shadowing)) shadowing = name;
   if (!shadowing.empty())
-    return fail(Code::kInvalidArgument,
-                "the value " + quoted(shadowing) + " is defined again inside a graph that sees the first one");
+    return fail(Code::kInvalidArgument, "the value " + quoted(shadowing) +
+                                            " is defined again inside a graph that sees the first one");
   return defined;
 }
 
@@ -78,8 +78,8 @@ Result<Names> checkBodies(Node& node, const Scope& scope) {
   return captured;
 }
 
-// Kahn's algorithm; among the ready nodes the first in the file comes first. `uses`: each node's inputs and what
-// its bodies capture.
+// Kahn's algorithm; among the ready nodes the first in the file comes first. `uses`: each node's inputs and
+// what its bodies capture.
 Status order(Graph& graph, const Definitions& defined, const std::vector<Names>& uses) {
   std::vector<std::vector<std::size_t>> users(graph.nodes.size());
   std::vector<std::size_t> waiting(graph.nodes.size());

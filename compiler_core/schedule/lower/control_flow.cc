@@ -1,6 +1,6 @@
-// kiln.if and kiln.loop as loops and branches of the scf dialect. Results and carried values have one buffer each,
-// made before the operation; bodies write into it (bufferization.materialize_in_destination, a copy only where the
-// value cannot be computed in place).
+// kiln.if and kiln.loop as loops and branches of the scf dialect. Results and carried values have one buffer
+// each, made before the operation; bodies write into it (bufferization.materialize_in_destination, a copy
+// only where the value cannot be computed in place).
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -68,8 +68,8 @@ LogicalResult Lowering::branch(ir::IfOp op, LowerBlock lowerBlock) {
     targets.push_back(newBuffer(b_, loc, types.back()));
   }
   auto branch = scf::IfOp::create(b_, loc, types, condition, /*withElseRegion=*/true);
-  for (auto [from, to] : {std::pair(&op.getThenBody(), branch.thenBlock()),
-                          std::pair(&op.getElseBody(), branch.elseBlock())}) {
+  for (auto [from, to] :
+       {std::pair(&op.getThenBody(), branch.thenBlock()), std::pair(&op.getElseBody(), branch.elseBlock())}) {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(to);
     if (failed(lowerBlock(from->front()))) return failure();
@@ -117,8 +117,8 @@ LogicalResult Lowering::loop(ir::LoopOp op, LowerBlock lowerBlock) {
       Value iteration = arith::IndexCastOp::create(b_, loc, i64, loop.getInductionVar());
       auto yields = fill(loop.getBody(), iteration, loop.getRegionIterArgs());
       if (failed(yields)) return failure();
-      scf::YieldOp::create(
-          b_, loc, placeAll(b_, loc, std::move(*yields), loop.getRegionIterArgs(), loop.getBody()));
+      scf::YieldOp::create(b_, loc,
+                           placeAll(b_, loc, std::move(*yields), loop.getRegionIterArgs(), loop.getBody()));
     }
     SmallVector<Value> results(loop.getResults());
     results.push_back(scalarTensor(b_, loc, count));
@@ -127,7 +127,8 @@ LogicalResult Lowering::loop(ir::LoopOp op, LowerBlock lowerBlock) {
   }
 
   // Number of iterations and condition, then the carried values.
-  SmallVector<Value> all = {arith::ConstantIntOp::create(b_, loc, i64, 0), bit(b_, loc, get(op.getCondition()))};
+  SmallVector<Value> all = {arith::ConstantIntOp::create(b_, loc, i64, 0),
+                            bit(b_, loc, get(op.getCondition()))};
   all.append(inits);
   const SmallVector<Type> types(TypeRange{ValueRange(all)});
   const SmallVector<Location> locations(types.size(), loc);
@@ -145,11 +146,10 @@ LogicalResult Lowering::loop(ir::LoopOp op, LowerBlock lowerBlock) {
     const ValueRange carried = block->getArguments().drop_front(2);
     auto yields = fill(block, block->getArgument(0), carried);
     if (failed(yields)) return failure();
-    Value next = arith::AddIOp::create(b_, loc, block->getArgument(0),
-                                       arith::ConstantIntOp::create(b_, loc, i64, 1));
+    Value next =
+        arith::AddIOp::create(b_, loc, block->getArgument(0), arith::ConstantIntOp::create(b_, loc, i64, 1));
     SmallVector<Value> results = {next, bit(b_, loc, yields->front())};
-    results.append(
-        placeAll(b_, loc, SmallVector<Value>(ArrayRef(*yields).drop_front()), carried, block));
+    results.append(placeAll(b_, loc, SmallVector<Value>(ArrayRef(*yields).drop_front()), carried, block));
     scf::YieldOp::create(b_, loc, results);
   }
   SmallVector<Value> results(loop.getResults().drop_front(2));

@@ -22,7 +22,8 @@ class Lowering {
  public:
   Lowering(mlir::OpBuilder& builder) : b_(builder) {}
 
-  // Lowers one operation (not kiln.weight, kiln.yield, func.return, nor those with bodies) and maps its results.
+  // Lowers one operation (not kiln.weight, kiln.yield, func.return, nor those with bodies) and maps its
+  // results.
   mlir::LogicalResult lower(mlir::Operation* op);
 
   // Lowers a body where the builder stands, its terminator left out.

@@ -15,7 +15,8 @@ HostTensor truth(bool value) {
   return HostTensor::of(DType::kBool, {}, std::vector<std::uint8_t>{value});
 }
 
-std::vector<float> result(const OnnxBuilder& builder, const std::vector<HostTensor>& inputs, std::size_t index = 0) {
+std::vector<float> result(const OnnxBuilder& builder, const std::vector<HostTensor>& inputs,
+                          std::size_t index = 0) {
   auto outputs = run(builder, inputs);
   EXPECT_TRUE(outputs) << (outputs ? "" : outputs.error().message);
   return outputs ? floatsOf(outputs->at(index)) : std::vector<float>();
@@ -51,7 +52,9 @@ OnnxBuilder branches(bool constant) {
     model.initializer(truthTensor("c", true));
   else
     model.input("c", {}, kOnnxBool);
-  return model.node("If", {"c"}, {"z"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)}, "choice")
+  return model
+      .node("If", {"c"}, {"z"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)},
+            "choice")
       .node("Add", {"z", "outer"}, {"y"});
 }
 
@@ -87,7 +90,8 @@ TEST(Scopes, UndefinedAndShadowingNamesAreNamed) {
   auto model = [](OnnxBuilder& body) {
     OnnxBuilder whole;
     whole.input("x", {2}).input("c", {}, kOnnxBool).output("y");
-    return whole.node("If", {"c"}, {"y"}, {onnxGraph("then_branch", body), onnxGraph("else_branch", body)}, "choice");
+    return whole.node("If", {"c"}, {"y"}, {onnxGraph("then_branch", body), onnxGraph("else_branch", body)},
+                      "choice");
   };
   OnnxBuilder undefined, shadowing;
   undefined.output("a").node("Add", {"x", "nowhere"}, {"a"});
@@ -138,7 +142,8 @@ TEST(Loop, AConstantTripCountIsUnrolled) {
   model.input("x", {2}).output("last").output("squares");
   model.initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{3}))
       .initializer(onnxTensor("zero", {2}, std::vector<float>{0, 0}))
-      .node("Loop", {"trip", "", "zero"}, {"last", "squares"}, {onnxGraph("body", summingBody({2}))}, "again");
+      .node("Loop", {"trip", "", "zero"}, {"last", "squares"}, {onnxGraph("body", summingBody({2}))},
+            "again");
   EXPECT_EQ(count<ir::LoopOp>(model), 0);
   EXPECT_THAT(result(model, {floats({2}, {1, 2})}), ElementsAre(3, 6));
   EXPECT_THAT(result(model, {floats({2}, {1, 2})}, 1), ElementsAre(1, 4, 4, 16, 9, 36));
@@ -161,7 +166,9 @@ TEST(Loop, RunsWhileAConditionOfItsBodyHolds) {
   OnnxBuilder body, model;
   body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("v", {}).input("n", {}, kOnnxInt64);
   body.output("more").output("twice").output("i2", kOnnxInt64);
-  body.node("Add", {"v", "v"}, {"twice"}).node("Less", {"twice", "limit"}, {"more"}).node("Add", {"i", "one"}, {"i2"});
+  body.node("Add", {"v", "v"}, {"twice"})
+      .node("Less", {"twice", "limit"}, {"more"})
+      .node("Add", {"i", "one"}, {"i2"});
   model.input("x", {}).output("y").output("rounds", kOnnxInt64);
   model.initializer(truthTensor("yes", true))
       .initializer(onnxTensor("limit", {}, std::vector<float>{100}))
@@ -176,7 +183,11 @@ TEST(Loop, RunsWhileAConditionOfItsBodyHolds) {
 
 TEST(Loop, AnUnrolledBodyMayChangeShapes) {
   OnnxBuilder body, model;
-  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("all", {"n"}).output("go_on").output("next");
+  body.input("i", {}, kOnnxInt64)
+      .input("go", {}, kOnnxBool)
+      .input("all", {"n"})
+      .output("go_on")
+      .output("next");
   body.node("Identity", {"go"}, {"go_on"}).node("Concat", {"all", "x"}, {"next"}, {onnxInt("axis", 0)});
   model.input("x", {1}).output("y").initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{2}));
   model.node("Loop", {"trip", "", "x"}, {"y"}, {onnxGraph("body", body)});
@@ -216,7 +227,9 @@ TEST(Functions, AreInlinedWithTheirAttributes) {
   scale.attribute("keep")
       .defaultAttribute(onnxInt("axis", 0))
       .node("ReduceSum", {"a"}, {"b"}, {onnxReference("keepdims", "keep", 2)}, "inner");
-  twice.importDomain("mine", 1).node("Scale", {"a"}, {"c"}, {onnxInt("keep", 1)}, "first", "mine").node("Add", {"c", "c"}, {"b"});
+  twice.importDomain("mine", 1)
+      .node("Scale", {"a"}, {"c"}, {onnxInt("keep", 1)}, "first", "mine")
+      .node("Add", {"c", "c"}, {"b"});
   OnnxBuilder model;
   model.input("x", {2}).output("y").importDomain("mine", 1).function(scale).function(twice);
   model.node("Twice", {"x"}, {"y"}, {}, "call", "mine");
@@ -244,7 +257,9 @@ TEST(Functions, RecursionExpansionAndWrongCallsAreNamed) {
   for (int i = 0; i < 30; ++i) {
     const std::string next = "F" + std::to_string(i + 1);
     OnnxFunction function("mine", "F" + std::to_string(i), {"a"}, {"b"});
-    function.importDomain("mine", 1).node(next, {"a"}, {"c"}, {}, "", "mine").node(next, {"c"}, {"b"}, {}, "", "mine");
+    function.importDomain("mine", 1)
+        .node(next, {"a"}, {"c"}, {}, "", "mine")
+        .node(next, {"c"}, {"b"}, {}, "", "mine");
     bomb.push_back(function);
   }
   bomb.push_back(OnnxFunction("mine", "F30", {"a"}, {"b"}).node("Neg", {"a"}, {"b"}));
@@ -287,11 +302,11 @@ TEST(Sequences, AreMadeTakenApartAndJoined) {
 
 TEST(Sequences, GrowInUnrolledLoops) {
   OnnxBuilder body, model;
-  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("all", {}).output("go_on").output("next");
+  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("some", {}).output("go_on").output("next");
   body.node("Identity", {"go"}, {"go_on"})
       .node("Cast", {"i"}, {"number"}, {onnxInt("to", 1)})
       .node("Add", {"number", "x"}, {"value"})
-      .node("SequenceInsert", {"all", "value"}, {"next"});
+      .node("SequenceInsert", {"some", "value"}, {"next"});
   model.input("x", {2}).output("y").initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{3}));
   model.node("SequenceEmpty", {}, {"none"})
       .node("Loop", {"trip", "", "none"}, {"all"}, {onnxGraph("body", body)})
@@ -320,11 +335,39 @@ TEST(Sequences, PositionsOutsideAreNamed) {
   EXPECT_THAT(errorOf(wrong).message, HasSubstr("input 0 is a sequence, the operator takes tensors"));
 }
 
+TEST(Sequences, InputsAndOutputsAreFlattened) {
+  OnnxBuilder model;
+  model.sequenceInput("xs", {2}).output("ys").output("n", kOnnxInt64);
+  model.node("SequenceLength", {"xs"}, {"n"})
+      .node("SequenceInsert", {"xs", "first"}, {"ys"})
+      .node("SequenceAt", {"xs", "zero"}, {"first"});
+  model.initializer(onnxTensor("zero", {}, std::vector<std::int64_t>{0}));
+  EXPECT_THAT(errorOf(model).message, HasSubstr("--sequence xs=COUNT"));
+  const Composites two{{"xs", {true, {std::nullopt, std::nullopt}}}};
+  auto imported = import(model.build(), {}, "", {}, two);
+  ASSERT_TRUE(imported) << imported.error().message;
+  const onnx::Captured& captured = (*imported)->captured;
+  ASSERT_EQ(captured.inputs.size(), 2u);
+  EXPECT_EQ(captured.inputs[1].name, "xs.1");
+  ASSERT_EQ(captured.outputs.size(), 4u);
+  EXPECT_EQ(captured.outputs[2].name, "ys.2");
+  auto values =
+      reference::evaluate(*captured.module, captured.weights, {floats({2}, {1, 2}), floats({2}, {3, 4})});
+  ASSERT_TRUE(values);
+  EXPECT_THAT(floatsOf(values->at(2)), ElementsAre(1, 2));
+  const Composites unknown{{"zs", {true, {}}}};
+  auto refused = import(model.build(), {}, "", {}, unknown);
+  ASSERT_FALSE(refused);
+}
+
 TEST(Optionals, KnowWhetherTheyHoldAValue) {
   OnnxBuilder onTrue, onFalse, model;
   onTrue.output("a").node("OptionalGetElement", {"maybe"}, {"a"});
   onFalse.output("b").node("Neg", {"x"}, {"b"});
-  model.input("x", {2}).output("y").node("Optional", {"x"}, {"maybe"}).node("OptionalHasElement", {"maybe"}, {"has"});
+  model.input("x", {2})
+      .output("y")
+      .node("Optional", {"x"}, {"maybe"})
+      .node("OptionalHasElement", {"maybe"}, {"has"});
   model.node("If", {"has"}, {"y"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)});
   EXPECT_THAT(result(model, {floats({2}, {1, 2})}), ElementsAre(1, 2));
 }

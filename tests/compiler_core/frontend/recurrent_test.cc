@@ -106,7 +106,8 @@ TEST(Recurrent, GruAppliesTheResetGateBeforeOrBehindTheProduct) {
   const auto in = inputs("GRU", s);
   const auto w = noise(3, 1), r = noise(3, 2), b = noise(6, 3);
   const double x = floatsOf(in[0])[0], h = floatsOf(in[1])[0];
-  const double z = sigmoid(w[0] * x + r[0] * h + b[0] + b[3]), reset = sigmoid(w[1] * x + r[1] * h + b[1] + b[4]);
+  const double z = sigmoid(w[0] * x + r[0] * h + b[0] + b[3]),
+               reset = sigmoid(w[1] * x + r[1] * h + b[1] + b[4]);
   for (int linear : {0, 1}) {
     const double candidate = linear ? std::tanh(w[2] * x + b[2] + reset * (r[2] * h + b[5]))
                                     : std::tanh(w[2] * x + b[2] + b[5] + r[2] * (reset * h));
@@ -146,7 +147,8 @@ TEST(Recurrent, TheReverseDirectionIsTheForwardOneOnReversedSteps) {
   const auto backward = outputs(model("GRU", s, {onnxText("direction", "reverse")}), in);
   auto x = floatsOf(in[0]);
   std::vector<float> turned;
-  for (std::size_t step = 6; step-- > 0;) turned.insert(turned.end(), x.begin() + step * 2, x.begin() + step * 2 + 2);
+  for (std::size_t step = 6; step-- > 0;)
+    turned.insert(turned.end(), x.begin() + step * 2, x.begin() + step * 2 + 2);
   in[0] = floats({6, 1, 2}, turned);
   const auto forward = outputs(model("GRU", s, {}), in);
   ASSERT_EQ(backward.size(), 2u);
@@ -165,7 +167,8 @@ TEST(Recurrent, SequencesEndAtTheirLengths) {
   const auto x = floatsOf(in[0]);
   in[0] = floats({2, 2, 2}, {x.begin(), x.begin() + 8});
   const auto ended = floatsOf(outputs(model("RNN", alone, {}), in)[1]);
-  EXPECT_EQ(std::vector<float>(last.begin(), last.begin() + 3), std::vector<float>(ended.begin(), ended.begin() + 3));
+  EXPECT_EQ(std::vector<float>(last.begin(), last.begin() + 3),
+            std::vector<float>(ended.begin(), ended.begin() + 3));
 }
 
 TEST(Recurrent, ActivationsTakeTheirParametersInOrder) {
@@ -177,12 +180,14 @@ TEST(Recurrent, ActivationsTakeTheirParametersInOrder) {
   std::vector<float> expected;
   for (int d : {0, 1}) {
     const double sum = w[d] * x + r[d] * h[d] + b[d * 2] + b[d * 2 + 1];
-    expected.push_back(static_cast<float>(d == 0 ? 2 * sum + 0.25 : std::max(0.0, std::min(1.0, 3 * sum + 0.5))));
+    expected.push_back(
+        static_cast<float>(d == 0 ? 2 * sum + 0.25 : std::max(0.0, std::min(1.0, 3 * sum + 0.5))));
   }
-  const auto got = outputs(model("RNN", s,
-                                 {onnxText("direction", "bidirectional"), onnxTexts("activations", {"Affine", "HardSigmoid"}),
-                                  onnxReals("activation_alpha", {2, 3}), onnxReals("activation_beta", {0.25f, 0.5f})}),
-                           in);
+  const auto got = outputs(
+      model("RNN", s,
+            {onnxText("direction", "bidirectional"), onnxTexts("activations", {"Affine", "HardSigmoid"}),
+             onnxReals("activation_alpha", {2, 3}), onnxReals("activation_beta", {0.25f, 0.5f})}),
+      in);
   ASSERT_EQ(got.size(), 2u);
   EXPECT_THAT(floatsOf(got[1]), Pointwise(FloatNear(1e-5f), expected));
 }
@@ -190,7 +195,8 @@ TEST(Recurrent, ActivationsTakeTheirParametersInOrder) {
 TEST(Recurrent, WrongOperandsAreNamed) {
   OnnxBuilder builder(14);
   builder.input("x", {1, 1, 2}).output("y");
-  builder.initializer(onnxTensor("w", {1, 3, 2}, noise(6, 1))).initializer(onnxTensor("r", {1, 3, 2}, noise(6, 2)));
+  builder.initializer(onnxTensor("w", {1, 3, 2}, noise(6, 1)))
+      .initializer(onnxTensor("r", {1, 3, 2}, noise(6, 2)));
   auto imported = import(builder.node("RNN", {"x", "w", "r"}, {"y"}).build());
   ASSERT_FALSE(imported);
   EXPECT_THAT(imported.error().message, HasSubstr("W has shape 1x3x2, expected 1x2x2"));

@@ -38,9 +38,11 @@ TEST(Composites, AreReadFromOptions) {
   EXPECT_TRUE(addComposite("b=[2,3],[]", composites));
   EXPECT_TRUE(addComposite("c=none", composites));
   EXPECT_EQ(composites["a"], (Composite{true, {std::nullopt, std::nullopt}}));
-  EXPECT_EQ(composites["b"], (Composite{true, {std::vector<std::int64_t>{2, 3}, std::vector<std::int64_t>{}}}));
+  EXPECT_EQ(composites["b"],
+            (Composite{true, {std::vector<std::int64_t>{2, 3}, std::vector<std::int64_t>{}}}));
   EXPECT_EQ(composites["c"], (Composite{false, {}}));
-  for (const char* bad : {"a=1", "d", "d=", "=1", "d=-1", "d=9999", "d=[2", "d=[2,]", "d=[-1]", "d=[2][3]", "d=[2],"})
+  for (const char* bad :
+       {"a=1", "d", "d=", "=1", "d=-1", "d=9999", "d=[2", "d=[2,]", "d=[-1]", "d=[2][3]", "d=[2],"})
     EXPECT_FALSE(addComposite(bad, composites)) << bad;
 }
 

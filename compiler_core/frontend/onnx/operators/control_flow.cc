@@ -1,4 +1,5 @@
-// If, Loop and Scan. What is decided at compile time is inlined and unrolled, the rest becomes kiln.if and kiln.loop.
+// If, Loop and Scan. What is decided at compile time is inlined and unrolled, the rest becomes kiln.if and
+// kiln.loop.
 #include <functional>
 
 #include "compiler_core/frontend/onnx/operators.h"
@@ -75,9 +76,9 @@ Result<Items> importIf(NodeContext& node) {
     flatten(*forms[index], tensors);
     return std::optional(std::move(tensors));
   };
-  KILN_ASSIGN(auto results, node.conditional(
-                                condition, [&] { return branch(0, *onTrue); },
-                                [&] { return branch(1, *onFalse); }));
+  KILN_ASSIGN(
+      auto results,
+      node.conditional(condition, [&] { return branch(0, *onTrue); }, [&] { return branch(1, *onFalse); }));
   if (!results) return poisoned(node);
   llvm::ArrayRef<Value> tensors = *results;
   return rebuild(*forms[0], tensors);
@@ -94,8 +95,8 @@ struct Repeat {
   std::function<Result<Items>(Value iteration, const Items& carried)> inputs;
 };
 
-// Imports the body for one iteration: {condition, carried values, collected values}; nullopt where something is not
-// served.
+// Imports the body for one iteration: {condition, carried values, collected values}; nullopt where something
+// is not served.
 struct Iteration {
   Value condition;  // null if the body has none
   Items carried;
@@ -201,9 +202,10 @@ Result<Items> roll(NodeContext& node, const Repeat& repeat) {
     KILN_ASSIGN(auto step, iterate(node, repeat, iteration, rebuild(repeat.carried, tensors), ""));
     if (!step) return std::optional<Values>();
     if (!sameForm(step->carried, repeat.carried))
-      return fail(Code::kUnimplemented,
-                  "the loop changes the length of a sequence; for that the number of iterations must be known "
-                  "at compile time: fix the inputs it depends on with --pin");
+      return fail(
+          Code::kUnimplemented,
+          "the loop changes the length of a sequence; for that the number of iterations must be known "
+          "at compile time: fix the inputs it depends on with --pin");
     Values yields;
     if (repeat.condition) yields.push_back(step->condition);
     flatten(step->carried, yields);
@@ -225,8 +227,7 @@ Result<Items> roll(NodeContext& node, const Repeat& repeat) {
 
 // Carried values and collected ones, stacked along their first dimension.
 Result<Items> run(NodeContext& node, const Repeat& repeat) {
-  const bool hasSequence =
-      llvm::any_of(repeat.carried, [](const Item& item) { return !item.isTensor(); });
+  const bool hasSequence = llvm::any_of(repeat.carried, [](const Item& item) { return !item.isTensor(); });
   const std::int64_t limit =
       hasSequence ? kMaxSequenceTrips
                   : std::min(kMaxUnrolledTrips,
@@ -283,9 +284,9 @@ Result<Value> row(NodeContext& node, Value input, Value iteration, std::int64_t 
     return node.reshape(slice, shape);
   }
   if (reverse) {
-    KILN_ASSIGN(iteration, node.binary(ir::BinaryKind::Sub,
-                                       node.scalar(elementOf(iteration), static_cast<double>(extent - 1)),
-                                       iteration));
+    KILN_ASSIGN(iteration,
+                node.binary(ir::BinaryKind::Sub,
+                            node.scalar(elementOf(iteration), static_cast<double>(extent - 1)), iteration));
   }
   return node.gather(input, iteration, axis);
 }
@@ -321,7 +322,8 @@ Result<Items> scan(NodeContext& node, const Graph& body, const Items& states, co
   repeat.inputs = [&](Value iteration, const Items& carried) -> Result<Items> {
     Items all = carried;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      KILN_ASSIGN(Value part, row(node, inputs[i], iteration, form.inputAxes[i], form.inputDirections[i] == 1));
+      KILN_ASSIGN(Value part,
+                  row(node, inputs[i], iteration, form.inputAxes[i], form.inputDirections[i] == 1));
       all.push_back(Item::tensor(part));
     }
     return all;
@@ -364,8 +366,8 @@ Result<ScanOperands> scanOperands(NodeContext& node, std::size_t first) {
       operands.inputs.push_back(value);
   }
   if (static_cast<std::int64_t>(operands.body->inputs.size()) != all)
-    return invalid("the body has " + std::to_string(operands.body->inputs.size()) + " inputs, the node gives it " +
-                   std::to_string(all));
+    return invalid("the body has " + std::to_string(operands.body->inputs.size()) +
+                   " inputs, the node gives it " + std::to_string(all));
   if (operands.body->outputs.size() < operands.states.size())
     return invalid("the body has fewer outputs than the node has states");
   return operands;

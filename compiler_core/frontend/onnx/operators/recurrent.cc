@@ -10,7 +10,8 @@ tl::unexpected<Error> invalid(std::string message) {
   return fail(Code::kInvalidArgument, std::move(message));
 }
 
-//===-- Activations ---------------------------------------------------------------------------------------------===//
+//===-- Activations
+//---------------------------------------------------------------------------------------------===//
 
 enum class Function {
   kRelu,
@@ -55,9 +56,7 @@ class Math {
  public:
   explicit Math(NodeContext& node) : node_(node) {}
 
-  Value unary(ir::UnaryKind kind, Value x) {
-    return x ? take(node_.unary(kind, x)) : Value();
-  }
+  Value unary(ir::UnaryKind kind, Value x) { return x ? take(node_.unary(kind, x)) : Value(); }
   Value binary(ir::BinaryKind kind, Value x, Value y) {
     return x && y ? take(node_.binary(kind, x, y)) : Value();
   }
@@ -131,7 +130,8 @@ class Math {
   Status status_;
 };
 
-//===-- Operands ------------------------------------------------------------------------------------------------===//
+//===-- Operands
+//------------------------------------------------------------------------------------------------===//
 
 enum class Cell { kRnn, kGru, kLstm };
 struct CellForm {
@@ -240,16 +240,17 @@ Result<Value> part(NodeContext& node, Value value, std::int64_t at) {
   return node.reshape(slice, shape);
 }
 
-//===-- One direction -------------------------------------------------------------------------------------------===//
+//===-- One direction
+//-------------------------------------------------------------------------------------------===//
 
 struct Direction {
   bool reverse = false;
-  Value projected;      // [T, B, gates * H]: the inputs' products, with what can be added beforehand
-  Value recurrence;     // [H, gates * H]
-  Value resetBias;      // [H]: GRU with linear_before_reset
-  Value peepholes;      // [3 * H] or null: input, output, forget
-  Value lengths;        // [B, 1] i64 or null
-  Values states;        // [B, H] each
+  Value projected;   // [T, B, gates * H]: the inputs' products, with what can be added beforehand
+  Value recurrence;  // [H, gates * H]
+  Value resetBias;   // [H]: GRU with linear_before_reset
+  Value peepholes;   // [3 * H] or null: input, output, forget
+  Value lengths;     // [B, 1] i64 or null
+  Values states;     // [B, H] each
   llvm::ArrayRef<Activation> activations;
 };
 
@@ -309,11 +310,12 @@ class Step {
     Value all = math_.add(x, math_.product(h, d_.recurrence));
     auto peep = [&](Value sum, std::int64_t index, Value state) {
       if (!d_.peepholes) return sum;
-      return math_.add(sum, math_.multiply(math_.columns(d_.peepholes, index * options_.hidden, options_.hidden), state));
+      return math_.add(
+          sum, math_.multiply(math_.columns(d_.peepholes, index * options_.hidden, options_.hidden), state));
     };
     Value i = activate(0, peep(gate(all, 0), 0, c));
-    Value f = options_.inputForget ? math_.subtract(math_.number(i, 1), i)
-                                   : activate(0, peep(gate(all, 2), 2, c));
+    Value f =
+        options_.inputForget ? math_.subtract(math_.number(i, 1), i) : activate(0, peep(gate(all, 2), 2, c));
     Value next = math_.add(math_.multiply(f, c), math_.multiply(i, activate(1, gate(all, 3))));
     Value o = activate(0, peep(gate(all, 1), 1, next));
     return {math_.multiply(o, math_.apply(d_.activations[2], next)), next};
@@ -337,7 +339,8 @@ Result<Value> backwards(NodeContext& node, Value value) {
 Result<Values> runDirection(NodeContext& node, const Options& options, const Direction& direction) {
   const Dim steps = dimsOf(direction.projected)[0];
   Math math(node);
-  // The step's place in time, a scalar i64; the states are kept where a sequence has ended, its output is zero.
+  // The step's place in time, a scalar i64; the states are kept where a sequence has ended, its output is
+  // zero.
   auto step = [&](Value x, Value time, const Values& states) -> Result<Values> {
     KILN_ASSIGN(Values next, Step(node, options, direction).run(x, states));
     Value output = next[0];
@@ -392,7 +395,8 @@ Result<Values> runDirection(NodeContext& node, const Options& options, const Dir
   return all;
 }
 
-//===-- The operator --------------------------------------------------------------------------------------------===//
+//===-- The operator
+//--------------------------------------------------------------------------------------------===//
 
 struct Operands {
   Value x, w, r, bias, lengths, peepholes;  // x is [T, B, I]; null where absent
@@ -440,7 +444,8 @@ Result<Direction> makeDirection(NodeContext& node, const Options& options, const
   result.reverse = options.reverse || index == 1;
   result.lengths = all.lengths;
   const std::size_t count = options.form.activations.size();
-  result.activations = llvm::ArrayRef(options.activations).slice(static_cast<std::size_t>(index) * count, count);
+  result.activations =
+      llvm::ArrayRef(options.activations).slice(static_cast<std::size_t>(index) * count, count);
   for (Value state : all.states) {
     KILN_ASSIGN(Value own, part(node, state, index));
     result.states.push_back(own);

@@ -1,4 +1,5 @@
-// Sequences and optionals: they exist while the graph is imported only, so positions and lengths are known then.
+// Sequences and optionals: they exist while the graph is imported only, so positions and lengths are known
+// then.
 #include "compiler_core/frontend/onnx/operators.h"
 
 namespace kiln::onnx {
