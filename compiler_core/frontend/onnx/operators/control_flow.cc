@@ -89,6 +89,7 @@ struct Repeat {
   const Graph& body;
   Value trip, condition;  // null: no limit; scalars
   Items carried;
+  Dim maxTrips = 0;               // 0: the trip count, if that is known
   bool bodyHasCondition = false;  // its first output, before the carried values
   std::size_t scans = 0;          // outputs of the body that are collected
   // The body's inputs.
@@ -191,8 +192,8 @@ Result<std::optional<Items>> unroll(NodeContext& node, const Repeat& repeat, std
 
 // As kiln.loop.
 Result<Items> roll(NodeContext& node, const Repeat& repeat) {
-  GraphBuilder::LoopLimits limits{repeat.trip, repeat.condition, Dim(0)};
-  if (repeat.trip)
+  GraphBuilder::LoopLimits limits{repeat.trip, repeat.condition, repeat.maxTrips};
+  if (repeat.trip && limits.maxTrips == Dim(0))
     if (auto trip = NodeContext::constantScalar(repeat.trip); trip && *trip <= static_cast<double>(kMaxTrips))
       limits.maxTrips = Dim(static_cast<std::int64_t>(*trip));
   Values inits;
@@ -247,7 +248,7 @@ Result<Items> importLoop(NodeContext& node) {
     return invalid("the body has " + std::to_string(body->outputs.size()) + " outputs; the node carries " +
                    std::to_string(carried) + " values, which asks for " + std::to_string(carried + 1) +
                    " or more");
-  Repeat repeat{*body, {}, {}, {}, true, body->outputs.size() - carried - 1, {}};
+  Repeat repeat{*body, {}, {}, {}, Dim(0), true, body->outputs.size() - carried - 1, {}};
   if (node.hasInput(0)) {
     KILN_ASSIGN(repeat.trip, oneInteger(node, node.inputs()[0], 64, "the trip count"));
   }
@@ -273,30 +274,29 @@ Result<Items> importLoop(NodeContext& node) {
 // Row `iteration` of `input` along `axis`, from the end if `reverse`; the dimension vanishes.
 Result<Value> row(NodeContext& node, Value input, Value iteration, std::int64_t axis, bool reverse) {
   Shape shape = dimsOf(input);
-  const std::int64_t extent = shape[axis].value();
   if (auto number = NodeContext::constantScalar(iteration)) {
     const auto at = static_cast<std::int64_t>(*number);
     Dims offsets(shape.size(), 0), strides(shape.size(), 1);
-    offsets[axis] = reverse ? extent - 1 - at : at;
+    offsets[axis] = reverse ? shape[axis].value() - 1 - at : at;
     shape[axis] = 1;
     KILN_ASSIGN(Value slice, node.slice(input, offsets, strides, shape));
     shape.erase(shape.begin() + axis);
     return node.reshape(slice, shape);
   }
   if (reverse) {
-    KILN_ASSIGN(iteration,
-                node.binary(ir::BinaryKind::Sub,
-                            node.scalar(elementOf(iteration), static_cast<double>(extent - 1)), iteration));
+    KILN_ASSIGN(Value last, node.reshape(node.shapeValue({shape[axis] - Dim(1)}), Dims{}));
+    KILN_ASSIGN(iteration, node.binary(ir::BinaryKind::Sub, last, iteration));
   }
   return node.gather(input, iteration, axis);
 }
 
 Result<Value> reversed(NodeContext& node, Value input, std::int64_t axis) {
   const Shape shape = dimsOf(input);
-  Dims offsets(shape.size(), 0), strides(shape.size(), 1);
-  offsets[axis] = shape[axis].value() - 1;
+  Shape offsets(shape.size(), Dim(0));
+  Dims strides(shape.size(), 1);
+  offsets[axis] = shape[axis] - Dim(1);
   strides[axis] = -1;
-  return node.slice(input, offsets, strides, shape);
+  return node.symbolicSlice(input, offsets, strides, shape);
 }
 
 // The attributes of Scan, one entry per scan input or output.
@@ -307,18 +307,15 @@ struct ScanForm {
 // Scan as of version 9: states and collected outputs.
 Result<Items> scan(NodeContext& node, const Graph& body, const Items& states, const Values& inputs,
                    const ScanForm& form) {
-  std::int64_t trips = 0;
+  Dim trips = 0;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     const Dim extent = dimsOf(input)[form.inputAxes[i]];
-    if (!extent.isStatic())
-      return fail(Code::kUnimplemented, "the length of a scan input must be known at compile time");
-    if (i > 0 && extent.value() != trips)
-      return invalid("scan inputs have different lengths, " + std::to_string(trips) + " and " +
-                     std::to_string(extent.value()));
-    trips = extent.value();
+    if (i > 0 && !(extent == trips))
+      return invalid("scan inputs have different lengths, " + trips.text() + " and " + extent.text());
+    trips = extent;
   }
-  Repeat repeat{body, {}, {}, states, false, body.outputs.size() - states.size(), {}};
-  KILN_ASSIGN(repeat.trip, node.reshape(node.integerList({trips}), Dims{}));
+  Repeat repeat{body, {}, {}, states, trips, false, body.outputs.size() - states.size(), {}};
+  KILN_ASSIGN(repeat.trip, node.reshape(node.shapeValue({trips}), Dims{}));
   repeat.inputs = [&](Value iteration, const Items& carried) -> Result<Items> {
     Items all = carried;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
