@@ -8,9 +8,7 @@
 #include <iostream>
 #include <thread>
 
-#include "compiler_core/runtime/program/cpu_features.h"
 #include "manifest/base/exit_code.h"
-#include "manifest/spec/target.h"
 #include "tests/conformance/isolate.h"
 #include "tests/conformance/report.h"
 
@@ -25,24 +23,6 @@ struct Options {
   Limits limits;
   std::uint64_t memoryMiB = 8192;
 };
-
-// The highest level that this machine runs.
-std::string hostTarget() {
-#if defined(__aarch64__)
-  return "cpu:aarch64-neoverse-n1";
-#else
-  for (const char* name : {"cpu:x86-64-v4", "cpu:x86-64-v3"}) {
-    auto target = parseTarget(name);
-    if (target && runtime::checkHostFeatures(target->features, name)) return name;
-  }
-  return "cpu:x86-64-v3";
-#endif
-}
-
-std::string besideThisProgram(const std::string& name) {
-  std::error_code ignored;
-  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name).string();
-}
 
 std::vector<Case> choose(const std::vector<Case>& all, const Options& options) {
   std::vector<Case> chosen;
@@ -158,7 +138,7 @@ int main(int argc, char** argv) {
   app.footer("Example: onnx_backend --suite onnx-backend-1.22.0.tar.zst --json report.json");
   Options options;
   options.target = hostTarget();
-  options.compiler = besideThisProgram("kiln-cc");
+  options.compiler = compilerBeside();
   options.limits.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   app.add_option("--suite", options.suite, "Folder of cases or of groups of them, or a .tar.zst of one")
       ->required();

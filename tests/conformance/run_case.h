@@ -1,7 +1,7 @@
 // The two ways to run a case. Each may take any amount of time and memory and may crash: see isolate.h.
 #pragma once
 
-#include "tests/conformance/case_data.h"
+#include "tests/conformance/program.h"
 
 namespace kiln::conformance {
 
@@ -11,12 +11,6 @@ struct CaseResult {
   Outcome outcome = Outcome::kFailed;
   std::string reason;             // "" when passed
   std::vector<std::string> pins;  // inputs whose values were fixed to compile the case, by name
-};
-
-struct CompileOptions {
-  std::string compiler;  // kiln-cc
-  std::string target;
-  std::string scratch;  // existing folder
 };
 
 // Compiles the model with kiln-cc, loads the artifact in the runtime, runs it on two threads and compares.

@@ -1,0 +1,29 @@
+#include "tests/conformance/random/evaluate.h"
+
+#include <set>
+
+#include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/reference/evaluator.h"
+
+namespace kiln::conformance::random {
+
+Result<std::vector<reference::HostTensor>> evaluate(const std::string& model, const analysis::DimValues& dims,
+                                                    const std::vector<reference::HostTensor>& inputs) {
+  KILN_ASSIGN(onnx::LoadedModel loaded, onnx::loadModel(model));
+  mlir::MLIRContext context;
+  onnx::prepareContext(context);
+  onnx::ImportOptions options;
+  options.dims = dims;
+  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, options));
+  return reference::evaluate(*captured.module, captured.weights, inputs);
+}
+
+std::vector<std::string> servedOperators() {
+  std::set<std::string> names;
+  for (const onnx::Operator& row : onnx::allOperators())
+    if (row.domain.empty()) names.emplace(row.name);
+  return {names.begin(), names.end()};
+}
+
+}  // namespace kiln::conformance::random

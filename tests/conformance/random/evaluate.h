@@ -1,0 +1,19 @@
+// The reference evaluator over a model file. No MLIR in this header.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler_core/analysis/dim_binding.h"
+#include "compiler_core/reference/host_tensor.h"
+
+namespace kiln::conformance::random {
+
+// Outputs in the graph's order for inputs in the graph's order.
+Result<std::vector<reference::HostTensor>> evaluate(const std::string& model, const analysis::DimValues& dims,
+                                                    const std::vector<reference::HostTensor>& inputs);
+
+// The names of the operators of the table, each once.
+std::vector<std::string> servedOperators();
+
+}  // namespace kiln::conformance::random

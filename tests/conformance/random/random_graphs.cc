@@ -1,0 +1,148 @@
+// random_graphs: makes random valid ONNX graphs, compiles and runs them, and compares with the reference
+// evaluator.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "manifest/base/exit_code.h"
+#include "tests/conformance/isolate.h"
+#include "tests/conformance/program.h"
+#include "tests/conformance/random/evaluate.h"
+#include "tests/conformance/random/rules.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::conformance::random {
+namespace {
+
+constexpr double kRelative = 1e-3, kAbsolute = 1e-6;
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::size_t count = 50;
+  std::string keep;
+  bool coverage = false;
+  CompileOptions compile;
+  Limits limits;
+};
+
+// "" when all is well; "refused: ..." or what is wrong.
+std::string runOne(std::uint64_t seed, const CompileOptions& options) {
+  const Model model = generate(seed);
+  const std::string path = options.scratch + "/model.onnx";
+  std::ofstream(path, std::ios::binary) << model.bytes;
+  analysis::DimValues dims;
+  if (!model.dims.empty()) dims["N"] = std::stoll(model.dims.substr(2));
+  std::vector<NamedTensor> inputs;
+  for (std::size_t i = 0; i < model.inputs.size(); ++i)
+    inputs.push_back({model.inputNames[i], model.inputs[i]});
+
+  const auto expected = evaluate(path, dims, model.inputs);
+  if (!expected && expected.error().code == Code::kUnimplemented)
+    return "refused: " + expected.error().message;
+  if (!expected) return "reference evaluator: " + expected.error().message;
+  if (expected->size() != model.outputs.size())
+    return "the reference evaluator gives another number of outputs";
+  const Status compiled = compileModel(path, {dims, {}}, {}, options);
+  if (!compiled && compiled.error().code == Code::kUnimplemented)
+    return "refused: " + compiled.error().message;
+  if (!compiled) return "compiler: " + compiled.error().message;
+  auto got = runArtifact(options.scratch + "/artifact", inputs);
+  if (!got) return "runtime: " + got.error().message;
+  for (std::size_t i = 0; i < model.outputs.size(); ++i) {
+    const auto& [name, tolerance] = model.outputs[i];
+    std::vector<NamedTensor> one;
+    for (NamedTensor& tensor : *got)
+      if (tensor.name == name) one.push_back(tensor);
+    if (auto same = compareAll(one, {{name, (*expected)[i]}}, {kRelative, kAbsolute + tolerance}); !same)
+      return "wrong: " + same.error().message;
+  }
+  return "";
+}
+
+std::string listOf(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+// Which operators of the importer's table have no rule.
+int coverage() {
+  std::set<std::string_view> known;
+  for (const Rule& rule : rules()) known.insert(rule.op);
+  std::vector<std::string> missing;
+  const auto served = servedOperators();
+  for (const std::string& name : served)
+    if (!known.contains(name)) missing.push_back(name);
+  std::cout << served.size() - missing.size() << " of " << served.size()
+            << " operators of the table have a rule; without: " << listOf(missing) << "\n";
+  return 0;
+}
+
+int run(const Options& options) {
+  testing_support::TempDirectory scratch;
+  const auto folder = [&](std::size_t index) { return scratch / std::to_string(index); };
+  const auto work = [&](std::size_t index) {
+    CompileOptions compile = options.compile;
+    compile.scratch = folder(index);
+    std::filesystem::create_directory(compile.scratch);
+    return runOne(options.seed + index, compile);
+  };
+  std::size_t failed = 0, refused = 0;
+  isolate(options.count, options.limits, work, [&](std::size_t index, const Isolated& result) {
+    const std::string text = result.failure.empty() ? result.text : result.failure;
+    std::error_code ignored;
+    if (!text.empty()) {
+      const std::uint64_t seed = options.seed + index;
+      const bool refusal = text.starts_with("refused: ");
+      ++(refusal ? refused : failed);
+      std::cout << (refusal ? "" : "FAILED ") << "seed " << seed << " (" << listOf(generate(seed).operators)
+                << "): " << text << std::endl;
+      if (!refusal && !options.keep.empty())
+        std::filesystem::copy(
+            folder(index), options.keep + "/" + std::to_string(seed),
+            std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing,
+            ignored);
+    }
+    std::filesystem::remove_all(folder(index), ignored);
+  });
+  std::cout << options.count - failed - refused << " passed, " << failed << " failed, " << refused
+            << " skipped (seeds " << options.seed << " to " << options.seed + options.count - 1 << ")\n";
+  return failed == 0 ? 0 : kExitCheck;
+}
+
+int main(int argc, char** argv) {
+  CLI::App app("Compiles random ONNX graphs and compares them with the reference evaluator.",
+               "random_graphs");
+  app.footer("Example, one graph again: random_graphs --seed 1234 --count 1 --keep /tmp");
+  Options options;
+  options.compile.target = hostTarget();
+  options.compile.compiler = compilerBeside();
+  options.limits.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  app.add_option("--seed", options.seed, "The first seed")->capture_default_str();
+  app.add_option("--count", options.count, "How many graphs")->capture_default_str();
+  app.add_option("--jobs", options.limits.jobs, "Graphs at a time");
+  app.add_option("--keep", options.keep, "Folder for the models that fail");
+  app.add_option("--target", options.compile.target, "Target")->capture_default_str();
+  app.add_option("--kiln-cc", options.compile.compiler, "The compiler (default: beside this program)");
+  app.add_flag("--coverage", options.coverage, "Say which operators of the importer's table have no rule");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return kExitUsage;
+  }
+  return options.coverage ? coverage() : run(options);
+}
+
+}  // namespace
+}  // namespace kiln::conformance::random
+
+int main(int argc, char** argv) {
+  return kiln::conformance::random::main(argc, argv);
+}
