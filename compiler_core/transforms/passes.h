@@ -21,6 +21,9 @@ std::unique_ptr<mlir::Pass> createFoldConstantsPass(ir::WeightTable& weights);
 // filter goes into filter and bias, calculated in f64 and rounded once.
 std::unique_ptr<mlir::Pass> createFoldBatchNormPass(ir::WeightTable& weights);
 
+// kiln-hoist-invariants: what a loop's body calculates from values around the loop alone moves before it.
+std::unique_ptr<mlir::Pass> createHoistInvariantsPass();
+
 // kiln-decompose: softmax and batch_norm become reductions and elementwise operations.
 std::unique_ptr<mlir::Pass> createDecomposePass();
 

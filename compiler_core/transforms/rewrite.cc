@@ -67,6 +67,8 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   // subexpressions.
   KILN_TRY(pipeline.run(mlir::createCanonicalizerPass()));
   KILN_TRY(pipeline.run(mlir::createCSEPass()));
+  // Before anything grows: a loop runs its body many times.
+  KILN_TRY(pipeline.run(createHoistInvariantsPass()));
   // Transposed and scaled weights become plain weights, so that a filter is seen as constant by what follows.
   KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
   // While a batch normalisation is still one operation it can vanish into the convolution before it.
