@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/build_options.h"
+#include "api/cli/check_files.h"
 #include "api/cli/commands.h"
 #include "api/cli/job_view.h"
 #include "api/cli/model_source.h"
@@ -15,10 +16,11 @@ struct Options {
   std::vector<std::string> data, targets, profiles, pins, sequences;
   std::string tune = "off", fallback = "fail";
   DeliverySpec delivery;
-  bool detach = false;
+  std::string checkPlan;
+  bool check = false, detach = false;
 };
 
-Result<v1::SubmitJobRequest> makeRequest(const Options& options) {
+Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<CheckRequest> check) {
   for (const auto& target : options.targets) KILN_TRY(checkTarget(target));
   KILN_TRY(checkTune(options.tune));
   KILN_TRY(checkFallback(options.fallback));
@@ -32,6 +34,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options) {
   KILN_ASSIGN(*request.mutable_options_json(), toCanonicalJson(optionsToJson(spec)));
   DeliverySpec delivery = options.delivery;
   delivery.builders = std::max(delivery.builders, delivery.operators);
+  delivery.check = std::move(check);
   KILN_ASSIGN(*request.mutable_delivery_json(), toCanonicalJson(delivery.toJson()));
   for (const auto& target : options.targets) request.add_targets(target);
   request.set_toolchain(options.toolchain);
@@ -39,8 +42,13 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options) {
 }
 
 Status run(const Context& context, const Options& options) {
-  KILN_ASSIGN(auto request, makeRequest(options));
+  KILN_TRY(makeRequest(options, {}));  // a mistake is told before anything is uploaded
   KILN_ASSIGN(const auto client, context.connect());
+  std::optional<CheckRequest> check;
+  if (options.check || !options.checkPlan.empty()) {
+    KILN_ASSIGN(check, uploadCheck(*client, options.checkPlan));
+  }
+  KILN_ASSIGN(auto request, makeRequest(options, std::move(check)));
   KILN_TRY(addModel(*client, options.model, options.data, !context.json, request));
   KILN_ASSIGN(auto job, client->submit(std::move(request)));
   if (options.detach) {
@@ -73,8 +81,8 @@ Status run(const Context& context, const Options& options) {
   for (const auto& artifact : job.artifacts()) {
     std::string builders;
     for (const auto& builder : artifact.builders()) builders += (builders.empty() ? "" : ", ") + builder;
-    note(fmt::format("{} {} by {}", artifact.target(), artifact.cached() ? "built before" : "built",
-                     builders));
+    note(fmt::format("{} {} by {}{}", artifact.target(), artifact.cached() ? "built before" : "built",
+                     builders, artifact.check().empty() ? "" : ", check " + artifact.check()));
   }
   for (const auto& artifact : job.artifacts()) printLine("artifact " + artifact.digest());
   return {};
@@ -110,6 +118,10 @@ void addBuild(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, 16));
   command.add_option("--tune", options->tune, "off: no measured choices");
   command.add_option("--fallback", options->fallback, "fail: nothing runs elsewhere than asked");
+  command.add_flag("--check", options->check,
+                   "Check each artifact on a worker that runs its target; exit 10 if it fails");
+  command.add_option("--check-plan", options->checkPlan,
+                     "check.json with goldens, metrics and limits for the check; its files lie beside it");
   command.add_flag("--no-cache", options->delivery.noCache, "Compile again even if the result is known");
   command.add_flag("--detach", options->detach, "Print the job and return");
   addFarmOptions(command, context);

@@ -49,6 +49,8 @@ std::string_view actionKindName(v1::ActionKind kind) {
       return "reference";
     case v1::ACTION_COMPILE:
       return "compile";
+    case v1::ACTION_CHECK:
+      return "check";
     default:
       return "unknown";
   }

@@ -69,12 +69,31 @@ void printManifest(const signing::Verdict& verdict) {
   for (const auto& [name, facts] : manifest.stages.items()) printStage(name, facts);
 }
 
+// What signed checks found, the latest last.
+void printChecks(const std::vector<CheckStatement>& checks) {
+  for (const CheckStatement& check : checks) {
+    printLine(fmt::format("check       {} by {} ({}) at {}", check.passed() ? "passed" : "FAILED",
+                          check.worker, check.operatorName, rfc3339(check.finishedOn)));
+    for (const Json& item : check.report.at("items"))
+      printLine(fmt::format("  {} {} {}: {}", item.at("passed").get<bool>() ? "passed" : "FAILED",
+                            item.at("kind").get<std::string>(), item.at("name").get<std::string>(),
+                            item.at("detail").get<std::string>()));
+    for (const auto& [key, value] : check.report.at("measured").items())
+      printLine(fmt::format("  {:<20} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+}
+
 Status run(const Context& context, const std::string& artifact) {
   KILN_ASSIGN(const auto opened, openArtifact(context, artifact));
   if (context.json) {
-    printJson({{"artifact", opened.verdict.artifact.text()}, {"manifest", opened.manifest().toJson()}});
+    Json checks = Json::array();
+    for (const CheckStatement& check : opened.verdict.checks) checks.push_back(check.toJson());
+    printJson({{"artifact", opened.verdict.artifact.text()},
+               {"manifest", opened.manifest().toJson()},
+               {"checks", std::move(checks)}});
   } else {
     printManifest(opened.verdict);
+    printChecks(opened.verdict.checks);
   }
   return {};
 }

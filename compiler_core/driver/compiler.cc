@@ -148,7 +148,7 @@ class Compile {
     codegen::CpuOptions options;
     options.target = request_.target;
     options.contraction = request_.contraction;
-    options.mathBitcode = request_.toolchainLib + "/kmath.bc";
+    options.bitcode = {request_.toolchainLib + "/kmath.bc", request_.toolchainLib + "/kkernels.bc"};
     options.builtinsArchive = fmt::format("{}/libkiln_builtins-{}.a", request_.toolchainLib, architecture);
     options.workDirectory = request_.out;
     options.keepIr = !request_.irDirectory.empty();

@@ -28,7 +28,7 @@ struct CompileRequest {
   Pins pins;                                 // inputs with a fixed value
   Composites sequences;                      // what inputs of sequence or optional type hold
   bool contraction = true;                   // Numerics::contraction is "on"
-  std::string toolchainLib;                  // folder of kmath.bc and libkiln_builtins-<arch>.a
+  std::string toolchainLib;                  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
   std::string irDirectory;  // existing folder for the textual IR of each stage; empty: none
   std::function<void(std::string_view stage)>

@@ -1,4 +1,5 @@
 #include "compiler_core/memory/control_flow.h"
+#include "compiler_core/memory/library_call.h"
 #include "compiler_core/memory/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -107,6 +108,7 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
     arith::registerBufferizableOpInterfaceExternalModels(registry);
     linalg::registerBufferizableOpInterfaceExternalModels(registry);
     linalg::registerSubsetOpInterfaceExternalModels(registry);
+    registerLibraryCallBufferization(registry);
     scf::registerBufferizableOpInterfaceExternalModels(registry);
     tensor::registerBufferizableOpInterfaceExternalModels(registry);
     tensor::registerSubsetOpInterfaceExternalModels(registry);

@@ -25,13 +25,16 @@ struct Capability {
   unsigned types;
 };
 const Capability kCpu[] = {
-    {"kiln.weight", kAll},        {"kiln.constant", kAll},   {"kiln.unary", kAll},
-    {"kiln.binary", kAll},        {"kiln.compare", kAll},    {"kiln.select", kAll},
-    {"kiln.cast", kAll},          {"kiln.broadcast", kAll},  {"kiln.reshape", kAll},
-    {"kiln.transpose", kAll},     {"kiln.concat", kAll},     {"kiln.slice", kAll},
-    {"kiln.gather", kAll},        {"kiln.reduce", kNumbers}, {"kiln.softmax", kFloats},
-    {"kiln.matmul", kNumbers},    {"kiln.conv", kFloats},    {"kiln.pool", kFloats},
-    {"kiln.batch_norm", kFloats}, {"kiln.if", kAll},         {"kiln.loop", kAll},
+    {"kiln.weight", kAll},         {"kiln.constant", kAll},   {"kiln.unary", kAll},
+    {"kiln.binary", kAll},         {"kiln.compare", kAll},    {"kiln.select", kAll},
+    {"kiln.cast", kAll},           {"kiln.broadcast", kAll},  {"kiln.reshape", kAll},
+    {"kiln.transpose", kAll},      {"kiln.concat", kAll},     {"kiln.slice", kAll},
+    {"kiln.gather", kAll},         {"kiln.reduce", kNumbers}, {"kiln.softmax", kFloats},
+    {"kiln.matmul", kNumbers},     {"kiln.conv", kFloats},    {"kiln.pool", kFloats},
+    {"kiln.batch_norm", kFloats},  {"kiln.sort", kAll},       {"kiln.arg_reduce", kAll},
+    {"kiln.cumulative", kNumbers}, {"kiln.scatter", kAll},    {"kiln.compress", kAll},
+    {"kiln.unique", kAll},         {"kiln.nms", kNumbers},    {"kiln.if", kAll},
+    {"kiln.loop", kAll},
 };
 
 // 0 for a type that no operation has.

@@ -1,6 +1,7 @@
 #include "compiler_core/reference/evaluator.h"
 
 #include "compiler_core/ir/types.h"
+#include "compiler_core/reference/irregular.h"
 #include "compiler_core/reference/kernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -115,8 +116,7 @@ class BlockEvaluator {
       for (const HostTensor* operand : operands) arguments.push_back(*operand);
       return BlockEvaluator(weights_).run(fused.getBody().front(), std::move(arguments));
     }
-    KILN_ASSIGN(HostTensor result, evaluateOperation(&operation, operands));
-    return std::vector<HostTensor>{std::move(result)};
+    return evaluateAll(&operation, operands);
   }
 
   const ir::WeightTable& weights_;
@@ -142,12 +142,25 @@ std::optional<HostTensor> constantValue(mlir::Value value, const ir::WeightTable
   return toHostTensor(*entry);
 }
 
+Result<std::vector<HostTensor>> evaluateAll(mlir::Operation* operation, Operands operands) {
+  KILN_TRY(checkSize(operation));
+  using All = Result<std::vector<HostTensor>>;
+  return llvm::TypeSwitch<mlir::Operation*, All>(operation)
+      .Case<ir::SortOp, ir::CompressOp, ir::UniqueOp, ir::NmsOp>(
+          [&](auto typed) -> All { return evaluate(typed, operands); })
+      .Default([&](mlir::Operation* other) -> All {
+        KILN_ASSIGN(HostTensor result, evaluateOperation(other, operands));
+        return std::vector<HostTensor>{std::move(result)};
+      });
+}
+
 Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operands) {
   KILN_TRY(checkSize(operation));
   return llvm::TypeSwitch<mlir::Operation*, Result<HostTensor>>(operation)
       .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BatchNormOp,
             ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp, ir::SliceOp,
-            ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp>(
+            ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp, ir::ScatterOp,
+            ir::ArgReduceOp, ir::CumulativeOp>(
           [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })
       .Default([](mlir::Operation* other) -> Result<HostTensor> {
         return fail(Code::kUnimplemented, place(other) + " is no operation of the graph level");

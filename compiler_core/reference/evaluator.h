@@ -20,7 +20,11 @@ namespace kiln::reference {
 Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::WeightTable& weights,
                                          const std::vector<HostTensor>& inputs);
 
-// One operation with one result and without regions, on given operands.
+// One operation without regions, on given operands; its results in order.
+Result<std::vector<HostTensor>> evaluateAll(mlir::Operation* operation,
+                                            llvm::ArrayRef<const HostTensor*> operands);
+
+// The same for an operation with one result.
 Result<HostTensor> evaluateOperation(mlir::Operation* operation, llvm::ArrayRef<const HostTensor*> operands);
 
 // A weight's bytes as a tensor (copied).

@@ -11,6 +11,7 @@ namespace {
 
 using index::ActionKind;
 using index::ActionRecord;
+using index::CheckOutcome;
 using index::JobSnapshot;
 using index::JobState;
 using index::ResultRecord;
@@ -31,6 +32,8 @@ std::string_view toolOf(ActionKind kind) {
       return "the source fetcher";
     case ActionKind::kReference:
       return "the reference evaluation";
+    case ActionKind::kCheck:
+      return "the check";
     default:
       return "the compiler";
   }
@@ -140,6 +143,12 @@ std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec&
     if (!source.blob) return ResolveSource{*action.source, progress.successes.front()};
     return {};
   }
+  if (action.kind == ActionKind::kCheck) {
+    for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
+      if (snapshot.targets[i].target == action.target && snapshot.targets[i].check == CheckOutcome::kNone)
+        return PublishCheck{static_cast<int>(i), progress.successes.front()};
+    return {};
+  }
   if (action.kind != ActionKind::kCompile) return {};
   const ResultRecord* reference = referenceOf(snapshot);
   if (!reference) return {};  // what is published names its fixtures
@@ -148,6 +157,34 @@ std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec&
       return Publish{static_cast<int>(i), action.action, firstEnough(progress.successes, delivery),
                      *reference};
   return {};
+}
+
+// The first published target whose check has no action yet.
+std::optional<Step> unplannedCheck(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
+  if (!delivery.check) return {};
+  for (std::size_t i = 0; i < snapshot.targets.size(); ++i) {
+    const index::TargetRecord& target = snapshot.targets[i];
+    const bool known =
+        std::any_of(snapshot.actions.begin(), snapshot.actions.end(), [&](const ActionRecord& action) {
+          return action.kind == ActionKind::kCheck && action.target == target.target;
+        });
+    if (target.artifact && !known) return PlanCheck{static_cast<int>(i)};
+  }
+  return {};
+}
+
+// How the job ends once everything has been done.
+End finished(const JobSnapshot& snapshot) {
+  std::string failures;
+  for (const index::TargetRecord& target : snapshot.targets)
+    if (target.check == CheckOutcome::kFailed)
+      failures +=
+          fmt::format("{}{} ({})", failures.empty() ? "" : ", ", target.target, target.artifact->text());
+  if (failures.empty()) return {JobState::kSucceeded, {}, {}};
+  return failed(jobError(Code::kAborted,
+                         "published, but the check failed for " + failures +
+                             "; kiln show ARTIFACT says what did not hold. It is not promoted",
+                         kExitCheck));
 }
 
 bool planned(const JobSnapshot& snapshot) {
@@ -176,12 +213,13 @@ Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
     if (!progress.complete) continue;
     if (auto step = consequence(snapshot, delivery, action, progress)) return *step;
   }
+  if (auto step = unplannedCheck(snapshot, delivery)) return *step;
   bool resolved = std::all_of(snapshot.sources.begin(), snapshot.sources.end(),
                               [](const index::SourceRecord& source) { return source.blob.has_value(); });
   if (resolved && !planned(snapshot)) return PlanActions{};
   bool published = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
                                [](const index::TargetRecord& target) { return target.artifact.has_value(); });
-  if (allComplete && published) return End{JobState::kSucceeded, {}, {}};
+  if (allComplete && published) return finished(snapshot);
   return Wait{};
 }
 

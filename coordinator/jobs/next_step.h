@@ -2,7 +2,7 @@
 // coordinator killed anywhere goes on by asking again; whoever carries out a step makes it idempotent.
 //
 //   fetch (git sources) -> plan actions -> runs of reference and of compile x builders -> compare -> publish
-//   each target, with the fixtures that the reference made -> end
+//   each target, with the fixtures that the reference made -> check each artifact, if asked for -> end
 #pragma once
 
 #include <optional>
@@ -41,6 +41,15 @@ struct Publish {
   std::vector<index::ResultRecord> evidence;
   index::ResultRecord reference;
 };
+// targets[target] is published and wants a check: build its action and store it.
+struct PlanCheck {
+  int target = 0;
+};
+// targets[target]'s check has run: sign what it found.
+struct PublishCheck {
+  int target = 0;
+  index::ResultRecord result;
+};
 // Cancel what still runs and close the job. `disputed`: the action whose builders disagree.
 struct End {
   index::JobState state = index::JobState::kSucceeded;
@@ -48,7 +57,7 @@ struct End {
   std::optional<Digest> disputed;
 };
 
-using Step = std::variant<Wait, ResolveSource, PlanActions, QueueRuns, Publish, End>;
+using Step = std::variant<Wait, ResolveSource, PlanActions, QueueRuns, Publish, PlanCheck, PublishCheck, End>;
 
 Step nextStep(const index::JobSnapshot& snapshot, const DeliverySpec& delivery);
 

@@ -15,13 +15,14 @@ using postgres::Param;
 using postgres::Row;
 using postgres::Rows;
 
-// $1 worker, $2 operator, $3 kinds, $4 targets, $5 warm toolchains, $6 now, $7 warm advantage in seconds.
+// $1 worker, $2 operator, $3 kinds, $4 targets, $5 warm toolchains, $6 now, $7 warm advantage in seconds, $8
+// targets whose programs the worker executes. Kind 4 is a check.
 constexpr char kNext[] = R"sql(
 WITH load AS (SELECT instance, count(*) AS running FROM runs WHERE state = 1 GROUP BY instance)
 SELECT r.* FROM runs r LEFT JOIN load l ON l.instance = r.instance
 WHERE r.state = 0
   AND r.kind = ANY($3::smallint[])
-  AND (r.target = '' OR r.target = ANY($4::text[]))
+  AND (r.target = '' OR r.target = ANY(CASE WHEN r.kind = 4 THEN $8::text[] ELSE $4::text[] END))
   AND NOT $1::text = ANY(r.excluded_workers)
   AND NOT (r.avoid_worker = $1::text AND r.avoid_until > $6::timestamptz)
   AND NOT EXISTS (
@@ -85,9 +86,9 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   // Two calls for one worker at once could each lease a sibling: one goes after the other.
   KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
                               {claim.worker}));
-  KILN_ASSIGN(Rows rows, connection.execute(
-                             kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
-                                     hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage)}));
+  KILN_ASSIGN(Rows rows, connection.execute(kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
+                                                    hashes(claim.warmToolchains), now,
+                                                    seconds(settings_.warmAdvantage), claim.runs}));
   KILN_ASSIGN(auto found, rows.first(index::runAt));
   if (!found) return found;
   KILN_ASSIGN(std::uint64_t generation, index::currentGeneration(connection));

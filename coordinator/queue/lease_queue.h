@@ -26,7 +26,8 @@ struct Settings {
 // What a worker can take.
 struct Claim {
   std::string worker, operatorName;
-  std::vector<std::string> targets;
+  std::vector<std::string> targets;  // to compile for
+  std::vector<std::string> runs;     // to execute, for checks
   std::vector<index::ActionKind> kinds;
   std::vector<Digest> warmToolchains;
 };

@@ -21,6 +21,8 @@ const char* verb(index::ActionKind kind) {
       return "fetch";
     case index::ActionKind::kReference:
       return "reference";
+    case index::ActionKind::kCheck:
+      return "check";
     default:
       return "compile";
   }
@@ -31,7 +33,9 @@ bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
   return has(worker.kinds, requirement.kind) &&
-         (requirement.target.empty() || has(worker.targets, requirement.target));
+         (requirement.target.empty() ||
+          has(requirement.kind == index::ActionKind::kCheck ? worker.runs : worker.targets,
+              requirement.target));
 }
 
 Found find(const FleetView& fleet, const Requirement& requirement) {
@@ -66,11 +70,13 @@ std::string served(const FleetView& fleet) {
 }  // namespace
 
 std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, int builders, int operators,
-                                        bool fetches) {
+                                        bool fetches, bool checks) {
   std::vector<Requirement> out{{index::ActionKind::kReference, "", 1, 1}};
   if (fetches) out.push_back({index::ActionKind::kFetch, "", 1, 1});
   for (const std::string& target : targets)
     out.push_back({index::ActionKind::kCompile, target, builders, operators});
+  if (checks)
+    for (const std::string& target : targets) out.push_back({index::ActionKind::kCheck, target, 1, 1});
   return out;
 }
 

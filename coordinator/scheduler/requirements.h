@@ -20,7 +20,7 @@ struct Requirement {
 
 // What a submission with these targets needs.
 std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, int builders, int operators,
-                                        bool fetches);
+                                        bool fetches, bool checks = false);
 
 struct FleetView {
   std::vector<index::WorkerRecord> workers;

@@ -9,6 +9,7 @@
 #include "coordinator/service/log.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/base/printable.h"
+#include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/job_repository.h"
 
@@ -80,6 +81,12 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
   if (run.kind == index::ActionKind::kFetch) {
     const std::string& path = run.git ? run.git->path : std::string();
     return requireFile(outputs, path.substr(path.rfind('/') + 1));
+  }
+  if (run.kind == index::ActionKind::kCheck) {
+    KILN_TRY(requireFile(outputs, kCheckReport));
+    KILN_ASSIGN(std::string text, document(kCheckReport));
+    KILN_ASSIGN(Json report, parseCanonicalJson(text));
+    return checkReport(report);
   }
   KILN_TRY(requireFile(outputs, jobs::kEvidenceFile));
   KILN_TRY(requireFile(outputs, jobs::kManifestFile));

@@ -59,7 +59,7 @@ void report(const Farm& farm, const JobSnapshot& snapshot, const jobs::End& end)
 }  // namespace
 
 JobDriver::JobDriver(const Farm& farm, DriverOptions options)
-    : farm_(farm), options_(options), publisher_(farm) {}
+    : farm_(farm), options_(options), publisher_(farm), checker_(farm) {}
 
 JobDriver::~JobDriver() {
   stop();
@@ -112,6 +112,10 @@ Status JobDriver::advance(const index::JobKey& key) {
 Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                            const jobs::Step& step) {
   if (const auto* publish = std::get_if<jobs::Publish>(&step)) return publisher_.publish(snapshot, *publish);
+  if (const auto* check = std::get_if<jobs::PlanCheck>(&step))
+    return checker_.plan(snapshot, delivery, *check);
+  if (const auto* check = std::get_if<jobs::PublishCheck>(&step))
+    return checker_.publish(snapshot, delivery, *check);
   return planStoredJob(farm_, snapshot, delivery);
 }
 

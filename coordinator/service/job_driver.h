@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "coordinator/service/checker.h"
 #include "coordinator/service/farm.h"
 #include "coordinator/service/publisher.h"
 
@@ -48,6 +49,7 @@ class JobDriver {
   const Farm& farm_;
   const DriverOptions options_;
   Publisher publisher_;
+  Checker checker_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<index::JobKey> waiting_;  // guarded by mutex_

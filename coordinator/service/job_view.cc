@@ -96,6 +96,8 @@ v1::Job toProto(const index::JobSnapshot& snapshot) {
     artifact->set_target(target.target);
     if (target.artifact) artifact->set_digest(target.artifact->text());
     artifact->set_cached(target.cached);
+    if (target.check != index::CheckOutcome::kNone)
+      artifact->set_check(target.check == index::CheckOutcome::kPassed ? "passed" : "failed");
     for (const std::string& builder : target.builders) artifact->add_builders(builder);
   }
   if (job.error) {

@@ -44,16 +44,21 @@ Status checkToolchainTargets(const index::ToolchainRecord& toolchain,
 
 Status checkUploaded(const Farm& farm, const Submission& submission) {
   std::vector<Digest> digests;
+  std::vector<ModelFile> wanted;
   for (const index::SourceRecord& source : submission.sources)
-    if (source.blob) digests.push_back(*source.blob);
+    if (source.blob) wanted.push_back({source.path, *source.blob});
+  if (const auto& check = submission.delivery.check) {
+    wanted.push_back({"check.json", check->plan});
+    wanted.insert(wanted.end(), check->files.begin(), check->files.end());
+  }
+  for (const ModelFile& file : wanted) digests.push_back(file.digest);
   KILN_ASSIGN(auto missing, farm.blobs.findMissing(submission.instance, digests));
   if (missing.empty()) return {};
   Json list = Json::array();
-  for (const index::SourceRecord& source : submission.sources)
-    if (source.blob && std::find(missing.begin(), missing.end(), *source.blob) != missing.end())
-      list.push_back({{"digest", source.blob->text()},
-                      {"path", source.path},
-                      {"size", std::to_string(source.blob->size)}});
+  for (const ModelFile& file : wanted)
+    if (std::find(missing.begin(), missing.end(), file.digest) != missing.end())
+      list.push_back(
+          {{"digest", file.digest.text()}, {"path", file.path}, {"size", std::to_string(file.digest.size)}});
   return fail(Error{Code::kFailedPrecondition,
                     fmt::format("{} of {} source blobs must be uploaded first", list.size(), digests.size()),
                     Json{{"missing", std::move(list)}}.dump()});
@@ -103,7 +108,7 @@ Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& conn
   KILN_TRY(reuseArtifacts(farm, connection, toolchain, submission.options, submission.delivery, snapshot));
   bool hit = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
                          [](const index::TargetRecord& target) { return target.artifact.has_value(); });
-  if (hit) {
+  if (hit && !submission.delivery.check) {
     snapshot.job.state = index::JobState::kSucceeded;
     snapshot.job.ended = snapshot.job.submitted;
     return std::move(planned.blobs);
@@ -124,7 +129,8 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
   KILN_ASSIGN(fleet.workers, index::listWorkers(connection));
   return scheduler::checkSatisfiable(
       scheduler::requirementsOf(submission.targets, submission.delivery.builders,
-                                submission.delivery.operators, fetches),
+                                submission.delivery.operators, fetches,
+                                submission.delivery.check.has_value()),
       fleet);
 }
 

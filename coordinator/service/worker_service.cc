@@ -66,7 +66,8 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   if (Status issued = certificate->checkIssuedBy(farm_.workerAuthority, farm_.clock.now()); !issued)
     return fail(Code::kUnauthenticated, "worker certificate: " + issued.error().message);
   if (description.targets_size() > kMaxListed || description.toolchains_size() > kMaxListed ||
-      description.kinds_size() > kMaxListed || description.facts().size() > kMaxListed)
+      description.kinds_size() > kMaxListed || description.runs_size() > kMaxListed ||
+      description.facts().size() > kMaxListed)
     return fail(Code::kInvalidArgument, "the worker describes itself with too many entries");
   Caller caller{std::move(*certificate), description, {}};
   caller.description.set_name(caller.certificate.commonName());
@@ -74,8 +75,9 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   caller.claim.worker = caller.description.name();
   caller.claim.operatorName = caller.description.operator_();
   caller.claim.targets.assign(description.targets().begin(), description.targets().end());
+  caller.claim.runs.assign(description.runs().begin(), description.runs().end());
   for (int kind : description.kinds())
-    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_COMPILE)
+    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_CHECK)
       caller.claim.kinds.push_back(static_cast<index::ActionKind>(kind));
   for (const std::string& toolchain : description.toolchains())
     if (auto digest = Digest::parse(toolchain, 0)) caller.claim.warmToolchains.push_back(*digest);
@@ -90,6 +92,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.certificate = digestOf(caller.description.certificate_pem());
   record.description = caller.description.SerializeAsString();
   record.targets = caller.claim.targets;
+  record.runs = caller.claim.runs;
   record.kinds = caller.claim.kinds;
   record.draining = draining;
   record.lastContact = now;

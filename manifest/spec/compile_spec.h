@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,12 +77,21 @@ Json optionsToJson(const CompileSpec& spec);
 // Sets what `options` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson.
 Status applyOptions(const Json& options, CompileSpec& spec);
 
+// What to check each artifact with: a check plan (compiler_core/runtime/check/plan.h) and the files it names,
+// as blobs.
+struct CheckRequest {
+  Digest plan;
+  std::vector<ModelFile> files;  // sorted by path
+  bool operator==(const CheckRequest&) const = default;
+};
+
 struct DeliverySpec {
   int builders = 1;   // workers that must agree
   int operators = 1;  // distinct operators among them
   int priority = 0;   // higher first
   std::uint32_t timeLimitSeconds = 3600;
   bool noCache = false;
+  std::optional<CheckRequest> check;  // nothing: artifacts are published unchecked
   bool operator==(const DeliverySpec&) const = default;
 
   Json toJson() const;

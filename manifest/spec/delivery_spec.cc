@@ -1,12 +1,54 @@
 #include "manifest/json/reader.h"
 #include "manifest/spec/compile_spec.h"
+#include "manifest/spec/path.h"
 
 namespace kiln {
 
+namespace {
+
+constexpr std::size_t kMaxCheckFiles = 4096;
+
+Result<CheckRequest> readCheck(ObjectReader reader) {
+  CheckRequest check;
+  KILN_ASSIGN(ObjectReader plan, reader.object("plan"));
+  KILN_ASSIGN(check.plan, plan.digest());
+  KILN_TRY(plan.finish());
+  KILN_ASSIGN(const Json* files, reader.array("files"));
+  if (files->size() > kMaxCheckFiles) return badMember(reader.path("files"), "more than 4096 files");
+  for (const Json& json : *files) {
+    const std::string place = reader.path("files") + "[" + std::to_string(check.files.size()) + "]";
+    KILN_ASSIGN(ObjectReader entry, ObjectReader::open(json, place));
+    ModelFile file;
+    KILN_ASSIGN(file.path, entry.string("path"));
+    if (const Status safe = checkRelativePath(file.path); !safe)
+      return badMember(entry.path("path"), safe.error().message);
+    KILN_ASSIGN(file.digest, entry.digest());
+    KILN_TRY(entry.finish());
+    if (!check.files.empty() && file.path <= check.files.back().path)
+      return badMember(place + ".path", "must come after the path before it");
+    check.files.push_back(std::move(file));
+  }
+  KILN_TRY(reader.finish());
+  return check;
+}
+
+Json checkJson(const CheckRequest& check) {
+  Json files = Json::array();
+  for (const ModelFile& file : check.files)
+    files.push_back(
+        {{"path", file.path}, {"digest", file.digest.text()}, {"size", std::to_string(file.digest.size)}});
+  return {{"plan", {{"digest", check.plan.text()}, {"size", std::to_string(check.plan.size)}}},
+          {"files", std::move(files)}};
+}
+
+}  // namespace
+
 Json DeliverySpec::toJson() const {
-  return {{"apiVersion", "kiln/v1"}, {"kind", "DeliverySpec"}, {"builders", builders},
-          {"operators", operators},  {"priority", priority},   {"timeLimitSeconds", timeLimitSeconds},
-          {"noCache", noCache}};
+  Json json{{"apiVersion", "kiln/v1"}, {"kind", "DeliverySpec"}, {"builders", builders},
+            {"operators", operators},  {"priority", priority},   {"timeLimitSeconds", timeLimitSeconds},
+            {"noCache", noCache}};
+  if (check) json["check"] = checkJson(*check);
+  return json;
 }
 
 Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
@@ -24,6 +66,10 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   KILN_ASSIGN(number, reader.integer("timeLimitSeconds", 1, 7 * 24 * 3600));
   spec.timeLimitSeconds = static_cast<std::uint32_t>(number);
   KILN_ASSIGN(spec.noCache, reader.boolean("noCache"));
+  if (reader.has("check")) {
+    KILN_ASSIGN(ObjectReader check, reader.object("check"));
+    KILN_ASSIGN(spec.check, readCheck(std::move(check)));
+  }
   KILN_TRY(reader.finish());
   return spec;
 }

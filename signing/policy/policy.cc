@@ -35,6 +35,18 @@ RuleResult atLeast(const char* rule, int wanted, const std::set<std::string>& fo
   return {false, rule, counted};
 }
 
+// The latest check decides; without the rule it is only told.
+RuleResult checked(bool required, std::span<const CheckStatement> checks) {
+  constexpr char kRule[] = "requireCheck";
+  if (checks.empty())
+    return {!required, kRule,
+            required ? "the artifact is unchecked" : "not required; the artifact is unchecked"};
+  const CheckStatement& last = *std::ranges::max_element(checks, {}, &CheckStatement::finishedOn);
+  const std::string by = "check by " + printable(last.worker) + " at " + rfc3339(last.finishedOn);
+  if (last.passed()) return {true, kRule, "satisfied by " + by};
+  return {!required, kRule, (required ? "" : "not required; ") + by + " failed: " + last.failures()};
+}
+
 }  // namespace
 
 Json Policy::toJson() const {
@@ -46,7 +58,8 @@ Json Policy::toJson() const {
           {"minBuilders", minBuilders},
           {"minOperators", minOperators},
           {"targets", targets},
-          {"toolchains", toolchains}};
+          {"toolchains", toolchains},
+          {"requireCheck", requireCheck}};
 }
 
 Result<Policy> Policy::parse(std::string_view text) {
@@ -68,6 +81,9 @@ Result<Policy> Policy::parse(std::string_view text) {
     if (one != "*" && (!one.starts_with("sha256:") || !Digest::parse(one, 0)))
       return badMember(reader.path("toolchains"),
                        "must hold \"sha256:\" digests; a label can be re-pointed, a digest cannot");
+  if (reader.has("requireCheck")) {
+    KILN_ASSIGN(policy.requireCheck, reader.boolean("requireCheck"));
+  }
   KILN_TRY(reader.finish());
   return policy;
 }
@@ -103,6 +119,7 @@ std::vector<RuleResult> evaluate(const Policy& policy, const PolicyFacts& facts)
   out.push_back(atLeast("minOperators", policy.minOperators, operators));
   out.push_back(oneOf("targets", policy.targets, parameter("target")));
   out.push_back(oneOf("toolchains", policy.toolchains, parameter("toolchain")));
+  out.push_back(checked(policy.requireCheck, facts.checks));
   return out;
 }
 

@@ -3,11 +3,13 @@
 // start from.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "manifest/json/json.h"
+#include "manifest/statement/check_statement.h"
 #include "manifest/statement/provenance.h"
 
 namespace kiln::signing {
@@ -20,6 +22,7 @@ struct Policy {
   int minOperators = 1;                 // distinct operators among them
   std::vector<std::string> targets;     // accepted targets; "*" accepts any
   std::vector<std::string> toolchains;  // accepted toolchain digests, "sha256:<hex>"; "*" accepts any
+  bool requireCheck = false;            // the latest check statement must be one that passed
 
   Json toJson() const;
   // kInvalidArgument naming the member; unknown members and empty lists are refused.
@@ -32,6 +35,7 @@ struct Policy {
 struct PolicyFacts {
   bool developmentRoot = false;
   const Provenance* provenance = nullptr;
+  std::span<const CheckStatement> checks = {};
 };
 
 // One rule and how it came out: "minBuilders: satisfied by w1 (acme), w2 (acme)" or what is missing.

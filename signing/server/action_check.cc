@@ -57,16 +57,12 @@ class Checker {
   std::size_t directories_ = 0;
 };
 
-Status checkCommand(const reapi::Command& command, const CompileSpec& spec) {
-  const std::string wanted[] = {
-      "toolchain/bin/kiln-cc", "compile", "--model", "input/" + spec.files[0].path, "--spec",
-      "input/spec.json",       "--out",   "output"};
-  if (!std::equal(std::begin(wanted), std::end(wanted), command.arguments().begin(),
-                  command.arguments().end()))
-    return refused("its command is not the compile of this model");
+Status checkCommand(const reapi::Command& command, const std::vector<std::string>& wanted, const char* what) {
+  if (!std::equal(wanted.begin(), wanted.end(), command.arguments().begin(), command.arguments().end()))
+    return refused(std::string("its command is not ") + what);
   if (!command.working_directory().empty() || command.output_paths_size() != 1 ||
       command.output_paths(0) != "output")
-    return refused("its outputs are not those of a compile");
+    return refused("its outputs are not in output/");
   return {};
 }
 
@@ -78,7 +74,10 @@ Status checkAction(storage::BlobStore& store, const std::string& instance, const
   KILN_ASSIGN(auto action, checker.load<reapi::Action>(actionDigest, "action"));
   KILN_ASSIGN(Digest commandDigest, digestFrom(action.command_digest()));
   KILN_ASSIGN(auto command, checker.load<reapi::Command>(commandDigest, "command"));
-  KILN_TRY(checkCommand(command, spec));
+  KILN_TRY(checkCommand(command,
+                        {"toolchain/bin/kiln-cc", "compile", "--model", "input/" + spec.files[0].path,
+                         "--spec", "input/spec.json", "--out", "output"},
+                        "the compile of this model"));
   KILN_ASSIGN(Digest rootDigest, digestFrom(action.input_root_digest()));
   KILN_ASSIGN(auto root, checker.load<reapi::Directory>(rootDigest, "input root"));
   bool shape = root.files_size() == 0 && root.symlinks_size() == 0 && root.directories_size() == 2 &&
@@ -93,6 +92,34 @@ Status checkAction(storage::BlobStore& store, const std::string& instance, const
   wanted["spec.json"] = digestOf(specText);
   for (const ModelFile& file : spec.files) wanted[file.path] = file.digest;
   if (files != wanted) return refused("its input/ does not hold exactly the spec and its files");
+  return {};
+}
+
+Status checkCheckAction(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,
+                        const Closure& closure, const Digest& plan) {
+  Checker checker(store, instance);
+  KILN_ASSIGN(auto action, checker.load<reapi::Action>(actionDigest, "action"));
+  KILN_ASSIGN(Digest commandDigest, digestFrom(action.command_digest()));
+  KILN_ASSIGN(auto command, checker.load<reapi::Command>(commandDigest, "command"));
+  KILN_TRY(checkCommand(
+      command, {"kiln-check", "--artifact", "artifact", "--plan", "plan/check.json", "--out", "output"},
+      "a check"));
+  KILN_ASSIGN(Digest rootDigest, digestFrom(action.input_root_digest()));
+  std::map<std::string, Digest> files;
+  KILN_TRY(checker.list(rootDigest, "", 0, files));
+  auto takes = [&](const std::string& path, const Digest& digest) {
+    auto found = files.find(path);
+    const bool same = found != files.end() && found->second == digest;
+    if (same) files.erase(found);
+    return same;
+  };
+  bool same = takes("artifact/manifest.json", closure.oci.config) && takes("plan/check.json", plan);
+  for (const ArtifactFile& layer : closure.oci.layers)
+    same = same && takes("artifact/" + layer.path, layer.digest);
+  if (!same) return refused("it does not check this artifact with this plan");
+  for (const auto& [path, digest] : files)
+    if (!path.starts_with("artifact/fixtures/") && !path.starts_with("plan/"))
+      return refused("its input root holds " + path + " besides the artifact, its fixtures and the plan");
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "manifest/spec/compile_spec.h"
+#include "signing/server/closure.h"
 #include "storage/blob/blob_store.h"
 
 namespace kiln::signing {
@@ -14,5 +15,10 @@ namespace kiln::signing {
 // but spec.json (the spec in canonical JSON) and the spec's files.
 Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
                    const CompileSpec& spec);
+
+// The same for the check of an artifact: the command is kiln-check's, the input root holds nothing but
+// artifact/ (the closure's manifest.json and layers, with fixtures/) and plan/ with `plan` as check.json.
+Status checkCheckAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
+                        const Closure& closure, const Digest& plan);
 
 }  // namespace kiln::signing

@@ -1,10 +1,13 @@
 #include "signing/server/local_signer.h"
 
+#include <variant>
+
 #include "manifest/base/printable.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
+#include "signing/server/check_claim.h"
 #include "signing/server/closure.h"
 #include "signing/server/receipt_check.h"
 
@@ -13,21 +16,27 @@ namespace {
 
 constexpr std::size_t kMaxReceipts = 64;
 
+// What is to be signed: a provenance or a check.
 struct Claim {
   Digest artifact;
-  Provenance provenance;
+  std::variant<Provenance, CheckStatement> about;
 };
 
 Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
   KILN_ASSIGN(Statement statement, parseStatement(request.statement));
-  if (statement.predicateType != kProvenanceType)
+  if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType)
     return fail(Code::kInvalidArgument, "statement: predicate type " + inQuotes(statement.predicateType) +
-                                            " is not signed here; known: " + kProvenanceType);
+                                            " is not signed here; known: " + kProvenanceType + ", " +
+                                            kCheckType);
   if (statement.subjects.size() != 1) return fail(Code::kInvalidArgument, "statement: must have one subject");
   Claim claim;
   claim.artifact = {statement.subjects[0].sha256, request.subjectSize};
-  KILN_ASSIGN(claim.provenance, Provenance::fromJson(statement.predicate));
+  if (statement.predicateType == kCheckType) {
+    KILN_ASSIGN(claim.about, CheckStatement::fromJson(statement.predicate));
+  } else {
+    KILN_ASSIGN(claim.about, Provenance::fromJson(statement.predicate));
+  }
   return claim;
 }
 
@@ -37,13 +46,14 @@ Status LocalSigner::check(const SignRequest& request) const {
   KILN_ASSIGN(Claim claim, readClaim(request));
   if (request.receipts.size() > kMaxReceipts) return fail(Code::kInvalidArgument, "more than 64 receipts");
   KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.artifact));
+  if (const auto* check = std::get_if<CheckStatement>(&claim.about))
+    return checkClaim(store_, request.instance, *check, request.receipts, closure, authority_, clock_.now());
+  const Provenance& provenance = std::get<Provenance>(claim.about);
   const CompileSpec& spec = closure.manifest.spec;
-  if (auto same = checkAgainstSpec(claim.provenance, spec); !same)
+  if (auto same = checkAgainstSpec(provenance, spec); !same)
     return fail(Code::kFailedPrecondition, same.error().message);
-  if (auto fixtures = claim.provenance.fixtures())
-    KILN_TRY(checkFixtures(store_, request.instance, *fixtures));
-  KILN_ASSIGN(Testimony said,
-              checkReceipts(request.receipts, claim.provenance, closure, authority_, clock_.now()));
+  if (auto fixtures = provenance.fixtures()) KILN_TRY(checkFixtures(store_, request.instance, *fixtures));
+  KILN_ASSIGN(Testimony said, checkReceipts(request.receipts, provenance, closure, authority_, clock_.now()));
   for (const Digest& policy : said.sandboxPolicies)
     KILN_TRY(loadBlob(store_, request.instance, policy, kMaxSandboxPolicyBytes, "sandbox policy"));
   return checkAction(store_, request.instance, said.action, spec);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <variant>
 
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/media_types.h"
@@ -98,24 +99,43 @@ class Verification {
     }
   }
 
+  using Said = std::variant<Provenance, CheckStatement>;
+
   // The statement in a bundle whose signature holds, about this artifact and in agreement with its manifest.
-  Result<Provenance> readBundle(const std::string& text, std::string& keyId) {
+  Result<Said> readBundle(const std::string& text, std::string& keyId) {
     KILN_ASSIGN(Bundle bundle, parseBundle(text));
     keyId = bundle.keyId;
     const PublicKey* key = root_.findKey(bundle.keyId);
     if (!key) return fail(Code::kPermissionDenied, "signed with a key that the trust root does not list");
     KILN_TRY(verifyEnvelope(bundle.envelope, std::array{*key}));
     KILN_ASSIGN(Statement statement, parseStatement(bundle.envelope.payload));
-    if (statement.predicateType != kProvenanceType)
-      return fail(Code::kInvalidArgument,
-                  "predicate type " + inQuotes(statement.predicateType) + " is not " + kProvenanceType);
+    if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType)
+      return fail(Code::kInvalidArgument, "predicate type " + inQuotes(statement.predicateType) +
+                                              " is neither " + kProvenanceType + " nor " + kCheckType);
     if (statement.subjects.size() != 1 || statement.subjects[0].sha256 != verdict_.artifact.hash)
       return fail(Code::kDataLoss, "its statement is about another artifact (sha256:" +
                                        toHex(statement.subjects[0].sha256) + ")");
+    if (statement.predicateType == kCheckType) {
+      KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(statement.predicate));
+      KILN_TRY(root_.checkSigner(bundle.keyId, check.builderId, now_));
+      return Said(std::move(check));
+    }
     KILN_ASSIGN(Provenance provenance, Provenance::fromJson(statement.predicate));
     KILN_TRY(checkAgainstSpec(provenance, verdict_.manifest.spec));
     KILN_TRY(root_.checkSigner(bundle.keyId, provenance.builderId, now_));
-    return provenance;
+    return Said(std::move(provenance));
+  }
+
+  void keep(const std::string& line, const std::string& keyId, Said said) {
+    if (auto* check = std::get_if<CheckStatement>(&said)) {
+      pass(line, "check by " + printable(check->worker) + ", " + (check->passed() ? "passed" : "failed") +
+                     ", signed by key " + keyId);
+      verdict_.checks.push_back(std::move(*check));
+      return;
+    }
+    auto& provenance = std::get<Provenance>(said);
+    pass(line, "signed by key " + keyId + " for builder " + printable(provenance.builderId));
+    verdict_.statements.push_back(std::move(provenance));
   }
 
   void checkBundles() {
@@ -127,26 +147,28 @@ class Verification {
     std::string whyNone;
     for (std::size_t i = 0; i < request_.bundles.size(); ++i) {
       std::string check = "bundle " + std::to_string(i + 1), keyId;
-      auto provenance = readBundle(request_.bundles[i], keyId);
-      if (provenance) {
-        pass(check, "signed by key " + keyId + " for builder " + printable(provenance->builderId));
-        verdict_.statements.push_back(std::move(*provenance));
-      } else if (provenance.error().code == Code::kPermissionDenied) {
-        pass(check, "not counted: " + provenance.error().message);
-        if (whyNone.empty()) whyNone = provenance.error().message;
+      auto said = readBundle(request_.bundles[i], keyId);
+      if (said) {
+        keep(check, keyId, std::move(*said));
+      } else if (said.error().code == Code::kPermissionDenied) {
+        pass(check, "not counted: " + said.error().message);
+        if (whyNone.empty()) whyNone = said.error().message;
       } else {
-        refuse(check, provenance.error());
+        refuse(check, said.error());
       }
     }
-    if (verdict_.statements.empty() && !whyNone.empty())
+    if (!verdict_.statements.empty()) return;
+    if (!whyNone.empty())
       refuse("signature", {Code::kPermissionDenied, "no statement that the trust root accepts: " + whyNone});
+    else if (!verdict_.checks.empty())
+      refuse("signature", {Code::kDataLoss, "no bundle says where the artifact comes from"});
   }
 
   // The first statement that satisfies every rule decides; if none does, the last one says what is missing.
   void checkPolicy() {
     std::vector<RuleResult> rules;
     for (const Provenance& provenance : verdict_.statements) {
-      rules = evaluate(policy_, {root_.development, &provenance});
+      rules = evaluate(policy_, {root_.development, &provenance, verdict_.checks});
       if (std::all_of(rules.begin(), rules.end(), [](auto& rule) { return rule.ok; })) break;
     }
     for (RuleResult& rule : rules) {

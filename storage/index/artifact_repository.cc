@@ -75,6 +75,15 @@ Status insertEdges(Connection& connection, const PublicationRecord& publication)
 
 }  // namespace
 
+Status insertStatement(Connection& connection, const std::string& instance, const Digest& artifact,
+                       const BundleRecord& bundle) {
+  KILN_TRY(connection.execute(
+      "INSERT INTO statements VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+      {instance, hashParam(bundle.payload), hashParam(artifact), bundle.predicateType,
+       hashParam(bundle.bundle), bundle.bundle.size, bundle.jobId, bundle.recorded}));
+  return {};
+}
+
 Status insertPublication(Connection& connection, const PublicationRecord& publication) {
   const ArtifactRecord& artifact = publication.artifact;
   KILN_TRY(
@@ -94,11 +103,7 @@ Status insertPublication(Connection& connection, const PublicationRecord& public
         "INSERT INTO artifact_files VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
         {artifact.instance, hashParam(artifact.digest), file.path, file.mediaType, hashParam(file.digest),
          file.digest.size}));
-  const BundleRecord& bundle = publication.bundle;
-  KILN_TRY(connection.execute(
-      "INSERT INTO statements VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
-      {artifact.instance, hashParam(bundle.payload), hashParam(artifact.digest), bundle.predicateType,
-       hashParam(bundle.bundle), bundle.bundle.size, bundle.jobId, bundle.recorded}));
+  KILN_TRY(insertStatement(connection, artifact.instance, artifact.digest, publication.bundle));
   KILN_TRY(insertEdges(connection, publication));
   KILN_TRY(connection.execute(
       "INSERT INTO artifact_actions VALUES ($1, $2, $3) ON CONFLICT (instance, action_hash) "

@@ -16,6 +16,10 @@ namespace kiln::index {
 // that it came with take the place of those before (earlier statements keep naming theirs).
 Status insertPublication(postgres::Connection& connection, const PublicationRecord& publication);
 
+// A further statement about a published artifact.
+Status insertStatement(postgres::Connection& connection, const std::string& instance, const Digest& artifact,
+                       const BundleRecord& bundle);
+
 Result<std::optional<ArtifactRecord>> loadArtifact(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);
 // A blob that a published artifact names (the manifest itself, its config, a file, a bundle), by its hash,

@@ -84,6 +84,13 @@ Status setTargetArtifact(Connection& connection, const JobKey& key, int ordinal,
   return touchJob(connection, key);
 }
 
+Status setTargetCheck(Connection& connection, const JobKey& key, int ordinal, CheckOutcome outcome) {
+  KILN_TRY(connection.execute(
+      "UPDATE job_targets SET check_outcome = $4 WHERE instance = $1 AND job_id = $2 AND ordinal = $3",
+      {key.instance, key.id, ordinal, static_cast<int>(outcome)}));
+  return touchJob(connection, key);
+}
+
 Status stopReuse(Connection& connection, const JobKey& key) {
   KILN_TRY(connection.execute("UPDATE jobs SET reuse = false WHERE instance = $1 AND id = $2",
                               {key.instance, key.id}));

@@ -21,6 +21,7 @@ Status resolveSource(postgres::Connection& connection, const JobKey& key, int or
 
 Status setTargetArtifact(postgres::Connection& connection, const JobKey& key, int ordinal,
                          const Digest& artifact, bool cached, const std::vector<std::string>& builders);
+Status setTargetCheck(postgres::Connection& connection, const JobKey& key, int ordinal, CheckOutcome outcome);
 // Gives the job a new revision: something that it shows has changed elsewhere.
 Status touchJob(postgres::Connection& connection, const JobKey& key);
 // Results of earlier jobs no longer count for this job.

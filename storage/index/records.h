@@ -26,7 +26,7 @@ inline bool isOpen(JobState state) {
 }
 
 // The numbers are those of kiln.v1.ActionKind.
-enum class ActionKind { kFetch = 1, kReference = 2, kCompile = 3 };
+enum class ActionKind { kFetch = 1, kReference = 2, kCompile = 3, kCheck = 4 };
 
 enum class RunState { kQueued = 0, kLeased = 1, kDone = 2, kFailed = 3, kCancelled = 4 };
 inline bool isLive(RunState state) {
@@ -50,16 +50,20 @@ struct SourceRecord {
   std::optional<GitSource> origin;  // where the submitter says the blob came from
 };
 
+// What a job's check of an artifact said.
+enum class CheckOutcome { kNone = 0, kPassed = 1, kFailed = 2 };
+
 struct TargetRecord {
   std::string target;
   std::optional<Digest> artifact;  // the OCI manifest, once published
   bool cached = false;
   std::vector<std::string> builders;
+  CheckOutcome check = CheckOutcome::kNone;
 };
 
 struct ActionRecord {
   ActionKind kind = ActionKind::kCompile;
-  std::string target;  // compile only
+  std::string target;  // compile and check only
   Digest action;
   std::optional<int> source;  // fetch only: which source it resolves
 };
@@ -144,8 +148,9 @@ struct JobSnapshot {
 struct WorkerRecord {
   std::string name, operatorName;
   Digest certificate;
-  std::string description;  // kiln.v1.WorkerDescription, serialised
-  std::vector<std::string> targets;
+  std::string description;           // kiln.v1.WorkerDescription, serialised
+  std::vector<std::string> targets;  // that it compiles for
+  std::vector<std::string> runs;     // whose programs it executes
   std::vector<ActionKind> kinds;
   bool draining = false;
   TimePoint firstContact, lastContact;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The farm as a user sees it: infra/up, then the command line against real processes."""
+import json
 import os
 import pathlib
 import signal
@@ -86,6 +87,34 @@ class FarmTest(unittest.TestCase):
         result = self.check(self.farm.kiln("run", artifact_of(built), "--input", f"pixels={MODELS}/digits_pixels.npy",
                                            "--labels", MODELS / "digits_labels.npy"))
         self.assertIn("289/297", result.stdout)
+
+    def test_a_check_qualifies_the_artifact_on_a_worker(self):
+        built = self.check(self.farm.build(CNN, "--check-plan", MODELS / "digits_check.json"))
+        self.assertEqual(artifact_of(built), self.artifact)
+        self.assertIn("check passed", built.stderr)
+        out = self.farm.home / "checked"
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", out))
+        shown = json_of(self.check(self.farm.kiln("show", out, "--json")))
+        report = shown["checks"][-1]["report"]
+        self.assertTrue(report["passed"])
+        accuracy = [item for item in report["items"] if item["kind"] == "metric"]
+        self.assertIn("292/297", accuracy[0]["detail"])
+        strict = self.farm.home / "strict.json"
+        strict.write_text(json.dumps(json.loads(pathlib.Path(self.farm.env["KILN_POLICY"]).read_text()) | {"requireCheck": True}))
+        self.check(self.farm.kiln("verify", out, "--policy", strict))
+
+    def test_a_failed_check_is_exit_10_and_blocks_where_one_is_required(self):
+        plan = self.farm.home / "impossible.json"
+        plan.write_text('{"limits":{"peakBytes":1},"runs":1}')
+        built = self.check(self.farm.build(MLP, "--profile", "N=3:3:3", "--check-plan", plan), 10)
+        self.assertIn("the check failed for cpu:x86-64-v3", built.stderr)
+        artifact = "sha256:" + built.stderr.split("sha256:")[1][:64]
+        out = self.farm.home / "unfit"
+        self.check(self.farm.kiln("fetch", artifact, "--out", out))
+        strict = self.farm.home / "strict2.json"
+        strict.write_text(json.dumps(json.loads(pathlib.Path(self.farm.env["KILN_POLICY"]).read_text()) | {"requireCheck": True}))
+        refused = self.check(self.farm.kiln("verify", out, "--policy", strict), 5)
+        self.assertIn("observed peak", refused.stdout + refused.stderr)
 
     def test_verifies_offline_with_a_named_root_alone(self):
         out = self.fetch("offline")

@@ -6,6 +6,7 @@
 
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
 #include "manifest/artifact/oci.h"
+#include "manifest/statement/check_statement.h"
 #include "manifest/statement/provenance.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/local_signer.h"
@@ -94,6 +95,61 @@ struct Farm {
     receipts.push_back(receiptDocument(makeReceipt(receipt, workerKey).value(), certificate).value());
     provenance.builders.push_back({worker, operatorName, digestOf(receipts.back())});
   }
+  // A check of the artifact by worker w3 that found `passed`, with its receipt document.
+  CheckStatement check(bool passed, std::string* receiptDocumentText) {
+    CheckStatement out;
+    out.builderId = kBuilderId;
+    out.invocationId = "job-1";
+    out.plan = put("{}");
+    out.action = putCheckAction(out.plan);
+    out.worker = "w3";
+    out.operatorName = "acme";
+    out.startedOn = out.finishedOn = clock.now();
+    out.report = {
+        {"passed", passed},
+        {"items", {{{"kind", "fixture"}, {"name", "y"}, {"passed", passed}, {"detail", "8 elements"}}}},
+        {"measured", Json::object()},
+        {"device", Json::object()}};
+    Receipt receipt{out.action, "lease", 1, out.worker, out.operatorName, 0, sandboxPolicy, {}};
+    receipt.outputs.push_back({"output/report.json", put(toCanonicalJson(out.report).value())});
+    const PrivateKey workerKey = PrivateKey::create().value();
+    Certificate certificate =
+        authority.issue(out.worker, out.operatorName, workerKey.publicKey(), clock.now()).value();
+    *receiptDocumentText = receiptDocument(makeReceipt(receipt, workerKey).value(), certificate).value();
+    out.receipt = digestOf(*receiptDocumentText);
+    return out;
+  }
+
+  Digest putCheckAction(const Digest& plan, const std::string& extra = "") {
+    namespace reapi = ::build::bazel::remote::execution::v2;
+    auto set = [](reapi::Digest* message, const Digest& digest) {
+      message->set_hash(digest.hex());
+      message->set_size_bytes(static_cast<std::int64_t>(digest.size));
+    };
+    auto add = [&](auto* node, const char* name, const Digest& digest) {
+      node->set_name(name);
+      set(node->mutable_digest(), digest);
+    };
+    reapi::Command command;
+    for (const char* argument :
+         {"kiln-check", "--artifact", "artifact", "--plan", "plan/check.json", "--out", "output"})
+      command.add_arguments(argument);
+    command.add_output_paths("output");
+    reapi::Directory weights, artifactDirectory, planDirectory, top;
+    add(weights.add_files(), "0000.bin", manifest.weights[0].digest);
+    if (!extra.empty()) add(artifactDirectory.add_files(), "extra", put(extra));
+    add(artifactDirectory.add_files(), "manifest.json", digestOf(manifestText));
+    add(artifactDirectory.add_files(), "program.so", manifest.program.digest);
+    add(artifactDirectory.add_directories(), "weights", put(weights.SerializeAsString()));
+    add(planDirectory.add_files(), "check.json", plan);
+    add(top.add_directories(), "artifact", put(artifactDirectory.SerializeAsString()));
+    add(top.add_directories(), "plan", put(planDirectory.SerializeAsString()));
+    reapi::Action check;
+    set(check.mutable_command_digest(), put(command.SerializeAsString()));
+    set(check.mutable_input_root_digest(), put(top.SerializeAsString()));
+    return put(check.SerializeAsString());
+  }
+
   void dropBuilders() {
     receipts.clear();
     provenance.builders.clear();

@@ -30,8 +30,9 @@ TEST(Policy, ShippedOnesParse) {
       Policy::load(std::string(KILN_SOURCE_DIR) + "/signing/policy/development.json").value();
   Policy production = Policy::load(std::string(KILN_SOURCE_DIR) + "/signing/policy/production.json").value();
   EXPECT_TRUE(failing(development, provenance(), true).empty());
-  EXPECT_EQ(failing(production, provenance(), true), std::vector<std::string>{"allowDevelopment"});
-  EXPECT_TRUE(failing(production, provenance(), false).empty());
+  EXPECT_EQ(failing(production, provenance(), true),
+            (std::vector<std::string>{"allowDevelopment", "requireCheck"}));
+  EXPECT_EQ(failing(production, provenance(), false), std::vector<std::string>{"requireCheck"});
 }
 
 TEST(Policy, WorkersOfOneOperatorCountOnceWhereDiversityIsAsked) {  // attack 21
@@ -49,6 +50,35 @@ TEST(Policy, EachRuleSaysWhatIsMissing) {
   auto rules = evaluate({"p", true, {"urn:other"}, 1, 1, {"*"}, {"*"}}, {false, &facts});
   EXPECT_EQ(rules[1].detail, "urn:b is not accepted; accepted: urn:other");
   EXPECT_EQ(rules[2].detail, "satisfied by 3 of 1: w1 (acme), w2 (acme), w3 (other)");
+}
+
+CheckStatement check(bool passed, TimePoint at) {
+  CheckStatement out;
+  out.worker = "w1";
+  out.finishedOn = at;
+  out.report = {{"passed", passed},
+                {"items", {{{"kind", "golden"}, {"name", "g"}, {"passed", passed}, {"detail", "d"}}}},
+                {"measured", Json::object()},
+                {"device", Json::object()}};
+  return out;
+}
+
+TEST(Policy, TheLatestCheckDecides) {
+  Policy policy{"p", true, {"*"}, 1, 1, {"*"}, {"*"}, true};
+  const Provenance facts = provenance();
+  const TimePoint early{}, late = early + std::chrono::hours(1);
+  const auto verdict = [&](const std::vector<CheckStatement>& checks) {
+    return evaluate(policy, {false, &facts, checks}).back();
+  };
+  EXPECT_FALSE(verdict({}).ok);
+  EXPECT_EQ(verdict({}).detail, "the artifact is unchecked");
+  EXPECT_TRUE(verdict({check(true, early)}).ok);
+  EXPECT_FALSE(verdict({check(true, early), check(false, late)}).ok);
+  EXPECT_NE(verdict({check(false, late)}).detail.find("failed: golden g (d)"), std::string::npos);
+  EXPECT_TRUE(verdict({check(true, late), check(false, early)}).ok) << "qualified again";
+  policy.requireCheck = false;
+  EXPECT_TRUE(verdict({check(false, late)}).ok) << "told, not required";
+  EXPECT_NE(verdict({check(false, late)}).detail.find("failed"), std::string::npos);
 }
 
 TEST(Policy, ParsesStrictly) {

@@ -231,5 +231,47 @@ TEST_F(SignerTest, ExpiredWorkersDoNotCount) {
   expectRefused(Code::kFailedPrecondition, "valid from");
 }
 
+// What the signer believes of a check: the receipt that the statement names, about this artifact and this
+// report.
+struct CheckClaimTest : ::testing::Test {
+  Farm farm;
+  std::string receipt;
+  CheckStatement check = farm.check(false, &receipt);
+
+  Result<std::string> sign() {
+    return farm.signer.sign(
+        {"default", checkStatement(farm.artifact, check).value(), farm.artifact.size, {receipt}});
+  }
+  void expectRefused(const std::string& part) {
+    const auto bundle = sign();
+    ASSERT_FALSE(bundle);
+    EXPECT_EQ(bundle.error().code, Code::kFailedPrecondition);
+    EXPECT_NE(bundle.error().message.find(part), std::string::npos) << bundle.error().message;
+  }
+};
+
+TEST_F(CheckClaimTest, SignsWhatTheReceiptProves) {
+  const auto bundle = sign();
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  EXPECT_EQ(*sign(), *bundle) << "once and for all";
+}
+
+TEST_F(CheckClaimTest, AReportThatTheWorkerDidNotMake) {
+  check.report["passed"] = true;
+  check.report["items"][0]["passed"] = true;
+  expectRefused("another report");
+}
+
+TEST_F(CheckClaimTest, AnotherWorkerPlanOrReceipt) {
+  check.worker = "w9";
+  expectRefused("another worker");
+  check = farm.check(false, &receipt);
+  check.plan = farm.put("{\"runs\":1}");
+  expectRefused("this artifact with this plan");
+  check = farm.check(false, &receipt);
+  check.receipt = digestOf("x");
+  expectRefused("the one receipt that it names");
+}
+
 }  // namespace
 }  // namespace kiln::signing

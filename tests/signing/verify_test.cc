@@ -56,6 +56,34 @@ struct VerifyTest : ::testing::Test {
   }
 };
 
+// The bundle of a check by the farm's key.
+std::string checkBundle(Farm& farm, bool passed, const Digest& artifact) {
+  std::string receipt;
+  const std::string statement = checkStatement(artifact, farm.check(passed, &receipt)).value();
+  return makeBundle(signEnvelope(kInTotoPayload, statement, farm.key).value(), farm.key.publicKey()).value();
+}
+
+TEST_F(VerifyTest, ChecksAreKeptApartAndNeverStandForAProvenance) {
+  bundles.push_back(checkBundle(farm, true, farm.artifact));
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed) << verdict.status().error().message;
+  EXPECT_EQ(verdict.checks.size(), 1u);
+  EXPECT_EQ(verdict.statements.size(), 1u);
+  bundles.erase(bundles.begin());
+  expectRefused(Code::kDataLoss, "no bundle says where the artifact comes from");
+}
+
+TEST_F(VerifyTest, ARequiredCheckMustHavePassedForThisArtifact) {
+  policy.requireCheck = true;
+  expectRefused(Code::kPermissionDenied, "unchecked");
+  bundles.push_back(checkBundle(farm, false, farm.artifact));
+  expectRefused(Code::kPermissionDenied, "failed");
+  bundles.back() = checkBundle(farm, true, farm.artifact);
+  EXPECT_TRUE(verify().passed);
+  bundles.back() = checkBundle(farm, true, digestOf("another"));
+  expectRefused(Code::kDataLoss, "another artifact");
+}
+
 TEST_F(VerifyTest, AcceptsTheSignedArtifact) {
   Verdict verdict = verify(farm.artifact);
   EXPECT_TRUE(verdict.passed) << verdict.status().error().message;

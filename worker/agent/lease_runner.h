@@ -1,4 +1,5 @@
-// LeaseRunner: hands compile and reference leases to the executor, fetch leases to the fetcher.
+// LeaseRunner: hands compile and reference leases to the executor, fetch leases to the fetcher, check leases
+// to an executor of their own.
 #pragma once
 
 #include "worker/agent/runner.h"
@@ -9,9 +10,9 @@ namespace kiln::agent {
 
 class LeaseRunner final : public Runner {
  public:
-  // Both must outlive the runner; `fetcher` is null on a worker that does not fetch.
-  LeaseRunner(executor::Executor& executor, executor::Fetcher* fetcher)
-      : executor_(executor), fetcher_(fetcher) {}
+  // All must outlive the runner; `fetcher` and `checker` are null on a worker that does not fetch or check.
+  LeaseRunner(executor::Executor& executor, executor::Fetcher* fetcher, executor::Executor* checker = nullptr)
+      : executor_(executor), fetcher_(fetcher), checker_(checker) {}
 
   Result<Outcome> run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
                       const std::function<void(const std::string&)>& onStage) override;
@@ -20,6 +21,7 @@ class LeaseRunner final : public Runner {
  private:
   executor::Executor& executor_;
   executor::Fetcher* const fetcher_;
+  executor::Executor* const checker_;
 };
 
 }  // namespace kiln::agent

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "compiler_core/runtime/program/cpu_features.h"
 #include "manifest/spec/target.h"
 #include "storage/remote/remote_blob_store.h"
 #include "worker/agent/agent.h"
@@ -30,7 +31,7 @@ namespace {
 constexpr int kInternalExit = 1, kUsageExit = 2, kUnavailableExit = 7;
 
 struct Flags {
-  std::string coordinator, certificate, key, state, credentials, caFile, proxy, fetcher;
+  std::string coordinator, certificate, key, state, credentials, caFile, proxy, fetcher, checker;
   int slots = 1;
   std::uint32_t uidBase = 0;
   std::uint32_t drainSeconds = 5;
@@ -88,6 +89,19 @@ int doctor(const Flags& flags) {
   return diagnosis.probe.usable() ? 0 : kUnavailableExit;
 }
 
+// What this machine's processor can execute of what Kiln compiles for.
+std::vector<std::string> runnableTargets() {
+  std::vector<std::string> targets;
+  for (const std::string& name : servedTargets())
+    if (auto target = parseTarget(name); target && runtime::checkHostFeatures(target->features, name))
+      targets.push_back(name);
+  return targets;
+}
+
+bool checks(const Flags& flags) {
+  return access(flags.checker.c_str(), X_OK) == 0;
+}
+
 v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity& identity,
                                const Diagnosis& diagnosis) {
   v1::WorkerDescription description;
@@ -99,6 +113,10 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
   description.add_kinds(v1::ACTION_REFERENCE);
   description.add_kinds(v1::ACTION_COMPILE);
   if (!flags.fetchHosts.empty()) description.add_kinds(v1::ACTION_FETCH);
+  if (checks(flags)) {
+    description.add_kinds(v1::ACTION_CHECK);
+    for (const std::string& target : runnableTargets()) description.add_runs(target);
+  }
   description.set_host_level(hostLevel());
   description.mutable_facts()->insert(diagnosis.facts.begin(), diagnosis.facts.end());
   return description;
@@ -136,7 +154,14 @@ Status work(const Flags& flags) {
                                                  {flags.fetcher, flags.fetchHosts, flags.credentials,
                                                   flags.caFile, flags.proxy}));
   }
-  LeaseRunner runner(*executor, fetcher.get());
+  std::optional<sandbox::Sandbox> checkSandbox;
+  std::unique_ptr<executor::Executor> checker;
+  if (checks(flags)) {
+    KILN_ASSIGN(checkSandbox, sandbox::Sandbox::make(sandbox::checkPolicy(), host));
+    KILN_ASSIGN(checker, executor::Executor::makeFor({"kiln-check", flags.checker}, store, *checkSandbox,
+                                                     flags.state + "/checks"));
+  }
+  LeaseRunner runner(*executor, fetcher.get(), checker.get());
   const SystemClock clock;
   Agent agent(channel, runner, identity, clock,
               {.description = describe(flags, identity, diagnosis),
@@ -153,6 +178,7 @@ Status work(const Flags& flags) {
 int run(int argc, char** argv) {
   Flags flags;
   flags.fetcher = besideThisProgram("kiln-fetcher");
+  flags.checker = besideThisProgram("kiln-check");
   flags.slots = std::max(1, static_cast<int>(std::thread::hardware_concurrency() / 2));
   CLI::App app(
       "Runs compile actions for a Kiln coordinator.\n"
@@ -171,6 +197,7 @@ int run(int argc, char** argv) {
   app.add_option("--fetch-ca-file", flags.caFile, "certificate authorities of the fetch hosts, PEM");
   app.add_option("--fetch-proxy", flags.proxy, "URL of a proxy for fetching");
   app.add_option("--fetcher", flags.fetcher, "the program kiln-fetcher");
+  app.add_option("--checker", flags.checker, "the program kiln-check; without it the worker does not check");
   app.add_option("--drain-seconds", flags.drainSeconds, "how long actions may go on after SIGTERM");
   app.add_option("--memory-mib", flags.memoryMiB, "memory limit of an action; part of the sandbox policy");
   app.add_option("--uid-base", flags.uidBase, "first host uid of actions, for a worker run by root")

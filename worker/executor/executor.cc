@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "worker/executor/ending.h"
+#include "worker/executor/host_parts.h"
 #include "worker/executor/input_root.h"
 #include "worker/executor/output_upload.h"
 #include "worker/executor/prepared_slot.h"
@@ -96,6 +97,13 @@ Result<std::unique_ptr<Executor>> Executor::make(storage::BlobStore& store, cons
   return std::unique_ptr<Executor>(new Executor(store, sandbox, std::move(state), toolchainBytes));
 }
 
+Result<std::unique_ptr<Executor>> Executor::makeFor(HostProgram program, storage::BlobStore& store,
+                                                    const sandbox::Sandbox& sandbox, std::string state) {
+  KILN_ASSIGN(auto executor, make(store, sandbox, std::move(state)));
+  executor->program_ = std::move(program);
+  return executor;
+}
+
 Result<Digest> Executor::storePolicy(const std::string& instance) {
   return uploadPolicy(store_, instance, sandbox_.policy());
 }
@@ -131,6 +139,13 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
     run.environment.emplace_back(variable.name(), variable.value());
   }
   run.workingDirectory = kRoot;
+  if (program_) {
+    if (run.arguments.front() != program_->name)
+      return fail(Code::kInvalidArgument, "command: is not one for " + program_->name);
+    run.arguments.front() = "/" + program_->name;
+    run.binds = hostBinds(kLibraryParts);
+    run.binds.push_back({program_->path, run.arguments.front(), false});
+  }
   run.binds.push_back({root, kRoot, false});
   if (toolchain) run.binds.push_back({toolchain->path, std::string(kRoot) + "/" + kToolchain, false});
   run.outputDirectory = PreparedSlot::outputOf(slotDir);

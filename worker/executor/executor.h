@@ -28,6 +28,13 @@ struct ActionRequest {
 // characters of a-z, 0-9, "-" and "_".
 std::string stageOf(std::string_view line);
 
+// A program of the worker's own that actions run instead of one in their input tree: its name is argument 0
+// of their command. It sees the host's libraries.
+struct HostProgram {
+  std::string name;  // "kiln-check"
+  std::string path;  // on the host
+};
+
 // Thread safe for distinct slots.
 class Executor {
  public:
@@ -35,6 +42,9 @@ class Executor {
   // `toolchainBytes`. The store and the sandbox must outlive it.
   static Result<std::unique_ptr<Executor>> make(storage::BlobStore& store, const sandbox::Sandbox& sandbox,
                                                 std::string state, std::uint64_t toolchainBytes = 8ull << 30);
+  // The same for actions that run `program` and nothing else.
+  static Result<std::unique_ptr<Executor>> makeFor(HostProgram program, storage::BlobStore& store,
+                                                   const sandbox::Sandbox& sandbox, std::string state);
 
   // Runs the action; a tool's own failure is a result with its exit code, not an error. Errors:
   // kInvalidArgument (a malformed or unserved action, or unacceptable outputs), kNotFound (a blob is
@@ -58,6 +68,7 @@ class Executor {
   const sandbox::Sandbox& sandbox_;
   const std::string state_;
   TreeCache trees_;
+  std::optional<HostProgram> program_;
 };
 
 }  // namespace kiln::executor

@@ -9,6 +9,7 @@
 #include "manifest/json/json.h"
 #include "worker/executor/credentials.h"
 #include "worker/executor/ending.h"
+#include "worker/executor/host_parts.h"
 #include "worker/executor/output_upload.h"
 #include "worker/executor/prepared_slot.h"
 #include "worker/sandbox/outputs.h"
@@ -16,19 +17,10 @@
 namespace kiln::executor {
 namespace {
 
-// What a dynamically linked program needs to resolve names and check certificates. Nothing below holds a
-// secret.
-constexpr const char* kHostParts[] = {"/usr",
-                                      "/lib",
-                                      "/lib64",
-                                      "/etc/ssl",
-                                      "/etc/hosts",
-                                      "/etc/gai.conf",
-                                      "/etc/nsswitch.conf",
-                                      "/etc/resolv.conf",
-                                      "/etc/services",
-                                      "/etc/ld.so.cache",
-                                      "/etc/ca-certificates"};
+// What a program needs to resolve names and check certificates.
+constexpr const char* kHostParts[] = {
+    "/etc/ssl",         "/etc/hosts",    "/etc/gai.conf",       "/etc/nsswitch.conf",
+    "/etc/resolv.conf", "/etc/services", "/etc/ca-certificates"};
 constexpr const char* kCredentials = "/credentials";
 constexpr const char* kCaFile = "/ca.pem";
 constexpr int kUnavailableExit = 7;  // of kiln-fetcher
@@ -79,9 +71,8 @@ Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
                        joined(options_.hosts), "--out",  "/work/output"};
   command.environment = {{"HOME", "/nonexistent"}, {"LC_ALL", "C"}, {"TZ", "UTC"}};
   command.workingDirectory = "/work/output";
-  for (const char* part : kHostParts) {
-    if (access(part, F_OK) == 0) command.binds.push_back({part, part, false});
-  }
+  command.binds = hostBinds(kLibraryParts);
+  for (sandbox::Bind& bind : hostBinds(kHostParts)) command.binds.push_back(std::move(bind));
   command.binds.push_back({options_.program, "/kiln-fetcher", false});
   if (!options_.credentials.empty()) {
     const std::string copy = slotDir + "/credentials";

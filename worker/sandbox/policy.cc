@@ -97,6 +97,9 @@ constexpr const char* kNetworkCalls[] = {
     "bind",     "connect", "getpeername", "getsockname", "getsockopt", "recvfrom", "recvmmsg",  "recvmsg",
     "sendmmsg", "sendmsg", "sendto",      "setsockopt",  "shutdown",   "socket",   "socketpair"};
 
+// Loading a program from sealed memory.
+constexpr const char* kLoadCalls[] = {"memfd_create"};
+
 template <class... Lists>
 std::vector<std::string> sortedUnion(const Lists&... lists) {
   std::vector<std::string> all;
@@ -112,6 +115,17 @@ Policy compilePolicy() {
   policy.name = "compile/1";
   policy.devices = {"/dev/null", "/dev/urandom", "/dev/zero"};
   policy.calls = sortedUnion(kFileCalls, kMemoryCalls, kProcessCalls);
+  return policy;
+}
+
+Policy checkPolicy() {
+  Policy policy;
+  policy.name = "check/1";
+  policy.proc = true;
+  policy.devices = {"/dev/null", "/dev/urandom", "/dev/zero"};
+  policy.calls = sortedUnion(kFileCalls, kMemoryCalls, kProcessCalls, kLoadCalls);
+  policy.limits.outputBytes = 16ull << 20;
+  policy.limits.outputFiles = 16;
   return policy;
 }
 
@@ -132,31 +146,33 @@ Policy fetchPolicy() {
 
 Json Policy::toJson() const {
   const auto number = [](std::uint64_t value) { return std::to_string(value); };
-  return Json{{"apiVersion", "kiln/v1"},
-              {"kind", "SandboxPolicy"},
-              {"name", name},
-              {"network", network},
-              {"namespaces", {"cgroup", "ipc", "mount", "net", "pid", "user", "uts"}},
-              {"uid", uid},
-              {"gid", gid},
-              {"hostName", hostName},
-              {"randomizeAddresses", randomizeAddresses},
-              {"devices", devices},
-              {"calls", calls},
-              {"limits",
-               {{"memoryBytes", number(limits.memoryBytes)},
-                {"addressSpaceBytes", number(limits.addressSpaceBytes)},
-                {"stackBytes", number(limits.stackBytes)},
-                {"processes", number(limits.processes)},
-                {"openFiles", number(limits.openFiles)},
-                {"cpuSeconds", number(limits.cpuSeconds)},
-                {"wallSeconds", number(limits.wallSeconds)},
-                {"fileBytes", number(limits.fileBytes)},
-                {"outputBytes", number(limits.outputBytes)},
-                {"outputFiles", number(limits.outputFiles)},
-                {"outputDepth", number(limits.outputDepth)},
-                {"outputPathBytes", number(limits.outputPathBytes)},
-                {"logBytes", number(limits.logBytes)}}}};
+  Json json{{"apiVersion", "kiln/v1"},
+            {"kind", "SandboxPolicy"},
+            {"name", name},
+            {"network", network},
+            {"namespaces", {"cgroup", "ipc", "mount", "net", "pid", "user", "uts"}},
+            {"uid", uid},
+            {"gid", gid},
+            {"hostName", hostName},
+            {"randomizeAddresses", randomizeAddresses},
+            {"devices", devices},
+            {"calls", calls},
+            {"limits",
+             {{"memoryBytes", number(limits.memoryBytes)},
+              {"addressSpaceBytes", number(limits.addressSpaceBytes)},
+              {"stackBytes", number(limits.stackBytes)},
+              {"processes", number(limits.processes)},
+              {"openFiles", number(limits.openFiles)},
+              {"cpuSeconds", number(limits.cpuSeconds)},
+              {"wallSeconds", number(limits.wallSeconds)},
+              {"fileBytes", number(limits.fileBytes)},
+              {"outputBytes", number(limits.outputBytes)},
+              {"outputFiles", number(limits.outputFiles)},
+              {"outputDepth", number(limits.outputDepth)},
+              {"outputPathBytes", number(limits.outputPathBytes)},
+              {"logBytes", number(limits.logBytes)}}}};
+  if (proc) json["proc"] = true;
+  return json;
 }
 
 Result<Digest> Policy::digest() const {

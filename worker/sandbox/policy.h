@@ -36,6 +36,7 @@ struct Limits {
 struct Policy {
   std::string name;          // "compile/1"
   bool network = false;      // share the host's network; the fetcher only
+  bool proc = false;         // a /proc of the action's own processes; checks only
   std::uint32_t uid = 1000;  // as seen inside; the host's uid is another one, never 0
   std::uint32_t gid = 1000;
   std::string hostName = "localhost";
@@ -52,6 +53,8 @@ struct Policy {
 
 // What compile and reference actions run under.
 Policy compilePolicy();
+// What checks run under: the worker's own program on the host's libraries, loading a compiled program.
+Policy checkPolicy();
 // What the source fetcher runs under: the network, smaller limits, no more calls than sockets need.
 Policy fetchPolicy();
 

@@ -109,8 +109,11 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   for (const Bind& bind : command.binds)
     plan.binds.push_back({bind.hostPath, bind.path, bind.writable, false});
   for (const std::string& device : policy_.devices) plan.binds.push_back({device, device, true, true});
-  plan.tail = {"--remount-ro", "/", "--chdir", command.workingDirectory, "--json-status-fd", "3",
-               "--seccomp",    "4", "--"};
+  if (policy_.proc) plan.tail = {"--proc", "/proc"};
+  const std::vector<std::string> tail = {
+      "--remount-ro", "/", "--chdir", command.workingDirectory, "--json-status-fd", "3",
+      "--seccomp",    "4", "--"};
+  plan.tail.insert(plan.tail.end(), tail.begin(), tail.end());
   plan.tail.insert(plan.tail.end(), command.arguments.begin(), command.arguments.end());
   plan.limits = policy_.limits;
   plan.uid = host_.actionUid(options.slot);

@@ -29,11 +29,11 @@ struct ProgramTable {
 
 struct CpuOptions {
   Target target;
-  bool contraction = true;      // llvm.fmuladd may become one fused operation
-  std::string mathBitcode;      // path of kmath.bc, linked where needed; empty: the module needs none
-  std::string builtinsArchive;  // path of libkiln_builtins-<arch>.a; empty: none
-  std::string workDirectory;    // existing and writable; the linker's files live there during the call
-  bool keepIr = false;          // fill CpuProgram::llvmIr
+  bool contraction = true;           // llvm.fmuladd may become one fused operation
+  std::vector<std::string> bitcode;  // paths of kmath.bc and kkernels.bc, linked where needed
+  std::string builtinsArchive;       // path of libkiln_builtins-<arch>.a; empty: none
+  std::string workDirectory;         // existing and writable; the linker's files live there during the call
+  bool keepIr = false;               // fill CpuProgram::llvmIr
 };
 
 struct CodeSymbol {

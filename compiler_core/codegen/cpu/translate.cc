@@ -22,20 +22,20 @@
 namespace kiln::codegen {
 namespace {
 
-Status linkMath(llvm::Module& module, const std::string& path) {
+Status linkLibrary(llvm::Module& module, const std::string& path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return fail(Code::kInvalidArgument,
-                fmt::format("math library {}: {}", path, buffer.getError().message()));
-  auto library = llvm::parseBitcodeFile(**buffer, module.getContext());
+    return fail(Code::kInvalidArgument, fmt::format("library {}: {}", path, buffer.getError().message()));
+  // Lazily: only the bodies that are needed are read.
+  auto library = llvm::getLazyBitcodeModule(**buffer, module.getContext());
   if (!library)
     return fail(Code::kInvalidArgument,
-                fmt::format("math library {}: {}", path, llvm::toString(library.takeError())));
+                fmt::format("library {}: {}", path, llvm::toString(library.takeError())));
   // The library carries no target of its own: it becomes part of the program before code is made.
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
   if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::Flags::LinkOnlyNeeded))
-    return fail(Code::kInternal, fmt::format("math library {} does not link into the program", path));
+    return fail(Code::kInternal, fmt::format("library {} does not link into the program", path));
   return {};
 }
 
@@ -122,7 +122,7 @@ Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, const Pro
   ir->setTargetTriple(machine.getTargetTriple());
   ir->setDataLayout(machine.createDataLayout());
   ir->setPICLevel(llvm::PICLevel::BigPIC);
-  if (!options.mathBitcode.empty()) KILN_TRY(linkMath(*ir, options.mathBitcode));
+  for (const std::string& library : options.bitcode) KILN_TRY(linkLibrary(*ir, library));
   KILN_TRY(addTable(*ir, table));
   setAttributes(*ir, options);
   llvm::internalizeModule(*ir, staysVisible);

@@ -13,6 +13,7 @@ void addLowerToLlvm(mlir::OpPassManager& passes) {
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createMathToCallsPass());
+  passes.addPass(createLibraryCallsPass());
   passes.addPass(createSCFToControlFlowPass());
   passes.addPass(createConvertVectorToLLVMPass());
   passes.addPass(createConvertMathToLLVMPass());

@@ -21,6 +21,10 @@ std::unique_ptr<mlir::Pass> createOutlineKernelsPass();
 // library, in the widths it has.
 std::unique_ptr<mlir::Pass> createMathToCallsPass();
 
+// kiln-library-calls: kiln.call on buffers becomes a call of the kernel library
+// (compiler_core/kernels/README.md has the convention).
+std::unique_ptr<mlir::Pass> createLibraryCallsPass();
+
 // What is left to the LLVM dialect, with upstream's conversions.
 void addLowerToLlvm(mlir::OpPassManager& passes);
 

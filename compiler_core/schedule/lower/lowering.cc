@@ -101,6 +101,9 @@ Value Lowering::insert(Value source, Value destination, ArrayRef<std::int64_t> o
 
 LogicalResult Lowering::lower(Operation* op) {
   loc_ = op->getLoc();
+  if (isa<ir::SortOp, ir::ArgReduceOp, ir::CumulativeOp, ir::ScatterOp, ir::CompressOp, ir::UniqueOp,
+          ir::NmsOp>(op))
+    return library(op);
   auto operands = [&] {
     SmallVector<Value> values;
     for (Value operand : op->getOperands()) values.push_back(get(operand));

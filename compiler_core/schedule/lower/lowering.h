@@ -63,6 +63,19 @@ class Lowering {
   mlir::Value concat(ir::ConcatOp op);
   mlir::Value slice(ir::SliceOp op);
   mlir::Value gather(ir::GatherOp op);
+  // Operations served by the kernel library; maps their results.
+  mlir::LogicalResult library(mlir::Operation* op);
+  void sort(ir::SortOp op);
+  void argReduce(ir::ArgReduceOp op);
+  void cumulative(ir::CumulativeOp op);
+  void scatter(ir::ScatterOp op);
+  void compress(ir::CompressOp op);
+  void unique(ir::UniqueOp op);
+  void nms(ir::NmsOp op);
+  // Calls `function` of the kernel library; the results, one per init.
+  mlir::ResultRange call(llvm::StringRef function, mlir::ValueRange inputs, mlir::ValueRange inits,
+                         llvm::ArrayRef<std::int64_t> parameters,
+                         llvm::ArrayRef<std::int64_t> readsInit = {});
   mlir::Value softmax(ir::SoftmaxOp op);
   mlir::Value matmul(ir::MatmulOp op);
   mlir::Value convolution(ir::ConvOp op);

@@ -71,7 +71,7 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
   codegen::CpuOptions cpu;
   cpu.target = target;
   cpu.contraction = check.contraction;
-  cpu.mathBitcode = KILN_TOOLCHAIN_LIB "/kmath.bc";
+  cpu.bitcode = {KILN_TOOLCHAIN_LIB "/kmath.bc", KILN_TOOLCHAIN_LIB "/kkernels.bc"};
   cpu.builtinsArchive = KILN_TOOLCHAIN_LIB "/libkiln_builtins-x86_64.a";
   cpu.workDirectory = directory.path();
   auto program = codegen::generateCpuProgram(module, table, cpu);

@@ -159,6 +159,38 @@ TEST(NextStep, CancellationWinsOverEverything) {
   expectStep<Wait>(nextStep(snapshot, delivery()));
 }
 
+TEST(NextStep, AWantedCheckFollowsThePublication) {
+  auto snapshot = plannedJob();
+  auto wanted = delivery();
+  wanted.check = CheckRequest{digestOf(std::string_view("{}")), {}};
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1")};
+  expectStep<Publish>(nextStep(snapshot, wanted));
+  snapshot.targets[0].artifact = digestOf(std::string_view("artifact"));
+  EXPECT_EQ(expectStep<PlanCheck>(nextStep(snapshot, wanted)).target, 0);
+  expectStep<End>(nextStep(snapshot, delivery()));
+
+  const index::ActionRecord check{
+      index::ActionKind::kCheck, "cpu:x86-64-v3", digestOf(std::string_view("check")), {}};
+  snapshot.actions.push_back(check);
+  auto queue = expectStep<QueueRuns>(nextStep(snapshot, wanted));
+  ASSERT_EQ(queue.runs.size(), 1u);
+  EXPECT_EQ(queue.runs[0].action.kind, index::ActionKind::kCheck);
+  snapshot.runs = {run(check, RunState::kLeased)};
+  expectStep<Wait>(nextStep(snapshot, wanted));
+  snapshot.runs[0].state = RunState::kDone;
+  snapshot.results.push_back(result(check, "w2"));
+  EXPECT_EQ(expectStep<PublishCheck>(nextStep(snapshot, wanted)).result.worker, "w2");
+
+  snapshot.targets[0].check = index::CheckOutcome::kPassed;
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, wanted)).state, index::JobState::kSucceeded);
+  snapshot.targets[0].check = index::CheckOutcome::kFailed;
+  const auto end = expectStep<End>(nextStep(snapshot, wanted));
+  EXPECT_EQ(end.state, index::JobState::kFailed);
+  ASSERT_TRUE(end.error);
+  EXPECT_EQ(end.error->exitCode, 10);
+  EXPECT_NE(end.error->message.find(snapshot.targets[0].artifact->text()), std::string::npos);
+}
+
 TEST(NextStep, EachTargetIsPublishedFromItsOwnAction) {
   auto snapshot = plannedJob();
   snapshot.targets.push_back({"cpu:x86-64-v4", {}, false, {}});

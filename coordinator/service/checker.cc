@@ -1,0 +1,95 @@
+#include "coordinator/service/checker.h"
+
+#include "coordinator/jobs/check_action.h"
+#include "coordinator/jobs/evidence.h"
+#include "coordinator/service/blob_io.h"
+#include "coordinator/service/log.h"
+#include "manifest/statement/check_statement.h"
+#include "signing/receipt/receipt.h"
+#include "storage/index/artifact_repository.h"
+#include "storage/index/job_changes.h"
+#include "storage/index/job_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using postgres::Connection;
+
+const index::TargetRecord& targetAt(const index::JobSnapshot& snapshot, int target) {
+  return snapshot.targets.at(static_cast<std::size_t>(target));
+}
+
+Result<Json> readReport(const Farm& farm, const std::string& instance, const index::ResultRecord& result) {
+  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
+  const jobs::OutputFile* file = outputs.find(kCheckReport);
+  if (!file) return fail(Code::kDataLoss, std::string(kCheckReport) + " is not among the check's outputs");
+  KILN_ASSIGN(std::string text, storage::getBlob(farm.blobs, instance, file->digest, kMaxCheckReportBytes));
+  return parseCanonicalJson(text);
+}
+
+}  // namespace
+
+Status Checker::plan(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
+                     const jobs::PlanCheck& step) {
+  const index::JobKey& key = snapshot.job.key;
+  const index::TargetRecord& target = targetAt(snapshot, step.target);
+  std::optional<index::ArtifactRecord> artifact;
+  {
+    KILN_ASSIGN(auto connection, farm_.database.acquire());
+    KILN_ASSIGN(artifact, index::loadArtifact(*connection, key.instance, *target.artifact));
+  }
+  if (!artifact) return fail(Code::kNotFound, "artifact " + target.artifact->text() + " is gone");
+  KILN_ASSIGN(jobs::BuiltAction built, jobs::buildCheckAction(*artifact, *delivery.check));
+  KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, built.blobs));
+  return farm_.database.transact([&](Connection& c) -> Status {
+    KILN_ASSIGN(auto current, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));
+    if (!current || current->actions.size() != snapshot.actions.size())
+      return {};  // another coordinator did it
+    KILN_TRY(index::addActions(c, key, snapshot.actions.size(),
+                               {{index::ActionKind::kCheck, target.target, built.action, {}}}));
+    return index::touchJob(c, key);
+  });
+}
+
+Status Checker::publish(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
+                        const jobs::PublishCheck& step) {
+  const index::JobKey& key = snapshot.job.key;
+  const Digest artifact = *targetAt(snapshot, step.target).artifact;
+  const index::ResultRecord& result = step.result;
+  CheckStatement check;
+  KILN_ASSIGN(check.report, readReport(farm_, key.instance, result));
+  KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
+  KILN_ASSIGN(std::string receipt, signing::receiptDocument(result.receipt, certificate));
+  check.builderId = farm_.builder.id;
+  check.invocationId = result.jobId;
+  check.action = result.action;
+  check.plan = delivery.check->plan;
+  check.worker = result.worker;
+  check.operatorName = result.operatorName;
+  check.receipt = digestOf(receipt);
+  check.startedOn = std::min(result.leased, result.recorded);
+  check.finishedOn = result.recorded;
+  KILN_ASSIGN(std::string statement, checkStatement(artifact, check));
+  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, check.receipt, asBytes(receipt)));
+  auto bundle = farm_.signer.sign({.instance = key.instance,
+                                   .statement = statement,
+                                   .subjectSize = artifact.size,
+                                   .receipts = {receipt}});
+  if (!bundle) return fail(bundle.error().in("signer"));
+  index::BundleRecord record{digestOf(statement), digestOf(*bundle), kCheckType, key.id, farm_.clock.now()};
+  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, record.bundle, asBytes(*bundle)));
+  const auto outcome = check.passed() ? index::CheckOutcome::kPassed : index::CheckOutcome::kFailed;
+  KILN_TRY(farm_.database.transact([&](Connection& c) -> Status {
+    KILN_TRY(index::insertStatement(c, key.instance, artifact, record));
+    return index::setTargetCheck(c, key, step.target, outcome);
+  }));
+  logInfo(check.passed() ? "artifact passed its check" : "artifact failed its check",
+          {{"instance", key.instance},
+           {"job", key.id},
+           {"artifact", artifact.text()},
+           {"worker", result.worker},
+           {"failures", check.failures()}});
+  return {};
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,103 @@
+#include "manifest/statement/check_statement.h"
+
+#include "manifest/base/printable.h"
+#include "manifest/json/reader.h"
+
+namespace kiln {
+namespace {
+
+constexpr std::size_t kMaxItems = 20000;
+
+Json digestJson(const Digest& digest) {
+  return {{"digest", digest.text()}, {"size", std::to_string(digest.size)}};
+}
+
+Result<Digest> readDigest(ObjectReader& parent, std::string_view name) {
+  KILN_ASSIGN(ObjectReader reader, parent.object(name));
+  KILN_ASSIGN(const Digest digest, reader.digest());
+  KILN_TRY(reader.finish());
+  return digest;
+}
+
+Result<TimePoint> readTime(ObjectReader& reader, std::string_view name) {
+  KILN_ASSIGN(const std::string text, reader.string(name));
+  auto time = parseRfc3339(text);
+  if (!time) return badMember(reader.path(name), time.error().message);
+  return *time;
+}
+
+}  // namespace
+
+Status checkReport(const Json& report) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(report, "report"));
+  KILN_ASSIGN(const bool passed, reader.boolean("passed"));
+  KILN_ASSIGN(const Json* items, reader.array("items"));
+  if (items->empty() || items->size() > kMaxItems)
+    return badMember(reader.path("items"), "must hold 1 to 20000 items");
+  bool all = true;
+  for (const Json& json : *items) {
+    KILN_ASSIGN(ObjectReader item, ObjectReader::open(json, reader.path("items")));
+    for (const char* name : {"kind", "name", "detail"}) KILN_TRY(item.string(name));
+    KILN_ASSIGN(const bool one, item.boolean("passed"));
+    KILN_TRY(item.finish());
+    all = all && one;
+  }
+  if (passed != all) return badMember(reader.path("passed"), "does not agree with the items");
+  for (const char* name : {"measured", "device"}) KILN_TRY(reader.object(name));
+  return reader.finish();
+}
+
+bool CheckStatement::passed() const {
+  return report.at("passed").get<bool>();
+}
+
+std::string CheckStatement::failures() const {
+  std::string text;
+  for (const Json& item : report.at("items")) {
+    if (item.at("passed").get<bool>()) continue;
+    text += (text.empty() ? "" : "; ") + printable(item.at("kind").get<std::string>(), 64) + " " +
+            printable(item.at("name").get<std::string>(), 200) + " (" +
+            printable(item.at("detail").get<std::string>(), 400) + ")";
+    if (text.size() > 2000) return text + "; ...";
+  }
+  return text;
+}
+
+Json CheckStatement::toJson() const {
+  return {{"checker", {{"id", builderId}, {"worker", worker}, {"operator", operatorName}}},
+          {"invocationId", invocationId},
+          {"action", digestJson(action)},
+          {"plan", digestJson(plan)},
+          {"receipt", digestJson(receipt)},
+          {"startedOn", rfc3339(startedOn)},
+          {"finishedOn", rfc3339(finishedOn)},
+          {"report", report}};
+}
+
+Result<CheckStatement> CheckStatement::fromJson(const Json& predicate) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(predicate, "predicate"));
+  CheckStatement check;
+  KILN_ASSIGN(ObjectReader checker, reader.object("checker"));
+  KILN_ASSIGN(check.builderId, checker.string("id"));
+  KILN_ASSIGN(check.worker, checker.string("worker"));
+  KILN_ASSIGN(check.operatorName, checker.string("operator"));
+  KILN_TRY(checker.finish());
+  KILN_ASSIGN(check.invocationId, reader.string("invocationId"));
+  KILN_ASSIGN(check.action, readDigest(reader, "action"));
+  KILN_ASSIGN(check.plan, readDigest(reader, "plan"));
+  KILN_ASSIGN(check.receipt, readDigest(reader, "receipt"));
+  KILN_ASSIGN(check.startedOn, readTime(reader, "startedOn"));
+  KILN_ASSIGN(check.finishedOn, readTime(reader, "finishedOn"));
+  KILN_ASSIGN(const Json* report, reader.any("report"));
+  if (Status good = checkReport(*report); !good) return fail(good.error().in("predicate"));
+  check.report = *report;
+  KILN_TRY(reader.finish());
+  return check;
+}
+
+Result<std::string> checkStatement(const Digest& artifact, const CheckStatement& check) {
+  KILN_TRY(CheckStatement::fromJson(check.toJson()));  // nothing is written that a reader would refuse
+  return toCanonicalJson(Statement{{{"artifact.json", artifact.hash}}, kCheckType, check.toJson()}.toJson());
+}
+
+}  // namespace kiln

@@ -1,0 +1,44 @@
+// The statement that an artifact was qualified on some machine: what was compared, whether it held, what was
+// measured. Described in manifest/FORMAT.md.
+#pragma once
+
+#include <string>
+
+#include "manifest/base/clock.h"
+#include "manifest/base/digest.h"
+#include "manifest/statement/statement.h"
+
+namespace kiln {
+
+inline constexpr char kCheckType[] = "urn:kiln:predicate:check:v1";
+// What a check's worker leaves: its report, canonical JSON.
+inline constexpr char kCheckReport[] = "report.json";
+inline constexpr std::uint64_t kMaxCheckReportBytes = 1u << 20;
+
+struct CheckStatement {
+  std::string builderId;     // of the farm that says so
+  std::string invocationId;  // the job
+  Digest action, plan;       // what ran; the check plan (check.json)
+  std::string worker, operatorName;
+  Digest receipt;  // the document that proves what the worker reported
+  TimePoint startedOn, finishedOn;
+  Json report;  // of the runtime's check (compiler_core/runtime/check/report.h)
+
+  bool passed() const;
+  // What did not hold: "fixture profile default: y (1 of 10 elements differ)", separated by "; ".
+  std::string failures() const;
+
+  // The predicate.
+  Json toJson() const;
+  // kInvalidArgument naming the member.
+  static Result<CheckStatement> fromJson(const Json& predicate);
+};
+
+// kInvalidArgument unless `report` has the members of a report: "passed", which agrees with its "items",
+// "measured", "device".
+Status checkReport(const Json& report);
+
+// The statement about one artifact, in canonical JSON: what the signer signs.
+Result<std::string> checkStatement(const Digest& artifact, const CheckStatement& check);
+
+}  // namespace kiln

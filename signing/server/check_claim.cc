@@ -1,0 +1,36 @@
+#include "signing/server/check_claim.h"
+
+#include "signing/receipt/receipt.h"
+#include "signing/server/action_check.h"
+
+namespace kiln::signing {
+namespace {
+
+tl::unexpected<Error> refused(const std::string& why) {
+  return fail(Code::kFailedPrecondition, why);
+}
+
+}  // namespace
+
+Status checkClaim(storage::BlobStore& store, const std::string& instance, const CheckStatement& check,
+                  const std::vector<std::string>& documents, const Closure& closure,
+                  const Certificate& authority, TimePoint now) {
+  if (documents.size() != 1 || digestOf(documents.front()) != check.receipt)
+    return refused("a check statement comes with the one receipt that it names");
+  auto verified = verifyReceiptDocument(documents.front(), authority, now);
+  if (!verified) return refused("receipt: " + verified.error().message);
+  const Receipt& receipt = verified->receipt;
+  if (receipt.worker != check.worker || receipt.operatorName != check.operatorName)
+    return refused("the receipt is of another worker than the statement");
+  if (receipt.action != check.action) return refused("the receipt is of another action than the statement");
+  if (receipt.exitCode != 0) return refused("the check could not be made: its run failed");
+  KILN_ASSIGN(const std::string report, toCanonicalJson(check.report));
+  const ReceiptOutput wanted{std::string("output/") + kCheckReport, digestOf(report)};
+  if (receipt.outputs.size() != 1 || receipt.outputs.front().path != wanted.path ||
+      receipt.outputs.front().digest != wanted.digest)
+    return refused("the receipt lists another report than the statement's");
+  KILN_TRY(loadBlob(store, instance, receipt.sandboxPolicy, kMaxSandboxPolicyBytes, "sandbox policy"));
+  return checkCheckAction(store, instance, check.action, closure, check.plan);
+}
+
+}  // namespace kiln::signing

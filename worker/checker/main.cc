@@ -1,0 +1,74 @@
+// kiln-check: qualifies an artifact on this machine (compiler_core/runtime/check). Started by kiln-worker in
+// a sandbox with the host's libraries and no network. Exit 0 whenever the check could be made, whatever it
+// found: the report says so. Ends as kiln-cc does otherwise: the last line of stderr is canonical JSON
+// {"error":{"code","details","message"}}.
+#include <fcntl.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "compiler_core/runtime/check/check.h"
+#include "compiler_core/runtime/session/artifact.h"
+#include "manifest/base/exit_code.h"
+#include "manifest/base/file.h"
+
+namespace kiln::checker {
+namespace {
+
+struct Flags {
+  std::string artifact, plan, out;
+  std::uint32_t threads = 0;
+};
+
+std::string directoryOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+Status check(const Flags& flags) {
+  KILN_ASSIGN(const std::string text, runtime::readDocument(flags.plan));
+  auto plan = runtime::parseCheckPlan(text);
+  if (!plan) return fail(plan.error().in(flags.plan));
+  std::fprintf(stderr, "stage: check\n");
+  KILN_ASSIGN(const runtime::CheckReport report,
+              runtime::check(flags.artifact, *plan, directoryOf(flags.plan), flags.threads));
+  KILN_ASSIGN(const std::string json, toCanonicalJson(report.toJson()));
+  const std::string path = flags.out + "/report.json";
+  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0644, path));
+  KILN_TRY(writeAll(file.get(), asBytes(json), path));
+  return file.close(path);
+}
+
+int run(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(
+      "Qualifies an artifact on this machine and writes report.json.\n"
+      "example: kiln-check --artifact DIR --plan check.json --out DIR");
+  app.add_option("--artifact", flags.artifact, "a verified artifact directory with fixtures")->required();
+  app.add_option("--plan", flags.plan, "check.json; the files it names lie beside it")->required();
+  app.add_option("--out", flags.out, "an empty directory for report.json")->required();
+  app.add_option("--threads", flags.threads, "threads to run on (default: every processor)")
+      ->check(CLI::Range(1, 1024));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kExitUsage;
+  }
+  const Status done = check(flags);
+  if (done) return 0;
+  const Json json{{"error",
+                   {{"code", codeName(done.error().code)},
+                    {"details", Json::object()},
+                    {"message", done.error().message}}}};
+  const auto text = toCanonicalJson(json);
+  std::fprintf(stderr, "%s\n",
+               text ? text->c_str() : "{\"error\":{\"code\":\"INTERNAL\",\"details\":{},\"message\":\"\"}}");
+  return exitCodeOf(done.error().code);
+}
+
+}  // namespace
+}  // namespace kiln::checker
+
+int main(int argc, char** argv) {
+  return kiln::checker::run(argc, argv);
+}

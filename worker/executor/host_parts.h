@@ -1,0 +1,18 @@
+// Parts of the host that a dynamically linked program of the worker sees in its sandbox. Nothing below holds
+// a secret.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "worker/sandbox/sandbox.h"
+
+namespace kiln::executor {
+
+// Programs' libraries and the loader's cache.
+inline constexpr const char* kLibraryParts[] = {"/usr", "/lib", "/lib64", "/etc/ld.so.cache"};
+
+// Read-only binds of those of `parts` that this host has.
+std::vector<sandbox::Bind> hostBinds(std::span<const char* const> parts);
+
+}  // namespace kiln::executor
