@@ -10,6 +10,8 @@ namespace {
 constexpr int kMaxDepth = 40;
 // Functions that call functions, and unrolled loops, can grow without bound.
 constexpr std::int64_t kMaxNodes = 1 << 18;
+// Every sequence is a list of its own, also where one is made from another.
+constexpr std::size_t kMaxSequenceTensors = 1 << 22;
 
 std::string_view plainDomain(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
@@ -161,6 +163,11 @@ Status GraphImporter::node(Scope& scope, const Node& node, std::size_t index) {
   }
   bool constant = true;
   for (std::size_t i = 0; i < results->size(); ++i) {
+    sequenceTensors_ += (*results)[i].parts.size();
+    if (sequenceTensors_ > kMaxSequenceTensors)
+      return fail(Code::kUnimplemented, "the model's sequences hold more than " +
+                                            std::to_string(kMaxSequenceTensors) + " tensors, at " +
+                                            quoted(scope.path + nodeLabel(node)));
     constant &= (*results)[i].isTensor() && (*results)[i].value.getDefiningOp<ir::ConstantOp>();
     poisoned |= (*results)[i].isPoisoned();
     if (i < node.outputs.size() && !node.outputs[i].empty())
