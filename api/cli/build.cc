@@ -7,6 +7,7 @@
 #include "api/cli/model_source.h"
 #include "api/cli/print.h"
 #include "api/cli/progress.h"
+#include "manifest/spec/profile_option.h"
 
 namespace kiln::cli {
 namespace {
@@ -24,9 +25,9 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   for (const auto& target : options.targets) KILN_TRY(checkTarget(target));
   KILN_TRY(checkTune(options.tune));
   KILN_TRY(checkFallback(options.fallback));
-  KILN_ASSIGN(auto profile, parseProfile(options.profiles));
+  KILN_ASSIGN(auto profiles, parseProfiles(options.profiles));
   CompileSpec spec;
-  spec.profiles.push_back(std::move(profile));
+  spec.profiles = std::move(profiles);
   for (const auto& pin : options.pins) KILN_TRY(addPin(pin, spec.pins));
   for (const auto& sequence : options.sequences) KILN_TRY(addComposite(sequence, spec.sequences));
   v1::SubmitJobRequest request;
@@ -110,7 +111,9 @@ void addBuild(CLI::App& app, Context& context) {
       "--sequence", options->sequences,
       "INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none: what an input of sequence or optional type holds "
       "(repeatable)");
-  command.add_option("--profile", options->profiles, "DIM=min:opt:max for a symbolic dimension (repeatable)")
+  command
+      .add_option("--profile", options->profiles,
+                  "[PROFILE:]DIM=min:opt:max[,DIM=...] for symbolic dimensions (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--builders", options->delivery.builders, "Workers that must agree on every byte")
       ->check(CLI::Range(1, 16));

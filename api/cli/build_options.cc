@@ -4,45 +4,10 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 
 #include "manifest/spec/target.h"
 
 namespace kiln::cli {
-namespace {
-
-bool readDim(std::string_view text, std::int64_t& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value > 0;
-}
-
-}  // namespace
-
-Result<ShapeProfile> parseProfile(const std::vector<std::string>& arguments) {
-  ShapeProfile profile;
-  profile.name = "default";
-  for (const auto& argument : arguments) {
-    const std::string_view text = argument;
-    const auto equals = text.find('=');
-    const auto first = text.find(':', equals + 1);
-    const auto second = first == std::string_view::npos ? first : text.find(':', first + 1);
-    DimRange range;
-    if (equals == 0 || equals == std::string_view::npos || second == std::string_view::npos ||
-        !readDim(text.substr(equals + 1, first - equals - 1), range.min) ||
-        !readDim(text.substr(first + 1, second - first - 1), range.opt) ||
-        !readDim(text.substr(second + 1), range.max) || range.min > range.opt || range.opt > range.max) {
-      return fail(
-          Code::kInvalidArgument,
-          "--profile " + argument + ": give DIM=min:opt:max with 1 <= min <= opt <= max, such as N=1:1:1");
-    }
-    const std::string name(text.substr(0, equals));
-    if (!profile.dims.emplace(name, range).second) {
-      return fail(Code::kInvalidArgument,
-                  "--profile " + argument + ": dimension \"" + name + "\" is given twice");
-    }
-  }
-  return profile;
-}
 
 Status checkTarget(const std::string& target) {
   const auto parsed = parseTarget(target);

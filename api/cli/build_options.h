@@ -2,15 +2,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "manifest/base/result.h"
-#include "manifest/spec/compile_spec.h"
 
 namespace kiln::cli {
-
-// "name=min:opt:max", each about one symbolic dimension, into one profile called "default".
-Result<ShapeProfile> parseProfile(const std::vector<std::string>& arguments);
 
 // kInvalidArgument for what is no target at all ("native" included). A well-formed target is the farm's to
 // judge.

@@ -39,9 +39,15 @@ class Report {
 };
 
 void checkProcessor(Report& report) {
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
-    return report.ok("processor", "runs cpu:x86-64-v3");
-  }
+#if defined(__x86_64__)
+  const bool v3 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  if (v4) return report.ok("processor", "runs cpu:x86-64-v3 and cpu:x86-64-v4");
+  if (v3) return report.ok("processor", "runs cpu:x86-64-v3");
+#elif defined(__aarch64__)
+  return report.ok("processor", "runs cpu:aarch64");
+#endif
   report.warn("processor", "does not run cpu:x86-64-v3",
               "artifacts can be built and verified here, but not run");
 }

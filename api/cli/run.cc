@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "api/cli/commands.h"
+#include "api/cli/kernel_view.h"
 #include "api/cli/print.h"
 #include "api/cli/session_view.h"
 #include "api/cli/trust_settings.h"
@@ -26,7 +27,7 @@ using runtime::valueAt;
 struct Options {
   std::string artifact, outputDirectory, labels;
   std::vector<std::string> inputs;
-  bool each = false;
+  bool each = false, profile = false;
   std::uint32_t threads = 0;
 };
 
@@ -46,13 +47,14 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
     if (std::any_of(tensors.begin(), tensors.end(), isNamed)) {
       return fail(Code::kInvalidArgument, "input \"" + name + "\" is given twice");
     }
-    if (std::none_of(specs.begin(), specs.end(), isNamed)) {
+    const auto spec = std::find_if(specs.begin(), specs.end(), isNamed);
+    if (spec == specs.end()) {
       std::vector<std::string> names;
       for (const auto& spec : specs) names.push_back(spec.name);
       return fail(Code::kInvalidArgument, fmt::format("there is no input \"{}\"; the artifact takes {}", name,
                                                       fmt::join(names, ", ")));
     }
-    KILN_ASSIGN(auto tensor, npy::read(argument.substr(equals + 1)));
+    KILN_ASSIGN(auto tensor, npy::read(argument.substr(equals + 1), spec->dtype));
     tensors.push_back({name, std::move(tensor)});
   }
   for (const auto& spec : specs) {
@@ -156,11 +158,11 @@ void printScore(const Score& result) {
                         total == 0 ? 0.0 : static_cast<double>(result.correct) / static_cast<double>(total)));
 }
 
-Result<std::string> summary(const npy::Tensor& tensor) {
+std::string summary(const npy::Tensor& tensor) {
   std::string text;
   const auto count = tensor.data.size() / dtypeBytes(tensor.dtype);
   for (std::size_t i = 0; i < std::min<std::size_t>(count, 8); ++i) {
-    KILN_ASSIGN(const double value, valueAt(tensor, i));
+    const double value = valueAt(tensor, i);
     text += fmt::format(" {:.6g}", value);
   }
   return text + (count > 8 ? " ..." : "");
@@ -172,9 +174,12 @@ Status run(const Context& context, const Options& options) {
   const auto specs = loaded.artifact.inputs();
   KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs));
   KILN_ASSIGN(auto session,
-              runtime::Session::open(loaded.artifact, {.threads = options.threads, .run_before_ready = 1}));
+              runtime::Session::open(loaded.artifact, {.threads = options.threads,
+                                                       .run_before_ready = 1,
+                                                       .measure_kernels = options.profile ? 1 : 0}));
   KILN_ASSIGN(const auto outputs,
               options.each ? runEach(session, specs, inputs) : runOnce(session, specs, inputs));
+  const auto kernels = session.kernels();
   std::optional<Score> scored;
   if (!options.labels.empty()) {
     if (outputs.empty()) return fail(Code::kInvalidArgument, "--labels: the artifact has no output");
@@ -193,6 +198,7 @@ Status run(const Context& context, const Options& options) {
     Json out{{"artifact", loaded.verified.verdict.artifact.text()},
              {"outputs", std::move(list)},
              {"counters", countersJson(session.counters())}};
+    if (options.profile) out["kernels"] = kernelsJson(kernels, loaded.verified.manifest());
     if (scored) {
       out["predictions"] = scored->predicted;
       out["correct"] = scored->correct;
@@ -200,11 +206,12 @@ Status run(const Context& context, const Options& options) {
     printJson(out);
     return {};
   }
+  if (options.profile) printKernels(kernels, loaded.verified.manifest(), session.counters());
   if (scored) {
     printScore(*scored);
   } else {
     for (const auto& output : outputs) {
-      KILN_ASSIGN(const auto values, summary(output.tensor));
+      const auto values = summary(output.tensor);
       printLine(
           fmt::format("{} {}{}", output.name, describe(output.tensor.dtype, output.tensor.shape), values));
     }
@@ -226,6 +233,8 @@ void addRun(CLI::App& app, Context& context) {
                    "Run once per element of the inputs' leading axis; outputs are stacked");
   command.add_option("--labels", options->labels,
                      "Integer .npy: print predictions (argmax of the first output) and accuracy");
+  command.add_flag("--profile", options->profile,
+                   "Measure each kernel: calls, tasks, time, and the model's nodes it computes");
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
   addFarmOptions(command, context);

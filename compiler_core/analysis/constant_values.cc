@@ -18,6 +18,13 @@ mlir::DenseElementsAttr toElements(mlir::MLIRContext* context, DType dtype,
     llvm::SmallVector<bool> values(bytes.begin(), bytes.end());
     return mlir::DenseElementsAttr::get(type, llvm::ArrayRef(values));
   }
+  if (bytes.empty()) return mlir::DenseElementsAttr::get(type, llvm::ArrayRef<mlir::Attribute>());
+  if (const unsigned width = type.getElementTypeBitWidth(); width < 8) {
+    // The attribute keeps the bits of the element alone.
+    std::vector<char> codes;
+    for (std::uint8_t byte : bytes) codes.push_back(static_cast<char>(byte & ((1u << width) - 1)));
+    return mlir::DenseElementsAttr::getFromRawBuffer(type, codes);
+  }
   return mlir::DenseElementsAttr::getFromRawBuffer(
       type, llvm::ArrayRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }

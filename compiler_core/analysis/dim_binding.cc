@@ -1,5 +1,7 @@
 #include "compiler_core/analysis/dim_binding.h"
 
+#include <algorithm>
+
 namespace kiln::analysis {
 namespace {
 
@@ -24,11 +26,22 @@ Result<BoundShape> DimBinder::bind(std::string_view input, const std::vector<Dec
       continue;
     }
     std::string name = dim.name.empty() ? std::string(input) + "." + std::to_string(i) : dim.name;
+    if (auto range = ranges_.find(name); range != ranges_.end()) {
+      if (range->second.min < 1 || range->second.max > kMaxDim)
+        return fail(Code::kInvalidArgument, "the profiles let dimension " + quoted(name) + " be " +
+                                                std::to_string(range->second.min) + " to " +
+                                                std::to_string(range->second.max) + "; it takes 1 to " +
+                                                std::to_string(kMaxDim));
+      symbolic_.insert(name);
+      bound.shape.push_back(kSymbolic);
+      bound.dimNames.push_back(std::move(name));
+      continue;
+    }
     auto it = values_.find(name);
     if (it == values_.end())
       return fail(Code::kUnimplemented, "input " + quoted(input) + " has the symbolic dimension " +
-                                            quoted(name) + ", which no profile pins; give --profile " + name +
-                                            "=N:N:N with one number");
+                                            quoted(name) + ", which no profile gives; give --profile " +
+                                            name + "=N with a number or --profile " + name + "=MIN:OPT:MAX");
     if (it->second < 1 || it->second > kMaxDim)
       return fail(Code::kInvalidArgument, "the profile pins dimension " + quoted(name) + " to " +
                                               std::to_string(it->second) + "; it takes 1 to " +
@@ -40,28 +53,63 @@ Result<BoundShape> DimBinder::bind(std::string_view input, const std::vector<Dec
   return bound;
 }
 
+std::optional<DimBounds> DimBinder::element(std::string_view input, std::int64_t index) {
+  const std::string name = std::string(input) + "[" + std::to_string(index) + "]";
+  if (auto range = ranges_.find(name); range != ranges_.end()) {
+    symbolic_.insert(name);
+    return range->second;
+  }
+  auto value = values_.find(name);
+  if (value == values_.end()) return std::nullopt;
+  used_.insert(*value);
+  return DimBounds{value->second, value->second};
+}
+
 Status DimBinder::finish() const {
+  std::string known;
+  for (const auto& [have, number] : used_) known += (known.empty() ? "" : ", ") + have;
+  for (const std::string& have : symbolic_) known += (known.empty() ? "" : ", ") + have;
+  const auto unknown = [&](const std::string& name) {
+    return fail(Code::kInvalidArgument,
+                "the profile gives dimension " + quoted(name) + ", which no input of the model has" +
+                    (known.empty() ? "; all its dimensions are numbers" : "; it has " + known));
+  };
   for (const auto& [name, value] : values_)
-    if (!used_.contains(name)) {
-      std::string known;
-      for (const auto& [have, number] : used_) known += (known.empty() ? "" : ", ") + have;
-      return fail(Code::kInvalidArgument,
-                  "the profile pins dimension " + quoted(name) + ", which no input of the model has" +
-                      (known.empty() ? "; all its dimensions are numbers" : "; it has " + known));
-    }
+    if (!used_.contains(name)) return unknown(name);
+  for (const auto& [name, range] : ranges_)
+    if (!symbolic_.contains(name)) return unknown(name);
   return {};
 }
 
-Result<DimValues> pinnedDims(const std::string& profile, const std::vector<ProfileDim>& dims) {
-  DimValues values;
-  for (const ProfileDim& dim : dims) {
-    if (dim.min != dim.opt || dim.opt != dim.max)
-      return fail(Code::kUnimplemented,
-                  "profile " + quoted(profile) + ", dimension " + quoted(dim.name) +
-                      ": shape ranges are not served by this toolchain yet; give min = opt = max");
-    values[dim.name] = dim.opt;
+const ProfileDim* Profile::find(std::string_view dim) const {
+  for (const ProfileDim& candidate : dims)
+    if (candidate.name == dim) return &candidate;
+  return nullptr;
+}
+
+Result<ProfileBounds> boundsOf(const std::vector<Profile>& profiles) {
+  ProfileBounds bounds;
+  for (const Profile& profile : profiles)
+    for (const ProfileDim& dim : profile.dims) {
+      auto [place, isNew] = bounds.ranges.try_emplace(dim.name, DimBounds{dim.min, dim.max});
+      place->second.min = std::min(place->second.min, dim.min);
+      place->second.max = std::max(place->second.max, dim.max);
+      if (!isNew) continue;
+      for (const Profile& other : profiles)
+        if (!other.find(dim.name))
+          return fail(Code::kInvalidArgument, "profile " + quoted(profile.name) + " gives dimension " +
+                                                  quoted(dim.name) + ", profile " + quoted(other.name) +
+                                                  " does not; every profile gives every dimension");
+    }
+  for (auto it = bounds.ranges.begin(); it != bounds.ranges.end();) {
+    if (it->second.min != it->second.max) {
+      ++it;
+      continue;
+    }
+    bounds.fixed[it->first] = it->second.min;
+    it = bounds.ranges.erase(it);
   }
-  return values;
+  return bounds;
 }
 
 }  // namespace kiln::analysis

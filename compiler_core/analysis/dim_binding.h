@@ -1,9 +1,10 @@
-// Symbolic dimensions of a model's inputs, bound to the numbers a shape profile pins. No MLIR.
+// Symbolic dimensions of a model's inputs, bound to the numbers or ranges that shape profiles give. No MLIR.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,33 +21,62 @@ struct DeclaredDim {
   std::string name;
 };
 
+// In BoundShape: a range, not a number.
+inline constexpr std::int64_t kSymbolic = -1;
+
 struct BoundShape {
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape;    // kSymbolic where a name has a range
   std::vector<std::string> dimNames;  // "" for dimensions given as numbers
 };
+
+// Both ends included.
+struct DimBounds {
+  std::int64_t min = 1, max = 1;
+  bool operator==(const DimBounds&) const = default;
+};
+
+// A shape profile: a range for each symbolic dimension, or for an element "<input>[<index>]" of an integer
+// input.
+struct ProfileDim {
+  std::string name;
+  std::int64_t min = 1, opt = 1, max = 1;
+};
+struct Profile {
+  std::string name = "default";
+  std::vector<ProfileDim> dims;
+
+  const ProfileDim* find(std::string_view dim) const;
+};
+
+// What several profiles leave open.
+struct ProfileBounds {
+  DimValues fixed;                          // one number in all profiles
+  std::map<std::string, DimBounds> ranges;  // the others: from the least to the largest of all
+};
+// kInvalidArgument names a dimension that one profile gives and another does not.
+Result<ProfileBounds> boundsOf(const std::vector<Profile>& profiles);
 
 // Binds the inputs of one model. A dimension without name is called "<input>.<index>", so that a profile can
 // pin it too.
 class DimBinder {
  public:
-  explicit DimBinder(DimValues values) : values_(std::move(values)) {}
+  explicit DimBinder(DimValues values, std::map<std::string, DimBounds> ranges = {})
+      : values_(std::move(values)), ranges_(std::move(ranges)) {}
 
   // kUnimplemented names an unbound dimension and the flag that pins it; kInvalidArgument a negative or
   // absurd one.
   Result<BoundShape> bind(std::string_view input, const std::vector<DeclaredDim>& dims);
-  // After all inputs: kInvalidArgument when the profile pins a name that no input has.
+  // The number or range given for element `index` of an integer input's value, which then counts as used.
+  std::optional<DimBounds> element(std::string_view input, std::int64_t index);
+  // After all inputs: kInvalidArgument when a profile gives a name that no input has.
   Status finish() const;
   const DimValues& used() const { return used_; }
+  const std::map<std::string, DimBounds>& ranges() const { return ranges_; }
 
  private:
   DimValues values_, used_;
+  std::map<std::string, DimBounds> ranges_;
+  std::set<std::string> symbolic_;  // names of `ranges_` that were met
 };
-
-// Only fixed profiles are served: kUnimplemented names the first dimension whose min, opt and max differ.
-struct ProfileDim {
-  std::string name;
-  std::int64_t min = 1, opt = 1, max = 1;
-};
-Result<DimValues> pinnedDims(const std::string& profile, const std::vector<ProfileDim>& dims);
 
 }  // namespace kiln::analysis

@@ -60,36 +60,14 @@ tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
   return *spec;
 }
 
-Result<std::map<std::string, std::int64_t>> dimsOf(const CompileSpec& spec) {
-  if (spec.profiles.size() != 1)
-    return fail(Code::kUnimplemented,
-                "several shape profiles are not served by this toolchain yet; give one");
-  const ShapeProfile& profile = spec.profiles.front();
-  std::vector<analysis::ProfileDim> dims;
-  for (const auto& [name, range] : profile.dims) dims.push_back({name, range.min, range.opt, range.max});
-  return analysis::pinnedDims(profile.name, dims);
-}
-
-Status addProfileDim(const std::string& text, ShapeProfile& profile) {
-  const auto wrong = [&] {
-    return fail(Code::kInvalidArgument,
-                fmt::format("--profile {}: expected NAME=MIN:OPT:MAX or NAME=N", text));
-  };
-  // The last '=': a dimension's name may hold one.
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) return wrong();
-  std::vector<std::int64_t> numbers;
-  std::stringstream rest(text.substr(equals + 1));
-  for (std::string part; std::getline(rest, part, ':');) {
-    auto number = parseDecimal(part);
-    if (!number || *number > (std::uint64_t{1} << 53)) return wrong();
-    numbers.push_back(static_cast<std::int64_t>(*number));
+std::vector<analysis::Profile> profilesOf(const CompileSpec& spec) {
+  std::vector<analysis::Profile> profiles;
+  for (const ShapeProfile& profile : spec.profiles) {
+    analysis::Profile& own = profiles.emplace_back(analysis::Profile{profile.name, {}});
+    for (const auto& [name, range] : profile.dims)
+      own.dims.push_back({name, range.min, range.opt, range.max});
   }
-  if (numbers.size() == 1) numbers.assign(3, numbers[0]);
-  if (numbers.size() != 3 || numbers[0] > numbers[1] || numbers[1] > numbers[2]) return wrong();
-  if (!profile.dims.try_emplace(text.substr(0, equals), DimRange{numbers[0], numbers[1], numbers[2]}).second)
-    return fail(Code::kInvalidArgument, fmt::format("--profile {}: the dimension is given twice", text));
-  return {};
+  return profiles;
 }
 
 Status checkServed(const CompileSpec& spec) {
@@ -102,7 +80,8 @@ Status checkServed(const CompileSpec& spec) {
     return refuse("numerics.reassociation", spec.numerics.reassociation, "off");
   if (spec.numerics.precision != "f32") return refuse("numerics.precision", spec.numerics.precision, "f32");
   if (spec.fallback != "fail") return refuse("fallback", spec.fallback, "fail");
-  if (spec.outOfProfile != "fail") return refuse("outOfProfile", spec.outOfProfile, "fail");
+  if (spec.outOfProfile != "fail" && spec.outOfProfile != "pad")
+    return refuse("outOfProfile", spec.outOfProfile, "fail\" or \"pad");
   return {};
 }
 

@@ -29,10 +29,7 @@ std::string errorLine(const Error& error);
 
 // Reads a CompileSpec; every failure is one of usage.
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
-// The one profile's dimensions; kUnimplemented for ranges and for several profiles.
-Result<std::map<std::string, std::int64_t>> dimsOf(const CompileSpec& spec);
-// "name=min:opt:max" into `profile`.
-Status addProfileDim(const std::string& text, ShapeProfile& profile);
+std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);
 // What the spec asks for and this compiler does not do, by name.
 Status checkServed(const CompileSpec& spec);
 

@@ -97,8 +97,6 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   auto target = parseTarget(spec->target);
   if (!target)
     return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
-  auto dims = dimsOf(*spec);
-  if (!dims) return stop(dims.error());
   if (auto same = checkModel(*spec, arguments.model); !same) return stop(same.error());
   auto lib = findToolchainLib(arguments.toolchain);
   if (!lib) return stop(kExitUsage, lib.error());
@@ -110,8 +108,8 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.model = arguments.model;
   request.target = *target;
   request.target.features = spec->features.empty() ? target->features : spec->features;
-  request.profile = spec->profiles.front().name;
-  request.dims = *dims;
+  request.profiles = profilesOf(*spec);
+  request.pad = spec->outOfProfile == "pad";
   request.pins = spec->pins;
   request.sequences = spec->sequences;
   request.contraction = spec->numerics.contraction == "on";

@@ -4,15 +4,18 @@
 
 #include <set>
 
+#include "compiler_core/analysis/padding.h"
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/frontend/onnx/import.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
+#include "compiler_core/ir/types.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/reference/evaluator.h"
 #include "compiler_core/reference/inputs.h"
 #include "compiler_core/transforms/rewrite.h"
+#include "compiler_core/transforms/specialise.h"
 
 namespace kiln::driver {
 namespace {
@@ -40,26 +43,64 @@ class IrWriter {
   int count_ = 0;
 };
 
-std::uint64_t bytesOf(const std::vector<ir::Signature>& tensors) {
+// kUnimplemented names the first dimension that `mustPad` asks for in vain.
+Result<std::vector<SymbolEvidence>> symbolsOf(const onnx::Captured& captured, bool mustPad) {
+  std::vector<SymbolEvidence> symbols;
+  for (auto [i, symbol] : llvm::enumerate(captured.symbols)) {
+    SymbolEvidence& evidence = symbols.emplace_back(SymbolEvidence{
+        .name = symbol.name, .input = symbol.input, .index = symbol.index, .element = symbol.element});
+    // A number in the graph says no longer where it came from.
+    if (symbol.element || (symbol.range.min == symbol.range.max && !mustPad)) continue;
+    const auto reason = analysis::whyNotPadded(*captured.module, static_cast<unsigned>(i));
+    if (reason && mustPad)
+      return fail(Code::kUnimplemented,
+                  fmt::format("outOfProfile \"pad\": dimension '{}' cannot be padded, {}; give \"fail\"",
+                              symbol.name, *reason));
+    evidence.pad = !reason;
+  }
+  return symbols;
+}
+
+// The range of each symbol that the caller gives in one profile.
+std::vector<ir::SymbolRange> rangesOf(const onnx::Captured& captured, const analysis::Profile& profile) {
+  std::vector<ir::SymbolRange> ranges;
+  for (const ir::Symbol& symbol : captured.symbols) {
+    const analysis::ProfileDim* dim = profile.find(symbol.name);
+    ranges.push_back(dim ? ir::SymbolRange{dim->min, dim->opt, dim->max}
+                         : ir::SymbolRange{symbol.range.min, symbol.range.min, symbol.range.max});
+  }
+  return ranges;
+}
+
+// What tensors of these types take at most.
+std::uint64_t bytesOf(mlir::TypeRange types, llvm::ArrayRef<ir::Range> limits) {
   std::uint64_t total = 0;
-  for (const ir::Signature& tensor : tensors) {
-    std::uint64_t bytes = dtypeBytes(tensor.dtype);
-    for (const std::int64_t dim : tensor.shape) bytes *= static_cast<std::uint64_t>(dim);
+  for (mlir::Type type : types) {
+    auto tensor = ir::tensorType(type);
+    std::uint64_t bytes = dtypeBytes(*ir::dtypeOf(tensor.getElementType()));
+    for (const ir::Dim& dim : ir::shapeOf(tensor))
+      bytes *= static_cast<std::uint64_t>(ir::rangeOf(dim, limits).value_or(ir::Range{0, 0}).max);
     total += bytes;
   }
   return total;
 }
 
-// Each symbolic dimension where it stands first.
-std::vector<SymbolEvidence> symbolsOf(const std::vector<ir::Signature>& inputs) {
-  std::vector<SymbolEvidence> symbols;
-  std::set<std::string> seen;
-  for (const ir::Signature& input : inputs)
-    for (std::size_t i = 0; i < input.dimNames.size(); ++i)
-      if (!input.dimNames[i].empty() && seen.insert(input.dimNames[i]).second)
-        symbols.push_back(
-            {.name = input.dimNames[i], .input = input.name, .index = static_cast<std::int64_t>(i)});
-  return symbols;
+// Moves what `from` defines into `into`; names that both have are changed in `from`.
+void append(mlir::ModuleOp from, mlir::ModuleOp into) {
+  mlir::SymbolTable target(into), source(from);
+  for (mlir::Operation& op : llvm::make_early_inc_range(from.getBody()->getOperations())) {
+    auto symbol = llvm::dyn_cast<mlir::SymbolOpInterface>(op);
+    if (symbol && target.lookup(symbol.getName())) {
+      auto function = llvm::dyn_cast<mlir::FunctionOpInterface>(op);
+      if (function && function.isExternal()) continue;  // of a library
+      (void)source.renameToUnique(&op, {&target});
+    }
+    op.remove();
+    if (symbol)
+      target.insert(&op);
+    else
+      into.push_back(&op);
+  }
 }
 
 class Compile {
@@ -72,48 +113,73 @@ class Compile {
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
+    KILN_ASSIGN(analysis::ProfileBounds bounds, analysis::boundsOf(request_.profiles));
+    // Whether a dimension can be padded shows only where it is a symbol.
+    if (request_.pad)
+      for (const auto& [name, value] : std::exchange(bounds.fixed, {})) bounds.ranges[name] = {value, value};
     KILN_ASSIGN(onnx::Captured captured,
-                onnx::importModel(context_, loaded, {request_.dims, request_.pins, request_.sequences}));
-    mlir::ModuleOp module = *captured.module;
-    KILN_TRY(ir_.write("capture", module));
+                onnx::importModel(context_, loaded,
+                                  {bounds.fixed, request_.pins, bounds.ranges, request_.sequences}));
+    KILN_TRY(ir_.write("capture", *captured.module));
     result_.inputs = captured.inputs;
     result_.outputs = captured.outputs;
     result_.capture = captured.capture;
     result_.analyse = captured.analyse;
-    result_.symbols = symbolsOf(captured.inputs);
-    PlanEvidence& plan = result_.plans.emplace_back();
-    plan.profile = request_.profile;
-    plan.inputBytes = bytesOf(captured.inputs);
-    plan.outputBytes = bytesOf(captured.outputs);
+    KILN_ASSIGN(result_.symbols, symbolsOf(captured, request_.pad));
 
-    progress("rewrite");
-    KILN_ASSIGN(result_.rewrite, transforms::rewrite(module, captured.weights));
-    KILN_TRY(ir_.write("rewrite", module));
-
-    progress("partition");
-    auto parts = partition::partition(module, request_.target.name);
-    if (!parts.unsupported.empty())
-      return fail(onnx::unsupportedError(parts.unsupported, captured.capture.nodes));
-    result_.partition = std::move(parts.evidence);
-
-    KILN_TRY(lower(module));
+    // Each profile is a module of its own until all are one program.
+    std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+    for (std::size_t i = 0; i < request_.profiles.size(); ++i) {
+      modules.push_back(captured.module->clone());
+      KILN_TRY(lowerProfile(*modules.back(), i, captured));
+    }
+    mlir::ModuleOp program = *modules.front();
+    for (auto& module : llvm::drop_begin(modules)) append(*module, program);
+    std::uint64_t weightBytes = 0;
     for (const package::WeightUse& use : uses_)
-      if (const ir::Weight* weight = captured.weights.find(use.source))
-        plan.weightBytes += weight->bytes.size();
+      if (const ir::Weight* weight = captured.weights.find(use.source)) weightBytes += weight->bytes.size();
+    for (PlanEvidence& plan : result_.plans) plan.weightBytes = weightBytes;
     if (request_.out.empty()) return std::move(result_);
-    KILN_TRY(generate(module));
+    KILN_TRY(generate(program));
     progress("package");
     KILN_ASSIGN(result_.weights, package::writeWeights(captured.weights, uses_, request_.out));
     return std::move(result_);
   }
 
  private:
+  // From the captured graph to the LLVM dialect, for profile number `index`.
+  Status lowerProfile(mlir::ModuleOp module, std::size_t index, onnx::Captured& captured) {
+    const analysis::Profile& profile = request_.profiles[index];
+    const std::vector<ir::SymbolRange> ranges = rangesOf(captured, profile);
+    transforms::specialise(module, ranges);
+    PlanEvidence& plan = result_.plans.emplace_back();
+    plan.profile = profile.name;
+    auto main = module.lookupSymbol<mlir::func::FuncOp>(ir::kMain);
+    plan.inputBytes = bytesOf(main.getArgumentTypes(), ir::limitsOf(main));
+    plan.outputBytes = bytesOf(main.getResultTypes(), ir::limitsOf(main));
+
+    progress("rewrite");
+    KILN_ASSIGN(ir::RewriteEvidence rewritten, transforms::rewrite(module, captured.weights));
+    KILN_TRY(ir_.write("rewrite", module));
+    progress("partition");
+    auto parts = partition::partition(module, request_.target.name);
+    if (!parts.unsupported.empty())
+      return fail(onnx::unsupportedError(parts.unsupported, captured.capture.nodes));
+    // Profiles take the same way; the first speaks for all.
+    if (index == 0) {
+      result_.rewrite = std::move(rewritten);
+      result_.partition = std::move(parts.evidence);
+    }
+    return lower(module, index, captured.weights);
+  }
+
   void progress(std::string_view stage) {
     if (request_.progress) request_.progress(stage);
   }
 
-  Status lower(mlir::ModuleOp module) {
+  Status lower(mlir::ModuleOp module, std::size_t profile, const ir::WeightTable& weights) {
     codegen::PipelineOptions options;
+    options.profile = static_cast<unsigned>(profile);
     options.vectors = codegen::vectorsFor(request_.target.features);
     options.vectors.contraction = request_.contraction;
     result_.schedule.registerBits = options.vectors.registerBits;
@@ -126,7 +192,9 @@ class Compile {
       if (stage == "kernels") progress("codegen");
     };
     options.onIr = [&](std::string_view stage, mlir::ModuleOp op) {
-      if (stage == "planned") readPlan(op, result_.plans[0], uses_);
+      if (stage == "linalg") shareWeights(op, weights, uses_);
+      std::vector<package::WeightUse> own;  // numbered by shareWeights
+      if (stage == "planned") readPlan(op, result_.plans[profile], own);
       if (stage == "kernels") readKernels(op, result_.schedule.kernels);
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
@@ -182,12 +250,21 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
-  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, sequences}));
+  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, {}, sequences}));
   ReferenceResult result{captured.inputs, captured.outputs, {}, {}};
   for (const ir::Signature& input : captured.inputs) {
     result.inputValues.push_back(reference::makeInput(input.name, input.dtype, input.shape, seed));
+    reference::HostTensor& value = result.inputValues.back();
     if (auto pin = pins.find(input.name); pin != pins.end()) {
-      KILN_ASSIGN(result.inputValues.back().bytes, pinBytes(input.dtype, pin->second));
+      KILN_ASSIGN(value.bytes, pinBytes(input.dtype, pin->second));
+    }
+    for (const ir::Symbol& symbol : captured.symbols) {
+      if (!symbol.element || symbol.input != input.name) continue;
+      const auto at = static_cast<std::size_t>(symbol.index);
+      if (input.dtype == DType::kI64)
+        value.data<std::int64_t>()[at] = symbol.range.min;
+      else
+        value.data<std::int32_t>()[at] = static_cast<std::int32_t>(symbol.range.min);
     }
   }
   KILN_ASSIGN(result.outputValues,

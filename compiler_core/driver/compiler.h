@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/driver/evidence.h"
 #include "compiler_core/ir/evidence.h"
 #include "compiler_core/package/weights.h"
@@ -23,12 +24,12 @@ namespace kiln::driver {
 struct CompileRequest {
   std::string model;  // path of an ONNX file; external data lie beside it
   Target target;
-  std::string profile = "default";           // name of the one shape profile served
-  std::map<std::string, std::int64_t> dims;  // its symbolic dimensions and their values
-  Pins pins;                                 // inputs with a fixed value
-  Composites sequences;                      // what inputs of sequence or optional type hold
-  bool contraction = true;                   // Numerics::contraction is "on"
-  std::string toolchainLib;                  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
+  std::vector<analysis::Profile> profiles = {{}};  // at least one; the program serves them in this order
+  Pins pins;                                       // inputs with a fixed value
+  Composites sequences;                            // what inputs of sequence or optional type hold
+  bool pad = false;          // smaller inputs are padded: every symbolic dimension must allow that
+  bool contraction = true;   // Numerics::contraction is "on"
+  std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
   std::string irDirectory;  // existing folder for the textual IR of each stage; empty: none
   std::function<void(std::string_view stage)>
@@ -53,7 +54,8 @@ struct CompileResult {
 // `details` lists every node. kInternal: a fault of the compiler. Thread safe on distinct `out` folders.
 Result<CompileResult> compile(const CompileRequest& request);
 
-// Inputs from the seeded generator (pinned ones have their value) and outputs from the reference evaluator.
+// Inputs from the seeded generator (pinned ones and elements that the dims name have their value) and outputs
+// from the reference evaluator, for one value of each symbolic dimension.
 struct ReferenceResult {
   std::vector<ir::Signature> inputs, outputs;
   std::vector<reference::HostTensor> inputValues, outputValues;

@@ -6,6 +6,7 @@
 #include "compiler_core/driver/command.h"
 #include "compiler_core/driver/evidence_json.h"
 #include "compiler_core/ir/evidence_json.h"
+#include "manifest/spec/profile_option.h"
 
 namespace kiln::driver {
 namespace {
@@ -15,7 +16,10 @@ std::string tensorText(const ir::Signature& tensor) {
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     if (i > 0) shape += ", ";
     const std::string& name = tensor.dimNames[i];
-    shape += name.empty() ? std::to_string(tensor.shape[i]) : fmt::format("{}={}", name, tensor.shape[i]);
+    if (name.empty())
+      shape += std::to_string(tensor.shape[i]);
+    else
+      shape += tensor.shape[i] == analysis::kSymbolic ? name : fmt::format("{}={}", name, tensor.shape[i]);
   }
   return fmt::format("{} {}[{}]", tensor.name, dtypeName(tensor.dtype), shape);
 }
@@ -55,21 +59,18 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   auto target = parseTarget(arguments.target);
   if (!target)
     return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
-  ShapeProfile profile{"default", {}};
-  for (const std::string& dim : arguments.profile)
-    if (auto added = addProfileDim(dim, profile); !added) return stop(kExitUsage, added.error());
+  auto profiles = parseProfiles(arguments.profile);
+  if (!profiles) return stop(kExitUsage, profiles.error());
   CompileSpec spec;
-  spec.profiles.push_back(std::move(profile));
+  spec.profiles = std::move(*profiles);
   for (const std::string& pin : arguments.pin)
     if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
   for (const std::string& sequence : arguments.sequence)
     if (auto added = addComposite(sequence, spec.sequences); !added) return stop(kExitUsage, added.error());
-  auto dims = dimsOf(spec);
-  if (!dims) return stop(dims.error());
   CompileRequest request;
   request.model = arguments.model;
   request.target = *target;
-  request.dims = *dims;
+  request.profiles = profilesOf(spec);
   request.pins = spec.pins;
   request.sequences = spec.sequences;
   auto result = compile(request);

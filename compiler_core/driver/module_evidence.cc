@@ -1,10 +1,53 @@
 #include "compiler_core/driver/module_evidence.h"
 
+#include <algorithm>
+
 #include "compiler_core/ir/ir.h"
 
 namespace kiln::driver {
 
 using namespace mlir;
+
+namespace {
+
+package::WeightUse useOf(func::FuncOp main, unsigned argument) {
+  package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(argument, "kiln.source").getInt(), {}};
+  if (auto permutation = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.permutation"))
+    use.permutation.assign(permutation.asArrayRef().begin(), permutation.asArrayRef().end());
+  return use;
+}
+
+// Rewrites make weights for each profile anew; the bytes tell which are the same.
+bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const ir::WeightTable& weights) {
+  if (a.permutation != b.permutation) return false;
+  if (a.source == b.source) return true;
+  const ir::Weight *first = weights.find(a.source), *second = weights.find(b.source);
+  return first && second && first->dtype == second->dtype && first->shape == second->shape &&
+         std::ranges::equal(first->bytes, second->bytes);
+}
+
+}  // namespace
+
+void shareWeights(ModuleOp module, const ir::WeightTable& weights, std::vector<package::WeightUse>& uses) {
+  auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
+  const std::size_t before = uses.size();
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    if (!main.getArgAttr(i, "kiln.weight")) continue;
+    const package::WeightUse use = useOf(main, i);
+    // Within one profile each layout of each weight is one argument already.
+    auto slot =
+        std::find_if(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(before),
+                     [&](const package::WeightUse& other) { return sameWeight(use, other, weights); });
+    std::size_t number = static_cast<std::size_t>(slot - uses.begin());
+    if (number == before) {
+      number = uses.size();
+      uses.push_back(use);
+    }
+    main.setArgAttr(
+        i, "kiln.weight",
+        IntegerAttr::get(IntegerType::get(module.getContext(), 64), static_cast<std::int64_t>(number)));
+  }
+}
 
 void readPlan(ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUse>& uses) {
   auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
@@ -18,12 +61,7 @@ void readPlan(ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUs
   plan.buffers = static_cast<std::int64_t>(number("kiln.arena_buffers"));
   plan.scratchBytes = number("kiln.scratch_bytes");
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    auto slot = main.getArgAttrOfType<IntegerAttr>(i, "kiln.weight");
-    if (!slot) continue;
-    package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(i, "kiln.source").getInt(), {}};
-    if (auto permutation = main.getArgAttrOfType<DenseI64ArrayAttr>(i, "kiln.permutation"))
-      use.permutation.assign(permutation.asArrayRef().begin(), permutation.asArrayRef().end());
-    uses.push_back(std::move(use));
+    if (main.getArgAttr(i, "kiln.weight")) uses.push_back(useOf(main, i));
   }
 }
 

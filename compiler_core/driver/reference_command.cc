@@ -27,18 +27,36 @@ Result<Json> writeTensors(const Tensors& tensors, const std::string& out, const 
   return paths;
 }
 
-Status writeFixtures(const ReferenceResult& result, const std::string& out, const std::string& profile) {
+// A rounding step of the coarsest float that goes in or out, a few times over: a program's sums are rounded
+// elsewhere.
+const char* relativeTolerance(const ReferenceResult& result) {
+  const char* tolerance = "1e-3";
+  for (const Tensors* tensors : {&result.inputValues, &result.outputValues})
+    for (const reference::HostTensor& tensor : *tensors) {
+      if (tensor.dtype == DType::kBF16) return "3e-2";
+      if (tensor.dtype == DType::kF16) tolerance = "4e-3";
+    }
+  return tolerance;
+}
+
+// The files of one profile, in its folder.
+Result<Json> writeProfile(const ReferenceResult& result, const std::string& out, const std::string& profile,
+                          Digests& digests) {
   KILN_TRY(package::makeDirectory(out + "/" + profile));
-  Digests digests;
   KILN_ASSIGN(const Json inputs, writeTensors(result.inputValues, out, profile, "input", digests));
   KILN_ASSIGN(const Json outputs, writeTensors(result.outputValues, out, profile, "output", digests));
+  return Json{{"name", profile}, {"inputs", inputs}, {"outputs", outputs}};
+}
+
+Status writeList(const Json& profiles, const Digests& digests, const char* tolerance,
+                 const std::string& out) {
   Json files = Json::array();
   for (const auto& [path, digest] : digests)
     files.push_back({{"path", path}, {"digest", digest.text()}, {"size", std::to_string(digest.size)}});
   const Json document = {{"version", "1"},
                          {"files", std::move(files)},
-                         {"profiles", {{{"name", profile}, {"inputs", inputs}, {"outputs", outputs}}}},
-                         {"tolerance", {{"rtol", "1e-3"}, {"atol", "1e-5"}}}};
+                         {"profiles", profiles},
+                         {"tolerance", {{"rtol", tolerance}, {"atol", "1e-5"}}}};
   KILN_ASSIGN(const std::string text, toCanonicalJson(document));
   KILN_TRY(parseFixtureList(text));  // nothing is written that a reader would refuse
   KILN_TRY(package::writeFile(out + "/" + kFixtureList, asBytes(text)));
@@ -50,18 +68,28 @@ Status writeFixtures(const ReferenceResult& result, const std::string& out, cons
 CommandResult referenceCommand(const ReferenceArguments& arguments) {
   auto spec = readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
-  auto dims = dimsOf(*spec);
-  if (!dims) return stop(dims.error());
   fmt::print(stderr, "stage: reference\n");
-  auto result = evaluateReference(arguments.model, *dims, spec->pins, spec->sequences, kSeed);
-  if (!result) return stop(result.error());
-  // A profile's name becomes a folder.
-  const std::string& profile = spec->profiles.front().name;
-  if (profile.empty() || profile.front() == '.' || profile.find('/') != std::string::npos)
-    return stop(kExitUsage, {Code::kInvalidArgument,
-                             fmt::format("profile \"{}\": not usable as the name of a folder", profile),
-                             {}});
-  if (auto written = writeFixtures(*result, arguments.out, profile); !written)
+  Json profiles = Json::array();
+  Digests digests;
+  const char* tolerance = "";
+  for (const ShapeProfile& profile : spec->profiles) {
+    // A profile's name becomes a folder.
+    if (profile.name.empty() || profile.name.front() == '.' || profile.name.find('/') != std::string::npos)
+      return stop(kExitUsage,
+                  {Code::kInvalidArgument,
+                   fmt::format("profile \"{}\": not usable as the name of a folder", profile.name),
+                   {}});
+    // At the shapes that the profile is made for.
+    std::map<std::string, std::int64_t> dims;
+    for (const auto& [name, range] : profile.dims) dims[name] = range.opt;
+    auto result = evaluateReference(arguments.model, dims, spec->pins, spec->sequences, kSeed);
+    if (!result) return stop(result.error());
+    auto written = writeProfile(*result, arguments.out, profile.name, digests);
+    if (!written) return stop(kExitInternal, written.error());
+    profiles.push_back(std::move(*written));
+    tolerance = relativeTolerance(*result);
+  }
+  if (auto written = writeList(profiles, digests, tolerance, arguments.out); !written)
     return stop(kExitInternal, written.error());
   return {};
 }

@@ -8,6 +8,7 @@
 #include "compiler_core/frontend/onnx/load.h"
 #include "compiler_core/package/files.h"
 #include "manifest/spec/path.h"
+#include "manifest/spec/profile_option.h"
 
 namespace kiln::driver {
 namespace {
@@ -44,10 +45,9 @@ CommandResult specCommand(const SpecArguments& arguments) {
   CompileSpec spec;
   spec.target = target->name;
   spec.features = target->features;
-  ShapeProfile profile{"default", {}};
-  for (const std::string& dim : arguments.profile)
-    if (auto added = addProfileDim(dim, profile); !added) return stop(kExitUsage, added.error());
-  spec.profiles.push_back(std::move(profile));
+  auto profiles = parseProfiles(arguments.profile);
+  if (!profiles) return stop(kExitUsage, profiles.error());
+  spec.profiles = std::move(*profiles);
   for (const std::string& pin : arguments.pin)
     if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
   for (const std::string& sequence : arguments.sequence)

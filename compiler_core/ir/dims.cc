@@ -269,19 +269,22 @@ Shape shapeOf(mlir::RankedTensorType type) {
   return shape;
 }
 
-mlir::RankedTensorType tensorTypeOf(llvm::ArrayRef<Dim> shape, mlir::Type element) {
-  if (isStatic(shape)) return mlir::RankedTensorType::get(numbers(shape), element);
-  mlir::MLIRContext* context = element.getContext();
-  llvm::SmallVector<std::int64_t> extents;
+mlir::AffineMap symbolicMap(mlir::MLIRContext* context, llvm::ArrayRef<Dim> shape) {
   llvm::SmallVector<AffineExpr> expressions;
   unsigned symbols = 0;
   for (const Dim& dim : shape) {
-    extents.push_back(dim.isStatic() ? dim.value() : mlir::ShapedType::kDynamic);
     expressions.push_back(dim.expression(context));
     symbols = std::max(symbols, symbolCount(expressions.back()));
   }
-  auto map = mlir::AffineMap::get(0, symbols, expressions, context);
-  return mlir::RankedTensorType::get(extents, element, mlir::AffineMapAttr::get(map));
+  return mlir::AffineMap::get(0, symbols, expressions, context);
+}
+
+mlir::RankedTensorType tensorTypeOf(llvm::ArrayRef<Dim> shape, mlir::Type element) {
+  if (isStatic(shape)) return mlir::RankedTensorType::get(numbers(shape), element);
+  llvm::SmallVector<std::int64_t> extents;
+  for (const Dim& dim : shape) extents.push_back(dim.isStatic() ? dim.value() : mlir::ShapedType::kDynamic);
+  return mlir::RankedTensorType::get(extents, element,
+                                     mlir::AffineMapAttr::get(symbolicMap(element.getContext(), shape)));
 }
 
 mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type element) {

@@ -65,6 +65,9 @@ mlir::RankedTensorType tensorTypeOf(llvm::ArrayRef<Dim> shape, mlir::Type elemen
 // The same shape, other element type.
 mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type element);
 
+// The shape as a map over symbols, as types carry it.
+mlir::AffineMap symbolicMap(mlir::MLIRContext* context, llvm::ArrayRef<Dim> shape);
+
 // The values a symbol can take, both ends included.
 struct Range {
   std::int64_t min = 0, max = 0;

@@ -92,7 +92,7 @@ def Kiln_CastOp : Kiln_Op<"cast", [SameOperandsAndResultShape]> {
   }];
   let arguments = (ins Kiln_Tensor:$input, UnitAttr:$overflow, OptionalAttr<Kiln_CastRoundingAttr>:$rounding);
   let results = (outs Kiln_Tensor:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `to` type($result)";
+  let assemblyFormat = "$input (`rounding` $rounding^)? attr-dict `:` type($input) `to` type($result)";
   let hasFolder = 1;
 }
 
@@ -201,7 +201,7 @@ def Kiln_PadOp : Kiln_InferredOp<"pad"> {
   }];
 }
 
-def Kiln_TruncateOp : Kiln_Op<"truncate", [SameOperandsAndResultElementType]> {
+def Kiln_TruncateOp : Kiln_Op<"truncate"> {
   let summary = "keep the first `count` along an axis";
   let description = [{
     This is where a size becomes known at run time only: the result's dimension `axis` is symbol number `symbol`, whose

@@ -15,8 +15,19 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
+namespace {
+
+// 8- and 4-bit floats and integers below a byte only move and are cast.
+bool hasArithmetic(mlir::Type element) {
+  const unsigned width = element.getIntOrFloatBitWidth();
+  return llvm::isa<mlir::FloatType>(element) ? width >= 16 : width >= 8 || width == 1;
+}
+
+}  // namespace
+
 LogicalResult UnaryOp::verify() {
   mlir::Type element = tensorType(getType()).getElementType();
+  if (!hasArithmetic(element)) return emitOpError() << "there is no arithmetic on " << element;
   bool isBool = element.isInteger(1), isFloat = llvm::isa<mlir::FloatType>(element);
   switch (getKind()) {
     case UnaryKind::Not:
@@ -36,6 +47,7 @@ LogicalResult UnaryOp::verify() {
 
 LogicalResult BinaryOp::verify() {
   mlir::Type element = tensorType(getType()).getElementType();
+  if (!hasArithmetic(element)) return emitOpError() << "there is no arithmetic on " << element;
   bool isBool = element.isInteger(1), isFloat = llvm::isa<mlir::FloatType>(element);
   switch (getKind()) {
     case BinaryKind::And:

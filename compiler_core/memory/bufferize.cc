@@ -26,8 +26,36 @@ namespace {
 
 using namespace mlir;
 
+// The buffer of a result, made where its sizes are known. A caller's buffer whose sizes
+// the program finds out has room for the largest ones, and the result lies dense at its beginning.
+Value resultBuffer(OpBuilder& builder, BlockArgument out, ArrayRef<OpFoldResult> sizes) {
+  auto type = cast<MemRefType>(out.getType());
+  if (type.hasStaticShape()) return out;
+  const Location loc = out.getLoc();
+  Operation* last = nullptr;
+  for (const OpFoldResult size : sizes)
+    if (auto value = dyn_cast<Value>(size))
+      if (Operation* op = value.getDefiningOp(); op && (!last || last->isBeforeInBlock(op))) last = op;
+  OpBuilder::InsertionGuard guard(builder);
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(out.getOwner());
+  SmallVector<OpFoldResult> strides(sizes.size());
+  OpFoldResult stride = builder.getIndexAttr(1);
+  const AffineExpr d0 = builder.getAffineDimExpr(0), s0 = builder.getAffineSymbolExpr(0);
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    if (i > 0) stride = affine::makeComposedFoldedAffineApply(builder, loc, d0 * s0, {stride, sizes[i]});
+  }
+  auto dynamic = MemRefType::get(type.getShape(), type.getElementType());
+  Value view =
+      memref::ReinterpretCastOp::create(builder, loc, dynamic, out, builder.getIndexAttr(0), sizes, strides);
+  return view;
+}
+
 // Arguments and results of @main become buffers given by the caller, who promises dense layout and no
-// aliasing.
+// aliasing; indices stay what they are.
 LogicalResult makeBoundary(func::FuncOp function) {
   Block& block = function.front();
   auto terminator = cast<func::ReturnOp>(block.getTerminator());
@@ -39,23 +67,42 @@ LogicalResult makeBoundary(func::FuncOp function) {
   };
   for (BlockArgument argument : block.getArguments()) {
     const Type type = argument.getType();
+    if (!isa<RankedTensorType>(type)) continue;
     argument.setType(bufferType(type));
     auto tensor = bufferization::ToTensorOp::create(builder, loc, type, argument, /*restrict=*/true);
     argument.replaceAllUsesExcept(tensor, tensor);
   }
-  builder.setInsertionPoint(terminator);
   SmallVector<DictionaryAttr> attributes;
   function.getAllArgAttrs(attributes);
   attributes.resize(block.getNumArguments(), builder.getDictionaryAttr({}));
-  for (auto [index, value] : llvm::enumerate(terminator.getOperands())) {
-    BlockArgument out = block.addArgument(bufferType(value.getType()), loc);
-    bufferization::MaterializeInDestinationOp::create(builder, loc, Type(), value, out, /*restrict=*/true,
+  SmallVector<Value> results, extents;
+  for (Value value : terminator.getOperands())
+    (isa<RankedTensorType>(value.getType()) ? results : extents).push_back(value);
+  ArrayRef<Value> sizes = extents;
+  for (auto [index, value] : llvm::enumerate(results)) {
+    const MemRefType type = bufferType(value.getType());
+    BlockArgument out = block.addArgument(type, loc);
+    SmallVector<OpFoldResult> own;
+    if (!sizes.empty()) {
+      own = getAsOpFoldResult(ValueRange(sizes.take_front(type.getRank())));
+      sizes = sizes.drop_front(type.getRank());
+    }
+    // Constants count as numbers, as the type has them.
+    for (auto [size, fixed] : llvm::zip(own, type.getShape()))
+      if (!ShapedType::isDynamic(fixed)) size = builder.getIndexAttr(fixed);
+    Value buffer = resultBuffer(builder, out, own);
+    builder.setInsertionPoint(terminator);
+    bufferization::MaterializeInDestinationOp::create(builder, loc, Type(), value, buffer, /*restrict=*/true,
                                                       /*writable=*/true);
-    attributes.push_back(builder.getDictionaryAttr(
-        builder.getNamedAttr("kiln.output", builder.getI64IntegerAttr(static_cast<std::int64_t>(index)))));
+    NamedAttrList given(
+        builder.getNamedAttr("kiln.output", builder.getI64IntegerAttr(static_cast<std::int64_t>(index))));
+    if (Attribute shape = function.getResultAttr(static_cast<unsigned>(index), "kiln.shape"))
+      given.set("kiln.shape", shape);
+    attributes.push_back(given.getDictionary(builder.getContext()));
   }
-  terminator->setOperands({});
-  function.setType(builder.getFunctionType(block.getArgumentTypes(), {}));
+  terminator->setOperands(extents);
+  function.removeResAttrsAttr();
+  function.setType(builder.getFunctionType(block.getArgumentTypes(), ValueRange(extents).getTypes()));
   function.setAllArgAttrs(attributes);
   return success();
 }

@@ -1,3 +1,5 @@
+#include "compiler_core/ir/profile.h"
+#include "compiler_core/memory/intervals.h"
 #include "compiler_core/memory/passes.h"
 #include "compiler_core/memory/plan.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
@@ -11,8 +13,16 @@ namespace {
 
 using namespace mlir;
 
-std::uint64_t bytesOf(MemRefType type) {
-  return std::uint64_t(type.getNumElements()) * ((type.getElementTypeBitWidth() + 7) / 8);
+// The most bytes that a buffer can take; nullopt where nothing bounds them.
+std::optional<std::uint64_t> bytesOf(memref::AllocOp alloc, Intervals& intervals) {
+  const MemRefType type = alloc.getType();
+  std::uint64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
+  for (unsigned i = 0; i < type.getRank(); ++i) {
+    const auto extent = intervals.extent(alloc, i);
+    if (!extent || __builtin_mul_overflow(bytes, std::uint64_t(*extent), &bytes) || bytes >> 48)
+      return std::nullopt;
+  }
+  return bytes;
 }
 
 // One place that memory is planned for: a block whose operations run in order, and the allocations anywhere
@@ -45,7 +55,8 @@ void number(Block& block, Spans& spans) {
 // A buffer lives from the first to the last operation that has to do with it or with a view of it. Seen from
 // the block that makes it, an operation with regions is used as a whole: what a loop uses stays until its
 // last iteration, but what one iteration makes for itself lives within the body only.
-Buffer lifetime(memref::AllocOp alloc, const BufferViewFlowAnalysis& views, const Spans& spans) {
+Buffer lifetime(memref::AllocOp alloc, std::uint64_t bytes, const BufferViewFlowAnalysis& views,
+                const Spans& spans) {
   SmallVector<Operation*> users = {alloc};
   for (Value view : views.resolve(alloc.getResult()))
     for (Operation* user : view.getUsers())
@@ -53,7 +64,7 @@ Buffer lifetime(memref::AllocOp alloc, const BufferViewFlowAnalysis& views, cons
   Block* home = alloc->getBlock();
   for (Operation* user : users)
     while (!home->findAncestorOpInBlock(*user)) home = home->getParentOp()->getBlock();
-  Buffer buffer{bytesOf(alloc.getType()), ~0u, 0};
+  Buffer buffer{bytes, ~0u, 0};
   // The allocation itself does nothing: it counts only for a buffer without users.
   for (Operation* user : users.size() > 1 ? ArrayRef(users).drop_front() : ArrayRef(users)) {
     const Span span = spans.of.lookup(home->findAncestorOpInBlock(*user));
@@ -70,16 +81,17 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     return "Give every buffer an offset in the arena or in its slot's scratch";
   }
 
-  FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views) {
+  FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views, Intervals& intervals) {
     Spans spans;
     number(*region.block, spans);
     std::vector<Buffer> buffers;
     for (memref::AllocOp alloc : region.allocs) {
-      if (!alloc.getType().hasStaticShape()) {
-        alloc.emitError("an allocation of unknown size reached the memory planner");
+      const auto bytes = bytesOf(alloc, intervals);
+      if (!bytes) {
+        alloc.emitError("an allocation that nothing bounds reached the memory planner");
         return failure();
       }
-      buffers.push_back(lifetime(alloc, views, spans));
+      buffers.push_back(lifetime(alloc, *bytes, views, spans));
     }
     const Plan result = plan(buffers);
     Builder builder(&getContext());
@@ -92,6 +104,8 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     func::FuncOp function = getOperation();
     if (function.isExternal()) return;
     const BufferViewFlowAnalysis views(function);
+    const SmallVector<ir::Range> symbols = ir::limitsOf(function);
+    Intervals intervals(symbols);
     Region arena{&function.front(), {}};
     SmallVector<Region> kernels;
     function.walk<WalkOrder::PreOrder>([&](Operation* op) {
@@ -103,11 +117,11 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
       }
       return WalkResult::advance();
     });
-    auto planned = planRegion(arena, views);
+    auto planned = planRegion(arena, views, intervals);
     if (failed(planned)) return signalPassFailure();
     std::uint64_t scratch = 0;
     for (Region& kernel : kernels) {
-      auto slot = planRegion(kernel, views);
+      auto slot = planRegion(kernel, views, intervals);
       if (failed(slot)) return signalPassFailure();
       scratch = std::max(scratch, slot->peak);
     }

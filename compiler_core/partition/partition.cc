@@ -12,38 +12,44 @@ using namespace mlir;
 
 // The capability table of the CPU back end: element types an operation's tensors may have.
 enum Types : unsigned {
-  kF32 = 1,
-  kF64 = 2,
-  kInt = 4,
-  kBool = 8,
-  kFloats = kF32 | kF64,
-  kNumbers = kFloats | kInt,
-  kAll = kNumbers | kBool
+  kReals = 1,  // f16 to f64
+  kWhole = 2,  // integers of 8 bits and more
+  kBool = 4,
+  kSmall = 8,  // 8- and 4-bit floats, integers below a byte: they move and are cast
+  kNumbers = kReals | kWhole,
+  kArithmetic = kNumbers | kBool,
+  kAll = kArithmetic | kSmall
 };
 struct Capability {
   StringRef operation;
   unsigned types;
 };
 const Capability kCpu[] = {
-    {"kiln.weight", kAll},         {"kiln.constant", kAll},   {"kiln.unary", kAll},
-    {"kiln.binary", kAll},         {"kiln.compare", kAll},    {"kiln.select", kAll},
-    {"kiln.cast", kAll},           {"kiln.broadcast", kAll},  {"kiln.reshape", kAll},
-    {"kiln.transpose", kAll},      {"kiln.concat", kAll},     {"kiln.slice", kAll},
-    {"kiln.gather", kAll},         {"kiln.reduce", kNumbers}, {"kiln.softmax", kFloats},
-    {"kiln.matmul", kNumbers},     {"kiln.conv", kFloats},    {"kiln.pool", kFloats},
-    {"kiln.batch_norm", kFloats},  {"kiln.sort", kAll},       {"kiln.arg_reduce", kAll},
-    {"kiln.cumulative", kNumbers}, {"kiln.scatter", kAll},    {"kiln.compress", kAll},
-    {"kiln.unique", kAll},         {"kiln.nms", kNumbers},    {"kiln.if", kAll},
+    {"kiln.weight", kAll},         {"kiln.constant", kAll},
+    {"kiln.unary", kArithmetic},   {"kiln.binary", kArithmetic},
+    {"kiln.compare", kArithmetic}, {"kiln.select", kAll},
+    {"kiln.cast", kAll},           {"kiln.bitcast", kAll},
+    {"kiln.broadcast", kAll},      {"kiln.reshape", kAll},
+    {"kiln.transpose", kAll},      {"kiln.concat", kAll},
+    {"kiln.slice", kAll},          {"kiln.gather", kAll},
+    {"kiln.reduce", kNumbers},     {"kiln.softmax", kReals},
+    {"kiln.matmul", kNumbers},     {"kiln.conv", kNumbers},
+    {"kiln.pool", kNumbers},       {"kiln.batch_norm", kReals},
+    {"kiln.sort", kArithmetic},    {"kiln.arg_reduce", kArithmetic},
+    {"kiln.cumulative", kNumbers}, {"kiln.scatter", kAll},
+    {"kiln.compress", kAll},       {"kiln.unique", kArithmetic},
+    {"kiln.nms", kNumbers},        {"kiln.if", kAll},
     {"kiln.loop", kAll},
 };
 
 // 0 for a type that no operation has.
 unsigned typeBit(Type element) {
-  if (element.isF32()) return kF32;
-  if (element.isF64()) return kF64;
-  if (element.isInteger(1)) return kBool;
-  if (element.isInteger(32) || element.isInteger(64)) return kInt;
-  return 0;
+  const auto dtype = ir::dtypeOf(element);
+  if (!dtype) return 0;
+  if (*dtype == DType::kBool) return kBool;
+  const unsigned width = element.getIntOrFloatBitWidth();
+  if (isa<FloatType>(element)) return width >= 16 ? kReals : kSmall;
+  return width >= 8 ? kWhole : kSmall;
 }
 
 std::string textOf(Type type) {

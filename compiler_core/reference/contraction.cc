@@ -12,9 +12,6 @@
 namespace kiln::reference {
 namespace {
 
-template <class T>
-using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
-
 // The positions [first, last) of a window of `kernel` taps at `start` (may be negative) that lie inside the
 // input.
 struct Taps {
@@ -104,8 +101,7 @@ HostTensor evaluate(ir::PoolOp operation, Operands operands) {
           std::int64_t left = v * strides[1] - pads[1];
           Taps horizontal = taps(left, kernel[1], dilations[1], x[3]);
           double sum = 0;
-          T largest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                                           : std::numeric_limits<T>::lowest();
+          T largest = lowest<T>();
           for (std::int64_t i = vertical.first; i < vertical.last; ++i)
             for (std::int64_t j = horizontal.first; j < horizontal.last; ++j) {
               T value = input[(top + i * dilations[0]) * x[3] + left + j * dilations[1]];

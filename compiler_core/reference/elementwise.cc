@@ -1,6 +1,6 @@
-// Rounding must happen where the source says: no fused a * b + c.
+// FloatRounding must happen where the source says: no fused a * b + c.
+#include "compiler_core/reference/element.h"
 #include "compiler_core/reference/kernels.h"
-#include "compiler_core/reference/scalar.h"
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -32,34 +32,60 @@ HostTensor evaluate(ir::BinaryOp operation, Operands operands) {
 
 HostTensor evaluate(ir::CompareOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
-  dispatch(operands[0]->dtype, [&]<class T>(T) {
+  const DType dtype = operands[0]->dtype;
+  const std::int64_t count = result.elements();
+  auto at = [&](const HostTensor& tensor, std::int64_t i) {
+    return readElement(dtype, tensor.bytes.data() + i).real;
+  };
+  if (floatFormat(dtype) && dtypeBytes(dtype) == 1) {
+    for (std::int64_t i = 0; i < count; ++i)
+      result.bytes[static_cast<std::size_t>(i)] =
+          compareScalar(operation.getKind(), at(*operands[0], i), at(*operands[1], i));
+    return result;
+  }
+  dispatch(dtype, [&]<class T>(T) {
     const T *lhs = operands[0]->data<T>(), *rhs = operands[1]->data<T>();
-    for (std::int64_t i = 0, n = result.elements(); i < n; ++i)
-      result.bytes[static_cast<std::size_t>(i)] = compareScalar(operation.getKind(), lhs[i], rhs[i]);
+    for (std::int64_t i = 0; i < count; ++i)
+      result.bytes[static_cast<std::size_t>(i)] =
+          compareScalar<Working<T>>(operation.getKind(), lhs[i], rhs[i]);
   });
   return result;
 }
 
 HostTensor evaluate(ir::SelectOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
-  dispatch(result.dtype, [&]<class T>(T) {
-    const T *onTrue = operands[1]->data<T>(), *onFalse = operands[2]->data<T>();
-    T* output = result.data<T>();
-    for (std::int64_t i = 0, n = result.elements(); i < n; ++i)
-      output[i] = operands[0]->bytes[static_cast<std::size_t>(i)] ? onTrue[i] : onFalse[i];
-  });
+  const std::size_t width = dtypeBytes(result.dtype);
+  for (std::size_t i = 0, n = static_cast<std::size_t>(result.elements()); i < n; ++i)
+    std::memcpy(result.bytes.data() + i * width,
+                operands[operands[0]->bytes[i] ? 1 : 2]->bytes.data() + i * width, width);
   return result;
 }
 
 HostTensor evaluate(ir::CastOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
-  dispatch(operands[0]->dtype, [&]<class From>(From) {
-    const From* input = operands[0]->data<From>();
-    dispatch(result.dtype, [&]<class To>(To) {
-      To* output = result.data<To>();
-      for (std::int64_t i = 0, n = result.elements(); i < n; ++i) output[i] = castScalar<To>(input[i]);
-    });
-  });
+  const HostTensor& input = *operands[0];
+  CastRules rules{operation.getOverflow(), FloatRounding::kNearest};
+  if (auto rounding = operation.getRounding())
+    rules.rounding = *rounding == ir::CastRounding::Up     ? FloatRounding::kUp
+                     : *rounding == ir::CastRounding::Down ? FloatRounding::kDown
+                                                           : FloatRounding::kNearest;
+  const std::size_t from = dtypeBytes(input.dtype), to = dtypeBytes(result.dtype);
+  for (std::size_t i = 0, n = static_cast<std::size_t>(result.elements()); i < n; ++i)
+    writeElement(result.dtype, result.bytes.data() + i * to,
+                 readElement(input.dtype, input.bytes.data() + i * from), rules);
+  return result;
+}
+
+HostTensor evaluate(ir::BitcastOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  result.bytes = operands[0]->bytes;
+  // What a byte holds beside a narrow element depends on its sign.
+  if (result.dtype == DType::kI4 || result.dtype == DType::kI2 || result.dtype == DType::kU4 ||
+      result.dtype == DType::kU2 || result.dtype == DType::kF4E2M1FN) {
+    const unsigned width = ir::tensorType(operation.getType()).getElementType().getIntOrFloatBitWidth();
+    const bool isSigned = result.dtype == DType::kI4 || result.dtype == DType::kI2;
+    for (std::uint8_t& byte : result.bytes) byte = narrowByte(byte, width, isSigned);
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/reference/irregular.h"
 #include "compiler_core/reference/kernels.h"
+#include "compiler_core/reference/symbols.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace kiln::reference {
@@ -31,14 +32,17 @@ constexpr std::int64_t kMaxIterations = std::int64_t{1} << 24;
 // Evaluates one block; values die with their last use. Bodies see the values around them through `outer`.
 class BlockEvaluator {
  public:
-  explicit BlockEvaluator(const ir::WeightTable& weights, const BlockEvaluator* outer = nullptr)
-      : weights_(weights), outer_(outer) {}
+  BlockEvaluator(const ir::WeightTable& weights, SymbolValues& symbols, const BlockEvaluator* outer = nullptr)
+      : weights_(weights), symbols_(symbols), outer_(outer) {}
 
   // The terminator's operands.
   Result<std::vector<HostTensor>> run(mlir::Block& block, std::vector<HostTensor> arguments) {
     for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
       define(argument, std::move(value));
     for (mlir::Operation& operation : block.without_terminator()) {
+      if (auto truncate = llvm::dyn_cast<ir::TruncateOp>(operation))
+        symbols_.bind(truncate, *find(truncate.getInput()), *find(truncate.getCount()));
+      symbols_.resolve(operation);
       KILN_TRY(checkSize(&operation));
       KILN_ASSIGN(std::vector<HostTensor> results, step(operation));
       // Inner operations use what is around them once each, however often they ran.
@@ -86,8 +90,9 @@ class BlockEvaluator {
                                                   std::to_string(kMaxIterations) +
                                                   " iterations cannot be evaluated");
       carried.insert(carried.begin(), HostTensor::of(DType::kI64, {}, std::vector<std::int64_t>{iteration}));
-      KILN_ASSIGN(carried,
-                  BlockEvaluator(weights_, this).run(operation.getBody().front(), std::move(carried)));
+      KILN_ASSIGN(
+          carried,
+          BlockEvaluator(weights_, symbols_, this).run(operation.getBody().front(), std::move(carried)));
       if (!operation.getCondition()) continue;
       more = carried.front().bytes[0] != 0;
       carried.erase(carried.begin());
@@ -106,7 +111,7 @@ class BlockEvaluator {
     }
     if (auto branch = llvm::dyn_cast<ir::IfOp>(operation)) {
       mlir::Region& body = isTrue(branch.getCondition()) ? branch.getThenBody() : branch.getElseBody();
-      return BlockEvaluator(weights_, this).run(body.front(), {});
+      return BlockEvaluator(weights_, symbols_, this).run(body.front(), {});
     }
     if (auto repeated = llvm::dyn_cast<ir::LoopOp>(operation)) return loop(repeated);
     llvm::SmallVector<const HostTensor*> operands;
@@ -114,12 +119,13 @@ class BlockEvaluator {
     if (auto fused = llvm::dyn_cast<ir::FusedOp>(operation)) {
       std::vector<HostTensor> arguments;
       for (const HostTensor* operand : operands) arguments.push_back(*operand);
-      return BlockEvaluator(weights_).run(fused.getBody().front(), std::move(arguments));
+      return BlockEvaluator(weights_, symbols_).run(fused.getBody().front(), std::move(arguments));
     }
     return evaluateAll(&operation, operands);
   }
 
   const ir::WeightTable& weights_;
+  SymbolValues& symbols_;
   const BlockEvaluator* outer_;
   llvm::DenseMap<mlir::Value, Live> live_;
 };
@@ -157,10 +163,10 @@ Result<std::vector<HostTensor>> evaluateAll(mlir::Operation* operation, Operands
 Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operands) {
   KILN_TRY(checkSize(operation));
   return llvm::TypeSwitch<mlir::Operation*, Result<HostTensor>>(operation)
-      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BatchNormOp,
-            ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp, ir::SliceOp,
-            ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp, ir::ScatterOp,
-            ir::ArgReduceOp, ir::CumulativeOp>(
+      .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BitcastOp,
+            ir::BatchNormOp, ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp,
+            ir::SliceOp, ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp,
+            ir::ScatterOp, ir::ArgReduceOp, ir::CumulativeOp, ir::ShapeValueOp, ir::TruncateOp>(
           [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })
       .Default([](mlir::Operation* other) -> Result<HostTensor> {
         return fail(Code::kUnimplemented, place(other) + " is no operation of the graph level");
@@ -187,7 +193,10 @@ Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::Weight
                                             ir::typeText(*dtype, type.getShape()) + ", given " +
                                             ir::typeText(inputs[i].dtype, inputs[i].shape));
   }
-  return BlockEvaluator(weights).run(main.getBody().front(), inputs);
+  const mlir::OwningOpRef<mlir::ModuleOp> copy = cloneIfSymbolic(module);
+  if (copy) main = copy->lookupSymbol<mlir::func::FuncOp>(ir::kMain);
+  SymbolValues symbols;
+  return BlockEvaluator(weights, symbols).run(main.getBody().front(), inputs);
 }
 
 }  // namespace kiln::reference

@@ -1,5 +1,9 @@
 #include "compiler_core/reference/inputs.h"
 
+#include <cmath>
+
+#include "compiler_core/reference/element.h"
+
 namespace kiln::reference {
 namespace {
 
@@ -9,11 +13,34 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ z >> 31;
 }
 
-template <class T, class F>
-void fill(HostTensor& tensor, std::uint64_t state, F rule) {
-  T* data = tensor.data<T>();
-  for (std::int64_t i = 0, n = tensor.elements(); i < n; ++i)
-    data[i] = rule(mix(state += 0x9e3779b97f4a7c15u));
+// Element from 64 random bits.
+Element element(DType dtype, std::uint64_t r) {
+  auto real = [](double value) { return Element{false, true, 0, value}; };
+  auto whole = [&](std::uint64_t range) { return Element{true, false, r % range, 0}; };
+  switch (dtype) {
+    case DType::kF32:
+    case DType::kF64:
+      return real(static_cast<double>(r >> 40) / 8388608.0 - 1.0);
+    case DType::kF16:
+    case DType::kBF16:
+      return real(static_cast<double>(r >> 56) / 128.0 - 1.0);
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+      return real(static_cast<double>(r >> 60) / 8.0 - 1.0);
+    case DType::kF8E8M0FNU:
+      return real(std::ldexp(1.0, static_cast<int>(r % 8) - 4));
+    case DType::kF4E2M1FN:
+      return real(static_cast<double>(r % 4) / 2.0);
+    case DType::kU2:
+      return whole(4);
+    case DType::kI2:
+    case DType::kBool:
+      return whole(2);
+    default:
+      return whole(8);
+  }
 }
 
 }  // namespace
@@ -24,26 +51,9 @@ HostTensor makeInput(std::string_view name, DType dtype, std::vector<std::int64_
   for (char c : name) state = (state ^ static_cast<std::uint8_t>(c)) * 0x100000001b3u;
   state ^= seed;
   HostTensor tensor = HostTensor::zeros(dtype, std::move(shape));
-  auto real = [](std::uint64_t r) { return static_cast<double>(r >> 40) / 8388608.0 - 1.0; };
-  switch (dtype) {
-    case DType::kF32:
-      fill<float>(tensor, state, [&](std::uint64_t r) { return static_cast<float>(real(r)); });
-      break;
-    case DType::kF64:
-      fill<double>(tensor, state, real);
-      break;
-    case DType::kI32:
-      fill<std::int32_t>(tensor, state, [](std::uint64_t r) { return static_cast<std::int32_t>(r % 8); });
-      break;
-    case DType::kI64:
-      fill<std::int64_t>(tensor, state, [](std::uint64_t r) { return static_cast<std::int64_t>(r % 8); });
-      break;
-    case DType::kBool:
-      fill<std::uint8_t>(tensor, state, [](std::uint64_t r) { return static_cast<std::uint8_t>(r & 1); });
-      break;
-    default:
-      break;
-  }
+  const std::size_t width = dtypeBytes(dtype);
+  for (std::size_t at = 0; at < tensor.bytes.size(); at += width)
+    writeElement(dtype, tensor.bytes.data() + at, element(dtype, mix(state += 0x9e3779b97f4a7c15u)));
   return tensor;
 }
 

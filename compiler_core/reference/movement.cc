@@ -1,6 +1,7 @@
 // Operations that move elements and calculate nothing.
 #include <algorithm>
 
+#include "compiler_core/ir/dims.h"
 #include "compiler_core/reference/kernels.h"
 
 namespace kiln::reference {
@@ -36,11 +37,19 @@ void copyStrided(const HostTensor& input, std::int64_t base, llvm::ArrayRef<std:
 HostTensor evaluate(ir::ConstantOp operation, Operands) {
   HostTensor result = emptyResult(operation);
   auto value = llvm::cast<mlir::DenseElementsAttr>(operation.getValue());
-  dispatch(result.dtype, [&]<class T>(T) {
-    T* output = result.data<T>();
-    using Stored = std::conditional_t<std::is_same_v<T, std::uint8_t>, bool, T>;
-    for (Stored element : value.getValues<Stored>()) *output++ = static_cast<T>(element);
-  });
+  const std::size_t width = dtypeBytes(result.dtype);
+  const bool isSigned = result.dtype == DType::kI4 || result.dtype == DType::kI2;
+  std::uint8_t* output = result.bytes.data();
+  auto put = [&](const llvm::APInt& bits) {
+    const std::uint64_t whole =
+        isSigned ? static_cast<std::uint64_t>(bits.getSExtValue()) : bits.getZExtValue();
+    std::memcpy(output, &whole, width);
+    output += width;
+  };
+  if (llvm::isa<mlir::FloatType>(value.getElementType()))
+    for (const llvm::APFloat& element : value.getValues<llvm::APFloat>()) put(element.bitcastToAPInt());
+  else
+    for (const llvm::APInt& element : value.getValues<llvm::APInt>()) put(element);
   return result;
 }
 
@@ -115,6 +124,20 @@ HostTensor evaluate(ir::GatherOp operation, Operands operands) {
       auto row = o * static_cast<std::size_t>(extent) + static_cast<std::size_t>(index);
       std::copy_n(input.bytes.data() + row * inner, inner, output);
     }
+  return result;
+}
+
+// Its symbols are bound: every expression is a number.
+HostTensor evaluate(ir::ShapeValueOp operation, Operands) {
+  HostTensor result = emptyResult(operation);
+  for (auto [i, expression] : llvm::enumerate(operation.getValues().getResults()))
+    result.data<std::int64_t>()[i] = ir::Dim(expression).value();
+  return result;
+}
+
+HostTensor evaluate(ir::TruncateOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  copyStrided(*operands[0], 0, rowMajor(operands[0]->shape), result);
   return result;
 }
 

@@ -10,22 +10,19 @@ namespace kiln::reference {
 namespace {
 
 template <class T>
-using Wide = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-
-template <class T>
 Wide<T> neutral(ir::ReduceKind kind) {
-  using Limits = std::numeric_limits<Wide<T>>;
+  using W = Wide<T>;
   switch (kind) {
     case ir::ReduceKind::Sum:
-      return 0;
+      return W(0);
     case ir::ReduceKind::Prod:
-      return 1;
+      return W(1);
     case ir::ReduceKind::Max:
-      return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+      return lowest<W>();
     case ir::ReduceKind::Min:
-      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+      return kIsReal<T> ? W(std::numeric_limits<double>::infinity()) : std::numeric_limits<W>::max();
   }
-  return 0;
+  return W(0);
 }
 
 ir::BinaryKind combiner(ir::ReduceKind kind) {
@@ -79,20 +76,23 @@ HostTensor evaluate(ir::SoftmaxOp operation, Operands operands) {
   std::int64_t extent = result.shape[axis], inner = 1;
   for (std::size_t i = axis + 1; i < result.shape.size(); ++i) inner *= result.shape[i];
   dispatch(result.dtype, [&]<class T>(T) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kIsReal<T>) {
+      using W = Working<T>;
       const T* input = operands[0]->data<T>();
       T* output = result.data<T>();
+      std::vector<W> powers(static_cast<std::size_t>(extent));
       for (std::int64_t line = 0, n = extent ? result.elements() / extent : 0; line < n; ++line) {
         std::int64_t begin = line / inner * extent * inner + line % inner;
-        T largest = -std::numeric_limits<T>::infinity();
+        W largest = lowest<W>();
         for (std::int64_t i = 0; i < extent; ++i)
-          largest = binaryScalar(ir::BinaryKind::Max, largest, input[begin + i * inner]);
+          largest = binaryScalar<W>(ir::BinaryKind::Max, largest, input[begin + i * inner]);
         double sum = 0;
         for (std::int64_t i = 0; i < extent; ++i)
-          sum +=
-              static_cast<double>(output[begin + i * inner] = math::exp(input[begin + i * inner] - largest));
+          sum += static_cast<double>(powers[static_cast<std::size_t>(i)] =
+                                         math::exp(input[begin + i * inner] - largest));
         for (std::int64_t i = 0; i < extent; ++i)
-          output[begin + i * inner] = static_cast<T>(static_cast<double>(output[begin + i * inner]) / sum);
+          output[begin + i * inner] =
+              static_cast<T>(static_cast<double>(powers[static_cast<std::size_t>(i)]) / sum);
       }
     }
   });

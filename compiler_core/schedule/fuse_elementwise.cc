@@ -30,7 +30,8 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       Operation* producer = operand->get().getDefiningOp();
       auto fused = linalg::fuseElementwiseOps(rewriter, operand);
       if (failed(fused)) continue;
-      fused->fusedOp->setAttr(kGroupAttr, op->getAttr(kGroupAttr));
+      for (StringRef name : {StringRef(kGroupAttr), StringRef(kExtentsAttr)})
+        if (Attribute attribute = op->getAttr(name)) fused->fusedOp->setAttr(name, attribute);
       fused->fusedOp->setLoc(rewriter.getFusedLoc({producer->getLoc(), op.getLoc()}));
       // What the producer still gives to others stays there: only moves have other users.
       for (Value result : op.getResults())

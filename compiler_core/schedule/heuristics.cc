@@ -79,9 +79,12 @@ Tile chooseTile(const KernelShape& shape) {
   Tile tile{{}, rule.name, rule.reason};
   const std::size_t rank = shape.loops.size();
   for (std::size_t i = 0; i < rank; ++i) {
-    const auto [extent, divisible] = shape.loops[i];
+    const auto [extent, divisible, symbolic] = shape.loops[i];
     const LoopRule loop = ruleFor(rule, rank - 1 - i, rank);
-    tile.sizes.push_back(divisible && loop.most ? divisor(extent, loop.most, loop.unit) : extent);
+    if (!divisible || !loop.most)
+      tile.sizes.push_back(extent);
+    else
+      tile.sizes.push_back(symbolic ? std::min(extent, loop.most) : divisor(extent, loop.most, loop.unit));
   }
   // Cut from the outside in, while a task keeps enough work.
   for (std::size_t i = 0; i < rank; ++i) {
@@ -90,6 +93,11 @@ Tile chooseTile(const KernelShape& shape) {
     const std::int64_t rest = product(tile.sizes) / std::max<std::int64_t>(1, tile.sizes[i]);
     const std::int64_t needed =
         std::max(loop.least, rule.work / std::max<std::int64_t>(1, rest * shape.workPerPoint));
+    if (shape.loops[i].symbolic) {
+      const std::int64_t units = (std::max<std::int64_t>(1, needed) + loop.unit - 1) / loop.unit;
+      tile.sizes[i] = std::min(tile.sizes[i], units * loop.unit);
+      continue;
+    }
     for (std::int64_t d = needed; d < tile.sizes[i]; ++d)
       if (tile.sizes[i] % d == 0 && (d % loop.unit == 0 || tile.sizes[i] % loop.unit != 0)) {
         tile.sizes[i] = d;

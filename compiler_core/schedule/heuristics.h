@@ -12,8 +12,9 @@ enum class KernelKind { kContraction, kConvolution, kReduction, kElementwise };
 
 // One parallel loop of a kernel.
 struct LoopInfo {
-  std::int64_t extent = 1;
-  bool divisible = true;  // tiling it repeats no work
+  std::int64_t extent = 1;  // of a symbolic one the value the schedule is made for
+  bool divisible = true;    // tiling it repeats no work
+  bool symbolic = false;    // other extents occur as well: its last tile may be partial
 };
 
 struct KernelShape {
@@ -23,7 +24,7 @@ struct KernelShape {
 };
 
 struct Tile {
-  std::vector<std::int64_t> sizes;  // one per loop; divides its extent
+  std::vector<std::int64_t> sizes;  // one per loop; divides its extent unless that is symbolic
   std::string_view rule, reason;    // the row of the table that decided
 };
 

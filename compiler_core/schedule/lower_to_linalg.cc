@@ -1,8 +1,11 @@
 #include <map>
 
+#include "compiler_core/ir/profile.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -57,25 +60,25 @@ class FunctionLowering {
       if (!op->use_empty() &&
           llvm::all_of(op->getUsers(), [](Operation* user) { return isa<ir::TransposeOp>(user); }))
         return success();
-      values.map(weight.getResult(), weights_.get(weight.getIndex(), {}, weight.getType(), op->getLoc()));
+      lowering_.map(weight.getResult(), weights_.get(weight.getIndex(), {}, weight.getType(), op->getLoc()));
       return success();
     }
     if (auto transpose = dyn_cast<ir::TransposeOp>(op))
       // Laid out once, when the program is packaged.
       if (auto weight = transpose.getInput().getDefiningOp<ir::WeightOp>()) {
-        values.map(transpose.getResult(), weights_.get(weight.getIndex(), transpose.getPermutation(),
-                                                       transpose.getType(), op->getLoc()));
+        lowering_.map(transpose.getResult(), weights_.get(weight.getIndex(), transpose.getPermutation(),
+                                                          transpose.getType(), op->getLoc()));
         return success();
       }
     if (auto fused = dyn_cast<ir::FusedOp>(op)) {
       lowering_.nextGroup();
       Block& body = fused.getBody().front();
       for (auto [argument, input] : llvm::zip_equal(body.getArguments(), fused.getInputs()))
-        values.map(argument, values.lookup(input));
+        lowering_.map(argument, values.lookup(input));
       for (Operation& inner : body.without_terminator())
         if (failed(lowering_.lower(&inner))) return failure();
       for (auto [result, value] : llvm::zip_equal(fused.getResults(), body.getTerminator()->getOperands()))
-        values.map(result, values.lookup(value));
+        lowering_.map(result, values.lookup(value));
       return success();
     }
     if (auto branch = dyn_cast<ir::IfOp>(op))
@@ -95,8 +98,27 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
   StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
   StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, func::FuncDialect, bufferization::BufferizationDialect,
-                    linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+    registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+                    func::FuncDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                    tensor::TensorDialect>();
+  }
+
+  // One index argument for each symbol that the caller knows.
+  static void addSymbols(func::FuncOp from, func::FuncOp to, Lowering& lowering) {
+    const auto profile = ir::profileOf(from);
+    if (profile.empty()) return;
+    ir::setProfile(to, profile);
+    llvm::SmallDenseSet<std::int64_t> found;
+    from.walk([&](ir::TruncateOp op) { found.insert(op.getSymbol()); });
+    Builder b(from.getContext());
+    for (unsigned i = 0; i < profile.size(); ++i) {
+      if (found.contains(i)) continue;
+      const unsigned index = to.getNumArguments();
+      (void)to.insertArgument(index, b.getIndexType(),
+                              b.getDictionaryAttr(b.getNamedAttr("kiln.symbol", b.getI64IntegerAttr(i))),
+                              from.getLoc());
+      lowering.defineSymbol(i, to.getArgument(index));
+    }
   }
 
   void runOnOperation() override {
@@ -118,16 +140,38 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
       SmallVector<NamedAttribute> attributes;
       if (DictionaryAttr given = from.getArgAttrDict(i)) llvm::append_range(attributes, given);
       attributes.push_back(builder.getNamedAttr("kiln.input", builder.getI64IntegerAttr(i)));
+      if (Attribute shape = cast<RankedTensorType>(from.getArgumentTypes()[i]).getEncoding())
+        attributes.push_back(builder.getNamedAttr(kShapeAttr, shape));
       to.setArgAttrs(i, attributes);
-      lowering.lowering().values().map(from.getArgument(i), entry->getArgument(i));
+      lowering.lowering().map(from.getArgument(i), entry->getArgument(i));
     }
+    addSymbols(from, to, lowering.lowering());
     builder.setInsertionPointToStart(entry);
     if (failed(lowering.block(from.front()))) return signalPassFailure();
     auto terminator = from.front().getTerminator();
-    SmallVector<Value> results;
-    for (Value value : terminator->getOperands())
+    SmallVector<Value> results, extents;
+    bool symbolic = false;
+    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+      auto given = cast<RankedTensorType>(value.getType());
       results.push_back(lowering.lowering().values().lookup(value));
+      if (Attribute shape = given.getEncoding()) to.setResultAttr(i, kShapeAttr, shape);
+      symbolic |= !given.hasStaticShape();
+    }
+    // A program of symbolic shape returns the dimensions of its results too.
+    if (symbolic)
+      for (Value value : terminator->getOperands())
+        for (const OpFoldResult size :
+             lowering.lowering().sizes(ir::shapeOf(cast<RankedTensorType>(value.getType()))))
+          extents.push_back(getValueOrCreateConstantIndexOp(builder, terminator->getLoc(), size));
+    SmallVector<Type> types(to.getResultTypes());
+    types.append(extents.size(), builder.getIndexType());
+    SmallVector<DictionaryAttr> attributes;
+    to.getAllResultAttrs(attributes);
+    attributes.resize(types.size(), builder.getDictionaryAttr({}));
+    results.append(extents);
     func::ReturnOp::create(builder, terminator->getLoc(), results);
+    to.setType(builder.getFunctionType(to.getArgumentTypes(), types));
+    to.setAllResultAttrs(attributes);
     from.erase();
   }
 };

@@ -1,4 +1,5 @@
 #include "compiler_core/ir/types.h"
+#include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/heuristics.h"
 #include "compiler_core/schedule/passes.h"
@@ -31,7 +32,14 @@ namespace {
 struct Group {
   llvm::SetVector<Operation*> members;  // the root first, then the producers to be fused into its tiles
   llvm::SmallBitVector divisible;       // loops of the root that every member follows
+  llvm::DenseMap<Operation*, std::int64_t> copies;  // of each member: uses that lead from the root to it
 };
+
+// Fusion makes one copy of a producer for each use, and of what is behind it for each copy; CSE leaves one at
+// the end. Without a bound, values that are used twice by values that are used twice ... take exponential
+// time.
+constexpr std::int64_t kMostCopies = 16;
+constexpr std::size_t kMostMembers = 64;
 
 // Groups that hold a contraction or a window: they stay as they are.
 using Anchored = llvm::DenseSet<std::int64_t>;
@@ -46,7 +54,7 @@ bool isAnchor(linalg::LinalgOp op) {
 bool worthJoining(linalg::LinalgOp root, const llvm::SmallBitVector& divisible) {
   constexpr double kTiles = 16, kTileElements = 1 << 16, kSmall = 1 << 14;
   double tiles = 1, points = 1;
-  const SmallVector<std::int64_t> extents = root.getStaticLoopRanges();
+  const SmallVector<std::int64_t> extents = estimatedExtents(root);
   for (unsigned i = 0; i < extents.size(); ++i) {
     points *= static_cast<double>(extents[i]);
     if (divisible.test(i)) tiles *= static_cast<double>(extents[i]);
@@ -75,7 +83,11 @@ void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored,
       if (anchored.contains(groupOf(producer)) || anchored.contains(groupOf(op))) continue;
       if (!worthJoining(cast<linalg::LinalgOp>(group.members.front()), followed)) continue;
     }
+    std::int64_t copies = 0;
+    for (Operation* user : producer->getUsers()) copies += group.copies.lookup(user);
+    if (copies > kMostCopies || group.members.size() >= kMostMembers) continue;
     group.members.insert(producer);
+    group.copies[producer] = copies;
     group.divisible = followed;
     SmallVector<int> ofLoop(producer.getNumLoops(), -1);
     AffineMap out = producer.getMatchingIndexingMap(producer.getDpsInitOperand(0));
@@ -102,13 +114,14 @@ std::int64_t workOf(const Group& group) {
   for (Operation* op : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
     double steps = static_cast<double>(linalgOp.getBlock()->getOperations().size());
-    for (std::int64_t extent : linalgOp.getStaticLoopRanges()) steps *= static_cast<double>(extent);
+    for (std::int64_t extent : estimatedExtents(linalgOp)) steps *= static_cast<double>(extent);
     work += steps;
   }
   auto root = cast<linalg::LinalgOp>(group.members.front());
   SmallVector<unsigned> parallel;
   root.getParallelDims(parallel);
-  for (unsigned dim : parallel) points *= static_cast<double>(root.getStaticLoopRanges()[dim]);
+  const SmallVector<std::int64_t> extents = estimatedExtents(root);
+  for (unsigned dim : parallel) points *= static_cast<double>(extents[dim]);
   return static_cast<std::int64_t>(std::max(1.0, work / std::max(1.0, points)));
 }
 
@@ -149,24 +162,30 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     if (parallel.empty()) return success();  // one number: the calling thread makes it
     Group group;
     group.members.insert(root);
+    group.copies[root] = 1;
     group.divisible.resize(root.getNumLoops(), true);
     SmallVector<int> identity(root.getNumLoops());
     for (unsigned i = 0; i < identity.size(); ++i) identity[i] = static_cast<int>(i);
     collect(root, identity, anchored, group);
 
     KernelShape shape{kindOf(group), {}, workOf(group)};
-    const SmallVector<std::int64_t> extents = root.getStaticLoopRanges();
-    for (unsigned dim : parallel) shape.loops.push_back({extents[dim], group.divisible.test(dim)});
+    const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
+                                    most = largestExtents(root);
+    for (unsigned dim : parallel)
+      shape.loops.push_back({extents[dim], group.divisible.test(dim), ShapedType::isDynamic(fixed[dim])});
     const Tile tile = chooseTile(shape);
     SmallVector<OpFoldResult> sizes(root.getNumLoops(), rewriter.getIndexAttr(0));
     bool cut = false;
     for (auto [dim, size] : llvm::zip_equal(parallel, tile.sizes)) {
-      if (size == extents[dim]) continue;
+      // What covers every extent of a symbolic loop leaves it whole.
+      if (ShapedType::isDynamic(fixed[dim]) ? !group.divisible.test(dim) || size >= most[dim]
+                                            : size == extents[dim])
+        continue;
       sizes[dim] = rewriter.getIndexAttr(size);
       cut = true;
     }
     // Too small to share out: still a kernel, of one task.
-    if (!cut) sizes[parallel.front()] = rewriter.getIndexAttr(extents[parallel.front()]);
+    if (!cut) sizes[parallel.front()] = rewriter.getIndexAttr(most[parallel.front()]);
 
     const DictionaryAttr description = describe(group, shape, tile);
     scf::SCFTileAndFuseOptions options;
@@ -186,6 +205,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         rewriter.replaceAllUsesWith(value, replacement);
     result->loops.front()->setAttr(kKernelAttr, description);
     rewriter.eraseOp(root);
+    if (llvm::is_contained(fixed, ShapedType::kDynamic)) resolveSizes(result->loops.front(), rewriter);
     eraseDead(result->loops.front(), rewriter);
     return success();
   }

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/passes.h"
@@ -24,12 +25,13 @@ class Builder {
   // Reduced over `axis` and repeated again to the shape it had.
   Value reduceAndRepeat(ir::ReduceKind kind, Value input, std::int64_t axis) {
     Value reduced = ir::ReduceOp::create(rewriter_, location_, kind, input, llvm::ArrayRef(axis));
-    llvm::SmallVector<std::int64_t> shape(ir::tensorType(input).getShape());
+    ir::Shape shape = ir::shapeOf(ir::tensorType(input));
     shape[axis] = 1;
     return repeat(reduced, shape, ir::tensorType(input));
   }
-  Value repeat(Value input, llvm::ArrayRef<std::int64_t> shape, mlir::RankedTensorType type) {
-    Value shaped = ir::ReshapeOp::create(rewriter_, location_, type.clone(shape), input);
+  Value repeat(Value input, llvm::ArrayRef<ir::Dim> shape, mlir::RankedTensorType type) {
+    Value shaped =
+        ir::ReshapeOp::create(rewriter_, location_, ir::tensorTypeOf(shape, type.getElementType()), input);
     return ir::BroadcastOp::create(rewriter_, location_, type, shaped);
   }
   Value splat(mlir::RankedTensorType type, double value) {
@@ -70,7 +72,7 @@ struct BatchNorm : mlir::OpRewritePattern<ir::BatchNormOp> {
     Value factor = build.binary(ir::BinaryKind::Div, op.getScale(), build.unary(ir::UnaryKind::Sqrt, raised));
     Value shift = build.binary(ir::BinaryKind::Sub, op.getOffset(),
                                build.binary(ir::BinaryKind::Mul, op.getMean(), factor));
-    llvm::SmallVector<std::int64_t> shape(type.getRank(), 1);
+    ir::Shape shape(type.getRank(), 1);
     shape[1] = type.getDimSize(1);
     Value scaled = build.binary(ir::BinaryKind::Mul, op.getInput(), build.repeat(factor, shape, type));
     rewriter.replaceOp(op, build.binary(ir::BinaryKind::Add, scaled, build.repeat(shift, shape, type)));

@@ -62,8 +62,16 @@ class FoldBatchNorm : public mlir::PassWrapper<FoldBatchNorm, mlir::OperationPas
     }
     if (!bias) return;
     const double epsilon = norm.getEpsilon().convertToDouble();
-    filter->dtype == DType::kF32 ? foldInto<float>(*filter, *bias, parameters, epsilon)
-                                 : foldInto<double>(*filter, *bias, parameters, epsilon);
+    switch (filter->dtype) {
+      case DType::kF32:
+        foldInto<float>(*filter, *bias, parameters, epsilon);
+        break;
+      case DType::kF64:
+        foldInto<double>(*filter, *bias, parameters, epsilon);
+        break;
+      default:
+        return;  // of 16 bits: the rounding of a scaled filter would be felt
+    }
 
     mlir::OpBuilder builder(norm);
     auto location = builder.getFusedLoc({conv.getLoc(), norm.getLoc()});

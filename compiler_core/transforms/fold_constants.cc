@@ -55,6 +55,7 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
   // Moving the elements of a splat gives a splat, of any size.
   bool moveSplat(mlir::Operation& operation) {
     if (!llvm::isa<ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp>(operation)) return false;
+    if (!ir::tensorType(operation.getResult(0)).hasStaticShape()) return false;
     auto constant = operation.getOperand(0).getDefiningOp<ir::ConstantOp>();
     auto value = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
     if (!value || !value.isSplat()) return false;

@@ -20,6 +20,9 @@ bool isCopied(Operation* op) {
   return op && llvm::isa<ir::BroadcastOp, ir::ConstantOp>(op);
 }
 
+// A kernel gains nothing from more, and fusing takes the square of it.
+constexpr std::size_t kMostMembers = 64;
+
 // Every member but the last has all its users inside, so a group depends on the outside only through its
 // inputs and the outside on it only through its last member: groups can never form a cycle.
 struct Group {
@@ -48,7 +51,8 @@ class Grouping {
       joins &= isElementwise(user) && it != groupOf_.end() && (!target || *target == it->second);
       if (it != groupOf_.end()) target = it->second;
     }
-    if (!joins || !target || (isAnchor(op) && groups_[*target].anchor)) {
+    if (!joins || !target || (isAnchor(op) && groups_[*target].anchor) ||
+        groups_[*target].members.size() >= kMostMembers) {
       target = groups_.size();
       groups_.emplace_back();
     }

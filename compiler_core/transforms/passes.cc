@@ -9,6 +9,7 @@ void registerPasses(ir::WeightTable& weights) {
   mlir::registerPass([table] { return createFoldConstantsPass(*table); });
   mlir::registerPass([table] { return createFoldBatchNormPass(*table); });
   mlir::registerPass([] { return createHoistInvariantsPass(); });
+  mlir::registerPass([] { return createWidenPass(); });
   mlir::registerPass([] { return createDecomposePass(); });
   mlir::registerPass([] { return createSimplifyPass(); });
   mlir::registerPass([] { return createFormGroupsPass(); });

@@ -24,6 +24,10 @@ std::unique_ptr<mlir::Pass> createFoldBatchNormPass(ir::WeightTable& weights);
 // kiln-hoist-invariants: what a loop's body calculates from values around the loop alone moves before it.
 std::unique_ptr<mlir::Pass> createHoistInvariantsPass();
 
+// kiln-widen: reductions, products, convolutions, pools and normalisations of f16 and bf16 calculate in f32
+// between casts, and round once; max and min over unsigned integers become those over signed ones.
+std::unique_ptr<mlir::Pass> createWidenPass();
+
 // kiln-decompose: softmax and batch_norm become reductions and elementwise operations.
 std::unique_ptr<mlir::Pass> createDecomposePass();
 

@@ -73,6 +73,8 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
   // While a batch normalisation is still one operation it can vanish into the convolution before it.
   KILN_TRY(pipeline.run(createFoldBatchNormPass(weights)));
+  // Before formulas are taken apart, so that one of 16-bit floats is rounded once and not at every step.
+  KILN_TRY(pipeline.run(createWidenPass()));
   // The rest of them, and softmax, as operations that fuse with their neighbours.
   KILN_TRY(pipeline.run(createDecomposePass()));
   // The parameters of what was just taken apart.

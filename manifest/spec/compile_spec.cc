@@ -94,7 +94,7 @@ Result<ShapeProfile> readProfile(const Json& json, const std::string& place) {
       return badMember(dim.path("dim"), "dimensions must be sorted by name, each once");
     previous = name;
     DimRange range;
-    KILN_ASSIGN(range.min, dim.integer("min", 0, kMaxJsonInteger));
+    KILN_ASSIGN(range.min, dim.integer("min", -kMaxJsonInteger, kMaxJsonInteger));
     KILN_ASSIGN(range.opt, dim.integer("opt", range.min, kMaxJsonInteger));
     KILN_ASSIGN(range.max, dim.integer("max", range.opt, kMaxJsonInteger));
     KILN_TRY(dim.finish());

@@ -34,7 +34,7 @@ struct DimRange {
 
 struct ShapeProfile {
   std::string name;                      // "default" when the user named none
-  std::map<std::string, DimRange> dims;  // by symbolic dimension
+  std::map<std::string, DimRange> dims;  // by symbol: a dimension, or an element of a value, "k[0]"
   bool operator==(const ShapeProfile&) const = default;
 };
 

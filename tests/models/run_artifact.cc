@@ -24,6 +24,16 @@ Result<std::vector<std::uint8_t>> readAll(const std::string& path) {
   return std::vector<std::uint8_t>(std::istreambuf_iterator<char>(file), {});
 }
 
+// A symbolic extent (-1) is what the bytes leave for it.
+std::vector<std::int64_t> shapeFor(const TensorSpec& spec, std::size_t bytes) {
+  std::vector<std::int64_t> shape = spec.shape;
+  std::int64_t rest = static_cast<std::int64_t>(bytes / dtypeBytes(spec.dtype));
+  for (const std::int64_t extent : shape)
+    if (extent > 0) rest /= extent;
+  std::ranges::replace_if(shape, [](std::int64_t extent) { return extent < 0; }, rest);
+  return shape;
+}
+
 Result<std::vector<NamedTensor>> readInputs(const Artifact& artifact, const std::vector<std::string>& paths) {
   const auto specs = artifact.inputs();
   if (paths.size() != specs.size())
@@ -32,7 +42,8 @@ Result<std::vector<NamedTensor>> readInputs(const Artifact& artifact, const std:
   std::vector<NamedTensor> inputs;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     KILN_ASSIGN(auto bytes, readAll(paths[i]));
-    inputs.push_back({specs[i].name, {specs[i].dtype, specs[i].shape, std::move(bytes)}});
+    auto shape = shapeFor(specs[i], bytes.size());
+    inputs.push_back({specs[i].name, {specs[i].dtype, std::move(shape), std::move(bytes)}});
   }
   return inputs;
 }

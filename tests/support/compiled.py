@@ -78,7 +78,8 @@ class Compiler:
         outputs = [artifact / f"out{i}.bin" for i in range(len(program["outputs"]))]
         counts = ",".join(map(str, threads))
         if target.startswith("cpu:aarch64"):
-            sizes = [tensor_bytes(tensor) for tensor in program["outputs"]]
+            dims = {dim["dim"]: int(dim["opt"]) for dim in manifest["spec"]["profiles"][0]["dims"]}
+            sizes = [tensor_bytes(tensor, dims) for tensor in program["outputs"]]
             done = self.call("qemu-aarch64", "-cpu", "neoverse-n1", "-L", CROSS_ROOT, self.arm_runner,
                              artifact / program["file"]["path"], target, ",".join(manifest["spec"]["target"]["features"]), counts,
                              *[artifact / weight["path"] for weight in program["weights"]], "--", *given, "--",
@@ -89,6 +90,7 @@ class Compiler:
         return [path.read_bytes() for path in outputs], dict(zip(threads, seconds))
 
 
-def tensor_bytes(tensor):
+def tensor_bytes(tensor, dims):
+    extents = [dims[extent] if isinstance(extent, str) else extent for extent in tensor["shape"]]
     width = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "i16": 2, "u16": 2}
-    return int(numpy.prod(tensor["shape"], dtype=numpy.int64)) * width.get(tensor["dtype"], 1)
+    return int(numpy.prod(extents, dtype=numpy.int64)) * width.get(tensor["dtype"], 1)

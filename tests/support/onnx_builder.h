@@ -26,11 +26,20 @@ class ProtoMessage {
 
 enum OnnxType : int {
   kOnnxFloat = 1,
+  kOnnxUint8 = 2,
+  kOnnxInt8 = 3,
   kOnnxInt32 = 6,
   kOnnxInt64 = 7,
+  kOnnxString = 8,
   kOnnxBool = 9,
   kOnnxHalf = 10,
-  kOnnxDouble = 11
+  kOnnxDouble = 11,
+  kOnnxUint32 = 12,
+  kOnnxFloat8 = 17,  // E4M3FN
+  kOnnxUint4 = 21,
+  kOnnxInt4 = 22,
+  kOnnxUint2 = 25,
+  kOnnxInt2 = 26
 };
 
 // TensorProtos; `name` may be empty. The payload is raw_data.

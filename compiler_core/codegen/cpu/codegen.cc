@@ -1,6 +1,7 @@
 #include "compiler_core/codegen/cpu/codegen.h"
 
 #include "compiler_core/codegen/cpu/internal.h"
+#include "compiler_core/codegen/cpu/parallel.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
@@ -8,20 +9,49 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace kiln::codegen {
+namespace {
+
+struct Object {
+  std::string bytes, ir;
+};
+
+Result<Object> compilePart(const std::string& bitcode, const CpuOptions& options) {
+  KILN_ASSIGN(auto machine, makeTargetMachine(options));
+  llvm::LLVMContext context;
+  KILN_ASSIGN(auto module, completePart(bitcode, options, context));
+  optimize(*module, *machine);
+  Object object;
+  if (options.keepIr) {
+    llvm::raw_string_ostream out(object.ir);
+    module->print(out, nullptr);
+  }
+  KILN_ASSIGN(object.bytes, emitObject(*module, *machine));
+  return object;
+}
+
+Result<std::vector<std::string>> splitProgram(mlir::ModuleOp module, const ProgramTable& table,
+                                              const CpuOptions& options) {
+  KILN_ASSIGN(auto machine, makeTargetMachine(options));
+  llvm::LLVMContext context;
+  KILN_ASSIGN(auto ir, translate(module, table, *machine, context));
+  return split(*ir);
+}
+
+}  // namespace
 
 Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table,
                                       const CpuOptions& options) {
-  KILN_ASSIGN(auto machine, makeTargetMachine(options));
-  llvm::LLVMContext context;
-  KILN_ASSIGN(auto ir, translate(module, table, options, *machine, context));
-  optimize(*ir, *machine);
+  KILN_ASSIGN(const std::vector<std::string> parts, splitProgram(module, table, options));
+  std::vector<Result<Object>> results(parts.size());
+  forEach(parts.size(), [&](std::size_t i) { results[i] = compilePart(parts[i], options); });
   CpuProgram program;
-  if (options.keepIr) {
-    llvm::raw_string_ostream out(program.llvmIr);
-    ir->print(out, nullptr);
+  std::vector<std::string> objects;
+  for (Result<Object>& result : results) {
+    if (!result) return fail(result.error());
+    program.llvmIr += result->ir;
+    objects.push_back(std::move(result->bytes));
   }
-  KILN_ASSIGN(const std::string object, emitObject(*ir, *machine));
-  KILN_ASSIGN(program.elf, linkShared(object, options));
+  KILN_ASSIGN(program.elf, linkShared(objects, options));
   KILN_TRY(measure(program));
   return program;
 }

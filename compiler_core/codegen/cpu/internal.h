@@ -17,10 +17,17 @@ namespace kiln::codegen {
 // The LLVM target machine; its feature string is exactly the target's list.
 Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const CpuOptions& options);
 
-// LLVM dialect to LLVM IR, with the exported table, hidden linkage for all else and the target's attributes.
+// LLVM dialect to LLVM IR, with the exported table; what it calls is not there yet.
 Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, const ProgramTable& table,
-                                                const CpuOptions& options, llvm::TargetMachine& machine,
-                                                llvm::LLVMContext& context);
+                                                llvm::TargetMachine& machine, llvm::LLVMContext& context);
+
+// The module's functions in parts that become objects of their own, as bitcode; the same parts on every
+// machine.
+std::vector<std::string> split(llvm::Module& module);
+
+// A part with the math it needs, the target's attributes, and nothing visible but what other parts use.
+Result<std::unique_ptr<llvm::Module>> completePart(const std::string& bitcode, const CpuOptions& options,
+                                                   llvm::LLVMContext& context);
 
 // The O3 pipeline without any knowledge of a C library.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
@@ -28,8 +35,8 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 // An ELF relocatable object.
 Result<std::string> emitObject(llvm::Module& module, llvm::TargetMachine& machine);
 
-// Links one object in process; returns the shared object's bytes.
-Result<std::string> linkShared(const std::string& object, const CpuOptions& options);
+// Links objects in process; returns the shared object's bytes.
+Result<std::string> linkShared(const std::vector<std::string>& objects, const CpuOptions& options);
 
 // Fills codeBytes and functions from program.elf.
 Status measure(CpuProgram& program);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -33,7 +34,7 @@ Status writeNew(const std::string& path, const std::string& bytes) {
 
 }  // namespace
 
-Result<std::string> linkShared(const std::string& object, const CpuOptions& options) {
+Result<std::string> linkShared(const std::vector<std::string>& objects, const CpuOptions& options) {
   // lld keeps its state in the process, and a link that ended badly must be the last one.
   static std::mutex mutex;
   static bool usable = true;
@@ -41,27 +42,19 @@ Result<std::string> linkShared(const std::string& object, const CpuOptions& opti
   if (!usable)
     return fail(Code::kInternal, "an earlier link ended badly; the linker cannot run again in this process");
 
-  const TemporaryFile input(options.workDirectory + "/.link-input.o");
   const TemporaryFile output(options.workDirectory + "/.link-output.so");
-  KILN_TRY(writeNew(input.path, object));
+  std::deque<TemporaryFile> inputs;
+  for (const std::string& object : objects) {
+    inputs.emplace_back(fmt::format("{}/.link-input-{}.o", options.workDirectory, inputs.size()));
+    KILN_TRY(writeNew(inputs.back().path, object));
+  }
   // --no-undefined: a program that would need a library is an error here, never at load.
-  std::vector<const char*> arguments = {"ld.lld",
-                                        "-shared",
-                                        "--no-undefined",
-                                        "-Bsymbolic",
-                                        "--build-id=none",
-                                        "--hash-style=gnu",
-                                        "-znow",
-                                        "-zrelro",
-                                        "-znoexecstack",
-                                        "-zseparate-code",
-                                        "-ztext",
-                                        "--gc-sections",
-                                        "--threads=1",
-                                        "--no-dynamic-linker",
-                                        input.path.c_str(),
-                                        "-o",
-                                        output.path.c_str()};
+  std::vector<const char*> arguments = {
+      "ld.lld",           "-shared",       "--no-undefined", "-Bsymbolic",          "--build-id=none",
+      "--hash-style=gnu", "-znow",         "-zrelro",        "-znoexecstack",       "-zseparate-code",
+      "-ztext",           "--gc-sections", "--threads=1",    "--no-dynamic-linker", "-o",
+      output.path.c_str()};
+  for (const TemporaryFile& input : inputs) arguments.push_back(input.path.c_str());
   if (!options.builtinsArchive.empty()) {
     if (::access(options.builtinsArchive.c_str(), R_OK) != 0)
       return fail(Code::kInvalidArgument, errnoError(errno, options.builtinsArchive).message);

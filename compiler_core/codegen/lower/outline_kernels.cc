@@ -1,9 +1,10 @@
+#include "compiler_core/codegen/lower/buffers.h"
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/runtime/program_abi.h"
 #include "compiler_core/schedule/lower/lowering.h"
-#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,22 +16,10 @@ namespace {
 
 using namespace mlir;
 
-// The run's arguments, in the order of kiln_run. A kernel's environment holds those from kArena to kSymbols.
-enum Pointer : unsigned {
-  kCallbacks,
-  kArena,
-  kWeights,
-  kInputs,
-  kOutputs,
-  kSymbols,
-  kOutputDims,
-  kPointers,
-  kEnvironment = kOutputDims - kArena
-};
-
 // C identifiers for perf and gdb: "conv1/Conv" becomes conv1_Conv.
-std::string symbolFor(DictionaryAttr kernel, unsigned index) {
-  std::string name = "kiln_k" + std::to_string(index);
+std::string symbolFor(DictionaryAttr kernel, unsigned profile, unsigned index) {
+  std::string name =
+      "kiln_" + (profile ? "p" + std::to_string(profile) + "_" : "") + "k" + std::to_string(index);
   if (auto nodes = kernel ? kernel.getAs<ArrayAttr>("nodes") : ArrayAttr())
     for (Attribute node : nodes) {
       if (name.size() > 80) break;
@@ -40,113 +29,66 @@ std::string symbolFor(DictionaryAttr kernel, unsigned index) {
   return name;
 }
 
-// Makes buffers out of the run's pointers, in the run function or in a kernel.
-class Buffers {
- public:
-  Buffers(MLIRContext* context, std::array<Value, kPointers> pointers, Value scratch)
-      : options_(context), converter_(context, options_), pointers_(pointers), scratch_(scratch) {}
-
-  Value argument(OpBuilder& b, Location loc, MemRefType type, Pointer table, std::int64_t index) {
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-    Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, pointers_[table],
-                                     ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(index)});
-    return buffer(b, loc, type, LLVM::LoadOp::create(b, loc, pointer, slot));
-  }
-  Value planned(OpBuilder& b, Location loc, MemRefType type, bool inScratch, std::int64_t offset) {
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-    Value at = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(offset));
-    Value base = inScratch ? scratch_ : pointers_[kArena];
-    return buffer(b, loc, type,
-                  LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{at}));
-  }
-
- private:
-  Value buffer(OpBuilder& b, Location loc, MemRefType type, Value pointer) {
-    Value descriptor = MemRefDescriptor::fromStaticShape(b, loc, converter_, type, pointer);
-    return UnrealizedConversionCastOp::create(b, loc, type, descriptor).getResult(0);
-  }
-
-  LowerToLLVMOptions options_;
-  LLVMTypeConverter converter_;
-  std::array<Value, kPointers> pointers_;
-  Value scratch_;
-};
-
 struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineKernelsPass)
+  explicit OutlineKernelsPass(unsigned profile = 0) : profile(profile) {}
   StringRef getArgument() const final { return "kiln-outline-kernels"; }
   StringRef getDescription() const final {
     return "Parallel loops become kernels, @main becomes @kiln_run_0";
   }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect, func::FuncDialect, arith::ArithDialect>();
+    registry.insert<LLVM::LLVMDialect, affine::AffineDialect, func::FuncDialect, arith::ArithDialect>();
   }
 
-  // A number that a kernel cannot calculate again, such as that of an iteration of the loop around it: it
-  // becomes one more entry of the environment.
-  Value receive(OpBuilder& b, Value value) {
+  // What a kernel uses from outside: repeated in the kernel where that has no effect, else (numbers only)
+  // handed over in the environment, behind its pointers.
+  struct Environment {
+    Value pointer;             // in the kernel
+    SmallVector<Value> extra;  // values of @main
+  };
+  Value handOver(OpBuilder& builder, Value value, Environment& environment) {
     const Location loc = value.getLoc();
-    const Type type = value.getType();
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-    passed_.push_back(value);
-    const auto index = static_cast<std::int32_t>(kEnvironment + passed_.size() - 1);
-    Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, b.getBlock()->getArgument(0),
-                                     ArrayRef<LLVM::GEPArg>{index});
-    const Type stored = type.isIndex() ? b.getI64Type() : type;
-    Value number = LLVM::LoadOp::create(b, loc, stored, slot);
-    return type.isIndex() ? arith::IndexCastOp::create(b, loc, type, number).getResult() : number;
-  }
-  // The calling side.
-  void send(OpBuilder& b, Location loc, Value environment) {
-    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-    for (auto [i, value] : llvm::enumerate(passed_)) {
-      const auto index = static_cast<std::int32_t>(kEnvironment + i);
-      Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, environment, ArrayRef<LLVM::GEPArg>{index});
-      if (value.getType().isIndex()) value = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
-      LLVM::StoreOp::create(b, loc, value, slot);
-    }
-    mostPassed_ = std::max(mostPassed_, passed_.size());
-    passed_.clear();
+    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+    const auto slotNumber = static_cast<std::int32_t>(kEnvironment + environment.extra.size());
+    environment.extra.push_back(value);
+    Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, environment.pointer,
+                                     ArrayRef<LLVM::GEPArg>{slotNumber});
+    if (!value.getType().isIndex()) return LLVM::LoadOp::create(builder, loc, value.getType(), slot);
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                      LLVM::LoadOp::create(builder, loc, builder.getI64Type(), slot));
   }
 
-  // A copy of `value` and of what it is made from, where `builder` stands. Only what has no effect can be
-  // repeated; other numbers are passed.
   FailureOr<Value> rematerialise(OpBuilder& builder, Value value, func::FuncOp main, Buffers& buffers,
-                                 IRMapping& map) {
+                                 IRMapping& map, Environment& environment) {
     if (map.contains(value)) return map.lookup(value);
     const Location loc = value.getLoc();
-    const bool isNumber = value.getType().isIntOrIndexOrFloat();
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      if (argument.getOwner() != &main.front()) {
-        if (!isNumber) return main.emitError("a kernel uses a buffer of another loop");
-        map.map(value, receive(builder, value));
-        return map.lookup(value);
-      }
-      for (auto [name, table] :
-           {std::pair{"kiln.input", kInputs}, {"kiln.weight", kWeights}, {"kiln.output", kOutputs}})
-        if (auto index = main.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), name)) {
-          map.map(value,
-                  buffers.argument(builder, loc, cast<MemRefType>(value.getType()), table, index.getInt()));
-          return map.lookup(value);
-        }
-      return main.emitError("an argument is neither input, weight nor output");
-    }
+    Value copy;
     Operation* op = value.getDefiningOp();
-    if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &main.front()) {
+      copy = buffers.argument(builder, loc, argument.getArgNumber());
+      if (!copy) return main.emitError("an argument is neither input, weight, output nor symbol");
+    } else if (auto alloc = dyn_cast_or_null<memref::AllocOp>(op)) {
       auto offset = alloc->getAttrOfType<IntegerAttr>("kiln.offset");
       if (!offset) return alloc.emitError("not planned: run kiln-plan-memory first");
-      map.map(value, buffers.planned(builder, loc, alloc.getType(), /*inScratch=*/false, offset.getInt()));
+      SmallVector<Value> sizes;
+      for (Value size : alloc.getDynamicSizes()) {
+        const auto made = rematerialise(builder, size, main, buffers, map, environment);
+        if (failed(made)) return failure();
+        sizes.push_back(*made);
+      }
+      copy = buffers.planned(builder, loc, alloc.getType(), sizes, /*inScratch=*/false, offset.getInt());
+    } else if (op && isMemoryEffectFree(op) && op->getNumRegions() == 0) {
+      for (Value operand : op->getOperands())
+        if (failed(rematerialise(builder, operand, main, buffers, map, environment))) return failure();
+      builder.clone(*op, map);
       return map.lookup(value);
+    } else if (value.getType().isIntOrIndexOrFloat()) {
+      copy = handOver(builder, value, environment);
+    } else {
+      return emitError(loc, "a kernel uses a value that cannot be computed again");
     }
-    if (!isPure(op) || op->getNumRegions() != 0) {
-      if (!isNumber) return op->emitError("a kernel uses a value that cannot be computed again");
-      map.map(value, receive(builder, value));
-      return map.lookup(value);
-    }
-    for (Value operand : op->getOperands())
-      if (failed(rematerialise(builder, operand, main, buffers, map))) return failure();
-    builder.clone(*op, map);
-    return map.lookup(value);
+    map.map(value, copy);
+    return copy;
   }
 
   // Allocations of the task itself lie in its slot's scratch.
@@ -156,24 +98,33 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     for (memref::AllocOp alloc : allocs) {
       OpBuilder builder(alloc);
       const auto offset = alloc->getAttrOfType<IntegerAttr>("kiln.offset").getInt();
-      alloc.replaceAllUsesWith(
-          buffers.planned(builder, alloc.getLoc(), alloc.getType(), /*inScratch=*/true, offset));
+      alloc.replaceAllUsesWith(buffers.planned(builder, alloc.getLoc(), alloc.getType(),
+                                               alloc.getDynamicSizes(), /*inScratch=*/true, offset));
       alloc->erase();
     }
   }
 
+  // How often a loop runs along each of its dimensions.
+  SmallVector<OpFoldResult> countsOf(OpBuilder& b, scf::ForallOp loop, ArrayRef<OpFoldResult> from,
+                                     ArrayRef<OpFoldResult> to) {
+    const AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    SmallVector<OpFoldResult> counts;
+    for (auto [low, high, step] : llvm::zip_equal(from, to, *getConstantIntValues(loop.getMixedStep())))
+      counts.push_back(
+          affine::makeComposedFoldedAffineApply(b, loop.getLoc(), (d1 - d0).ceilDiv(step), {low, high}));
+    return counts;
+  }
+
   // Loop indices of `task`, the row-major number of an iteration.
-  SmallVector<Value> indices(OpBuilder& b, Location loc, Value task, ArrayRef<std::int64_t> counts,
-                             ArrayRef<std::int64_t> from, ArrayRef<std::int64_t> steps) {
-    auto number = [&](std::int64_t value) {
-      return arith::ConstantIndexOp::create(b, loc, value).getResult();
-    };
+  SmallVector<Value> indices(OpBuilder& b, Location loc, Value task, ArrayRef<OpFoldResult> counts,
+                             ArrayRef<OpFoldResult> from, ArrayRef<std::int64_t> steps) {
+    auto value = [&](OpFoldResult number) { return getValueOrCreateConstantIndexOp(b, loc, number); };
     SmallVector<Value> result(counts.size());
     for (std::size_t i = counts.size(); i-- > 0;) {
-      Value digit = i == 0 ? task : arith::RemUIOp::create(b, loc, task, number(counts[i])).getResult();
-      if (i > 0) task = arith::DivUIOp::create(b, loc, task, number(counts[i]));
-      result[i] = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, digit, number(steps[i])),
-                                        number(from[i]));
+      Value digit = i == 0 ? task : arith::RemUIOp::create(b, loc, task, value(counts[i])).getResult();
+      if (i > 0) task = arith::DivUIOp::create(b, loc, task, value(counts[i]));
+      result[i] = arith::AddIOp::create(
+          b, loc, arith::MulIOp::create(b, loc, digit, value(b.getIndexAttr(steps[i]))), value(from[i]));
     }
     return result;
   }
@@ -182,58 +133,68 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     MLIRContext* context = &getContext();
     const Location loc = loop.getLoc();
     if (loop.getNumResults() != 0) return loop.emitError("expected a loop on buffers");
-    auto from = getConstantIntValues(loop.getMixedLowerBound()),
-         to = getConstantIntValues(loop.getMixedUpperBound()),
-         steps = getConstantIntValues(loop.getMixedStep());
-    if (!from || !to || !steps) return loop.emitError("expected constant bounds");
-    SmallVector<std::int64_t> counts;
-    std::int64_t tasks = 1;
-    for (auto [lo, hi, step] : llvm::zip_equal(*from, *to, *steps)) {
-      counts.push_back((hi - lo + step - 1) / step);
-      tasks *= counts.back();
-    }
+    const auto steps = getConstantIntValues(loop.getMixedStep());
+    if (!steps) return loop.emitError("expected constant steps");
+    OpBuilder b(loop);
+    OpFoldResult tasks = b.getIndexAttr(1);
+    const AffineExpr d0 = b.getAffineDimExpr(0), s0 = b.getAffineSymbolExpr(0);
+    for (const OpFoldResult count : countsOf(b, loop, loop.getMixedLowerBound(), loop.getMixedUpperBound()))
+      tasks = affine::makeComposedFoldedAffineApply(b, loc, d0 * s0, {tasks, count});
 
     auto kernelInfo = loop->getAttrOfType<DictionaryAttr>(schedule::kKernelAttr);
     auto pointer = LLVM::LLVMPointerType::get(context);
     OpBuilder top(main);
     const auto type = top.getFunctionType({pointer, top.getI64Type(), pointer}, {});
-    auto kernel = func::FuncOp::create(top, loc, symbolFor(kernelInfo, index), type);
+    auto kernel = func::FuncOp::create(top, loc, symbolFor(kernelInfo, profile, index), type);
     kernel.setPrivate();
     if (kernelInfo) {
       NamedAttrList attributes(kernelInfo);
-      attributes.set("tasks", top.getI64IntegerAttr(tasks));
+      if (auto number = getConstantIntValue(tasks)) attributes.set("tasks", top.getI64IntegerAttr(*number));
       kernel->setAttr(schedule::kKernelAttr, attributes.getDictionary(context));
     }
     Block* entry = kernel.addEntryBlock();
-    OpBuilder b = OpBuilder::atBlockBegin(entry);
+    b.setInsertionPointToStart(entry);
     std::array<Value, kPointers> pointers{};
     for (unsigned i = 0; i < kEnvironment; ++i) {
       Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, entry->getArgument(0),
                                        ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
       pointers[kArena + i] = LLVM::LoadOp::create(b, loc, pointer, slot);
     }
-    Buffers buffers(context, pointers, entry->getArgument(2));
+    Buffers buffers(main, pointers, entry->getArgument(2));
     IRMapping map;
+    Environment own{entry->getArgument(0), {}};
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(loop.getRegion(), captured);
+    captured.insert_range(loop.getDynamicLowerBound());
+    captured.insert_range(loop.getDynamicUpperBound());
     for (Value value : captured)
-      if (failed(rematerialise(b, value, main, buffers, map))) return failure();
+      if (failed(rematerialise(b, value, main, buffers, map, own))) return failure();
+    auto here = [&](SmallVector<OpFoldResult> bounds) {
+      for (OpFoldResult& bound : bounds)
+        if (auto value = dyn_cast<Value>(bound)) bound = map.lookup(value);
+      return bounds;
+    };
+    const auto from = here(loop.getMixedLowerBound()), to = here(loop.getMixedUpperBound());
     Value task = arith::IndexCastOp::create(b, loc, b.getIndexType(), entry->getArgument(1));
-    map.map(loop.getInductionVars(), indices(b, loc, task, counts, *from, *steps));
+    map.map(loop.getInductionVars(), indices(b, loc, task, countsOf(b, loop, from, to), from, *steps));
     for (Operation& op : loop.getBody()->without_terminator()) b.clone(op, map);
     func::ReturnOp::create(b, loc);
     placeScratch(kernel.getBody(), buffers);
+    if (!own.extra.empty()) environment = extended(b, loop, main, own.extra);
 
     // callbacks->parallel_for(callbacks->user, kernel, environment, tasks)
     b.setInsertionPoint(loop);
-    send(b, loc, environment);
     Value callbacks = main.getArgument(kCallbacks);
     Value target = func::ConstantOp::create(b, loc, type, FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
     target = UnrealizedConversionCastOp::create(b, loc, pointer, target).getResult(0);
     Value parallelFor = LLVM::LoadOp::create(b, loc, pointer, callbacks);
     Value userSlot = LLVM::GEPOp::create(b, loc, pointer, pointer, callbacks, ArrayRef<LLVM::GEPArg>{1});
     Value user = LLVM::LoadOp::create(b, loc, pointer, userSlot);
-    Value count = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(tasks));
+    Value count;
+    if (auto number = getConstantIntValue(tasks))
+      count = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(*number));
+    else
+      count = arith::IndexCastOp::create(b, loc, b.getI64Type(), cast<Value>(tasks));
     auto signature = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                                  {pointer, pointer, pointer, b.getI64Type()});
     LLVM::CallOp::create(b, loc, signature, ValueRange{parallelFor, user, target, environment, count});
@@ -241,28 +202,55 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     return success();
   }
 
+  // The environment of one loop whose kernel needs more than the run's pointers.
+  Value extended(OpBuilder& b, scf::ForallOp loop, func::FuncOp main, ArrayRef<Value> extra) {
+    const Location loc = loop.getLoc();
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+    b.setInsertionPointToStart(&main.front());
+    Value one = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
+    auto type = LLVM::LLVMArrayType::get(pointer, kEnvironment + extra.size());
+    Value environment = LLVM::AllocaOp::create(b, loc, pointer, type, one);
+    b.setInsertionPoint(loop);
+    auto slot = [&](std::size_t i) {
+      return LLVM::GEPOp::create(b, loc, pointer, pointer, environment,
+                                 ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
+    };
+    for (unsigned i = 0; i < kEnvironment; ++i)
+      LLVM::StoreOp::create(b, loc, main.getArgument(kArena + i), slot(i));
+    for (auto [i, value] : llvm::enumerate(extra)) {
+      Value stored = value;
+      if (value.getType().isIndex()) stored = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
+      LLVM::StoreOp::create(b, loc, stored, slot(kEnvironment + i));
+    }
+    return environment;
+  }
+
   // The profile's kiln_shapes: @kiln_shapes_<profile>, which stores the dimensions of the outputs.
-  func::FuncOp addShapes(func::FuncOp main, unsigned profile) {
+  func::FuncOp addShapes(func::FuncOp main) {
     const Location loc = main.getLoc();
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     OpBuilder b(main);
     auto shapes = func::FuncOp::create(b, loc, "kiln_shapes_" + std::to_string(profile),
                                        b.getFunctionType({pointer, pointer}, {}));
     // In output order, which the arguments need not have.
-    SmallVector<MemRefType> outputs;
+    SmallVector<ir::Shape> outputs;
     for (BlockArgument argument : main.getArguments())
       if (auto index = main.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "kiln.output")) {
         outputs.resize(std::max<std::size_t>(outputs.size(), index.getInt() + 1));
-        outputs[index.getInt()] = cast<MemRefType>(argument.getType());
+        ir::Shape& shape = outputs[index.getInt()];
+        shape = ir::toShape(cast<MemRefType>(argument.getType()).getShape());
+        if (auto map = main.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), "kiln.shape"))
+          for (auto [dim, expression] : llvm::zip_equal(shape, map.getValue().getResults()))
+            dim = ir::Dim(expression);
       }
     Block* entry = shapes.addEntryBlock();
     b.setInsertionPointToStart(entry);
     std::int32_t at = 0;
-    for (MemRefType output : outputs)
-      for (const std::int64_t dim : output.getShape()) {
+    for (const ir::Shape& output : outputs)
+      for (const ir::Dim& dim : output) {
         Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), entry->getArgument(1),
                                          ArrayRef<LLVM::GEPArg>{at++});
-        LLVM::StoreOp::create(b, loc, LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(dim)), slot);
+        LLVM::StoreOp::create(b, loc, extentValue(b, loc, dim, main, entry->getArgument(0)), slot);
       }
     func::ReturnOp::create(b, loc);
     return shapes;
@@ -274,16 +262,15 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
       getOperation().emitError("expected a function @main");
       return signalPassFailure();
     }
-    if (failed(makeEntry(main, 0))) return signalPassFailure();
+    if (failed(makeEntry(main))) return signalPassFailure();
   }
 
   // The function of a profile becomes @kiln_run_<profile>.
-  LogicalResult makeEntry(func::FuncOp old, unsigned profile) {
-    mostPassed_ = 0;
+  LogicalResult makeEntry(func::FuncOp old) {
     MLIRContext* context = &getContext();
     const Location loc = old.getLoc();
     auto pointer = LLVM::LLVMPointerType::get(context);
-    func::FuncOp shapes = addShapes(old, profile);
+    func::FuncOp shapes = addShapes(old);
     OpBuilder b(old);
 
     // A new function with the ABI's arguments in front; the buffers follow until everything is replaced.
@@ -292,12 +279,12 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
       if (failed(old.insertArgument(i, pointer, {}, loc))) return failure();
     std::array<Value, kPointers> pointers{};
     for (unsigned i = 0; i < kPointers; ++i) pointers[i] = old.getArgument(i);
-    Buffers buffers(context, pointers, Value());
+    Buffers buffers(old, pointers, Value());
 
     b.setInsertionPointToStart(&entry);
     Value one = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
     auto environmentType = LLVM::LLVMArrayType::get(pointer, kEnvironment);
-    auto environment = LLVM::AllocaOp::create(b, loc, pointer, environmentType, one);
+    Value environment = LLVM::AllocaOp::create(b, loc, pointer, environmentType, one);
     for (unsigned i = 0; i < kEnvironment; ++i) {
       Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, environment,
                                        ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
@@ -311,23 +298,24 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     });
     for (auto [index, loop] : llvm::enumerate(loops))
       if (failed(outline(loop, old, environment, index))) return failure();
-    environment.setElemType(LLVM::LLVMArrayType::get(pointer, kEnvironment + mostPassed_));
 
     // What the calling thread does itself uses the same buffers.
-    IRMapping map;
-    SmallVector<Value> values(llvm::drop_begin(old.getArguments(), kPointers));
-    SmallVector<Operation*> allocs;
-    old.walk([&](memref::AllocOp alloc) {
-      values.push_back(alloc.getResult());
-      allocs.push_back(alloc);
-    });
-    for (Value value : values) {
-      if (value.use_empty()) continue;
-      auto made = rematerialise(b, value, old, buffers, map);
-      if (failed(made)) return failure();
-      value.replaceAllUsesWith(*made);
+    for (BlockArgument argument : llvm::drop_begin(old.getArguments(), kPointers)) {
+      if (argument.use_empty()) continue;
+      Value made = buffers.argument(b, loc, argument.getArgNumber());
+      if (!made) return old.emitError("an argument is neither input, weight, output nor symbol");
+      argument.replaceAllUsesWith(made);
     }
-    for (Operation* alloc : allocs) alloc->erase();
+    SmallVector<memref::AllocOp> allocs;
+    old.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
+    for (memref::AllocOp alloc : allocs) {
+      auto offset = alloc->getAttrOfType<IntegerAttr>("kiln.offset");
+      if (!offset) return alloc.emitError("not planned: run kiln-plan-memory first");
+      OpBuilder at(alloc);
+      alloc.replaceAllUsesWith(buffers.planned(at, alloc.getLoc(), alloc.getType(), alloc.getDynamicSizes(),
+                                               /*inScratch=*/false, offset.getInt()));
+      alloc->erase();
+    }
 
     llvm::BitVector drop(old.getNumArguments(), false);
     drop.set(kPointers, old.getNumArguments());
@@ -335,7 +323,14 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     old.setType(b.getFunctionType(old.getArgumentTypes(), b.getI32Type()));
     auto terminator = cast<func::ReturnOp>(entry.getTerminator());
     b.setInsertionPoint(terminator);
-    func::CallOp::create(b, loc, shapes, ValueRange{pointers[kSymbols], pointers[kOutputDims]});
+    // A program of symbolic shape knows its results' dimensions itself.
+    if (terminator.getNumOperands() == 0)
+      func::CallOp::create(b, loc, shapes, ValueRange{pointers[kSymbols], pointers[kOutputDims]});
+    for (auto [i, size] : llvm::enumerate(terminator.getOperands())) {
+      Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), pointers[kOutputDims],
+                                       ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
+      LLVM::StoreOp::create(b, loc, arith::IndexCastOp::create(b, loc, b.getI64Type(), size), slot);
+    }
     Value ok = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(KILN_RUN_OK));
     func::ReturnOp::create(b, loc, ok);
     terminator.erase();
@@ -343,14 +338,13 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     return success();
   }
 
-  SmallVector<Value> passed_;   // to the kernel that is being outlined
-  std::size_t mostPassed_ = 0;  // to any of them
+  unsigned profile;
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createOutlineKernelsPass() {
-  return std::make_unique<OutlineKernelsPass>();
+std::unique_ptr<Pass> createOutlineKernelsPass(unsigned profile) {
+  return std::make_unique<OutlineKernelsPass>(profile);
 }
 
 }  // namespace kiln::codegen

@@ -11,11 +11,12 @@ class Pass;
 namespace kiln::codegen {
 
 // kiln-outline-kernels: each scf.forall of @main becomes a function (environment, task, scratch) called
-// through the table's parallel_for; @main becomes @kiln_run_0, the run function of profile 0, and
-// @kiln_shapes_0 states its outputs' dimensions (program_abi.h). Kernels are named after the model's nodes;
-// the schedule that kiln-tile left is kept as `kiln.kernel` on the function. The environment is the run's
-// pointers from arena to symbols: kernels compute their buffers' addresses themselves.
-std::unique_ptr<mlir::Pass> createOutlineKernelsPass();
+// through the table's parallel_for; @main becomes @kiln_run_<profile>, the run function of a profile, and
+// @kiln_shapes_<profile> states its outputs' dimensions (program_abi.h). Kernels are named after the model's
+// nodes; the schedule that kiln-tile left is kept as `kiln.kernel` on the function. The environment is the
+// run's pointers from arena to symbols, and numbers that only the calling thread can know: kernels compute
+// their buffers' addresses themselves.
+std::unique_ptr<mlir::Pass> createOutlineKernelsPass(unsigned profile = 0);
 
 // kiln-math-to-calls: every transcendental function that compiler_core/math has becomes a call of the math
 // library, in the widths it has.

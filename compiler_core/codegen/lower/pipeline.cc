@@ -2,6 +2,7 @@
 
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/memory/passes.h"
+#include "compiler_core/transforms/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -25,6 +26,8 @@ struct Stage {
 constexpr Stage kStages[] = {
     {"linalg",
      [](OpPassManager& passes, const PipelineOptions&) {
+       // Once more, for what did not come through the rewrite stage.
+       passes.addNestedPass<func::FuncOp>(transforms::createWidenPass());
        passes.addPass(schedule::createLowerToLinalgPass());
        passes.addNestedPass<func::FuncOp>(schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
@@ -43,7 +46,9 @@ constexpr Stage kStages[] = {
        passes.addNestedPass<func::FuncOp>(memory::createPlanMemoryPass());
      }},
     {"kernels",
-     [](OpPassManager& passes, const PipelineOptions&) { passes.addPass(createOutlineKernelsPass()); }},
+     [](OpPassManager& passes, const PipelineOptions& options) {
+       passes.addPass(createOutlineKernelsPass(options.profile));
+     }},
     {"llvm", [](OpPassManager& passes, const PipelineOptions&) { addLowerToLlvm(passes); }},
 };
 

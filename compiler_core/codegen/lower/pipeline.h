@@ -16,6 +16,7 @@ class ModuleOp;
 namespace kiln::codegen {
 
 struct PipelineOptions {
+  unsigned profile = 0;  // number of the profile that the module is for, part of its functions' names
   schedule::VectorizeOptions vectors;
   // Called before a stage  and with the module's state after it; either may be empty.
   std::function<void(std::string_view stage)> onStage;

@@ -45,6 +45,26 @@ std::optional<DType> toDType(std::int32_t type) {
       return DType::kU64;
     case 16:
       return DType::kBF16;
+    case 17:
+      return DType::kF8E4M3FN;
+    case 18:
+      return DType::kF8E4M3FNUZ;
+    case 19:
+      return DType::kF8E5M2;
+    case 20:
+      return DType::kF8E5M2FNUZ;
+    case 21:
+      return DType::kU4;
+    case 22:
+      return DType::kI4;
+    case 23:
+      return DType::kF4E2M1FN;
+    case 24:
+      return DType::kF8E8M0FNU;
+    case 25:
+      return DType::kU2;
+    case 26:
+      return DType::kI2;
     default:
       return std::nullopt;
   }

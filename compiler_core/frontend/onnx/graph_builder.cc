@@ -1,6 +1,11 @@
 #include "compiler_core/frontend/onnx/graph_builder.h"
 
+#include <limits>
+
 #include "compiler_core/analysis/constant_values.h"
+#include "compiler_core/reference/element.h"
+#include "compiler_core/frontend/onnx/symbolic_values.h"
+#include "compiler_core/ir/profile.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -31,20 +36,6 @@ tl::unexpected<Error> invalid(std::string message) {
 
 mlir::DenseI64ArrayAttr array(mlir::MLIRContext* context, llvm::ArrayRef<std::int64_t> values) {
   return mlir::DenseI64ArrayAttr::get(context, values);
-}
-
-// Expressions over symbols as a map.
-mlir::AffineMap symbolicMap(mlir::MLIRContext* context, llvm::ArrayRef<Dim> values) {
-  llvm::SmallVector<mlir::AffineExpr> expressions;
-  unsigned symbols = 0;
-  for (const Dim& value : values) {
-    expressions.push_back(value.expression(context));
-    expressions.back().walk([&](mlir::AffineExpr part) {
-      if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part))
-        symbols = std::max(symbols, symbol.getPosition() + 1);
-    });
-  }
-  return mlir::AffineMap::get(0, symbols, expressions, context);
 }
 
 mlir::IntegerAttr integer(mlir::MLIRContext* context, std::int64_t value) {
@@ -110,17 +101,23 @@ Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) {
   return shape;
 }
 
+// What has no elements needs no calculation: it is a constant.
+Value GraphBuilder::orEmpty(Value result) {
+  if (!llvm::is_contained(shapeOf(result), 0)) return result;
+  mlir::Operation* operation = result.getDefiningOp();
+  Value empty =
+      constant(mlir::DenseElementsAttr::get(ir::tensorType(result), llvm::ArrayRef<mlir::Attribute>()));
+  if (operation->getNumResults() == 1) operation->erase();
+  return empty;
+}
+
 Result<Value> GraphBuilder::finish(mlir::Operation* operation, std::string& complaint) {
   if (failed(mlir::verify(operation))) {
     operation->erase();
     return invalid(complaint);
   }
   if (Value folded = analysis::foldSmall(builder_, operation)) return folded;
-  if (llvm::is_contained(shapeOf(operation->getResult(0)), 0) && !llvm::isa<ir::ConstantOp>(operation)) {
-    operation->erase();
-    return fail(Code::kUnimplemented, "tensors without elements are not served yet");
-  }
-  return operation->getResult(0);
+  return orEmpty(operation->getResult(0));
 }
 
 namespace {
@@ -167,7 +164,9 @@ Result<Values> GraphBuilder::inferAll(mlir::ValueRange operands, typename Op::Pr
     op->erase();
     return invalid(complaints.text());
   }
-  return Values(op->getResults());
+  Values results;
+  for (Value result : llvm::to_vector(op->getResults())) results.push_back(orEmpty(result));
+  return results;
 }
 
 Result<Value> GraphBuilder::unary(ir::UnaryKind kind, Value input) {
@@ -222,7 +221,7 @@ Value GraphBuilder::shapeValue(llvm::ArrayRef<Dim> values) {
   if (ir::isStatic(values)) return integerList(ir::numbers(values));
   auto type = mlir::RankedTensorType::get({static_cast<std::int64_t>(values.size())},
                                           mlir::IntegerType::get(context(), 64));
-  return ir::ShapeValueOp::create(builder_, location_, type, symbolicMap(context(), values));
+  return ir::ShapeValueOp::create(builder_, location_, type, ir::symbolicMap(context(), values));
 }
 
 Result<Value> GraphBuilder::broadcast(Value input, const ShapeArg& shape) {
@@ -239,7 +238,26 @@ Result<Value> GraphBuilder::transpose(Value input, llvm::ArrayRef<std::int64_t> 
   return infer<ir::TransposeOp>({input}, {array(context(), permutation)});
 }
 
-Result<Value> GraphBuilder::concat(mlir::ValueRange inputs, std::int64_t axis) {
+namespace {
+
+// Whether `empty` could be joined with `other` along `axis` and has nothing to add.
+bool dropsOut(Value empty, Value other, std::int64_t axis) {
+  for (std::int64_t i = 0; i < rankOf(empty); ++i)
+    if (i == axis ? !(dimsOf(empty)[i] == Dim(0)) : !(dimsOf(empty)[i] == dimsOf(other)[i])) return false;
+  return true;
+}
+
+}  // namespace
+
+Result<Value> GraphBuilder::concat(mlir::ValueRange operands, std::int64_t axis) {
+  // Those without elements add nothing, unless none has any; along other dimensions they must still fit.
+  Values inputs;
+  auto isEmpty = [](Value value) { return llvm::is_contained(shapeOf(value), 0); };
+  auto first = llvm::find_if_not(operands, isEmpty);
+  for (Value operand : operands)
+    if (!isEmpty(operand) || first == operands.end() || rankOf(operand) != rankOf(*first) ||
+        !dropsOut(operand, *first, axis))
+      inputs.push_back(operand);
   return infer<ir::ConcatOp>(inputs, {integer(context(), axis)});
 }
 
@@ -257,7 +275,7 @@ Result<Value> GraphBuilder::symbolicSlice(Value input, llvm::ArrayRef<Dim> offse
   ir::SliceOp::Properties properties;
   properties.offsets = array(context(), Dims(offsets.size(), 0));
   properties.strides = array(context(), strides);
-  properties.symbolic_offsets = mlir::AffineMapAttr::get(symbolicMap(context(), offsets));
+  properties.symbolic_offsets = mlir::AffineMapAttr::get(ir::symbolicMap(context(), offsets));
   return make<ir::SliceOp>(ir::tensorTypeOf(*sizes, elementOf(input)), {input}, properties);
 }
 
@@ -278,6 +296,9 @@ Result<Value> GraphBuilder::truncate(Value input, Value count, std::int64_t axis
   properties.symbol = integer(context(), symbol);
   Shape shape = dimsOf(input);
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(input)));
+  const auto most = rangeOf(shape[axis]);
+  if (!most) return undecided("the largest size of a result");
+  ir::boundSymbol(module(), symbol, shape[axis], most->max);
   shape[axis] = Dim::symbol(context(), static_cast<unsigned>(symbol));
   return make<ir::TruncateOp>(ir::tensorTypeOf(shape, elementOf(input)), {input, count}, properties);
 }
@@ -338,6 +359,25 @@ Result<Value> GraphBuilder::gather(Value input, Value indices, std::int64_t axis
   return infer<ir::GatherOp>({input, indices}, {integer(context(), axis)});
 }
 
+// What reducing no elements gives.
+Result<Value> GraphBuilder::neutral(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes) {
+  Shape shape;
+  for (auto [i, dim] : llvm::enumerate(dimsOf(input)))
+    if (!llvm::is_contained(axes, static_cast<std::int64_t>(i))) shape.push_back(dim);
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (kind) {
+    case ir::ReduceKind::Sum:
+      return filled(elementOf(input), shape, 0);
+    case ir::ReduceKind::Prod:
+      return filled(elementOf(input), shape, 1);
+    case ir::ReduceKind::Max:
+      return filled(elementOf(input), shape, -kInfinity);
+    case ir::ReduceKind::Min:
+      return filled(elementOf(input), shape, kInfinity);
+  }
+  return invalid("no such reduction");
+}
+
 Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes,
                                    bool keep) {
   Value reduced = input;
@@ -345,7 +385,8 @@ Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::Array
     ir::ReduceOp::Properties properties;
     properties.kind = ir::ReduceKindAttr::get(context(), kind);
     properties.axes = array(context(), axes);
-    KILN_ASSIGN(reduced, infer<ir::ReduceOp>({input}, properties));
+    KILN_ASSIGN(reduced, llvm::is_contained(shapeOf(input), 0) ? neutral(kind, input, axes)
+                                                               : infer<ir::ReduceOp>({input}, properties));
   }
   if (!keep) return reduced;
   Shape shape = dimsOf(input);
@@ -354,10 +395,14 @@ Result<Value> GraphBuilder::reduce(ir::ReduceKind kind, Value input, llvm::Array
 }
 
 Result<Value> GraphBuilder::mean(Value input, llvm::ArrayRef<std::int64_t> axes, bool keep) {
-  double count = 1;
-  for (std::int64_t axis : axes) count *= static_cast<double>(shapeOf(input)[axis]);
+  Dim count = 1;
+  for (std::int64_t axis : axes) count = count * dimsOf(input)[axis];
   KILN_ASSIGN(Value sum, reduce(ir::ReduceKind::Sum, input, axes, keep));
-  return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), count));
+  if (count.isStatic())
+    return binary(ir::BinaryKind::Div, sum, scalar(elementOf(input), static_cast<double>(count.value())));
+  KILN_ASSIGN(Value number, reshape(shapeValue({count}), Shape()));
+  KILN_ASSIGN(number, cast(number, elementOf(input)));
+  return binary(ir::BinaryKind::Div, sum, number);
 }
 
 Result<Value> GraphBuilder::softmax(Value input, std::int64_t axis) {
@@ -365,6 +410,13 @@ Result<Value> GraphBuilder::softmax(Value input, std::int64_t axis) {
 }
 
 Result<Value> GraphBuilder::matmul(Value lhs, Value rhs) {
+  // No products to add up.
+  if (rankOf(lhs) >= 2 && rankOf(lhs) == rankOf(rhs) && dimsOf(lhs).back() == Dim(0) &&
+      dimsOf(rhs)[rankOf(rhs) - 2] == Dim(0)) {
+    Shape shape = dimsOf(lhs);
+    shape.back() = dimsOf(rhs).back();
+    return filled(elementOf(lhs), shape, 0);
+  }
   return infer<ir::MatmulOp>({lhs, rhs}, {});
 }
 
@@ -404,17 +456,18 @@ Value GraphBuilder::constant(mlir::DenseElementsAttr value) {
 }
 
 Value GraphBuilder::splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape, double value) {
-  auto type = mlir::RankedTensorType::get(shape, element);
-  if (auto floating = llvm::dyn_cast<mlir::FloatType>(element))
-    return constant(
-        mlir::DenseElementsAttr::get(type, mlir::Attribute(mlir::FloatAttr::get(floating, value))));
-  return constant(mlir::DenseElementsAttr::get(
-      type, mlir::Attribute(mlir::IntegerAttr::get(element, static_cast<std::int64_t>(value)))));
+  const DType dtype = *ir::dtypeOf(element);
+  std::vector<std::uint8_t> bytes(dtypeBytes(dtype));
+  reference::writeElement(dtype, bytes.data(), {false, true, 0, value});
+  return constant(analysis::toElements(context(), dtype, shape, bytes));
 }
 
 Result<Value> GraphBuilder::filled(mlir::Type element, const ShapeArg& shape, double value) {
   if (ir::isStatic(*shape)) {
     KILN_TRY(checkSize(ir::tensorTypeOf(*shape, element)));
+    if (llvm::is_contained(ir::numbers(*shape), 0))
+      return constant(
+          mlir::DenseElementsAttr::get(ir::tensorTypeOf(*shape, element), llvm::ArrayRef<mlir::Attribute>()));
     return splat(element, ir::numbers(*shape), value);
   }
   return broadcast(scalar(element, value), shape);
@@ -441,13 +494,41 @@ std::optional<Dims> GraphBuilder::constantIntegers(Value value) {
 }
 
 std::optional<Shape> GraphBuilder::symbolicIntegers(Value value) {
-  if (auto extents = value.getDefiningOp<ir::ShapeValueOp>()) {
-    Shape result;
-    for (mlir::AffineExpr expression : extents.getValues().getResults()) result.push_back(Dim(expression));
-    return result;
-  }
-  if (auto numbers = constantIntegers(value)) return ir::toShape(*numbers);
-  return std::nullopt;
+  return symbolicElements(value);
+}
+
+std::optional<ir::Range> GraphBuilder::rangeOf(const Dim& dim) const {
+  return onnx::rangeOf(dim, builder_.getInsertionBlock()->getParentOp());
+}
+
+mlir::ModuleOp GraphBuilder::module() const {
+  mlir::Operation* place = builder_.getInsertionBlock()->getParentOp();
+  auto module = llvm::dyn_cast<mlir::ModuleOp>(place);
+  return module ? module : place->getParentOfType<mlir::ModuleOp>();
+}
+
+std::int64_t GraphBuilder::newSymbol() {
+  const std::size_t number = ir::symbolsOf(module()).size();
+  return ir::addSymbol(
+      module(), {"size" + std::to_string(number) + "@" + ir::nodeName(location_), "", 0, false, 0, {0, 0}});
+}
+
+std::string GraphBuilder::text(llvm::ArrayRef<Dim> shape) const {
+  if (ir::isStatic(shape)) return shapeText(ir::numbers(shape));
+  std::vector<std::string> names;
+  for (const ir::Symbol& symbol : ir::symbolsOf(module())) names.push_back(symbol.name);
+  std::string result;
+  for (const Dim& dim : shape)
+    result += (result.empty() ? "" : "x") + (dim.isStatic() ? dim.text() : "(" + dim.text(names) + ")");
+  return result;
+}
+
+tl::unexpected<Error> GraphBuilder::undecided(const std::string& what) const {
+  return fail(
+      Code::kUnimplemented,
+      what +
+          " is not known at compile time; give the dimensions it depends on one number (min = opt = max) "
+          "in the profile, or ranges that settle it");
 }
 
 tl::unexpected<Error> GraphBuilder::notConstant(std::string_view what, Value value) {
@@ -468,20 +549,7 @@ std::optional<double> GraphBuilder::constantScalar(Value value) {
   if (!elements || elements.getNumElements() != 1) return std::nullopt;
   auto tensor = reference::constantValue(value, ir::WeightTable());
   if (!tensor) return std::nullopt;
-  double result = 0;
-  switch (tensor->dtype) {
-    case DType::kF32:
-      return *tensor->data<float>();
-    case DType::kF64:
-      return *tensor->data<double>();
-    case DType::kI32:
-      return *tensor->data<std::int32_t>();
-    case DType::kI64:
-      return static_cast<double>(*tensor->data<std::int64_t>());
-    default:
-      result = tensor->bytes[0];
-      return result;
-  }
+  return reference::toDouble(reference::readElement(tensor->dtype, tensor->bytes.data()));
 }
 
 }  // namespace kiln::onnx

@@ -65,8 +65,8 @@ class GraphBuilder {
  public:
   GraphBuilder(mlir::OpBuilder& builder, mlir::Location location) : builder_(builder), location_(location) {}
 
-  // Every function fails with kInvalidArgument where a verifier of the dialect objects, in its words, and
-  // with kUnimplemented for results without elements.
+  // Every function fails with kInvalidArgument where a verifier of the dialect objects, in its words. Results
+  // without elements are constants.
   Result<Value> unary(ir::UnaryKind kind, Value input);
   // Broadcasts both operands to their common shape.
   Result<Value> binary(ir::BinaryKind kind, Value lhs, Value rhs);
@@ -140,7 +140,8 @@ class GraphBuilder {
   // Runs `make`; what it built is removed again unless it returns true.
   Result<bool> attempt(llvm::function_ref<Result<bool>()> make);
 
-  // A scalar of `element`, to be broadcast by binary(). Integers are rounded towards zero.
+  // A scalar of `element`, to be broadcast by binary(). Converted as kiln.cast converts: integers are rounded
+  // towards zero and saturate.
   Value scalar(mlir::Type element, double value);
   // A splat of `shape`.
   Value splat(mlir::Type element, llvm::ArrayRef<std::int64_t> shape, double value);
@@ -151,7 +152,8 @@ class GraphBuilder {
 
   // The elements of a constant integer tensor, or nullopt when the value is computed at run time.
   static std::optional<Dims> constantIntegers(Value value);
-  // The same where elements may be expressions over symbols: a constant, or extents (kiln.shape_value).
+  // The same where elements may be expressions over symbols: constants, extents, and what integer arithmetic
+  // makes of them (symbolic_values.h).
   static std::optional<Shape> symbolicIntegers(Value value);
   // The one element of a constant, as f64.
   static std::optional<double> constantScalar(Value value);
@@ -159,10 +161,21 @@ class GraphBuilder {
   // it. The words "must be known at compile time" and "--pin NAME=" are what tools look for.
   static tl::unexpected<Error> notConstant(std::string_view what, Value value);
 
+  // What `dim` can be over all profiles; nullopt where nothing bounds it.
+  std::optional<ir::Range> rangeOf(const Dim& dim) const;
+  // A new symbol for a size that the program finds out: its number, for truncate.
+  std::int64_t newSymbol();
+  // "1x3xN", with the symbols' names.
+  std::string text(llvm::ArrayRef<Dim> shape) const;
+  // kUnimplemented: `what` depends on symbols in a way that their ranges do not decide; says what to give
+  // instead.
+  tl::unexpected<Error> undecided(const std::string& what) const;
+
   mlir::MLIRContext* context() const { return builder_.getContext(); }
 
  protected:
   mlir::OpBuilder& builder() { return builder_; }
+  mlir::ModuleOp module() const;
   mlir::Location location() const { return location_; }
 
  private:
@@ -175,6 +188,8 @@ class GraphBuilder {
   Result<Value> make(mlir::RankedTensorType type, mlir::ValueRange operands,
                      typename Op::Properties properties);
   Result<Value> finish(mlir::Operation* operation, std::string& complaint);
+  Value orEmpty(Value result);
+  Result<Value> neutral(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes);
 
   mlir::OpBuilder& builder_;
   mlir::Location location_;

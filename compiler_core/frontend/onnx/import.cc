@@ -29,7 +29,7 @@ class Importer {
       : model_(loaded.model),
         builder_(&context),
         options_(options),
-        binder_(options.dims),
+        binder_(options.dims, options.ranges),
         initializers_(captured_.weights, loaded.file, loaded.directory),
         graph_(model_, builder_, initializers_, captured_),
         scope_(model_.graph, model_.opsets, nullptr) {}
@@ -47,9 +47,14 @@ class Importer {
   Status composite(const ValueInfo& input, const Composite& given);
   std::string refusal(const ValueInfo& input) const;
   Status inputs();
+  ir::Shape shapeOf(const std::string& input, const analysis::BoundShape& bound);
+  ir::Dim symbol(std::string name, std::string_view input, std::int64_t index, bool element,
+                 analysis::DimBounds bounds);
+  Result<Value> symbolicValue(const ir::Signature& input);
   Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
   Status checkGiven() const;
   Status output(const std::string& name, Value value, const ValueInfo& declared);
+  llvm::SmallVector<ir::Range> limits() const;
   Status outputs();
 
   const Model& model_;
@@ -64,6 +69,7 @@ class Importer {
   llvm::SmallVector<mlir::Type> argumentTypes_;
   std::set<std::string> argumentNames_;
   Values results_;
+  std::map<std::string, unsigned> symbols_;
 };
 
 void Importer::describe() {
@@ -100,15 +106,14 @@ Status Importer::argument(const std::string& name, std::int32_t elementType,
       pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())
     dims[0].value = static_cast<std::int64_t>(pin->second.size());
   KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(name, dims));
-  auto type =
-      mlir::RankedTensorType::get(bound.shape, ir::elementType(builder_.getContext(), *toDType(elementType)));
-  auto bytes = ir::checkedBytes(type);
+  const ir::Shape extents = shapeOf(name, bound);
+  auto type = ir::tensorTypeOf(extents, ir::elementType(builder_.getContext(), *toDType(elementType)));
+  // As large as the profiles let it be.
+  Dims most;
+  for (const ir::Dim& dim : extents) most.push_back(ir::rangeOf(dim, limits())->max);
+  auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(most, type.getElementType()));
   if (!bytes || *bytes > std::int64_t{1} << 40)
-    return fail(Code::kInvalidArgument,
-                "input " + quoted(name) + " has the absurd shape " + shapeText(bound.shape));
-  if (*bytes == 0)
-    return fail(Code::kUnimplemented,
-                "input " + quoted(name) + " has no elements (shape " + shapeText(bound.shape) + ")");
+    return fail(Code::kInvalidArgument, "input " + quoted(name) + " has the absurd shape " + shapeText(most));
   argumentTypes_.push_back(type);
   captured_.inputs.push_back({name, *toDType(elementType), bound.shape, bound.dimNames});
   return {};
@@ -173,7 +178,6 @@ Status Importer::inputs() {
       KILN_TRY(composite(input, options_.composites.at(std::string(input.name))));
     made.push_back({&input, {first, static_cast<unsigned>(argumentTypes_.size())}});
   }
-  KILN_TRY(binder_.finish());
   main_ = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), ir::kMain,
                                      builder_.getFunctionType(argumentTypes_, {}));
   mlir::Block* body = main_.addEntryBlock();
@@ -189,8 +193,12 @@ Status Importer::inputs() {
       auto value = pinned(captured_.inputs[i], pin->second);
       if (!value) return fail(value.error().in("pinned input " + quoted(pin->first)));
       values.back() = Item::tensor(*value);
+    } else {
+      KILN_ASSIGN(Value value, symbolicValue(captured_.inputs[i]));
+      if (value) values.back() = Item::tensor(value);
     }
   }
+  KILN_TRY(binder_.finish());
   for (const auto& [input, range] : made) {
     Items own(values.begin() + range.first, values.begin() + range.second);
     if (input->isTensor) {
@@ -205,6 +213,65 @@ Status Importer::inputs() {
     scope_.names[input->name] = std::move(item);
   }
   return checkGiven();
+}
+
+llvm::SmallVector<ir::Range> Importer::limits() const {
+  llvm::SmallVector<ir::Range> limits;
+  for (const ir::Symbol& symbol : captured_.symbols) limits.push_back(symbol.range);
+  return limits;
+}
+
+// The symbol called `name`, made when it is first met.
+ir::Dim Importer::symbol(std::string name, std::string_view input, std::int64_t index, bool element,
+                         analysis::DimBounds bounds) {
+  auto [place, isNew] = symbols_.try_emplace(name, static_cast<unsigned>(captured_.symbols.size()));
+  if (isNew) {
+    captured_.symbols.push_back(
+        {std::move(name), std::string(input), index, element, {}, {bounds.min, bounds.max}});
+    ir::addSymbol(*captured_.module, captured_.symbols.back());
+  }
+  return binder_.ranges().contains(place->first) ? ir::Dim::symbol(builder_.getContext(), place->second)
+                                                 : ir::Dim(bounds.min);
+}
+
+// Every named dimension is a symbol of the program; those of one value are that number in the graph.
+ir::Shape Importer::shapeOf(const std::string& input, const analysis::BoundShape& bound) {
+  ir::Shape shape = ir::toShape(bound.shape);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::string& name = bound.dimNames[i];
+    if (name.empty()) continue;
+    analysis::DimBounds bounds{bound.shape[i], bound.shape[i]};
+    if (bound.shape[i] == analysis::kSymbolic) bounds = binder_.ranges().at(name);
+    shape[i] = symbol(name, input, static_cast<std::int64_t>(i), /*element=*/false, bounds);
+  }
+  return shape;
+}
+
+// What the uses of an integer input see whose elements a profile gives; null for any other.
+Result<Value> Importer::symbolicValue(const ir::Signature& input) {
+  constexpr std::int64_t kMostElements = 64;
+  if ((input.dtype != DType::kI64 && input.dtype != DType::kI32) ||
+      llvm::is_contained(input.shape, analysis::kSymbolic))
+    return Value();
+  std::int64_t elements = 1;
+  for (std::int64_t dim : input.shape) elements *= dim;
+  ir::Shape values;
+  for (std::int64_t i = 0; i < std::min(elements, kMostElements); ++i) {
+    const auto bounds = binder_.element(input.name, i);
+    const std::string name = input.name + "[" + std::to_string(i) + "]";
+    if (!bounds && !values.empty())
+      return fail(Code::kInvalidArgument, "the profile gives elements of input " + quoted(input.name) +
+                                              " but not " + quoted(name) + "; give all of them");
+    if (bounds) values.push_back(symbol(name, input.name, i, /*element=*/true, *bounds));
+  }
+  if (values.empty()) return Value();
+  if (static_cast<std::int64_t>(values.size()) != elements)
+    return fail(Code::kInvalidArgument,
+                "the profile gives only some elements of input " + quoted(input.name));
+  GraphBuilder build(builder_, location(input.name));
+  KILN_ASSIGN(Value value,
+              build.cast(build.shapeValue(values), ir::elementType(builder_.getContext(), input.dtype)));
+  return build.reshape(value, input.shape);
 }
 
 // The constant that the uses of a pinned input see.
@@ -253,8 +320,13 @@ Status Importer::output(const std::string& name, Value value, const ValueInfo& d
     return fail(Code::kInvalidArgument, "output " + quoted(name) + " is declared as " +
                                             elementTypeName(declared.type) + ", the graph computes " +
                                             std::string(dtypeName(dtype)));
-  ir::Signature signature{name, dtype, shapeOf(value).vec(), {}};
-  signature.dimNames.resize(signature.shape.size());
+  ir::Signature signature{name, dtype, {}, {}};
+  std::vector<std::string> symbolNames;
+  for (const ir::Symbol& symbol : ir::symbolsOf(*captured_.module)) symbolNames.push_back(symbol.name);
+  for (const ir::Dim& dim : dimsOf(value)) {
+    signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
+    signature.dimNames.push_back(dim.isStatic() ? "" : dim.text(symbolNames));
+  }
   if (declared.shape && declared.shape->size() == signature.shape.size())
     for (std::size_t i = 0; i < signature.shape.size(); ++i)
       if (auto bound = binder_.used().find(std::string((*declared.shape)[i].name));

@@ -16,6 +16,8 @@ class Initializers {
   // external data.
   Result<mlir::Value> import(mlir::OpBuilder& builder, mlir::Location location, const Tensor& tensor,
                              std::string name);
+  // The same for a tensor in memory.
+  mlir::Value add(mlir::OpBuilder& builder, mlir::Location location, ir::Weight weight);
 
  private:
   ir::WeightTable& table_;

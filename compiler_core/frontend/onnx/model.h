@@ -27,7 +27,7 @@ enum class ElementType : std::int32_t {
 };
 // "float", "float16", "int4"...; "type 99" for numbers unknown here.
 std::string elementTypeName(std::int32_t type);
-// The DType of tensors that have one; nullopt for strings, complex and sub-byte types.
+// The DType of tensors that have one; nullopt for strings and complex numbers.
 std::optional<DType> toDType(std::int32_t type);
 
 // A typed payload field of TensorProto (float_data and its siblings): packed chunks or single values as they

@@ -1,6 +1,7 @@
 #include "compiler_core/frontend/onnx/node_context.h"
 
 #include "compiler_core/frontend/onnx/node_name.h"
+#include "compiler_core/reference/element.h"
 
 namespace kiln::onnx {
 namespace {
@@ -70,6 +71,12 @@ Result<Dims> NodeContext::constantInput(std::size_t index, std::string_view what
   return notConstant(what, value);
 }
 
+Result<Shape> NodeContext::symbolicInput(std::size_t index, std::string_view what) const {
+  KILN_ASSIGN(Value value, input(index));
+  if (auto integers = symbolicIntegers(value)) return std::move(*integers);
+  return notConstant(what, value);
+}
+
 Result<std::optional<Dims>> NodeContext::integersByVersion(std::string_view name, std::size_t index,
                                                            std::int64_t since) {
   if (opset_ >= since) {
@@ -84,6 +91,27 @@ Result<std::optional<Dims>> NodeContext::integersByVersion(std::string_view name
 
 Result<Value> NodeContext::tensor(const Tensor& tensor) {
   return initializers_.import(builder(), location(), tensor, nodeLabel(node_));
+}
+
+Value NodeContext::table(mlir::Type element, std::vector<std::int64_t> shape,
+                         const std::vector<double>& values) {
+  const DType dtype = *ir::dtypeOf(element);
+  const std::size_t width = dtypeBytes(dtype);
+  auto bytes = std::make_shared<std::vector<std::uint8_t>>(values.size() * width);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    reference::writeElement(dtype, bytes->data() + i * width, {false, true, 0, values[i]});
+  return initializers_.add(builder(), location(),
+                           {nodeLabel(node_), dtype, std::move(shape), Bytes(*bytes), bytes});
+}
+
+Result<mlir::Type> NodeContext::widenInputs() {
+  mlir::Type small;
+  for (Value& input : inputs_) {
+    if (!input || !(elementOf(input).isF16() || elementOf(input).isBF16())) continue;
+    small = elementOf(input);
+    KILN_ASSIGN(input, cast(input, mlir::Float32Type::get(context())));
+  }
+  return small;
 }
 
 Status NodeContext::checkAttributes() const {

@@ -61,11 +61,18 @@ class NodeContext : public GraphBuilder {
   // Input `index` as integers known at compile time; kUnimplemented naming `what` when it is computed at run
   // time.
   Result<Dims> constantInput(std::size_t index, std::string_view what) const;
+  // The same where they may be expressions over symbols.
+  Result<Shape> symbolicInput(std::size_t index, std::string_view what) const;
   // An attribute in versions before `since`, an input from then on; nullopt when absent.
   Result<std::optional<Dims>> integersByVersion(std::string_view name, std::size_t index, std::int64_t since);
 
   // A tensor held by an attribute of this node.
   Result<Value> tensor(const Tensor& tensor);
+  // A table of numbers that the importer calculated, in row-major order, rounded to `element`.
+  Value table(mlir::Type element, std::vector<std::int64_t> shape, const std::vector<double>& values);
+
+  // From here on inputs of f16 or bf16 are their values in f32. The type they had, null if there is none.
+  Result<mlir::Type> widenInputs();
 
   // Attributes the importer never looked at: serving the node without them would change its meaning.
   Status checkAttributes() const;

@@ -7,7 +7,8 @@
 
 namespace kiln::onnx {
 
-inline constexpr std::int64_t kMinOpset = 6, kMaxOpset = 27;
+// Most operators are served from opset 6 on; a row says from where.
+inline constexpr std::int64_t kMinOpset = 1, kMaxOpset = 27;
 
 // Makes the node's results, one per output in order. kInvalidArgument: the model is wrong; kUnimplemented:
 // Kiln cannot serve this use. Both without the node's name, which the caller adds.
@@ -44,5 +45,15 @@ std::span<const Operator> constantOperators();
 std::span<const Operator> controlFlowOperators();
 std::span<const Operator> sequenceOperators();
 std::span<const Operator> recurrentOperators();
+std::span<const Operator> generatorOperators();
+std::span<const Operator> indexingOperators();
+std::span<const Operator> selectionOperators();
+std::span<const Operator> determinantOperators();
+std::span<const Operator> einsumOperators();
+std::span<const Operator> featureOperators();
+std::span<const Operator> lossOperators();
+std::span<const Operator> quantizeOperators();
+std::span<const Operator> signalOperators();
+std::span<const Operator> trainingOperators();
 
 }  // namespace kiln::onnx

@@ -515,8 +515,7 @@ Result<Model> parseModel(Bytes bytes, const ParseLimits& limits) {
   if (bytes.empty()) return fail(Code::kInvalidArgument, "the model is empty (0 bytes)");
   if (bytes.size() > limits.bytes)
     return fail(Code::kInvalidArgument, "the model file has " + std::to_string(bytes.size()) +
-                                            " bytes; at most " + std::to_string(limits.bytes) +
-                                            " are read: save the weights as external data");
+                                            " bytes; at most " + std::to_string(limits.bytes) + " are read");
   auto model = Parser(bytes.data(), limits).model(bytes);
   if (!model) return fail(model.error().in("invalid ONNX model"));
   return model;

@@ -8,7 +8,7 @@
 namespace kiln::onnx {
 
 struct ParseLimits {
-  std::uint64_t bytes = 0x7fffffff;   // protobuf's own limit; larger models keep weights in external files
+  std::uint64_t bytes = 1ull << 40;   // past protobuf libraries' 2 GiB: initialisers stay in the file
   std::uint64_t elements = 8u << 20;  // strings, nodes, attributes, numbers in attributes ... all together
   int graphDepth = 8;                 // graphs in attributes of nodes of graphs ...
 };

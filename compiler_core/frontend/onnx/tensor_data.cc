@@ -13,9 +13,25 @@ tl::unexpected<Error> invalid(std::string message) {
 
 struct Layout {
   DType dtype;
-  std::size_t width = 0;
-  std::uint64_t bytes = 0;
+  std::size_t width = 0;    // bytes of an element in memory, and in a file unless it is packed
+  std::uint64_t count = 0;  // elements
+  unsigned bits = 0;        // of an element in a file, 2 or 4 where several share a byte; else 0
+  std::uint64_t bytes = 0;  // in a file
 };
+
+unsigned packedBits(DType dtype) {
+  switch (dtype) {
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kF4E2M1FN:
+      return 4;
+    case DType::kI2:
+    case DType::kU2:
+      return 2;
+    default:
+      return 0;
+  }
+}
 
 Result<Layout> layoutOf(const Tensor& tensor) {
   if (std::string why = unservedType(tensor.type); !why.empty()) return fail(Code::kUnimplemented, why);
@@ -24,18 +40,33 @@ Result<Layout> layoutOf(const Tensor& tensor) {
                    " is read");
   Layout layout{*toDType(tensor.type)};
   layout.width = dtypeBytes(layout.dtype);
-  layout.bytes = layout.width;
-  constexpr std::uint64_t kLimit = std::uint64_t{1} << 48;
+  layout.bits = packedBits(layout.dtype);
+  layout.count = 1;
+  const std::uint64_t limit = (std::uint64_t{1} << 48) / layout.width;
   bool empty = false;
   for (std::int64_t dim : tensor.dims) {
     if (dim < 0) return invalid("negative dimension " + std::to_string(dim));
     empty |= dim == 0;
-    if (dim > 0 && layout.bytes > kLimit / static_cast<std::uint64_t>(dim))
+    if (dim > 0 && layout.count > limit / static_cast<std::uint64_t>(dim))
       return invalid("absurd dimensions");
-    if (dim > 0) layout.bytes *= static_cast<std::uint64_t>(dim);
+    if (dim > 0) layout.count *= static_cast<std::uint64_t>(dim);
   }
-  if (empty) layout.bytes = 0;
+  if (empty) layout.count = 0;
+  layout.bytes = layout.bits ? (layout.count * layout.bits + 7) / 8 : layout.count * layout.width;
   return layout;
+}
+
+// One byte per element from several per byte, the first in the lowest bits; signs are extended.
+std::vector<std::uint8_t> unpack(Bytes packed, const Layout& layout) {
+  const bool isSigned = layout.dtype == DType::kI4 || layout.dtype == DType::kI2;
+  const unsigned mask = (1u << layout.bits) - 1, sign = 1u << (layout.bits - 1);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(layout.count));
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::size_t bit = i * layout.bits;
+    const unsigned code = (packed[bit / 8] >> (bit % 8)) & mask;
+    bytes[i] = static_cast<std::uint8_t>(isSigned && (code & sign) ? code | ~mask : code);
+  }
+  return bytes;
 }
 
 // Values one after the other into `out`, never more than `count`.
@@ -70,6 +101,9 @@ const TypedPayload& payloadOf(const Tensor& tensor, DType dtype) {
       return tensor.doubles;
     case DType::kI64:
       return tensor.ints64;
+    case DType::kU32:
+    case DType::kU64:
+      return tensor.uints64;
     default:
       return tensor.ints32;
   }
@@ -83,7 +117,7 @@ std::uint64_t presentBytes(const TypedPayload& payload) {
 
 Result<std::vector<std::uint8_t>> decode(const TypedPayload& payload, const Layout& layout) {
   bool fixed = layout.dtype == DType::kF32 || layout.dtype == DType::kF64;
-  std::uint64_t count = layout.bytes / layout.width;
+  const std::uint64_t count = layout.bytes / layout.width;
   // Each element takes a byte of the file or more, so this bounds the allocation by the file's size.
   if (count > presentBytes(payload)) return invalid("fewer values than the shape has elements");
   Writer writer(static_cast<std::size_t>(count), layout.width);
@@ -118,17 +152,8 @@ Status checkBool(const ir::Weight& weight) {
 }  // namespace
 
 std::string unservedType(std::int32_t type) {
-  switch (auto dtype = toDType(type); dtype.value_or(DType::kF16)) {
-    case DType::kF32:
-    case DType::kF64:
-    case DType::kI32:
-    case DType::kI64:
-    case DType::kBool:
-      return "";
-    default:
-      return "element type " + elementTypeName(type) +
-             " is not served yet; float, double, int32, int64 and bool are";
-  }
+  if (toDType(type)) return "";
+  return "element type " + elementTypeName(type) + " is not served; tensors of numbers and bool are";
 }
 
 Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const MappedFile>& file,
@@ -145,13 +170,17 @@ Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const 
       return invalid("raw_data has " + std::to_string(tensor.raw->size()) + " bytes, the shape needs " +
                      std::to_string(layout.bytes));
     weight.bytes = *tensor.raw;
-  } else if (layout.width >= 4 && (layout.dtype == DType::kF32 || layout.dtype == DType::kF64) &&
-             payload.single.empty() && payload.packed.size() == 1 &&
-             payload.packed[0].size() == layout.bytes) {
+  } else if ((layout.dtype == DType::kF32 || layout.dtype == DType::kF64) && payload.single.empty() &&
+             payload.packed.size() == 1 && payload.packed[0].size() == layout.bytes) {
     weight.bytes = payload.packed[0];
   } else {
     KILN_ASSIGN(std::vector<std::uint8_t> bytes, decode(payload, layout));
     auto owner = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
+    weight.bytes = Bytes(*owner);
+    weight.owner = std::move(owner);
+  }
+  if (layout.bits) {
+    auto owner = std::make_shared<const std::vector<std::uint8_t>>(unpack(weight.bytes, layout));
     weight.bytes = Bytes(*owner);
     weight.owner = std::move(owner);
   }

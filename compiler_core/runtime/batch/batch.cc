@@ -4,10 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
 #include <span>
+
+#include "compiler_core/runtime/element/element.h"
 
 namespace kiln::runtime {
 namespace {
@@ -25,21 +24,6 @@ bool matches(std::span<const std::int64_t> given, std::span<const std::int64_t> 
 bool hasTail(const std::vector<std::int64_t>& given, const std::vector<std::int64_t>& expected,
              std::size_t skip) {
   return !given.empty() && matches(std::span(given).subspan(1), std::span(expected).subspan(skip));
-}
-
-template <class T>
-T load(const npy::Tensor& tensor, std::size_t i) {
-  T value;
-  std::memcpy(&value, tensor.data.data() + i * sizeof(T), sizeof(T));
-  return value;
-}
-
-// IEEE half precision to double.
-double halfToDouble(std::uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  double value = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
-  if (exponent == 31) value = fraction == 0 ? INFINITY : NAN;
-  return bits & 0x8000 ? -value : value;
 }
 
 }  // namespace
@@ -98,35 +82,8 @@ Status stack(npy::Tensor& stacked, const npy::Tensor& one, std::size_t count) {
   return {};
 }
 
-Result<double> valueAt(const npy::Tensor& tensor, std::size_t i) {
-  switch (tensor.dtype) {
-    case DType::kF32:
-      return load<float>(tensor, i);
-    case DType::kF64:
-      return load<double>(tensor, i);
-    case DType::kF16:
-      return halfToDouble(load<std::uint16_t>(tensor, i));
-    case DType::kBF16:
-      return std::bit_cast<float>(std::uint32_t{load<std::uint16_t>(tensor, i)} << 16);
-    case DType::kI8:
-      return load<std::int8_t>(tensor, i);
-    case DType::kI16:
-      return load<std::int16_t>(tensor, i);
-    case DType::kI32:
-      return load<std::int32_t>(tensor, i);
-    case DType::kI64:
-      return static_cast<double>(load<std::int64_t>(tensor, i));
-    case DType::kU8:
-    case DType::kBool:
-      return load<std::uint8_t>(tensor, i);
-    case DType::kU16:
-      return load<std::uint16_t>(tensor, i);
-    case DType::kU32:
-      return load<std::uint32_t>(tensor, i);
-    case DType::kU64:
-      return static_cast<double>(load<std::uint64_t>(tensor, i));
-  }
-  return fail(Code::kUnimplemented, "values of this element type cannot be read");
+double valueAt(const npy::Tensor& tensor, std::size_t i) {
+  return static_cast<double>(elementValue(tensor.dtype, tensor.data.data() + i * dtypeBytes(tensor.dtype)));
 }
 
 Result<std::vector<std::int64_t>> predictions(const npy::Tensor& output) {
@@ -137,7 +94,7 @@ Result<std::vector<std::int64_t>> predictions(const npy::Tensor& output) {
     std::size_t at = 0;
     double largest = 0;
     for (std::size_t column = 0; column < columns; ++column) {
-      KILN_ASSIGN(const double value, valueAt(output, row * columns + column));
+      const double value = valueAt(output, row * columns + column);
       if (column == 0 || value > largest) {
         largest = value;
         at = column;
@@ -149,22 +106,13 @@ Result<std::vector<std::int64_t>> predictions(const npy::Tensor& output) {
 }
 
 Result<std::vector<std::int64_t>> labelsOf(const npy::Tensor& labels) {
-  switch (labels.dtype) {
-    case DType::kF16:
-    case DType::kBF16:
-    case DType::kF32:
-    case DType::kF64:
-      return fail(Code::kInvalidArgument,
-                  "labels must be integers, given " + describe(labels.dtype, labels.shape));
-    default: {
-      std::vector<std::int64_t> values;
-      for (std::size_t i = 0; i < elementsOf(labels); ++i) {
-        KILN_ASSIGN(const double value, valueAt(labels, i));
-        values.push_back(static_cast<std::int64_t>(value));
-      }
-      return values;
-    }
-  }
+  if (!holdsIntegers(labels.dtype))
+    return fail(Code::kInvalidArgument,
+                "labels must be integers, given " + describe(labels.dtype, labels.shape));
+  std::vector<std::int64_t> values;
+  for (std::size_t i = 0; i < elementsOf(labels); ++i)
+    values.push_back(static_cast<std::int64_t>(valueAt(labels, i)));
+  return values;
 }
 
 }  // namespace kiln::runtime

@@ -37,7 +37,7 @@ Result<std::vector<std::int64_t>> predictions(const npy::Tensor& output);
 // An integer tensor as numbers. kInvalidArgument for other types.
 Result<std::vector<std::int64_t>> labelsOf(const npy::Tensor& labels);
 
-// Element i as a double; i is in range. kUnimplemented as predictions().
-Result<double> valueAt(const npy::Tensor& tensor, std::size_t i);
+// Element i as a double; i is in range.
+double valueAt(const npy::Tensor& tensor, std::size_t i);
 
 }  // namespace kiln::runtime

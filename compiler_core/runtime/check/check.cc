@@ -41,6 +41,7 @@ class Check {
       : directory_(directory),
         planDirectory_(planDirectory),
         specs_(artifact.inputs()),
+        outputSpecs_(artifact.outputs()),
         session_(session),
         plan_(plan) {}
 
@@ -76,12 +77,13 @@ class Check {
     for (const FixtureProfile& profile : list.profiles) {
       Tensors inputs;
       for (std::size_t i = 0; i < profile.inputs.size(); ++i) {
-        KILN_ASSIGN(npy::Tensor tensor, readFixture(directory_, profile.inputs[i]));
+        KILN_ASSIGN(npy::Tensor tensor, readFixture(directory_, profile.inputs[i], manifest.inputs[i].dtype));
         inputs.push_back({manifest.inputs[i].name, std::move(tensor)});
       }
       KILN_ASSIGN(const Tensors outputs, session_.run(inputs));
       for (std::size_t i = 0; i < profile.outputs.size(); ++i) {
-        KILN_ASSIGN(const npy::Tensor expected, readFixture(directory_, profile.outputs[i]));
+        KILN_ASSIGN(const npy::Tensor expected,
+                    readFixture(directory_, profile.outputs[i], manifest.outputs[i].dtype));
         KILN_TRY(compareOne("fixture", "profile " + profile.name, manifest.outputs[i].name, outputs, expected,
                             {list.relativeTolerance, list.absoluteTolerance}));
       }
@@ -91,17 +93,19 @@ class Check {
   }
 
   Status compareOne(const char* kind, const std::string& of, const std::string& output,
-                    const Tensors& outputs, const npy::Tensor& expected, Tolerance tolerance) {
+                    const Tensors& outputs, const npy::Tensor& stated, Tolerance tolerance) {
     const npy::Tensor* got = find(outputs, output);
     if (!got) return fail(Code::kInvalidArgument, "the artifact has no output \"" + output + "\"");
     const std::string name = of + ": " + output;
+    const npy::Tensor expected = npy::as(stated, got->dtype);
     if (got->dtype != expected.dtype || got->shape != expected.shape) {
       add(kind, name, false,
           "expected " + describe(expected.dtype, expected.shape) + ", got " +
               describe(got->dtype, got->shape));
       return {};
     }
-    KILN_ASSIGN(const Comparison comparison, compare(got->dtype, got->data, expected.data, tolerance));
+    KILN_ASSIGN(const Comparison comparison,
+                compare(got->dtype, got->data, expected.data, toleranceFor(got->dtype, tolerance)));
     add(kind, name, comparison.passed(),
         comparison.passed() ? fmt::format("{} elements, largest error {:.3g} absolute, {:.3g} relative",
                                           comparison.elements, comparison.maxAbsolute, comparison.maxRelative)
@@ -109,18 +113,22 @@ class Check {
     return {};
   }
 
-  Result<Tensors> readTensors(const TensorFiles& files) {
+  // `specs` tells the types; tensors of another name are refused where they are used.
+  Result<Tensors> readTensors(const TensorFiles& files, const std::vector<TensorSpec>& specs) {
     Tensors tensors;
     for (const auto& [name, file] : files) {
-      KILN_ASSIGN(npy::Tensor tensor, npy::read(planDirectory_ + "/" + file));
+      const auto spec =
+          std::find_if(specs.begin(), specs.end(), [&](const TensorSpec& one) { return one.name == name; });
+      const auto dtype = spec == specs.end() ? std::nullopt : std::optional(spec->dtype);
+      KILN_ASSIGN(npy::Tensor tensor, npy::read(planDirectory_ + "/" + file, dtype));
       tensors.push_back({name, std::move(tensor)});
     }
     return tensors;
   }
 
   Status compareGolden(const Golden& golden) {
-    KILN_ASSIGN(const Tensors inputs, readTensors(golden.inputs));
-    KILN_ASSIGN(const Tensors expected, readTensors(golden.outputs));
+    KILN_ASSIGN(const Tensors inputs, readTensors(golden.inputs, specs_));
+    KILN_ASSIGN(const Tensors expected, readTensors(golden.outputs, outputSpecs_));
     KILN_ASSIGN(const Tensors outputs, session_.run(inputs));
     for (const NamedTensor& output : expected)
       KILN_TRY(compareOne("golden", golden.name, output.name, outputs, output.tensor, golden.tolerance));
@@ -128,7 +136,7 @@ class Check {
   }
 
   Status score(const AccuracyMetric& metric) {
-    KILN_ASSIGN(const Tensors inputs, readTensors(metric.inputs));
+    KILN_ASSIGN(const Tensors inputs, readTensors(metric.inputs, specs_));
     KILN_ASSIGN(const npy::Tensor labelTensor, npy::read(planDirectory_ + "/" + metric.labels));
     KILN_ASSIGN(const auto labels, labelsOf(labelTensor));
     std::size_t correct = 0;
@@ -208,7 +216,7 @@ class Check {
 
   const std::string& directory_;
   const std::string& planDirectory_;
-  const std::vector<TensorSpec> specs_;
+  const std::vector<TensorSpec> specs_, outputSpecs_;
   Session& session_;
   const CheckPlan& plan_;
   CheckReport report_;

@@ -1,67 +1,12 @@
 #include "compiler_core/runtime/compare/compare.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
+
+#include "compiler_core/runtime/element/element.h"
 
 namespace kiln::runtime {
-namespace {
-
-double fromHalf(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const double fraction = bits & 1023;
-  double value = 0;
-  if (exponent == 31) {
-    value = fraction == 0 ? HUGE_VAL : std::nan("");
-  } else if (exponent == 0) {
-    value = std::ldexp(fraction, -24);
-  } else {
-    value = std::ldexp(1024 + fraction, exponent - 25);
-  }
-  return (bits & 0x8000) != 0 ? -value : value;
-}
-
-template <class T>
-T load(const std::uint8_t* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
-// long double holds every 64-bit integer.
-long double element(DType dtype, const std::uint8_t* at) {
-  switch (dtype) {
-    case DType::kF32:
-      return load<float>(at);
-    case DType::kF64:
-      return load<double>(at);
-    case DType::kF16:
-      return fromHalf(load<std::uint16_t>(at));
-    case DType::kBF16:
-      return std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(at)) << 16);
-    case DType::kI8:
-      return load<std::int8_t>(at);
-    case DType::kI16:
-      return load<std::int16_t>(at);
-    case DType::kI32:
-      return load<std::int32_t>(at);
-    case DType::kI64:
-      return load<std::int64_t>(at);
-    case DType::kU8:
-    case DType::kBool:
-      return load<std::uint8_t>(at);
-    case DType::kU16:
-      return load<std::uint16_t>(at);
-    case DType::kU32:
-      return load<std::uint32_t>(at);
-    case DType::kU64:
-      return load<std::uint64_t>(at);
-  }
-  return 0;
-}
-
-}  // namespace
 
 std::string Comparison::text() const {
   char buffer[200];
@@ -69,6 +14,11 @@ std::string Comparison::text() const {
                 static_cast<unsigned long long>(mismatches), static_cast<unsigned long long>(elements),
                 static_cast<unsigned long long>(worstIndex), got, expected);
   return buffer;
+}
+
+Tolerance toleranceFor(DType dtype, Tolerance stated) {
+  if (dtypeBytes(dtype) < 4) stated.relative = std::max(stated.relative, epsilon(dtype));
+  return stated;
 }
 
 Result<Comparison> compare(DType dtype, Bytes got, Bytes expected, Tolerance tolerance) {
@@ -83,8 +33,8 @@ Result<Comparison> compare(DType dtype, Bytes got, Bytes expected, Tolerance tol
   long double worst = -1;
   bool worstMismatches = false;
   for (std::uint64_t i = 0; i < result.elements; ++i) {
-    const long double g = element(dtype, got.data() + i * size),
-                      e = element(dtype, expected.data() + i * size);
+    const long double g = elementValue(dtype, got.data() + i * size),
+                      e = elementValue(dtype, expected.data() + i * size);
     long double error = 0;
     bool match = true;
     if (std::isfinite(g) && std::isfinite(e)) {

@@ -26,6 +26,10 @@ struct Comparison {
   std::string text() const;
 };
 
+// `stated` as it applies to a type: two results that agree within it in f32 may round to neighbours in a
+// narrower floating-point type, so `relative` is at least that type's step (element/element.h, epsilon).
+Tolerance toleranceFor(DType dtype, Tolerance stated);
+
 // |got - expected| <= absolute + relative * |expected|. NaN matches NaN only; an infinity matches itself
 // only. Both are dense arrays of `dtype`; kInvalidArgument if their sizes differ or are no multiple of the
 // element's.

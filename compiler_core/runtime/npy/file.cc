@@ -10,7 +10,7 @@
 
 namespace kiln::npy {
 
-Result<Tensor> read(const std::string& path, Limits limits) {
+Result<Tensor> read(const std::string& path, std::optional<DType> wanted, Limits limits) {
   KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
   struct stat status;
   if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
@@ -29,7 +29,7 @@ Result<Tensor> read(const std::string& path, Limits limits) {
     done += static_cast<std::size_t>(got);
   }
   bytes.resize(done);
-  auto tensor = parse(bytes);
+  auto tensor = parse(bytes, wanted);
   if (!tensor) return fail(tensor.error().in(path));
   return tensor;
 }

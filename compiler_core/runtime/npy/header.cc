@@ -13,33 +13,41 @@ struct Row {
   DType type;
   std::string_view descr;
 };
-constexpr std::array<Row, 13> kTypes = {{{DType::kF32, "<f4"},
-                                         {DType::kF64, "<f8"},
-                                         {DType::kF16, "<f2"},
-                                         {DType::kBF16, "<V2"},
-                                         {DType::kI8, "|i1"},
-                                         {DType::kI16, "<i2"},
-                                         {DType::kI32, "<i4"},
-                                         {DType::kI64, "<i8"},
-                                         {DType::kU8, "|u1"},
-                                         {DType::kU16, "<u2"},
-                                         {DType::kU32, "<u4"},
-                                         {DType::kU64, "<u8"},
-                                         {DType::kBool, "|b1"}}};
+// NumPy has no name for the types of the second half: they are opaque bytes there, as ml_dtypes writes them.
+constexpr std::array<Row, 23> kTypes = {
+    {{DType::kF32, "<f4"},      {DType::kF64, "<f8"},        {DType::kF16, "<f2"},
+     {DType::kI8, "|i1"},       {DType::kI16, "<i2"},        {DType::kI32, "<i4"},
+     {DType::kI64, "<i8"},      {DType::kU8, "|u1"},         {DType::kU16, "<u2"},
+     {DType::kU32, "<u4"},      {DType::kU64, "<u8"},        {DType::kBool, "|b1"},
+     {DType::kBF16, "<V2"},     {DType::kF8E4M3FN, "<V1"},   {DType::kF8E4M3FNUZ, "<V1"},
+     {DType::kF8E5M2, "<V1"},   {DType::kF8E5M2FNUZ, "<V1"}, {DType::kF8E8M0FNU, "<V1"},
+     {DType::kF4E2M1FN, "<V1"}, {DType::kI4, "<V1"},         {DType::kU4, "<V1"},
+     {DType::kI2, "<V1"},       {DType::kU2, "<V1"}}};
 
 tl::unexpected<Error> malformed(std::string what) {
   return fail(Code::kInvalidArgument, "not a .npy file that can be read: " + std::move(what));
 }
 
-Result<DType> parseDescr(std::string_view descr) {
+// Byte order means nothing for single bytes and for opaque ones; writers differ.
+bool sameDescr(std::string_view descr, std::string_view known) {
+  if (descr == known) return true;
+  const bool orderless = known[0] == '|' || known[1] == 'V';
+  return orderless && descr.size() == 3 && (descr[0] == '|' || descr[0] == '<') &&
+         descr.substr(1) == known.substr(1);
+}
+
+Result<DType> parseDescr(std::string_view descr, std::optional<DType> wanted) {
+  if (wanted && sameDescr(descr, descrOf(*wanted))) return *wanted;
+  // ml_dtypes gives this one type a name, which NumPy itself cannot read back.
+  if (descr == "<f1" || descr == "|f1") return DType::kF8E5M2;
+  if (sameDescr(descr, "<V1")) {
+    return fail(Code::kUnimplemented,
+                wanted
+                    ? "opaque elements of one byte where " + std::string(dtypeName(*wanted)) + " is expected"
+                    : "opaque elements of one byte, whose type only an artifact's manifest tells");
+  }
   for (const Row& row : kTypes) {
-    if (row.descr == descr) return row.type;
-    // Byte order means nothing for single bytes and for opaque ones; writers differ.
-    const bool orderless = row.descr[0] == '|' || row.type == DType::kBF16;
-    if (orderless && descr.size() == 3 && (descr[0] == '|' || descr[0] == '<') &&
-        descr.substr(1) == row.descr.substr(1)) {
-      return row.type;
-    }
+    if (sameDescr(descr, row.descr)) return row.type;
   }
   const std::string name = "element type '" + std::string(descr) + "'";
   if (descr.starts_with(">")) {
@@ -47,7 +55,7 @@ Result<DType> parseDescr(std::string_view descr) {
                                           std::string(descr.substr(1)) + "'))");
   }
   return fail(Code::kUnimplemented,
-              name + " is not supported; known are <f4 <f8 <f2 <V2 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 |b1");
+              name + " is not supported; known are <f4 <f8 <f2 <V2 |i1 <i2 <i4 <i8 |u1 <u2 <u4 <u8 |b1 <V1");
 }
 
 // A cursor over the dictionary literal. Every method stops at the end of the text.
@@ -141,7 +149,7 @@ std::string_view descrOf(DType type) {
   return {};
 }
 
-Result<Header> parseHeader(std::string_view text) {
+Result<Header> parseHeader(std::string_view text, std::optional<DType> wanted) {
   Literal literal(text);
   if (!literal.take('{')) return malformed("the header is no dictionary");
   std::optional<DType> dtype;
@@ -157,7 +165,7 @@ Result<Header> parseHeader(std::string_view text) {
         return fail(Code::kUnimplemented,
                     "'descr' is no plain element type (structured arrays are not supported)");
       }
-      KILN_ASSIGN(dtype, parseDescr(*descr));
+      KILN_ASSIGN(dtype, parseDescr(*descr, wanted));
     } else if (*key == "fortran_order" && !orderSeen) {
       orderSeen = true;
       if (literal.takeWord("True")) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,8 @@ struct Header {
   std::size_t dataBytes = 0;  // dtypeBytes times the product of the shape
 };
 
-// `text` is the dictionary with its padding. Errors as npy::parse.
-Result<Header> parseHeader(std::string_view text);
+// `text` is the dictionary with its padding. `wanted` and errors as npy::parse.
+Result<Header> parseHeader(std::string_view text, std::optional<DType> wanted);
 
 // The type's descr, "<f4".
 std::string_view descrOf(DType type);

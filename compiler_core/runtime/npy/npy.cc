@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "compiler_core/runtime/element/element.h"
 #include "compiler_core/runtime/npy/header.h"
 
 namespace kiln::npy {
@@ -13,6 +14,19 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeader = 64u << 10;
 constexpr std::size_t kHeaderAlignment = 64;
 
+// Bits of a signed type narrower than a byte; 0 for others.
+int narrowBits(DType dtype) {
+  return dtype == DType::kI4 ? 4 : dtype == DType::kI2 ? 2 : 0;
+}
+
+// From the file's form, without high bits, to the one in memory. What has high bits already is left.
+void extendSigns(Tensor& tensor) {
+  const int bits = narrowBits(tensor.dtype);
+  if (bits == 0) return;
+  for (std::uint8_t& byte : tensor.data)
+    if (byte >> bits == 0 && byte >> (bits - 1) != 0) byte = static_cast<std::uint8_t>(byte | 0xff << bits);
+}
+
 Result<Tensor> withData(Header header, Bytes data) {
   if (data.size() != header.dataBytes) {
     return fail(Code::kInvalidArgument, "the .npy file holds " + std::to_string(data.size()) +
@@ -20,19 +34,18 @@ Result<Tensor> withData(Header header, Bytes data) {
                                             std::to_string(header.dataBytes) +
                                             "; the file is truncated or has bytes to spare");
   }
-  if (header.dtype == DType::kBool) {
-    const auto bad = std::find_if(data.begin(), data.end(), [](std::uint8_t byte) { return byte > 1; });
-    if (bad != data.end()) {
-      return fail(Code::kInvalidArgument,
-                  "element " + std::to_string(bad - data.begin()) + " of a bool array is neither 0 nor 1");
-    }
+  Tensor tensor{header.dtype, std::move(header.shape), {data.begin(), data.end()}};
+  extendSigns(tensor);
+  if (const auto bad = runtime::firstInvalidElement(tensor.dtype, tensor.data)) {
+    return fail(Code::kInvalidArgument,
+                "element " + std::to_string(*bad) + " is no " + std::string(dtypeName(tensor.dtype)));
   }
-  return Tensor{header.dtype, std::move(header.shape), {data.begin(), data.end()}};
+  return tensor;
 }
 
 }  // namespace
 
-Result<Tensor> parse(Bytes file) {
+Result<Tensor> parse(Bytes file, std::optional<DType> wanted) {
   const auto truncated = [] { return fail(Code::kInvalidArgument, "the .npy file ends inside its header"); };
   if (file.size() < kMagic.size() || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
     return fail(Code::kInvalidArgument, "not a .npy file: it does not start with \\x93NUMPY");
@@ -52,7 +65,7 @@ Result<Tensor> parse(Bytes file) {
   if (length > kMaxHeader) return fail(Code::kInvalidArgument, "the .npy header is longer than 64 KiB");
   if (rest.size() < length) return truncated();
   const std::string_view text(reinterpret_cast<const char*>(rest.data()), length);
-  KILN_ASSIGN(Header header, parseHeader(text));
+  KILN_ASSIGN(Header header, parseHeader(text, wanted));
   return withData(std::move(header), rest.subspan(length));
 }
 
@@ -74,9 +87,34 @@ std::vector<std::uint8_t> serialise(const Tensor& tensor) {
            static_cast<char>(header.size() >> 8) + header;
   std::vector<std::uint8_t> file(header.size() + tensor.data.size());
   std::copy(header.begin(), header.end(), file.begin());
-  std::copy(tensor.data.begin(), tensor.data.end(),
-            file.begin() + static_cast<std::ptrdiff_t>(header.size()));
+  const int bits = narrowBits(tensor.dtype);
+  const auto mask = static_cast<std::uint8_t>(bits == 0 ? 0xff : (1 << bits) - 1);
+  std::transform(tensor.data.begin(), tensor.data.end(),
+                 file.begin() + static_cast<std::ptrdiff_t>(header.size()),
+                 [mask](std::uint8_t byte) { return static_cast<std::uint8_t>(byte & mask); });
   return file;
+}
+
+Tensor as(Tensor tensor, DType wanted) {
+  switch (wanted) {
+    case DType::kF8E4M3FN:
+    case DType::kF8E4M3FNUZ:
+    case DType::kF8E5M2:
+    case DType::kF8E5M2FNUZ:
+    case DType::kF8E8M0FNU:
+    case DType::kF4E2M1FN:
+    case DType::kU4:
+    case DType::kU2:
+      if (tensor.dtype == DType::kU8) tensor.dtype = wanted;
+      break;
+    case DType::kI4:
+    case DType::kI2:
+      if (tensor.dtype == DType::kI8) tensor.dtype = wanted;
+      break;
+    default:
+      break;
+  }
+  return tensor;
 }
 
 }  // namespace kiln::npy

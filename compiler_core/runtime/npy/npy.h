@@ -1,10 +1,11 @@
 // Tensors as .npy files, versions 1.0 and 2.0. Format: NumPy's "NEP 1, a simple file format for NumPy
-// arrays". Little-endian, C order. bf16 has no type of its own there: it is written and read as '<V2', as
-// ml_dtypes does. Input is hostile: every length is checked against the bytes present before anything is
-// allocated.
+// arrays". Little-endian, C order. bf16 and the types of 8 bits and less that NumPy does not know are written
+// as ml_dtypes does: '<V2' and '<V1', opaque bytes; i4 and i2 with their high bits clear. Input is hostile:
+// every length is checked against the bytes present before anything is allocated.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,14 +28,19 @@ struct Limits {
 
 // kInvalidArgument for a malformed file, kUnimplemented for well-formed ones that Kiln has no use for
 // (big-endian or Fortran order, structured or object types, later versions); both say what was found and what
-// to do.
-Result<Tensor> parse(Bytes file);
+// to do. `wanted` is the type that the array should have: it tells what opaque elements of one byte are, and
+// changes nothing else.
+Result<Tensor> parse(Bytes file, std::optional<DType> wanted = {});
 
 // The file's bytes. The tensor must be consistent (see Tensor).
 std::vector<std::uint8_t> serialise(const Tensor& tensor);
 
+// `tensor` under the type it is meant to have: a file has no name for 8-bit floats and what is narrower and
+// holds their codes as u8 (i8 for i4 and i2). All other tensors are left as they are.
+Tensor as(Tensor tensor, DType wanted);
+
 // As above, from and to a regular file; errors name the path. write() replaces the file.
-Result<Tensor> read(const std::string& path, Limits limits = {});
+Result<Tensor> read(const std::string& path, std::optional<DType> wanted = {}, Limits limits = {});
 Status write(const std::string& path, const Tensor& tensor);
 
 }  // namespace kiln::npy

@@ -45,8 +45,8 @@ Result<FixtureList> readFixtureList(const std::string& artifactDirectory, const 
   return list;
 }
 
-Result<npy::Tensor> readFixture(const std::string& artifactDirectory, const std::string& path) {
-  auto tensor = npy::read(fixturesDirectory(artifactDirectory) + "/" + path);
+Result<npy::Tensor> readFixture(const std::string& artifactDirectory, const std::string& path, DType dtype) {
+  auto tensor = npy::read(fixturesDirectory(artifactDirectory) + "/" + path, dtype);
   if (!tensor) return fail(Code::kDataLoss, tensor.error().message);
   return tensor;
 }

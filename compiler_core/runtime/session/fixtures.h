@@ -15,7 +15,7 @@ namespace kiln::runtime {
 // there are no fixtures, kDataLoss if they are malformed or lack a profile.
 Result<FixtureList> readFixtureList(const std::string& artifactDirectory, const Manifest& manifest);
 
-// One file of a fixture; kDataLoss names it.
-Result<npy::Tensor> readFixture(const std::string& artifactDirectory, const std::string& path);
+// One file of a fixture, of a tensor of type `dtype`; kDataLoss names it.
+Result<npy::Tensor> readFixture(const std::string& artifactDirectory, const std::string& path, DType dtype);
 
 }  // namespace kiln::runtime

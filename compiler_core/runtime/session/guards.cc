@@ -4,6 +4,8 @@
 #include <cstring>
 #include <map>
 
+#include "compiler_core/runtime/element/element.h"
+
 namespace kiln::runtime {
 namespace {
 
@@ -91,20 +93,16 @@ Status checkBuffer(const TensorInfo& info, const kiln_tensor& given) {
 // An element of a type that holds integers; one beyond 2^63 is as far outside every range as the largest.
 std::int64_t integerAt(const TensorInfo& info, const kiln_tensor& tensor, std::int64_t index) {
   const auto offset = static_cast<std::size_t>(index) * dtypeBytes(info.dtype);
-  const auto value = pinValues(info.dtype, static_cast<const std::byte*>(tensor.data) + offset, 1);
-  const auto* const integer = std::get_if<std::int64_t>(&value.at(0));
-  return integer != nullptr ? *integer : INT64_MAX;
+  const long double value = elementValue(info.dtype, static_cast<const std::uint8_t*>(tensor.data) + offset);
+  return value > static_cast<long double>(INT64_MAX) ? INT64_MAX : static_cast<std::int64_t>(value);
 }
 
 Status checkValues(const TensorInfo& info, const kiln_tensor& given, const CompileSpec& spec) {
   const std::size_t count = given.bytes / dtypeBytes(info.dtype);
-  if (info.dtype == DType::kBool) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (static_cast<const std::uint8_t*>(given.data)[i] > 1) {
-        return fail(Code::kInvalidArgument, "input \"" + info.name + "\": element " + std::to_string(i) +
-                                                " of a bool tensor is neither 0 nor 1");
-      }
-    }
+  if (const auto bad =
+          firstInvalidElement(info.dtype, {static_cast<const std::uint8_t*>(given.data), given.bytes})) {
+    return fail(Code::kInvalidArgument, "input \"" + info.name + "\": element " + std::to_string(*bad) +
+                                            " is no " + std::string(dtypeName(info.dtype)));
   }
   const auto pin = spec.pins.find(info.name);
   if (pin == spec.pins.end()) return {};

@@ -57,14 +57,15 @@ tl::unexpected<Error> outside(const Manifest& manifest, const std::vector<std::i
       somewhere = somewhere || holds(rangeOf(manifest, p, i), symbols[i]);
     if (!somewhere) which.push_back(i);
   }
-  for (std::size_t i = 0; which.size() != 1 && i < symbols.size(); ++i) which.push_back(i);
+  const bool together = which.empty();
+  for (std::size_t i = 0; together && i < symbols.size(); ++i) which.push_back(i);
   std::string text;
   for (const std::size_t i : which) {
     const Symbol& symbol = manifest.symbols[i];
     text += (text.empty() ? "" : ", ") + placeOf(symbol) + ": " + symbol.name + " is " +
             std::to_string(symbols[i]);
   }
-  text += which.size() == 1 ? "; profile " : "; no profile takes these together: ";
+  text += together ? "; no profile takes these together: " : "; profile ";
   for (std::size_t p = 0; p < manifest.profiles.size(); ++p)
     text += (p == 0 ? "" : "; ") + rangesText(manifest, p, which);
   return fail(Code::kOutOfRange, text + "; build the artifact with a profile for it");

@@ -339,7 +339,8 @@ Status SessionCore::warmProfile(std::size_t profile, const FixtureProfile& files
   std::vector<npy::Tensor> in;
   std::vector<kiln_tensor> inputs;
   for (std::size_t i = 0; i < files.inputs.size(); ++i) {
-    KILN_ASSIGN(npy::Tensor tensor, readFixture(artifact_->directory, files.inputs[i]));
+    KILN_ASSIGN(npy::Tensor tensor,
+                readFixture(artifact_->directory, files.inputs[i], manifest.inputs[i].dtype));
     in.push_back(std::move(tensor));
   }
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -356,7 +357,8 @@ Status SessionCore::warmProfile(std::size_t profile, const FixtureProfile& files
   }
   for (std::size_t i = 0; i < files.outputs.size(); ++i) {
     const kiln_output& output = got.outputs()[i];
-    KILN_ASSIGN(const npy::Tensor expected, readFixture(artifact_->directory, files.outputs[i]));
+    KILN_ASSIGN(const npy::Tensor expected,
+                readFixture(artifact_->directory, files.outputs[i], manifest.outputs[i].dtype));
     const std::span<const std::int64_t> shape(output.shape, output.rank);
     const std::string differs =
         std::string("output \"") + output.name + "\" differs from " + files.outputs[i];
@@ -365,7 +367,8 @@ Status SessionCore::warmProfile(std::size_t profile, const FixtureProfile& files
       return fail(Code::kAborted, differs + ": got " + shapeText(output.dtype, shape) + ", expected " +
                                       shapeText(dtypeName(expected.dtype), expected.shape));
     }
-    KILN_ASSIGN(const Comparison comparison, compare(expected.dtype, got.bytes(i), expected.data, tolerance));
+    KILN_ASSIGN(const Comparison comparison, compare(expected.dtype, got.bytes(i), expected.data,
+                                                     toleranceFor(expected.dtype, tolerance)));
     if (!comparison.passed()) {
       return fail(Code::kAborted,
                   differs + ": " + comparison.text() + "; the artifact must not be used on this machine");

@@ -31,7 +31,7 @@ Value Lowering::matmul(ir::MatmulOp op) {
   rhs.append({k, n});
   out.append({m, n});
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(rank + 1, 0, dims, b_.getContext()); };
-  Value zero = fill(scalar(type.getElementType(), 0), type);
+  Value zero = fill(scalar(type.getElementType(), 0), ir::shapeOf(cast<RankedTensorType>(op.getType())));
   return generic({get(op.getLhs()), get(op.getRhs())}, zero, {map(lhs), map(rhs), map(out)}, 1, multiplyAdd);
 }
 

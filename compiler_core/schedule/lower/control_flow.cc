@@ -17,11 +17,6 @@ Value place(OpBuilder& b, Location loc, Value source, Value destination) {
   return bufferization::MaterializeInDestinationOp::create(b, loc, source, destination)->getResult(0);
 }
 
-// A buffer of its own: a tensor.empty would be repeated for each of its users.
-Value newBuffer(OpBuilder& b, Location loc, Type type) {
-  return bufferization::AllocTensorOp::create(b, loc, cast<RankedTensorType>(type), ValueRange());
-}
-
 // The element of a tensor of rank 0.
 Value element(OpBuilder& b, Location loc, Value tensor) {
   return tensor::ExtractOp::create(b, loc, tensor, ValueRange());
@@ -44,28 +39,38 @@ bool viewsCarried(Value value, Block* body) {
   return cast<BlockArgument>(value).getOwner() == body;
 }
 
-// Values for the next iteration in the buffers of `carried`. Those that are views of other carried values are
-// saved before the first buffer is written.
-SmallVector<Value> placeAll(OpBuilder& b, Location loc, SmallVector<Value> values, ValueRange carried,
-                            Block* body) {
-  for (auto [value, target] : llvm::zip_equal(values, carried))
-    if (value != target && viewsCarried(value, body))
-      value = place(b, loc, value, newBuffer(b, loc, value.getType()));
-  for (auto [value, target] : llvm::zip_equal(values, carried))
-    if (value != target) value = place(b, loc, value, target);
-  return values;
-}
-
 }  // namespace
 
+// A buffer of its own: a tensor.empty would be repeated for each of its users.
+Value Lowering::buffer(Type type) {
+  SmallVector<Value> extents;
+  for (OpFoldResult size : sizes(ir::shapeOf(cast<RankedTensorType>(type))))
+    if (auto value = dyn_cast<Value>(size)) extents.push_back(value);
+  return bufferization::AllocTensorOp::create(b_, loc_, convert(type), extents);
+}
+
+// Values for the next iteration in the buffers of `carried`. Those that are views of other carried values are
+// saved before the first buffer is written.
+SmallVector<Value> Lowering::placeAll(ValueRange values, ValueRange carried, Block* body) {
+  SmallVector<Value> placed;
+  for (auto [from, target] : llvm::zip_equal(values, carried)) {
+    placed.push_back(get(from));
+    if (placed.back() != target && viewsCarried(placed.back(), body))
+      placed.back() = place(b_, loc_, placed.back(), buffer(from.getType()));
+  }
+  for (auto [value, target] : llvm::zip_equal(placed, carried))
+    if (value != target) value = place(b_, loc_, value, target);
+  return placed;
+}
+
 LogicalResult Lowering::branch(ir::IfOp op, LowerBlock lowerBlock) {
-  const Location loc = op.getLoc();
+  const Location loc = loc_ = op.getLoc();
   Value condition = bit(b_, loc, get(op.getCondition()));
   SmallVector<Value> targets;
   SmallVector<Type> types;
   for (Type type : op.getResultTypes()) {
     types.push_back(convert(type));
-    targets.push_back(newBuffer(b_, loc, types.back()));
+    targets.push_back(buffer(type));
   }
   auto branch = scf::IfOp::create(b_, loc, types, condition, /*withElseRegion=*/true);
   for (auto [from, to] :
@@ -73,34 +78,34 @@ LogicalResult Lowering::branch(ir::IfOp op, LowerBlock lowerBlock) {
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToEnd(to);
     if (failed(lowerBlock(from->front()))) return failure();
+    loc_ = loc;
     SmallVector<Value> yields;
     for (auto [value, target] : llvm::zip_equal(from->front().getTerminator()->getOperands(), targets))
       yields.push_back(place(b_, loc, get(value), target));
     scf::YieldOp::create(b_, loc, yields);
   }
-  map_.map(op.getResults(), branch.getResults());
+  mapAll(op.getResults(), branch.getResults());
   return success();
 }
 
 LogicalResult Lowering::loop(ir::LoopOp op, LowerBlock lowerBlock) {
-  const Location loc = op.getLoc();
+  const Location loc = loc_ = op.getLoc();
   const Type i64 = b_.getI64Type();
   Block& body = op.getBody().front();
   SmallVector<Value> inits;
-  for (Value value : op.getCarried())
-    inits.push_back(place(b_, loc, get(value), newBuffer(b_, loc, convert(value.getType()))));
+  for (Value value : op.getCarried()) inits.push_back(place(b_, loc, get(value), buffer(value.getType())));
   Value trip = op.getTrip() ? element(b_, loc, get(op.getTrip())) : Value();
 
-  // Lowers the body into the block of `carried` and gives what it yields.
-  auto fill = [&](Block* to, Value iteration, ValueRange carried) -> FailureOr<SmallVector<Value>> {
+  // Lowers the body, its terminator left out.
+  auto fill = [&](Block* to, Value iteration, ValueRange carried) -> LogicalResult {
     b_.setInsertionPointToEnd(to);
     map_.map(body.getArgument(0), scalarTensor(b_, loc, iteration));
-    map_.map(body.getArguments().drop_front(), carried);
-    if (failed(lowerBlock(body))) return failure();
-    SmallVector<Value> yields;
-    for (Value value : body.getTerminator()->getOperands()) yields.push_back(get(value));
-    return yields;
+    mapAll(body.getArguments().drop_front(), carried);
+    const LogicalResult result = lowerBlock(body);
+    loc_ = loc;
+    return result;
   };
+  const ValueRange yields = body.getTerminator()->getOperands();
 
   if (!op.getCondition()) {
     Value zero = arith::ConstantIndexOp::create(b_, loc, 0), one = arith::ConstantIndexOp::create(b_, loc, 1);
@@ -115,14 +120,12 @@ LogicalResult Lowering::loop(ir::LoopOp op, LowerBlock lowerBlock) {
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(loop.getBody());
       Value iteration = arith::IndexCastOp::create(b_, loc, i64, loop.getInductionVar());
-      auto yields = fill(loop.getBody(), iteration, loop.getRegionIterArgs());
-      if (failed(yields)) return failure();
-      scf::YieldOp::create(b_, loc,
-                           placeAll(b_, loc, std::move(*yields), loop.getRegionIterArgs(), loop.getBody()));
+      if (failed(fill(loop.getBody(), iteration, loop.getRegionIterArgs()))) return failure();
+      scf::YieldOp::create(b_, loc, placeAll(yields, loop.getRegionIterArgs(), loop.getBody()));
     }
     SmallVector<Value> results(loop.getResults());
     results.push_back(scalarTensor(b_, loc, count));
-    map_.map(op.getResults(), results);
+    mapAll(op.getResults(), results);
     return success();
   }
 
@@ -144,17 +147,16 @@ LogicalResult Lowering::loop(ir::LoopOp op, LowerBlock lowerBlock) {
     scf::ConditionOp::create(b_, loc, more, test->getArguments());
     Block* block = b_.createBlock(&loop.getAfter(), {}, types, locations);
     const ValueRange carried = block->getArguments().drop_front(2);
-    auto yields = fill(block, block->getArgument(0), carried);
-    if (failed(yields)) return failure();
+    if (failed(fill(block, block->getArgument(0), carried))) return failure();
     Value next =
         arith::AddIOp::create(b_, loc, block->getArgument(0), arith::ConstantIntOp::create(b_, loc, i64, 1));
-    SmallVector<Value> results = {next, bit(b_, loc, yields->front())};
-    results.append(placeAll(b_, loc, SmallVector<Value>(ArrayRef(*yields).drop_front()), carried, block));
+    SmallVector<Value> results = {next, bit(b_, loc, get(yields.front()))};
+    results.append(placeAll(yields.drop_front(), carried, block));
     scf::YieldOp::create(b_, loc, results);
   }
   SmallVector<Value> results(loop.getResults().drop_front(2));
   results.push_back(scalarTensor(b_, loc, loop.getResult(0)));
-  map_.map(op.getResults(), results);
+  mapAll(op.getResults(), results);
   return success();
 }
 

@@ -1,6 +1,8 @@
 #include "compiler_core/schedule/lower/lowering.h"
 
+#include "compiler_core/ir/profile.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -11,22 +13,71 @@ using namespace mlir;
 
 RankedTensorType Lowering::convert(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  Type element = tensor.getElementType();
-  return element.isInteger(1) ? tensor.clone(IntegerType::get(type.getContext(), 8)) : tensor;
+  return RankedTensorType::get(tensor.getShape(), storageOf(tensor.getElementType()));
 }
 
-Value Lowering::empty(ArrayRef<std::int64_t> shape, Type element) {
-  return tensor::EmptyOp::create(b_, loc_, shape, element);
+void Lowering::map(Value from, Value to) {
+  map_.map(from, shaped(to, ir::shapeOf(cast<RankedTensorType>(from.getType()))));
+}
+
+ir::Shape Lowering::shapeOf(Value lowered) const {
+  if (auto found = shapes_.find(lowered); found != shapes_.end()) return found->second;
+  return ir::toShape(cast<RankedTensorType>(lowered.getType()).getShape());
+}
+
+Value Lowering::shaped(Value lowered, ArrayRef<ir::Dim> shape) {
+  if (!ir::isStatic(shape)) shapes_[lowered] = ir::Shape(shape);
+  return lowered;
+}
+
+OpFoldResult Lowering::size(const ir::Dim& dim) {
+  if (dim.isStatic()) return b_.getIndexAttr(dim.value());
+  // The symbols that take part, renumbered.
+  const AffineExpr expression = dim.expression(b_.getContext());
+  SmallVector<OpFoldResult> operands;
+  SmallVector<AffineExpr> renumbered;
+  for (const unsigned symbol : ir::symbolsIn(expression)) {
+    renumbered.resize(symbol + 1, b_.getAffineConstantExpr(0));
+    renumbered.back() = b_.getAffineSymbolExpr(operands.size());
+    operands.push_back(symbols_.at(symbol));
+  }
+  const AffineMap map = AffineMap::get(0, operands.size(), expression.replaceSymbols(renumbered));
+  return affine::makeComposedFoldedAffineApply(b_, loc_, map, operands);
+}
+
+SmallVector<OpFoldResult> Lowering::sizes(ArrayRef<ir::Dim> shape) {
+  return llvm::map_to_vector(shape, [&](const ir::Dim& dim) { return size(dim); });
+}
+
+Value Lowering::empty(const Extents& shape, Type element) {
+  return shaped(tensor::EmptyOp::create(b_, loc_, sizes(*shape), element), *shape);
 }
 
 Value Lowering::scalar(Type element, double value) {
   return numberOf(b_, loc_, element, value);
 }
 
-Value Lowering::fill(Value scalar, RankedTensorType type) {
-  auto op = linalg::FillOp::create(b_, loc_, scalar, empty(type.getShape(), type.getElementType()));
+void Lowering::mark(linalg::LinalgOp op) {
   op->setAttr(kGroupAttr, b_.getI64IntegerAttr(group_));
-  return op.getResult(0);
+  ir::Shape extents(op.getNumLoops());
+  for (OpOperand& operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType())) continue;
+    const ir::Shape shape = shapeOf(operand.get());
+    for (auto [i, expression] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+      if (auto loop = dyn_cast<AffineDimExpr>(expression)) extents[loop.getPosition()] = shape[i];
+  }
+  if (!ir::isStatic(extents))
+    op->setAttr(kExtentsAttr, AffineMapAttr::get(ir::symbolicMap(b_.getContext(), extents)));
+}
+
+Value Lowering::fill(Value scalar, const Extents& shape) {
+  auto op = linalg::FillOp::create(b_, loc_, scalar, empty(shape, scalar.getType()));
+  mark(op);
+  return shaped(op.getResult(0), *shape);
+}
+
+Value Lowering::fill(Value scalar, RankedTensorType type) {
+  return fill(scalar, type.getShape());
 }
 
 Value Lowering::generic(ValueRange inputs, Value init, ArrayRef<AffineMap> maps, unsigned reductions,
@@ -38,14 +89,15 @@ Value Lowering::generic(ValueRange inputs, Value init, ArrayRef<AffineMap> maps,
                                       [&](OpBuilder& inner, Location loc, ValueRange arguments) {
                                         linalg::YieldOp::create(inner, loc, body(inner, loc, arguments));
                                       });
-  op->setAttr(kGroupAttr, b_.getI64IntegerAttr(group_));
-  return op.getResult(0);
+  mark(op);
+  return shaped(op.getResult(0), shapeOf(init));
 }
 
 Value Lowering::pointwise(ValueRange inputs, RankedTensorType type, Body body) {
   const AffineMap identity = b_.getMultiDimIdentityMap(type.getRank());
   SmallVector<AffineMap> maps(inputs.size() + 1, identity);
-  return generic(inputs, empty(type.getShape(), type.getElementType()), maps, 0, body);
+  const ir::Shape shape = inputs.empty() ? ir::toShape(type.getShape()) : shapeOf(inputs[0]);
+  return generic(inputs, empty(shape, type.getElementType()), maps, 0, body);
 }
 
 AffineMap Lowering::dropping(unsigned rank, ArrayRef<std::int64_t> axes) {
@@ -55,48 +107,72 @@ AffineMap Lowering::dropping(unsigned rank, ArrayRef<std::int64_t> axes) {
   return AffineMap::get(rank, 0, kept, b_.getContext());
 }
 
-Value Lowering::reshape(Value value, ArrayRef<std::int64_t> shape) {
-  auto from = cast<RankedTensorType>(value.getType());
-  auto to = RankedTensorType::get(shape, from.getElementType());
-  if (from == to) return value;
-  if (auto groups = getReassociationIndicesForReshape(from, to)) {
-    if (from.getRank() > to.getRank())
-      return b_.createOrFold<tensor::CollapseShapeOp>(loc_, to, value, *groups);
-    return b_.createOrFold<tensor::ExpandShapeOp>(loc_, to, value, *groups);
+namespace {
+
+// Neighbouring dimensions of `fine` whose product is one dimension of `coarse`; nullopt where a product
+// cannot be shown to be equal.
+std::optional<SmallVector<ReassociationIndices>> groupsOf(ArrayRef<ir::Dim> fine, ArrayRef<ir::Dim> coarse) {
+  SmallVector<ReassociationIndices> groups;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < coarse.size(); ++i) {
+    ReassociationIndices& group = groups.emplace_back();
+    ir::Dim size = 1;
+    while (next < fine.size() && (group.empty() || !(size == coarse[i]))) {
+      size = size * fine[next];
+      group.push_back(static_cast<std::int64_t>(next++));
+    }
+    if (group.empty() || !(size == coarse[i])) return std::nullopt;
   }
-  // Through one dimension.
-  auto flat = RankedTensorType::get({from.getNumElements()}, from.getElementType());
-  auto all = [](unsigned rank) {
-    SmallVector<ReassociationIndices> groups(1);
-    for (unsigned i = 0; i < rank; ++i) groups[0].push_back(i);
-    return groups;
-  };
-  if (from.getRank() != 1) {
-    auto groups = all(from.getRank());
-    if (from.getRank() == 0) groups.clear();
-    value = from.getRank() == 0 ? Value(tensor::ExpandShapeOp::create(b_, loc_, flat, value, groups))
-                                : Value(tensor::CollapseShapeOp::create(b_, loc_, flat, value, groups));
+  for (; next < fine.size(); ++next) {
+    if (groups.empty() || !(fine[next] == ir::Dim(1))) return std::nullopt;
+    groups.back().push_back(static_cast<std::int64_t>(next));
   }
-  if (to.getRank() == 1) return value;
-  auto groups = all(to.getRank());
-  if (to.getRank() == 0)
-    return tensor::CollapseShapeOp::create(b_, loc_, to, value, SmallVector<ReassociationIndices>());
-  return tensor::ExpandShapeOp::create(b_, loc_, to, value, groups);
+  return groups;
 }
 
-Value Lowering::insert(Value source, Value destination, ArrayRef<std::int64_t> offsets) {
-  auto type = cast<RankedTensorType>(source.getType());
-  SmallVector<OpFoldResult> at, sizes, strides(type.getRank(), b_.getIndexAttr(1));
-  for (auto [offset, size] : llvm::zip_equal(offsets, type.getShape())) {
-    at.push_back(b_.getIndexAttr(offset));
-    sizes.push_back(b_.getIndexAttr(size));
-  }
-  Value slice = tensor::ExtractSliceOp::create(b_, loc_, destination, at, sizes, strides);
-  const AffineMap identity = b_.getMultiDimIdentityMap(type.getRank());
+}  // namespace
+
+Value Lowering::reshape(Value value, const Extents& to) {
+  const ir::Shape from = shapeOf(value), shape = *to;
+  if (from == shape) return value;
+  const Type element = getElementTypeOrSelf(value.getType());
+  auto type = [&](ArrayRef<ir::Dim> dims) { return convert(ir::tensorTypeOf(dims, element)); };
+  auto collapse = [&](Value input, ArrayRef<ir::Dim> into, ArrayRef<ReassociationIndices> groups) {
+    return shaped(b_.createOrFold<tensor::CollapseShapeOp>(loc_, type(into), input, groups), into);
+  };
+  auto expand = [&](Value input, ArrayRef<ir::Dim> into, ArrayRef<ReassociationIndices> groups) {
+    return shaped(tensor::ExpandShapeOp::create(b_, loc_, type(into), input, groups, sizes(into)), into);
+  };
+  if (from.size() > shape.size())
+    if (auto groups = groupsOf(from, shape)) return collapse(value, shape, *groups);
+  if (from.size() < shape.size())
+    if (auto groups = groupsOf(shape, from)) return expand(value, shape, *groups);
+  // Through one dimension.
+  auto all = [](std::size_t rank) {
+    SmallVector<ReassociationIndices> groups(rank == 0 ? 0 : 1);
+    for (std::size_t i = 0; i < rank; ++i) groups[0].push_back(static_cast<std::int64_t>(i));
+    return groups;
+  };
+  const ir::Shape flat = {ir::product(from)};
+  if (from.empty())
+    value = expand(value, flat, {});
+  else if (from.size() != 1)
+    value = collapse(value, flat, all(from.size()));
+  if (shape.size() == 1) return shaped(value, shape);
+  return shape.empty() ? collapse(value, shape, {}) : expand(value, shape, all(shape.size()));
+}
+
+Value Lowering::insert(Value source, Value destination, const Extents& offsets) {
+  const ir::Shape shape = shapeOf(source);
+  const SmallVector<OpFoldResult> at = sizes(*offsets), extents = sizes(shape),
+                                  strides(shape.size(), b_.getIndexAttr(1));
+  Value slice = shaped(tensor::ExtractSliceOp::create(b_, loc_, destination, at, extents, strides), shape);
+  const AffineMap identity = b_.getMultiDimIdentityMap(static_cast<unsigned>(shape.size()));
   nextGroup();
   Value copy = generic(source, slice, {identity, identity}, 0,
                        [](OpBuilder&, Location, ValueRange values) { return values[0]; });
-  return tensor::InsertSliceOp::create(b_, loc_, copy, destination, at, sizes, strides);
+  return shaped(tensor::InsertSliceOp::create(b_, loc_, copy, destination, at, extents, strides),
+                shapeOf(destination));
 }
 
 LogicalResult Lowering::lower(Operation* op) {
@@ -110,22 +186,27 @@ LogicalResult Lowering::lower(Operation* op) {
     return values;
   };
   auto type = [&] { return convert(op->getResult(0).getType()); };
+  // Of the first operand, for elementwise operations.
+  auto element = [&] { return cast<RankedTensorType>(op->getOperand(0).getType()).getElementType(); };
   Value result =
       llvm::TypeSwitch<Operation*, Value>(op)
           .Case([&](ir::ConstantOp o) { return constant(o); })
           .Case([&](ir::UnaryOp o) {
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return unaryScalar(b, loc, o.getKind(), v[0]);
+              Value x = unpack(b, loc, v[0], element());
+              return pack(b, loc, unaryScalar(b, loc, o.getKind(), x, element()), element());
             });
           })
           .Case([&](ir::BinaryOp o) {
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return binaryScalar(b, loc, o.getKind(), v[0], v[1]);
+              Value x = unpack(b, loc, v[0], element()), y = unpack(b, loc, v[1], element());
+              return pack(b, loc, binaryScalar(b, loc, o.getKind(), x, y, element()), element());
             });
           })
           .Case([&](ir::CompareOp o) {
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return compareScalar(b, loc, o.getKind(), v[0], v[1]);
+              Value x = unpack(b, loc, v[0], element()), y = unpack(b, loc, v[1], element());
+              return compareScalar(b, loc, o.getKind(), x, y, element());
             });
           })
           .Case([&](ir::SelectOp) {
@@ -136,18 +217,28 @@ LogicalResult Lowering::lower(Operation* op) {
             });
           })
           .Case([&](ir::CastOp o) {
-            const Type from = cast<RankedTensorType>(o.getInput().getType()).getElementType();
             const Type to = cast<RankedTensorType>(o.getType()).getElementType();
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return castScalar(b, loc, v[0], from, to);
+              return castScalar(b, loc, v[0], element(), to, o.getOverflow(),
+                                o.getRounding().value_or(ir::CastRounding::Nearest));
+            });
+          })
+          .Case([&](ir::BitcastOp o) {
+            const Type to = cast<RankedTensorType>(o.getType()).getElementType();
+            return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
+              return bitcastScalar(b, loc, v[0], element(), to);
             });
           })
           .Case([&](ir::BroadcastOp o) { return broadcast(o); })
-          .Case([&](ir::ReshapeOp) { return reshape(operands()[0], type().getShape()); })
+          .Case([&](ir::ReshapeOp o) {
+            return reshape(operands()[0], ir::shapeOf(cast<RankedTensorType>(o.getType())));
+          })
           .Case([&](ir::TransposeOp o) { return transpose(get(o.getInput()), o.getPermutation()); })
           .Case([&](ir::ConcatOp o) { return concat(o); })
           .Case([&](ir::SliceOp o) { return slice(o); })
           .Case([&](ir::GatherOp o) { return gather(o); })
+          .Case([&](ir::ShapeValueOp o) { return shapeValue(o); })
+          .Case([&](ir::TruncateOp o) { return truncate(o); })
           .Case([&](ir::ReduceOp o) { return reduce(o.getKind(), get(o.getInput()), o.getAxes()); })
           .Case([&](ir::SoftmaxOp o) { return softmax(o); })
           .Case([&](ir::MatmulOp o) { return matmul(o); })
@@ -156,7 +247,7 @@ LogicalResult Lowering::lower(Operation* op) {
           .Case([&](ir::BatchNormOp o) { return batchNorm(o); })
           .Default([](Operation*) { return Value(); });
   if (!result) return op->emitError("this target has no lowering for the operation");
-  map_.map(op->getResult(0), result);
+  map(op->getResult(0), result);
   return success();
 }
 

@@ -1,10 +1,11 @@
 // From the kiln dialect to linalg on tensors, one function per family of operations. Private to
-// compiler_core/schedule. i1 tensors become i8 (0 or 1): vectors of i1 are packed bits in memory, tensors of
-// the ABI are bytes. Every linalg operation carries `kiln.group`: operations of one group become one kernel
-// where the schedule can.
+// compiler_core/schedule. Tensors take the storage types of scalar.h. Every linalg operation carries
+// `kiln.group`: operations of one group become one kernel where the schedule can.
 #pragma once
 
+#include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/lower/scalar.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -15,8 +16,25 @@ inline constexpr llvm::StringLiteral kGroupAttr =
     "kiln.group";  // on linalg operations: which kernel they belong to
 inline constexpr llvm::StringLiteral kKernelAttr =
     "kiln.kernel";  // on scf.forall: the kernel's schedule, a dictionary
+inline constexpr llvm::StringLiteral kExtentsAttr =
+    "kiln.extents";  // on linalg operations of dynamic shape: the loops' extents, a map over symbols
+inline constexpr llvm::StringLiteral kShapeAttr =
+    "kiln.shape";  // on arguments and results of dynamic shape: a map over symbols
 
 using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder&, mlir::Location, mlir::ValueRange)>;
+
+// A shape as an argument: numbers or Dims, in any container or braces.
+class Extents {
+ public:
+  Extents(llvm::ArrayRef<std::int64_t> shape) : shape_(ir::toShape(shape)) {}                        // NOLINT
+  Extents(const llvm::SmallVectorImpl<std::int64_t>& shape) : shape_(shape.begin(), shape.end()) {}  // NOLINT
+  Extents(ir::Shape shape) : shape_(std::move(shape)) {}                                             // NOLINT
+  Extents(std::initializer_list<ir::Dim> shape) : shape_(shape) {}                                   // NOLINT
+  const ir::Shape& operator*() const { return shape_; }
+
+ private:
+  ir::Shape shape_;
+};
 
 class Lowering {
  public:
@@ -32,26 +50,47 @@ class Lowering {
   mlir::LogicalResult loop(ir::LoopOp op, LowerBlock lowerBlock);
 
   mlir::IRMapping& values() { return map_; }
+  // `to` is `from` lowered.
+  void map(mlir::Value from, mlir::Value to);
   void nextGroup() { ++group_; }
+  // The value of symbol number `symbol`, of index type; sizes are made of these.
+  void defineSymbol(unsigned symbol, mlir::Value value) { symbols_[symbol] = value; }
+  // An extent where the builder stands, as an attribute or a value.
+  mlir::OpFoldResult size(const ir::Dim& dim);
+  llvm::SmallVector<mlir::OpFoldResult> sizes(llvm::ArrayRef<ir::Dim> shape);
 
+  // Without the expressions of symbolic extents, which only types of the kiln dialect carry.
   static mlir::RankedTensorType convert(mlir::Type type);
 
  private:
   mlir::Value get(mlir::Value value) { return map_.lookup(value); }
+  void mapAll(mlir::ValueRange from, mlir::ValueRange to) {
+    for (auto [a, b] : llvm::zip_equal(from, to)) map(a, b);
+  }
+  // For lowering control flow; `type` is of the kiln dialect.
+  mlir::Value buffer(mlir::Type type);
+  llvm::SmallVector<mlir::Value> placeAll(mlir::ValueRange values, mlir::ValueRange carried,
+                                          mlir::Block* body);
+  // The shape of a lowered value, with its expressions.
+  ir::Shape shapeOf(mlir::Value lowered) const;
+  mlir::Value shaped(mlir::Value lowered, llvm::ArrayRef<ir::Dim> shape);
+  // Marks a linalg operation with its group and, where dynamic, its extents.
+  void mark(mlir::linalg::LinalgOp op);
 
   // Building blocks, all at loc_.
-  mlir::Value empty(llvm::ArrayRef<std::int64_t> shape, mlir::Type element);
+  mlir::Value empty(const Extents& shape, mlir::Type element);
   mlir::Value scalar(mlir::Type element, double value);
-  mlir::Value fill(mlir::Value scalar, mlir::RankedTensorType type);
+  mlir::Value fill(mlir::Value scalar, const Extents& shape);
+  mlir::Value fill(mlir::Value scalar, mlir::RankedTensorType type);  // of static shape
   mlir::Value generic(mlir::ValueRange inputs, mlir::Value init, llvm::ArrayRef<mlir::AffineMap> maps,
                       unsigned reductions, Body body);
   // All operands and the result of one shape.
   mlir::Value pointwise(mlir::ValueRange inputs, mlir::RankedTensorType type, Body body);
   // `value` with `axes` of `shape` missing, along the identity of the others: a map for a broadcast operand.
   mlir::AffineMap dropping(unsigned rank, llvm::ArrayRef<std::int64_t> axes);
-  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<std::int64_t> shape);
+  mlir::Value reshape(mlir::Value value, const Extents& to);
   // Copies `source` into `destination` at `offsets`, as a kernel of its own.
-  mlir::Value insert(mlir::Value source, mlir::Value destination, llvm::ArrayRef<std::int64_t> offsets);
+  mlir::Value insert(mlir::Value source, mlir::Value destination, const Extents& offsets);
   // Spatial padding [top, left, bottom, right] of NCHW with `value`.
   mlir::Value pad(mlir::Value input, llvm::ArrayRef<std::int64_t> pads, double value);
   // Reduction with `kind` over `axes`.
@@ -63,6 +102,8 @@ class Lowering {
   mlir::Value concat(ir::ConcatOp op);
   mlir::Value slice(ir::SliceOp op);
   mlir::Value gather(ir::GatherOp op);
+  mlir::Value shapeValue(ir::ShapeValueOp op);
+  mlir::Value truncate(ir::TruncateOp op);
   // Operations served by the kernel library; maps their results.
   mlir::LogicalResult library(mlir::Operation* op);
   void sort(ir::SortOp op);
@@ -85,18 +126,9 @@ class Lowering {
   mlir::OpBuilder& b_;
   mlir::Location loc_ = b_.getUnknownLoc();
   mlir::IRMapping map_;
+  llvm::DenseMap<mlir::Value, ir::Shape> shapes_;  // of lowered values with symbolic extents
+  llvm::DenseMap<unsigned, mlir::Value> symbols_;
   std::int64_t group_ = -1;
 };
-
-// The scalar rules: what one element of each elementwise operation is. `x`, `y` are of the original element
-// types, but i1 arrives and leaves as i8.
-mlir::Value unaryScalar(mlir::OpBuilder& b, mlir::Location loc, ir::UnaryKind kind, mlir::Value x);
-mlir::Value binaryScalar(mlir::OpBuilder& b, mlir::Location loc, ir::BinaryKind kind, mlir::Value x,
-                         mlir::Value y);
-mlir::Value compareScalar(mlir::OpBuilder& b, mlir::Location loc, ir::CompareKind kind, mlir::Value x,
-                          mlir::Value y);
-mlir::Value castScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to);
-// A number of type `element`; infinities become the extreme values of integers.
-mlir::Value numberOf(mlir::OpBuilder& b, mlir::Location loc, mlir::Type element, double value);
 
 }  // namespace kiln::schedule

@@ -9,7 +9,8 @@ namespace kiln::schedule {
 using namespace mlir;
 
 Value Lowering::reduce(ir::ReduceKind kind, Value input, ArrayRef<std::int64_t> axes) {
-  auto type = cast<RankedTensorType>(input.getType());
+  const ir::Shape from = shapeOf(input);
+  const auto rank = static_cast<std::int64_t>(from.size());
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   static constexpr std::pair<ir::BinaryKind, double> kRules[] = {{ir::BinaryKind::Add, 0},
                                                                  {ir::BinaryKind::Max, -kInfinity},
@@ -17,23 +18,23 @@ Value Lowering::reduce(ir::ReduceKind kind, Value input, ArrayRef<std::int64_t> 
                                                                  {ir::BinaryKind::Mul, 1}};
   const auto [combine, neutral] = kRules[static_cast<unsigned>(kind)];
   // Loops: the kept dimensions, then the reduced ones in row-major order.
-  SmallVector<std::int64_t> shape;
-  SmallVector<AffineExpr> kept, dims(type.getRank());
+  ir::Shape shape;
+  SmallVector<AffineExpr> kept, dims(from.size());
   unsigned next = 0;
-  for (std::int64_t i = 0; i < type.getRank(); ++i)
+  for (std::int64_t i = 0; i < rank; ++i)
     if (!llvm::is_contained(axes, i)) {
-      shape.push_back(type.getDimSize(i));
+      shape.push_back(from[i]);
       kept.push_back(dims[i] = b_.getAffineDimExpr(next++));
     }
   for (std::int64_t axis : axes) dims[axis] = b_.getAffineDimExpr(next++);
-  const Type element = type.getElementType();
-  Value init = fill(scalar(element, neutral), RankedTensorType::get(shape, element));
-  return generic(input, init,
-                 {AffineMap::get(type.getRank(), 0, dims, b_.getContext()),
-                  AffineMap::get(type.getRank(), 0, kept, b_.getContext())},
-                 axes.size(), [&](OpBuilder& b, Location loc, ValueRange values) {
-                   return binaryScalar(b, loc, combine, values[1], values[0]);
-                 });
+  Value init = fill(scalar(getElementTypeOrSelf(input.getType()), neutral), shape);
+  const auto loops = static_cast<unsigned>(rank);
+  return generic(
+      input, init,
+      {AffineMap::get(loops, 0, dims, b_.getContext()), AffineMap::get(loops, 0, kept, b_.getContext())},
+      axes.size(), [&](OpBuilder& b, Location loc, ValueRange values) {
+        return binaryScalar(b, loc, combine, values[1], values[0]);
+      });
 }
 
 Value Lowering::softmax(ir::SoftmaxOp op) {
@@ -41,7 +42,7 @@ Value Lowering::softmax(ir::SoftmaxOp op) {
   auto type = cast<RankedTensorType>(input.getType());
   const std::int64_t axis = op.getAxis();
   const AffineMap all = b_.getMultiDimIdentityMap(type.getRank()), row = dropping(type.getRank(), axis);
-  Value target = empty(type.getShape(), type.getElementType());
+  Value target = empty(shapeOf(input), type.getElementType());
   Value most = reduce(ir::ReduceKind::Max, input, axis);
   Value power = generic({input, most}, target, {all, row, all}, 0,
                         [](OpBuilder& b, Location loc, ValueRange v) -> Value {
@@ -62,7 +63,7 @@ Value Lowering::batchNorm(ir::BatchNormOp op) {
   const double epsilon = op.getEpsilon().convertToDouble();
   return generic(
       {input, get(op.getScale()), get(op.getOffset()), get(op.getMean()), get(op.getVariance())},
-      empty(type.getShape(), type.getElementType()), {all, channel, channel, channel, channel, all}, 0,
+      empty(shapeOf(input), type.getElementType()), {all, channel, channel, channel, channel, all}, 0,
       [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
         Value variance = arith::AddFOp::create(b, loc, v[4], numberOf(b, loc, v[4].getType(), epsilon));
         Value centred = arith::SubFOp::create(b, loc, v[0], v[3]);

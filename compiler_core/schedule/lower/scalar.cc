@@ -1,13 +1,27 @@
+#include "compiler_core/schedule/lower/scalar.h"
+
 #include <cmath>
 #include <limits>
 
-#include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 namespace kiln::schedule {
 
 using namespace mlir;
+
+Type storageOf(Type element) {
+  if (element.isF32() || element.isF64()) return element;
+  const unsigned width = element.getIntOrFloatBitWidth();
+  return IntegerType::get(element.getContext(), std::max(8u, width));
+}
+
+Value unpack(OpBuilder& b, Location loc, Value stored, Type element) {
+  return isSmallFloat(element) ? decodeFloat(b, loc, stored, element) : stored;
+}
+Value pack(OpBuilder& b, Location loc, Value value, Type element) {
+  return isSmallFloat(element) ? encodeFloat(b, loc, value, element, true, ir::CastRounding::Nearest) : value;
+}
 
 Value numberOf(OpBuilder& b, Location loc, Type element, double value) {
   if (auto type = dyn_cast<FloatType>(element))
@@ -23,44 +37,34 @@ Value numberOf(OpBuilder& b, Location loc, Type element, double value) {
 
 namespace {
 
-// Truncation towards zero that saturates, with 0 for NaN. The conversion itself is undefined outside its
-// range; select keeps such a lane from being chosen.
-Value floatToInt(OpBuilder& b, Location loc, Value x, IntegerType to) {
-  const double limit = std::ldexp(1.0, to.getWidth() - 1);
-  Value low = numberOf(b, loc, x.getType(), -limit), high = numberOf(b, loc, x.getType(), limit);
-  Value result = arith::FPToSIOp::create(b, loc, to, x);
-  Value over = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, high);
-  Value under = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, low);
-  Value nan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x);
-  const double infinity = std::numeric_limits<double>::infinity();
-  result = arith::SelectOp::create(b, loc, over, numberOf(b, loc, to, infinity), result);
-  result = arith::SelectOp::create(b, loc, under, numberOf(b, loc, to, -infinity), result);
-  return arith::SelectOp::create(b, loc, nan, numberOf(b, loc, to, 0), result);
-}
-
-// Division by zero gives 0, and the most negative number by -1 wraps.
-Value divideInt(OpBuilder& b, Location loc, Value x, Value y) {
-  Value zero = numberOf(b, loc, y.getType(), 0), one = numberOf(b, loc, y.getType(), 1);
-  Value minusOne = numberOf(b, loc, y.getType(), -1);
-  Value byZero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, y, zero);
-  Value byMinusOne = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, y, minusOne);
-  Value special = arith::OrIOp::create(b, loc, byZero, byMinusOne);
-  Value quotient = arith::DivSIOp::create(b, loc, x, arith::SelectOp::create(b, loc, special, one, y));
-  Value negated = arith::SubIOp::create(b, loc, zero, x);
-  quotient = arith::SelectOp::create(b, loc, byMinusOne, negated, quotient);
-  return arith::SelectOp::create(b, loc, byZero, zero, quotient);
+bool isUnsigned(Type element) {
+  return element.isUnsignedInteger() || element.isInteger(1);
 }
 
 Value fromBool(OpBuilder& b, Location loc, Value bit) {
   return arith::ExtUIOp::create(b, loc, b.getI8Type(), bit);
 }
-Value toBool(OpBuilder& b, Location loc, Value byte) {
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, byte, numberOf(b, loc, byte.getType(), 0));
+Value isNonZero(OpBuilder& b, Location loc, Value x) {
+  Value zero = numberOf(b, loc, x.getType(), 0);
+  if (isa<FloatType>(x.getType())) return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, x, zero);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, x, zero);
+}
+
+Value signOf(OpBuilder& b, Location loc, Value x, Type element) {
+  auto number = [&](double value) { return numberOf(b, loc, x.getType(), value); };
+  if (!isa<FloatType>(x.getType())) {
+    if (isUnsigned(element)) return arith::MinUIOp::create(b, loc, x, number(1));
+    return arith::MaxSIOp::create(b, loc, arith::MinSIOp::create(b, loc, x, number(1)), number(-1));
+  }
+  Value above = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, x, number(0));
+  Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, number(0));
+  Value rest = arith::SelectOp::create(b, loc, below, number(-1), x);
+  return arith::SelectOp::create(b, loc, above, number(1), rest);
 }
 
 }  // namespace
 
-Value unaryScalar(OpBuilder& b, Location loc, ir::UnaryKind kind, Value x) {
+Value unaryScalar(OpBuilder& b, Location loc, ir::UnaryKind kind, Value x, Type element) {
   const Type type = x.getType();
   const bool isFloat = isa<FloatType>(type);
   auto number = [&](double value) { return numberOf(b, loc, type, value); };
@@ -70,6 +74,7 @@ Value unaryScalar(OpBuilder& b, Location loc, ir::UnaryKind kind, Value x) {
       return arith::SubIOp::create(b, loc, number(0), x);
     case ir::UnaryKind::Abs:
       if (isFloat) return math::AbsFOp::create(b, loc, x);
+      if (isUnsigned(element)) return x;
       return arith::MaxSIOp::create(b, loc, x, arith::SubIOp::create(b, loc, number(0), x));
     case ir::UnaryKind::Exp:
       return math::ExpOp::create(b, loc, x);
@@ -88,6 +93,7 @@ Value unaryScalar(OpBuilder& b, Location loc, ir::UnaryKind kind, Value x) {
       return arith::DivFOp::create(b, loc, number(1), arith::AddFOp::create(b, loc, number(1), e));
     }
     case ir::UnaryKind::Relu: {
+      if (isUnsigned(element)) return x;
       if (!isFloat) return arith::MaxSIOp::create(b, loc, x, number(0));
       // NaN stays; one instruction on x86.
       Value negative = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGT, number(0), x);
@@ -104,15 +110,41 @@ Value unaryScalar(OpBuilder& b, Location loc, ir::UnaryKind kind, Value x) {
     case ir::UnaryKind::Cos:
       return math::CosOp::create(b, loc, x);
     case ir::UnaryKind::Not:
-      return arith::XOrIOp::create(b, loc, x, number(1));
-    default:
-      return {};
+      return arith::XOrIOp::create(b, loc, x, number(element.isInteger(1) ? 1 : -1));
+    case ir::UnaryKind::Sign:
+      return signOf(b, loc, x, element);
+    case ir::UnaryKind::Tan:
+      return math::TanOp::create(b, loc, x);
+    case ir::UnaryKind::Asin:
+      return math::AsinOp::create(b, loc, x);
+    case ir::UnaryKind::Acos:
+      return math::AcosOp::create(b, loc, x);
+    case ir::UnaryKind::Atan:
+      return math::AtanOp::create(b, loc, x);
+    case ir::UnaryKind::Sinh:
+      return math::SinhOp::create(b, loc, x);
+    case ir::UnaryKind::Cosh:
+      return math::CoshOp::create(b, loc, x);
+    case ir::UnaryKind::Asinh:
+      return math::AsinhOp::create(b, loc, x);
+    case ir::UnaryKind::Acosh:
+      return math::AcoshOp::create(b, loc, x);
+    case ir::UnaryKind::Atanh:
+      return math::AtanhOp::create(b, loc, x);
+    case ir::UnaryKind::Log1p:
+      return math::Log1pOp::create(b, loc, x);
+    case ir::UnaryKind::Expm1:
+      return math::ExpM1Op::create(b, loc, x);
   }
   llvm_unreachable("every kind is listed");
 }
 
 Value binaryScalar(OpBuilder& b, Location loc, ir::BinaryKind kind, Value x, Value y) {
-  const bool isFloat = isa<FloatType>(x.getType());
+  return binaryScalar(b, loc, kind, x, y, x.getType());
+}
+
+Value binaryScalar(OpBuilder& b, Location loc, ir::BinaryKind kind, Value x, Value y, Type element) {
+  const bool isFloat = isa<FloatType>(x.getType()), isSigned = !isUnsigned(element);
   auto pick = [&]<class F, class I>(std::type_identity<F>, std::type_identity<I>) -> Value {
     if (isFloat) return F::create(b, loc, x, y);
     return I::create(b, loc, x, y);
@@ -125,58 +157,136 @@ Value binaryScalar(OpBuilder& b, Location loc, ir::BinaryKind kind, Value x, Val
     case ir::BinaryKind::Mul:
       return pick(std::type_identity<arith::MulFOp>(), std::type_identity<arith::MulIOp>());
     case ir::BinaryKind::Max:
+      if (!isSigned) return arith::MaxUIOp::create(b, loc, x, y);
       return pick(std::type_identity<arith::MaximumFOp>(), std::type_identity<arith::MaxSIOp>());
     case ir::BinaryKind::Min:
+      if (!isSigned) return arith::MinUIOp::create(b, loc, x, y);
       return pick(std::type_identity<arith::MinimumFOp>(), std::type_identity<arith::MinSIOp>());
     case ir::BinaryKind::Div:
       if (isFloat) return arith::DivFOp::create(b, loc, x, y);
-      return divideInt(b, loc, x, y);
+      return divideInt(b, loc, x, y, isSigned);
+    case ir::BinaryKind::Rem:
+      if (isFloat) return arith::RemFOp::create(b, loc, x, y);
+      return remainderInt(b, loc, x, y, isSigned, /*floors=*/false);
+    case ir::BinaryKind::Mod: {
+      if (!isFloat) return remainderInt(b, loc, x, y, isSigned, /*floors=*/true);
+      Value zero = numberOf(b, loc, x.getType(), 0), rest = arith::RemFOp::create(b, loc, x, y);
+      auto below = [&](Value value) {
+        return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, value, zero).getResult();
+      };
+      Value opposite = arith::XOrIOp::create(b, loc, below(rest), below(y));
+      Value wrong = arith::AndIOp::create(b, loc, opposite, isNonZero(b, loc, rest));
+      return arith::SelectOp::create(b, loc, wrong, arith::AddFOp::create(b, loc, rest, y), rest);
+    }
     case ir::BinaryKind::Pow:
-      return math::PowFOp::create(b, loc, x, y);
+      if (isFloat) return math::PowFOp::create(b, loc, x, y);
+      return powerInt(b, loc, x, y, isSigned);
     case ir::BinaryKind::And:
       return arith::AndIOp::create(b, loc, x, y);
     case ir::BinaryKind::Or:
       return arith::OrIOp::create(b, loc, x, y);
     case ir::BinaryKind::Xor:
       return arith::XOrIOp::create(b, loc, x, y);
-    default:
-      return {};
+    case ir::BinaryKind::Shl:
+      return shiftInt(b, loc, x, y, isSigned, /*left=*/true);
+    case ir::BinaryKind::Shr:
+      return shiftInt(b, loc, x, y, isSigned, /*left=*/false);
   }
   llvm_unreachable("every kind is listed");
 }
 
-Value compareScalar(OpBuilder& b, Location loc, ir::CompareKind kind, Value x, Value y) {
+Value compareScalar(OpBuilder& b, Location loc, ir::CompareKind kind, Value x, Value y, Type element) {
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
-  static constexpr std::pair<F, I> kPredicates[] = {
-      {F::OEQ, I::eq}, {F::OLT, I::slt}, {F::OLE, I::sle}, {F::OGT, I::sgt}, {F::OGE, I::sge}};
-  const auto [real, integer] = kPredicates[static_cast<unsigned>(kind)];
-  Value bit = isa<FloatType>(x.getType()) ? Value(arith::CmpFOp::create(b, loc, real, x, y))
-                                          : Value(arith::CmpIOp::create(b, loc, integer, x, y));
+  static constexpr std::tuple<F, I, I> kPredicates[] = {{F::OEQ, I::eq, I::eq},
+                                                        {F::OLT, I::slt, I::ult},
+                                                        {F::OLE, I::sle, I::ule},
+                                                        {F::OGT, I::sgt, I::ugt},
+                                                        {F::OGE, I::sge, I::uge}};
+  const auto [real, whole, natural] = kPredicates[static_cast<unsigned>(kind)];
+  Value bit = isa<FloatType>(x.getType())
+                  ? Value(arith::CmpFOp::create(b, loc, real, x, y))
+                  : Value(arith::CmpIOp::create(b, loc, isUnsigned(element) ? natural : whole, x, y));
   return fromBool(b, loc, bit);
 }
 
-Value castScalar(OpBuilder& b, Location loc, Value x, Type from, Type to) {
+namespace {
+
+// An integer of `storage` type that holds the low `width` bits of `x` and their sign.
+Value narrowInt(OpBuilder& b, Location loc, Value x, Type storage, unsigned width, bool isSigned) {
+  const unsigned from = x.getType().getIntOrFloatBitWidth(), to = storage.getIntOrFloatBitWidth();
+  if (from > to) x = arith::TruncIOp::create(b, loc, storage, x);
+  if (width >= to) return x;
+  if (!isSigned) return arith::AndIOp::create(b, loc, x, numberOf(b, loc, storage, (1 << width) - 1));
+  Value by = numberOf(b, loc, storage, to - width);
+  return arith::ShRSIOp::create(b, loc, arith::ShLIOp::create(b, loc, x, by), by);
+}
+
+Value widenInt(OpBuilder& b, Location loc, Value x, Type to, bool isSigned) {
+  if (x.getType() == to) return x;
+  if (isSigned) return arith::ExtSIOp::create(b, loc, to, x);
+  return arith::ExtUIOp::create(b, loc, to, x);
+}
+
+Value intToFloat(OpBuilder& b, Location loc, Value x, Type to, bool isSigned) {
+  if (isSigned) return arith::SIToFPOp::create(b, loc, to, x);
+  return arith::UIToFPOp::create(b, loc, to, x);
+}
+
+// A 64-bit integer of which a double holds every bit that decides how it rounds to fewer: where some of the
+// lowest 11 are set, the 12th is set in their place.
+Value roundToOdd(OpBuilder& b, Location loc, Value x, bool isSigned) {
+  auto number = [&](std::uint64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(x.getType(), APInt(64, value)));
+  };
+  constexpr std::uint64_t kLost = 0x7ff, kExact = std::uint64_t{1} << 52;
+  Value lost = isNonZero(b, loc, arith::AndIOp::create(b, loc, x, number(kLost)));
+  Value odd =
+      arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, x, number(~kLost)), number(kLost + 1));
+  // |x| < 2^52 is exact.
+  Value moved = isSigned ? Value(arith::AddIOp::create(b, loc, x, number(kExact))) : x;
+  Value large =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, moved, number(isSigned ? 2 * kExact : kExact));
+  return arith::SelectOp::create(b, loc, arith::AndIOp::create(b, loc, lost, large), odd, x);
+}
+
+}  // namespace
+
+Value castScalar(OpBuilder& b, Location loc, Value x, Type from, Type to, bool overflow,
+                 ir::CastRounding rounding) {
   if (from == to) return x;
-  if (to.isInteger(1)) {
-    if (!isa<FloatType>(from)) return fromBool(b, loc, toBool(b, loc, x));
-    return fromBool(b, loc,
-                    arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, x, numberOf(b, loc, from, 0)));
-  }
+  if (to.isInteger(1)) return fromBool(b, loc, isNonZero(b, loc, unpack(b, loc, x, from)));
+  const Type storage = storageOf(to);
   const bool toFloat = isa<FloatType>(to), fromFloat = isa<FloatType>(from);
+  const bool fromSigned = !isUnsigned(from);
   const unsigned width = from.getIntOrFloatBitWidth();
-  if (from.isInteger(1)) {
-    if (toFloat) return arith::UIToFPOp::create(b, loc, to, x);
-    return arith::ExtUIOp::create(b, loc, to, x);
+  if (fromFloat) {
+    if (!toFloat)
+      return floatToInt(b, loc, unpack(b, loc, x, from), cast<IntegerType>(storage),
+                        to.getIntOrFloatBitWidth(), !isUnsigned(to));
+    Value value = unpack(b, loc, x, from);
+    if (isSmallFloat(to)) return encodeFloat(b, loc, value, to, overflow, rounding);
+    if (value.getType() == to) return value;
+    if (to.isF64()) return arith::ExtFOp::create(b, loc, to, value);
+    return arith::TruncFOp::create(b, loc, to, value);
   }
-  if (fromFloat && toFloat) {
-    if (width < to.getIntOrFloatBitWidth()) return arith::ExtFOp::create(b, loc, to, x);
-    return arith::TruncFOp::create(b, loc, to, x);
+  if (!toFloat) {
+    if (storage.getIntOrFloatBitWidth() > x.getType().getIntOrFloatBitWidth())
+      x = widenInt(b, loc, x, storage, fromSigned);
+    return narrowInt(b, loc, x, storage, to.getIntOrFloatBitWidth(), !isUnsigned(to));
   }
-  if (fromFloat) return floatToInt(b, loc, x, cast<IntegerType>(to));
-  if (toFloat) return arith::SIToFPOp::create(b, loc, to, x);
-  if (width < to.getIntOrFloatBitWidth()) return arith::ExtSIOp::create(b, loc, to, x);
-  return arith::TruncIOp::create(b, loc, to, x);
+  if (!isSmallFloat(to)) return intToFloat(b, loc, x, to, fromSigned);
+  // Through a float that holds the integer, so that it is rounded once.
+  if (width == 64) x = roundToOdd(b, loc, x, fromSigned);
+  Value value = intToFloat(b, loc, x, width > 16 ? b.getF64Type() : b.getF32Type(), fromSigned);
+  return encodeFloat(b, loc, value, to, overflow, rounding);
+}
+
+Value bitcastScalar(OpBuilder& b, Location loc, Value x, Type from, Type to) {
+  const Type storage = storageOf(to);
+  if (x.getType() != storage) return arith::BitcastOp::create(b, loc, storage, x);
+  const unsigned width = to.getIntOrFloatBitWidth();
+  return width < 8 && !to.isInteger(1) ? narrowInt(b, loc, x, storage, width, to.isSignlessInteger()) : x;
 }
 
 }  // namespace kiln::schedule

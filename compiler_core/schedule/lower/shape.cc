@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace kiln::schedule {
@@ -8,9 +9,19 @@ using namespace mlir;
 
 Value Lowering::constant(ir::ConstantOp op) {
   auto type = convert(op.getType());
+  if (type.getNumElements() == 0) return empty(type.getShape(), type.getElementType());
   auto value = cast<DenseElementsAttr>(op.getValue());
-  if (value.getElementType().isInteger(1))
-    value = value.mapValues(b_.getI8Type(), [](const APInt& bit) { return bit.zext(8); });
+  const Type element = value.getElementType(), storage = type.getElementType();
+  if (element != storage) {
+    const bool isSigned = element.isSignlessInteger() && !element.isInteger(1);
+    auto stored = [&](const APInt& bits) {
+      return isSigned ? bits.sext(storage.getIntOrFloatBitWidth())
+                      : bits.zext(storage.getIntOrFloatBitWidth());
+    };
+    auto code = [&](const APFloat& number) { return stored(number.bitcastToAPInt()); };
+    value = isa<FloatType>(element) ? DenseElementsAttr(value.mapValues(storage, code))
+                                    : DenseElementsAttr(value.mapValues(storage, stored));
+  }
   // A splat stays one scalar; only small payloads become data of the program.
   if (value.isSplat())
     return fill(arith::ConstantOp::create(b_, loc_, value.getSplatValue<TypedAttr>()), type);
@@ -18,68 +29,69 @@ Value Lowering::constant(ir::ConstantOp op) {
 }
 
 Value Lowering::broadcast(ir::BroadcastOp op) {
-  auto from = convert(op.getInput().getType()), to = convert(op.getType());
-  const std::int64_t missing = to.getRank() - from.getRank();
-  SmallVector<std::int64_t> kept;
+  const ir::Shape from = shapeOf(get(op.getInput())), to = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  const std::size_t missing = to.size() - from.size();
+  ir::Shape kept;
   SmallVector<AffineExpr> dims;
-  for (std::int64_t i = 0; i < from.getRank(); ++i) {
-    if (from.getDimSize(i) != to.getDimSize(i + missing)) continue;
-    kept.push_back(from.getDimSize(i));
-    dims.push_back(b_.getAffineDimExpr(i + missing));
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!(from[i] == to[i + missing])) continue;
+    kept.push_back(from[i]);
+    dims.push_back(b_.getAffineDimExpr(static_cast<unsigned>(i + missing)));
   }
   Value input = reshape(get(op.getInput()), kept);
-  return generic(
-      input, empty(to.getShape(), to.getElementType()),
-      {AffineMap::get(to.getRank(), 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(to.getRank())}, 0,
-      [](OpBuilder&, Location, ValueRange values) { return values[0]; });
+  const auto rank = static_cast<unsigned>(to.size());
+  return generic(input, empty(to, getElementTypeOrSelf(input.getType())),
+                 {AffineMap::get(rank, 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(rank)}, 0,
+                 [](OpBuilder&, Location, ValueRange values) { return values[0]; });
 }
 
 Value Lowering::transpose(Value input, ArrayRef<std::int64_t> permutation) {
-  auto type = cast<RankedTensorType>(input.getType());
-  SmallVector<std::int64_t> shape(type.getRank());
-  SmallVector<AffineExpr> dims(type.getRank());
-  for (auto [to, from] : llvm::enumerate(permutation)) {
-    shape[to] = type.getDimSize(from);
-    dims[from] = b_.getAffineDimExpr(to);
+  const ir::Shape from = shapeOf(input);
+  ir::Shape shape(from.size());
+  SmallVector<AffineExpr> dims(from.size());
+  for (auto [to, dim] : llvm::enumerate(permutation)) {
+    shape[to] = from[dim];
+    dims[dim] = b_.getAffineDimExpr(to);
   }
-  return generic(
-      input, empty(shape, type.getElementType()),
-      {AffineMap::get(type.getRank(), 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(type.getRank())},
-      0, [](OpBuilder&, Location, ValueRange values) { return values[0]; });
+  const auto rank = static_cast<unsigned>(from.size());
+  return generic(input, empty(shape, getElementTypeOrSelf(input.getType())),
+                 {AffineMap::get(rank, 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(rank)}, 0,
+                 [](OpBuilder&, Location, ValueRange values) { return values[0]; });
 }
 
 Value Lowering::concat(ir::ConcatOp op) {
-  auto type = convert(op.getType());
-  Value result = empty(type.getShape(), type.getElementType());
-  SmallVector<std::int64_t> offsets(type.getRank(), 0);
+  const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  Value result = empty(shape, convert(op.getType()).getElementType());
+  ir::Shape offsets(shape.size());
   for (Value input : op.getInputs()) {
     result = insert(get(input), result, offsets);
-    offsets[op.getAxis()] += cast<RankedTensorType>(input.getType()).getDimSize(op.getAxis());
+    offsets[op.getAxis()] = offsets[op.getAxis()] + shapeOf(get(input))[op.getAxis()];
   }
   return result;
 }
 
 Value Lowering::slice(ir::SliceOp op) {
-  auto type = convert(op.getType());
+  const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  ir::Shape from = ir::toShape(op.getOffsets());
+  if (auto symbolic = op.getSymbolicOffsets())
+    for (auto [dim, expression] : llvm::zip_equal(from, symbolic->getResults())) dim = ir::Dim(expression);
   Value input = get(op.getInput());
+  const SmallVector<OpFoldResult> offsets = sizes(from);
   if (llvm::all_of(op.getStrides(), [](std::int64_t stride) { return stride > 0; })) {
-    SmallVector<OpFoldResult> offsets, sizes, strides;
-    for (std::int64_t i = 0; i < type.getRank(); ++i) {
-      offsets.push_back(b_.getIndexAttr(op.getOffsets()[i]));
-      sizes.push_back(b_.getIndexAttr(type.getDimSize(i)));
-      strides.push_back(b_.getIndexAttr(op.getStrides()[i]));
-    }
-    return tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes, strides);
+    SmallVector<OpFoldResult> strides;
+    for (const std::int64_t stride : op.getStrides()) strides.push_back(b_.getIndexAttr(stride));
+    return tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes(shape), strides);
   }
   // Backwards: a view cannot say it, a loop can.
+  const auto rank = static_cast<unsigned>(shape.size());
   return generic(
-      {}, empty(type.getShape(), type.getElementType()), {b_.getMultiDimIdentityMap(type.getRank())}, 0,
+      {}, empty(shape, getElementTypeOrSelf(input.getType())), {b_.getMultiDimIdentityMap(rank)}, 0,
       [&](OpBuilder& b, Location loc, ValueRange) -> Value {
         SmallVector<Value> at;
-        for (std::int64_t i = 0; i < type.getRank(); ++i) {
+        for (unsigned i = 0; i < rank; ++i) {
           Value index = linalg::IndexOp::create(b, loc, i);
           Value stride = arith::ConstantIndexOp::create(b, loc, op.getStrides()[i]);
-          Value offset = arith::ConstantIndexOp::create(b, loc, op.getOffsets()[i]);
+          Value offset = getValueOrCreateConstantIndexOp(b, loc, offsets[i]);
           at.push_back(arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, index, stride), offset));
         }
         return tensor::ExtractOp::create(b, loc, input, at);
@@ -91,31 +103,57 @@ Value Lowering::gather(ir::GatherOp op) {
   auto indices = cast<RankedTensorType>(op.getIndices().getType());
   Value input = get(op.getInput());
   const std::int64_t axis = op.getAxis(), indexRank = indices.getRank();
-  const std::int64_t extent = cast<RankedTensorType>(input.getType()).getDimSize(axis);
+  const OpFoldResult extent = size(shapeOf(input)[axis]);
   SmallVector<AffineExpr> indexDims;
   for (std::int64_t i = 0; i < indexRank; ++i) indexDims.push_back(b_.getAffineDimExpr(axis + i));
-  return generic(get(op.getIndices()), empty(type.getShape(), type.getElementType()),
-                 {AffineMap::get(type.getRank(), 0, indexDims, b_.getContext()),
-                  b_.getMultiDimIdentityMap(type.getRank())},
-                 0, [&](OpBuilder& b, Location loc, ValueRange values) -> Value {
-                   auto number = [&](std::int64_t value) {
-                     return arith::ConstantIndexOp::create(b, loc, value).getResult();
-                   };
-                   Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), values[0]);
-                   Value negative =
-                       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, number(0));
-                   index = arith::SelectOp::create(
-                       b, loc, negative, arith::AddIOp::create(b, loc, index, number(extent)), index);
-                   index = arith::MaxSIOp::create(b, loc, index, number(0));
-                   index = arith::MinSIOp::create(b, loc, index, number(extent - 1));
-                   SmallVector<Value> at;
-                   for (std::int64_t i = 0; i < type.getRank(); ++i) {
-                     if (i == axis) at.push_back(index);
-                     if (i < axis || i >= axis + indexRank) at.push_back(linalg::IndexOp::create(b, loc, i));
-                   }
-                   if (axis == type.getRank()) at.push_back(index);
-                   return tensor::ExtractOp::create(b, loc, input, at);
-                 });
+  return generic(
+      get(op.getIndices()), empty(ir::shapeOf(cast<RankedTensorType>(op.getType())), type.getElementType()),
+      {AffineMap::get(type.getRank(), 0, indexDims, b_.getContext()),
+       b_.getMultiDimIdentityMap(type.getRank())},
+      0, [&](OpBuilder& b, Location loc, ValueRange values) -> Value {
+        auto number = [&](std::int64_t value) {
+          return arith::ConstantIndexOp::create(b, loc, value).getResult();
+        };
+        Value count = getValueOrCreateConstantIndexOp(b, loc, extent);
+        Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), values[0]);
+        Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index, number(0));
+        index = arith::SelectOp::create(b, loc, negative, arith::AddIOp::create(b, loc, index, count), index);
+        index = arith::MaxSIOp::create(b, loc, index, number(0));
+        index = arith::MinSIOp::create(b, loc, index, arith::SubIOp::create(b, loc, count, number(1)));
+        SmallVector<Value> at;
+        for (std::int64_t i = 0; i < type.getRank(); ++i) {
+          if (i == axis) at.push_back(index);
+          if (i < axis || i >= axis + indexRank) at.push_back(linalg::IndexOp::create(b, loc, i));
+        }
+        if (axis == type.getRank()) at.push_back(index);
+        return tensor::ExtractOp::create(b, loc, input, at);
+      });
+}
+
+Value Lowering::shapeValue(ir::ShapeValueOp op) {
+  SmallVector<Value> elements;
+  for (AffineExpr expression : op.getValues().getResults()) {
+    Value index = getValueOrCreateConstantIndexOp(b_, loc_, size(ir::Dim(expression)));
+    elements.push_back(arith::IndexCastOp::create(b_, loc_, b_.getI64Type(), index));
+  }
+  return tensor::FromElementsOp::create(b_, loc_, convert(op.getType()), elements);
+}
+
+Value Lowering::truncate(ir::TruncateOp op) {
+  Value input = get(op.getInput());
+  const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  const auto symbol = static_cast<unsigned>(op.getSymbol());
+  if (!symbols_.contains(symbol)) {
+    Value count = tensor::ExtractOp::create(b_, loc_, get(op.getCount()), ValueRange{});
+    count = arith::IndexCastOp::create(b_, loc_, b_.getIndexType(), count);
+    Value most = getValueOrCreateConstantIndexOp(b_, loc_, size(shapeOf(input)[op.getAxis()]));
+    count = arith::MinSIOp::create(b_, loc_, count, most);
+    defineSymbol(symbol,
+                 arith::MaxSIOp::create(b_, loc_, count, arith::ConstantIndexOp::create(b_, loc_, 0)));
+  }
+  const SmallVector<OpFoldResult> offsets(shape.size(), b_.getIndexAttr(0)),
+      strides(shape.size(), b_.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes(shape), strides);
 }
 
 }  // namespace kiln::schedule

@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/vectorize/block_emitter.h"
 
+#include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/vectorize/body.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,41 +26,81 @@ class BlockEmitter {
         loc_(op.getLoc()),
         roles_(roles),
         options_(options),
-        sizes_(op.getStaticLoopRanges()) {
+        likely_(estimatedExtents(op)) {
     ivs_.assign(op.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
     for (OpOperand& operand : op->getOpOperands())
       used_.push_back(op.isDpsInput(&operand) || op.payloadUsesValueFromOperand(&operand));
   }
 
   void emit() {
+    readSizes();
     reductionFrom_.assign(roles_.reductions.size(), b_.getIndexAttr(0));
     for (unsigned dim : roles_.reductions) reductionSize_.push_back(sizes_[dim]);
     emitOuter(0);
   }
 
  private:
+  // The extent of each loop: a number, or the size of a dimension that it runs over.
+  void readSizes() {
+    const SmallVector<std::int64_t> fixed = op_.getStaticLoopRanges();
+    for (const std::int64_t extent : fixed) sizes_.push_back(b_.getIndexAttr(extent));
+    for (OpOperand& operand : op_->getOpOperands())
+      for (auto [i, expression] : llvm::enumerate(op_.getMatchingIndexingMap(&operand).getResults())) {
+        auto loop = dyn_cast<AffineDimExpr>(expression);
+        if (!loop || !ShapedType::isDynamic(fixed[loop.getPosition()])) continue;
+        OpFoldResult& size = sizes_[loop.getPosition()];
+        if (!isa<Value>(size))
+          size = b_.createOrFold<memref::DimOp>(loc_, operand.get(), static_cast<std::int64_t>(i));
+      }
+  }
+  // The number behind an extent that is known at compile time.
+  static std::optional<std::int64_t> fixed(OpFoldResult extent) { return getConstantIntValue(extent); }
+  static bool isAtLeast(OpFoldResult extent, std::int64_t least) {
+    return fixed(extent).value_or(least) >= least;
+  }
+
   // body(iv) for iv in [from, to) by step; a single iteration needs no loop.
-  void loop(std::int64_t from, std::int64_t to, std::int64_t step,
+  void loop(OpFoldResult from, OpFoldResult to, std::int64_t step,
             llvm::function_ref<void(OpFoldResult)> body) {
-    if (from >= to) return;
-    if (to - from <= step) return body(b_.getIndexAttr(from));
-    auto at = [&](std::int64_t value) { return arith::ConstantIndexOp::create(b_, loc_, value).getResult(); };
-    auto loop = scf::ForOp::create(b_, loc_, at(from), at(to), at(step));
+    const auto first = fixed(from), last = fixed(to);
+    if (first && last) {
+      if (*first >= *last) return;
+      if (*last - *first <= step) return body(from);
+    }
+    auto at = [&](OpFoldResult value) { return getValueOrCreateConstantIndexOp(b_, loc_, value); };
+    auto loop = scf::ForOp::create(b_, loc_, at(from), at(to), at(b_.getIndexAttr(step)));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
   }
-  // body(iv, size): full steps, then the remainder with its own size.
-  void chunks(std::int64_t to, std::int64_t step, llvm::function_ref<void(OpFoldResult, std::int64_t)> body) {
-    const std::int64_t whole = to / step * step;
-    loop(0, whole, step, [&](OpFoldResult iv) { body(iv, step); });
-    if (whole < to) body(b_.getIndexAttr(whole), to - whole);
+  // body(iv, size): full steps, then the remainder. One known at compile time has a step of its own size;
+  // another is covered by the ever smaller steps of `remainder`, the last of which is 1.
+  void chunks(OpFoldResult to, std::int64_t step, ArrayRef<std::int64_t> remainder,
+              llvm::function_ref<void(OpFoldResult, std::int64_t)> body) {
+    if (const auto extent = fixed(to)) {
+      const std::int64_t whole = *extent / step * step;
+      loop(b_.getIndexAttr(0), b_.getIndexAttr(whole), step, [&](OpFoldResult iv) { body(iv, step); });
+      if (whole < *extent) body(b_.getIndexAttr(whole), *extent - whole);
+      return;
+    }
+    OpFoldResult done = b_.getIndexAttr(0);
+    SmallVector<std::int64_t> steps = {step};
+    for (const std::int64_t next : remainder)
+      if (next < steps.back()) steps.push_back(next);
+    for (const std::int64_t next : steps) {
+      const AffineExpr extent = b_.getAffineDimExpr(0);
+      const OpFoldResult until =
+          next == 1 ? to
+                    : affine::makeComposedFoldedAffineApply(b_, loc_, extent.floorDiv(next) * next, {to});
+      loop(done, until, next, [&](OpFoldResult iv) { body(iv, next); });
+      done = until;
+    }
   }
 
   void emitOuter(std::size_t depth) {
     if (depth == roles_.outer.size()) return emitReductionBlocks();
     const unsigned dim = roles_.outer[depth];
-    loop(0, sizes_[dim], 1, [&](OpFoldResult iv) {
+    loop(b_.getIndexAttr(0), sizes_[dim], 1, [&](OpFoldResult iv) {
       ivs_[dim] = iv;
       emitOuter(depth + 1);
     });
@@ -68,30 +109,44 @@ class BlockEmitter {
   // A long single reduction runs in blocks, so that the operands of one block stay in cache for all rows and
   // lanes.
   void emitReductionBlocks() {
-    if (roles_.reductions.size() != 1 || !roles_.rows ||
-        sizes_[roles_.reductions[0]] <= options_.reductionBlock)
-      return emitLanes();
-    chunks(sizes_[roles_.reductions[0]], options_.reductionBlock, [&](OpFoldResult iv, std::int64_t size) {
+    if (roles_.reductions.size() != 1 || !roles_.rows) return emitLanes();
+    const OpFoldResult extent = sizes_[roles_.reductions[0]];
+    const std::int64_t block = options_.reductionBlock;
+    if (!isAtLeast(extent, block + 1)) return emitLanes();
+    if (!fixed(extent)) {
+      loop(b_.getIndexAttr(0), extent, block, [&](OpFoldResult iv) {
+        const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
+        const AffineMap least =
+            AffineMap::get(2, 0, {b_.getAffineConstantExpr(block), d1 - d0}, b_.getContext());
+        reductionFrom_[0] = iv;
+        reductionSize_[0] = affine::makeComposedFoldedAffineMin(b_, loc_, least, {iv, extent});
+        emitLanes();
+      });
+      return;
+    }
+    chunks(extent, block, {}, [&](OpFoldResult iv, std::int64_t size) {
       reductionFrom_[0] = iv;
-      reductionSize_[0] = size;
+      reductionSize_[0] = b_.getIndexAttr(size);
       emitLanes();
     });
   }
 
   void emitLanes() {
-    const std::int64_t extent = roles_.lanes ? sizes_[*roles_.lanes] : 1;
+    const OpFoldResult extent = roles_.lanes ? sizes_[*roles_.lanes] : OpFoldResult(b_.getIndexAttr(1));
     // At least two registers side by side share each broadcast row operand; few rows leave room for more.
     std::int64_t registers = 1;
     if (roles_.rows) {
-      const std::int64_t rows = std::max<std::int64_t>(1, sizes_[*roles_.rows]);
+      const std::int64_t rows = std::max<std::int64_t>(1, likely_[*roles_.rows]);
       registers = std::clamp<std::int64_t>(options_.shape.accumulators / rows, 2, 8);
     }
     const std::int64_t step = roles_.lanes ? registers * roles_.width : 1;
     packed_ = findPackable();
+    OpOperand* const packable = packed_;
     const Panels panels = packed_ ? pack(extent, step) : Panels{};
-    chunks(extent, step, [&](OpFoldResult iv, std::int64_t size) {
+    chunks(extent, step, {roles_.width, 1}, [&](OpFoldResult iv, std::int64_t size) {
       if (roles_.lanes) ivs_[*roles_.lanes] = iv;
       panel_ = size == step ? panels.whole : panels.rest;
+      packed_ = panel_ ? packable : nullptr;
       panelNumber_ = size == step ? divided(iv, step) : OpFoldResult(b_.getIndexAttr(0));
       emitRows(size);
     });
@@ -103,8 +158,8 @@ class BlockEmitter {
   // pay for the copy.
   OpOperand* findPackable() {
     constexpr std::int64_t kMinRows = 24, kMinSteps = 32, kMinStrideBytes = 1024;
-    if (roles_.reductions.size() != 1 || !roles_.rows || sizes_[*roles_.rows] < kMinRows ||
-        reductionSize_[0] < kMinSteps)
+    if (roles_.reductions.size() != 1 || !roles_.rows || likely_[*roles_.rows] < kMinRows ||
+        !isAtLeast(reductionSize_[0], kMinSteps))
       return nullptr;
     for (OpOperand* input : op_.getDpsInputOperands()) {
       auto type = dyn_cast<MemRefType>(input->get().getType());
@@ -118,24 +173,33 @@ class BlockEmitter {
     return nullptr;
   }
 
-  // Copies of the packed operand, one panel per chunk of lanes: [chunk][step of the reduction][lane].
+  // Copies of the packed operand, one panel per chunk of lanes: [chunk][step of the reduction][lane]. A
+  // remainder of lanes that is known at run time only is read where it is.
   struct Panels {
     Value whole, rest;
   };
-  Panels pack(std::int64_t extent, std::int64_t step) {
+  Panels pack(OpFoldResult extent, std::int64_t step) {
     const unsigned dim = roles_.reductions[0];
     const Type element = getElementTypeOrSelf(packed_->get().getType());
-    const auto panel = [&](std::int64_t count, std::int64_t lanes) -> Value {
-      if (count == 0 || lanes == 0) return {};
-      return memref::AllocOp::create(b_, loc_, MemRefType::get({count, reductionSize_[0], lanes}, element),
+    const auto panel = [&](OpFoldResult count, std::int64_t lanes) -> Value {
+      if (fixed(count) == 0 || lanes == 0) return {};
+      SmallVector<std::int64_t> shape;
+      SmallVector<Value> extents;
+      for (const OpFoldResult size : {count, reductionSize_[0], OpFoldResult(b_.getIndexAttr(lanes))}) {
+        shape.push_back(fixed(size).value_or(ShapedType::kDynamic));
+        if (!fixed(size)) extents.push_back(cast<Value>(size));
+      }
+      return memref::AllocOp::create(b_, loc_, MemRefType::get(shape, element), extents,
                                      b_.getI64IntegerAttr(64));
     };
-    const Panels panels = {panel(extent / step, step), panel(1, extent % step)};
+    const auto lanes = fixed(extent);
+    const Panels panels = {panel(divided(extent, step), step),
+                           lanes ? panel(b_.getIndexAttr(1), *lanes % step) : Value()};
     const OpFoldResult before = ivs_[dim];
-    loop(0, reductionSize_[0], 1, [&](OpFoldResult at) {
+    loop(b_.getIndexAttr(0), reductionSize_[0], 1, [&](OpFoldResult at) {
       AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
       ivs_[dim] = affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {reductionFrom_[0], at});
-      chunks(extent, step, [&](OpFoldResult lane, std::int64_t size) {
+      auto copy = [&](OpFoldResult lane, std::int64_t size) {
         ivs_[*roles_.lanes] = lane;
         const OpFoldResult number = size == step ? divided(lane, step) : OpFoldResult(b_.getIndexAttr(0));
         for (const Piece piece : piecesOf(size)) {
@@ -145,7 +209,11 @@ class BlockEmitter {
           vector::StoreOp::create(b_, loc_, values, size == step ? panels.whole : panels.rest,
                                   panelIndex(number, at, piece.offset));
         }
-      });
+      };
+      if (lanes) return chunks(extent, step, {}, copy);
+      const AffineExpr whole = d0.floorDiv(step) * step;
+      loop(b_.getIndexAttr(0), affine::makeComposedFoldedAffineApply(b_, loc_, whole, {extent}), step,
+           [&](OpFoldResult lane) { copy(lane, step); });
     });
     ivs_[dim] = before;
     return panels;
@@ -170,13 +238,16 @@ class BlockEmitter {
     SmallVector<Piece> pieces = piecesOf(lanes);
     if (!roles_.lanes || (lanes == 1 && !packed_)) pieces = {{0, 0}};
     if (!roles_.rows) return emitBlock(1, pieces);
-    const std::int64_t extent = sizes_[*roles_.rows];
+    const OpFoldResult extent = sizes_[*roles_.rows];
     const std::int64_t most =
         std::max<std::int64_t>(1, options_.shape.accumulators / std::int64_t(pieces.size()));
-    // Even blocks rather than a small last one.
-    const std::int64_t blocks = (extent + most - 1) / most;
-    const std::int64_t step = (extent + blocks - 1) / blocks;
-    chunks(extent, step, [&](OpFoldResult iv, std::int64_t size) {
+    std::int64_t step = most;
+    if (const auto rows = fixed(extent); rows && *rows > 0) {
+      // Even blocks rather than a small last one.
+      const std::int64_t blocks = (*rows + most - 1) / most;
+      step = (*rows + blocks - 1) / blocks;
+    }
+    chunks(extent, step, {std::max<std::int64_t>(1, step / 2), 1}, [&](OpFoldResult iv, std::int64_t size) {
       ivs_[*roles_.rows] = iv;
       emitBlock(size, pieces);
     });
@@ -269,12 +340,16 @@ class BlockEmitter {
                             SmallVector<Value> values) {
     if (depth == roles_.reductions.size()) return step(rows, pieces, values);
     const unsigned dim = roles_.reductions[depth];
-    if (reductionSize_[depth] == 1) {
+    if (fixed(reductionSize_[depth]) == 1) {
       ivs_[dim] = reductionFrom_[depth];
       return reduce(depth + 1, rows, pieces, values);
     }
+    const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
     Value from = getValueOrCreateConstantIndexOp(b_, loc_, reductionFrom_[depth]);
-    Value to = getValueOrCreateConstantIndexOp(b_, loc_, plus(reductionFrom_[depth], reductionSize_[depth]));
+    Value to = getValueOrCreateConstantIndexOp(
+        b_, loc_,
+        affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1,
+                                              {reductionFrom_[depth], reductionSize_[depth]}));
     Value one = arith::ConstantIndexOp::create(b_, loc_, 1);
     auto loop = scf::ForOp::create(b_, loc_, from, to, one, values);
     OpBuilder::InsertionGuard guard(b_);
@@ -311,10 +386,11 @@ class BlockEmitter {
   Location loc_;
   const Roles& roles_;
   const BlockOptions& options_;
-  SmallVector<std::int64_t> sizes_;
+  SmallVector<std::int64_t> likely_;         // the extent of every loop, or what it is expected to be
+  SmallVector<OpFoldResult> sizes_;          // the extent of every loop
   SmallVector<OpFoldResult> ivs_;            // the current index of every loop
   SmallVector<OpFoldResult> reductionFrom_;  // per reduction loop
-  SmallVector<std::int64_t> reductionSize_;
+  SmallVector<OpFoldResult> reductionSize_;
   OpOperand* packed_ = nullptr;  // the operand that is read from panels
   Value panel_;                  // of the current chunk of lanes
   OpFoldResult panelNumber_;

@@ -22,14 +22,12 @@ bool bodyIsPointwise(linalg::LinalgOp op) {
   return true;
 }
 
-bool staticBuffer(Type type) {
+bool stridedBuffer(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref) return isNumber(type);
   SmallVector<std::int64_t> strides;
   std::int64_t offset;
-  return memref.hasStaticShape() && isNumber(memref.getElementType()) &&
-         succeeded(memref.getStridesAndOffset(strides, offset)) &&
-         !llvm::is_contained(strides, ShapedType::kDynamic);
+  return isNumber(memref.getElementType()) && succeeded(memref.getStridesAndOffset(strides, offset));
 }
 
 }  // namespace
@@ -46,7 +44,7 @@ std::optional<std::int64_t> strideAlong(AffineMap map, Type type, unsigned dim) 
     AffineExpr here = getAffineDimExpr(dim, map.getContext());
     auto step = dyn_cast<AffineConstantExpr>(
         simplifyAffineExpr(expression.replace(here, here + 1) - expression, map.getNumDims(), 0));
-    if (!step) return std::nullopt;
+    if (!step || ShapedType::isDynamic(stride)) return std::nullopt;
     result += step.getValue() * stride;
   }
   return result;
@@ -82,7 +80,7 @@ std::optional<unsigned> rowLoop(linalg::LinalgOp op, const Roles& roles, ArrayRe
 
 std::optional<Roles> findRoles(linalg::LinalgOp op, const VectorShape& shape) {
   if (!op.hasPureBufferSemantics() || !bodyIsPointwise(op)) return std::nullopt;
-  if (!llvm::all_of(op->getOperandTypes(), staticBuffer)) return std::nullopt;
+  if (!llvm::all_of(op->getOperandTypes(), stridedBuffer)) return std::nullopt;
   SmallVector<unsigned> parallel;
   op.getParallelDims(parallel);
   Roles roles;

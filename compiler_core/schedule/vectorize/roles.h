@@ -1,4 +1,4 @@
-// What each loop of a linalg operation on static buffers does when the operation becomes vector code. Private
+// What each loop of a linalg operation on buffers does when the operation becomes vector code. Private
 // to compiler_core/schedule.
 #pragma once
 
@@ -32,11 +32,11 @@ struct Roles {
 };
 
 // The distance in elements between neighbours along loop `dim` of an operand accessed by `map`; null if it is
-// not the same everywhere, 0 for scalars.
+// not the same everywhere or known at run time only, 0 for scalars.
 std::optional<std::int64_t> strideAlong(mlir::AffineMap map, mlir::Type type, unsigned dim);
 
-// Null when the operation cannot be emitted by BlockEmitter: shapes or strides that are not static, a body
-// that reads indices or memory, a result that is not a permutation of the parallel loops.
+// Null when the operation cannot be emitted by BlockEmitter: buffers without strides, a body that reads
+// indices or memory, a result that is not a permutation of the parallel loops.
 std::optional<Roles> findRoles(mlir::linalg::LinalgOp op, const VectorShape& shape);
 
 }  // namespace kiln::schedule

@@ -123,6 +123,29 @@ TEST_F(KilnRun, LabelsGivePredictionsAndAccuracy) {
   EXPECT_EQ(kiln({"run", artifact.path(), "--input", "x=x.npy", "--labels", "x.npy"}).exit, 2);
 }
 
+TEST_F(KilnRun, ProfileNamesKernelsAndTheirNodes) {
+  artifact.manifest.stages["schedule"] = {
+      {"kernels", Json::array({{{"symbol", "row"}, {"nodes", {"double", "add"}}}})}};
+  artifact.writeManifest();
+  sign();
+  const auto result = kiln({"run", artifact.path(), "--input", "x=x.npy", "--profile"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_NE(result.out.find("8  row (double, add)\n"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("outside kernels"), std::string::npos);
+  const auto json =
+      parseJson(kiln({"run", artifact.path(), "--input", "x=x.npy", "--profile", "--json"}).out);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("kernels").at(0).at("nodes"), Json({"double", "add"}));
+  EXPECT_EQ(json->at("kernels").at(0).at("tasks"), 8);
+}
+
+TEST_F(KilnRun, ASizeOutsideEveryProfileIsNamed) {
+  save("two.npy", floats({2, kColumns}, std::vector<float>(2 * kColumns)));
+  const auto result = kiln({"run", artifact.path(), "--input", "x=two.npy"});
+  EXPECT_NE(result.exit, 0);
+  EXPECT_NE(result.err.find("N is 2; profile default takes N = 8"), std::string::npos) << result.err;
+}
+
 TEST_F(KilnRun, ADirectoryThatOthersMayChangeStillRuns) {
   std::filesystem::permissions(artifact / "weights", std::filesystem::perms(0777));
   const auto result = kiln({"warmup", artifact.path()});

@@ -23,22 +23,36 @@ TEST(DimBinding, RefusesWhatIsMissingAbsurdOrUnknown) {
   auto missing = binder.bind("x", {{std::nullopt, "time"}});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kUnimplemented);
-  EXPECT_THAT(missing.error().message, HasSubstr("--profile time=N:N:N"));
+  EXPECT_THAT(missing.error().message, HasSubstr("--profile time=MIN:OPT:MAX"));
   EXPECT_EQ(binder.bind("x", {{std::nullopt, "m"}}).error().code, Code::kInvalidArgument);
   EXPECT_EQ(binder.bind("x", {{-5, ""}}).error().code, Code::kInvalidArgument);
   EXPECT_THAT(binder.finish().error().message, HasSubstr("all its dimensions are numbers"));
 }
 
-TEST(DimBinding, RangesAreRefusedByName) {
-  auto pinned = pinnedDims("default", {{"batch", 4, 4, 4}});
-  ASSERT_TRUE(pinned);
-  EXPECT_EQ(pinned->at("batch"), 4);
-  auto range = pinnedDims("small", {{"batch", 1, 4, 8}});
-  ASSERT_FALSE(range);
-  EXPECT_EQ(range.error().code, Code::kUnimplemented);
-  EXPECT_EQ(range.error().message,
-            "profile 'small', dimension 'batch': shape ranges are not served by this toolchain yet; give min "
-            "= opt = max");
+TEST(DimBinding, RangesStaySymbolic) {
+  DimBinder binder({}, {{"n", {1, 8}}, {"k[0]", {2, 5}}});
+  auto bound = binder.bind("x", {{std::nullopt, "n"}, {3, ""}});
+  ASSERT_TRUE(bound) << bound.error().message;
+  EXPECT_THAT(bound->shape, ElementsAre(kSymbolic, 3));
+  EXPECT_THAT(bound->dimNames, ElementsAre("n", ""));
+  EXPECT_THAT(binder.finish().error().message,
+              HasSubstr("'k[0]', which no input of the model has; it has n"));
+  EXPECT_EQ(binder.element("k", 0), (DimBounds{2, 5}));
+  EXPECT_FALSE(binder.element("k", 1));
+  EXPECT_TRUE(binder.finish());
+}
+
+TEST(DimBinding, ProfilesAreTakenTogether) {
+  auto bounds = boundsOf({{"small", {{"n", 1, 1, 4}, {"m", 3, 3, 3}, {"k", 2, 2, 2}}},
+                          {"large", {{"n", 2, 8, 16}, {"m", 3, 3, 3}, {"k", 5, 5, 5}}}});
+  ASSERT_TRUE(bounds) << bounds.error().message;
+  EXPECT_EQ(bounds->fixed, (DimValues{{"m", 3}}));
+  EXPECT_EQ(bounds->ranges, (std::map<std::string, DimBounds>{{"n", {1, 16}}, {"k", {2, 5}}}));
+  auto missing = boundsOf({{"small", {{"n", 1, 1, 4}}}, {"large", {}}});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(
+      missing.error().message,
+      "profile 'small' gives dimension 'n', profile 'large' does not; every profile gives every dimension");
 }
 
 }  // namespace

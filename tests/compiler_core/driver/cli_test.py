@@ -214,9 +214,27 @@ class Cli(unittest.TestCase):
         self.assertEqual({op for _, op, _ in listed}, {"Frobnicate", "Thing"})
         self.assertIn(("node1", "Frobnicate"), {(n, o) for n, o, _ in listed})
 
-    def test_symbolic_dimensions_must_be_pinned(self):
+    def test_symbolic_dimensions_need_a_profile(self):
         self.expect_error(run("explain", MLP), 4, "UNIMPLEMENTED", "N", "--profile")
-        self.expect_error(run("explain", MLP, "--profile", "N=1:2:4"), 4, "UNIMPLEMENTED", "min = opt = max")
+        ranged = run("explain", MLP, "--profile", "N=1:2:4", "--profile", "large:N=5:8:64")
+        self.assertEqual(ranged.returncode, 0, ranged.stderr)
+        self.assertIn("profile default", ranged.stdout)
+        self.assertIn("profile large", ranged.stdout)
+        self.assertIn("f32[N,", ranged.stdout.replace(" ", ""))
+
+    def test_a_program_of_several_profiles(self):
+        out = self.folder / "o"
+        spec = self.spec(MLP, "N=1:2:4", "large:N=5:8:64")
+        done = run("compile", "--model", MLP, "--spec", spec, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        program = json.loads((out / "manifest.json").read_text())["program"]
+        self.assertEqual([p["name"] for p in program["profiles"]], ["default", "large"])
+        self.assertGreaterEqual(int(program["profiles"][1]["arenaBytes"]), int(program["profiles"][0]["arenaBytes"]))
+        self.assertEqual([s["name"] for s in program["symbols"]], ["N"])
+        reference = run("reference", "--model", MLP, "--spec", spec, "--out", self.folder / "r")
+        self.assertEqual(reference.returncode, 0, reference.stderr)
+        fixtures = json.loads((self.folder / "r" / "fixtures.json").read_text())
+        self.assertEqual([p["name"] for p in fixtures["profiles"]], ["default", "large"])
 
     def test_budgets(self):
         out = self.folder / "o"

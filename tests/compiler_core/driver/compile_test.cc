@@ -33,7 +33,7 @@ class CompileModel : public ::testing::Test {
     CompileRequest request;
     request.model = model;
     request.target = *parseTarget("cpu:x86-64-v3");
-    request.dims = std::move(dims);
+    for (const auto& [name, value] : dims) request.profiles[0].dims.push_back({name, value, value, value});
     request.toolchainLib = KILN_TOOLCHAIN_LIB;
     request.out = directory_ / "out";
     fs::create_directories(request.out);

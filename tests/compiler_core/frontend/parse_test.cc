@@ -15,6 +15,7 @@
 namespace kiln::onnx {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace testing_support;
 
@@ -206,10 +207,43 @@ TEST(TensorData, PayloadMustFitTheShape) {
          "more values");
   expect(ProtoMessage().varint(1, 2).varint(2, kOnnxBool).text(8, "w").text(9, std::string("\1\2", 2)),
          "neither 0 nor 1");
-  expect(ProtoMessage().varint(1, 1).varint(2, kOnnxHalf).text(8, "w").text(9, "ab"),
-         "float16 is not served yet", Code::kUnimplemented);
+  expect(ProtoMessage().varint(1, 3).varint(2, kOnnxUint4).text(8, "w").text(9, "abc"),
+         "raw_data has 3 bytes, the shape needs 2");
+  expect(ProtoMessage().varint(1, 1).varint(2, 8).text(8, "w").text(9, "ab"), "element type string is not served",
+         Code::kUnimplemented);
   expect(ProtoMessage().varint(1, 1).varint(2, 77).text(8, "w").text(9, "ab"), "type 77",
          Code::kUnimplemented);
+}
+
+std::vector<std::uint8_t> bytesOf(const ProtoMessage& message) {
+  auto weight = dataOf(message);
+  EXPECT_TRUE(weight) << weight.error().message;
+  return weight ? std::vector<std::uint8_t>(weight->bytes.begin(), weight->bytes.end())
+                : std::vector<std::uint8_t>{};
+}
+
+// Several elements share a byte in the file, the first in its lowest bits; in memory each has one, signs extended.
+TEST(TensorData, TypesBelowAByteAreUnpacked) {
+  const std::string packed("\x8f\x71\x0e", 3);
+  auto tensor = [&](int type, std::uint64_t count) {
+    return ProtoMessage().varint(1, count).varint(2, static_cast<std::uint64_t>(type)).text(8, "w");
+  };
+  EXPECT_THAT(bytesOf(tensor(kOnnxUint4, 5).text(9, packed)), ElementsAre(15, 8, 1, 7, 14));
+  EXPECT_THAT(bytesOf(tensor(kOnnxInt4, 5).text(9, packed)), ElementsAre(0xff, 0xf8, 1, 7, 0xfe));
+  EXPECT_THAT(bytesOf(tensor(kOnnxUint2, 6).text(9, "\x1b\x0e")), ElementsAre(3, 2, 1, 0, 2, 3));
+  EXPECT_THAT(bytesOf(tensor(kOnnxInt2, 6).text(9, "\x1b\x0e")), ElementsAre(0xff, 0xfe, 1, 0, 0xfe, 0xff));
+  // In int32_data a number holds what a byte of raw_data would.
+  EXPECT_THAT(bytesOf(tensor(kOnnxInt4, 3).varint(5, 0x8f).varint(5, 1)), ElementsAre(0xff, 0xf8, 1));
+}
+
+TEST(TensorData, CodesAreKept) {
+  // A signalling NaN with a payload, as float16 in int32_data; an unsigned number in uint64_data.
+  EXPECT_THAT(bytesOf(ProtoMessage().varint(1, 1).varint(2, kOnnxHalf).text(8, "w").varint(5, 0x7d23)),
+              ElementsAre(0x23, 0x7d));
+  EXPECT_THAT(bytesOf(ProtoMessage().varint(1, 1).varint(2, kOnnxUint32).text(8, "w").varint(11, 0xfffffffeu)),
+              ElementsAre(0xfe, 0xff, 0xff, 0xff));
+  EXPECT_THAT(bytesOf(ProtoMessage().varint(1, 2).varint(2, kOnnxFloat8).text(8, "w").varint(5, 0x7f).varint(5, 0x80)),
+              ElementsAre(0x7f, 0x80));
 }
 
 TEST(TensorData, TypedFieldsAreReadAndPackedFloatsAreViews) {

@@ -86,27 +86,41 @@ ProgramHost::~ProgramHost() {
   if (handle_) ::dlclose(handle_);
 }
 
-Status ProgramHost::run(std::span<const Buffer> weights, std::span<const Buffer> inputs,
-                        std::span<const Buffer> outputs, int threads, double* seconds) const {
+std::vector<std::int64_t> ProgramHost::shapes(std::uint32_t profile,
+                                              std::span<const std::int64_t> symbols) const {
+  std::vector<std::int64_t> dims(program_->output_dim_count);
+  program_->profiles[profile].shapes(symbols.data(), dims.data());
+  return dims;
+}
+
+Result<std::vector<std::int64_t>> ProgramHost::run(
+    std::uint32_t number, std::span<const std::int64_t> symbols, std::span<const Buffer> weights,
+    std::span<const Buffer> inputs, std::span<const Buffer> outputs, int threads, double* seconds) const {
   Pool pool;
-  const kiln_profile& profile = program_->profiles[0];
+  const kiln_profile& profile = program_->profiles[number];
   for (int i = 0; i < threads; ++i) pool.scratch.push_back(guarded(profile.scratch_bytes));
   const Buffer arena = guarded(profile.arena_bytes);
   const kiln_callbacks callbacks = {&Pool::parallelFor, &pool};
   const auto weightPointers = pointers<const void*>(weights), inputPointers = pointers<const void*>(inputs);
   const auto outputPointers = pointers<void*>(outputs);
-  const std::vector<std::int64_t> symbols(program_->symbol_count);  // a static program reads none
-  std::vector<std::int64_t> dims(program_->output_dim_count, -1), stated(program_->output_dim_count);
-  profile.shapes(symbols.data(), stated.data());
+  std::vector<std::int64_t> dims(program_->output_dim_count, -1);
   const double start = now(threads);
   const int status = profile.run(&callbacks, arena.data(), weightPointers.data(), inputPointers.data(),
                                  outputPointers.data(), symbols.data(), dims.data());
   if (seconds) *seconds = now(threads) - start;
   if (status != 0) return fail(Code::kInternal, fmt::format("the program returned {}", status));
-  if (dims != stated) return fail(Code::kDataLoss, "the program ran in other shapes than it states");
   if (!intact(arena)) return fail(Code::kDataLoss, "the program wrote past its arena");
   if (!std::ranges::all_of(pool.scratch, intact))
     return fail(Code::kDataLoss, "the program wrote past its scratch");
+  return dims;
+}
+
+Status ProgramHost::run(std::span<const Buffer> weights, std::span<const Buffer> inputs,
+                        std::span<const Buffer> outputs, int threads, double* seconds) const {
+  const std::vector<std::int64_t> symbols(program_->symbol_count);  // a static program reads none
+  KILN_ASSIGN(const auto dims, run(0, symbols, weights, inputs, outputs, threads, seconds));
+  if (dims != shapes(0, symbols))
+    return fail(Code::kDataLoss, "the program ran in other shapes than it states");
   return {};
 }
 

@@ -50,6 +50,13 @@ class ProgramHost {
   // `seconds` becomes the time inside the program (of the processor with one thread, of the clock otherwise).
   Status run(std::span<const Buffer> weights, std::span<const Buffer> inputs, std::span<const Buffer> outputs,
              int threads, double* seconds = nullptr) const;
+  // One profile at given symbols; returns the dimensions of the outputs that it ran in.
+  Result<std::vector<std::int64_t>> run(std::uint32_t profile, std::span<const std::int64_t> symbols,
+                                        std::span<const Buffer> weights, std::span<const Buffer> inputs,
+                                        std::span<const Buffer> outputs, int threads,
+                                        double* seconds = nullptr) const;
+  // What `shapes` states: the dimensions of the outputs, those that depend on values at their bound.
+  std::vector<std::int64_t> shapes(std::uint32_t profile, std::span<const std::int64_t> symbols) const;
 
  private:
   ProgramHost(void* handle, const kiln_program* program) : handle_(handle), program_(program) {}

@@ -67,11 +67,11 @@ TEST(Batch, PredictionsAreTheLargestOfEachRow) {
 
 TEST(Batch, HalfPrecisionValues) {
   const auto half = tensor<std::uint16_t>(DType::kF16, {4}, {0x3c00, 0xc000, 0x0001, 0x7c00});
-  EXPECT_EQ(*valueAt(half, 0), 1.0);
-  EXPECT_EQ(*valueAt(half, 1), -2.0);
-  EXPECT_EQ(*valueAt(half, 2), 5.9604644775390625e-08);
-  EXPECT_EQ(*valueAt(half, 3), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(*valueAt(tensor<std::uint16_t>(DType::kBF16, {1}, {0x4040}), 0), 3.0);
+  EXPECT_EQ(valueAt(half, 0), 1.0);
+  EXPECT_EQ(valueAt(half, 1), -2.0);
+  EXPECT_EQ(valueAt(half, 2), 5.9604644775390625e-08);
+  EXPECT_EQ(valueAt(half, 3), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(valueAt(tensor<std::uint16_t>(DType::kBF16, {1}, {0x4040}), 0), 3.0);
 }
 
 TEST(Batch, LabelsAreIntegers) {

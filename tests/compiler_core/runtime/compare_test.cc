@@ -51,6 +51,20 @@ TEST(Compare, SixteenBitFloats) {
   EXPECT_TRUE(run<std::uint16_t>(DType::kF16, {0x7e00, 0x7c00}, {0xfe01, 0x7c00}, exact).passed());
 }
 
+TEST(Compare, NarrowTypesMayRoundToNeighbours) {
+  const auto passes = [](DType dtype, std::uint8_t got, std::uint8_t expected) {
+    return run<std::uint8_t>(dtype, {got}, {expected}, toleranceFor(dtype, {})).passed();
+  };
+  EXPECT_TRUE(passes(DType::kF8E4M3FN, 0x39, 0x38));
+  EXPECT_FALSE(passes(DType::kF8E4M3FN, 0x3a, 0x38));
+  EXPECT_TRUE(passes(DType::kF4E2M1FN, 3, 2));
+  EXPECT_FALSE(passes(DType::kF4E2M1FN, 4, 2));
+  EXPECT_TRUE(passes(DType::kF8E8M0FNU, 128, 127));
+  EXPECT_FALSE(passes(DType::kF8E8M0FNU, 129, 127));
+  EXPECT_FALSE(passes(DType::kI4, 3, 2)) << "integers are exact";
+  EXPECT_EQ(toleranceFor(DType::kF32, {}).relative, Tolerance().relative);
+}
+
 TEST(Compare, SizesMustAgree) {
   const std::uint8_t bytes[8] = {};
   EXPECT_FALSE(compare(DType::kF32, Bytes(bytes, 8), Bytes(bytes, 4), {}));

@@ -80,10 +80,14 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
   return Built{std::move(host), std::move(uses)};
 }
 
+bool isReal(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
 Status compareAll(const std::vector<HostTensor>& got, const std::vector<HostTensor>& expected,
                   const CheckOptions& options) {
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const bool exact = got[i].dtype != DType::kF32 && got[i].dtype != DType::kF64;
+    const bool exact = !isReal(got[i].dtype);
     const runtime::Tolerance tolerance =
         exact ? runtime::Tolerance{0, 0} : runtime::Tolerance{options.relative, options.absolute};
     KILN_ASSIGN(const auto comparison,

@@ -217,6 +217,17 @@ func.func @main(%x: tensor<256x1000xf32>) -> tensor<256x1000xf32> {
   EXPECT_GT(checked->scratchBytes, 0u);
 }
 
+// Each value has two uses: fused without a bound, the first would be computed 2^40 times.
+TEST(Reduce, ValuesUsedTwiceByValuesUsedTwiceCostNothingExtra) {
+  std::string text = "func.func @main(%v0: tensor<8x16xf32>) -> tensor<8x16xf32> {\n";
+  for (int i = 0; i < 40; ++i)
+    text += fmt::format(R"(  %t{0} = kiln.unary <tanh> %v{0} : tensor<8x16xf32>
+  %v{1} = kiln.binary <add> %v{0}, %t{0} : tensor<8x16xf32>
+)",
+                        i, i + 1);
+  check(text + "  return %v40 : tensor<8x16xf32>\n}");
+}
+
 TEST(Normalise, BatchNorm) {
   check(R"(
 func.func @main(%x: tensor<2x3x4x5xf32>, %s: tensor<3xf32>, %o: tensor<3xf32>, %m: tensor<3xf32>) -> tensor<2x3x4x5xf32> {

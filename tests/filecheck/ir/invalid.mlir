@@ -73,3 +73,11 @@ func.func @repeat(%x: tensor<4xf32>) -> tensor<3x5xf32> {
   %0 = kiln.broadcast %x : tensor<4xf32> to tensor<3x5xf32>
   return %0 : tensor<3x5xf32>
 }
+
+// -----
+
+func.func @small(%x: tensor<2xi4>) -> tensor<2xi4> {
+  // expected-error @+1 {{there is no arithmetic on 'i4'}}
+  %0 = kiln.unary <abs> %x : tensor<2xi4>
+  return %0 : tensor<2xi4>
+}

@@ -1,5 +1,6 @@
 // Activations that are compositions of the dialect's elementwise operations.
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {
 namespace {
@@ -8,7 +9,8 @@ using ir::BinaryKind;
 using ir::CompareKind;
 using ir::UnaryKind;
 
-// Bounds were attributes before version 11 and may be absent; a NaN stays NaN.
+// Bounds were attributes before version 11 and may be absent; a NaN stays NaN. A lower bound above the upper
+// one gives the upper one.
 Result<Values> clip(NodeContext& node) {
   KILN_ASSIGN(Value result, node.input(0));
   mlir::Type element = elementOf(result);
@@ -31,7 +33,7 @@ Result<Values> clip(NodeContext& node) {
   return Values{result};
 }
 
-// x where x > 0, else `other`.
+// x where x > 0, else `other`. A NaN is not above 0: it comes out of what `other` makes of it.
 Result<Values> positiveOr(NodeContext& node, Value x, Value other) {
   KILN_ASSIGN(Value positive, node.compare(CompareKind::Gt, x, node.scalar(elementOf(x), 0)));
   KILN_ASSIGN(Value result, node.select(positive, x, other));
@@ -120,6 +122,62 @@ Result<Values> softsign(NodeContext& node) {
   return Values{result};
 }
 
+// max(0, x) + min(0, alpha * (exp(x / alpha) - 1))
+Result<Values> celu(NodeContext& node) {
+  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(float alpha, node.real("alpha", 1.0f));
+  KILN_ASSIGN(Value scaled, node.binary(BinaryKind::Div, x, node.scalar(elementOf(x), alpha)));
+  KILN_ASSIGN(Value below, exponential(node, scaled, alpha));
+  return positiveOr(node, x, below);
+}
+
+// x / (1 + exp(-alpha * x))
+Result<Values> swish(NodeContext& node) {
+  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(float alpha, node.real("alpha", 1.0f));
+  KILN_ASSIGN(Value scaled, node.binary(BinaryKind::Mul, x, node.scalar(elementOf(x), alpha)));
+  KILN_ASSIGN(Value gate, node.unary(UnaryKind::Sigmoid, scaled));
+  KILN_ASSIGN(Value result, node.binary(BinaryKind::Mul, x, gate));
+  return Values{result};
+}
+
+// x * tanh(softplus(x))
+Result<Values> mish(NodeContext& node) {
+  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(Values soft, softplus(node));
+  KILN_ASSIGN(Value gate, node.unary(UnaryKind::Tanh, soft[0]));
+  KILN_ASSIGN(Value result, node.binary(BinaryKind::Mul, x, gate));
+  return Values{result};
+}
+
+// x where x > alpha, else 0.
+Result<Values> thresholdedRelu(NodeContext& node) {
+  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(float alpha, node.real("alpha", 1.0f));
+  KILN_ASSIGN(Value above, node.compare(CompareKind::Gt, x, node.scalar(elementOf(x), alpha)));
+  KILN_ASSIGN(Value result, node.select(above, x, node.scalar(elementOf(x), 0)));
+  return Values{result};
+}
+
+// x + bias below -lambd, x - bias above lambd, 0 between.
+Result<Values> shrink(NodeContext& node) {
+  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(float bias, node.real("bias", 0.0f));
+  KILN_ASSIGN(float lambda, node.real("lambd", 0.5f));
+  // Integers are shrunk as the f64 they are.
+  const mlir::Type element = elementOf(x);
+  const mlir::Type working = isFloat(x) ? element : mlir::Type(mlir::Float64Type::get(node.context()));
+  KILN_ASSIGN(x, node.cast(x, working));
+  KILN_ASSIGN(Value low, node.compare(CompareKind::Lt, x, node.scalar(working, -lambda)));
+  KILN_ASSIGN(Value high, node.compare(CompareKind::Gt, x, node.scalar(working, lambda)));
+  KILN_ASSIGN(Value raised, node.binary(BinaryKind::Add, x, node.scalar(working, bias)));
+  KILN_ASSIGN(Value lowered, node.binary(BinaryKind::Sub, x, node.scalar(working, bias)));
+  KILN_ASSIGN(Value rest, node.select(high, lowered, node.scalar(working, 0)));
+  KILN_ASSIGN(Value result, node.select(low, raised, rest));
+  KILN_ASSIGN(result, node.cast(result, element));
+  return Values{result};
+}
+
 // x * 0.5 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)) in its place.
 Result<Values> gelu(NodeContext& node) {
   KILN_ASSIGN(Value x, node.input(0));
@@ -149,16 +207,21 @@ Result<Values> gelu(NodeContext& node) {
 }
 
 constexpr Operator kRows[] = {
+    {"", "Celu", 12, kMaxOpset, inF32<celu>},
     {"", "Clip", 6, kMaxOpset, clip},
-    {"", "Elu", 6, kMaxOpset, elu},
-    {"", "Gelu", 20, kMaxOpset, gelu},
-    {"", "HardSigmoid", 6, kMaxOpset, hardSigmoid},
-    {"", "HardSwish", 14, kMaxOpset, hardSwish},
-    {"", "LeakyRelu", 6, kMaxOpset, leakyRelu},
+    {"", "Elu", 6, kMaxOpset, inF32<elu>},
+    {"", "Gelu", 20, kMaxOpset, inF32<gelu>},
+    {"", "HardSigmoid", 6, kMaxOpset, inF32<hardSigmoid>},
+    {"", "HardSwish", 14, kMaxOpset, inF32<hardSwish>},
+    {"", "LeakyRelu", 6, kMaxOpset, inF32<leakyRelu>},
+    {"", "Mish", 18, kMaxOpset, inF32<mish>},
     {"", "PRelu", 7, kMaxOpset, parametricRelu},
-    {"", "Selu", 6, kMaxOpset, selu},
-    {"", "Softplus", 6, kMaxOpset, softplus},
-    {"", "Softsign", 6, kMaxOpset, softsign},
+    {"", "Selu", 6, kMaxOpset, inF32<selu>},
+    {"", "Shrink", 9, kMaxOpset, inF32<shrink>},
+    {"", "Softplus", 6, kMaxOpset, inF32<softplus>},
+    {"", "Softsign", 6, kMaxOpset, inF32<softsign>},
+    {"", "Swish", 24, kMaxOpset, inF32<swish>},
+    {"", "ThresholdedRelu", 10, kMaxOpset, thresholdedRelu},
 };
 
 }  // namespace

@@ -57,27 +57,63 @@ Result<Values> constantOfShape(NodeContext& node) {
       node.constant(elementsAttr.resizeSplat(mlir::RankedTensorType::get(shape, elementOf(value))))};
 }
 
-Result<Values> cast(NodeContext& node) {
-  KILN_ASSIGN(Value input, node.input(0));
-  KILN_TRY(node.integer("saturate", 1));    // of 8-bit floats
-  KILN_TRY(node.text("round_mode", "up"));  // of 8-bit floats
+// What `saturate` and `round_mode` say about a conversion to an 8-bit float.
+Result<Values> convert(NodeContext& node, Value input, mlir::Type element) {
+  KILN_ASSIGN(std::int64_t saturate,
+              node.opset() >= 19 ? node.integer("saturate", 1) : Result<std::int64_t>(1));
+  std::optional<ir::CastRounding> rounding;
+  if (node.opset() >= 24) {
+    KILN_ASSIGN(std::string mode, node.text("round_mode", "up"));
+    if (mode != "up" && mode != "down" && mode != "nearest")
+      return invalid("attribute 'round_mode' is '" + mode + "', not up, down or nearest");
+    if (llvm::isa<mlir::Float8E8M0FNUType>(element))
+      rounding = mode == "up"     ? ir::CastRounding::Up
+                 : mode == "down" ? ir::CastRounding::Down
+                                  : ir::CastRounding::Nearest;
+  }
+  // Integers below a byte keep the lowest bits of the number, where kiln.cast saturates.
+  if (isFloat(input) && llvm::isa<mlir::IntegerType>(element) && element.getIntOrFloatBitWidth() < 8 &&
+      !element.isInteger(1)) {
+    KILN_ASSIGN(input, node.cast(input, mlir::IntegerType::get(node.context(), 32)));
+  }
+  const bool isSmall = llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
+  KILN_ASSIGN(Value result, node.cast(input, element, isSmall && !saturate, rounding));
+  return Values{result};
+}
+
+Result<mlir::Type> namedType(NodeContext& node) {
   KILN_ASSIGN(std::int64_t to, node.integer("to", 0));
   auto type = to >= 0 && to < 1000 ? static_cast<std::int32_t>(to) : -1;
   if (std::string why = unservedType(type); !why.empty()) return fail(Code::kUnimplemented, why);
-  KILN_ASSIGN(Value result, node.cast(input, ir::elementType(node.context(), *toDType(type))));
-  return Values{result};
+  return ir::elementType(node.context(), *toDType(type));
+}
+
+Result<Values> cast(NodeContext& node) {
+  KILN_ASSIGN(Value input, node.input(0));
+  KILN_ASSIGN(mlir::Type element, namedType(node));
+  return convert(node, input, element);
 }
 
 Result<Values> castLike(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(Value like, node.input(1));
-  KILN_TRY(node.integer("saturate", 1));
-  KILN_TRY(node.text("round_mode", "up"));
-  KILN_ASSIGN(Value result, node.cast(input, elementOf(like)));
+  return convert(node, input, elementOf(like));
+}
+
+Result<Values> bitCast(NodeContext& node) {
+  KILN_ASSIGN(Value input, node.input(0));
+  KILN_ASSIGN(mlir::Type element, namedType(node));
+  // A bool is a byte of 0 or 1, and what is not 0 is true.
+  const mlir::Type byte = ir::elementType(node.context(), DType::kU8);
+  const mlir::Type from = elementOf(input).isInteger(1) ? byte : elementOf(input);
+  KILN_ASSIGN(input, node.cast(input, from));
+  KILN_ASSIGN(Value result, node.bitcast(input, element.isInteger(1) ? byte : element));
+  KILN_ASSIGN(result, node.cast(result, element));
   return Values{result};
 }
 
 constexpr Operator kRows[] = {
+    {"", "BitCast", 26, kMaxOpset, bitCast},
     {"", "Cast", 6, kMaxOpset, cast},
     {"", "CastLike", 15, kMaxOpset, castLike},
     {"", "Constant", 6, kMaxOpset, constant},

@@ -193,9 +193,17 @@ Result<std::optional<Items>> unroll(NodeContext& node, const Repeat& repeat, std
 // As kiln.loop.
 Result<Items> roll(NodeContext& node, const Repeat& repeat) {
   GraphBuilder::LoopLimits limits{repeat.trip, repeat.condition, repeat.maxTrips};
-  if (repeat.trip && limits.maxTrips == Dim(0))
-    if (auto trip = NodeContext::constantScalar(repeat.trip); trip && *trip <= static_cast<double>(kMaxTrips))
-      limits.maxTrips = Dim(static_cast<std::int64_t>(*trip));
+  if (repeat.scans > 0 && limits.maxTrips == Dim(0)) {
+    if (!repeat.trip)
+      return fail(Code::kUnimplemented,
+                  "nothing bounds the size of the scan outputs of a loop without a trip count; give it one");
+    auto trips = NodeContext::symbolicIntegers(repeat.trip);
+    const auto range = trips && trips->size() == 1 ? node.rangeOf(trips->front()) : std::nullopt;
+    if (!range || range->min < 0 || range->max > kMaxTrips)
+      return NodeContext::notConstant("the trip count, or a bound of it, of a loop with scan outputs",
+                                      repeat.trip);
+    limits.maxTrips = trips->front();
+  }
   Values inits;
   flatten(repeat.carried, inits);
   auto body = [&](Value iteration, const Values& values) -> GraphBuilder::Yielded {
@@ -215,14 +223,17 @@ Result<Items> roll(NodeContext& node, const Repeat& repeat) {
   };
   KILN_ASSIGN(auto results, node.loop(limits, inits, body));
   if (!results) return poisoned(node);
-  auto loop = results->back().getDefiningOp<ir::LoopOp>();
-  if (repeat.scans > 0 && loop.getCondition())
-    return fail(Code::kUnimplemented,
-                "the number of iterations, which is the size of its scan outputs, must be known at compile "
-                "time: fix the inputs the condition depends on with --pin");
   llvm::ArrayRef<Value> tensors = *results;
   Items items = rebuild(repeat.carried, tensors);
-  for (Value collected : tensors.drop_back()) items.push_back(Item::tensor(collected));
+  // Where a condition can end the loop, a run finds out how many rows were written.
+  const bool open = results->back().getDefiningOp<ir::LoopOp>().getCondition() != nullptr;
+  const std::int64_t symbol = open && repeat.scans > 0 ? node.newSymbol() : 0;
+  for (Value collected : tensors.drop_back()) {
+    if (open) {
+      KILN_ASSIGN(collected, node.truncate(collected, results->back(), 0, symbol));
+    }
+    items.push_back(Item::tensor(collected));
+  }
   return items;
 }
 

@@ -1,5 +1,6 @@
 // Conv, one- and two-dimensional.
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/window.h"
 
 namespace kiln::onnx {
@@ -8,7 +9,16 @@ namespace {
 Result<Values> conv(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(Value filter, node.input(1));
-  Value bias = node.hasInput(2) ? node.inputs()[2] : Value();
+  KILN_ASSIGN(Value result,
+              convolutionOf(node, input, filter, node.hasInput(2) ? node.inputs()[2] : Value()));
+  return Values{result};
+}
+
+constexpr Operator kRows[] = {{"", "Conv", 6, kMaxOpset, conv}};
+
+}  // namespace
+
+Result<Value> convolutionOf(NodeContext& node, Value input, Value filter, Value bias) {
   const std::int64_t rank = rankOf(input);
   if (rankOf(filter) != rank || rank < 3)
     return fail(Code::kInvalidArgument, "input and filter differ in rank");
@@ -23,13 +33,8 @@ Result<Values> conv(NodeContext& node) {
   KILN_ASSIGN(filter, asPlanes(node, filter));
   KILN_ASSIGN(Value result,
               node.conv(input, filter, bias, window.strides, window.pads, window.dilations, group));
-  KILN_ASSIGN(result, fromPlanes(node, result, rank));
-  return Values{result};
+  return fromPlanes(node, result, rank);
 }
-
-constexpr Operator kRows[] = {{"", "Conv", 6, kMaxOpset, conv}};
-
-}  // namespace
 
 std::span<const Operator> convolutionOperators() {
   return kRows;

@@ -1,5 +1,8 @@
 // Functions of one, two or several values, element by element.
+#include <limits>
+
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {
 namespace {
@@ -48,19 +51,82 @@ Result<Values> binary(NodeContext& node) {
   return Values{result};
 }
 
-// The exponent may have another type than the base, which gives the result's.
+// The exponent may have another type than the base, which gives the result's. Powers of integers by floats,
+// and of floats by integers that they hold, are those of floats.
 Result<Values> power(NodeContext& node) {
   KILN_ASSIGN(auto pair, operands(node));
-  if (!isFloat(pair.first)) return fail(Code::kUnimplemented, "Pow of integers is not served yet");
-  KILN_ASSIGN(Value exponent, node.cast(pair.second, elementOf(pair.first)));
+  auto [base, exponent] = pair;
+  const mlir::Type element = elementOf(base);
+  if (!isFloat(base) && !isFloat(exponent)) {
+    // In the wider of the two types, the exponent's sign kept: the lowest bits are those of the base's type.
+    const bool isWider = elementOf(exponent).getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth();
+    const mlir::Type working = isWider ? elementOf(exponent) : element;
+    KILN_ASSIGN(base, node.cast(base, working));
+    KILN_ASSIGN(exponent, node.cast(exponent, working));
+    KILN_ASSIGN(Value result, node.binary(BinaryKind::Pow, base, exponent));
+    KILN_ASSIGN(result, node.cast(result, element));
+    return Values{result};
+  }
+  const mlir::Type f64 = mlir::Float64Type::get(node.context());
+  const bool exact = isFloat(base) && elementOf(exponent) == element;
+  const mlir::Type working = exact                                                              ? element
+                             : isFloat(base) && element.isF32() && !elementOf(exponent).isF64() ? element
+                                                                                                : f64;
+  KILN_ASSIGN(exponent, node.cast(exponent, working));
   // The common small powers are exact products; the library function would only be slower.
   auto constant = NodeContext::constantScalar(exponent);
-  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(pair.first), shapeOf(exponent)));
-  if (constant == 2.0 && shapeOf(pair.first) == llvm::ArrayRef(shape)) {
-    KILN_ASSIGN(Value square, node.binary(BinaryKind::Mul, pair.first, pair.first));
+  KILN_ASSIGN(Shape shape, broadcastDims(dimsOf(base), dimsOf(exponent)));
+  if (isFloat(base) && constant == 2.0 && dimsOf(base) == shape) {
+    KILN_ASSIGN(Value square, node.binary(BinaryKind::Mul, base, base));
     return Values{square};
   }
-  KILN_ASSIGN(Value result, node.binary(BinaryKind::Pow, pair.first, exponent));
+  KILN_ASSIGN(base, node.cast(base, working));
+  KILN_ASSIGN(Value result, node.binary(BinaryKind::Pow, base, exponent));
+  KILN_ASSIGN(result, node.cast(result, element));
+  return Values{result};
+}
+
+// fmod=1: the dividend's sign. Floats need it.
+Result<Values> modulo(NodeContext& node) {
+  KILN_ASSIGN(auto pair, operands(node));
+  KILN_ASSIGN(std::int64_t truncates, node.integer("fmod", 0));
+  if (isFloat(pair.first) && !truncates) return fail(Code::kInvalidArgument, "floats need fmod=1");
+  KILN_ASSIGN(Value result,
+              node.binary(truncates ? BinaryKind::Rem : BinaryKind::Mod, pair.first, pair.second));
+  return Values{result};
+}
+
+Result<Values> bitShift(NodeContext& node) {
+  KILN_ASSIGN(auto pair, operands(node));
+  KILN_ASSIGN(std::string direction, node.text("direction", ""));
+  if (direction != "LEFT" && direction != "RIGHT")
+    return fail(Code::kInvalidArgument, "attribute 'direction' is '" + direction + "', not LEFT or RIGHT");
+  KILN_ASSIGN(Value result,
+              node.binary(direction == "LEFT" ? BinaryKind::Shl : BinaryKind::Shr, pair.first, pair.second));
+  return Values{result};
+}
+
+Result<Values> isNan(NodeContext& node) {
+  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(Value number, node.compare(CompareKind::Eq, x, x));
+  KILN_ASSIGN(Value result, node.unary(UnaryKind::Not, number));
+  return Values{result};
+}
+
+Result<Values> isInf(NodeContext& node) {
+  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(std::int64_t positive, node.integer("detect_positive", 1));
+  KILN_ASSIGN(std::int64_t negative, node.integer("detect_negative", 1));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (!positive && !negative) {
+    KILN_ASSIGN(Value none, node.filled(mlir::IntegerType::get(node.context(), 1), dimsOf(x), 0));
+    return Values{none};
+  }
+  if (positive && negative) {
+    KILN_ASSIGN(x, node.unary(UnaryKind::Abs, x));
+  }
+  KILN_ASSIGN(Value result,
+              node.compare(CompareKind::Eq, x, node.scalar(elementOf(x), positive ? kInfinity : -kInfinity)));
   return Values{result};
 }
 
@@ -98,6 +164,21 @@ Result<Values> where(NodeContext& node) {
 }
 
 constexpr Operator kRows[] = {
+    {"", "Acos", 7, kMaxOpset, unary<UnaryKind::Acos>},
+    {"", "Acosh", 9, kMaxOpset, unary<UnaryKind::Acosh>},
+    {"", "Asin", 7, kMaxOpset, unary<UnaryKind::Asin>},
+    {"", "Asinh", 9, kMaxOpset, unary<UnaryKind::Asinh>},
+    {"", "Atan", 7, kMaxOpset, unary<UnaryKind::Atan>},
+    {"", "Atanh", 9, kMaxOpset, unary<UnaryKind::Atanh>},
+    {"", "Cosh", 9, kMaxOpset, unary<UnaryKind::Cosh>},
+    {"", "Sign", 9, kMaxOpset, unary<UnaryKind::Sign>},
+    {"", "Sinh", 9, kMaxOpset, unary<UnaryKind::Sinh>},
+    {"", "Tan", 7, kMaxOpset, unary<UnaryKind::Tan>},
+    {"", "BitwiseNot", 18, kMaxOpset, unary<UnaryKind::Not>},
+    {"", "BitShift", 11, kMaxOpset, bitShift},
+    {"", "IsInf", 10, kMaxOpset, isInf},
+    {"", "IsNaN", 9, kMaxOpset, isNan},
+    {"", "Mod", 10, kMaxOpset, modulo},
     {"", "Abs", 6, kMaxOpset, unary<UnaryKind::Abs>},
     {"", "Ceil", 6, kMaxOpset, unary<UnaryKind::Ceil>},
     {"", "Cos", 7, kMaxOpset, unary<UnaryKind::Cos>},
@@ -106,7 +187,7 @@ constexpr Operator kRows[] = {
     {"", "Floor", 6, kMaxOpset, unary<UnaryKind::Floor>},
     {"", "Log", 6, kMaxOpset, unary<UnaryKind::Log>},
     {"", "Neg", 6, kMaxOpset, unary<UnaryKind::Neg>},
-    {"", "Not", 6, kMaxOpset, unary<UnaryKind::Not>},
+    {"", "Not", 1, kMaxOpset, unary<UnaryKind::Not>},
     {"", "Reciprocal", 6, kMaxOpset, unary<UnaryKind::Reciprocal>},
     {"", "Relu", 6, kMaxOpset, unary<UnaryKind::Relu>},
     {"", "Round", 11, kMaxOpset, unary<UnaryKind::Round>},
@@ -127,8 +208,8 @@ constexpr Operator kRows[] = {
     {"", "BitwiseXor", 18, kMaxOpset, binary<BinaryKind::Xor>},
     {"", "Max", 6, kMaxOpset, variadic<BinaryKind::Max>},
     {"", "Min", 6, kMaxOpset, variadic<BinaryKind::Min>},
-    {"", "Sum", 6, kMaxOpset, variadic<BinaryKind::Add>},
-    {"", "Mean", 6, kMaxOpset, meanOf},
+    {"", "Sum", 6, kMaxOpset, inF32<variadic<BinaryKind::Add>>},
+    {"", "Mean", 6, kMaxOpset, inF32<meanOf>},
     {"", "Equal", 6, kMaxOpset, compare<CompareKind::Eq>},
     {"", "Less", 6, kMaxOpset, compare<CompareKind::Lt>},
     {"", "LessOrEqual", 12, kMaxOpset, compare<CompareKind::Le>},

@@ -1,44 +1,16 @@
 // Matrix products.
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {
 namespace {
 
 using ir::BinaryKind;
 
-// numpy's matmul: vectors gain a dimension, batch dimensions are broadcast, a shared matrix makes one large
-// product.
 Result<Values> matmul(NodeContext& node) {
   KILN_ASSIGN(Value lhs, node.input(0));
   KILN_ASSIGN(Value rhs, node.input(1));
-  const bool vectorLeft = rankOf(lhs) == 1, vectorRight = rankOf(rhs) == 1;
-  if (rankOf(lhs) == 0 || rankOf(rhs) == 0) return fail(Code::kInvalidArgument, "MatMul of a scalar");
-  if (vectorLeft) {
-    KILN_ASSIGN(lhs, node.reshape(lhs, {1, shapeOf(lhs)[0]}));
-  }
-  if (vectorRight) {
-    KILN_ASSIGN(rhs, node.reshape(rhs, {shapeOf(rhs)[0], 1}));
-  }
-  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(lhs).drop_back(2), shapeOf(rhs).drop_back(2)));
-  const std::int64_t rows = shapeOf(lhs)[rankOf(lhs) - 2], depth = shapeOf(lhs).back(),
-                     columns = shapeOf(rhs).back();
-  Value product;
-  if (rankOf(rhs) == 2 && rankOf(lhs) > 2) {
-    auto count = ir::checkedElements(shapeOf(lhs).drop_back(1));
-    if (!count) return fail(Code::kInvalidArgument, "absurd batch dimensions");
-    KILN_ASSIGN(Value flat, node.reshape(lhs, {*count, depth}));
-    KILN_ASSIGN(product, node.matmul(flat, rhs));
-  } else {
-    Dims left(shape), right(shape);
-    left.append({rows, depth});
-    right.append(shapeOf(rhs).take_back(2).begin(), shapeOf(rhs).end());
-    KILN_ASSIGN(lhs, node.broadcast(lhs, left));
-    KILN_ASSIGN(rhs, node.broadcast(rhs, right));
-    KILN_ASSIGN(product, node.matmul(lhs, rhs));
-  }
-  if (!vectorLeft) shape.push_back(rows);
-  if (!vectorRight) shape.push_back(columns);
-  KILN_ASSIGN(product, node.reshape(product, shape));
+  KILN_ASSIGN(Value product, matmulOf(node, lhs, rhs));
   return Values{product};
 }
 
@@ -79,6 +51,38 @@ constexpr Operator kRows[] = {
 };
 
 }  // namespace
+
+Result<Value> matmulOf(NodeContext& node, Value lhs, Value rhs) {
+  const bool vectorLeft = rankOf(lhs) == 1, vectorRight = rankOf(rhs) == 1;
+  if (rankOf(lhs) == 0 || rankOf(rhs) == 0) return fail(Code::kInvalidArgument, "MatMul of a scalar");
+  if (vectorLeft) {
+    KILN_ASSIGN(lhs, node.reshape(lhs, {1, shapeOf(lhs)[0]}));
+  }
+  if (vectorRight) {
+    KILN_ASSIGN(rhs, node.reshape(rhs, {shapeOf(rhs)[0], 1}));
+  }
+  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(lhs).drop_back(2), shapeOf(rhs).drop_back(2)));
+  const std::int64_t rows = shapeOf(lhs)[rankOf(lhs) - 2], depth = shapeOf(lhs).back(),
+                     columns = shapeOf(rhs).back();
+  Value product;
+  if (rankOf(rhs) == 2 && rankOf(lhs) > 2) {
+    auto count = ir::checkedElements(shapeOf(lhs).drop_back(1));
+    if (!count) return fail(Code::kInvalidArgument, "absurd batch dimensions");
+    KILN_ASSIGN(Value flat, node.reshape(lhs, {*count, depth}));
+    KILN_ASSIGN(product, node.matmul(flat, rhs));
+  } else {
+    Dims left(shape), right(shape);
+    left.append({rows, depth});
+    right.append(shapeOf(rhs).take_back(2).begin(), shapeOf(rhs).end());
+    KILN_ASSIGN(lhs, node.broadcast(lhs, left));
+    KILN_ASSIGN(rhs, node.broadcast(rhs, right));
+    KILN_ASSIGN(product, node.matmul(lhs, rhs));
+  }
+  if (!vectorLeft) shape.push_back(rows);
+  if (!vectorRight) shape.push_back(columns);
+  KILN_ASSIGN(product, node.reshape(product, shape));
+  return product;
+}
 
 std::span<const Operator> linearOperators() {
   return kRows;

@@ -16,33 +16,41 @@ Result<Values> one(Result<Value> value) {
 // 0 copies a dimension (unless allowzero), -1 takes what is left.
 Result<Values> reshape(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
-  KILN_ASSIGN(Dims target, node.constantInput(1, "the shape of Reshape"));
+  KILN_ASSIGN(Shape target, node.symbolicInput(1, "the shape of Reshape"));
   KILN_ASSIGN(std::int64_t allowZero,
               node.opset() >= 14 ? node.integer("allowzero", 0) : Result<std::int64_t>(0));
-  auto from = shapeOf(input);
+  const Shape from = dimsOf(input);
   std::optional<std::size_t> open;
   for (auto [i, dim] : llvm::enumerate(target)) {
-    if (dim == 0 && !allowZero) {
-      if (i >= from.size())
-        return invalid("dimension " + std::to_string(i) +
-                       " of the shape is 0, the input has no such dimension");
+    const std::string place = "dimension " + std::to_string(i) + " of the shape";
+    const auto range = node.rangeOf(dim);
+    if (dim == Dim(0) && !allowZero) {
+      if (i >= from.size()) return invalid(place + " is 0, the input has no such dimension");
       dim = from[i];
-    } else if (dim == -1) {
+    } else if (dim == Dim(-1)) {
       if (std::exchange(open, i)) return invalid("two dimensions of the shape are -1");
-    } else if (dim < 0) {
-      return invalid("dimension " + std::to_string(i) + " of the shape is " + std::to_string(dim));
+    } else if (dim.isStatic() && dim.value() < 0) {
+      return invalid(place + " is " + dim.text());
+    } else if (!range || range->min < (allowZero ? 0 : 1)) {
+      if (!dim.isStatic()) return node.undecided(place + ", " + node.text({dim}) + ",");
     }
   }
-  auto elements = ir::checkedElements(from);
+  const bool numbers = ir::isStatic(from) && ir::isStatic(target);
+  const Dim elements = ir::product(from);
+  if (numbers && !ir::checkedElements(ir::numbers(from))) return invalid("absurd dimensions");
   if (open) {
     target[*open] = 1;
-    auto rest = ir::checkedElements(target);
-    if (!elements || !rest || *rest == 0 || *elements % *rest)
-      return invalid("shape " + shapeText(from) + " cannot fill the -1");
-    target[*open] = *elements / *rest;
+    if (ir::isStatic(target) && !ir::checkedElements(ir::numbers(target)))
+      return invalid("absurd dimensions");
+    const auto rest = ir::exactDiv(elements, ir::product(target));
+    if (!rest && numbers) return invalid("shape " + node.text(from) + " cannot fill the -1");
+    if (!rest) return node.undecided("what -1 stands for when " + node.text(from) + " is reshaped");
+    target[*open] = *rest;
   }
-  if (ir::checkedElements(target) != elements)
-    return invalid("shape " + shapeText(from) + " cannot become " + shapeText(target));
+  if (numbers && ir::checkedElements(ir::numbers(target)) != elements.value())
+    return invalid("shape " + node.text(from) + " cannot become " + node.text(target));
+  if (!(ir::product(target) == elements))
+    return node.undecided("whether shape " + node.text(from) + " can become " + node.text(target));
   return one(node.reshape(input, target));
 }
 
@@ -53,10 +61,9 @@ Result<Values> flatten(NodeContext& node) {
   if (axis < -rank || axis > rank)
     return invalid("axis " + std::to_string(axis) + " is outside rank " + std::to_string(rank));
   if (axis < 0) axis += rank;
-  auto rows = ir::checkedElements(shapeOf(input).take_front(axis)),
-       columns = ir::checkedElements(shapeOf(input).drop_front(axis));
-  if (!rows || !columns) return invalid("absurd dimensions");
-  return one(node.reshape(input, {*rows, *columns}));
+  const Shape shape = dimsOf(input);
+  return one(node.reshape(input, {ir::product(llvm::ArrayRef(shape).take_front(axis)),
+                                  ir::product(llvm::ArrayRef(shape).drop_front(axis))}));
 }
 
 Result<Values> transpose(NodeContext& node) {
@@ -70,16 +77,21 @@ Result<Values> transpose(NodeContext& node) {
 Result<Values> squeeze(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(std::optional<Dims> given, node.integersByVersion("axes", 1, 13));
-  Dims axes, shape;
+  Dims axes;
+  Shape shape;
   if (given) {
     KILN_ASSIGN(axes, normalAxes(*given, rankOf(input)));
   }
-  for (auto [i, dim] : llvm::enumerate(shapeOf(input))) {
+  for (auto [i, dim] : llvm::enumerate(dimsOf(input))) {
+    const std::string place = "dimension " + std::to_string(i);
     bool named = llvm::is_contained(axes, static_cast<std::int64_t>(i));
-    if (named && dim != 1)
-      return invalid("dimension " + std::to_string(i) + " is " + std::to_string(dim) +
-                     " and cannot be squeezed");
-    if (!(given ? named : dim == 1)) shape.push_back(dim);
+    if (named && !(dim == Dim(1)))
+      return dim.isStatic() ? invalid(place + " is " + dim.text() + " and cannot be squeezed")
+                            : node.undecided("whether " + place + ", " + node.text({dim}) + ", is 1");
+    const auto range = node.rangeOf(dim);
+    if (!given && !dim.isStatic() && (!range || range->min < 2))
+      return node.undecided("whether " + place + ", " + node.text({dim}) + ", is 1");
+    if (!(given ? named : dim == Dim(1))) shape.push_back(dim);
   }
   return one(node.reshape(input, shape));
 }
@@ -90,22 +102,26 @@ Result<Values> unsqueeze(NodeContext& node) {
   if (!given) return invalid("axes are missing");
   const std::int64_t rank = rankOf(input) + static_cast<std::int64_t>(given->size());
   KILN_ASSIGN(Dims axes, normalAxes(*given, rank));
-  Dims shape;
-  auto next = shapeOf(input).begin();
-  for (std::int64_t i = 0; i < rank; ++i) shape.push_back(llvm::is_contained(axes, i) ? 1 : *next++);
+  Shape shape;
+  const Shape from = dimsOf(input);
+  auto next = from.begin();
+  for (std::int64_t i = 0; i < rank; ++i) shape.push_back(llvm::is_contained(axes, i) ? Dim(1) : *next++);
   return one(node.reshape(input, shape));
 }
 
 Result<Values> expand(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
-  KILN_ASSIGN(Dims target, node.constantInput(1, "the shape of Expand"));
-  for (std::int64_t dim : target)
-    if (dim < 0) return invalid("the shape has a negative dimension");
-  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(input), target));
+  KILN_ASSIGN(Shape target, node.symbolicInput(1, "the shape of Expand"));
+  for (const Dim& dim : target) {
+    const auto range = node.rangeOf(dim);
+    if (dim.isStatic() && dim.value() < 0) return invalid("the shape has a negative dimension");
+    if (!dim.isStatic() && (!range || range->min < 1))
+      return node.undecided("the shape " + node.text(target));
+  }
+  KILN_ASSIGN(Shape shape, broadcastDims(dimsOf(input), target));
   return one(node.broadcast(input, shape));
 }
 
-// Shapes are static here, so the result is a constant.
 Result<Values> shapeOperator(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   const std::int64_t rank = rankOf(input);
@@ -117,14 +133,13 @@ Result<Values> shapeOperator(NodeContext& node) {
   auto clamp = [&](std::int64_t i) { return std::clamp<std::int64_t>(i < 0 ? i + rank : i, 0, rank); };
   start = clamp(start);
   end = std::max(start, clamp(end));
-  return Values{node.integerList(shapeOf(input).slice(start, end - start))};
+  const Shape shape = dimsOf(input);
+  return Values{node.shapeValue(llvm::ArrayRef(shape).slice(start, end - start))};
 }
 
 Result<Values> size(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
-  auto elements = ir::checkedElements(shapeOf(input));
-  if (!elements) return invalid("absurd dimensions");
-  return one(node.reshape(node.integerList({*elements}), {}));
+  return one(node.reshape(node.shapeValue({ir::product(dimsOf(input))}), Shape()));
 }
 
 constexpr Operator kRows[] = {

@@ -8,40 +8,84 @@ tl::unexpected<Error> invalid(std::string message) {
   return fail(Code::kInvalidArgument, std::move(message));
 }
 
-struct Range {
-  std::int64_t offset, size;
+struct Part {
+  Dim offset, size;
 };
 
-// Python's slice rule: negative positions count from the end, everything is clamped into the dimension.
-Range sliceRange(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t extent) {
-  auto position = [&](std::int64_t p) {
-    return p < 0 ? (p < -extent ? -1 : p + extent) : std::min(p, extent);
-  };
-  // Before the first element means element 0 forwards, and "none left" backwards.
-  std::int64_t first = position(start), last = position(end);
-  if (step > 0) {
-    first = std::max<std::int64_t>(first, 0);
-    last = std::max<std::int64_t>(last, 0);
-    return {first, last > first ? (last - first - 1) / step + 1 : 0};
+// Python's slice rule: negative positions count from the end, everything is clamped into the dimension. With
+// symbols the ranges have to tell which way each clamp goes.
+class SliceRule {
+ public:
+  SliceRule(const NodeContext& node, const Dim& extent) : node_(node), extent_(extent) {}
+
+  Result<Part> part(const Dim& start, const Dim& end, std::int64_t step) const {
+    const bool forwards = step > 0;
+    // Before the first element means element 0 forwards, and "none left" backwards.
+    const Dim low = forwards ? 0 : -1, high = forwards ? extent_ : extent_ - Dim(1);
+    KILN_ASSIGN(const Dim first, position(start, forwards ? Dim(0) : low, high));
+    KILN_ASSIGN(const Dim last, position(end, low, forwards ? extent_ : high));
+    // -step overflows for the smallest integer; one element is all such a step can take.
+    const std::int64_t stride = forwards ? step
+                                : step == std::numeric_limits<std::int64_t>::min()
+                                    ? std::numeric_limits<std::int64_t>::max()
+                                    : -step;
+    KILN_ASSIGN(const Dim length, larger(forwards ? last - first : first - last, 0));
+    if (length.isStatic()) return Part{first, length.value() > 0 ? (length.value() - 1) / stride + 1 : 0};
+    return Part{first, *ir::ceilDiv(length, stride)};
   }
-  first = std::min(first, extent - 1);
-  last = std::max<std::int64_t>(last, -1);
-  // -step overflows for the smallest integer; one element is all such a step can take.
-  std::int64_t stride =
-      step == std::numeric_limits<std::int64_t>::min() ? std::numeric_limits<std::int64_t>::max() : -step;
-  return {first, first > last ? (first - last - 1) / stride + 1 : 0};
-}
+
+ private:
+  // -1, 0, 1 for a < b, a == b or either way equal, a > b; nullopt when the ranges do not tell.
+  std::optional<int> order(const Dim& a, const Dim& b) const {
+    const auto difference = node_.rangeOf(a - b);
+    if (!difference) return std::nullopt;
+    if (difference->min >= 0) return difference->max == 0 ? 0 : 1;
+    return difference->max <= 0 ? std::optional(-1) : std::nullopt;
+  }
+  tl::unexpected<Error> undecided(const Dim& a, const Dim& b) const {
+    return node_.undecided("which of " + node_.text({a}) + " and " + node_.text({b}) +
+                           " is larger, when slicing,");
+  }
+  Result<Dim> larger(const Dim& a, const Dim& b) const {
+    const auto which = order(a, b);
+    if (!which) return undecided(a, b);
+    return *which < 0 ? b : a;
+  }
+  Result<Dim> smaller(const Dim& a, const Dim& b) const {
+    const auto which = order(a, b);
+    if (!which) return undecided(a, b);
+    return *which < 0 ? a : b;
+  }
+
+  Result<Dim> position(Dim p, const Dim& low, const Dim& high) const {
+    // Beyond what extents can be; also keeps sums small.
+    constexpr std::int64_t kFar = std::int64_t{1} << 48;
+    if (p.isStatic()) p = std::clamp<std::int64_t>(p.value(), -kFar, kFar);
+    const auto range = node_.rangeOf(p);
+    if (!range || (range->min < 0 && range->max >= 0))
+      return node_.undecided("whether the position " + node_.text({p}) + " counts from the end");
+    if (range->max < 0) p = p + extent_;
+    KILN_ASSIGN(p, larger(p, low));
+    return smaller(p, high);
+  }
+
+  const NodeContext& node_;
+  const Dim extent_;
+};
 
 Result<Values> slice(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
-  Dims starts, ends, axes, steps;
+  Shape starts, ends;
+  Dims axes, steps;
   if (node.opset() < 10) {
-    KILN_ASSIGN(starts, node.integers("starts", {}));
-    KILN_ASSIGN(ends, node.integers("ends", {}));
+    KILN_ASSIGN(const Dims from, node.integers("starts", {}));
+    KILN_ASSIGN(const Dims to, node.integers("ends", {}));
+    starts = ir::toShape(from);
+    ends = ir::toShape(to);
     KILN_ASSIGN(axes, node.integers("axes", {}));
   } else {
-    KILN_ASSIGN(starts, node.constantInput(1, "starts of Slice"));
-    KILN_ASSIGN(ends, node.constantInput(2, "ends of Slice"));
+    KILN_ASSIGN(starts, node.symbolicInput(1, "starts of Slice"));
+    KILN_ASSIGN(ends, node.symbolicInput(2, "ends of Slice"));
     if (node.hasInput(3)) {
       KILN_ASSIGN(axes, node.constantInput(3, "axes of Slice"));
     }
@@ -54,20 +98,22 @@ Result<Values> slice(NodeContext& node) {
   if (steps.empty()) steps.assign(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     return invalid("starts, ends, axes and steps differ in length");
-  Dims offsets(rankOf(input), 0), strides(rankOf(input), 1), sizes(shapeOf(input));
-  Dims seen;
+  const Shape extents = dimsOf(input);
+  Shape offsets(extents.size()), sizes = extents;
+  Dims strides(extents.size(), 1), seen;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     KILN_ASSIGN(std::int64_t axis, normalAxis(axes[i], rankOf(input)));
     if (llvm::is_contained(seen, axis)) return invalid("an axis is named twice");
     if (steps[i] == 0) return invalid("a step is 0");
     seen.push_back(axis);
-    Range range = sliceRange(starts[i], ends[i], steps[i], shapeOf(input)[axis]);
-    offsets[axis] = range.size ? range.offset : 0;
+    KILN_ASSIGN(const Part part, SliceRule(node, extents[axis]).part(starts[i], ends[i], steps[i]));
+    const bool empty = part.size == Dim(0), single = part.size == Dim(1);
+    offsets[axis] = empty ? Dim(0) : part.offset;
     // A step that takes one element only is normalised, so that it cannot be absurd.
-    strides[axis] = range.size > 1 ? steps[i] : 1;
-    sizes[axis] = range.size;
+    strides[axis] = empty || single ? 1 : steps[i];
+    sizes[axis] = part.size;
   }
-  KILN_ASSIGN(Value result, node.slice(input, offsets, strides, sizes));
+  KILN_ASSIGN(Value result, node.symbolicSlice(input, offsets, strides, sizes));
   return Values{result};
 }
 
@@ -75,37 +121,61 @@ Result<Values> split(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(std::int64_t axis, node.integer("axis", 0));
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(input)));
-  KILN_ASSIGN(std::optional<Dims> sizes, node.integersByVersion("split", 1, 13));
+  Shape parts;
+  bool given = false;
+  if (node.opset() >= 13 && node.hasInput(1)) {
+    KILN_ASSIGN(parts, node.symbolicInput(1, "split"));
+    given = true;
+  } else if (node.opset() < 13 && node.hasAttribute("split")) {
+    KILN_ASSIGN(const Dims numbers, node.integers("split", {}));
+    parts = ir::toShape(numbers);
+    given = true;
+  }
   std::size_t outputs = 0;
   while (node.wantsOutput(outputs)) ++outputs;
-  const std::int64_t extent = shapeOf(input)[axis];
+  Shape shape = dimsOf(input);
+  const Dim extent = shape[axis];
   if (node.opset() >= 18 && node.hasAttribute("num_outputs")) {
     KILN_ASSIGN(std::int64_t count, node.integer("num_outputs", 0));
     if (count != static_cast<std::int64_t>(outputs))
       return invalid("num_outputs is not the number of outputs");
   }
-  if (!sizes) {
+  if (!given) {
     if (outputs == 0) return invalid("no outputs");
     // Equal parts, the last one smaller if need be.
-    const auto count = static_cast<std::int64_t>(outputs), part = (extent + count - 1) / count;
-    sizes.emplace();
-    for (std::int64_t i = 0; i < count; ++i)
-      sizes->push_back(std::max<std::int64_t>(0, std::min(part, extent - i * part)));
+    const auto count = static_cast<std::int64_t>(outputs);
+    const Dim part = *ir::ceilDiv(extent, count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Dim left = extent - part * Dim(i);
+      const auto range = node.rangeOf(left - part);
+      if (i + 1 < count && !extent.isStatic() && (!range || range->min < 0))
+        return node.undecided("how " + node.text({extent}) + " splits into " + std::to_string(count) +
+                              " parts");
+      if (extent.isStatic())
+        parts.push_back(std::max<std::int64_t>(0, std::min(part.value(), left.value())));
+      else
+        parts.push_back(i + 1 < count ? part : left);
+    }
   }
-  std::int64_t sum = 0;
-  for (std::int64_t part : *sizes) {
-    if (part < 0 || part > extent - sum)
-      return invalid("the parts do not add up to the dimension of " + std::to_string(extent));
-    sum += part;
+  Dim sum = 0;
+  for (const Dim& part : parts) {
+    const auto range = node.rangeOf(part);
+    if (!range || range->min < 0) return invalid("a part is negative");
+    sum = sum + part;
   }
-  if (sum != extent) return invalid("the parts do not add up to the dimension of " + std::to_string(extent));
+  if (!(sum == extent)) {
+    if (sum.isStatic() && extent.isStatic())
+      return invalid("the parts do not add up to the dimension of " + extent.text());
+    return node.undecided("whether the parts add up to " + node.text({extent}));
+  }
   Values results;
-  Dims offsets(rankOf(input), 0), strides(rankOf(input), 1), shape(shapeOf(input));
-  for (std::int64_t part : *sizes) {
+  Shape offsets(shape.size());
+  const Dims strides(shape.size(), 1);
+  for (const Dim& part : parts) {
     shape[axis] = part;
-    KILN_ASSIGN(Value result, node.slice(input, offsets, strides, shape));
+    KILN_ASSIGN(Value result, node.symbolicSlice(input, offsets, strides, shape));
     results.push_back(result);
-    offsets[axis] += part;
+    offsets[axis] = offsets[axis] + part;
   }
   return results;
 }
@@ -133,10 +203,14 @@ Result<Values> gather(NodeContext& node) {
   KILN_ASSIGN(std::int64_t axis, node.integer("axis", 0));
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(input)));
   if (auto known = NodeContext::constantIntegers(indices))
-    for (std::int64_t index : *known)
-      if (index < -shapeOf(input)[axis] || index >= shapeOf(input)[axis])
+    for (std::int64_t index : *known) {
+      // Outside whatever the extent is.
+      const Dim extent = dimsOf(input)[axis];
+      const auto range = node.rangeOf(extent);
+      if (range && (index < -range->max || index >= range->max))
         return invalid("index " + std::to_string(index) + " is outside the dimension of " +
-                       std::to_string(shapeOf(input)[axis]));
+                       node.text({extent}));
+    }
   KILN_ASSIGN(Value result, node.gather(input, indices, axis));
   return Values{result};
 }

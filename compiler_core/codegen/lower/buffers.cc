@@ -1,0 +1,116 @@
+#include "compiler_core/codegen/lower/buffers.h"
+
+#include "compiler_core/ir/profile.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace kiln::codegen {
+
+using namespace mlir;
+
+namespace {
+
+bool isGiven(func::FuncOp main, unsigned symbol) {
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    if (auto given = main.getArgAttrOfType<IntegerAttr>(i, "kiln.symbol"); given && given.getInt() == symbol)
+      return true;
+  return false;
+}
+
+Value readSymbol(OpBuilder& b, Location loc, Value symbols, std::int64_t symbol) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), symbols,
+                                   ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(symbol)});
+  return LLVM::LoadOp::create(b, loc, b.getI64Type(), slot);
+}
+
+}  // namespace
+
+Value extentValue(OpBuilder& b, Location loc, const ir::Dim& dim, func::FuncOp main, Value symbols) {
+  const auto profile = ir::profileOf(main);
+  SmallVector<std::optional<std::int64_t>> largest(profile.size());
+  for (unsigned i = 0; i < profile.size(); ++i)
+    if (!isGiven(main, i)) largest[i] = profile[i].max;
+  const ir::Dim known = ir::substitute(dim, largest);
+  if (known.isStatic()) return LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(known.value()));
+  const AffineExpr expression = known.expression(b.getContext());
+  SmallVector<Value> values;
+  for (const unsigned symbol : ir::symbolsIn(expression)) {
+    values.resize(symbol + 1);
+    values.back() = arith::IndexCastOp::create(b, loc, b.getIndexType(), readSymbol(b, loc, symbols, symbol));
+  }
+  return arith::IndexCastOp::create(b, loc, b.getI64Type(),
+                                    affine::expandAffineExpr(b, loc, expression, {}, values));
+}
+
+Buffers::Buffers(func::FuncOp main, std::array<Value, kPointers> pointers, Value scratch)
+    : main_(main),
+      options_(main.getContext()),
+      converter_(main.getContext(), options_),
+      pointers_(pointers),
+      scratch_(scratch) {}
+
+Value Buffers::argument(OpBuilder& b, Location loc, unsigned index) {
+  const Type given = main_.getArgument(index).getType();
+  if (auto symbol = main_.getArgAttrOfType<IntegerAttr>(index, "kiln.symbol"))
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                      readSymbol(b, loc, pointers_[kSymbols], symbol.getInt()));
+  for (auto [name, table] :
+       {std::pair{"kiln.input", kInputs}, {"kiln.weight", kWeights}, {"kiln.output", kOutputs}}) {
+    auto number = main_.getArgAttrOfType<IntegerAttr>(index, name);
+    if (!number) continue;
+    auto type = cast<MemRefType>(given);
+    SmallVector<Value> sizes;
+    if (auto shape = main_.getArgAttrOfType<AffineMapAttr>(index, "kiln.shape"))
+      for (unsigned i = 0; i < type.getRank(); ++i)
+        if (type.isDynamicDim(i))
+          sizes.push_back(
+              extentValue(b, loc, ir::Dim(shape.getValue().getResult(i)), main_, pointers_[kSymbols]));
+    auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+    Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, pointers_[table],
+                                     ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(number.getInt())});
+    return buffer(b, loc, type, sizes, LLVM::LoadOp::create(b, loc, pointer, slot));
+  }
+  return {};
+}
+
+Value Buffers::planned(OpBuilder& b, Location loc, MemRefType type, ValueRange sizes, bool inScratch,
+                       std::int64_t offset) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value at = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(offset));
+  Value base = inScratch ? scratch_ : pointers_[kArena];
+  SmallVector<Value> wide;
+  for (Value size : sizes) wide.push_back(arith::IndexCastOp::create(b, loc, b.getI64Type(), size));
+  return buffer(b, loc, type, wide,
+                LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{at}));
+}
+
+Value Buffers::buffer(OpBuilder& b, Location loc, MemRefType type, ArrayRef<Value> sizes, Value pointer) {
+  if (type.hasStaticShape()) {
+    Value descriptor = MemRefDescriptor::fromStaticShape(b, loc, converter_, type, pointer);
+    return UnrealizedConversionCastOp::create(b, loc, type, descriptor).getResult(0);
+  }
+  auto descriptor = MemRefDescriptor::poison(b, loc, converter_.convertType(type));
+  descriptor.setAllocatedPtr(b, loc, pointer);
+  descriptor.setAlignedPtr(b, loc, pointer);
+  descriptor.setConstantOffset(b, loc, 0);
+  Value stride = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
+  for (unsigned i = static_cast<unsigned>(type.getRank()); i-- > 0;) {
+    Value size;
+    if (type.isDynamicDim(i)) {
+      size = sizes.back();
+      sizes = sizes.drop_back();
+    } else {
+      size = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(type.getDimSize(i)));
+    }
+    descriptor.setSize(b, loc, i, size);
+    descriptor.setStride(b, loc, i, stride);
+    if (i > 0) stride = LLVM::MulOp::create(b, loc, stride, size);
+  }
+  return UnrealizedConversionCastOp::create(b, loc, type, Value(descriptor)).getResult(0);
+}
+
+}  // namespace kiln::codegen

@@ -1,0 +1,17 @@
+// Shape computations of a graph, followed where they depend on symbols: what Shape, Gather, Concat, Mul...
+// leave of the extents that the profiles know as ranges only.
+#pragma once
+
+#include "compiler_core/ir/dims.h"
+#include "mlir/IR/Value.h"
+
+namespace kiln::onnx {
+
+// What `dim` can be over all profiles of the module that `place` stands in; nullopt where nothing bounds it.
+std::optional<ir::Range> rangeOf(const ir::Dim& dim, mlir::Operation* place);
+
+// The elements of an integer or i1 tensor of static shape, row-major, as expressions over symbols; nullopt
+// when they depend on values, or on a comparison that the ranges do not decide.
+std::optional<ir::Shape> symbolicElements(mlir::Value value);
+
+}  // namespace kiln::onnx

@@ -1,0 +1,49 @@
+// The shape profile that a @main is compiled for: what each symbol can be. An attribute of the function, made
+// by specialise() (compiler_core/transforms) and read by every stage below.
+#pragma once
+
+#include "compiler_core/ir/dims.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace kiln::ir {
+
+// One that the caller gives is dimension `index` of an input, or element `index` of its value (row-major);
+// one that the program finds out has no input, and is at most `bound`.
+struct Symbol {
+  std::string name, input;
+  std::int64_t index = 0;
+  bool element = false;
+  Dim bound;
+  Range range;  // over all profiles
+
+  bool isGiven() const { return !input.empty(); }
+};
+
+// In the order of their numbers.
+llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module);
+// The number it gets. Those that the caller gives come first.
+std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol);
+// Says how large one that the program finds out can get; what was said first stands.
+void boundSymbol(mlir::ModuleOp module, std::int64_t number, const Dim& bound, std::int64_t most);
+
+inline constexpr llvm::StringLiteral kProfileAttr = "kiln.profile";
+
+// Both ends included; `opt` is what the schedule is made for.
+struct SymbolRange {
+  std::int64_t min = 0, opt = 0, max = 0;
+  bool operator==(const SymbolRange&) const = default;
+};
+
+// One entry per symbol; empty for a function without symbols.
+llvm::SmallVector<SymbolRange> profileOf(mlir::Operation* function);
+void setProfile(mlir::Operation* function, llvm::ArrayRef<SymbolRange> symbols);
+
+// From min to max of each.
+llvm::SmallVector<Range> limitsOf(mlir::Operation* function);
+// The value of `dim` where every symbol is at its opt; nullopt where a symbol is unknown.
+std::optional<std::int64_t> optOf(const Dim& dim, llvm::ArrayRef<SymbolRange> symbols);
+
+// Symbols that `expression` names, ascending.
+llvm::SmallVector<unsigned> symbolsIn(mlir::AffineExpr expression);
+
+}  // namespace kiln::ir

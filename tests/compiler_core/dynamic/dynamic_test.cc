@@ -1,0 +1,92 @@
+// Each operation of symbolic shape gives the bits of the static compile, at the ends of the ranges and
+// between.
+#include <gtest/gtest.h>
+
+#include "tests/compiler_core/dynamic/symbolic.h"
+
+namespace kiln::testing {
+namespace {
+
+void check(const std::string& body, std::vector<std::pair<std::string, SymbolSpan>> symbols) {
+  const SymbolicCheck wanted{"func.func @main" + body, std::move(symbols), {}};
+  auto passed = checkSymbolic(wanted);
+  EXPECT_TRUE(passed) << passed.error().message << "\n" << wanted.text;
+}
+
+constexpr SymbolSpan kBatch = {1, 8, 37};
+
+TEST(Symbolic, ElementwiseChain) {
+  check(R"((%x: tensor<[N]x33xf32>, %y: tensor<[N]x33xf32>) -> tensor<[N]x33xf32> {
+  %0 = kiln.binary <add> %x, %y : tensor<[N]x33xf32>
+  %1 = kiln.unary <exp> %0 : tensor<[N]x33xf32>
+  %2 = kiln.binary <mul> %1, %x : tensor<[N]x33xf32>
+  return %2 : tensor<[N]x33xf32>
+})",
+        {{"N", kBatch}});
+}
+
+TEST(Symbolic, ElementwiseInTheLastDimension) {
+  check(R"((%x: tensor<3x[N]xf32>) -> tensor<3x[N]xf32> {
+  %0 = kiln.unary <tanh> %x : tensor<3x[N]xf32>
+  return %0 : tensor<3x[N]xf32>
+})",
+        {{"N", {1, 100, 300}}});
+}
+
+TEST(Symbolic, MatmulInRows) {
+  check(R"((%x: tensor<[N]x64xf32>) -> tensor<[N]x50xf32> {
+  %w = kiln.weight 0 : tensor<64x50xf32>
+  %c = kiln.weight 1 : tensor<50xf32>
+  %0 = kiln.matmul %x, %w : (tensor<[N]x64xf32>, tensor<64x50xf32>) -> tensor<[N]x50xf32>
+  %1 = kiln.broadcast %c : tensor<50xf32> to tensor<[N]x50xf32>
+  %2 = kiln.binary <add> %0, %1 : tensor<[N]x50xf32>
+  %3 = kiln.unary <relu> %2 : tensor<[N]x50xf32>
+  return %3 : tensor<[N]x50xf32>
+})",
+        {{"N", kBatch}});
+}
+
+TEST(Symbolic, MatmulInAllDimensions) {
+  check(R"((%x: tensor<[M]x[K]xf32>, %y: tensor<[K]x[N]xf32>) -> tensor<[M]x[N]xf32> {
+  %0 = kiln.matmul %x, %y : (tensor<[M]x[K]xf32>, tensor<[K]x[N]xf32>) -> tensor<[M]x[N]xf32>
+  return %0 : tensor<[M]x[N]xf32>
+})",
+        {{"M", {1, 64, 200}}, {"K", {1, 300, 1100}}, {"N", {1, 100, 530}}});
+}
+
+TEST(Symbolic, Softmax) {
+  check(R"((%x: tensor<[N]x10xf32>) -> tensor<[N]x10xf32> {
+  %0 = kiln.softmax %x axis 1 : tensor<[N]x10xf32>
+  return %0 : tensor<[N]x10xf32>
+})",
+        {{"N", kBatch}});
+  check(R"((%x: tensor<5x[N]xf32>) -> tensor<5x[N]xf32> {
+  %0 = kiln.softmax %x axis 1 : tensor<5x[N]xf32>
+  return %0 : tensor<5x[N]xf32>
+})",
+        {{"N", {1, 50, 700}}});
+}
+
+TEST(Symbolic, Reduce) {
+  check(R"((%x: tensor<[N]x7x[M]xf32>) -> (tensor<[N]x[M]xf32>, tensor<7xf32>) {
+  %0 = kiln.reduce <sum> %x axes [1] : tensor<[N]x7x[M]xf32> to tensor<[N]x[M]xf32>
+  %1 = kiln.reduce <max> %x axes [0, 2] : tensor<[N]x7x[M]xf32> to tensor<7xf32>
+  return %0, %1 : tensor<[N]x[M]xf32>, tensor<7xf32>
+})",
+        {{"N", kBatch}, {"M", {1, 16, 40}}});
+}
+
+TEST(Symbolic, ReshapeTransposeConcatSlice) {
+  check(
+      R"((%x: tensor<[N]x4x6xf32>) -> (tensor<[N*4]x6xf32>, tensor<6x[N]x4xf32>, tensor<[2*N]x4x6xf32>, tensor<[N]x2x3xf32>) {
+  %0 = kiln.reshape %x : tensor<[N]x4x6xf32> to tensor<[N*4]x6xf32>
+  %1 = kiln.transpose %x [2, 0, 1] : tensor<[N]x4x6xf32> to tensor<6x[N]x4xf32>
+  %2 = kiln.concat %x, %x axis 0 : (tensor<[N]x4x6xf32>, tensor<[N]x4x6xf32>) -> tensor<[2*N]x4x6xf32>
+  %3 = kiln.slice %x offsets [0, 3, 1] strides [1, -2, 2] : tensor<[N]x4x6xf32> to tensor<[N]x2x3xf32>
+  return %0, %1, %2, %3 : tensor<[N*4]x6xf32>, tensor<6x[N]x4xf32>, tensor<[2*N]x4x6xf32>, tensor<[N]x2x3xf32>
+})",
+      {{"N", kBatch}});
+}
+
+}  // namespace
+}  // namespace kiln::testing
