@@ -13,7 +13,7 @@ Result<onnx::Captured> importOrPin(mlir::MLIRContext& context, const onnx::Loade
   const analysis::DimValues dims = dimsOf(loaded.model, inputs);
   const Composites sequences = sequencesOf(loaded.model, inputs);
   for (int attempt = 1;; ++attempt) {
-    auto captured = onnx::importModel(context, loaded, {dims, pins, sequences});
+    auto captured = onnx::importModel(context, loaded, {dims, pins, {}, sequences});
     if (captured || captured.error().code != Code::kUnimplemented || attempt == kMaxAttempts) return captured;
     Pins more = pinsAskedFor(captured.error().message, inputs, pins);
     if (more.empty()) return captured;
