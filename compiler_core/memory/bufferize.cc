@@ -166,7 +166,7 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() && failed(makeBoundary(function))) return signalPassFailure();
     giveEachUserItsOwnEmptyTensor(module);
-    keepCarriedApart(module);
+    prepareControlFlow(module);
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, module))) return signalPassFailure();
     bufferization::OneShotBufferizationOptions options;

@@ -58,8 +58,16 @@ Operation* producerOf(Value value) {
   return op;
 }
 
-}  // namespace
+// The buffers of results and carried values stand before what is computed for them, so that it can be
+// computed in them. Lifetimes follow uses: this costs nothing.
+void raiseBuffers(ModuleOp module) {
+  module.walk([](bufferization::AllocTensorOp op) {
+    if (op->getNumOperands() == 0) op->moveBefore(&op->getBlock()->front());
+  });
+}
 
+// The next value of a carried tensor is computed in a buffer of its own, rather than in that of the present
+// one, where the present one is still read. It would be written into a copy of what it replaces.
 void keepCarriedApart(ModuleOp module) {
   SmallVector<bufferization::MaterializeInDestinationOp> ops;
   module.walk([&](bufferization::MaterializeInDestinationOp op) { ops.push_back(op); });
@@ -78,6 +86,13 @@ void keepCarriedApart(ModuleOp module) {
     producer.getOutputsMutable()[0].set(bufferization::AllocTensorOp::create(
         builder, empty.getLoc(), empty.getType(), empty.getDynamicSizes()));
   }
+}
+
+}  // namespace
+
+void prepareControlFlow(ModuleOp module) {
+  raiseBuffers(module);
+  keepCarriedApart(module);
 }
 
 LogicalResult resolveControlFlow(ModuleOp module) {

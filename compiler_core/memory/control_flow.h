@@ -5,10 +5,8 @@
 
 namespace kiln::memory {
 
-// Before bufferising: the next value of a carried tensor is computed in a buffer of its own, rather than in
-// that of the present one, where the present one is still read. It would be written into a copy of what it
-// replaces.
-void keepCarriedApart(mlir::ModuleOp module);
+// Before bufferising: says which values are computed in place.
+void prepareControlFlow(mlir::ModuleOp module);
 
 // After bufferising, loops hand on the same buffers from iteration to iteration and branches give one buffer
 // either way: uses see that buffer itself, and no loop or branch has one as argument or result. Fails with an

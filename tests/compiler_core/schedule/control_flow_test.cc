@@ -129,7 +129,7 @@ func.func @main(%x: tensor<500xf32>, %c: tensor<i1>, %n: tensor<i64>) -> (tensor
   %r:2 = kiln.loop trip %n : tensor<i64> carried(%x) : (tensor<500xf32>) -> (tensor<500xf32>, tensor<i64>) {
   ^bb0(%i: tensor<i64>, %p: tensor<500xf32>):
     %odd = kiln.binary <mod> %i, %two : tensor<i64>
-    %isOdd = kiln.compare <ne> %odd, %zero : tensor<i64>
+    %isOdd = kiln.compare <gt> %odd, %zero : tensor<i64>
     %q = kiln.if %isOdd : tensor<i1> to tensor<500xf32> {
       %s:2 = kiln.loop trip %i : tensor<i64> carried(%p) : (tensor<500xf32>) -> (tensor<500xf32>, tensor<i64>) {
       ^bb0(%j: tensor<i64>, %inner: tensor<500xf32>):

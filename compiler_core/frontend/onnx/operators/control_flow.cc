@@ -148,10 +148,15 @@ Result<Value> stack(NodeContext& node, const Values& rows) {
   return node.concat(parts, 0);
 }
 
-// Unrolled; nullopt when that needs a value that is known at run time only, or more than `limit` iterations.
-Result<std::optional<Items>> unroll(NodeContext& node, const Repeat& repeat, std::int64_t limit) {
+// Unrolled; nullopt when that needs more than `limit` iterations, or a value that is known at run time only:
+// `open`.
+Result<std::optional<Items>> unroll(NodeContext& node, const Repeat& repeat, std::int64_t limit,
+                                    Value& open) {
   std::optional<double> trip;
-  if (repeat.trip && !(trip = NodeContext::constantScalar(repeat.trip))) return std::optional<Items>();
+  if (repeat.trip && !(trip = NodeContext::constantScalar(repeat.trip))) {
+    open = repeat.trip;
+    return std::optional<Items>();
+  }
   if (trip && *trip > static_cast<double>(limit)) return std::optional<Items>();
   std::optional<Items> result;
   auto make = [&]() -> Result<bool> {
@@ -161,7 +166,10 @@ Result<std::optional<Items>> unroll(NodeContext& node, const Repeat& repeat, std
     for (std::int64_t i = 0; !trip || static_cast<double>(i) < *trip; ++i) {
       if (condition) {
         auto known = NodeContext::constantScalar(condition);
-        if (!known) return false;
+        if (!known) {
+          if (i == 0) open = condition;
+          return false;
+        }
         if (*known == 0) break;
       }
       if (i == limit) return false;
@@ -244,9 +252,14 @@ Result<Items> run(NodeContext& node, const Repeat& repeat) {
       hasSequence ? kMaxSequenceTrips
                   : std::min(kMaxUnrolledTrips,
                              kMaxUnrolledNodes / std::max<std::int64_t>(1, countNodes(repeat.body)));
-  KILN_ASSIGN(auto unrolled, unroll(node, repeat, limit));
+  Value open;
+  KILN_ASSIGN(auto unrolled, unroll(node, repeat, limit, open));
   if (unrolled) return std::move(*unrolled);
-  return roll(node, repeat);
+  KILN_ASSIGN(Items rolled, roll(node, repeat));
+  // What the body lacks is often a constant that it would have in an unrolled loop.
+  if (open && llvm::any_of(rolled, [](const Item& item) { return item.isPoisoned(); }))
+    return NodeContext::notConstant("the trip count or the condition of a loop with such a body", open);
+  return rolled;
 }
 
 Result<Items> importLoop(NodeContext& node) {
