@@ -5,12 +5,12 @@ namespace kiln::onnx {
 std::vector<Operator> allOperators() {
   std::vector<Operator> rows;
   for (auto family :
-       {elementwiseOperators(), activationOperators(),    linearOperators(),    convolutionOperators(),
-        poolingOperators(),     normalizationOperators(), reductionOperators(), shapeOperators(),
-        sliceOperators(),       constantOperators(),      generatorOperators(), indexingOperators(),
-        selectionOperators(),   determinantOperators(),   einsumOperators(),    featureOperators(),
-        lossOperators(),        quantizeOperators(),      signalOperators(),    trainingOperators(),
-        controlFlowOperators(), sequenceOperators(),      recurrentOperators()})
+       {elementwiseOperators(),     activationOperators(),    linearOperators(),    convolutionOperators(),
+        poolingOperators(),         normalizationOperators(), reductionOperators(), shapeOperators(),
+        sliceOperators(),           constantOperators(),      generatorOperators(), indexingOperators(),
+        selectionOperators(),       determinantOperators(),   einsumOperators(),    featureOperators(),
+        linearAttentionOperators(), lossOperators(),          quantizeOperators(),  signalOperators(),
+        trainingOperators(),        controlFlowOperators(),   sequenceOperators(),  recurrentOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -51,6 +51,7 @@ std::span<const Operator> selectionOperators();
 std::span<const Operator> determinantOperators();
 std::span<const Operator> einsumOperators();
 std::span<const Operator> featureOperators();
+std::span<const Operator> linearAttentionOperators();
 std::span<const Operator> lossOperators();
 std::span<const Operator> quantizeOperators();
 std::span<const Operator> signalOperators();

@@ -387,7 +387,7 @@ TEST(Import, WrongModelsNameTheNode) {
   window.input("x", {1, 1, 2, 2})
       .output("y")
       .node("MaxPool", {"x"}, {"y"}, {onnxInts("kernel_shape", {3, 3})}, "p");
-  expect(window, "height: window of 3 exceeds the padded input of 2");
+  expect(window, "spatial dimension 0: window of 3 exceeds the padded input of 2");
   OnnxBuilder dims;
   dims.input("x", {std::int64_t{1} << 30, std::int64_t{1} << 30}).output("y").node("Relu", {"x"}, {"y"});
   expect(dims, "input 'x' has the absurd shape");
