@@ -47,13 +47,13 @@ CommandResult referenceCommand(const ReferenceArguments& arguments);
 
 struct SpecArguments {
   std::string model, target = "cpu:x86-64-v3", out;
-  std::vector<std::string> profile, pin;
+  std::vector<std::string> profile, pin, sequence;
 };
 CommandResult specCommand(const SpecArguments& arguments);
 
 struct ExplainArguments {
   std::string model, target = "cpu:x86-64-v3";
-  std::vector<std::string> profile, pin;
+  std::vector<std::string> profile, pin, sequence;
   bool json = false;
 };
 CommandResult explainCommand(const ExplainArguments& arguments);

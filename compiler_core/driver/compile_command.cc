@@ -111,6 +111,7 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.profiles = profilesOf(*spec);
   request.pad = spec->outOfProfile == "pad";
   request.pins = spec->pins;
+  request.sequences = spec->sequences;
   request.contraction = spec->numerics.contraction == "on";
   request.toolchainLib = *lib;
   request.out = arguments.out;

@@ -15,6 +15,7 @@
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/reference/host_tensor.h"
 #include "manifest/base/result.h"
+#include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
 #include "manifest/spec/target.h"
 
@@ -25,6 +26,7 @@ struct CompileRequest {
   Target target;
   std::vector<analysis::Profile> profiles = {{}};  // at least one; the program serves them in this order
   Pins pins;                                       // inputs with a fixed value
+  Composites sequences;                            // what inputs of sequence or optional type hold
   bool pad = false;          // smaller inputs are padded: every symbolic dimension must allow that
   bool contraction = true;   // Numerics::contraction is "on"
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
@@ -62,6 +64,6 @@ struct ReferenceResult {
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
-                                          std::uint64_t seed);
+                                          const Composites& sequences, std::uint64_t seed);
 
 }  // namespace kiln::driver

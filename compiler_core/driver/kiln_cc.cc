@@ -65,6 +65,10 @@ int main(int argc, char** argv) {
   specApp->add_option("--target", spec.target, "Target")->capture_default_str();
   specApp->add_option("--profile", spec.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
   specApp->add_option("--pin", spec.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
+  specApp->add_option(
+      "--sequence", spec.sequence,
+      "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none "
+      "(repeatable)");
   specApp->add_option("--out", spec.out, "File (default: standard output)");
   specApp->callback([&] { result = specCommand(spec); });
 
@@ -76,6 +80,10 @@ int main(int argc, char** argv) {
   explainApp->add_option("--target", explain.target, "Target")->capture_default_str();
   explainApp->add_option("--profile", explain.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
   explainApp->add_option("--pin", explain.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
+  explainApp->add_option(
+      "--sequence", explain.sequence,
+      "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none "
+      "(repeatable)");
   explainApp->add_flag("--json", explain.json, "As canonical JSON");
   explainApp->callback([&] { result = explainCommand(explain); });
 

@@ -82,7 +82,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
     // At the shapes that the profile is made for.
     std::map<std::string, std::int64_t> dims;
     for (const auto& [name, range] : profile.dims) dims[name] = range.opt;
-    auto result = evaluateReference(arguments.model, dims, spec->pins, kSeed);
+    auto result = evaluateReference(arguments.model, dims, spec->pins, spec->sequences, kSeed);
     if (!result) return stop(result.error());
     auto written = writeProfile(*result, arguments.out, profile.name, digests);
     if (!written) return stop(kExitInternal, written.error());

@@ -40,6 +40,7 @@ const Capability kCpu[] = {
     {"kiln.compress", kAll},       {"kiln.unique", kArithmetic},
     {"kiln.nms", kNumbers},        {"kiln.pad", kAll},
     {"kiln.iota", kNumbers},       {"kiln.attention", kReals},
+    {"kiln.if", kAll},             {"kiln.loop", kAll},
 };
 
 // 0 for a type that no operation has.

@@ -15,8 +15,10 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
 
   void runOnOperation() final {
     // Definitions come before uses, so one walk folds whole chains.
-    for (mlir::Block& block : getOperation().getBody())
-      for (mlir::Operation& operation : llvm::make_early_inc_range(block)) fold(operation);
+    llvm::SmallVector<mlir::Operation*> operations;
+    getOperation().walk<mlir::WalkOrder::PreOrder>(
+        [&](mlir::Operation* operation) { operations.push_back(operation); });
+    for (mlir::Operation* operation : operations) fold(*operation);
   }
 
  private:

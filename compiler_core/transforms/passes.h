@@ -29,6 +29,9 @@ std::unique_ptr<mlir::Pass> createSinkTransposesPass();
 // scores. A row that the mask leaves nothing of gives zeros instead of NaN.
 std::unique_ptr<mlir::Pass> createRecogniseAttentionPass();
 
+// kiln-hoist-invariants: what a loop's body calculates from values around the loop alone moves before it.
+std::unique_ptr<mlir::Pass> createHoistInvariantsPass();
+
 // kiln-widen: reductions, products, convolutions, pools and normalisations of f16 and bf16 calculate in f32
 // between casts, and round once; max and min over unsigned integers become those over signed ones.
 std::unique_ptr<mlir::Pass> createWidenPass();

@@ -92,6 +92,8 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   // subexpressions.
   KILN_TRY(pipeline.run(mlir::createCanonicalizerPass()));
   KILN_TRY(pipeline.run(mlir::createCSEPass()));
+  // Before anything grows: a loop runs its body many times.
+  KILN_TRY(pipeline.run(createHoistInvariantsPass()));
   // Transposed and scaled weights become plain weights, so that a filter is seen as constant by what follows.
   KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
   // Layout changes of the source format meet and cancel before patterns look for neighbours.

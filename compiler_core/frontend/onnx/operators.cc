@@ -13,7 +13,8 @@ std::vector<Operator> allOperators() {
                       signalOperators(),      trainingOperators(),    linearAttentionOperators(),
                       attentionOperators(),   deformOperators(),      gridOperators(),
                       padOperators(),         rearrangeOperators(),   resizeOperators(),
-                      roiOperators()})
+                      roiOperators(),         controlFlowOperators(), sequenceOperators(),
+                      recurrentOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -40,8 +40,14 @@ class Lowering {
  public:
   Lowering(mlir::OpBuilder& builder) : b_(builder) {}
 
-  // Lowers one operation (not kiln.weight, kiln.fused, kiln.yield, func.return) and maps its results.
+  // Lowers one operation (not kiln.weight, kiln.yield, func.return, nor those with bodies) and maps its
+  // results.
   mlir::LogicalResult lower(mlir::Operation* op);
+
+  // Lowers a body where the builder stands, its terminator left out.
+  using LowerBlock = llvm::function_ref<mlir::LogicalResult(mlir::Block&)>;
+  mlir::LogicalResult branch(ir::IfOp op, LowerBlock lowerBlock);
+  mlir::LogicalResult loop(ir::LoopOp op, LowerBlock lowerBlock);
 
   mlir::IRMapping& values() { return map_; }
   // `to` is `from` lowered.
@@ -58,6 +64,13 @@ class Lowering {
 
  private:
   mlir::Value get(mlir::Value value) { return map_.lookup(value); }
+  void mapAll(mlir::ValueRange from, mlir::ValueRange to) {
+    for (auto [a, b] : llvm::zip_equal(from, to)) map(a, b);
+  }
+  // For lowering control flow; `type` is of the kiln dialect.
+  mlir::Value buffer(mlir::Type type);
+  llvm::SmallVector<mlir::Value> placeAll(mlir::ValueRange values, mlir::ValueRange carried,
+                                          mlir::Block* body);
   // The shape of a lowered value, with its expressions.
   ir::Shape shapeOf(mlir::Value lowered) const;
   mlir::Value shaped(mlir::Value lowered, llvm::ArrayRef<ir::Dim> shape);

@@ -46,7 +46,7 @@ std::string runOne(std::uint64_t seed, const CompileOptions& options) {
   if (!expected) return "reference evaluator: " + expected.error().message;
   if (expected->size() != model.outputs.size())
     return "the reference evaluator gives another number of outputs";
-  const Status compiled = compileModel(path, dims, {}, options);
+  const Status compiled = compileModel(path, {dims, {}}, {}, options);
   if (!compiled && compiled.error().code == Code::kUnimplemented)
     return "refused: " + compiled.error().message;
   if (!compiled) return "compiler: " + compiled.error().message;
