@@ -154,7 +154,7 @@ Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::Weight
                                             ir::typeText(*dtype, type.getShape()) + ", given " +
                                             ir::typeText(inputs[i].dtype, inputs[i].shape));
   }
-  const mlir::OwningOpRef<mlir::ModuleOp> copy = cloneIfSymbolic(module);
+  mlir::OwningOpRef<mlir::ModuleOp> copy = cloneIfSymbolic(module);
   if (copy) main = copy->lookupSymbol<mlir::func::FuncOp>(ir::kMain);
   SymbolValues symbols;
   return BlockEvaluator(weights, symbols).run(main.getBody().front(), inputs);
