@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::string model, toolchain;
-  std::vector<std::string> data, targets, profiles, pins;
+  std::vector<std::string> data, targets, profiles, pins, sequences;
   std::string tune = "off", fallback = "fail";
   DeliverySpec delivery;
   std::string checkPlan;
@@ -29,6 +29,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   CompileSpec spec;
   spec.profiles = std::move(profiles);
   for (const auto& pin : options.pins) KILN_TRY(addPin(pin, spec.pins));
+  for (const auto& sequence : options.sequences) KILN_TRY(addComposite(sequence, spec.sequences));
   v1::SubmitJobRequest request;
   KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
   KILN_ASSIGN(*request.mutable_options_json(), toCanonicalJson(optionsToJson(spec)));
@@ -106,6 +107,10 @@ void addBuild(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex> (default: the farm's)");
   command.add_option("--pin", options->pins, "INPUT=VALUE,VALUE...: fixed value of an input (repeatable)");
+  command.add_option(
+      "--sequence", options->sequences,
+      "INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none: what an input of sequence or optional type holds "
+      "(repeatable)");
   command
       .add_option("--profile", options->profiles,
                   "[PROFILE:]DIM=min:opt:max[,DIM=...] for symbolic dimensions (repeatable)")

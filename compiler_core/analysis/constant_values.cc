@@ -36,8 +36,8 @@ mlir::DenseElementsAttr toElements(mlir::MLIRContext* context, const reference::
 }
 
 mlir::Value foldSmall(mlir::OpBuilder& builder, mlir::Operation* operation) {
-  if (operation->getNumResults() != 1 || operation->getNumRegions() || operation->getNumOperands() == 0)
-    return {};
+  if (operation->getNumResults() != 1 || operation->getNumRegions()) return {};
+  if (operation->getNumOperands() == 0 && !llvm::isa<ir::IotaOp>(operation)) return {};
   auto small = [](mlir::Value value) {
     auto bytes = ir::checkedBytes(ir::tensorType(value));
     return bytes && *bytes <= ir::kMaxConstantBytes;

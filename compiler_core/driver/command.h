@@ -35,6 +35,8 @@ Status checkServed(const CompileSpec& spec);
 
 struct CompileArguments {
   std::string model, spec, out, emitIr, toolchain;
+  std::vector<std::string> disabledPasses;
+  bool timing = false;
 };
 CommandResult compileCommand(const CompileArguments& arguments);
 
@@ -45,13 +47,13 @@ CommandResult referenceCommand(const ReferenceArguments& arguments);
 
 struct SpecArguments {
   std::string model, target = "cpu:x86-64-v3", out;
-  std::vector<std::string> profile, pin;
+  std::vector<std::string> profile, pin, sequence;
 };
 CommandResult specCommand(const SpecArguments& arguments);
 
 struct ExplainArguments {
   std::string model, target = "cpu:x86-64-v3";
-  std::vector<std::string> profile, pin;
+  std::vector<std::string> profile, pin, sequence;
   bool json = false;
 };
 CommandResult explainCommand(const ExplainArguments& arguments);

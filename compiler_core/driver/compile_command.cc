@@ -111,12 +111,18 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   request.profiles = profilesOf(*spec);
   request.pad = spec->outOfProfile == "pad";
   request.pins = spec->pins;
+  request.sequences = spec->sequences;
   request.contraction = spec->numerics.contraction == "on";
   request.toolchainLib = *lib;
   request.out = arguments.out;
   request.irDirectory = arguments.emitIr;
   Progress progress;
   request.progress = [&](std::string_view stage) { progress.stage(stage); };
+  request.disabledPasses = arguments.disabledPasses;
+  if (arguments.timing)
+    request.onPass = [](std::string_view pass, double seconds) {
+      fmt::print(stderr, "pass: {} {:.4f} s\n", pass, seconds);
+    };
   auto result = compile(request);
   if (!result) return stop(result.error());
   for (const PlanEvidence& plan : result->plans)

@@ -118,7 +118,8 @@ class Compile {
     if (request_.pad)
       for (const auto& [name, value] : std::exchange(bounds.fixed, {})) bounds.ranges[name] = {value, value};
     KILN_ASSIGN(onnx::Captured captured,
-                onnx::importModel(context_, loaded, {bounds.fixed, request_.pins, bounds.ranges}));
+                onnx::importModel(context_, loaded,
+                                  {bounds.fixed, request_.pins, bounds.ranges, request_.sequences}));
     KILN_TRY(ir_.write("capture", *captured.module));
     result_.inputs = captured.inputs;
     result_.outputs = captured.outputs;
@@ -158,7 +159,8 @@ class Compile {
     plan.outputBytes = bytesOf(main.getResultTypes(), ir::limitsOf(main));
 
     progress("rewrite");
-    KILN_ASSIGN(ir::RewriteEvidence rewritten, transforms::rewrite(module, captured.weights));
+    KILN_ASSIGN(ir::RewriteEvidence rewritten,
+                transforms::rewrite(module, captured.weights, {request_.disabledPasses, request_.onPass}));
     KILN_TRY(ir_.write("rewrite", module));
     progress("partition");
     auto parts = partition::partition(module, request_.target.name);
@@ -245,11 +247,11 @@ Result<CompileResult> compile(const CompileRequest& request) {
 
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
-                                          std::uint64_t seed) {
+                                          const Composites& sequences, std::uint64_t seed) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
-  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, {}}));
+  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, {}, sequences}));
   ReferenceResult result{captured.inputs, captured.outputs, {}, {}};
   for (const ir::Signature& input : captured.inputs) {
     result.inputValues.push_back(reference::makeInput(input.name, input.dtype, input.shape, seed));

@@ -15,6 +15,7 @@
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/reference/host_tensor.h"
 #include "manifest/base/result.h"
+#include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
 #include "manifest/spec/target.h"
 
@@ -25,11 +26,14 @@ struct CompileRequest {
   Target target;
   std::vector<analysis::Profile> profiles = {{}};  // at least one; the program serves them in this order
   Pins pins;                                       // inputs with a fixed value
+  Composites sequences;                            // what inputs of sequence or optional type hold
   bool pad = false;          // smaller inputs are padded: every symbolic dimension must allow that
   bool contraction = true;   // Numerics::contraction is "on"
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
-  std::string irDirectory;  // existing folder for the textual IR of each stage; empty: none
+  std::string irDirectory;                  // existing folder for the textual IR of each stage; empty: none
+  std::vector<std::string> disabledPasses;  // of the rewrite stage; noted in its evidence
+  std::function<void(std::string_view pass, double seconds)> onPass;  // times of the rewrite stage's passes
   std::function<void(std::string_view stage)>
       progress;  // capture, analyse, rewrite, partition, schedule, plan, codegen, package
 };
@@ -60,6 +64,6 @@ struct ReferenceResult {
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
-                                          std::uint64_t seed);
+                                          const Composites& sequences, std::uint64_t seed);
 
 }  // namespace kiln::driver

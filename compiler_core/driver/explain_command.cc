@@ -65,11 +65,14 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   spec.profiles = std::move(*profiles);
   for (const std::string& pin : arguments.pin)
     if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
+  for (const std::string& sequence : arguments.sequence)
+    if (auto added = addComposite(sequence, spec.sequences); !added) return stop(kExitUsage, added.error());
   CompileRequest request;
   request.model = arguments.model;
   request.target = *target;
   request.profiles = profilesOf(spec);
   request.pins = spec.pins;
+  request.sequences = spec.sequences;
   auto result = compile(request);
   if (!result) return stop(result.error());
   if (!arguments.json) {

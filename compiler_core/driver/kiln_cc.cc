@@ -43,6 +43,9 @@ int main(int argc, char** argv) {
   compileApp->add_option("--spec", compile.spec, "CompileSpec (see kiln-cc spec)")->required();
   compileApp->add_option("--out", compile.out, "Folder for program.so, weights, evidence.json, manifest.json")
       ->required();
+  compileApp->add_option("--disable-pass", compile.disabledPasses,
+                         "Leave out a pass of the rewrite stage (may be given more than once)");
+  compileApp->add_flag("--timing", compile.timing, "Say on stderr what each pass took");
   compileApp->add_option("--emit-ir", compile.emitIr, "Folder for the textual IR after each stage");
   compileApp->add_option("--toolchain", compile.toolchain, "Toolchain folder (default: where kiln-cc is)");
   compileApp->callback([&] { result = compileCommand(compile); });
@@ -62,6 +65,10 @@ int main(int argc, char** argv) {
   specApp->add_option("--target", spec.target, "Target")->capture_default_str();
   specApp->add_option("--profile", spec.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
   specApp->add_option("--pin", spec.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
+  specApp->add_option(
+      "--sequence", spec.sequence,
+      "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none "
+      "(repeatable)");
   specApp->add_option("--out", spec.out, "File (default: standard output)");
   specApp->callback([&] { result = specCommand(spec); });
 
@@ -73,6 +80,10 @@ int main(int argc, char** argv) {
   explainApp->add_option("--target", explain.target, "Target")->capture_default_str();
   explainApp->add_option("--profile", explain.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
   explainApp->add_option("--pin", explain.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
+  explainApp->add_option(
+      "--sequence", explain.sequence,
+      "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none "
+      "(repeatable)");
   explainApp->add_flag("--json", explain.json, "As canonical JSON");
   explainApp->callback([&] { result = explainCommand(explain); });
 

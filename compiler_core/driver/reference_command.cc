@@ -48,7 +48,8 @@ Result<Json> writeProfile(const ReferenceResult& result, const std::string& out,
   return Json{{"name", profile}, {"inputs", inputs}, {"outputs", outputs}};
 }
 
-Status writeList(const Json& profiles, const Digests& digests, const char* tolerance, const std::string& out) {
+Status writeList(const Json& profiles, const Digests& digests, const char* tolerance,
+                 const std::string& out) {
   Json files = Json::array();
   for (const auto& [path, digest] : digests)
     files.push_back({{"path", path}, {"digest", digest.text()}, {"size", std::to_string(digest.size)}});
@@ -81,7 +82,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
     // At the shapes that the profile is made for.
     std::map<std::string, std::int64_t> dims;
     for (const auto& [name, range] : profile.dims) dims[name] = range.opt;
-    auto result = evaluateReference(arguments.model, dims, spec->pins, kSeed);
+    auto result = evaluateReference(arguments.model, dims, spec->pins, spec->sequences, kSeed);
     if (!result) return stop(result.error());
     auto written = writeProfile(*result, arguments.out, profile.name, digests);
     if (!written) return stop(kExitInternal, written.error());

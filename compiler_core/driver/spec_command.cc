@@ -50,6 +50,8 @@ CommandResult specCommand(const SpecArguments& arguments) {
   spec.profiles = std::move(*profiles);
   for (const std::string& pin : arguments.pin)
     if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
+  for (const std::string& sequence : arguments.sequence)
+    if (auto added = addComposite(sequence, spec.sequences); !added) return stop(kExitUsage, added.error());
   auto files = filesOf(arguments.model);
   if (!files) return stop(files.error());
   spec.files = std::move(*files);

@@ -279,6 +279,9 @@ LogicalResult ConvOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Adaptor
 LogicalResult PoolOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Adaptor adaptor, Types& types) {
   const Shape input = shapeOf(adaptor.getInput());
   if (!isSpatialRank(input.size())) return error(location, "input has rank 3 to 5");
+  if (adaptor.getKind() == PoolKind::Average &&
+      !llvm::isa<mlir::FloatType>(tensorType(adaptor.getInput()).getElementType()))
+    return error(location, "an average needs floats");
   Shape shape{input[0], input[1]};
   if (failed(slideAll(location, input, adaptor.getKernel(), adaptor.getStrides(), adaptor.getPads(),
                       adaptor.getDilations(), shape)))

@@ -150,7 +150,8 @@ LogicalResult ScatterOp::verify() {
     return emitOpError("updates have another element type than the data");
   if (!(updates[0] == indices[0]) || !std::equal(updates.begin() + 1, updates.end(), data.begin() + 1))
     return emitOpError("updates do not fit the data and the indices");
-  if (getKind() != ScatterKind::Set && tensorType(getData()).getElementType().isInteger(1))
+  const mlir::Type element = tensorType(getData()).getElementType();
+  if (getKind() != ScatterKind::Set && (element.isInteger(1) || !hasArithmetic(element)))
     return emitOpError("combines numbers only");
   return success();
 }

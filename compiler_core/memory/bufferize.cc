@@ -1,3 +1,4 @@
+#include "compiler_core/memory/control_flow.h"
 #include "compiler_core/memory/library_call.h"
 #include "compiler_core/memory/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -116,13 +117,24 @@ void giveEachUserItsOwnEmptyTensor(ModuleOp module) {
       use.set(OpBuilder(use.getOwner()).clone(*op)->getResult(0));
 }
 
-// A tile that was computed in place still is inserted where it already is.
+// The buffer whose elements `value` shows in their order: behind changes of shape.
+Value withoutReshapes(Value value) {
+  while (Operation* op = value.getDefiningOp()) {
+    if (!isa<memref::CollapseShapeOp, memref::ExpandShapeOp, memref::CastOp>(op)) break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+// A value that was computed in place still is copied to where it already is.
 void eraseSelfCopies(ModuleOp module, IRRewriter& rewriter) {
   DominanceInfo dominance(module);
   eliminateCommonSubExpressions(rewriter, dominance, module);  // equal views become one value
   SmallVector<linalg::GenericOp> copies;
   module.walk([&](linalg::GenericOp op) {
-    if (op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 && op.getInputs()[0] == op.getOutputs()[0] &&
+    if (op.getNumDpsInputs() == 1 && op.getNumDpsInits() == 1 &&
+        withoutReshapes(op.getInputs()[0]) == withoutReshapes(op.getOutputs()[0]) &&
+        op.getInputs()[0].getType() == op.getOutputs()[0].getType() &&
         op.getBody()->without_terminator().empty() &&
         op.getIndexingMapsArray()[0] == op.getIndexingMapsArray()[1] &&
         op.getBody()->getTerminator()->getOperand(0) == op.getBody()->getArgument(0))
@@ -154,6 +166,7 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal() && failed(makeBoundary(function))) return signalPassFailure();
     giveEachUserItsOwnEmptyTensor(module);
+    prepareControlFlow(module);
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, module))) return signalPassFailure();
     bufferization::OneShotBufferizationOptions options;
@@ -169,6 +182,7 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
     };
     bufferization::BufferizationState state;
     if (failed(bufferization::runOneShotBufferize(module, options, state))) return signalPassFailure();
+    if (failed(resolveControlFlow(module))) return signalPassFailure();
     eraseSelfCopies(module, rewriter);
   }
 };

@@ -32,6 +32,48 @@ struct Region {
   SmallVector<memref::AllocOp> allocs;
 };
 
+// The numbers of an operation and of all that is inside it. A parallel loop counts as one operation: its
+// tasks run at the same time.
+struct Span {
+  std::uint32_t first, last;
+};
+struct Spans {
+  llvm::DenseMap<Operation*, Span> of;
+  std::uint32_t next = 0;
+};
+
+void number(Block& block, Spans& spans) {
+  for (Operation& op : block) {
+    const std::uint32_t first = spans.next++;
+    if (!isa<scf::ForallOp>(op))
+      for (mlir::Region& region : op.getRegions())
+        for (Block& inner : region) number(inner, spans);
+    spans.of[&op] = {first, spans.next - 1};
+  }
+}
+
+// A buffer lives from the first to the last operation that has to do with it or with a view of it. Seen from
+// the block that makes it, an operation with regions is used as a whole: what a loop uses stays until its
+// last iteration, but what one iteration makes for itself lives within the body only.
+Buffer lifetime(memref::AllocOp alloc, std::uint64_t bytes, const BufferViewFlowAnalysis& views,
+                const Spans& spans) {
+  SmallVector<Operation*> users = {alloc};
+  for (Value view : views.resolve(alloc.getResult()))
+    for (Operation* user : view.getUsers())
+      if (!isa<memref::DeallocOp>(user)) users.push_back(user);
+  Block* home = alloc->getBlock();
+  for (Operation* user : users)
+    while (!home->findAncestorOpInBlock(*user)) home = home->getParentOp()->getBlock();
+  Buffer buffer{bytes, ~0u, 0};
+  // The allocation itself does nothing: it counts only for a buffer without users.
+  for (Operation* user : users.size() > 1 ? ArrayRef(users).drop_front() : ArrayRef(users)) {
+    const Span span = spans.of.lookup(home->findAncestorOpInBlock(*user));
+    buffer.first = std::min(buffer.first, span.first);
+    buffer.last = std::max(buffer.last, span.last);
+  }
+  return buffer;
+}
+
 struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
   StringRef getArgument() const final { return "kiln-plan-memory"; }
@@ -39,11 +81,9 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     return "Give every buffer an offset in the arena or in its slot's scratch";
   }
 
-  // Operations of a block are numbered; a buffer lives from the first to the last of them that has to do with
-  // it or with a view of it. An operation with regions counts as one, so that a loop keeps what it uses.
   FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views, Intervals& intervals) {
-    llvm::DenseMap<Operation*, std::uint32_t> number;
-    for (Operation& op : *region.block) number[&op] = number.size();
+    Spans spans;
+    number(*region.block, spans);
     std::vector<Buffer> buffers;
     for (memref::AllocOp alloc : region.allocs) {
       const auto bytes = bytesOf(alloc, intervals);
@@ -51,17 +91,7 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
         alloc.emitError("an allocation that nothing bounds reached the memory planner");
         return failure();
       }
-      Buffer buffer{*bytes, ~0u, 0};
-      auto extend = [&](Operation* op) {
-        Operation* ancestor = region.block->findAncestorOpInBlock(*op);
-        buffer.first = std::min(buffer.first, number.lookup(ancestor));
-        buffer.last = std::max(buffer.last, number.lookup(ancestor));
-      };
-      for (Value view : views.resolve(alloc.getResult()))
-        for (Operation* user : view.getUsers())
-          if (!isa<memref::DeallocOp>(user)) extend(user);
-      if (buffer.first > buffer.last) extend(alloc);
-      buffers.push_back(buffer);
+      buffers.push_back(lifetime(alloc, *bytes, views, spans));
     }
     const Plan result = plan(buffers);
     Builder builder(&getContext());

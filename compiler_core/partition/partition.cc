@@ -25,20 +25,40 @@ struct Capability {
   unsigned types;
 };
 const Capability kCpu[] = {
-    {"kiln.weight", kAll},         {"kiln.constant", kAll},
-    {"kiln.unary", kArithmetic},   {"kiln.binary", kArithmetic},
-    {"kiln.compare", kArithmetic}, {"kiln.select", kAll},
-    {"kiln.cast", kAll},           {"kiln.bitcast", kAll},
-    {"kiln.broadcast", kAll},      {"kiln.reshape", kAll},
-    {"kiln.transpose", kAll},      {"kiln.concat", kAll},
-    {"kiln.slice", kAll},          {"kiln.gather", kAll},
-    {"kiln.reduce", kNumbers},     {"kiln.softmax", kReals},
-    {"kiln.matmul", kNumbers},     {"kiln.conv", kNumbers},
-    {"kiln.pool", kNumbers},       {"kiln.batch_norm", kReals},
-    {"kiln.sort", kArithmetic},    {"kiln.arg_reduce", kArithmetic},
-    {"kiln.cumulative", kNumbers}, {"kiln.scatter", kAll},
-    {"kiln.compress", kAll},       {"kiln.unique", kArithmetic},
+    {"kiln.weight", kAll},
+    {"kiln.constant", kAll},
+    {"kiln.unary", kArithmetic},
+    {"kiln.binary", kArithmetic},
+    {"kiln.compare", kArithmetic},
+    {"kiln.select", kAll},
+    {"kiln.cast", kAll},
+    {"kiln.bitcast", kAll},
+    {"kiln.broadcast", kAll},
+    {"kiln.reshape", kAll},
+    {"kiln.transpose", kAll},
+    {"kiln.concat", kAll},
+    {"kiln.slice", kAll},
+    {"kiln.gather", kAll},
+    {"kiln.reduce", kNumbers},
+    {"kiln.softmax", kReals},
+    {"kiln.matmul", kNumbers},
+    {"kiln.conv", kNumbers},
+    {"kiln.pool", kNumbers},
+    {"kiln.batch_norm", kReals},
+    {"kiln.sort", kArithmetic},
+    {"kiln.arg_reduce", kArithmetic},
+    {"kiln.cumulative", kNumbers},
+    {"kiln.scatter", kAll},
+    {"kiln.compress", kAll},
+    {"kiln.unique", kArithmetic},
     {"kiln.nms", kNumbers},
+    {"kiln.pad", kAll},
+    {"kiln.shape_value", kWhole},
+    {"kiln.truncate", kAll},
+    {"kiln.iota", kNumbers},
+    {"kiln.attention", kReals},
+    {"kiln.if", kAll},
+    {"kiln.loop", kAll},
 };
 
 // 0 for a type that no operation has.
@@ -65,8 +85,7 @@ std::string refusal(Operation* op, const std::string& target) {
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
                                             SmallVector<Type>(op->getResultTypes()))) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape())
-      return "target " + target + " serves static shapes, not " + textOf(type);
+    if (!tensor) return "target " + target + " serves tensors, not " + textOf(type);
     if ((typeBit(tensor.getElementType()) & row->types) == 0)
       return "target " + target + " does not serve " + op->getName().getStringRef().str() + " on " +
              textOf(tensor.getElementType());

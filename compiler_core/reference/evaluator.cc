@@ -27,11 +27,13 @@ Status checkSize(mlir::Operation* operation) {
   return {};
 }
 
-// Evaluates one block; values die with their last use.
+constexpr std::int64_t kMaxIterations = std::int64_t{1} << 24;
+
+// Evaluates one block; values die with their last use. Bodies see the values around them through `outer`.
 class BlockEvaluator {
  public:
-  BlockEvaluator(const ir::WeightTable& weights, SymbolValues& symbols)
-      : weights_(weights), symbols_(symbols) {}
+  BlockEvaluator(const ir::WeightTable& weights, SymbolValues& symbols, const BlockEvaluator* outer = nullptr)
+      : weights_(weights), symbols_(symbols), outer_(outer) {}
 
   // The terminator's operands.
   Result<std::vector<HostTensor>> run(mlir::Block& block, std::vector<HostTensor> arguments) {
@@ -39,17 +41,19 @@ class BlockEvaluator {
       define(argument, std::move(value));
     for (mlir::Operation& operation : block.without_terminator()) {
       if (auto truncate = llvm::dyn_cast<ir::TruncateOp>(operation))
-        symbols_.bind(truncate, live_.at(truncate.getInput()).tensor, live_.at(truncate.getCount()).tensor);
+        symbols_.bind(truncate, *find(truncate.getInput()), *find(truncate.getCount()));
       symbols_.resolve(operation);
       KILN_TRY(checkSize(&operation));
       KILN_ASSIGN(std::vector<HostTensor> results, step(operation));
-      for (mlir::Value operand : operation.getOperands()) use(operand);
+      // Inner operations use what is around them once each, however often they ran.
+      operation.walk([&](mlir::Operation* inner) {
+        for (mlir::Value operand : inner->getOperands()) use(operand);
+      });
       for (auto [result, value] : llvm::zip(operation.getResults(), results))
         define(result, std::move(value));
     }
     std::vector<HostTensor> results;
-    for (mlir::Value operand : block.getTerminator()->getOperands())
-      results.push_back(live_.at(operand).tensor);
+    for (mlir::Value operand : block.getTerminator()->getOperands()) results.push_back(*find(operand));
     return results;
   }
 
@@ -64,7 +68,37 @@ class BlockEvaluator {
     if (uses) live_[value] = {std::move(tensor), uses};
   }
   void use(mlir::Value value) {
-    if (--live_[value].uses == 0) live_.erase(value);
+    auto it = live_.find(value);
+    if (it != live_.end() && --it->second.uses == 0) live_.erase(it);
+  }
+  const HostTensor* find(mlir::Value value) const {
+    auto it = live_.find(value);
+    return it != live_.end() ? &it->second.tensor : outer_->find(value);
+  }
+  bool isTrue(mlir::Value value) const { return find(value)->bytes[0] != 0; }
+
+  Result<std::vector<HostTensor>> loop(ir::LoopOp operation) {
+    std::vector<HostTensor> carried;
+    for (mlir::Value value : operation.getCarried()) carried.push_back(*find(value));
+    const std::int64_t trip =
+        operation.getTrip() ? *find(operation.getTrip())->data<std::int64_t>() : kMaxIterations + 1;
+    bool more = !operation.getCondition() || isTrue(operation.getCondition());
+    std::int64_t iteration = 0;
+    for (; more && iteration < trip; ++iteration) {
+      if (iteration == kMaxIterations)
+        return fail(Code::kResourceExhausted, place(operation) + ": more than " +
+                                                  std::to_string(kMaxIterations) +
+                                                  " iterations cannot be evaluated");
+      carried.insert(carried.begin(), HostTensor::of(DType::kI64, {}, std::vector<std::int64_t>{iteration}));
+      KILN_ASSIGN(
+          carried,
+          BlockEvaluator(weights_, symbols_, this).run(operation.getBody().front(), std::move(carried)));
+      if (!operation.getCondition()) continue;
+      more = carried.front().bytes[0] != 0;
+      carried.erase(carried.begin());
+    }
+    carried.push_back(HostTensor::of(DType::kI64, {}, std::vector<std::int64_t>{iteration}));
+    return carried;
   }
 
   Result<std::vector<HostTensor>> step(mlir::Operation& operation) {
@@ -75,9 +109,13 @@ class BlockEvaluator {
                     place(&operation) + ": the weight table has no such entry of this type");
       return std::vector<HostTensor>{std::move(*value)};
     }
+    if (auto branch = llvm::dyn_cast<ir::IfOp>(operation)) {
+      mlir::Region& body = isTrue(branch.getCondition()) ? branch.getThenBody() : branch.getElseBody();
+      return BlockEvaluator(weights_, symbols_, this).run(body.front(), {});
+    }
+    if (auto repeated = llvm::dyn_cast<ir::LoopOp>(operation)) return loop(repeated);
     llvm::SmallVector<const HostTensor*> operands;
-    for (mlir::Value operand : operation.getOperands())
-      operands.push_back(&live_.find(operand)->second.tensor);
+    for (mlir::Value operand : operation.getOperands()) operands.push_back(find(operand));
     if (auto fused = llvm::dyn_cast<ir::FusedOp>(operation)) {
       std::vector<HostTensor> arguments;
       for (const HostTensor* operand : operands) arguments.push_back(*operand);
@@ -88,6 +126,7 @@ class BlockEvaluator {
 
   const ir::WeightTable& weights_;
   SymbolValues& symbols_;
+  const BlockEvaluator* outer_;
   llvm::DenseMap<mlir::Value, Live> live_;
 };
 
@@ -126,8 +165,9 @@ Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operan
   return llvm::TypeSwitch<mlir::Operation*, Result<HostTensor>>(operation)
       .Case<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BitcastOp,
             ir::BatchNormOp, ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp,
-            ir::SliceOp, ir::GatherOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp, ir::ConvOp, ir::PoolOp,
-            ir::ScatterOp, ir::ArgReduceOp, ir::CumulativeOp, ir::ShapeValueOp, ir::TruncateOp>(
+            ir::SliceOp, ir::GatherOp, ir::IotaOp, ir::PadOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp,
+            ir::AttentionOp, ir::ConvOp, ir::PoolOp, ir::ScatterOp, ir::ArgReduceOp, ir::CumulativeOp,
+            ir::ShapeValueOp, ir::TruncateOp>(
           [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })
       .Default([](mlir::Operation* other) -> Result<HostTensor> {
         return fail(Code::kUnimplemented, place(other) + " is no operation of the graph level");
@@ -154,8 +194,8 @@ Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::Weight
                                             ir::typeText(*dtype, type.getShape()) + ", given " +
                                             ir::typeText(inputs[i].dtype, inputs[i].shape));
   }
-  mlir::OwningOpRef<mlir::ModuleOp> copy = cloneIfSymbolic(module);
-  if (copy) main = copy->lookupSymbol<mlir::func::FuncOp>(ir::kMain);
+  const mlir::OwningOpRef<mlir::ModuleOp> copy = cloneIfSymbolic(module);
+  if (copy) main = copy.get().lookupSymbol<mlir::func::FuncOp>(ir::kMain);
   SymbolValues symbols;
   return BlockEvaluator(weights, symbols).run(main.getBody().front(), inputs);
 }

@@ -71,6 +71,8 @@ HostTensor evaluate(ir::TransposeOp operation, Operands operands);
 HostTensor evaluate(ir::ConcatOp operation, Operands operands);
 HostTensor evaluate(ir::SliceOp operation, Operands operands);
 HostTensor evaluate(ir::GatherOp operation, Operands operands);
+HostTensor evaluate(ir::IotaOp operation, Operands operands);
+HostTensor evaluate(ir::PadOp operation, Operands operands);
 HostTensor evaluate(ir::ShapeValueOp operation, Operands operands);
 HostTensor evaluate(ir::TruncateOp operation, Operands operands);
 // reduction.cc
@@ -78,6 +80,7 @@ HostTensor evaluate(ir::ReduceOp operation, Operands operands);
 HostTensor evaluate(ir::SoftmaxOp operation, Operands operands);
 // contraction.cc
 HostTensor evaluate(ir::MatmulOp operation, Operands operands);
+HostTensor evaluate(ir::AttentionOp operation, Operands operands);
 HostTensor evaluate(ir::ConvOp operation, Operands operands);
 HostTensor evaluate(ir::PoolOp operation, Operands operands);
 

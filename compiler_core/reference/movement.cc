@@ -127,6 +127,70 @@ HostTensor evaluate(ir::GatherOp operation, Operands operands) {
   return result;
 }
 
+HostTensor evaluate(ir::IotaOp operation, Operands) {
+  HostTensor result = emptyResult(operation);
+  const std::size_t axis = operation.getAxis();
+  const std::int64_t extent = result.shape[axis], inner = rowMajor(result.shape)[axis];
+  dispatch(result.dtype, [&]<class T>(T) {
+    for (std::int64_t i = 0, n = result.elements(); i < n; ++i)
+      result.data<T>()[i] = static_cast<T>(i / inner % extent);
+  });
+  return result;
+}
+
+namespace {
+
+// Where position `at` of a padded dimension comes from; -1: from the padding's value.
+std::int64_t padSource(ir::PadMode mode, std::int64_t at, std::int64_t extent, std::int64_t interior) {
+  switch (mode) {
+    case ir::PadMode::Constant:
+      return at < 0 || at % (interior + 1) != 0 || at / (interior + 1) >= extent ? -1 : at / (interior + 1);
+    case ir::PadMode::Edge:
+      return std::clamp<std::int64_t>(at, 0, extent - 1);
+    case ir::PadMode::Wrap:
+      return (at % extent + extent) % extent;
+    case ir::PadMode::Reflect: {
+      const std::int64_t period = std::max<std::int64_t>(1, 2 * (extent - 1));
+      const std::int64_t phase = (at % period + period) % period;
+      return std::min(phase, period - phase) % extent;
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+HostTensor evaluate(ir::PadOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  const HostTensor &input = *operands[0], &value = *operands[1];
+  const std::size_t rank = result.shape.size(), width = dtypeBytes(result.dtype);
+  const auto strides = rowMajor(input.shape);
+  // Per dimension and position, the offset in the input it contributes, or -1.
+  llvm::SmallVector<std::vector<std::int64_t>> sources(rank);
+  for (std::size_t dim = 0; dim < rank; ++dim)
+    for (std::int64_t i = 0; i < result.shape[dim]; ++i) {
+      const std::int64_t from = padSource(operation.getMode(), i - operation.getLow()[dim], input.shape[dim],
+                                          operation.getInterior()[dim]);
+      sources[dim].push_back(from < 0 ? -1 : from * strides[dim]);
+    }
+  llvm::SmallVector<std::int64_t> index(rank, 0);
+  for (std::int64_t i = 0, n = result.elements(); i < n; ++i) {
+    std::int64_t from = 0;
+    for (std::size_t dim = 0; dim < rank && from >= 0; ++dim) {
+      const std::int64_t part = sources[dim][static_cast<std::size_t>(index[dim])];
+      from = part < 0 ? -1 : from + part;
+    }
+    const std::uint8_t* source =
+        from < 0 ? value.bytes.data() : input.bytes.data() + static_cast<std::size_t>(from) * width;
+    std::copy_n(source, width, result.bytes.data() + static_cast<std::size_t>(i) * width);
+    for (std::size_t dim = rank; dim-- > 0;) {
+      if (++index[dim] < result.shape[dim]) break;
+      index[dim] = 0;
+    }
+  }
+  return result;
+}
+
 // Its symbols are bound: every expression is a number.
 HostTensor evaluate(ir::ShapeValueOp operation, Operands) {
   HostTensor result = emptyResult(operation);

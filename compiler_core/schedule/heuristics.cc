@@ -31,6 +31,12 @@ constexpr Rule kRules[] = {
      1 << 20,
      "image rows stay whole for vector loads; 16 channels and more share each of them; rows and images are "
      "shared out"},
+    {KernelKind::kAttention,
+     "attention",
+     {{0, 0, 1}, {16, 0, 16}, {1, 1, 1}},
+     1 << 22,
+     "the scores of a block of queries stay in cache from the first product to the second; heads are "
+     "independent"},
     {KernelKind::kReduction,
      "reduction",
      {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},

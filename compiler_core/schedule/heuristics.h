@@ -8,7 +8,7 @@
 
 namespace kiln::schedule {
 
-enum class KernelKind { kContraction, kConvolution, kReduction, kElementwise };
+enum class KernelKind { kContraction, kConvolution, kAttention, kReduction, kElementwise };
 
 // One parallel loop of a kernel.
 struct LoopInfo {

@@ -6,7 +6,9 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 
@@ -79,6 +81,10 @@ class FunctionLowering {
         lowering_.map(result, values.lookup(value));
       return success();
     }
+    if (auto branch = dyn_cast<ir::IfOp>(op))
+      return lowering_.branch(branch, [&](Block& body) { return block(body); });
+    if (auto loop = dyn_cast<ir::LoopOp>(op))
+      return lowering_.loop(loop, [&](Block& body) { return block(body); });
     lowering_.nextGroup();
     return lowering_.lower(op);
   }
@@ -92,8 +98,9 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
   StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
   StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
-                    math::MathDialect, tensor::TensorDialect>();
+    registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
+                    func::FuncDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                    tensor::TensorDialect>();
   }
 
   // One index argument for each symbol that the caller knows.

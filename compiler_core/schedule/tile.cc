@@ -67,6 +67,7 @@ void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored,
   for (OpOperand& operand : op->getOpOperands()) {
     auto producer = operand.get().getDefiningOp<linalg::LinalgOp>();
     if (!producer || producer->getNumResults() != 1 || group.members.contains(producer)) continue;
+    if (producer->getBlock() != op->getBlock()) continue;  // outside a loop it runs once
     if (!llvm::all_of(producer->getUsers(), [&](Operation* user) { return group.members.contains(user); }))
       continue;
     // Result dimension -> loop of op -> loop of the root.
@@ -98,11 +99,15 @@ void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored,
 
 KernelKind kindOf(const Group& group) {
   KernelKind kind = KernelKind::kElementwise;
+  unsigned contractions = 0;
   for (Operation* op : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
-    if (isContraction(linalgOp))
-      return linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction : KernelKind::kConvolution;
-    if (!isPointwise(linalgOp)) kind = KernelKind::kReduction;
+    if (isContraction(linalgOp)) {
+      // One product feeds another.
+      if (contractions++ > 0) return KernelKind::kAttention;
+      kind = linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction : KernelKind::kConvolution;
+    }
+    if (!isPointwise(linalgOp) && contractions == 0) kind = KernelKind::kReduction;
   }
   return kind;
 }
@@ -211,7 +216,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<linalg::LinalgOp> ops(getOperation().front().getOps<linalg::LinalgOp>());
+    SmallVector<linalg::LinalgOp> ops;  // those in bodies of control flow before those behind it
+    getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     Anchored anchored;
     for (linalg::LinalgOp op : ops)
       if (isAnchor(op)) anchored.insert(groupOf(op));

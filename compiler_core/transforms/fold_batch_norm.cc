@@ -49,7 +49,7 @@ class FoldBatchNorm : public mlir::PassWrapper<FoldBatchNorm, mlir::OperationPas
  private:
   void fold(ir::BatchNormOp norm) {
     auto conv = norm.getInput().getDefiningOp<ir::ConvOp>();
-    if (!conv || !conv->hasOneUse()) return;
+    if (!conv || !conv->hasOneUse() || conv->getBlock() != norm->getBlock()) return;
     auto filter = readConstant(conv.getFilter(), *weights_);
     if (!filter) return;
     std::optional<HostTensor> bias = HostTensor::zeros(filter->dtype, {filter->shape[0]});

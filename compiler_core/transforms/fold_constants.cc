@@ -15,13 +15,17 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
 
   void runOnOperation() final {
     // Definitions come before uses, so one walk folds whole chains.
-    for (mlir::Block& block : getOperation().getBody())
-      for (mlir::Operation& operation : llvm::make_early_inc_range(block)) fold(operation);
+    llvm::SmallVector<mlir::Operation*> operations;
+    getOperation().walk<mlir::WalkOrder::PreOrder>(
+        [&](mlir::Operation* operation) { operations.push_back(operation); });
+    for (mlir::Operation* operation : operations) fold(*operation);
   }
 
  private:
   void fold(mlir::Operation& operation) {
-    if (operation.getNumResults() != 1 || operation.getNumRegions() || operation.getNumOperands() == 0)
+    const bool counts = llvm::isa<ir::IotaOp>(operation);
+    if (operation.getNumResults() != 1 || operation.getNumRegions() ||
+        (operation.getNumOperands() == 0 && !counts))
       return;
     if (operation.getDialect() != getContext().getLoadedDialect<ir::KilnDialect>()) return;
     if (!llvm::all_of(operation.getOperands(), isConstant) || moveSplat(operation)) return;
@@ -32,7 +36,8 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
       if (!size || *size > kMostBytes) return;
       given += *size;
     }
-    if (!bytes || *bytes > kMostBytes || (*bytes > given && *bytes > ir::kMaxConstantBytes)) return;
+    const std::int64_t growth = counts ? kMostCounted : ir::kMaxConstantBytes;
+    if (!bytes || *bytes > kMostBytes || (*bytes > given && *bytes > growth)) return;
     std::vector<reference::HostTensor> values;
     std::string name;
     for (mlir::Value operand : operation.getOperands()) {
@@ -69,6 +74,8 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
   }
 
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  // Tables of positions along one dimension become data of the program; larger ones are counted out.
+  static constexpr std::int64_t kMostCounted = std::int64_t{1} << 16;
   static bool isConstant(mlir::Value value) {
     return llvm::isa_and_nonnull<ir::ConstantOp, ir::WeightOp>(value.getDefiningOp());
   }

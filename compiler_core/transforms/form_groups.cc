@@ -113,7 +113,11 @@ class FormGroups : public mlir::PassWrapper<FormGroups, mlir::OperationPass<mlir
   llvm::StringRef getDescription() const final { return "Group elementwise chains with what feeds them"; }
 
   void runOnOperation() final {
-    for (mlir::Block& block : getOperation().getBody()) Grouping(block).run();
+    llvm::SmallVector<mlir::Block*> blocks;  // those of functions and of control flow
+    getOperation()->walk([&](mlir::Block* block) {
+      if (!llvm::isa<ir::FusedOp>(block->getParentOp())) blocks.push_back(block);
+    });
+    for (mlir::Block* block : blocks) Grouping(*block).run();
   }
 };
 

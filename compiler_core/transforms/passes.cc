@@ -8,6 +8,9 @@ void registerPasses(ir::WeightTable& weights) {
   ir::WeightTable* table = &weights;
   mlir::registerPass([table] { return createFoldConstantsPass(*table); });
   mlir::registerPass([table] { return createFoldBatchNormPass(*table); });
+  mlir::registerPass([] { return createHoistInvariantsPass(); });
+  mlir::registerPass([] { return createSinkTransposesPass(); });
+  mlir::registerPass([] { return createRecogniseAttentionPass(); });
   mlir::registerPass([] { return createWidenPass(); });
   mlir::registerPass([] { return createDecomposePass(); });
   mlir::registerPass([] { return createSimplifyPass(); });

@@ -21,6 +21,17 @@ std::unique_ptr<mlir::Pass> createFoldConstantsPass(ir::WeightTable& weights);
 // filter goes into filter and bias, calculated in f64 and rounded once.
 std::unique_ptr<mlir::Pass> createFoldBatchNormPass(ir::WeightTable& weights);
 
+// kiln-sink-transposes: elementwise operations, softmax, reductions and concatenations of transposed values
+// become transposes of their results, so that transposes meet and cancel.
+std::unique_ptr<mlir::Pass> createSinkTransposesPass();
+
+// kiln-recognise-attention: softmax(q x k * scale + mask) x v becomes kiln.attention, which never holds all
+// scores. A row that the mask leaves nothing of gives zeros instead of NaN.
+std::unique_ptr<mlir::Pass> createRecogniseAttentionPass();
+
+// kiln-hoist-invariants: what a loop's body calculates from values around the loop alone moves before it.
+std::unique_ptr<mlir::Pass> createHoistInvariantsPass();
+
 // kiln-widen: reductions, products, convolutions, pools and normalisations of f16 and bf16 calculate in f32
 // between casts, and round once; max and min over unsigned integers become those over signed ones.
 std::unique_ptr<mlir::Pass> createWidenPass();

@@ -1,5 +1,8 @@
 #include "compiler_core/transforms/rewrite.h"
 
+#include <chrono>
+#include <set>
+
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/IR/Diagnostics.h"
@@ -19,11 +22,18 @@ std::int64_t countOperations(mlir::ModuleOp module) {
 
 class Pipeline {
  public:
-  explicit Pipeline(mlir::ModuleOp module) : module_(module) {}
+  Pipeline(mlir::ModuleOp module, const RewriteOptions& options) : module_(module), options_(options) {}
 
   // Runs one pass on every function, verifies after it, and notes what it did.
   Status run(std::unique_ptr<mlir::Pass> pass) {
     std::string name = pass->getArgument().str(), complaint;
+    names_.insert(name);
+    if (llvm::is_contained(options_.disabled, name)) {
+      const std::int64_t count = countOperations(module_);
+      evidence_.passes.push_back({std::move(name), {{"disabled", "true"}}, count, count});
+      return {};
+    }
+    const auto start = std::chrono::steady_clock::now();
     mlir::ScopedDiagnosticHandler handler(module_.getContext(), [&](mlir::Diagnostic& diagnostic) {
       complaint += (complaint.empty() ? "" : "; ") + diagnostic.str();
       return mlir::success();
@@ -34,11 +44,16 @@ class Pipeline {
     ir::PassEvidence evidence{name, {}, countOperations(module_), 0};
     if (failed(manager.run(module_))) return fail(Code::kInternal, "pass " + name + " failed: " + complaint);
     evidence.after = countOperations(module_);
+    if (options_.onPass)
+      options_.onPass(evidence.name,
+                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     evidence_.passes.push_back(std::move(evidence));
     return {};
   }
 
-  ir::RewriteEvidence finish() {
+  Result<ir::RewriteEvidence> finish() {
+    for (const std::string& name : options_.disabled)
+      if (!names_.contains(name)) return unknown(name);
     module_.walk([&](ir::FusedOp fused) {
       ir::FusionGroup group{ir::nodeNames(fused.getLoc()), {}};
       for (mlir::Operation& operation : fused.getBody().front().without_terminator()) {
@@ -55,20 +70,36 @@ class Pipeline {
   }
 
  private:
+  tl::unexpected<Error> unknown(const std::string& name) const {
+    std::string known;
+    for (const std::string& pass : names_) known += (known.empty() ? "" : ", ") + pass;
+    return fail(Code::kInvalidArgument,
+                "no pass is named '" + name + "' and could be disabled; there are " + known);
+  }
+
   mlir::ModuleOp module_;
+  const RewriteOptions& options_;
+  std::set<std::string> names_;
   ir::RewriteEvidence evidence_;
 };
 
 }  // namespace
 
-Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weights) {
-  Pipeline pipeline(module);
+Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weights,
+                                    const RewriteOptions& options) {
+  Pipeline pipeline(module, options);
   // What the frontend left behind: unused constants, shape changes that change nothing, repeated
   // subexpressions.
   KILN_TRY(pipeline.run(mlir::createCanonicalizerPass()));
   KILN_TRY(pipeline.run(mlir::createCSEPass()));
+  // Before anything grows: a loop runs its body many times.
+  KILN_TRY(pipeline.run(createHoistInvariantsPass()));
   // Transposed and scaled weights become plain weights, so that a filter is seen as constant by what follows.
   KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+  // Layout changes of the source format meet and cancel before patterns look for neighbours.
+  KILN_TRY(pipeline.run(createSinkTransposesPass()));
+  // While softmax is still one operation.
+  KILN_TRY(pipeline.run(createRecogniseAttentionPass()));
   // While a batch normalisation is still one operation it can vanish into the convolution before it.
   KILN_TRY(pipeline.run(createFoldBatchNormPass(weights)));
   // Before formulas are taken apart, so that one of 16-bit floats is rounded once and not at every step.

@@ -1,6 +1,7 @@
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/passes.h"
+#include "compiler_core/transforms/patterns.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -140,13 +141,18 @@ class Simplify : public mlir::PassWrapper<Simplify, mlir::OperationPass<mlir::fu
 
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
-    patterns.add<DropNeutral, MaxToRelu, UnaryOfUnary, TransposeOfTranspose, BroadcastOfBroadcast,
-                 TransposeToReshape>(&getContext());
+    patterns.add<DropNeutral, MaxToRelu, UnaryOfUnary, BroadcastOfBroadcast, TransposeToReshape>(
+        &getContext());
+    addTransposeOfTranspose(patterns);
     if (failed(mlir::applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
   }
 };
 
 }  // namespace
+
+void addTransposeOfTranspose(mlir::RewritePatternSet& patterns) {
+  patterns.add<TransposeOfTranspose>(patterns.getContext());
+}
 
 std::unique_ptr<mlir::Pass> createSimplifyPass() {
   return std::make_unique<Simplify>();

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kMaxFiles = 4096;
 constexpr std::size_t kMaxProfiles = 64;
 constexpr std::size_t kMaxNameBytes = 1024;
+constexpr std::size_t kMaxSequenceRank = 32;
 
 std::string at(std::string_view place, std::size_t index) {
   return std::string(place) + "[" + std::to_string(index) + "]";
@@ -53,6 +54,16 @@ Json pinsJson(const Pins& pins) {
     Json list = Json::array();
     for (const PinValue& value : values) list.push_back(pinText(value));
     out.push_back({{"input", input}, {"values", std::move(list)}});
+  }
+  return out;
+}
+
+Json sequencesJson(const Composites& sequences) {
+  Json out = Json::array();
+  for (const auto& [input, composite] : sequences) {
+    Json tensors = Json::array();
+    for (const auto& shape : composite.tensors) tensors.push_back(shape ? Json(*shape) : Json("declared"));
+    out.push_back({{"input", input}, {"present", composite.present}, {"tensors", std::move(tensors)}});
   }
   return out;
 }
@@ -134,6 +145,49 @@ Status readPins(ObjectReader& reader, CompileSpec& spec) {
   return {};
 }
 
+Result<std::optional<std::vector<std::int64_t>>> readSequenceShape(const Json& json,
+                                                                   const std::string& place) {
+  std::optional<std::vector<std::int64_t>> none;
+  if (json == "declared") return none;
+  if (!json.is_array() || json.size() > kMaxSequenceRank)
+    return badMember(place, "must be \"declared\" or a list of dimensions");
+  std::vector<std::int64_t> shape;
+  for (const Json& dim : json) {
+    if (!dim.is_number_integer() || dim < 0 || dim > kMaxJsonInteger)
+      return badMember(place, "must hold integers of 0 or more");
+    shape.push_back(dim.get<std::int64_t>());
+  }
+  return std::optional(std::move(shape));
+}
+
+Status readSequences(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(const Json* sequences, reader.array("sequences"));
+  if (sequences->empty()) return badMember(reader.path("sequences"), "must be left out where it is empty");
+  spec.sequences.clear();
+  std::string previous;
+  for (std::size_t i = 0; i < sequences->size(); ++i) {
+    KILN_ASSIGN(ObjectReader entry, ObjectReader::open((*sequences)[i], at(reader.path("sequences"), i)));
+    KILN_ASSIGN(std::string input, entry.string("input"));
+    KILN_TRY(checkName(input, entry.path("input")));
+    if (i > 0 && input <= previous)
+      return badMember(entry.path("input"), "sequences must be sorted by input, each once");
+    previous = input;
+    Composite composite;
+    KILN_ASSIGN(composite.present, entry.boolean("present"));
+    KILN_ASSIGN(const Json* tensors, entry.array("tensors"));
+    if (tensors->size() > kMaxCompositeTensors || (!composite.present && !tensors->empty()))
+      return badMember(entry.path("tensors"), "must hold at most " + std::to_string(kMaxCompositeTensors) +
+                                                  " tensors, none of an input that is absent");
+    for (const Json& tensor : *tensors) {
+      KILN_ASSIGN(auto shape, readSequenceShape(tensor, entry.path("tensors")));
+      composite.tensors.push_back(std::move(shape));
+    }
+    KILN_TRY(entry.finish());
+    spec.sequences.emplace(std::move(input), std::move(composite));
+  }
+  return {};
+}
+
 Status readNumerics(ObjectReader& reader, CompileSpec& spec) {
   KILN_ASSIGN(ObjectReader numerics, reader.object("numerics"));
   KILN_ASSIGN(spec.numerics.contraction, numerics.string("contraction"));
@@ -156,6 +210,7 @@ Status readBudgets(ObjectReader& reader, CompileSpec& spec) {
 Status readOption(ObjectReader& reader, std::string_view name, CompileSpec& spec) {
   if (name == "profiles") return readProfiles(reader, spec);
   if (name == "pins") return readPins(reader, spec);
+  if (name == "sequences") return readSequences(reader, spec);
   if (name == "numerics") return readNumerics(reader, spec);
   if (name == "budgets") return readBudgets(reader, spec);
   if (name == "outOfProfile") {
@@ -166,8 +221,8 @@ Status readOption(ObjectReader& reader, std::string_view name, CompileSpec& spec
   return checkOneOf(spec.fallback, {"fail", "cpu"}, reader.path("fallback"));
 }
 
-constexpr std::string_view kOptions[] = {"profiles", "outOfProfile", "pins",
-                                         "numerics", "fallback",     "budgets"};
+constexpr std::string_view kOptions[] = {"profiles", "outOfProfile", "pins",     "numerics",
+                                         "fallback", "budgets",      "sequences"};
 
 Status readFiles(ObjectReader& reader, CompileSpec& spec) {
   KILN_ASSIGN(const Json* files, reader.array("files"));
@@ -217,12 +272,14 @@ bool isModelFileName(std::string_view path) {
 }
 
 Json optionsToJson(const CompileSpec& spec) {
-  return {{"profiles", profilesJson(spec.profiles)},
-          {"outOfProfile", spec.outOfProfile},
-          {"pins", pinsJson(spec.pins)},
-          {"numerics", numericsJson(spec.numerics)},
-          {"fallback", spec.fallback},
-          {"budgets", budgetsJson(spec)}};
+  Json out = {{"profiles", profilesJson(spec.profiles)},
+              {"outOfProfile", spec.outOfProfile},
+              {"pins", pinsJson(spec.pins)},
+              {"numerics", numericsJson(spec.numerics)},
+              {"fallback", spec.fallback},
+              {"budgets", budgetsJson(spec)}};
+  if (!spec.sequences.empty()) out["sequences"] = sequencesJson(spec.sequences);
+  return out;
 }
 
 Status applyOptions(const Json& options, CompileSpec& spec) {
@@ -258,7 +315,8 @@ Result<CompileSpec> CompileSpec::fromJson(const Json& json) {
   KILN_ASSIGN(spec.toolchain, toolchain.digest());
   KILN_TRY(toolchain.finish());
   KILN_TRY(readTarget(reader, spec));
-  for (std::string_view name : kOptions) KILN_TRY(readOption(reader, name, spec));
+  for (std::string_view name : kOptions)
+    if (name != "sequences" || reader.has(name)) KILN_TRY(readOption(reader, name, spec));
   KILN_TRY(reader.finish());
   return spec;
 }

@@ -12,6 +12,7 @@
 
 #include "manifest/base/digest.h"
 #include "manifest/json/json.h"
+#include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
 
 namespace kiln {
@@ -56,6 +57,8 @@ struct CompileSpec {
   std::vector<ShapeProfile> profiles;  // at least one
   std::string outOfProfile = "fail";
   Pins pins;
+  Composites sequences;  // inputs of sequence or optional type; "sequences" is left out of the JSON where it
+                         // is empty
   Numerics numerics;
   std::string fallback = "fail";
   std::uint64_t maxArtifactBytes = 0;  // 0: no budget
@@ -67,8 +70,9 @@ struct CompileSpec {
   static Result<CompileSpec> fromJson(const Json& json);
 };
 
-// The members a user may set (SubmitJobRequest.options_json): "profiles", "outOfProfile", "pins", "numerics",
-// "fallback", "budgets", in the form they have in a CompileSpec; each may be left out.
+// The members a user may set (SubmitJobRequest.options_json): "profiles", "outOfProfile", "pins",
+// "sequences", "numerics", "fallback", "budgets", in the form they have in a CompileSpec; each may be left
+// out.
 Json optionsToJson(const CompileSpec& spec);
 // Sets what `options` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson.
 Status applyOptions(const Json& options, CompileSpec& spec);

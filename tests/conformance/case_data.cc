@@ -183,6 +183,21 @@ analysis::DimValues dimsOf(const onnx::Model& model, const std::vector<NamedTens
   return dims;
 }
 
+Composites sequencesOf(const onnx::Model& model, const std::vector<NamedTensor>& inputs) {
+  Composites sequences;
+  for (const onnx::ValueInfo& info : model.graph.inputs) {
+    if (info.containers.empty()) continue;
+    const std::string name(info.name);
+    Composite held;
+    if (const NamedTensor* tensor = find(inputs, name)) held.tensors.push_back(tensor->tensor.shape);
+    while (const NamedTensor* tensor = find(inputs, name + "." + std::to_string(held.tensors.size())))
+      held.tensors.push_back(tensor->tensor.shape);
+    held.present = !held.tensors.empty() || info.containers.front() == onnx::Container::kSequence;
+    sequences.emplace(name, std::move(held));
+  }
+  return sequences;
+}
+
 Pins pinsAskedFor(const std::string& reason, const std::vector<NamedTensor>& inputs, const Pins& given) {
   Pins pins;
   if (reason.find("must be known at compile time") == std::string::npos) return pins;

@@ -7,6 +7,7 @@
 #include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/frontend/onnx/load.h"
 #include "compiler_core/reference/host_tensor.h"
+#include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
 #include "tests/conformance/suite.h"
 
@@ -29,6 +30,9 @@ Result<CaseData> readData(const Case& one);
 
 // The values that the inputs given imply for the model's symbolic dimensions.
 analysis::DimValues dimsOf(const onnx::Model& model, const std::vector<NamedTensor>& inputs);
+
+// What the case's inputs of sequence or optional type hold.
+Composites sequencesOf(const onnx::Model& model, const std::vector<NamedTensor>& inputs);
 
 // The inputs whose values a refused compile asks for ("must be known at compile time"): those that `reason`
 // names with --pin, or all small integer ones when it names none. Empty when it asks for nothing new.

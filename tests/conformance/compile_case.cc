@@ -7,11 +7,11 @@ namespace {
 constexpr int kMaxAttempts = 8;  // each pins at least one more input
 
 // Compiles, pinning what a refusal asks for; `pins` gets what was pinned.
-Status compileOrPin(const Case& one, const std::vector<NamedTensor>& inputs, const analysis::DimValues& dims,
+Status compileOrPin(const Case& one, const std::vector<NamedTensor>& inputs, const Given& given,
                     const CompileOptions& options, Pins& pins) {
   Status status;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    status = compileModel(one.model, dims, pins, options);
+    status = compileModel(one.model, given, pins, options);
     if (status || status.error().code != Code::kUnimplemented) break;
     Pins more = pinsAskedFor(status.error().message, inputs, pins);
     if (more.empty()) break;
@@ -36,15 +36,15 @@ CaseResult compileCase(const Case& one, const CompileOptions& options) {
   auto data = readData(one);
   const std::vector<NamedTensor> none;
   const std::vector<NamedTensor>& inputs = data ? data->inputs : none;
-  analysis::DimValues dims;
+  Given given;
   bool random = false;
   if (auto loaded = onnx::loadModel(one.model)) {
-    dims = dimsOf(loaded->model, inputs);
+    given = {dimsOf(loaded->model, inputs), sequencesOf(loaded->model, inputs)};
     random = isRandom(loaded->model, inputs);
   }
   Pins pins;
   const auto outcome = [&]() -> Status {
-    KILN_TRY(compileOrPin(one, inputs, dims, options, pins));
+    KILN_TRY(compileOrPin(one, inputs, given, options, pins));
     // What was compiled must have data that can be read.
     if (!data) return fail(Code::kInternal, "the case's data: " + data.error().message);
     auto got = runArtifact(options.scratch + "/artifact", inputs);

@@ -11,8 +11,9 @@ constexpr int kMaxAttempts = 8;
 Result<onnx::Captured> importOrPin(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
                                    const std::vector<NamedTensor>& inputs, Pins& pins) {
   const analysis::DimValues dims = dimsOf(loaded.model, inputs);
+  const Composites sequences = sequencesOf(loaded.model, inputs);
   for (int attempt = 1;; ++attempt) {
-    auto captured = onnx::importModel(context, loaded, {dims, pins});
+    auto captured = onnx::importModel(context, loaded, {dims, pins, {}, sequences});
     if (captured || captured.error().code != Code::kUnimplemented || attempt == kMaxAttempts) return captured;
     Pins more = pinsAskedFor(captured.error().message, inputs, pins);
     if (more.empty()) return captured;

@@ -38,6 +38,20 @@ Status kilnCc(const std::vector<std::string>& arguments, const CompileOptions& o
   return fail(errorOf(log, exit));
 }
 
+// "x=[2,3],[]"
+std::string sequenceText(const std::string& name, const Composite& held) {
+  if (!held.present) return name + "=none";
+  if (held.tensors.empty()) return name + "=0";
+  std::string text = name + "=";
+  for (std::size_t i = 0; i < held.tensors.size(); ++i) {
+    text += i > 0 ? ",[" : "[";
+    for (std::size_t d = 0; d < held.tensors[i]->size(); ++d)
+      text += (d > 0 ? "," : "") + std::to_string((*held.tensors[i])[d]);
+    text += "]";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string hostTarget() {
@@ -57,11 +71,13 @@ std::string compilerBeside() {
   return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "kiln-cc").string();
 }
 
-Status compileModel(const std::string& model, const analysis::DimValues& dims, const Pins& pins,
+Status compileModel(const std::string& model, const Given& given, const Pins& pins,
                     const CompileOptions& options) {
   const std::string spec = options.scratch + "/spec.json", out = options.scratch + "/artifact";
   std::vector<std::string> arguments = {"spec", "--model", model, "--target", options.target, "--out", spec};
-  for (const auto& [name, value] : dims) {
+  for (const auto& [name, held] : given.sequences)
+    arguments.push_back("--sequence=" + sequenceText(name, held));
+  for (const auto& [name, value] : given.dims) {
     arguments.push_back("--profile");
     arguments.push_back(name + "=" + std::to_string(value));
   }

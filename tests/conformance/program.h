@@ -16,9 +16,15 @@ std::string hostTarget();
 // kiln-cc in this program's folder.
 std::string compilerBeside();
 
+// What a case's data say about its model.
+struct Given {
+  analysis::DimValues dims;
+  Composites sequences;
+};
+
 // Writes the artifact to `options.scratch`/artifact. kUnimplemented is a refusal of the compiler; every other
 // error is its fault or the model's.
-Status compileModel(const std::string& model, const analysis::DimValues& dims, const Pins& pins,
+Status compileModel(const std::string& model, const Given& given, const Pins& pins,
                     const CompileOptions& options);
 
 // Loads an artifact and runs it on two threads.

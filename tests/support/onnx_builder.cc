@@ -16,7 +16,25 @@ ProtoMessage tensorOf(std::string_view name, int type, const std::vector<std::in
   return tensor;
 }
 
-ProtoMessage valueInfo(std::string_view name, int type, const std::vector<OnnxDim>* dims) {
+ProtoMessage nodeOf(std::string_view op, const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& outputs, const std::vector<ProtoMessage>& attributes,
+                    std::string_view name, std::string_view domain) {
+  ProtoMessage node;
+  for (const std::string& input : inputs) node.text(1, input);
+  for (const std::string& output : outputs) node.text(2, output);
+  if (!name.empty()) node.text(3, name);
+  node.text(4, op);
+  for (const ProtoMessage& attribute : attributes) node.message(5, attribute);
+  if (!domain.empty()) node.text(7, domain);
+  return node;
+}
+
+ProtoMessage opset(std::string_view domain, std::int64_t version) {
+  return ProtoMessage().text(1, domain).varint(2, static_cast<std::uint64_t>(version));
+}
+
+// A TypeProto.
+ProtoMessage tensorType(int type, const std::vector<OnnxDim>* dims) {
   ProtoMessage tensor;
   tensor.varint(1, static_cast<std::uint64_t>(type));
   if (dims) {
@@ -31,7 +49,11 @@ ProtoMessage valueInfo(std::string_view name, int type, const std::vector<OnnxDi
     }
     tensor.message(2, shape);
   }
-  return ProtoMessage().text(1, name).message(2, ProtoMessage().message(1, tensor));
+  return ProtoMessage().message(1, tensor);
+}
+
+ProtoMessage valueInfo(std::string_view name, const ProtoMessage& type) {
+  return ProtoMessage().text(1, name).message(2, type);
 }
 
 }  // namespace
@@ -109,13 +131,35 @@ ProtoMessage onnxTensorAttribute(std::string_view name, const ProtoMessage& tens
   return ProtoMessage().text(1, name).message(5, tensor).varint(20, 4);
 }
 
+ProtoMessage onnxTexts(std::string_view name, const std::vector<std::string>& values) {
+  ProtoMessage attribute;
+  attribute.text(1, name);
+  for (const std::string& value : values) attribute.text(9, value);
+  return attribute.varint(20, 8);
+}
+
+ProtoMessage onnxReals(std::string_view name, const std::vector<float>& values) {
+  ProtoMessage attribute;
+  attribute.text(1, name);
+  for (float value : values) attribute.fixed32(7, value);
+  return attribute.varint(20, 6);
+}
+
+ProtoMessage onnxGraph(std::string_view name, const OnnxBuilder& graph) {
+  return ProtoMessage().text(1, name).message(6, graph.graph()).varint(20, 5);
+}
+
+ProtoMessage onnxReference(std::string_view name, std::string_view reference, int type) {
+  return ProtoMessage().text(1, name).text(21, reference).varint(20, static_cast<std::uint64_t>(type));
+}
+
 OnnxBuilder& OnnxBuilder::input(std::string_view name, const std::vector<OnnxDim>& dims, int type) {
-  graph_.message(11, valueInfo(name, type, &dims));
+  graph_.message(11, valueInfo(name, tensorType(type, &dims)));
   return *this;
 }
 
 OnnxBuilder& OnnxBuilder::output(std::string_view name, int type) {
-  graph_.message(12, valueInfo(name, type, nullptr));
+  graph_.message(12, valueInfo(name, tensorType(type, nullptr)));
   return *this;
 }
 
@@ -128,27 +172,62 @@ OnnxBuilder& OnnxBuilder::node(std::string_view op, const std::vector<std::strin
                                const std::vector<std::string>& outputs,
                                const std::vector<ProtoMessage>& attributes, std::string_view name,
                                std::string_view domain) {
-  ProtoMessage node;
-  for (const std::string& input : inputs) node.text(1, input);
-  for (const std::string& output : outputs) node.text(2, output);
-  if (!name.empty()) node.text(3, name);
-  node.text(4, op);
-  for (const ProtoMessage& attribute : attributes) node.message(5, attribute);
-  if (!domain.empty()) node.text(7, domain);
-  graph_.message(1, node);
+  graph_.message(1, nodeOf(op, inputs, outputs, attributes, name, domain));
   return *this;
 }
 
 OnnxBuilder& OnnxBuilder::importDomain(std::string_view domain, std::int64_t version) {
-  imports_.message(8, ProtoMessage().text(1, domain).varint(2, static_cast<std::uint64_t>(version)));
+  imports_.message(8, opset(domain, version));
   return *this;
 }
 
 std::string OnnxBuilder::build() const {
   ProtoMessage model;
   model.varint(1, 8).text(2, "kiln-test").message(7, graph_);
-  model.message(8, ProtoMessage().text(1, "").varint(2, static_cast<std::uint64_t>(opset_)));
+  model.message(8, opset("", opset_));
   return model.bytes() + imports_.bytes();
+}
+
+OnnxBuilder& OnnxBuilder::sequenceInput(std::string_view name, const std::vector<OnnxDim>& dims) {
+  const ProtoMessage element = ProtoMessage().message(1, tensorType(kOnnxFloat, &dims));
+  graph_.message(11, valueInfo(name, ProtoMessage().message(4, element)));
+  return *this;
+}
+
+OnnxBuilder& OnnxBuilder::function(const OnnxFunction& function) {
+  imports_.message(25, function.message());
+  return *this;
+}
+
+OnnxFunction::OnnxFunction(std::string_view domain, std::string_view name,
+                           const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
+                           std::int64_t version) {
+  function_.text(1, name).text(10, domain).message(9, opset("", version));
+  for (const std::string& input : inputs) function_.text(4, input);
+  for (const std::string& output : outputs) function_.text(5, output);
+}
+
+OnnxFunction& OnnxFunction::node(std::string_view op, const std::vector<std::string>& inputs,
+                                 const std::vector<std::string>& outputs,
+                                 const std::vector<ProtoMessage>& attributes, std::string_view name,
+                                 std::string_view domain) {
+  function_.message(7, nodeOf(op, inputs, outputs, attributes, name, domain));
+  return *this;
+}
+
+OnnxFunction& OnnxFunction::attribute(std::string_view name) {
+  function_.text(6, name);
+  return *this;
+}
+
+OnnxFunction& OnnxFunction::defaultAttribute(const ProtoMessage& attribute) {
+  function_.message(11, attribute);
+  return *this;
+}
+
+OnnxFunction& OnnxFunction::importDomain(std::string_view domain, std::int64_t version) {
+  function_.message(9, opset(domain, version));
+  return *this;
 }
 
 }  // namespace kiln::testing_support

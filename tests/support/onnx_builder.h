@@ -57,6 +57,12 @@ ProtoMessage onnxInts(std::string_view name, const std::vector<std::int64_t>& va
 ProtoMessage onnxReal(std::string_view name, float value);
 ProtoMessage onnxText(std::string_view name, std::string_view value);
 ProtoMessage onnxTensorAttribute(std::string_view name, const ProtoMessage& tensor);
+ProtoMessage onnxTexts(std::string_view name, const std::vector<std::string>& values);
+ProtoMessage onnxReals(std::string_view name, const std::vector<float>& values);
+class OnnxBuilder;
+ProtoMessage onnxGraph(std::string_view name, const OnnxBuilder& graph);
+// Inside a function: the call's attribute `reference`, of AttributeType `type`.
+ProtoMessage onnxReference(std::string_view name, std::string_view reference, int type);
 
 // A dimension of an input: a number or a name.
 struct OnnxDim {
@@ -77,14 +83,37 @@ class OnnxBuilder {
   OnnxBuilder& node(std::string_view op, const std::vector<std::string>& inputs,
                     const std::vector<std::string>& outputs, const std::vector<ProtoMessage>& attributes = {},
                     std::string_view name = "", std::string_view domain = "");
+  // An input that is a sequence of floats, its elements of these dimensions.
+  OnnxBuilder& sequenceInput(std::string_view name, const std::vector<OnnxDim>& dims);
+  OnnxBuilder& function(const class OnnxFunction& function);
   // Another operator set beside ONNX's own.
   OnnxBuilder& importDomain(std::string_view domain, std::int64_t version);
   // The model file's bytes.
   std::string build() const;
+  // The GraphProto alone.
+  const ProtoMessage& graph() const { return graph_; }
 
  private:
   std::int64_t opset_;
   ProtoMessage graph_, imports_;
+};
+
+// A FunctionProto.
+class OnnxFunction {
+ public:
+  OnnxFunction(std::string_view domain, std::string_view name, const std::vector<std::string>& inputs,
+               const std::vector<std::string>& outputs, std::int64_t opset = 17);
+  OnnxFunction& node(std::string_view op, const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs,
+                     const std::vector<ProtoMessage>& attributes = {}, std::string_view name = "",
+                     std::string_view domain = "");
+  OnnxFunction& attribute(std::string_view name);
+  OnnxFunction& defaultAttribute(const ProtoMessage& attribute);
+  OnnxFunction& importDomain(std::string_view domain, std::int64_t version);
+  const ProtoMessage& message() const { return function_; }
+
+ private:
+  ProtoMessage function_;
 };
 
 }  // namespace kiln::testing_support

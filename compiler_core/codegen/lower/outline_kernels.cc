@@ -290,6 +290,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
                                        ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(i)});
       LLVM::StoreOp::create(b, loc, pointers[kArena + i], slot);
     }
+    Operation* top = &*std::prev(b.getInsertionPoint());  // outlining erases what follows
 
     SmallVector<scf::ForallOp> loops;
     old.walk<WalkOrder::PreOrder>([&](scf::ForallOp loop) {
@@ -300,6 +301,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
       if (failed(outline(loop, old, environment, index))) return failure();
 
     // What the calling thread does itself uses the same buffers.
+    b.setInsertionPointAfter(top);
     for (BlockArgument argument : llvm::drop_begin(old.getArguments(), kPointers)) {
       if (argument.use_empty()) continue;
       Value made = buffers.argument(b, loc, argument.getArgNumber());

@@ -1,6 +1,6 @@
-// Formulas over tensors: arithmetic that reads like arithmetic. The first error travels along and comes out of
-// value(); after it nothing more is made. Operands broadcast; a number takes the element type of the tensor it
-// meets.
+// Formulas over tensors: arithmetic that reads like arithmetic. The first error travels along and comes out
+// of value(); after it nothing more is made. Operands broadcast; a number takes the element type of the
+// tensor it meets.
 #pragma once
 
 #include "compiler_core/frontend/onnx/node_context.h"
@@ -64,10 +64,16 @@ class Term {
 };
 
 // Each operator for two terms, and for a term and a number on either side.
-#define KILN_TERM_OPERATOR(symbol, function, kind)                                                        \
-  inline Term operator symbol(const Term& a, const Term& b) { return a.function(kind, b); }               \
-  inline Term operator symbol(const Term& a, double b) { return a.function(kind, a.number(b)); }          \
-  inline Term operator symbol(double a, const Term& b) { return b.number(a).function(kind, b); }
+#define KILN_TERM_OPERATOR(symbol, function, kind)            \
+  inline Term operator symbol(const Term& a, const Term& b) { \
+    return a.function(kind, b);                               \
+  }                                                           \
+  inline Term operator symbol(const Term& a, double b) {      \
+    return a.function(kind, a.number(b));                     \
+  }                                                           \
+  inline Term operator symbol(double a, const Term& b) {      \
+    return b.number(a).function(kind, b);                     \
+  }
 KILN_TERM_OPERATOR(+, binary, ir::BinaryKind::Add)
 KILN_TERM_OPERATOR(-, binary, ir::BinaryKind::Sub)
 KILN_TERM_OPERATOR(*, binary, ir::BinaryKind::Mul)
@@ -82,10 +88,18 @@ KILN_TERM_OPERATOR(>=, compare, ir::CompareKind::Ge)
 KILN_TERM_OPERATOR(==, compare, ir::CompareKind::Eq)
 #undef KILN_TERM_OPERATOR
 
-inline Term max(const Term& a, const Term& b) { return a.binary(ir::BinaryKind::Max, b); }
-inline Term min(const Term& a, const Term& b) { return a.binary(ir::BinaryKind::Min, b); }
-inline Term max(const Term& a, double b) { return max(a, a.number(b)); }
-inline Term min(const Term& a, double b) { return min(a, a.number(b)); }
+inline Term max(const Term& a, const Term& b) {
+  return a.binary(ir::BinaryKind::Max, b);
+}
+inline Term min(const Term& a, const Term& b) {
+  return a.binary(ir::BinaryKind::Min, b);
+}
+inline Term max(const Term& a, double b) {
+  return max(a, a.number(b));
+}
+inline Term min(const Term& a, double b) {
+  return min(a, a.number(b));
+}
 
 // 0, 1, ... along dimension `axis` of a shape that is 1 elsewhere.
 Term countAlong(GraphBuilder& builder, mlir::Type element, const Dim& extent, std::int64_t axis = 0,

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "compiler_core/analysis/constant_values.h"
-#include "compiler_core/reference/element.h"
 #include "compiler_core/frontend/onnx/symbolic_values.h"
 #include "compiler_core/ir/profile.h"
+#include "compiler_core/reference/element.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -541,6 +541,25 @@ tl::unexpected<Error> GraphBuilder::notConstant(std::string_view what, Value val
   else
     text += "computed at run time: fix the inputs it depends on with --pin";
   return fail(Code::kUnimplemented, std::move(text));
+}
+
+std::optional<std::vector<double>> GraphBuilder::constantReals(Value value) {
+  auto op = value.getDefiningOp<ir::ConstantOp>();
+  auto elements = op ? llvm::dyn_cast<mlir::DenseElementsAttr>(op.getValue()) : nullptr;
+  if (!elements || elements.getNumElements() > ir::kMaxConstantBytes) return std::nullopt;
+  std::vector<double> result;
+  if (llvm::isa<mlir::FloatType>(elements.getElementType())) {
+    for (llvm::APFloat element : elements.getValues<llvm::APFloat>()) {
+      bool lost = false;
+      element.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lost);
+      result.push_back(element.convertToDouble());
+    }
+  } else {
+    const bool isUnsigned = elements.getElementType().isUnsignedInteger() || elementOf(value).isInteger(1);
+    for (const llvm::APInt& element : elements.getValues<llvm::APInt>())
+      result.push_back(element.roundToDouble(!isUnsigned));
+  }
+  return result;
 }
 
 std::optional<double> GraphBuilder::constantScalar(Value value) {

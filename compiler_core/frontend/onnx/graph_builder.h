@@ -122,6 +122,24 @@ class GraphBuilder {
                      llvm::ArrayRef<std::int64_t> dilations, bool countPadding);
   Result<Value> batchNorm(mlir::ValueRange operands, float epsilon);
 
+  // What a body gives. nullopt: it could not be made; the reason has been noted elsewhere.
+  using Yielded = Result<std::optional<Values>>;
+  // kiln.if; `condition` has one element. kUnimplemented where the bodies give different types.
+  Yielded conditional(Value condition, llvm::function_ref<Yielded()> onTrue,
+                      llvm::function_ref<Yielded()> onFalse);
+  struct LoopLimits {
+    Value trip;        // one i64, or null
+    Value condition;   // one i1, or null: then the body yields none
+    Dim maxTrips = 0;  // 0: unknown; needed for collected values
+  };
+  // kiln.loop. The body gives the next condition (where there is one), the carried values and any number of
+  // values that are collected, one row per iteration, in tensors of maxTrips rows. Results: the carried
+  // values, the collected ones, and the number of iterations.
+  Yielded loop(const LoopLimits& limits, const Values& carried,
+               llvm::function_ref<Yielded(Value iteration, const Values& carried)> body);
+  // Runs `make`; what it built is removed again unless it returns true.
+  Result<bool> attempt(llvm::function_ref<Result<bool>()> make);
+
   // A scalar of `element`, to be broadcast by binary(). Converted as kiln.cast converts: integers are rounded
   // towards zero and saturate.
   Value scalar(mlir::Type element, double value);
@@ -139,6 +157,8 @@ class GraphBuilder {
   static std::optional<Shape> symbolicIntegers(Value value);
   // The one element of a constant, as f64.
   static std::optional<double> constantScalar(Value value);
+  // The elements of a small constant of any number type, or nullopt.
+  static std::optional<std::vector<double>> constantReals(Value value);
   // kUnimplemented: `what` decides the shape of the graph but has no value at compile time; says how to pin
   // it. The words "must be known at compile time" and "--pin NAME=" are what tools look for.
   static tl::unexpected<Error> notConstant(std::string_view what, Value value);

@@ -1,12 +1,10 @@
 #include "compiler_core/frontend/onnx/import.h"
 
 #include <set>
-#include <unordered_map>
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
-#include "compiler_core/frontend/onnx/node_name.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/graph_importer.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
 #include "compiler_core/ir/types.h"
 #include "mlir/IR/Verifier.h"
@@ -24,7 +22,7 @@ std::string quoted(std::string_view text) {
   return (llvm::Twine("'") + llvm::StringRef(text) + "'").str();
 }
 
-// One import: goes through the graph once, in order, and collects what is not served on the way.
+// One import: the boundary of the model; GraphImporter does what is in between.
 class Importer {
  public:
   Importer(mlir::MLIRContext& context, const LoadedModel& loaded, const ImportOptions& options)
@@ -32,30 +30,31 @@ class Importer {
         builder_(&context),
         options_(options),
         binder_(options.dims, options.ranges),
-        initializers_(captured_.weights, loaded.file, loaded.directory) {}
+        initializers_(captured_.weights, loaded.file, loaded.directory),
+        graph_(model_, builder_, initializers_, captured_),
+        scope_(model_.graph, model_.opsets, nullptr) {}
 
   Result<Captured> run();
 
  private:
-  // A name's value; a null value stands for one that could not be made because something was not served.
-  using Names = std::unordered_map<std::string_view, Value>;
-
   mlir::Location location(const std::string& name) {
     return mlir::NameLoc::get(builder_.getStringAttr(name));
   }
   void describe();
-  void unserved(std::string node, std::string op, std::string_view domain, std::string reason);
+  // One more argument of @main.
+  Status argument(const std::string& name, std::int32_t elementType, const std::vector<DeclaredDim>& shape);
+  // The arguments of an input that is a sequence or an optional.
+  Status composite(const ValueInfo& input, const Composite& given);
+  std::string refusal(const ValueInfo& input) const;
   Status inputs();
-  ir::Shape shapeOf(const ValueInfo& input, const analysis::BoundShape& bound);
+  ir::Shape shapeOf(const std::string& input, const analysis::BoundShape& bound);
   ir::Dim symbol(std::string name, std::string_view input, std::int64_t index, bool element,
                  analysis::DimBounds bounds);
   Result<Value> symbolicValue(const ir::Signature& input);
   Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
-  Status checkPins() const;
+  Status checkGiven() const;
+  Status output(const std::string& name, Value value, const ValueInfo& declared);
   llvm::SmallVector<ir::Range> limits() const;
-  Status node(const Node& node, std::size_t index);
-  Result<Value> value(std::string_view name);
-  Result<Values> importNode(const Node& node, Values inputs);
   Status outputs();
 
   const Model& model_;
@@ -65,8 +64,11 @@ class Importer {
   const ImportOptions& options_;
   analysis::DimBinder binder_;
   Initializers initializers_;
-  Names names_;
-  std::unordered_map<std::string_view, const Tensor*> tensors_;
+  GraphImporter graph_;
+  Scope scope_;
+  llvm::SmallVector<mlir::Type> argumentTypes_;
+  std::set<std::string> argumentNames_;
+  Values results_;
   std::map<std::string, unsigned> symbols_;
 };
 
@@ -76,7 +78,7 @@ void Importer::describe() {
   evidence.producer = model_.producer;
   evidence.producerVersion = model_.producerVersion;
   evidence.irVersion = model_.irVersion;
-  evidence.functions = static_cast<std::int64_t>(model_.functions);
+  evidence.functions = static_cast<std::int64_t>(model_.functions.size());
   evidence.nodes = static_cast<std::int64_t>(model_.graph.nodes.size());
   for (const auto& [domain, version] : model_.opsets) evidence.opsets[domainName(domain)] = version;
   std::set<std::string> custom;
@@ -90,69 +92,127 @@ void Importer::describe() {
   evidence.customOps.assign(custom.begin(), custom.end());
 }
 
-void Importer::unserved(std::string node, std::string op, std::string_view domain, std::string reason) {
-  auto it = model_.opsets.find(plainDomain(domain));
-  captured_.capture.unsupported.push_back({std::move(node), std::move(op), domainName(plainDomain(domain)),
-                                           it == model_.opsets.end() ? 0 : it->second, std::move(reason)});
+Status Importer::argument(const std::string& name, std::int32_t elementType,
+                          const std::vector<DeclaredDim>& shape) {
+  if (shape.size() > kMaxRank)
+    return fail(Code::kInvalidArgument,
+                "input " + quoted(name) + " has rank " + std::to_string(shape.size()));
+  if (!argumentNames_.insert(name).second)
+    return fail(Code::kInvalidArgument, "two inputs are called " + quoted(name));
+  std::vector<analysis::DeclaredDim> dims;
+  for (const DeclaredDim& dim : shape) dims.push_back({dim.value, std::string(dim.name)});
+  // A list whose length the model leaves open is as long as its pin.
+  if (auto pin = options_.pins.find(name);
+      pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())
+    dims[0].value = static_cast<std::int64_t>(pin->second.size());
+  KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(name, dims));
+  const ir::Shape extents = shapeOf(name, bound);
+  auto type = ir::tensorTypeOf(extents, ir::elementType(builder_.getContext(), *toDType(elementType)));
+  // As large as the profiles let it be.
+  Dims most;
+  for (const ir::Dim& dim : extents) most.push_back(ir::rangeOf(dim, limits())->max);
+  auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(most, type.getElementType()));
+  if (!bytes || *bytes > std::int64_t{1} << 40)
+    return fail(Code::kInvalidArgument, "input " + quoted(name) + " has the absurd shape " + shapeText(most));
+  argumentTypes_.push_back(type);
+  captured_.inputs.push_back({name, *toDType(elementType), bound.shape, bound.dimNames});
+  return {};
+}
+
+Status Importer::composite(const ValueInfo& input, const Composite& given) {
+  const std::string name(input.name);
+  const bool isSequence = input.containers.back() == Container::kSequence;
+  auto invalid = [&](const std::string& what) {
+    return fail(Code::kInvalidArgument, "--sequence for input " + quoted(name) + ": " + what);
+  };
+  if (!given.present) {
+    if (input.containers.front() != Container::kOptional) return invalid("a sequence cannot be absent");
+    return {};
+  }
+  if (!isSequence && given.tensors.size() != 1) return invalid("an optional tensor is one tensor, or none");
+  for (std::size_t i = 0; i < given.tensors.size(); ++i) {
+    std::vector<DeclaredDim> shape;
+    if (given.tensors[i]) {
+      for (std::int64_t dim : *given.tensors[i]) shape.push_back({dim, {}});
+      if (input.shape && input.shape->size() != shape.size())
+        return invalid("the model declares tensors of rank " + std::to_string(input.shape->size()));
+    } else if (input.shape) {
+      shape = *input.shape;
+    } else {
+      return invalid("the model declares no shape; give one for each tensor");
+    }
+    KILN_TRY(argument(isSequence ? name + "." + std::to_string(i) : name, input.type, shape));
+  }
+  return {};
+}
+
+// Why an input cannot be served; "" where it can.
+std::string Importer::refusal(const ValueInfo& input) const {
+  if (input.isTensor) return input.shape ? unservedType(input.type) : "an input without a rank is not served";
+  if (input.containers.empty()) return "maps and sparse tensors are not served";
+  const auto& containers = input.containers;
+  if (containers.size() > 2 || (containers.size() == 2 && (containers[0] != Container::kOptional ||
+                                                           containers[1] != Container::kSequence)))
+    return "only sequences and optionals of tensors, and optional sequences, are served";
+  if (std::string why = unservedType(input.type); !why.empty()) return why;
+  if (!options_.composites.contains(std::string(input.name)))
+    return "the tensors it holds must be known at compile time: give --sequence " + std::string(input.name) +
+           "=COUNT, or =[DIM,DIM...],... their shapes, or =none for an absent optional";
+  return {};
 }
 
 Status Importer::inputs() {
-  for (const Tensor& tensor : model_.graph.initializers) tensors_.emplace(tensor.name, &tensor);
-  llvm::SmallVector<mlir::Type> types;
-  llvm::SmallVector<std::string_view> argumentNames;
+  // The arguments of each input that is served, from the first to before the last.
+  std::vector<std::pair<const ValueInfo*, std::pair<unsigned, unsigned>>> made;
   for (const ValueInfo& input : model_.graph.inputs) {
-    if (tensors_.contains(input.name)) continue;  // the default of an old-style input: a constant
-    std::string why = !input.isTensor ? "sequences, maps and optional values are not served"
-                      : !input.shape  ? "an input without a rank is not served"
-                                      : unservedType(input.type);
-    if (!why.empty()) {
-      unserved(std::string(input.name), "(input)", "", why);
-      names_[input.name] = {};
+    if (scope_.tensors.contains(input.name)) continue;  // the default of an old-style input: a constant
+    if (std::string why = refusal(input); !why.empty()) {
+      graph_.unserved(std::string(input.name), "(input)", "", why);
+      scope_.names[input.name] = Item::poisoned();
       continue;
     }
-    std::vector<analysis::DeclaredDim> dims;
-    if (input.shape->size() > kMaxRank)
-      return fail(Code::kInvalidArgument,
-                  "input " + quoted(input.name) + " has rank " + std::to_string(input.shape->size()));
-    for (const DeclaredDim& dim : *input.shape) dims.push_back({dim.value, std::string(dim.name)});
-    // A list whose length the model leaves open is as long as its pin.
-    if (auto pin = options_.pins.find(std::string(input.name));
-        pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())
-      dims[0].value = static_cast<std::int64_t>(pin->second.size());
-    KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(input.name, dims));
-    const ir::Shape shape = shapeOf(input, bound);
-    auto type = ir::tensorTypeOf(shape, ir::elementType(builder_.getContext(), *toDType(input.type)));
-    // As large as the profiles let it be.
-    Dims most;
-    for (const ir::Dim& dim : shape) most.push_back(ir::rangeOf(dim, limits())->max);
-    auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(most, type.getElementType()));
-    if (!bytes || *bytes > std::int64_t{1} << 40)
-      return fail(Code::kInvalidArgument,
-                  "input " + quoted(input.name) + " has the absurd shape " + shapeText(most));
-    types.push_back(type);
-    argumentNames.push_back(input.name);
-    captured_.inputs.push_back({std::string(input.name), *toDType(input.type), bound.shape, bound.dimNames});
+    const auto first = static_cast<unsigned>(argumentTypes_.size());
+    if (input.isTensor)
+      KILN_TRY(argument(std::string(input.name), input.type, *input.shape));
+    else
+      KILN_TRY(composite(input, options_.composites.at(std::string(input.name))));
+    made.push_back({&input, {first, static_cast<unsigned>(argumentTypes_.size())}});
   }
   main_ = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), ir::kMain,
-                                     builder_.getFunctionType(types, {}));
+                                     builder_.getFunctionType(argumentTypes_, {}));
   mlir::Block* body = main_.addEntryBlock();
-  for (unsigned i = 0; i < types.size(); ++i) {
-    main_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(argumentNames[i]));
-    body->getArgument(i).setLoc(location(std::string(argumentNames[i])));
-    names_[argumentNames[i]] = body->getArgument(i);
-  }
+  scope_.block = body;
   builder_.setInsertionPointToEnd(body);
-  for (unsigned i = 0; i < types.size(); ++i)
-    if (auto pin = options_.pins.find(captured_.inputs[i].name); pin != options_.pins.end()) {
+  Items values;
+  for (unsigned i = 0; i < argumentTypes_.size(); ++i) {
+    const std::string& name = captured_.inputs[i].name;
+    main_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(name));
+    body->getArgument(i).setLoc(location(name));
+    values.push_back(Item::tensor(body->getArgument(i)));
+    if (auto pin = options_.pins.find(name); pin != options_.pins.end()) {
       auto value = pinned(captured_.inputs[i], pin->second);
       if (!value) return fail(value.error().in("pinned input " + quoted(pin->first)));
-      names_[argumentNames[i]] = *value;
+      values.back() = Item::tensor(*value);
     } else {
       KILN_ASSIGN(Value value, symbolicValue(captured_.inputs[i]));
-      if (value) names_[argumentNames[i]] = value;
+      if (value) values.back() = Item::tensor(value);
     }
+  }
   KILN_TRY(binder_.finish());
-  return checkPins();
+  for (const auto& [input, range] : made) {
+    Items own(values.begin() + range.first, values.begin() + range.second);
+    if (input->isTensor) {
+      scope_.names[input->name] = own.front();
+      continue;
+    }
+    Item item = input->containers.back() == Container::kSequence ? Item::sequence(own)
+                : own.empty()                                    ? Item::nothing()
+                                                                 : own.front();
+    if (input->containers.front() == Container::kOptional)
+      item = options_.composites.at(std::string(input->name)).present ? Item::some(item) : Item::nothing();
+    scope_.names[input->name] = std::move(item);
+  }
+  return checkGiven();
 }
 
 llvm::SmallVector<ir::Range> Importer::limits() const {
@@ -175,14 +235,14 @@ ir::Dim Importer::symbol(std::string name, std::string_view input, std::int64_t 
 }
 
 // Every named dimension is a symbol of the program; those of one value are that number in the graph.
-ir::Shape Importer::shapeOf(const ValueInfo& input, const analysis::BoundShape& bound) {
+ir::Shape Importer::shapeOf(const std::string& input, const analysis::BoundShape& bound) {
   ir::Shape shape = ir::toShape(bound.shape);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::string& name = bound.dimNames[i];
     if (name.empty()) continue;
     analysis::DimBounds bounds{bound.shape[i], bound.shape[i]};
     if (bound.shape[i] == analysis::kSymbolic) bounds = binder_.ranges().at(name);
-    shape[i] = symbol(name, input.name, static_cast<std::int64_t>(i), /*element=*/false, bounds);
+    shape[i] = symbol(name, input, static_cast<std::int64_t>(i), /*element=*/false, bounds);
   }
   return shape;
 }
@@ -234,11 +294,17 @@ Result<Value> Importer::pinned(const ir::Signature& input, const std::vector<Pin
       .getResult();
 }
 
-Status Importer::checkPins() const {
+Status Importer::checkGiven() const {
+  for (const auto& [name, composite] : options_.composites)
+    if (llvm::none_of(model_.graph.inputs, [&](const ValueInfo& input) {
+          return input.name == name && !input.containers.empty();
+        }))
+      return fail(Code::kInvalidArgument, "--sequence is given for " + quoted(name) +
+                                              ", which is no input of sequence or optional type");
   for (const auto& [name, values] : options_.pins) {
     if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
       continue;
-    if (names_.contains(name)) continue;  // reported as not served
+    if (scope_.names.contains(name)) continue;  // reported as not served
     std::string known;
     for (const ir::Signature& input : captured_.inputs)
       known += (known.empty() ? "" : ", ") + quoted(input.name);
@@ -248,117 +314,44 @@ Status Importer::checkPins() const {
   return {};
 }
 
-// Initializers are made when they are first used, so that unused ones cost nothing.
-Result<Value> Importer::value(std::string_view name) {
-  if (name.empty()) return Value();
-  if (auto it = names_.find(name); it != names_.end()) return it->second;
-  auto it = tensors_.find(name);
-  if (it == tensors_.end())
-    return fail(Code::kInvalidArgument, "the value " + quoted(name) + " is defined by nothing");
-  auto made = initializers_.import(builder_, location(std::string(name)), *it->second, std::string(name));
-  if (!made && made.error().code != Code::kUnimplemented)
-    return fail(made.error().in("initializer " + quoted(name)));
-  if (!made) unserved(std::string(name), "(initializer)", "", made.error().message);
-  return names_[name] = made ? *made : Value();
-}
-
-Result<Values> Importer::importNode(const Node& node, Values inputs) {
-  std::string_view domain = plainDomain(node.domain);
-  const std::int64_t opset = model_.opsets.find(domain)->second;
-  std::string reason;
-  const Operator* row = findOperator(domain, node.op, opset, reason);
-  if (!row) return fail(Code::kInternal, "no row for a checked node");
-  NodeContext context(builder_, location(nodeLabel(node)), initializers_, node, opset, std::move(inputs));
-  KILN_ASSIGN(Values results, row->import(context));
-  KILN_TRY(context.checkAttributes());
-  for (std::size_t i = results.size(); i < node.outputs.size(); ++i)
-    if (!node.outputs[i].empty())
-      return fail(Code::kUnimplemented,
-                  "output " + std::to_string(i) + " " + quoted(node.outputs[i]) + " is not served");
-  return results;
-}
-
-Status Importer::node(const Node& node, std::size_t index) {
-  auto poison = [&] {
-    for (std::string_view output : node.outputs)
-      if (!output.empty()) names_[output] = {};
-  };
-  std::string_view domain = plainDomain(node.domain);
-  auto opset = model_.opsets.find(domain);
-  std::string reason;
-  if (opset == model_.opsets.end())
-    reason = "the model imports no operator set for this domain";
-  else if (domain.empty() && (opset->second < kMinOpset || opset->second > kMaxOpset))
-    reason = "opset " + std::to_string(opset->second) + " is outside the served range " +
-             std::to_string(kMinOpset) + " to " + std::to_string(kMaxOpset);
-  else
-    findOperator(domain, node.op, opset->second, reason);
-  if (!reason.empty()) {
-    unserved(nodeLabel(node), std::string(node.op), node.domain, reason);
-    poison();
-    return {};
+Status Importer::output(const std::string& name, Value value, const ValueInfo& declared) {
+  auto dtype = *ir::dtypeOf(elementOf(value));
+  if (declared.type != 0 && toDType(declared.type) != dtype)
+    return fail(Code::kInvalidArgument, "output " + quoted(name) + " is declared as " +
+                                            elementTypeName(declared.type) + ", the graph computes " +
+                                            std::string(dtypeName(dtype)));
+  ir::Signature signature{name, dtype, {}, {}};
+  std::vector<std::string> symbolNames;
+  for (const ir::Symbol& symbol : ir::symbolsOf(*captured_.module)) symbolNames.push_back(symbol.name);
+  for (const ir::Dim& dim : dimsOf(value)) {
+    signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
+    signature.dimNames.push_back(dim.isStatic() ? "" : dim.text(symbolNames));
   }
-  Values inputs;
-  bool poisoned = false;
-  for (std::string_view name : node.inputs) {
-    auto found = value(name);
-    if (!found) return fail(found.error().in(nodeTitle(node, index)));
-    inputs.push_back(*found);
-    poisoned |= !name.empty() && !*found;
-  }
-  if (poisoned) {
-    poison();
-    return {};
-  }
-  mlir::Block* body = builder_.getInsertionBlock();
-  auto results = importNode(node, std::move(inputs));
-  if (!results && results.error().code != Code::kUnimplemented)
-    return fail(results.error().in(nodeTitle(node, index)));
-  if (!results) {
-    unserved(nodeLabel(node), std::string(node.op), node.domain, results.error().message);
-    poison();
-    return {};
-  }
-  builder_.setInsertionPointToEnd(body);
-  ++captured_.capture.served;
-  for (std::size_t i = 0; i < node.outputs.size(); ++i)
-    if (!node.outputs[i].empty()) names_[node.outputs[i]] = (*results)[i];
-  bool constant =
-      llvm::all_of(*results, [](Value v) { return v.getDefiningOp<ir::ConstantOp>() != nullptr; });
-  captured_.analyse.foldedNodes += constant;
+  if (declared.shape && declared.shape->size() == signature.shape.size())
+    for (std::size_t i = 0; i < signature.shape.size(); ++i)
+      if (auto bound = binder_.used().find(std::string((*declared.shape)[i].name));
+          bound != binder_.used().end() && bound->second == signature.shape[i])
+        signature.dimNames[i] = bound->first;
+  captured_.outputs.push_back(std::move(signature));
+  results_.push_back(value);
   return {};
 }
 
 Status Importer::outputs() {
-  Values results;
-  for (const ValueInfo& output : model_.graph.outputs) {
-    KILN_ASSIGN(Value result, value(output.name));
-    if (!result) continue;  // reported already
-    auto dtype = *ir::dtypeOf(elementOf(result));
-    if (output.isTensor && output.type != 0 && toDType(output.type) != dtype)
-      return fail(Code::kInvalidArgument, "output " + quoted(output.name) + " is declared as " +
-                                              elementTypeName(output.type) + ", the graph computes " +
-                                              std::string(dtypeName(dtype)));
-    ir::Signature signature{std::string(output.name), dtype, {}, {}};
-    std::vector<std::string> symbolNames;
-    for (const ir::Symbol& symbol : ir::symbolsOf(*captured_.module)) symbolNames.push_back(symbol.name);
-    for (const ir::Dim& dim : dimsOf(result)) {
-      signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
-      signature.dimNames.push_back(dim.isStatic() ? "" : dim.text(symbolNames));
-    }
-    if (output.shape && output.shape->size() == signature.shape.size())
-      for (std::size_t i = 0; i < signature.shape.size(); ++i)
-        if (auto bound = binder_.used().find(std::string((*output.shape)[i].name));
-            bound != binder_.used().end() && bound->second == signature.shape[i])
-          signature.dimNames[i] = bound->first;
-    captured_.outputs.push_back(std::move(signature));
-    results.push_back(result);
+  for (const ValueInfo& declared : model_.graph.outputs) {
+    const std::string name(declared.name);
+    KILN_ASSIGN(Item item, graph_.value(scope_, declared.name));
+    if (item.isPoisoned()) continue;  // reported already
+    if (item.isOptional()) item = item.parts.empty() ? Item() : Item(item.parts.front());
+    if (item.isTensor()) KILN_TRY(output(name, item.value, declared));
+    for (auto [i, element] : llvm::enumerate(item.parts))
+      KILN_TRY(output(name + "." + std::to_string(i), element.value, declared));
   }
   if (!captured_.capture.unsupported.empty()) return {};
-  mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
+  mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results_);
   main_.setFunctionType(
-      builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results))));
-  for (unsigned i = 0; i < results.size(); ++i)
+      builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results_))));
+  for (unsigned i = 0; i < results_.size(); ++i)
     main_.setResultAttr(i, ir::kNameAttr, builder_.getStringAttr(captured_.outputs[i].name));
   return {};
 }
@@ -367,9 +360,9 @@ Result<Captured> Importer::run() {
   describe();
   captured_.module = mlir::ModuleOp::create(builder_.getUnknownLoc());
   builder_.setInsertionPointToEnd(captured_.module->getBody());
-  if (model_.graph.hasSparse) unserved("", "(initializer)", "", "sparse initializers are not served");
+  if (model_.graph.hasSparse) graph_.unserved("", "(initializer)", "", "sparse initializers are not served");
   KILN_TRY(inputs());
-  for (std::size_t i = 0; i < model_.graph.nodes.size(); ++i) KILN_TRY(node(model_.graph.nodes[i], i));
+  KILN_TRY(graph_.nodes(scope_));
   KILN_TRY(outputs());
   if (!captured_.capture.unsupported.empty())
     return fail(unsupportedError(captured_.capture.unsupported, captured_.capture.nodes));

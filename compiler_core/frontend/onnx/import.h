@@ -7,6 +7,7 @@
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/weight_table.h"
+#include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
 
 namespace kiln::onnx {
@@ -29,6 +30,9 @@ struct ImportOptions {
   Pins pins;                 // inputs with a fixed value: they stay inputs, but their uses see a constant
   // Symbolic dimensions, and elements "<input>[<index>]" of integer inputs, that stay symbols of the module.
   std::map<std::string, analysis::DimBounds> ranges;
+  // What inputs of sequence or optional type hold. Their tensors, and those of such outputs, are inputs and
+  // outputs of the program: "x.0", "x.1"... for a sequence x, "x" for an optional tensor that is there.
+  Composites composites;
 };
 
 // Imports the model with its symbolic dimensions bound and its pinned inputs fixed.

@@ -47,6 +47,8 @@ struct Tensor {
   bool isExternal = false;
 };
 
+struct Graph;
+
 struct Attribute {
   std::string_view name;
   std::int32_t type = 0;  // AttributeProto.AttributeType; 0 in files older than IR version 2
@@ -57,11 +59,12 @@ struct Attribute {
   std::vector<float> floats;
   std::vector<std::int64_t> ints;
   std::vector<std::string_view> strings;
-  bool hasGraph = false;  // subgraphs are not read further: no operator with one is served
+  std::vector<Graph> graphs;   // one of a graph attribute, any number of a graphs attribute
+  std::string_view reference;  // inside a function: the attribute of the call that stands here
 };
 
 struct Node {
-  std::string_view name, op, domain;
+  std::string_view name, op, domain, overload;
   std::vector<std::string_view> inputs, outputs;  // "" is an absent optional one
   std::vector<Attribute> attributes;
 };
@@ -72,9 +75,12 @@ struct DeclaredDim {
   std::string_view name;
 };
 
+enum class Container { kSequence, kOptional };
+
 struct ValueInfo {
   std::string_view name;
-  bool isTensor = false;  // false: sequence, map, optional or sparse
+  bool isTensor = false;              // false: sequence, map, optional, sparse or not said
+  std::vector<Container> containers;  // of a sequence or optional, outermost first; then what is in it:
   std::int32_t type = 0;
   std::optional<std::vector<DeclaredDim>> shape;  // nullopt: unknown rank
 };
@@ -87,11 +93,22 @@ struct Graph {
   bool hasSparse = false;
 };
 
+using Opsets = std::map<std::string, std::int64_t, std::less<>>;  // by domain; "" is ONNX itself
+
+// A model-local function: a node of its domain, name and overload stands for its body.
+struct Function {
+  std::string_view domain, name, overload;
+  std::vector<std::string_view> attributes;  // without a default: left out where the call leaves them out
+  std::vector<Attribute> defaults;
+  Opsets opsets;
+  Graph graph;  // inputs and outputs have names only
+};
+
 struct Model {
   std::int64_t irVersion = 0;
   std::string_view producer, producerVersion;
-  std::map<std::string, std::int64_t, std::less<>> opsets;  // by domain; "" is ONNX itself
-  std::size_t functions = 0;
+  Opsets opsets;
+  std::vector<Function> functions;
   Graph graph;
 };
 

@@ -58,6 +58,21 @@ Result<Dims> NodeContext::integers(std::string_view name, llvm::ArrayRef<std::in
   return Dims(found->ints.begin(), found->ints.end());
 }
 
+Result<std::vector<float>> NodeContext::reals(std::string_view name, llvm::ArrayRef<float> fallback) {
+  const Attribute* found = attribute(name);
+  if (!found) return fallback.vec();
+  if (found->floats.empty() && found->type != 6 && found->type != 0)
+    return wrongType(name, "a list of floats");
+  return found->floats;
+}
+
+Result<const Graph*> NodeContext::graph(std::string_view name) {
+  const Attribute* found = attribute(name);
+  if (!found || found->graphs.size() != 1)
+    return fail(Code::kInvalidArgument, "attribute '" + std::string(name) + "' is no graph");
+  return &found->graphs.front();
+}
+
 Result<Dims> NodeContext::constantInput(std::size_t index, std::string_view what) const {
   KILN_ASSIGN(Value value, input(index));
   if (auto integers = constantIntegers(value)) return std::move(*integers);

@@ -7,6 +7,7 @@
 
 #include "compiler_core/frontend/onnx/graph_builder.h"
 #include "compiler_core/frontend/onnx/initializers.h"
+#include "compiler_core/frontend/onnx/item.h"
 #include "compiler_core/frontend/onnx/model.h"
 
 namespace kiln::onnx {
@@ -14,12 +15,15 @@ namespace kiln::onnx {
 class NodeContext : public GraphBuilder {
  public:
   NodeContext(mlir::OpBuilder& builder, mlir::Location location, Initializers& initializers, const Node& node,
-              std::int64_t opset, Values inputs)
+              std::int64_t opset, Items items, BodyImporter& bodies)
       : GraphBuilder(builder, location),
         initializers_(initializers),
         node_(node),
         opset_(opset),
-        inputs_(std::move(inputs)) {}
+        items_(std::move(items)),
+        bodies_(bodies) {
+    for (const Item& item : items_) inputs_.push_back(item.value);
+  }
 
   std::int64_t opset() const { return opset_; }
   llvm::StringRef op() const { return {node_.op.data(), node_.op.size()}; }
@@ -29,6 +33,9 @@ class NodeContext : public GraphBuilder {
   // kInvalidArgument when a required input is missing.
   Result<Value> input(std::size_t index) const;
   const Values& inputs() const { return inputs_; }
+  // The same inputs where sequences and optionals are served as well.
+  const Items& items() const { return items_; }
+  std::size_t outputCount() const { return node_.outputs.size(); }
   // Whether the node names an output at `index`.
   bool wantsOutput(std::size_t index) const {
     return index < node_.outputs.size() && !node_.outputs[index].empty();
@@ -39,9 +46,18 @@ class NodeContext : public GraphBuilder {
   Result<float> real(std::string_view name, float fallback);
   Result<std::string> text(std::string_view name, std::string_view fallback);
   Result<Dims> integers(std::string_view name, llvm::ArrayRef<std::int64_t> fallback);
+  Result<std::vector<float>> reals(std::string_view name, llvm::ArrayRef<float> fallback);
   // The attribute itself, or null.
   const Attribute* attribute(std::string_view name);
   bool hasAttribute(std::string_view name) { return attribute(name) != nullptr; }
+
+  // The graph in an attribute; kInvalidArgument when it is missing.
+  Result<const Graph*> graph(std::string_view name);
+  // BodyImporter::importBody.
+  Result<std::optional<Items>> importBody(const Graph& graph, const Items& arguments,
+                                          std::string_view path = "") {
+    return bodies_.importBody(graph, arguments, path);
+  }
 
   // Input `index` as integers known at compile time; kUnimplemented naming `what` when it is computed at run
   // time.
@@ -66,7 +82,9 @@ class NodeContext : public GraphBuilder {
   Initializers& initializers_;
   const Node& node_;
   std::int64_t opset_;
+  Items items_;
   Values inputs_;
+  BodyImporter& bodies_;
   std::set<std::string_view> seen_;
 };
 

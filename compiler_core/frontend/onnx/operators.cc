@@ -4,12 +4,17 @@ namespace kiln::onnx {
 
 std::vector<Operator> allOperators() {
   std::vector<Operator> rows;
-  for (auto family :
-       {elementwiseOperators(), activationOperators(), linearOperators(), convolutionOperators(),
-        poolingOperators(), normalizationOperators(), reductionOperators(), shapeOperators(),
-        sliceOperators(), constantOperators(), generatorOperators(), indexingOperators(),
-        selectionOperators(), determinantOperators(), einsumOperators(), featureOperators(),
-        lossOperators(), quantizeOperators(), signalOperators(), trainingOperators()})
+  for (auto family : {elementwiseOperators(), activationOperators(),  linearOperators(),
+                      convolutionOperators(), poolingOperators(),     normalizationOperators(),
+                      reductionOperators(),   shapeOperators(),       sliceOperators(),
+                      constantOperators(),    generatorOperators(),   indexingOperators(),
+                      selectionOperators(),   determinantOperators(), einsumOperators(),
+                      featureOperators(),     lossOperators(),        quantizeOperators(),
+                      signalOperators(),      trainingOperators(),    linearAttentionOperators(),
+                      attentionOperators(),   deformOperators(),      gridOperators(),
+                      padOperators(),         rearrangeOperators(),   resizeOperators(),
+                      roiOperators(),         controlFlowOperators(), sequenceOperators(),
+                      recurrentOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -13,12 +13,16 @@ inline constexpr std::int64_t kMinOpset = 1, kMaxOpset = 27;
 // Makes the node's results, one per output in order. kInvalidArgument: the model is wrong; kUnimplemented:
 // Kiln cannot serve this use. Both without the node's name, which the caller adds.
 using ImportFunction = Result<Values> (*)(NodeContext& node);
+// The same where operands or results may be sequences or optionals. All results poisoned: what is not served
+// has been noted.
+using ImportItems = Result<Items> (*)(NodeContext& node);
 
 struct Operator {
   std::string_view domain;  // "" is ONNX
   std::string_view name;
   std::int64_t since, until;  // opset versions, inclusive, whose definition `import` serves
   ImportFunction import;
+  ImportItems items = nullptr;  // instead of `import`, which is null then
 };
 
 // Null when no row has this domain and name for `opset`; `reason` then says what is served.
@@ -38,12 +42,23 @@ std::span<const Operator> reductionOperators();
 std::span<const Operator> shapeOperators();
 std::span<const Operator> sliceOperators();
 std::span<const Operator> constantOperators();
+std::span<const Operator> attentionOperators();
+std::span<const Operator> deformOperators();
+std::span<const Operator> gridOperators();
+std::span<const Operator> padOperators();
+std::span<const Operator> rearrangeOperators();
+std::span<const Operator> resizeOperators();
+std::span<const Operator> roiOperators();
+std::span<const Operator> controlFlowOperators();
+std::span<const Operator> sequenceOperators();
+std::span<const Operator> recurrentOperators();
 std::span<const Operator> generatorOperators();
 std::span<const Operator> indexingOperators();
 std::span<const Operator> selectionOperators();
 std::span<const Operator> determinantOperators();
 std::span<const Operator> einsumOperators();
 std::span<const Operator> featureOperators();
+std::span<const Operator> linearAttentionOperators();
 std::span<const Operator> lossOperators();
 std::span<const Operator> quantizeOperators();
 std::span<const Operator> signalOperators();

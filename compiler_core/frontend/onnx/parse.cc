@@ -22,13 +22,13 @@ class Parser {
   Result<Node> node(Bytes bytes);
   Result<Attribute> attribute(Bytes bytes);
   Result<ValueInfo> valueInfo(Bytes bytes);
+  // A TypeProto inside `containers` others.
+  Status type(Bytes bytes, ValueInfo& info);
   Status tensorType(Bytes bytes, ValueInfo& info);
   Status shape(Bytes bytes, ValueInfo& info);
-  Status opset(Bytes bytes, Model& model);
+  Status opset(Bytes bytes, Opsets& opsets);
+  Result<Function> function(Bytes bytes);
   Status externalEntry(Bytes bytes, Tensor& tensor);
-  // Walks the graphs inside an attribute only to bound their nesting.
-  Status nestedGraph(Bytes bytes, int depth);
-
   WireReader reader(Bytes bytes) const { return {bytes, origin_}; }
   Status count(std::size_t elements = 1) {
     if (elements > limits_.elements - used_)
@@ -45,6 +45,7 @@ class Parser {
   const std::uint8_t* origin_;
   const ParseLimits& limits_;
   std::uint64_t used_ = 0;
+  int depth_ = 0;  // graphs around what is being read
 };
 
 Status expectType(const WireField& field, WireType type) {
@@ -168,26 +169,6 @@ Result<Tensor> Parser::tensor(Bytes bytes) {
   return tensor;
 }
 
-Status Parser::nestedGraph(Bytes bytes, int depth) {
-  if (depth > limits_.graphDepth)
-    return fail(Code::kInvalidArgument,
-                "graphs are nested deeper than " + std::to_string(limits_.graphDepth));
-  for (WireReader wire = reader(bytes); !wire.atEnd();) {
-    KILN_ASSIGN(WireField node, wire.field());
-    if (node.number != 1 || node.type != WireType::kBytes) continue;
-    for (WireReader nodeWire = reader(node.bytes); !nodeWire.atEnd();) {
-      KILN_ASSIGN(WireField attribute, nodeWire.field());
-      if (attribute.number != 5 || attribute.type != WireType::kBytes) continue;
-      for (WireReader attributeWire = reader(attribute.bytes); !attributeWire.atEnd();) {
-        KILN_ASSIGN(WireField field, attributeWire.field());
-        if ((field.number == 6 || field.number == 11) && field.type == WireType::kBytes)
-          KILN_TRY(nestedGraph(field.bytes, depth + 1));
-      }
-    }
-  }
-  return {};
-}
-
 Result<Attribute> Parser::attribute(Bytes bytes) {
   Attribute attribute;
   for (WireReader wire = reader(bytes); !wire.atEnd();) {
@@ -219,9 +200,7 @@ Result<Attribute> Parser::attribute(Bytes bytes) {
       }
       case 6:
       case 11:
-        KILN_TRY(expectType(field, WireType::kBytes));
-        KILN_TRY(nestedGraph(field.bytes, 1));
-        attribute.hasGraph = true;
+        KILN_NESTED("graph", graph(field.bytes), attribute.graphs);
         break;
       case 7:
         if (field.type == WireType::kFixed32) {
@@ -251,6 +230,10 @@ Result<Attribute> Parser::attribute(Bytes bytes) {
         KILN_TRY(expectType(field, WireType::kVarint));
         attribute.type = static_cast<std::int32_t>(field.value);
         break;
+      case 21: {
+        KILN_ASSIGN(attribute.reference, text(field));
+        break;
+      }
       default:
         break;
     }
@@ -282,6 +265,10 @@ Result<Node> Parser::node(Bytes bytes) {
         break;
       case 7: {
         KILN_ASSIGN(node.domain, text(field));
+        break;
+      }
+      case 8: {
+        KILN_ASSIGN(node.overload, text(field));
         break;
       }
       default:
@@ -328,6 +315,29 @@ Status Parser::tensorType(Bytes bytes, ValueInfo& info) {
   return {};
 }
 
+Status Parser::type(Bytes bytes, ValueInfo& info) {
+  constexpr std::size_t kMaxContainers = 4;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField kind, wire.field());
+    if (kind.number != 1 && kind.number != 4 && kind.number != 9) continue;
+    KILN_TRY(expectType(kind, WireType::kBytes));
+    if (kind.number == 1) {
+      KILN_TRY(tensorType(kind.bytes, info));
+      continue;
+    }
+    if (info.containers.size() == kMaxContainers)
+      return fail(Code::kInvalidArgument, "sequences and optionals are nested too deep");
+    info.containers.push_back(kind.number == 4 ? Container::kSequence : Container::kOptional);
+    for (WireReader inner = reader(kind.bytes); !inner.atEnd();) {
+      KILN_ASSIGN(WireField element, inner.field());
+      if (element.number != 1) continue;
+      KILN_TRY(expectType(element, WireType::kBytes));
+      KILN_TRY(type(element.bytes, info));
+    }
+  }
+  return {};
+}
+
 Result<ValueInfo> Parser::valueInfo(Bytes bytes) {
   ValueInfo info;
   for (WireReader wire = reader(bytes); !wire.atEnd();) {
@@ -336,18 +346,18 @@ Result<ValueInfo> Parser::valueInfo(Bytes bytes) {
       KILN_ASSIGN(info.name, text(field));
     } else if (field.number == 2) {
       KILN_TRY(expectType(field, WireType::kBytes));
-      for (WireReader typeWire = reader(field.bytes); !typeWire.atEnd();) {
-        KILN_ASSIGN(WireField kind, typeWire.field());
-        if (kind.number != 1) continue;
-        KILN_TRY(expectType(kind, WireType::kBytes));
-        KILN_TRY(tensorType(kind.bytes, info));
-      }
+      KILN_TRY(type(field.bytes, info));
     }
   }
+  if (!info.containers.empty()) info.isTensor = false;
   return info;
 }
 
 Result<Graph> Parser::graph(Bytes bytes) {
+  if (depth_ > limits_.graphDepth)
+    return fail(Code::kInvalidArgument,
+                "graphs are nested deeper than " + std::to_string(limits_.graphDepth));
+  ++depth_;
   Graph graph;
   for (WireReader wire = reader(bytes); !wire.atEnd();) {
     KILN_ASSIGN(WireField field, wire.field());
@@ -375,10 +385,66 @@ Result<Graph> Parser::graph(Bytes bytes) {
         break;
     }
   }
+  --depth_;
   return graph;
 }
 
-Status Parser::opset(Bytes bytes, Model& model) {
+Result<Function> Parser::function(Bytes bytes) {
+  Function function;
+  ++depth_;
+  // Inputs and outputs of a function are names without types.
+  auto named = [&](const WireField& field) -> Result<ValueInfo> {
+    ValueInfo info;
+    KILN_ASSIGN(info.name, text(field));
+    return info;
+  };
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    switch (field.number) {
+      case 1: {
+        KILN_ASSIGN(function.name, text(field));
+        break;
+      }
+      case 4:
+        KILN_NESTED("input", named(field), function.graph.inputs);
+        break;
+      case 5:
+        KILN_NESTED("output", named(field), function.graph.outputs);
+        break;
+      case 6:
+        KILN_NESTED("attribute", text(field), function.attributes);
+        break;
+      case 7:
+        KILN_NESTED("node", node(field.bytes), function.graph.nodes);
+        break;
+      case 9: {
+        KILN_TRY(expectType(field, WireType::kBytes));
+        KILN_TRY(count());
+        auto nested = opset(field.bytes, function.opsets);
+        if (!nested) return fail(nested.error().in("opset_import"));
+        break;
+      }
+      case 10: {
+        KILN_ASSIGN(function.domain, text(field));
+        break;
+      }
+      case 11:
+        KILN_NESTED("attribute_proto", attribute(field.bytes), function.defaults);
+        break;
+      case 13: {
+        KILN_ASSIGN(function.overload, text(field));
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  if (function.domain == "ai.onnx") function.domain = "";
+  --depth_;
+  return function;
+}
+
+Status Parser::opset(Bytes bytes, Opsets& opsets) {
   std::string_view domain;
   std::int64_t version = 0;
   for (WireReader wire = reader(bytes); !wire.atEnd();) {
@@ -391,7 +457,7 @@ Status Parser::opset(Bytes bytes, Model& model) {
     }
   }
   if (domain == "ai.onnx") domain = "";
-  if (!model.opsets.emplace(domain, version).second)
+  if (!opsets.emplace(domain, version).second)
     return fail(Code::kInvalidArgument,
                 "the operator set of domain '" + std::string(domain) + "' is imported twice");
   return {};
@@ -426,13 +492,12 @@ Result<Model> Parser::model(Bytes bytes) {
       case 8: {
         KILN_TRY(expectType(field, WireType::kBytes));
         KILN_TRY(count());
-        auto nested = opset(field.bytes, model);
+        auto nested = opset(field.bytes, model.opsets);
         if (!nested) return fail(nested.error().in("opset_import"));
         break;
       }
       case 25:
-        KILN_TRY(count());
-        ++model.functions;
+        KILN_NESTED("function", function(field.bytes), model.functions);
         break;
       default:
         break;

@@ -1,5 +1,6 @@
-// Structure of the graph: definitions, uses, order.
+// Structure of the graphs: definitions, uses, order.
 #include <queue>
+#include <set>
 #include <unordered_map>
 
 #include "compiler_core/frontend/onnx/node_name.h"
@@ -10,13 +11,29 @@ namespace {
 
 constexpr std::ptrdiff_t kGiven = -1;  // defined by an input or an initialiser rather than a node
 using Definitions = std::unordered_map<std::string_view, std::ptrdiff_t>;
+using Names = std::set<std::string_view>;
+
+// The names a graph can see: its own, then those of the graphs around it.
+struct Scope {
+  const Definitions& own;
+  const Scope* outer;
+
+  static bool defines(const Scope* scope, std::string_view name) {
+    for (; scope; scope = scope->outer)
+      if (scope->own.contains(name)) return true;
+    return false;
+  }
+};
 
 std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
-Result<Definitions> definitions(const Graph& graph) {
+Result<Definitions> definitions(const Graph& graph, const Scope* outer) {
   Definitions defined;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+    if (graph.nodes[i].op.empty())
+      return fail(Code::kInvalidArgument, nodeTitle(graph.nodes[i], i) + " has no operator");
   for (const ValueInfo& input : graph.inputs) {
     if (input.name.empty()) return fail(Code::kInvalidArgument, "a graph input has no name");
     if (!defined.emplace(input.name, kGiven).second)
@@ -38,22 +55,42 @@ Result<Definitions> definitions(const Graph& graph) {
                                                 " is defined twice, the second time by " +
                                                 nodeTitle(graph.nodes[i], i));
     }
+  std::string_view shadowing;
+  for (const auto& [name, node] : defined)
+    if (Scope::defines(outer, name) && (shadowing.empty() || name < shadowing)) shadowing = name;
+  if (!shadowing.empty())
+    return fail(Code::kInvalidArgument, "the value " + quoted(shadowing) +
+                                            " is defined again inside a graph that sees the first one");
   return defined;
 }
 
-// Kahn's algorithm; among the ready nodes the first in the file comes first.
-Status order(Graph& graph, const Definitions& defined) {
+Result<Names> check(Graph& graph, const Scope* outer);
+
+// Checks the graphs inside a node; returns what they use from around it.
+Result<Names> checkBodies(Node& node, const Scope& scope) {
+  Names captured;
+  for (Attribute& attribute : node.attributes)
+    for (Graph& graph : attribute.graphs) {
+      auto names = check(graph, &scope);
+      if (!names) return fail(names.error().in("attribute " + quoted(attribute.name)));
+      captured.merge(*names);
+    }
+  return captured;
+}
+
+// Kahn's algorithm; among the ready nodes the first in the file comes first. `uses`: each node's inputs and
+// what its bodies capture.
+Status order(Graph& graph, const Definitions& defined, const std::vector<Names>& uses) {
   std::vector<std::vector<std::size_t>> users(graph.nodes.size());
   std::vector<std::size_t> waiting(graph.nodes.size());
+  auto producerOf = [&](std::string_view name) {
+    auto it = defined.find(name);
+    return it == defined.end() ? kGiven : it->second;
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (std::string_view input : graph.nodes[i].inputs) {
-      if (input.empty()) continue;
-      auto it = defined.find(input);
-      if (it == defined.end())
-        return fail(Code::kInvalidArgument, nodeTitle(graph.nodes[i], i) + " uses the value " +
-                                                quoted(input) + ", which nothing defines");
-      if (it->second == kGiven) continue;
-      users[static_cast<std::size_t>(it->second)].push_back(i);
+    for (std::string_view name : uses[i]) {
+      if (producerOf(name) == kGiven) continue;
+      users[static_cast<std::size_t>(producerOf(name))].push_back(i);
       ++waiting[i];
     }
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
@@ -74,8 +111,8 @@ Status order(Graph& graph, const Definitions& defined) {
     std::size_t place = 0;
     while (!waits(place)) ++place;
     for (std::size_t step = 0; step < waiting.size(); ++step)
-      for (std::string_view input : graph.nodes[place].inputs) {
-        auto producer = input.empty() ? kGiven : defined.at(input);
+      for (std::string_view name : uses[place]) {
+        auto producer = producerOf(name);
         if (producer == kGiven || !waits(static_cast<std::size_t>(producer))) continue;
         place = static_cast<std::size_t>(producer);
         break;
@@ -87,26 +124,59 @@ Status order(Graph& graph, const Definitions& defined) {
   return {};
 }
 
+// Checks and orders a graph and those inside it; returns the names it uses from around it.
+Result<Names> check(Graph& graph, const Scope* outer) {
+  KILN_ASSIGN(const Definitions defined, definitions(graph, outer));
+  const Scope scope{defined, outer};
+  std::vector<Names> uses(graph.nodes.size());
+  Names captured;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Node& node = graph.nodes[i];
+    auto inner = checkBodies(node, scope);
+    if (!inner) return fail(inner.error().in(nodeTitle(node, i)));
+    uses[i] = std::move(*inner);
+    for (std::string_view input : node.inputs) {
+      if (input.empty()) continue;
+      if (!Scope::defines(&scope, input))
+        return fail(Code::kInvalidArgument,
+                    nodeTitle(node, i) + " uses the value " + quoted(input) + ", which nothing defines");
+      uses[i].insert(input);
+    }
+    for (std::string_view name : uses[i])
+      if (!defined.contains(name)) captured.insert(name);
+  }
+  if (graph.outputs.empty()) return fail(Code::kInvalidArgument, "the graph has no outputs");
+  Names outputs;
+  for (const ValueInfo& output : graph.outputs) {
+    if (!Scope::defines(&scope, output.name))
+      return fail(Code::kInvalidArgument,
+                  "the graph output " + quoted(output.name) + " is defined by nothing");
+    if (!defined.contains(output.name)) captured.insert(output.name);
+    if (!outputs.insert(output.name).second && !outer)
+      return fail(Code::kInvalidArgument, "the graph output " + quoted(output.name) + " is declared twice");
+  }
+  KILN_TRY(order(graph, defined, uses));
+  return captured;
+}
+
+Status checkFunctions(Model& model) {
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> known;
+  for (Function& function : model.functions) {
+    const std::string title = "function " + quoted(function.name);
+    if (function.name.empty()) return fail(Code::kInvalidArgument, "a function has no name");
+    if (!known.emplace(function.domain, function.name, function.overload).second)
+      return fail(Code::kInvalidArgument, title + " is defined twice");
+    if (auto names = check(function.graph, nullptr); !names) return fail(names.error().in(title));
+  }
+  return {};
+}
+
 }  // namespace
 
 Status validate(Model& model) {
-  Graph& graph = model.graph;
-  auto result = [&]() -> Status {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-      if (graph.nodes[i].op.empty())
-        return fail(Code::kInvalidArgument, nodeTitle(graph.nodes[i], i) + " has no operator");
-    KILN_ASSIGN(Definitions defined, definitions(graph));
-    if (graph.outputs.empty()) return fail(Code::kInvalidArgument, "the graph has no outputs");
-    std::unordered_map<std::string_view, bool> outputs;
-    for (const ValueInfo& output : graph.outputs) {
-      if (!defined.contains(output.name))
-        return fail(Code::kInvalidArgument,
-                    "the graph output " + quoted(output.name) + " is defined by nothing");
-      if (!outputs.emplace(output.name, true).second)
-        return fail(Code::kInvalidArgument, "the graph output " + quoted(output.name) + " is declared twice");
-    }
-    return order(graph, defined);
-  }();
+  Status result = checkFunctions(model);
+  if (result)
+    if (auto names = check(model.graph, nullptr); !names) result = fail(names.error());
   if (!result) return fail(result.error().in("invalid ONNX model"));
   return {};
 }

@@ -11,6 +11,7 @@ tl::unexpected<Error> invalid(std::string message) {
 
 struct Axis {
   std::int64_t kernel, stride, dilation, before, after, extra = 0;
+  std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
 };
 
 Status checkAxis(const Axis& axis) {
@@ -21,35 +22,65 @@ Status checkAxis(const Axis& axis) {
   return {};
 }
 
+// The remainder of `dim` by `stride`, where it is the same for every value of the symbols.
+std::optional<std::int64_t> remainder(const Dim& dim, std::int64_t stride) {
+  auto rest = ir::modulo(dim, stride);
+  return rest && rest->isStatic() ? std::optional(rest->value()) : std::nullopt;
+}
+
 // SAME: as many results as ceil(input / stride); the odd element of padding goes after (UPPER) or before
 // (LOWER).
-void padSame(Axis& axis, std::int64_t input, bool upper) {
-  std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
-  std::int64_t results = (input + axis.stride - 1) / axis.stride;
-  std::int64_t total = std::max<std::int64_t>(0, (results - 1) * axis.stride + reach - input);
+Status padSame(Axis& axis, const Dim& input, bool upper) {
+  auto rest = remainder(input, axis.stride);
+  if (!rest)
+    return fail(Code::kUnimplemented, "auto_pad over the dimension " + input.text() + " with a stride of " +
+                                          std::to_string(axis.stride) +
+                                          ": its padding is not known at compile time");
+  const std::int64_t lacking = *rest == 0 ? 0 : axis.stride - *rest;
+  const std::int64_t total = std::max<std::int64_t>(0, axis.reach() - axis.stride + lacking);
   axis.before = upper ? total / 2 : total - total / 2;
   axis.after = total - axis.before;
+  return {};
 }
 
 // ceil_mode: a last window that starts inside the input or its leading padding counts although it ends
 // beyond.
-void padCeil(Axis& axis, std::int64_t input) {
-  std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
-  std::int64_t room = input + axis.before + axis.after - reach;
-  if (room < 0 || room % axis.stride == 0) return;
-  std::int64_t start = (room / axis.stride + 1) * axis.stride;
-  if (start >= input + axis.before) return;
-  axis.extra = start + reach - (input + axis.before + axis.after);
+Status padCeil(Axis& axis, const Dim& input) {
+  const Dim room = input + Dim(axis.before + axis.after - axis.reach());
+  if (room.isStatic() && room.value() < 0) return {};
+  // The room left behind the last whole window would let another one begin at the input's end or later.
+  auto begins = [&](std::int64_t rest) { return axis.after - axis.reach() - rest + axis.stride < 0; };
+  if (auto rest = remainder(room, axis.stride)) {
+    if (*rest != 0 && begins(*rest)) axis.extra = axis.stride - *rest;
+    return {};
+  }
+  if (!begins(1))
+    return fail(Code::kUnimplemented, "ceil_mode over the dimension " + input.text() +
+                                          " with this stride and padding: whether a last "
+                                          "window counts is not known at compile time");
+  axis.extra = axis.stride - 1;
+  return {};
 }
 
 }  // namespace
 
-Result<Window> readWindow(NodeContext& node, llvm::ArrayRef<std::int64_t> kernel,
-                          llvm::ArrayRef<std::int64_t> spatial, bool ceil) {
+Dims Window::pads() const {
+  Dims result(before);
+  for (auto [end, more] : llvm::zip_equal(after, extra)) result.push_back(end + more);
+  return result;
+}
+
+Result<std::size_t> spatialRank(Value input) {
+  const std::int64_t rank = rankOf(input) - 2;
+  if (rank < 1) return invalid("the input has no spatial dimension");
+  if (rank > 3)
+    return fail(Code::kUnimplemented, std::to_string(rank) + "-D windows are not served; 1-D to 3-D are");
+  return static_cast<std::size_t>(rank);
+}
+
+Result<Window> readWindow(NodeContext& node, llvm::ArrayRef<std::int64_t> kernel, llvm::ArrayRef<Dim> spatial,
+                          bool ceil) {
   const std::size_t rank = spatial.size();
-  if (rank != 1 && rank != 2)
-    return fail(Code::kUnimplemented,
-                std::to_string(rank) + "-D windows are not served yet; 1-D and 2-D are");
   if (kernel.size() != rank)
     return invalid("the kernel has rank " + std::to_string(kernel.size()) + ", the input " +
                    std::to_string(rank));
@@ -60,45 +91,35 @@ Result<Window> readWindow(NodeContext& node, llvm::ArrayRef<std::int64_t> kernel
   KILN_ASSIGN(std::int64_t ceilMode, ceil ? node.integer("ceil_mode", 0) : Result<std::int64_t>(0));
   if (strides.size() != rank || dilations.size() != rank || pads.size() != 2 * rank)
     return invalid("strides, dilations or pads do not fit a " + std::to_string(rank) + "-D window");
-  if (autoPad == "VALID") pads.assign(2 * rank, 0);
   const bool upper = autoPad == "SAME_UPPER", lower = autoPad == "SAME_LOWER";
   if (!upper && !lower && autoPad != "NOTSET" && autoPad != "VALID" && !autoPad.empty())
     return invalid("auto_pad is '" + autoPad + "'");
+  if (upper || lower || autoPad == "VALID") pads.assign(2 * rank, 0);
 
   Window window;
-  Dims before, after;
-  auto add = [&](const Axis& axis) {
-    window.kernel.push_back(axis.kernel);
-    window.strides.push_back(axis.stride);
-    window.dilations.push_back(axis.dilation);
-    window.extra.push_back(axis.extra);
-    before.push_back(axis.before);
-    after.push_back(axis.after + axis.extra);
-  };
-  if (rank == 1) add({1, 1, 1, 0, 0});
   for (std::size_t i = 0; i < rank; ++i) {
     Axis axis{kernel[i], strides[i], dilations[i], pads[i], pads[rank + i]};
     KILN_TRY(checkAxis(axis));
-    if (upper || lower) padSame(axis, spatial[i], upper);
-    if (ceilMode) padCeil(axis, spatial[i]);
-    add(axis);
+    if (upper || lower) KILN_TRY(padSame(axis, spatial[i], upper));
+    if (ceilMode) KILN_TRY(padCeil(axis, spatial[i]));
+    window.kernel.push_back(axis.kernel);
+    window.strides.push_back(axis.stride);
+    window.dilations.push_back(axis.dilation);
+    window.before.push_back(axis.before);
+    window.after.push_back(axis.after);
+    window.extra.push_back(axis.extra);
   }
-  window.pads = {before[0], before[1], after[0], after[1]};
   return window;
 }
 
-Result<Value> asPlanes(NodeContext& node, Value value) {
-  auto shape = shapeOf(value);
-  if (shape.size() == 4) return value;
-  if (shape.size() != 3)
-    return fail(Code::kUnimplemented,
-                "rank " + std::to_string(shape.size()) + " is not served yet; 3 and 4 are");
-  return node.reshape(value, {shape[0], shape[1], 1, shape[2]});
-}
-
-Result<Value> fromPlanes(NodeContext& node, Value value, std::int64_t rank) {
-  auto shape = shapeOf(value);
-  return rank == 4 ? Result<Value>(value) : node.reshape(value, {shape[0], shape[1], shape[3]});
+Shape windowResult(const Window& window, llvm::ArrayRef<Dim> spatial) {
+  Shape result;
+  for (std::size_t i = 0; i < window.rank(); ++i) {
+    const std::int64_t reach = (window.kernel[i] - 1) * window.dilations[i] + 1;
+    const Dim room = spatial[i] + Dim(window.before[i] + window.after[i] + window.extra[i] - reach);
+    result.push_back(*ir::floorDiv(room, window.strides[i]) + Dim(1));
+  }
+  return result;
 }
 
 }  // namespace kiln::onnx

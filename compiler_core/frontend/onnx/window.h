@@ -1,25 +1,35 @@
-// Sliding windows of convolution and pooling: ONNX's attributes resolved to explicit numbers. One-dimensional
-// windows become two-dimensional ones of height 1.
+// Sliding windows of convolution and pooling: ONNX's attributes resolved to explicit numbers.
 #pragma once
 
 #include "compiler_core/frontend/onnx/node_context.h"
 
 namespace kiln::onnx {
 
+// One entry per spatial dimension, one to three of them.
 struct Window {
-  Dims kernel, strides, dilations;  // [height, width]
-  Dims pads;                        // [top, left, bottom, right]
-  Dims extra;                       // what ceil_mode added at [bottom, right]
+  Dims kernel, strides, dilations;
+  Dims before, after;  // padding as declared or derived from auto_pad
+  Dims extra;          // what ceil_mode adds behind `after`
+
+  std::size_t rank() const { return kernel.size(); }
+  // All beginnings, then all ends, `extra` among them.
+  Dims pads() const;
+  bool cutOff() const {
+    return llvm::any_of(extra, [](std::int64_t e) { return e != 0; });
+  }
 };
 
-// Reads strides, dilations, pads and auto_pad (and ceil_mode if `ceil` is set) for a window of `kernel` over
-// `spatial`, the input's spatial extents; both have 1 or 2 entries. kUnimplemented for other ranks.
-Result<Window> readWindow(NodeContext& node, llvm::ArrayRef<std::int64_t> kernel,
-                          llvm::ArrayRef<std::int64_t> spatial, bool ceil);
+// How many spatial dimensions the input has: rank - 2, from one to three; kUnimplemented for more,
+// kInvalidArgument for less.
+Result<std::size_t> spatialRank(Value input);
 
-// [N, C, L] -> [N, C, 1, L]; rank 4 stays. kUnimplemented for other ranks.
-Result<Value> asPlanes(NodeContext& node, Value value);
-// The inverse, for a result of an input of `rank`.
-Result<Value> fromPlanes(NodeContext& node, Value value, std::int64_t rank);
+// Reads strides, dilations, pads and auto_pad (and ceil_mode if `ceil` is set) for a window of `kernel` over
+// `spatial`, the input's spatial extents. kUnimplemented where the padding would depend on an extent that is
+// known at run time only.
+Result<Window> readWindow(NodeContext& node, llvm::ArrayRef<std::int64_t> kernel, llvm::ArrayRef<Dim> spatial,
+                          bool ceil);
+
+// Extents of what a window makes of `spatial`.
+Shape windowResult(const Window& window, llvm::ArrayRef<Dim> spatial);
 
 }  // namespace kiln::onnx

@@ -93,11 +93,10 @@ class Check {
   }
 
   Status compareOne(const char* kind, const std::string& of, const std::string& output,
-                    const Tensors& outputs, const npy::Tensor& stated, Tolerance tolerance) {
+                    const Tensors& outputs, const npy::Tensor& expected, Tolerance tolerance) {
     const npy::Tensor* got = find(outputs, output);
     if (!got) return fail(Code::kInvalidArgument, "the artifact has no output \"" + output + "\"");
     const std::string name = of + ": " + output;
-    const npy::Tensor expected = npy::as(stated, got->dtype);
     if (got->dtype != expected.dtype || got->shape != expected.shape) {
       add(kind, name, false,
           "expected " + describe(expected.dtype, expected.shape) + ", got " +

@@ -1,49 +1,11 @@
 #include "compiler_core/runtime/element/element.h"
 
-#include <bit>
-#include <cmath>
 #include <cstring>
+
+#include "manifest/artifact/small_float.h"
 
 namespace kiln::runtime {
 namespace {
-
-// A binary floating-point format of at most 16 bits. Source: IEEE 754 for f16, bfloat16 as f32 cut short, the
-// OCP specifications "8-bit Floating Point" and "Microscaling Formats" and, for the FNUZ forms, MLIR's.
-struct Format {
-  int exponentBits, fractionBits, bias;
-  enum Special {
-    kIeee,         // the largest exponent holds infinities and NaN
-    kFinite,       // the largest code alone is NaN, with either sign
-    kNoMinusZero,  // its code is NaN
-    kNone          // every code is a number
-  } special;
-};
-
-constexpr Format kF16{5, 10, 15, Format::kIeee}, kBF16{8, 7, 127, Format::kIeee},
-    kF8E4M3FN{4, 3, 7, Format::kFinite}, kF8E4M3FNUZ{4, 3, 8, Format::kNoMinusZero},
-    kF8E5M2{5, 2, 15, Format::kIeee}, kF8E5M2FNUZ{5, 2, 16, Format::kNoMinusZero},
-    kF4E2M1FN{2, 1, 1, Format::kNone};
-
-long double decode(const Format& format, unsigned bits) {
-  const unsigned sign = bits >> (format.exponentBits + format.fractionBits) & 1u;
-  const unsigned magnitude = bits & ((1u << (format.exponentBits + format.fractionBits)) - 1u);
-  const int exponent = static_cast<int>(magnitude >> format.fractionBits);
-  const int largest = (1 << format.exponentBits) - 1;
-  const unsigned fraction = magnitude & ((1u << format.fractionBits) - 1u);
-  const long double nan = std::nanl("");
-  if (format.special == Format::kIeee && exponent == largest) {
-    if (fraction != 0) return nan;
-    return sign != 0 ? -HUGE_VALL : HUGE_VALL;
-  }
-  if (format.special == Format::kFinite && exponent == largest &&
-      fraction == (1u << format.fractionBits) - 1u)
-    return nan;
-  if (format.special == Format::kNoMinusZero && sign != 0 && magnitude == 0) return nan;
-  const long double hidden = exponent == 0 ? 0 : std::ldexp(1.0L, format.fractionBits);
-  const long double value =
-      std::ldexp(hidden + fraction, (exponent == 0 ? 1 : exponent) - format.bias - format.fractionBits);
-  return sign != 0 ? -value : value;
-}
 
 template <class T>
 T load(const std::uint8_t* at) {
@@ -61,21 +23,15 @@ long double elementValue(DType dtype, const std::uint8_t* at) {
     case DType::kF64:
       return load<double>(at);
     case DType::kF16:
-      return decode(kF16, load<std::uint16_t>(at));
     case DType::kBF16:
-      return decode(kBF16, load<std::uint16_t>(at));
+      return decodeFloat(*floatFormat(dtype), load<std::uint16_t>(at));
     case DType::kF8E4M3FN:
-      return decode(kF8E4M3FN, *at);
     case DType::kF8E4M3FNUZ:
-      return decode(kF8E4M3FNUZ, *at);
     case DType::kF8E5M2:
-      return decode(kF8E5M2, *at);
     case DType::kF8E5M2FNUZ:
-      return decode(kF8E5M2FNUZ, *at);
-    case DType::kF8E8M0FNU:  // an exponent alone: no sign, no zero
-      return *at == 0xff ? std::nanl("") : std::ldexp(1.0L, *at - 127);
+    case DType::kF8E8M0FNU:
     case DType::kF4E2M1FN:
-      return decode(kF4E2M1FN, *at);
+      return decodeFloat(*floatFormat(dtype), *at);
     case DType::kI8:
     case DType::kI4:
     case DType::kI2:

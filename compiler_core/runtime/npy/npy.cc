@@ -95,26 +95,4 @@ std::vector<std::uint8_t> serialise(const Tensor& tensor) {
   return file;
 }
 
-Tensor as(Tensor tensor, DType wanted) {
-  switch (wanted) {
-    case DType::kF8E4M3FN:
-    case DType::kF8E4M3FNUZ:
-    case DType::kF8E5M2:
-    case DType::kF8E5M2FNUZ:
-    case DType::kF8E8M0FNU:
-    case DType::kF4E2M1FN:
-    case DType::kU4:
-    case DType::kU2:
-      if (tensor.dtype == DType::kU8) tensor.dtype = wanted;
-      break;
-    case DType::kI4:
-    case DType::kI2:
-      if (tensor.dtype == DType::kI8) tensor.dtype = wanted;
-      break;
-    default:
-      break;
-  }
-  return tensor;
-}
-
 }  // namespace kiln::npy

@@ -35,10 +35,6 @@ Result<Tensor> parse(Bytes file, std::optional<DType> wanted = {});
 // The file's bytes. The tensor must be consistent (see Tensor).
 std::vector<std::uint8_t> serialise(const Tensor& tensor);
 
-// `tensor` under the type it is meant to have: a file has no name for 8-bit floats and what is narrower and
-// holds their codes as u8 (i8 for i4 and i2). All other tensors are left as they are.
-Tensor as(Tensor tensor, DType wanted);
-
 // As above, from and to a regular file; errors name the path. write() replaces the file.
 Result<Tensor> read(const std::string& path, std::optional<DType> wanted = {}, Limits limits = {});
 Status write(const std::string& path, const Tensor& tensor);

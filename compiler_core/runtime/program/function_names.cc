@@ -45,6 +45,7 @@ Result<FunctionNames> readFunctionNames(Bytes file) {
       if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC) continue;
       names.try_emplace(symbol->st_value, nameAt(view, *strings, symbol->st_name));
     }
+    break;  // an ELF file has one
   }
   return names;
 }

@@ -2,6 +2,7 @@
 
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace kiln::schedule {
@@ -14,6 +15,27 @@ Value multiplyAdd(OpBuilder& b, Location loc, ValueRange v) {
   if (isa<FloatType>(v[0].getType()))
     return arith::AddFOp::create(b, loc, v[2], arith::MulFOp::create(b, loc, v[0], v[1]));
   return arith::AddIOp::create(b, loc, v[2], arith::MulIOp::create(b, loc, v[0], v[1]));
+}
+
+// A sliding window's numbers per spatial dimension. One dimension runs as two of which the first has extent
+// 1: schedules then see rows and columns.
+struct Window {
+  SmallVector<std::int64_t> strides, dilations, pads;  // pads: all beginnings, then all ends
+
+  Window(ArrayRef<std::int64_t> strides, ArrayRef<std::int64_t> dilations, ArrayRef<std::int64_t> pads)
+      : strides(strides), dilations(dilations), pads(pads) {
+    if (strides.size() > 1) return;
+    this->strides = {1, strides[0]};
+    this->dilations = {1, dilations[0]};
+    this->pads = {0, pads[0], 0, pads[1]};
+  }
+  unsigned rank() const { return strides.size(); }
+};
+
+// [N, C, L] as [N, C, 1, L]; more dimensions stay.
+ir::Shape withRows(ir::Shape shape) {
+  if (shape.size() == 3) shape.insert(shape.begin() + 2, ir::Dim(1));
+  return shape;
 }
 
 }  // namespace
@@ -35,115 +57,169 @@ Value Lowering::matmul(ir::MatmulOp op) {
   return generic({get(op.getLhs()), get(op.getRhs())}, zero, {map(lhs), map(rhs), map(out)}, 1, multiplyAdd);
 }
 
-Value Lowering::pad(Value input, ArrayRef<std::int64_t> pads, double value) {
+Value Lowering::surround(Value input, ArrayRef<std::int64_t> pads, double value) {
   if (llvm::all_of(pads, [](std::int64_t pad) { return pad == 0; })) return input;
-  auto type = cast<RankedTensorType>(input.getType());
-  SmallVector<std::int64_t> shape(type.getShape());
-  shape[2] += pads[0] + pads[2];
-  shape[3] += pads[1] + pads[3];
+  ir::Shape shape = shapeOf(input), offsets = {0, 0};
+  const std::size_t rank = pads.size() / 2;
+  for (std::size_t i = 0; i < rank; ++i) {
+    shape[2 + i] = shape[2 + i] + ir::Dim(pads[i] + pads[rank + i]);
+    offsets.push_back(pads[i]);
+  }
   nextGroup();
-  Value padded = fill(scalar(type.getElementType(), value), type.clone(shape));
-  padded = insert(input, padded, {0, 0, pads[0], pads[1]});
+  Value padded = fill(scalar(getElementTypeOrSelf(input.getType()), value), shape);
+  padded = insert(input, padded, offsets);
   nextGroup();
   return padded;
 }
 
 Value Lowering::convolution(ir::ConvOp op) {
-  auto type = convert(op.getType());
-  const Type element = type.getElementType();
+  const Type element = convert(op.getType()).getElementType();
+  const ir::Shape plain = ir::shapeOf(cast<RankedTensorType>(op.getType())), out = withRows(plain);
   const std::int64_t groups = op.getGroup();
-  Value input = pad(get(op.getInput()), op.getPads(), 0), filter = get(op.getFilter());
-  auto in = cast<RankedTensorType>(input.getType());
-  auto weights = cast<RankedTensorType>(filter.getType());
-  // Loops: n, [g,] o, oh, ow, c, kh, kw. Groups appear as a dimension of their own.
-  SmallVector<std::int64_t> shape = {type.getDimSize(0)};
+  const Window window(op.getStrides(), op.getDilations(), op.getPads());
+  const unsigned rank = window.rank();
+  auto upright = [&](Value value) { return reshape(value, withRows(shapeOf(value))); };
+  Value input = surround(upright(get(op.getInput())), window.pads, 0), filter = upright(get(op.getFilter()));
+  // Groups appear as a dimension of their own: `count` channels as [groups, count / groups].
+  auto split = [&](Value value, unsigned dim) {
+    if (groups == 1) return value;
+    ir::Shape shape = shapeOf(value);
+    shape[dim] = shape[dim].value() / groups;
+    shape.insert(shape.begin() + dim, ir::Dim(groups));
+    return reshape(value, shape);
+  };
+  input = split(input, 1);
+  filter = split(filter, 0);
+  // Loops: n, [g,] o, output positions, c, kernel positions.
+  const unsigned base = groups > 1 ? 2 : 1, loops = base + 2 + 2 * rank, channel = base + 1 + rank;
+  auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
+  ir::Shape shape = {out[0]};
+  SmallVector<AffineExpr> from = {d(0)}, with, to = {d(0)};
   if (groups > 1) {
     shape.push_back(groups);
-    input = reshape(
-        input, {in.getDimSize(0), groups, in.getDimSize(1) / groups, in.getDimSize(2), in.getDimSize(3)});
-    filter = reshape(filter, {groups, weights.getDimSize(0) / groups, weights.getDimSize(1),
-                              weights.getDimSize(2), weights.getDimSize(3)});
-  }
-  shape.append({type.getDimSize(1) / groups, type.getDimSize(2), type.getDimSize(3)});
-  const unsigned base = groups > 1 ? 2 : 1, loops = base + 6;
-  auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
-  AffineExpr o = d(base), oh = d(base + 1), ow = d(base + 2), c = d(base + 3), kh = d(base + 4),
-             kw = d(base + 5);
-  SmallVector<AffineExpr> from = {d(0)}, with, to = {d(0)};
-  if (groups > 1)
     for (auto* dims : {&from, &with, &to}) dims->push_back(d(1));
-  from.append({c, oh * op.getStrides()[0] + kh * op.getDilations()[0],
-               ow * op.getStrides()[1] + kw * op.getDilations()[1]});
-  with.append({o, c, kh, kw});
-  to.append({o, oh, ow});
+  }
+  shape.push_back(out[1].value() / groups);
+  from.push_back(d(channel));
+  with.append({d(base), d(channel)});
+  to.push_back(d(base));
+  for (unsigned i = 0; i < rank; ++i) {
+    shape.push_back(out[2 + i]);
+    from.push_back(d(base + 1 + i) * window.strides[i] + d(channel + 1 + i) * window.dilations[i]);
+    with.push_back(d(channel + 1 + i));
+    to.push_back(d(base + 1 + i));
+  }
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(loops, 0, dims, b_.getContext()); };
 
   // The accumulators start from the bias.
   Value init;
-  auto blocked = RankedTensorType::get(shape, element);
+  const auto blocked = static_cast<unsigned>(shape.size());
   if (op.getBias()) {
-    Value bias = get(op.getBias());
-    SmallVector<AffineExpr> channel;
-    if (groups > 1) {
-      bias = reshape(bias, {groups, type.getDimSize(1) / groups});
-      channel.push_back(d(1));
-    }
-    channel.push_back(o);
-    init = generic(bias, empty(shape, element),
-                   {AffineMap::get(blocked.getRank(), 0, channel, b_.getContext()),
-                    b_.getMultiDimIdentityMap(blocked.getRank())},
-                   0, [](OpBuilder&, Location, ValueRange v) { return v[0]; });
+    Value bias = split(get(op.getBias()), 0);
+    SmallVector<AffineExpr> channels;
+    for (unsigned i = 1; i <= base; ++i) channels.push_back(d(i));
+    init =
+        generic(bias, empty(shape, element),
+                {AffineMap::get(blocked, 0, channels, b_.getContext()), b_.getMultiDimIdentityMap(blocked)},
+                0, [](OpBuilder&, Location, ValueRange v) { return v[0]; });
   } else {
-    init = fill(scalar(element, 0), blocked);
+    init = fill(scalar(element, 0), shape);
   }
-  Value result = generic({input, filter}, init, {map(from), map(with), map(to)}, 3, multiplyAdd);
-  return reshape(result, type.getShape());
+  Value result = generic({input, filter}, init, {map(from), map(with), map(to)}, 1 + rank, multiplyAdd);
+  return reshape(result, plain);
+}
+
+// How many positions of each window along one dimension lie inside the input: a vector.
+Value Lowering::insideCounts(const ir::Dim& windows, const ir::Dim& extent, std::int64_t kernel,
+                             std::int64_t stride, std::int64_t dilation, std::int64_t before, Type element) {
+  if (windows.isStatic() && extent.isStatic()) {
+    SmallVector<Attribute> values;
+    for (std::int64_t i = 0; i < windows.value(); ++i) {
+      std::int64_t inside = 0;
+      for (std::int64_t k = 0; k < kernel; ++k) {
+        const std::int64_t at = i * stride + k * dilation - before;
+        if (at >= 0 && at < extent.value()) ++inside;
+      }
+      values.push_back(b_.getFloatAttr(element, static_cast<double>(inside)));
+    }
+    return arith::ConstantOp::create(
+        b_, loc_, DenseElementsAttr::get(RankedTensorType::get({windows.value()}, element), values));
+  }
+  const OpFoldResult size = this->size(extent);
+  return generic({}, empty({windows}, element), {b_.getMultiDimIdentityMap(1)}, 0,
+                 [&](OpBuilder& b, Location loc, ValueRange) -> Value {
+                   auto number = [&](std::int64_t value) {
+                     return arith::ConstantIndexOp::create(b, loc, value).getResult();
+                   };
+                   // Of kernel positions k those with 0 <= start + k * dilation < extent.
+                   Value start = arith::SubIOp::create(
+                       b, loc,
+                       arith::MulIOp::create(b, loc, linalg::IndexOp::create(b, loc, 0), number(stride)),
+                       number(before));
+                   auto below = [&](Value limit) -> Value {  // how many k have start + k * dilation < limit
+                     Value room = arith::SubIOp::create(b, loc, limit, start);
+                     Value count = arith::CeilDivSIOp::create(b, loc, room, number(dilation));
+                     count = arith::MaxSIOp::create(b, loc, count, number(0));
+                     return arith::MinSIOp::create(b, loc, count, number(kernel));
+                   };
+                   Value inside = arith::SubIOp::create(
+                       b, loc, below(getValueOrCreateConstantIndexOp(b, loc, size)), below(number(0)));
+                   Value whole = arith::IndexCastOp::create(b, loc, b.getI64Type(), inside);
+                   return arith::SIToFPOp::create(b, loc, element, whole);
+                 });
 }
 
 Value Lowering::pool(ir::PoolOp op) {
-  auto type = convert(op.getType());
-  const Type element = type.getElementType();
+  const Type element = convert(op.getType()).getElementType();
+  const ir::Shape plain = ir::shapeOf(cast<RankedTensorType>(op.getType())), out = withRows(plain);
   const bool max = op.getKind() == ir::PoolKind::Max;
   const double neutral = max ? -std::numeric_limits<double>::infinity() : 0;
-  auto original = cast<RankedTensorType>(op.getInput().getType());
-  Value input = pad(get(op.getInput()), op.getPads(), neutral);
+  const Window window(op.getStrides(), op.getDilations(), op.getPads());
+  const unsigned rank = window.rank();
+  SmallVector<std::int64_t> kernel(op.getKernel());
+  if (kernel.size() == 1) kernel.insert(kernel.begin(), 1);
+  const ir::Shape given = withRows(shapeOf(get(op.getInput())));
+  Value input = surround(reshape(get(op.getInput()), given), window.pads, neutral);
   auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
-  auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(6, 0, dims, b_.getContext()); };
-  // Loops: n, c, oh, ow, kh, kw. The window operand only gives kh and kw their extents.
-  Value window = empty(op.getKernel(), element);
-  Value init = fill(scalar(element, neutral), type);
+  // Loops: n, c, output positions, kernel positions.
+  SmallVector<AffineExpr> from = {d(0), d(1)}, taps, to = {d(0), d(1)};
+  for (unsigned i = 0; i < rank; ++i) {
+    from.push_back(d(2 + i) * window.strides[i] + d(2 + rank + i) * window.dilations[i]);
+    taps.push_back(d(2 + rank + i));
+    to.push_back(d(2 + i));
+  }
+  auto map = [&](ArrayRef<AffineExpr> dims) {
+    return AffineMap::get(2 + 2 * rank, 0, dims, b_.getContext());
+  };
+  // This operand only gives the kernel's loops their extents.
+  Value extents = empty(kernel, element);
+  Value init = fill(scalar(element, neutral), out);
   const auto combine = max ? ir::BinaryKind::Max : ir::BinaryKind::Add;
   Value result = generic(
-      {input, window}, init,
-      {map({d(0), d(1), d(2) * op.getStrides()[0] + d(4) * op.getDilations()[0],
-            d(3) * op.getStrides()[1] + d(5) * op.getDilations()[1]}),
-       map({d(4), d(5)}), map({d(0), d(1), d(2), d(3)})},
-      2, [&](OpBuilder& b, Location loc, ValueRange v) { return binaryScalar(b, loc, combine, v[2], v[0]); });
-  if (max) return result;
+      {input, extents}, init, {map(from), map(taps), map(to)}, rank,
+      [&](OpBuilder& b, Location loc, ValueRange v) { return binaryScalar(b, loc, combine, v[2], v[0]); });
+  if (op.getKind() != ir::PoolKind::Average) return reshape(result, plain);
 
-  // The divisor is (rows inside the input) * (columns inside the input).
-  auto counts = [&](unsigned axis) -> Value {
-    SmallVector<double> values;
-    for (std::int64_t i = 0; i < type.getDimSize(2 + axis); ++i) {
-      std::int64_t inside = 0;
-      for (std::int64_t k = 0; k < op.getKernel()[axis]; ++k) {
-        const std::int64_t at = i * op.getStrides()[axis] + k * op.getDilations()[axis] - op.getPads()[axis];
-        if (op.getCountPadding() || (at >= 0 && at < original.getDimSize(2 + axis))) ++inside;
-      }
-      values.push_back(static_cast<double>(inside));
-    }
-    auto vector = RankedTensorType::get({type.getDimSize(2 + axis)}, element);
-    SmallVector<Attribute> attributes;
-    for (double value : values) attributes.push_back(b_.getFloatAttr(element, value));
-    return arith::ConstantOp::create(b_, loc_, DenseElementsAttr::get(vector, attributes));
-  };
-  const AffineMap all = b_.getMultiDimIdentityMap(4);
-  return generic({result, counts(0), counts(1)}, empty(type.getShape(), element),
-                 {all, AffineMap::get(4, 0, {d(2)}, b_.getContext()),
-                  AffineMap::get(4, 0, {d(3)}, b_.getContext()), all},
-                 0, [](OpBuilder& b, Location loc, ValueRange v) -> Value {
-                   return arith::DivFOp::create(b, loc, v[0], arith::MulFOp::create(b, loc, v[1], v[2]));
-                 });
+  const auto outRank = static_cast<unsigned>(out.size());
+  const AffineMap all = b_.getMultiDimIdentityMap(outRank);
+  SmallVector<Value> operands = {result};
+  SmallVector<AffineMap> maps = {all};
+  double taken = 1;
+  for (unsigned axis = 0; axis < rank; ++axis) {
+    taken *= static_cast<double>(kernel[axis]);
+    if (op.getCountPadding()) continue;
+    operands.push_back(insideCounts(out[2 + axis], given[2 + axis], kernel[axis], window.strides[axis],
+                                    window.dilations[axis], window.pads[axis], element));
+    maps.push_back(AffineMap::get(outRank, 0, {d(2 + axis)}, b_.getContext()));
+  }
+  maps.push_back(all);
+  result =
+      generic(operands, empty(out, element), maps, 0, [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
+        Value count = operands.size() > 1 ? v[1] : numberOf(b, loc, element, taken);
+        for (unsigned i = 2; i < operands.size(); ++i) count = arith::MulFOp::create(b, loc, count, v[i]);
+        return arith::DivFOp::create(b, loc, v[0], count);
+      });
+  return reshape(result, plain);
 }
 
 }  // namespace kiln::schedule

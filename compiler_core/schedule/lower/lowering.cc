@@ -162,10 +162,12 @@ Value Lowering::reshape(Value value, const Extents& to) {
   return shape.empty() ? collapse(value, shape, {}) : expand(value, shape, all(shape.size()));
 }
 
-Value Lowering::insert(Value source, Value destination, const Extents& offsets) {
+Value Lowering::insert(Value source, Value destination, const Extents& offsets,
+                       ArrayRef<std::int64_t> steps) {
   const ir::Shape shape = shapeOf(source);
-  const SmallVector<OpFoldResult> at = sizes(*offsets), extents = sizes(shape),
-                                  strides(shape.size(), b_.getIndexAttr(1));
+  const SmallVector<OpFoldResult> at = sizes(*offsets), extents = sizes(shape);
+  SmallVector<OpFoldResult> strides(shape.size(), b_.getIndexAttr(1));
+  for (auto [i, step] : llvm::enumerate(steps)) strides[i] = b_.getIndexAttr(step);
   Value slice = shaped(tensor::ExtractSliceOp::create(b_, loc_, destination, at, extents, strides), shape);
   const AffineMap identity = b_.getMultiDimIdentityMap(static_cast<unsigned>(shape.size()));
   nextGroup();
@@ -239,9 +241,12 @@ LogicalResult Lowering::lower(Operation* op) {
           .Case([&](ir::GatherOp o) { return gather(o); })
           .Case([&](ir::ShapeValueOp o) { return shapeValue(o); })
           .Case([&](ir::TruncateOp o) { return truncate(o); })
+          .Case([&](ir::IotaOp o) { return iota(o); })
+          .Case([&](ir::PadOp o) { return pad(o); })
           .Case([&](ir::ReduceOp o) { return reduce(o.getKind(), get(o.getInput()), o.getAxes()); })
           .Case([&](ir::SoftmaxOp o) { return softmax(o); })
           .Case([&](ir::MatmulOp o) { return matmul(o); })
+          .Case([&](ir::AttentionOp o) { return attention(o); })
           .Case([&](ir::ConvOp o) { return convolution(o); })
           .Case([&](ir::PoolOp o) { return pool(o); })
           .Case([&](ir::BatchNormOp o) { return batchNorm(o); })

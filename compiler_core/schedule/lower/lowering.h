@@ -40,8 +40,14 @@ class Lowering {
  public:
   Lowering(mlir::OpBuilder& builder) : b_(builder) {}
 
-  // Lowers one operation (not kiln.weight, kiln.fused, kiln.yield, func.return) and maps its results.
+  // Lowers one operation (not kiln.weight, kiln.yield, func.return, nor those with bodies) and maps its
+  // results.
   mlir::LogicalResult lower(mlir::Operation* op);
+
+  // Lowers a body where the builder stands, its terminator left out.
+  using LowerBlock = llvm::function_ref<mlir::LogicalResult(mlir::Block&)>;
+  mlir::LogicalResult branch(ir::IfOp op, LowerBlock lowerBlock);
+  mlir::LogicalResult loop(ir::LoopOp op, LowerBlock lowerBlock);
 
   mlir::IRMapping& values() { return map_; }
   // `to` is `from` lowered.
@@ -58,6 +64,13 @@ class Lowering {
 
  private:
   mlir::Value get(mlir::Value value) { return map_.lookup(value); }
+  void mapAll(mlir::ValueRange from, mlir::ValueRange to) {
+    for (auto [a, b] : llvm::zip_equal(from, to)) map(a, b);
+  }
+  // For lowering control flow; `type` is of the kiln dialect.
+  mlir::Value buffer(mlir::Type type);
+  llvm::SmallVector<mlir::Value> placeAll(mlir::ValueRange values, mlir::ValueRange carried,
+                                          mlir::Block* body);
   // The shape of a lowered value, with its expressions.
   ir::Shape shapeOf(mlir::Value lowered) const;
   mlir::Value shaped(mlir::Value lowered, llvm::ArrayRef<ir::Dim> shape);
@@ -76,10 +89,12 @@ class Lowering {
   // `value` with `axes` of `shape` missing, along the identity of the others: a map for a broadcast operand.
   mlir::AffineMap dropping(unsigned rank, llvm::ArrayRef<std::int64_t> axes);
   mlir::Value reshape(mlir::Value value, const Extents& to);
-  // Copies `source` into `destination` at `offsets`, as a kernel of its own.
-  mlir::Value insert(mlir::Value source, mlir::Value destination, const Extents& offsets);
-  // Spatial padding [top, left, bottom, right] of NCHW with `value`.
-  mlir::Value pad(mlir::Value input, llvm::ArrayRef<std::int64_t> pads, double value);
+  // Copies `source` into `destination` at `offsets`, to every steps[i]th position (1 if left empty), as a
+  // kernel of its own.
+  mlir::Value insert(mlir::Value source, mlir::Value destination, const Extents& offsets,
+                     llvm::ArrayRef<std::int64_t> steps = {});
+  // Spatial padding of [N, C, D...] with `value`; `pads` are all beginnings, then all ends.
+  mlir::Value surround(mlir::Value input, llvm::ArrayRef<std::int64_t> pads, double value);
   // Reduction with `kind` over `axes`.
   mlir::Value reduce(ir::ReduceKind kind, mlir::Value input, llvm::ArrayRef<std::int64_t> axes);
 
@@ -91,6 +106,8 @@ class Lowering {
   mlir::Value gather(ir::GatherOp op);
   mlir::Value shapeValue(ir::ShapeValueOp op);
   mlir::Value truncate(ir::TruncateOp op);
+  mlir::Value iota(ir::IotaOp op);
+  mlir::Value pad(ir::PadOp op);
   // Operations served by the kernel library; maps their results.
   mlir::LogicalResult library(mlir::Operation* op);
   void sort(ir::SortOp op);
@@ -106,8 +123,12 @@ class Lowering {
                          llvm::ArrayRef<std::int64_t> readsInit = {});
   mlir::Value softmax(ir::SoftmaxOp op);
   mlir::Value matmul(ir::MatmulOp op);
+  mlir::Value attention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);
+  mlir::Value insideCounts(const ir::Dim& windows, const ir::Dim& extent, std::int64_t kernel,
+                           std::int64_t stride, std::int64_t dilation, std::int64_t before,
+                           mlir::Type element);
   mlir::Value batchNorm(ir::BatchNormOp op);
 
   mlir::OpBuilder& b_;

@@ -59,13 +59,44 @@ Value Lowering::transpose(Value input, ArrayRef<std::int64_t> permutation) {
                  [](OpBuilder&, Location, ValueRange values) { return values[0]; });
 }
 
+// A part that nothing else uses is made in its place: it is inserted right behind what makes it, so that its
+// buffer can be a piece of the result's. The others are copied.
 Value Lowering::concat(ir::ConcatOp op) {
   const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
-  Value result = empty(shape, convert(op.getType()).getElementType());
-  ir::Shape offsets(shape.size());
+  const auto axis = static_cast<std::size_t>(op.getAxis());
+  struct Part {
+    Value value;
+    ir::Dim offset;
+  };
+  SmallVector<Part> inPlace, copied;
+  ir::Dim next = 0;
   for (Value input : op.getInputs()) {
-    result = insert(get(input), result, offsets);
-    offsets[op.getAxis()] = offsets[op.getAxis()] + shapeOf(get(input))[op.getAxis()];
+    Value value = get(input);
+    const bool fresh = ir::isStatic(shape) && input.hasOneUse() && value.use_empty() &&
+                       value.getDefiningOp<linalg::GenericOp>();
+    (fresh ? inPlace : copied).push_back({value, next});
+    next = next + shapeOf(value)[axis];
+  }
+  llvm::stable_sort(inPlace, [](const Part& a, const Part& b) {
+    return a.value.getDefiningOp()->isBeforeInBlock(b.value.getDefiningOp());
+  });
+  ir::Shape offsets(shape.size());
+  Value result;
+  {
+    OpBuilder::InsertionGuard guard(b_);
+    if (!inPlace.empty()) b_.setInsertionPointToStart(b_.getInsertionBlock());
+    result = empty(shape, convert(op.getType()).getElementType());
+    for (const Part& part : inPlace) {
+      b_.setInsertionPointAfterValue(part.value);
+      offsets[axis] = part.offset;
+      result = tensor::InsertSliceOp::create(b_, loc_, part.value, result, sizes(offsets),
+                                             sizes(shapeOf(part.value)),
+                                             SmallVector<OpFoldResult>(shape.size(), b_.getIndexAttr(1)));
+    }
+  }
+  for (const Part& part : copied) {
+    offsets[axis] = part.offset;
+    result = insert(part.value, result, offsets);
   }
   return result;
 }
@@ -154,6 +185,70 @@ Value Lowering::truncate(ir::TruncateOp op) {
   const SmallVector<OpFoldResult> offsets(shape.size(), b_.getIndexAttr(0)),
       strides(shape.size(), b_.getIndexAttr(1));
   return tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes(shape), strides);
+}
+
+Value Lowering::iota(ir::IotaOp op) {
+  const auto given = cast<RankedTensorType>(op.getType());
+  return generic({}, empty(ir::shapeOf(given), storageOf(given.getElementType())),
+                 {b_.getMultiDimIdentityMap(given.getRank())}, 0,
+                 [&](OpBuilder& b, Location loc, ValueRange) -> Value {
+                   Value index = linalg::IndexOp::create(b, loc, op.getAxis());
+                   Value number = arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
+                   return castScalar(b, loc, number, b.getI64Type(), given.getElementType());
+                 });
+}
+
+Value Lowering::pad(ir::PadOp op) {
+  Value input = get(op.getInput());
+  const ir::Shape from = shapeOf(input), to = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  const Type element = getElementTypeOrSelf(input.getType());
+  const auto rank = static_cast<unsigned>(to.size());
+  const AffineMap identity = b_.getMultiDimIdentityMap(rank);
+  if (op.getMode() == ir::PadMode::Constant) {
+    SmallVector<std::int64_t> steps;
+    for (const std::int64_t interior : op.getInterior()) steps.push_back(interior + 1);
+    Value around =
+        generic(get(op.getValue()), empty(to, element), {AffineMap::get(rank, 0, b_.getContext()), identity},
+                0, [](OpBuilder&, Location, ValueRange v) { return v[0]; });
+    return insert(input, around, op.getLow(), steps);
+  }
+  // The others read the position that each result repeats.
+  const SmallVector<OpFoldResult> extents = sizes(from);
+  return generic({}, empty(to, element), {identity}, 0, [&](OpBuilder& b, Location loc, ValueRange) -> Value {
+    auto number = [&](std::int64_t value) {
+      return arith::ConstantIndexOp::create(b, loc, value).getResult();
+    };
+    // Remainder with the sign of the period.
+    auto modulo = [&](Value at, Value period) -> Value {
+      Value rest = arith::RemSIOp::create(b, loc, at, period);
+      Value negative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, rest, number(0));
+      return arith::SelectOp::create(b, loc, negative, arith::AddIOp::create(b, loc, rest, period), rest);
+    };
+    SmallVector<Value> at;
+    for (unsigned i = 0; i < rank; ++i) {
+      Value index = linalg::IndexOp::create(b, loc, i);
+      if (op.getLow()[i] != 0 || op.getHigh()[i] != 0) {
+        Value extent = getValueOrCreateConstantIndexOp(b, loc, extents[i]);
+        Value last = arith::SubIOp::create(b, loc, extent, number(1));
+        index = arith::SubIOp::create(b, loc, index, number(op.getLow()[i]));
+        if (op.getMode() == ir::PadMode::Edge) {
+          index = arith::MaxSIOp::create(b, loc, index, number(0));
+          index = arith::MinSIOp::create(b, loc, index, last);
+        } else if (op.getMode() == ir::PadMode::Wrap) {
+          index = modulo(index, extent);
+        } else {
+          // A single element has no period of its own.
+          Value period =
+              arith::MaxSIOp::create(b, loc, arith::MulIOp::create(b, loc, last, number(2)), number(1));
+          Value phase = modulo(index, period);
+          index = arith::MinSIOp::create(b, loc, phase, arith::SubIOp::create(b, loc, period, phase));
+          index = arith::MinSIOp::create(b, loc, index, last);
+        }
+      }
+      at.push_back(index);
+    }
+    return tensor::ExtractOp::create(b, loc, input, at);
+  });
 }
 
 }  // namespace kiln::schedule

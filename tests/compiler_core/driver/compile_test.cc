@@ -50,7 +50,7 @@ class CompileModel : public ::testing::Test {
     for (const auto& file : result->weights)
       weights.push_back(Buffer::of<char>(std::span<const char>(read(wanted.out + "/" + file.path))));
     for (std::uint64_t seed : {1, 2, 3}) {
-      auto reference = evaluateReference(model, dims, {}, seed);
+      auto reference = evaluateReference(model, dims, {}, {}, seed);
       ASSERT_TRUE(reference) << reference.error().message;
       std::vector<Buffer> inputs;
       for (const auto& tensor : reference->inputValues)

@@ -94,7 +94,7 @@ Result<Ran> run(const Program& program, std::uint32_t profile, const Dims& dims,
 
 Status checkRun(const std::string& model, const Program& program, std::uint32_t profile, const Dims& dims,
                 const ModelCheck& check) {
-  KILN_ASSIGN(const auto reference, driver::evaluateReference(model, dims, {}, 1));
+  KILN_ASSIGN(const auto reference, driver::evaluateReference(model, dims, {}, {}, 1));
   analysis::Profile fixed;
   for (const auto& [name, value] : dims) fixed.dims.push_back({name, value, value, value});
   auto alone = build(model, {fixed});

@@ -22,14 +22,16 @@ struct TestModel {
 };
 
 inline Result<std::unique_ptr<TestModel>> import(std::string bytes, const analysis::DimValues& dims = {},
-                                                 std::string directory = "", const Pins& pins = {}) {
+                                                 std::string directory = "", const Pins& pins = {},
+                                                 const Composites& composites = {}) {
   auto model = std::make_unique<TestModel>();
   model->bytes = std::move(bytes);
   KILN_ASSIGN(model->loaded.model, onnx::parseModel(asBytes(model->bytes)));
   KILN_TRY(onnx::validate(model->loaded.model));
   model->loaded.directory = std::move(directory);
   onnx::prepareContext(model->context);
-  KILN_ASSIGN(model->captured, onnx::importModel(model->context, model->loaded, {dims, pins}));
+  KILN_ASSIGN(model->captured,
+              onnx::importModel(model->context, model->loaded, {dims, pins, {}, composites}));
   return model;
 }
 

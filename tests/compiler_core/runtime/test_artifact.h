@@ -22,7 +22,7 @@ inline constexpr std::int64_t kRows = 8, kColumns = 256;
 
 inline npy::Tensor floats(std::vector<std::int64_t> shape, const std::vector<float>& values) {
   npy::Tensor tensor{DType::kF32, std::move(shape), std::vector<std::uint8_t>(values.size() * sizeof(float))};
-  std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
+  if (!values.empty()) std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
   return tensor;
 }
 

@@ -99,11 +99,42 @@ TEST(Rewrite, EveryPassIsInTheEvidence) {
     EXPECT_GT(pass.after, 0);
   }
   EXPECT_THAT(names,
-              testing::ElementsAre("canonicalize", "cse", "kiln-fold-constants", "kiln-fold-batch-norm",
+              testing::ElementsAre("canonicalize", "cse", "kiln-hoist-invariants", "kiln-fold-constants",
+                                   "kiln-sink-transposes", "kiln-recognise-attention", "kiln-fold-batch-norm",
                                    "kiln-widen", "kiln-decompose", "kiln-fold-constants", "kiln-simplify",
                                    "canonicalize", "cse", "kiln-form-groups"));
-  EXPECT_EQ(rewritten.evidence.passes[3].before - rewritten.evidence.passes[3].after,
+  EXPECT_EQ(rewritten.evidence.passes[6].before - rewritten.evidence.passes[6].after,
             -1);  // new filter and bias, no norm
+}
+
+TEST(Rewrite, APassCanBeDisabledAndIsTimed) {
+  auto model = import(smallNetwork());
+  ASSERT_TRUE(model) << model.error().message;
+  std::vector<std::string> timed;
+  auto evidence = transforms::rewrite(*(*model)->captured.module, (*model)->captured.weights,
+                                      {{"kiln-fold-batch-norm"}, [&](std::string_view pass, double seconds) {
+                                         EXPECT_GE(seconds, 0);
+                                         timed.emplace_back(pass);
+                                       }});
+  ASSERT_TRUE(evidence) << evidence.error().message;
+  ASSERT_EQ(evidence->passes.size(), 12u);
+  EXPECT_EQ(timed.size(), 11u);
+  for (const ir::PassEvidence& pass : evidence->passes)
+    EXPECT_EQ(pass.flags.contains("disabled"), pass.name == "kiln-fold-batch-norm") << pass.name;
+  // The filter is as it was.
+  const ir::WeightTable& weights = (*model)->captured.weights;
+  for (std::int64_t i = 0; i < weights.size(); ++i) EXPECT_NE(weights.find(i)->name, "w+norm");
+}
+
+TEST(Rewrite, AnUnknownPassIsNamed) {
+  auto model = import(smallNetwork());
+  ASSERT_TRUE(model) << model.error().message;
+  auto evidence =
+      transforms::rewrite(*(*model)->captured.module, (*model)->captured.weights, {{"kiln-no"}, {}});
+  ASSERT_FALSE(evidence);
+  EXPECT_EQ(evidence.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(evidence.error().message, testing::HasSubstr("kiln-no"));
+  EXPECT_THAT(evidence.error().message, testing::HasSubstr("kiln-decompose"));
 }
 
 TEST(Rewrite, IsDeterministic) {

@@ -92,7 +92,8 @@ void Graph::addInput() {
       continue;
     }
     // Mostly small; now and then beyond one vector or one tile.
-    input.shape.push_back(random_.chance(12) ? random_.between(15, 70) : random_.between(1, 6));
+    const std::int64_t dim = random_.chance(12) ? random_.between(15, 70) : random_.between(1, 6);
+    input.shape.push_back(input.elements() * dim <= kMaxElements ? dim : 1);
     dims.emplace_back(input.shape.back());
   }
   builder_.input(input.name, dims, onnxType(input.dtype));

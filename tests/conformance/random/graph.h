@@ -90,6 +90,7 @@ class Graph {
 // The rounding error of one operation on f32, per unit of magnitude; generous.
 inline constexpr double kRounding = 1e-6;
 // Larger values and errors are not computed with further.
+inline constexpr std::int64_t kMaxElements = 20000;
 inline constexpr double kMaxBound = 1e5, kMaxRelativeError = 1e-2;
 
 }  // namespace kiln::conformance::random

@@ -23,7 +23,7 @@ constexpr double kRelative = 1e-3, kAbsolute = 1e-6;
 struct Options {
   std::uint64_t seed = 1;
   std::size_t count = 50;
-  std::string keep;
+  std::string keep, write;
   bool coverage = false;
   CompileOptions compile;
   Limits limits;
@@ -46,7 +46,7 @@ std::string runOne(std::uint64_t seed, const CompileOptions& options) {
   if (!expected) return "reference evaluator: " + expected.error().message;
   if (expected->size() != model.outputs.size())
     return "the reference evaluator gives another number of outputs";
-  const Status compiled = compileModel(path, dims, {}, options);
+  const Status compiled = compileModel(path, {dims, {}}, {}, options);
   if (!compiled && compiled.error().code == Code::kUnimplemented)
     return "refused: " + compiled.error().message;
   if (!compiled) return "compiler: " + compiled.error().message;
@@ -82,7 +82,16 @@ int coverage() {
   return 0;
 }
 
+// The models alone, as seeds of a fuzzer's corpus.
+int writeModels(const Options& options) {
+  for (std::uint64_t seed = options.seed; seed < options.seed + options.count; ++seed)
+    std::ofstream(options.write + "/random-" + std::to_string(seed) + ".onnx", std::ios::binary)
+        << generate(seed).bytes;
+  return 0;
+}
+
 int run(const Options& options) {
+  if (!options.keep.empty()) std::filesystem::create_directories(options.keep);
   testing_support::TempDirectory scratch;
   const auto folder = [&](std::size_t index) { return scratch / std::to_string(index); };
   const auto work = [&](std::size_t index) {
@@ -126,6 +135,7 @@ int main(int argc, char** argv) {
   app.add_option("--count", options.count, "How many graphs")->capture_default_str();
   app.add_option("--jobs", options.limits.jobs, "Graphs at a time");
   app.add_option("--keep", options.keep, "Folder for the models that fail");
+  app.add_option("--write", options.write, "Write the models to this folder and do no more");
   app.add_option("--target", options.compile.target, "Target")->capture_default_str();
   app.add_option("--kiln-cc", options.compile.compiler, "The compiler (default: beside this program)");
   app.add_flag("--coverage", options.coverage, "Say which operators of the importer's table have no rule");
@@ -137,7 +147,8 @@ int main(int argc, char** argv) {
     app.exit(error);
     return kExitUsage;
   }
-  return options.coverage ? coverage() : run(options);
+  if (options.coverage) return coverage();
+  return options.write.empty() ? run(options) : writeModels(options);
 }
 
 }  // namespace

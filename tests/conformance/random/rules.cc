@@ -14,7 +14,6 @@ using testing_support::onnxReal;
 enum Types : unsigned { kF32 = 1, kF64 = 2, kI32 = 4, kI64 = 8, kBool = 16 };
 constexpr unsigned kFloats = kF32 | kF64, kInts = kI32 | kI64, kNumbers = kFloats | kInts,
                    kAll = kNumbers | kBool;
-constexpr std::int64_t kMaxElements = 20000;
 
 unsigned bitOf(DType dtype) {
   switch (dtype) {
@@ -811,7 +810,7 @@ Model generate(std::uint64_t seed) {
   Graph graph(random, random.oneOf(kOpsets));
   const std::int64_t wanted = random.between(1, 12);
   std::int64_t made = 0;
-  for (int attempt = 0; made < wanted && attempt < 100; ++attempt) {
+  for (int attempt = 0; made < wanted && attempt < 200; ++attempt) {
     const Rule& rule = kRules[random.between(0, std::ssize(kRules) - 1)];
     if (rule.since <= graph.opset() && rule.apply(graph, rule)) ++made;
   }

@@ -4,11 +4,11 @@
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<3x4x5x2xf16>, %d: tensor<4x2x3xi32>, %i: tensor<6xi64>, %u: tensor<6x2x3xi32>, %m: tensor<7xi1>, %b: tensor<1x8x4xf32>, %s: tensor<1x2x8xf32>, %most: tensor<i64>, %t: tensor<f32>)
     -> (tensor<3x4x5x2xf16>, tensor<3x4x5x2xi64>, tensor<3x4x2xi64>, tensor<3x4x5x2xf16>, tensor<4x2x3xi32>, tensor<4x2x3xi32>, tensor<7xi64>, tensor<i64>, tensor<4xi64>, tensor<i64>, tensor<16x3xi64>) {
-  // CHECK: %[[X:.*]] = tensor.collapse_shape %{{.*}} : tensor<3x4x5x2xf16> into tensor<12x5x2xf16>
-  // CHECK: %[[S:.*]]:3 = kiln.call "kiln_sort_f16"(%[[X]]) outs(%{{.*}}, %{{.*}}, %{{.*}}) parameters [1] reads [] : (tensor<12x5x2xf16>, tensor<12x5x2xf16>, tensor<12x5x2xi64>, tensor<10xi64>)
-  // CHECK: tensor.expand_shape %[[S]]#0 {{.*}} into tensor<3x4x5x2xf16>
+  // CHECK: %[[X:.*]] = tensor.collapse_shape %{{.*}} : tensor<3x4x5x2xi16> into tensor<12x5x2xi16>
+  // CHECK: %[[S:.*]]:3 = kiln.call "kiln_sort_f16"(%[[X]]) outs(%{{.*}}, %{{.*}}, %{{.*}}) parameters [1] reads [] : (tensor<12x5x2xi16>, tensor<12x5x2xi16>, tensor<12x5x2xi64>, tensor<10xi64>)
+  // CHECK: tensor.expand_shape %[[S]]#0 {{.*}} into tensor<3x4x5x2xi16>
   %v, %at = kiln.sort %x axis 2 {descending} : tensor<3x4x5x2xf16> to tensor<3x4x5x2xf16>, tensor<3x4x5x2xi64>
-  // CHECK: kiln.call "kiln_argmin_f16"(%{{.*}}) outs(%{{.*}}) parameters [1] reads [] : (tensor<12x5x2xf16>, tensor<12x2xi64>)
+  // CHECK: kiln.call "kiln_argmin_f16"(%{{.*}}) outs(%{{.*}}) parameters [1] reads [] : (tensor<12x5x2xi16>, tensor<12x2xi64>)
   %a = kiln.arg_reduce <min> %x axis 2 {last} : tensor<3x4x5x2xf16> to tensor<3x4x2xi64>
   // CHECK: kiln.call "kiln_cumprod_f16"(%{{.*}}) outs(%{{.*}}) parameters [1, 0]
   %c = kiln.cumulative <prod> %x axis 0 {exclusive} : tensor<3x4x5x2xf16>

@@ -17,6 +17,35 @@ TEST(CompileSpec, RoundTripsThroughCanonicalJson) {
   EXPECT_EQ(*back, spec);
 }
 
+TEST(CompileSpec, SequencesAreLeftOutWhereThereAreNone) {
+  CompileSpec spec = testing_support::sampleSpec();
+  EXPECT_FALSE(spec.toJson().contains("sequences"));
+  spec.sequences = {{"absent", {false, {}}}, {"x", {true, {std::nullopt, std::vector<std::int64_t>{2, 3}}}}};
+  const std::string text = toCanonicalJson(spec.toJson()).value();
+  auto back = CompileSpec::fromJson(parseCanonicalJson(text).value());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, spec);
+  Json json = spec.toJson();
+  json["sequences"] = Json::array();
+  EXPECT_FALSE(CompileSpec::fromJson(json));
+  json["sequences"] = {{{"input", "x"}, {"present", false}, {"tensors", {"declared"}}}};
+  EXPECT_FALSE(CompileSpec::fromJson(json));
+}
+
+TEST(Composites, AreReadFromOptions) {
+  Composites composites;
+  EXPECT_TRUE(addComposite("a=2", composites));
+  EXPECT_TRUE(addComposite("b=[2,3],[]", composites));
+  EXPECT_TRUE(addComposite("c=none", composites));
+  EXPECT_EQ(composites["a"], (Composite{true, {std::nullopt, std::nullopt}}));
+  EXPECT_EQ(composites["b"],
+            (Composite{true, {std::vector<std::int64_t>{2, 3}, std::vector<std::int64_t>{}}}));
+  EXPECT_EQ(composites["c"], (Composite{false, {}}));
+  for (const char* bad :
+       {"a=1", "d", "d=", "=1", "d=-1", "d=9999", "d=[2", "d=[2,]", "d=[-1]", "d=[2][3]", "d=[2],"})
+    EXPECT_FALSE(addComposite(bad, composites)) << bad;
+}
+
 TEST(CompileSpec, ErrorsNameTheMember) {
   struct Case {
     std::function<void(Json&)> damage;

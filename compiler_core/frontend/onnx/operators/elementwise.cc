@@ -106,15 +106,22 @@ Result<Values> bitShift(NodeContext& node) {
   return Values{result};
 }
 
-Result<Values> isNan(NodeContext& node) {
+// 8-bit floats as the f32 they are, to be compared.
+Result<Value> comparable(NodeContext& node) {
   KILN_ASSIGN(Value x, node.input(0));
+  if (elementOf(x).getIntOrFloatBitWidth() >= 16) return x;
+  return node.cast(x, mlir::Float32Type::get(node.context()));
+}
+
+Result<Values> isNan(NodeContext& node) {
+  KILN_ASSIGN(Value x, comparable(node));
   KILN_ASSIGN(Value number, node.compare(CompareKind::Eq, x, x));
   KILN_ASSIGN(Value result, node.unary(UnaryKind::Not, number));
   return Values{result};
 }
 
 Result<Values> isInf(NodeContext& node) {
-  KILN_ASSIGN(Value x, node.input(0));
+  KILN_ASSIGN(Value x, comparable(node));
   KILN_ASSIGN(std::int64_t positive, node.integer("detect_positive", 1));
   KILN_ASSIGN(std::int64_t negative, node.integer("detect_negative", 1));
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

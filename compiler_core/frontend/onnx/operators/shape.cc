@@ -142,16 +142,11 @@ Result<Values> size(NodeContext& node) {
   return one(node.reshape(node.shapeValue({ir::product(dimsOf(input))}), Shape()));
 }
 
-Result<Values> identity(NodeContext& node) {
-  return one(node.input(0));
-}
-
 constexpr Operator kRows[] = {
     {"", "Expand", 8, kMaxOpset, expand},       {"", "Flatten", 6, kMaxOpset, flatten},
-    {"", "Identity", 6, kMaxOpset, identity},   {"", "Reshape", 6, kMaxOpset, reshape},
-    {"", "Shape", 6, kMaxOpset, shapeOperator}, {"", "Size", 6, kMaxOpset, size},
-    {"", "Squeeze", 6, kMaxOpset, squeeze},     {"", "Transpose", 6, kMaxOpset, transpose},
-    {"", "Unsqueeze", 6, kMaxOpset, unsqueeze},
+    {"", "Reshape", 6, kMaxOpset, reshape},     {"", "Shape", 6, kMaxOpset, shapeOperator},
+    {"", "Size", 6, kMaxOpset, size},           {"", "Squeeze", 6, kMaxOpset, squeeze},
+    {"", "Transpose", 6, kMaxOpset, transpose}, {"", "Unsqueeze", 6, kMaxOpset, unsqueeze},
 };
 
 }  // namespace

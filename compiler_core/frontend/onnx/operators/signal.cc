@@ -4,6 +4,7 @@
 
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/tensor_data.h"
 #include "compiler_core/math/math.h"
 
@@ -260,9 +261,9 @@ Result<Values> melWeightMatrix(NodeContext& node) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "BlackmanWindow", 17, kMaxOpset, blackmanWindow},   {"", "DFT", 17, kMaxOpset, dft},
+    {"", "BlackmanWindow", 17, kMaxOpset, blackmanWindow},   {"", "DFT", 17, kMaxOpset, inF32<dft>},
     {"", "HammingWindow", 17, kMaxOpset, hammingWindow},     {"", "HannWindow", 17, kMaxOpset, hannWindow},
-    {"", "MelWeightMatrix", 17, kMaxOpset, melWeightMatrix}, {"", "STFT", 17, kMaxOpset, stft},
+    {"", "MelWeightMatrix", 17, kMaxOpset, melWeightMatrix}, {"", "STFT", 17, kMaxOpset, inF32<stft>},
 };
 
 }  // namespace

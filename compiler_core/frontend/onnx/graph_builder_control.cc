@@ -1,0 +1,176 @@
+// Operations with bodies.
+#include <memory>
+
+#include "compiler_core/frontend/onnx/graph_builder.h"
+
+namespace kiln::onnx {
+namespace {
+
+std::string typeText(Value value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value.getType();
+  return text;
+}
+
+// A body of one block while it is made: inside an operation at the end of the current block that goes when
+// its owner does, because what is made there looks for the function and the module around it.
+class Body {
+ public:
+  Body(mlir::OpBuilder& builder, mlir::Location location)
+      : builder_(builder),
+        holder_(ir::FusedOp::create(builder, location, mlir::TypeRange(), mlir::ValueRange())) {
+    holder_.getBody().emplaceBlock();
+  }
+  ~Body() { holder_.erase(); }
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  mlir::Block& block() { return holder_.getBody().front(); }
+  // Into an operation.
+  void moveTo(mlir::Region& region) { region.takeBody(holder_.getBody()); }
+
+  // What is built from here on goes to the end of the body, as long as the result lives.
+  std::unique_ptr<mlir::OpBuilder::InsertionGuard> enter() {
+    auto guard = std::make_unique<mlir::OpBuilder::InsertionGuard>(builder_);
+    builder_.setInsertionPointToEnd(&block());
+    return guard;
+  }
+
+ private:
+  mlir::OpBuilder& builder_;
+  ir::FusedOp holder_;
+};
+
+bool isTrue(Value value) {
+  auto constant = GraphBuilder::constantScalar(value);
+  return constant && *constant != 0;
+}
+
+}  // namespace
+
+GraphBuilder::Yielded GraphBuilder::conditional(Value condition, llvm::function_ref<Yielded()> onTrue,
+                                                llvm::function_ref<Yielded()> onFalse) {
+  KILN_ASSIGN(condition, reshape(condition, Dims{}));
+  Body onTrueBody(builder_, location_), onFalseBody(builder_, location_);
+  Values yields[2];
+  for (int i : {0, 1}) {
+    Body& body = i == 0 ? onTrueBody : onFalseBody;
+    auto inside = body.enter();
+    KILN_ASSIGN(std::optional<Values> yielded, i == 0 ? onTrue() : onFalse());
+    if (!yielded) return yielded;
+    yields[i] = std::move(*yielded);
+    builder_.setInsertionPointToEnd(&body.block());
+    ir::YieldOp::create(builder_, location_, yields[i]);
+  }
+  builder_.setInsertionPointToEnd(builder_.getInsertionBlock());
+  if (yields[0].size() != yields[1].size())
+    return fail(Code::kUnimplemented, "the branches give different numbers of tensors");
+  for (auto [i, a, b] : llvm::enumerate(yields[0], yields[1]))
+    if (a.getType() != b.getType())
+      return fail(Code::kUnimplemented, "the branches give different types for output " + std::to_string(i) +
+                                            ": " + typeText(a) + " and " + typeText(b) +
+                                            "; with one branch only, its condition must be known at compile "
+                                            "time: fix the inputs it depends on with --pin");
+  auto op = ir::IfOp::create(builder_, location_, mlir::TypeRange(mlir::ValueRange(yields[0])), condition);
+  onTrueBody.moveTo(op.getThenBody());
+  onFalseBody.moveTo(op.getElseBody());
+  return std::optional(Values(op.getResults()));
+}
+
+GraphBuilder::Yielded GraphBuilder::loop(
+    const LoopLimits& limits, const Values& carried,
+    llvm::function_ref<Yielded(Value iteration, const Values& carried)> body) {
+  Value trip = limits.trip, condition = limits.condition;
+  if (trip) {
+    KILN_ASSIGN(trip, reshape(trip, Dims{}));
+  }
+  if (condition) {
+    KILN_ASSIGN(condition, reshape(condition, Dims{}));
+  }
+  Body made(builder_, location_);
+  mlir::Block& block = made.block();
+  const mlir::Type count = mlir::RankedTensorType::get({}, mlir::IntegerType::get(context(), 64));
+  Value iteration = block.addArgument(count, location_);
+  Values inits = carried, arguments, yields;
+  for (Value value : carried) arguments.push_back(block.addArgument(value.getType(), location_));
+  {
+    auto inside = made.enter();
+    KILN_ASSIGN(std::optional<Values> yielded, body(iteration, arguments));
+    if (!yielded) return yielded;
+    yields = std::move(*yielded);
+    builder_.setInsertionPointToEnd(&block);
+    if (condition) {
+      KILN_ASSIGN(yields.front(), reshape(yields.front(), Dims{}));
+    }
+  }
+  builder_.setInsertionPointToEnd(builder_.getInsertionBlock());
+  if (block.walk([](ir::TruncateOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted())
+    return fail(
+        Code::kUnimplemented,
+        "the body has a size that is found out in each iteration; for that the number of iterations must "
+        "be known at compile time: fix the inputs it depends on with --pin");
+  if (condition && isTrue(condition) && isTrue(yields.front())) {
+    if (!trip) return fail(Code::kInvalidArgument, "the loop never ends: its condition is always true");
+    condition = {};
+    yields.erase(yields.begin());
+  }
+  const std::size_t first = condition ? 1 : 0;
+  for (auto [i, value] : llvm::enumerate(carried))
+    if (yields[first + i].getType() != value.getType())
+      return fail(Code::kUnimplemented,
+                  "carried value " + std::to_string(i) + " changes its type between iterations, from " +
+                      typeText(value) + " to " + typeText(yields[first + i]) +
+                      "; for that the number of iterations must be known at compile time: fix the inputs it "
+                      "depends on with --pin");
+  // Collected values become carried buffers of which each iteration writes a row.
+  for (std::size_t i = first + carried.size(); i < yields.size(); ++i) {
+    if (limits.maxTrips == Dim(0))
+      return fail(Code::kUnimplemented,
+                  "a bound on the number of iterations, which is the size of its scan outputs, must be known "
+                  "at compile time: fix the trip count with --pin");
+    Shape shape = dimsOf(yields[i]);
+    Shape row = shape;
+    shape.insert(shape.begin(), limits.maxTrips);
+    row.insert(row.begin(), 1);
+    KILN_ASSIGN(Value buffer, filled(elementOf(yields[i]), shape, 0));
+    inits.push_back(buffer);
+    Value argument = block.addArgument(buffer.getType(), location_);
+    auto inside = made.enter();
+    KILN_ASSIGN(Value position, reshape(iteration, Dims{1}));
+    KILN_ASSIGN(Value update, reshape(yields[i], row));
+    KILN_ASSIGN(yields[i], scatter(ir::ScatterKind::Set, argument, position, update));
+  }
+  llvm::SmallVector<mlir::Type> types;
+  for (Value init : inits) types.push_back(init.getType());
+  types.push_back(count);
+  auto op = ir::LoopOp::create(builder_, location_, types, trip, condition, inits);
+  {
+    auto inside = made.enter();
+    ir::YieldOp::create(builder_, location_, yields);
+  }
+  made.moveTo(op.getBody());
+  return std::optional(Values(op.getResults()));
+}
+
+Result<bool> GraphBuilder::attempt(llvm::function_ref<Result<bool>()> make) {
+  const mlir::Attribute symbols = module()->getAttr(ir::kSymbolsAttr);
+  Body scratch(builder_, location_);
+  mlir::Block* block = builder_.getInsertionBlock();
+  auto made = [&] {
+    auto inside = scratch.enter();
+    return make();
+  }();
+  builder_.setInsertionPointToEnd(block);
+  if (made && *made) {
+    block->getOperations().splice(block->end(), scratch.block().getOperations());
+    return true;
+  }
+  // Sizes that were to be found out in what goes again.
+  if (symbols)
+    module()->setAttr(ir::kSymbolsAttr, symbols);
+  else
+    module()->removeAttr(ir::kSymbolsAttr);
+  return made;
+}
+
+}  // namespace kiln::onnx

@@ -1,0 +1,66 @@
+// What a name of an ONNX graph stands for while the graph is imported: a tensor, a sequence of tensors whose
+// length is known, or an optional whose presence is known.
+#pragma once
+
+#include <vector>
+
+#include "compiler_core/frontend/onnx/graph_builder.h"
+
+namespace kiln::onnx {
+
+struct Item;
+using Items = std::vector<Item>;
+
+struct Item {
+  enum class Kind {
+    kAbsent,    // an operand that is left out
+    kPoisoned,  // could not be made, because of something that is not served and has been noted
+    kTensor,
+    kSequence,
+    kOptional
+  };
+
+  static Item tensor(Value value) { return {Kind::kTensor, value, {}}; }
+  static Item poisoned() { return {Kind::kPoisoned, {}, {}}; }
+  // Of tensors.
+  static Item sequence(Items elements) { return {Kind::kSequence, {}, std::move(elements)}; }
+  static Item nothing() { return {Kind::kOptional, {}, {}}; }
+  // Of a tensor or a sequence.
+  static Item some(Item value) { return {Kind::kOptional, {}, {std::move(value)}}; }
+
+  bool isAbsent() const { return kind == Kind::kAbsent; }
+  bool isPoisoned() const { return kind == Kind::kPoisoned; }
+  bool isTensor() const { return kind == Kind::kTensor; }
+  bool isSequence() const { return kind == Kind::kSequence; }
+  bool isOptional() const { return kind == Kind::kOptional; }
+
+  Kind kind = Kind::kAbsent;
+  Value value;  // of a tensor
+  Items parts;  // the elements of a sequence; of an optional its value, or nothing
+};
+
+// "a tensor", "a sequence", "an optional value" for messages.
+inline std::string_view kindText(const Item& item) {
+  if (item.isSequence()) return "a sequence";
+  if (item.isOptional()) return "an optional value";
+  return item.isTensor() ? "a tensor" : "nothing";
+}
+
+inline Items toItems(const Values& values) {
+  Items items;
+  for (Value value : values) items.push_back(value ? Item::tensor(value) : Item());
+  return items;
+}
+
+// Imports the graphs that a node holds.
+class BodyImporter {
+ public:
+  virtual ~BodyImporter() = default;
+  // The outputs of `graph` on `arguments`; its operations are appended where the builder stands. `path` names
+  // the place below the node in locations ("" for none). nullopt: something in the body is not served, which
+  // has been noted. kInvalidArgument: the model is wrong; kUnimplemented: too deep or too much.
+  virtual Result<std::optional<Items>> importBody(const Graph& graph, const Items& arguments,
+                                                  std::string_view path) = 0;
+};
+
+}  // namespace kiln::onnx

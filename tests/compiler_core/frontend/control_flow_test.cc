@@ -1,0 +1,376 @@
+// If, Loop, Scan, functions, sequences and optionals, by value; and what is refused, with which words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/compiler_core/frontend/run_model.h"
+
+namespace kiln {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using namespace testing_support;
+
+HostTensor truth(bool value) {
+  return HostTensor::of(DType::kBool, {}, std::vector<std::uint8_t>{value});
+}
+
+std::vector<float> result(const OnnxBuilder& builder, const std::vector<HostTensor>& inputs,
+                          std::size_t index = 0) {
+  auto outputs = run(builder, inputs);
+  EXPECT_TRUE(outputs) << (outputs ? "" : outputs.error().message);
+  return outputs ? floatsOf(outputs->at(index)) : std::vector<float>();
+}
+
+Error errorOf(const OnnxBuilder& builder) {
+  auto model = import(builder.build());
+  return model ? Error{Code::kUnknown, "imported"} : model.error();
+}
+
+template <class Op>
+int count(const OnnxBuilder& builder) {
+  auto model = import(builder.build());
+  EXPECT_TRUE(model) << (model ? "" : model.error().message);
+  int found = 0;
+  if (model) (*model)->captured.module->walk([&](Op) { ++found; });
+  return found;
+}
+
+ProtoMessage truthTensor(std::string_view name, bool value) {
+  ProtoMessage tensor;
+  tensor.varint(2, kOnnxBool).text(8, name);
+  return tensor.text(9, std::string_view(value ? "\1" : "\0", 1));
+}
+
+// y = condition ? x + outer : x * outer, `outer` an initializer of the model.
+OnnxBuilder branches(bool constant) {
+  OnnxBuilder onTrue, onFalse, model;
+  onTrue.output("a").node("Add", {"x", "outer"}, {"a"});
+  onFalse.output("b").node("Mul", {"x", "outer"}, {"b"});
+  model.input("x", {2}).output("y").initializer(onnxTensor("outer", {1}, std::vector<float>{10}));
+  if (constant)
+    model.initializer(truthTensor("c", true));
+  else
+    model.input("c", {}, kOnnxBool);
+  return model
+      .node("If", {"c"}, {"z"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)},
+            "choice")
+      .node("Add", {"z", "outer"}, {"y"});
+}
+
+TEST(If, AConstantConditionLeavesOneBranch) {
+  EXPECT_EQ(count<ir::IfOp>(branches(true)), 0);
+  EXPECT_THAT(result(branches(true), {floats({2}, {1, 2})}), ElementsAre(21, 22));
+}
+
+TEST(If, ARunTimeConditionChooses) {
+  EXPECT_EQ(count<ir::IfOp>(branches(false)), 1);
+  EXPECT_THAT(result(branches(false), {floats({2}, {1, 2}), truth(true)}), ElementsAre(21, 22));
+  EXPECT_THAT(result(branches(false), {floats({2}, {1, 2}), truth(false)}), ElementsAre(20, 30));
+}
+
+TEST(If, NamesInsideStayTraceable) {
+  auto model = import(branches(false).build());
+  ASSERT_TRUE(model);
+  EXPECT_TRUE((*model)->captured.analyse.shapes.contains("choice/a"));
+}
+
+TEST(If, BranchesOfDifferentTypesAreRefused) {
+  OnnxBuilder onTrue, onFalse, model;
+  onTrue.output("a").node("Identity", {"x"}, {"a"});
+  onFalse.output("b").node("Concat", {"x", "x"}, {"b"}, {onnxInt("axis", 0)});
+  model.input("x", {2}).input("c", {}, kOnnxBool).output("y");
+  model.node("If", {"c"}, {"y"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)});
+  Error error = errorOf(model);
+  EXPECT_EQ(error.code, Code::kUnimplemented);
+  EXPECT_THAT(error.message, HasSubstr("different types for output 0"));
+}
+
+TEST(Scopes, UndefinedAndShadowingNamesAreNamed) {
+  auto model = [](OnnxBuilder& body) {
+    OnnxBuilder whole;
+    whole.input("x", {2}).input("c", {}, kOnnxBool).output("y");
+    return whole.node("If", {"c"}, {"y"}, {onnxGraph("then_branch", body), onnxGraph("else_branch", body)},
+                      "choice");
+  };
+  OnnxBuilder undefined, shadowing;
+  undefined.output("a").node("Add", {"x", "nowhere"}, {"a"});
+  shadowing.output("x").node("Neg", {"c"}, {"x"});
+  Error error = errorOf(model(undefined));
+  EXPECT_EQ(error.code, Code::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("'choice'"));
+  EXPECT_THAT(error.message, HasSubstr("'nowhere', which nothing defines"));
+  EXPECT_THAT(errorOf(model(shadowing)).message, HasSubstr("'x' is defined again"));
+}
+
+TEST(Scopes, AValueMayBeDefinedBehindTheNodeWhoseBodyUsesIt) {
+  OnnxBuilder body, model;
+  body.output("a").node("Neg", {"later"}, {"a"});
+  model.input("x", {2}).output("y").initializer(truthTensor("c", true));
+  model.node("If", {"c"}, {"y"}, {onnxGraph("then_branch", body), onnxGraph("else_branch", body)})
+      .node("Abs", {"x"}, {"later"});
+  EXPECT_THAT(result(model, {floats({2}, {-1, 2})}), ElementsAre(-1, -2));
+}
+
+TEST(Scopes, NestingIsBounded) {
+  OnnxBuilder body;
+  body.output("a").node("Neg", {"x"}, {"a"});
+  for (int depth = 0; depth < 12; ++depth) {
+    OnnxBuilder next;
+    next.output("b" + std::to_string(depth))
+        .node("If", {"c"}, {"b" + std::to_string(depth)}, {onnxGraph("then_branch", body)});
+    body = next;
+  }
+  OnnxBuilder model;
+  model.input("x", {2}).input("c", {}, kOnnxBool).output("y");
+  model.node("If", {"c"}, {"y"}, {onnxGraph("then_branch", body)});
+  EXPECT_THAT(errorOf(model).message, HasSubstr("nested deeper than"));
+}
+
+// carried' = carried + x; its square is a scan output.
+OnnxBuilder summingBody(const std::vector<OnnxDim>& shape) {
+  OnnxBuilder body;
+  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("sum", shape);
+  body.output("go_on", kOnnxBool).output("next").output("square");
+  return body.node("Identity", {"go"}, {"go_on"})
+      .node("Add", {"sum", "x"}, {"next"})
+      .node("Mul", {"next", "next"}, {"square"});
+}
+
+TEST(Loop, AConstantTripCountIsUnrolled) {
+  OnnxBuilder model;
+  model.input("x", {2}).output("last").output("squares");
+  model.initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{3}))
+      .initializer(onnxTensor("zero", {2}, std::vector<float>{0, 0}))
+      .node("Loop", {"trip", "", "zero"}, {"last", "squares"}, {onnxGraph("body", summingBody({2}))},
+            "again");
+  EXPECT_EQ(count<ir::LoopOp>(model), 0);
+  EXPECT_THAT(result(model, {floats({2}, {1, 2})}), ElementsAre(3, 6));
+  EXPECT_THAT(result(model, {floats({2}, {1, 2})}, 1), ElementsAre(1, 4, 4, 16, 9, 36));
+}
+
+TEST(Loop, ATripCountKnownAtRunTimeOnlyIsALoop) {
+  OnnxBuilder body, model;
+  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("sum", {2}).output("go_on").output("next");
+  body.node("Identity", {"go"}, {"go_on"}).node("Add", {"sum", "x"}, {"next"});
+  model.input("x", {2}).input("trip", {}, kOnnxInt64).output("last");
+  model.initializer(onnxTensor("zero", {2}, std::vector<float>{0, 0}))
+      .node("Loop", {"trip", "", "zero"}, {"last"}, {onnxGraph("body", body)});
+  EXPECT_EQ(count<ir::LoopOp>(model), 1);
+  EXPECT_THAT(result(model, {floats({2}, {1, 2}), longs({}, {5})}), ElementsAre(5, 10));
+  EXPECT_THAT(result(model, {floats({2}, {1, 2}), longs({}, {0})}), ElementsAre(0, 0));
+}
+
+TEST(Loop, RunsWhileAConditionOfItsBodyHolds) {
+  // Doubles x until it is at least 100; counts the rounds through the iteration number.
+  OnnxBuilder body, model;
+  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("v", {}).input("n", {}, kOnnxInt64);
+  body.output("more").output("twice").output("i2", kOnnxInt64);
+  body.node("Add", {"v", "v"}, {"twice"})
+      .node("Less", {"twice", "limit"}, {"more"})
+      .node("Add", {"i", "one"}, {"i2"});
+  model.input("x", {}).output("y").output("rounds", kOnnxInt64);
+  model.initializer(truthTensor("yes", true))
+      .initializer(onnxTensor("limit", {}, std::vector<float>{100}))
+      .initializer(onnxTensor("one", {}, std::vector<std::int64_t>{1}))
+      .initializer(onnxTensor("zero", {}, std::vector<std::int64_t>{0}))
+      .node("Loop", {"", "yes", "x", "zero"}, {"y", "rounds"}, {onnxGraph("body", body)});
+  auto outputs = run(model, {floats({}, {3})});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT(floatsOf(outputs->at(0)), ElementsAre(192));
+  EXPECT_EQ(*outputs->at(1).data<std::int64_t>(), 6);
+}
+
+TEST(Loop, AnUnrolledBodyMayChangeShapes) {
+  OnnxBuilder body, model;
+  body.input("i", {}, kOnnxInt64)
+      .input("go", {}, kOnnxBool)
+      .input("all", {"n"})
+      .output("go_on")
+      .output("next");
+  body.node("Identity", {"go"}, {"go_on"}).node("Concat", {"all", "x"}, {"next"}, {onnxInt("axis", 0)});
+  model.input("x", {1}).output("y").initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{2}));
+  model.node("Loop", {"trip", "", "x"}, {"y"}, {onnxGraph("body", body)});
+  EXPECT_THAT(result(model, {floats({1}, {7})}), ElementsAre(7, 7, 7));
+  OnnxBuilder open;
+  open.input("x", {1}).input("trip", {}, kOnnxInt64).output("y");
+  open.node("Loop", {"trip", "", "x"}, {"y"}, {onnxGraph("body", body)});
+  EXPECT_THAT(errorOf(open).message, HasSubstr("changes its type between iterations"));
+}
+
+TEST(Loop, WrongCountsAreNamed) {
+  OnnxBuilder model;
+  model.input("x", {2}).output("y").initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{3}));
+  model.node("Loop", {"trip", "", "x", "x"}, {"y"}, {onnxGraph("body", summingBody({2}))}, "again");
+  Error error = errorOf(model);
+  EXPECT_EQ(error.code, Code::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("'again'"));
+  EXPECT_THAT(error.message, HasSubstr("the body has 3 inputs"));
+}
+
+TEST(Scan, RunsAlongAxesInBothDirections) {
+  OnnxBuilder body, model;
+  body.input("sum", {2}).input("column", {2}).output("next").output("copy");
+  body.node("Add", {"sum", "column"}, {"next"}).node("Identity", {"next"}, {"copy"});
+  model.input("x", {2, 3}).output("last").output("sums");
+  model.initializer(onnxTensor("zero", {2}, std::vector<float>{0, 0}))
+      .node("Scan", {"zero", "x"}, {"last", "sums"},
+            {onnxGraph("body", body), onnxInt("num_scan_inputs", 1), onnxInts("scan_input_axes", {1}),
+             onnxInts("scan_input_directions", {1}), onnxInts("scan_output_axes", {-1})});
+  const HostTensor x = floats({2, 3}, {1, 2, 3, 10, 20, 30});
+  EXPECT_THAT(result(model, {x}), ElementsAre(6, 60));
+  EXPECT_THAT(result(model, {x}, 1), ElementsAre(3, 5, 6, 30, 50, 60));
+}
+
+TEST(Functions, AreInlinedWithTheirAttributes) {
+  OnnxFunction scale("mine", "Scale", {"a"}, {"b"}), twice("mine", "Twice", {"a"}, {"b"});
+  scale.attribute("keep")
+      .defaultAttribute(onnxInt("axis", 0))
+      .node("ReduceSum", {"a"}, {"b"}, {onnxReference("keepdims", "keep", 2)}, "inner");
+  twice.importDomain("mine", 1)
+      .node("Scale", {"a"}, {"c"}, {onnxInt("keep", 1)}, "first", "mine")
+      .node("Add", {"c", "c"}, {"b"});
+  OnnxBuilder model;
+  model.input("x", {2}).output("y").importDomain("mine", 1).function(scale).function(twice);
+  model.node("Twice", {"x"}, {"y"}, {}, "call", "mine");
+  EXPECT_THAT(result(model, {floats({2}, {1, 2})}), ElementsAre(6));
+  auto imported = import(model.build());
+  ASSERT_TRUE(imported);
+  EXPECT_TRUE((*imported)->captured.analyse.shapes.contains("call/first/inner"));
+  EXPECT_EQ((*imported)->captured.outputs[0].shape, std::vector<std::int64_t>{1});
+  EXPECT_EQ((*imported)->captured.capture.functions, 2);
+}
+
+TEST(Functions, RecursionExpansionAndWrongCallsAreNamed) {
+  auto call = [](const std::vector<OnnxFunction>& functions, const std::vector<ProtoMessage>& attributes = {},
+                 const std::vector<std::string>& inputs = {"x"}) {
+    OnnxBuilder model;
+    model.input("x", {2}).output("y").importDomain("mine", 1);
+    for (const OnnxFunction& function : functions) model.function(function);
+    return errorOf(model.node("F0", inputs, {"y"}, attributes, "call", "mine"));
+  };
+  OnnxFunction self("mine", "F0", {"a"}, {"b"});
+  self.importDomain("mine", 1).node("F0", {"a"}, {"b"}, {}, "", "mine");
+  EXPECT_THAT(call({self}).message, HasSubstr("function 'F0' calls itself"));
+
+  std::vector<OnnxFunction> bomb;
+  for (int i = 0; i < 30; ++i) {
+    const std::string next = "F" + std::to_string(i + 1);
+    OnnxFunction function("mine", "F" + std::to_string(i), {"a"}, {"b"});
+    function.importDomain("mine", 1)
+        .node(next, {"a"}, {"c"}, {}, "", "mine")
+        .node(next, {"c"}, {"b"}, {}, "", "mine");
+    bomb.push_back(function);
+  }
+  bomb.push_back(OnnxFunction("mine", "F30", {"a"}, {"b"}).node("Neg", {"a"}, {"b"}));
+  EXPECT_THAT(call(bomb).message, HasSubstr("expand to more than"));
+
+  OnnxFunction plain("mine", "F0", {"a"}, {"b"});
+  plain.node("Neg", {"a"}, {"b"});
+  EXPECT_THAT(call({plain}, {onnxInt("unknown", 1)}).message, HasSubstr("has no attribute 'unknown'"));
+  EXPECT_THAT(call({plain}, {}, {"x", "x"}).message, HasSubstr("has 1 inputs, the node gives 2"));
+  EXPECT_THAT(call({plain, plain}).message, HasSubstr("defined twice"));
+}
+
+TEST(Functions, AnOperandLeftOutIsAbsentInside) {
+  OnnxFunction clip("mine", "Limit", {"a", "low"}, {"b"});
+  clip.node("Clip", {"a", "low"}, {"b"});
+  OnnxBuilder model;
+  model.input("x", {2}).output("y").importDomain("mine", 1).function(clip);
+  model.node("Limit", {"x"}, {"y"}, {}, "", "mine");
+  EXPECT_THAT(result(model, {floats({2}, {-1, 2})}), ElementsAre(-1, 2));
+}
+
+TEST(Sequences, AreMadeTakenApartAndJoined) {
+  OnnxBuilder model;
+  model.input("x", {4}).output("y").output("n", kOnnxInt64);
+  model.initializer(onnxTensor("two", {}, std::vector<std::int64_t>{2}))
+      .initializer(onnxTensor("minus", {}, std::vector<std::int64_t>{-1}))
+      .initializer(onnxTensor("first", {}, std::vector<std::int64_t>{0}))
+      .node("SplitToSequence", {"x", "two"}, {"parts"})
+      .node("SequenceAt", {"parts", "minus"}, {"last"})
+      .node("SequenceInsert", {"parts", "last", "first"}, {"three"})
+      .node("SequenceErase", {"three", "minus"}, {"rest"})
+      .node("SequenceLength", {"three"}, {"n"})
+      .node("ConcatFromSequence", {"rest"}, {"y"}, {onnxInt("axis", 1), onnxInt("new_axis", 1)});
+  auto outputs = run(model, {floats({4}, {1, 2, 3, 4})});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT(floatsOf(outputs->at(0)), ElementsAre(3, 1, 4, 2));
+  EXPECT_THAT(outputs->at(0).shape, ElementsAre(2, 2));
+  EXPECT_EQ(*outputs->at(1).data<std::int64_t>(), 3);
+}
+
+TEST(Sequences, GrowInUnrolledLoops) {
+  OnnxBuilder body, model;
+  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("some", {}).output("go_on").output("next");
+  body.node("Identity", {"go"}, {"go_on"})
+      .node("Cast", {"i"}, {"number"}, {onnxInt("to", 1)})
+      .node("Add", {"number", "x"}, {"value"})
+      .node("SequenceInsert", {"some", "value"}, {"next"});
+  model.input("x", {2}).output("y").initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{3}));
+  model.node("SequenceEmpty", {}, {"none"})
+      .node("Loop", {"trip", "", "none"}, {"all"}, {onnxGraph("body", body)})
+      .node("ConcatFromSequence", {"all"}, {"y"}, {onnxInt("axis", 0)});
+  EXPECT_THAT(result(model, {floats({2}, {10, 20})}), ElementsAre(10, 20, 11, 21, 12, 22));
+}
+
+TEST(Sequences, AreMappedElementByElement) {
+  OnnxBuilder body, model;
+  body.input("a", {}).input("b", {}).output("c");
+  body.node("Add", {"a", "b"}, {"c"});
+  model.input("x", {2}).input("z", {2}).output("y");
+  model.node("SequenceConstruct", {"x", "z"}, {"both"})
+      .node("SequenceMap", {"both", "x"}, {"sums"}, {onnxGraph("body", body)})
+      .node("ConcatFromSequence", {"sums"}, {"y"}, {onnxInt("axis", 0)});
+  EXPECT_THAT(result(model, {floats({2}, {1, 2}), floats({2}, {3, 4})}), ElementsAre(2, 4, 4, 6));
+}
+
+TEST(Sequences, PositionsOutsideAreNamed) {
+  OnnxBuilder model;
+  model.input("x", {2}).output("y").initializer(onnxTensor("at", {}, std::vector<std::int64_t>{1}));
+  model.node("SequenceConstruct", {"x"}, {"one"}).node("SequenceAt", {"one", "at"}, {"y"});
+  EXPECT_THAT(errorOf(model).message, HasSubstr("position 1 is outside the sequence"));
+  OnnxBuilder wrong;
+  wrong.input("x", {2}).output("y").node("SequenceConstruct", {"x"}, {"one"}).node("Neg", {"one"}, {"y"});
+  EXPECT_THAT(errorOf(wrong).message, HasSubstr("input 0 is a sequence, the operator takes tensors"));
+}
+
+TEST(Sequences, InputsAndOutputsAreFlattened) {
+  OnnxBuilder model;
+  model.sequenceInput("xs", {2}).output("ys").output("n", kOnnxInt64);
+  model.node("SequenceLength", {"xs"}, {"n"})
+      .node("SequenceInsert", {"xs", "first"}, {"ys"})
+      .node("SequenceAt", {"xs", "zero"}, {"first"});
+  model.initializer(onnxTensor("zero", {}, std::vector<std::int64_t>{0}));
+  EXPECT_THAT(errorOf(model).message, HasSubstr("--sequence xs=COUNT"));
+  const Composites two{{"xs", {true, {std::nullopt, std::nullopt}}}};
+  auto imported = import(model.build(), {}, "", {}, two);
+  ASSERT_TRUE(imported) << imported.error().message;
+  const onnx::Captured& captured = (*imported)->captured;
+  ASSERT_EQ(captured.inputs.size(), 2u);
+  EXPECT_EQ(captured.inputs[1].name, "xs.1");
+  ASSERT_EQ(captured.outputs.size(), 4u);
+  EXPECT_EQ(captured.outputs[2].name, "ys.2");
+  auto values =
+      reference::evaluate(*captured.module, captured.weights, {floats({2}, {1, 2}), floats({2}, {3, 4})});
+  ASSERT_TRUE(values);
+  EXPECT_THAT(floatsOf(values->at(2)), ElementsAre(1, 2));
+  const Composites unknown{{"zs", {true, {}}}};
+  auto refused = import(model.build(), {}, "", {}, unknown);
+  ASSERT_FALSE(refused);
+}
+
+TEST(Optionals, KnowWhetherTheyHoldAValue) {
+  OnnxBuilder onTrue, onFalse, model;
+  onTrue.output("a").node("OptionalGetElement", {"maybe"}, {"a"});
+  onFalse.output("b").node("Neg", {"x"}, {"b"});
+  model.input("x", {2})
+      .output("y")
+      .node("Optional", {"x"}, {"maybe"})
+      .node("OptionalHasElement", {"maybe"}, {"has"});
+  model.node("If", {"has"}, {"y"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)});
+  EXPECT_THAT(result(model, {floats({2}, {1, 2})}), ElementsAre(1, 2));
+}
+
+}  // namespace
+}  // namespace kiln
