@@ -195,7 +195,7 @@ Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::Weight
                                             ir::typeText(inputs[i].dtype, inputs[i].shape));
   }
   const mlir::OwningOpRef<mlir::ModuleOp> copy = cloneIfSymbolic(module);
-  if (copy) main = copy->lookupSymbol<mlir::func::FuncOp>(ir::kMain);
+  if (copy) main = copy.get().lookupSymbol<mlir::func::FuncOp>(ir::kMain);
   SymbolValues symbols;
   return BlockEvaluator(weights, symbols).run(main.getBody().front(), inputs);
 }

@@ -99,7 +99,7 @@ struct Elementwise : mlir::RewritePattern {
     state.addOperands(operands);
     state.addTypes(before(op->getResult(0).getType(), *permutation));
     state.propertiesAttr = op->getPropertiesAsAttribute();
-    state.addAttributes(op->getDiscardableAttrs());
+    state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
     Operation* made = rewriter.create(state);
     rewriter.replaceOpWithNewOp<ir::TransposeOp>(op, made->getResult(0), *permutation);
     return success();

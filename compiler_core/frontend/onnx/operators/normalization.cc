@@ -227,33 +227,6 @@ Result<Values> localResponse(NodeContext& node) {
   return Values{result};
 }
 
-// x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels)^beta. The sum over channels is a
-// pool over an image whose rows are the channels; its average, padding counted, is what alpha multiplies.
-Result<Values> localResponseNormalization(NodeContext& node) {
-  KILN_ASSIGN(Value x, node.input(0));
-  KILN_ASSIGN(float alpha, node.real("alpha", 1e-4f));
-  KILN_ASSIGN(float beta, node.real("beta", 0.75f));
-  KILN_ASSIGN(float bias, node.real("bias", 1.0f));
-  KILN_ASSIGN(std::int64_t size, node.integer("size", 0));
-  const Shape shape = dimsOf(x);
-  if (shape.size() < 2) return fail(Code::kInvalidArgument, "the input has no channels");
-  if (size < 1 || size > 4096)
-    return fail(Code::kInvalidArgument, "size " + std::to_string(size) + " is not between 1 and 4096");
-  Dim rest = 1;
-  for (std::size_t i = 2; i < shape.size(); ++i) rest = rest * shape[i];
-  KILN_ASSIGN(Value square, node.binary(BinaryKind::Mul, x, x));
-  KILN_ASSIGN(square, node.reshape(square, {shape[0], 1, shape[1], rest}));
-  KILN_ASSIGN(Value mean, node.pool(ir::PoolKind::Average, square, {size, 1}, {1, 1},
-                                    {(size - 1) / 2, 0, size / 2, 0}, {1, 1},
-                                    /*countPadding=*/true));
-  KILN_ASSIGN(mean, node.reshape(mean, shape));
-  KILN_ASSIGN(Value scaled, node.binary(BinaryKind::Mul, mean, node.scalar(elementOf(x), alpha)));
-  KILN_ASSIGN(Value base, node.binary(BinaryKind::Add, scaled, node.scalar(elementOf(x), bias)));
-  KILN_ASSIGN(Value divisor, node.binary(BinaryKind::Pow, base, node.scalar(elementOf(x), beta)));
-  KILN_ASSIGN(Value result, node.binary(BinaryKind::Div, x, divisor));
-  return Values{result};
-}
-
 Result<Values> dropout(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(float ratio, node.real("ratio", 0.5f));

@@ -178,56 +178,10 @@ Result<Values> globalLp(NodeContext& node) {
   return Values{result};
 }
 
-// Every element goes back to the position its index names; all else is 0.
-Result<Values> maxUnpool(NodeContext& node) {
-  KILN_ASSIGN(Value input, node.input(0));
-  KILN_ASSIGN(Value indices, node.input(1));
-  KILN_ASSIGN(std::size_t rank, spatialRank(input));
-  KILN_ASSIGN(Dims kernel, node.integers("kernel_shape", {}));
-  KILN_ASSIGN(Dims strides, node.integers("strides", Dims(rank, 1)));
-  KILN_ASSIGN(Dims pads, node.integers("pads", Dims(2 * rank, 0)));
-  const Shape shape = dimsOf(input);
-  if (!ir::isStatic(shape))
-    return fail(Code::kUnimplemented, "the input's shape must be known at compile time");
-  if (kernel.size() != rank || strides.size() != rank || pads.size() != 2 * rank)
-    return invalid("kernel_shape, strides or pads do not fit the input's rank");
-  if (dimsOf(indices) != shape) return invalid("indices differ in shape from the input");
-  Dims natural{shape[0].value(), shape[1].value()};
-  for (std::size_t i = 0; i < rank; ++i)
-    natural.push_back((shape[2 + i].value() - 1) * strides[i] + kernel[i] - pads[i] - pads[rank + i]);
-  Dims wanted = natural;
-  if (node.hasInput(2)) {
-    KILN_ASSIGN(wanted, node.constantInput(2, "output_shape of MaxUnpool"));
-    if (wanted.size() != natural.size()) return invalid("output_shape does not fit the input's rank");
-  }
-  // The indices count in the tensor that was pooled. Where another shape is wanted, they count in the natural
-  // one, and the result is that one at the front of zeros.
-  for (std::size_t i = 0; i < natural.size(); ++i)
-    if (natural[i] < 1 || wanted[i] < natural[i])
-      return invalid("output_shape is smaller than the pooled tensor");
-  auto elements = ir::checkedElements(natural);
-  if (!elements) return invalid("absurd output_shape");
-  const mlir::Type element = elementOf(input);
-  KILN_ASSIGN(Value zeros, node.filled(element, Dims{*elements}, 0));
-  const Dim count = ir::product(shape);
-  KILN_ASSIGN(Value flat, node.reshape(input, Shape{count}));
-  KILN_ASSIGN(Value places, node.reshape(indices, Shape{count}));
-  KILN_ASSIGN(Value placed, node.scatter(ir::ScatterKind::Set, zeros, places, flat));
-  KILN_ASSIGN(Value result, node.reshape(placed, natural));
-  if (wanted != natural) {
-    Dims high;
-    for (std::size_t i = 0; i < natural.size(); ++i) high.push_back(wanted[i] - natural[i]);
-    KILN_ASSIGN(result, node.pad(ir::PadMode::Constant, result, node.scalar(element, 0),
-                                 Dims(natural.size(), 0), high));
-  }
-  return Values{result};
-}
-
 constexpr Operator kRows[] = {
     {"", "AveragePool", 6, kMaxOpset, averagePool}, {"", "GlobalAveragePool", 6, kMaxOpset, globalAverage},
     {"", "GlobalLpPool", 6, kMaxOpset, globalLp},   {"", "GlobalMaxPool", 6, kMaxOpset, globalMax},
     {"", "LpPool", 6, kMaxOpset, lpPool},           {"", "MaxPool", 6, kMaxOpset, maxPool},
-    {"", "MaxUnpool", 9, kMaxOpset, maxUnpool},
 };
 
 }  // namespace
