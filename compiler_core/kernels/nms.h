@@ -31,10 +31,12 @@ V overlap(const Box<V>& a, const Box<V>& b) {
   return total > 0 ? shared / total : 0;
 }
 
-// boxes [batches, count, 4], scores [batches, classes, count]; results as kiln.nms says. `scratch` holds 3 count.
+// boxes [batches, count, 4], scores [batches, classes, count]; results as kiln.nms says. `scratch` holds 3
+// count.
 template <class T>
-void nms(const T* boxes, const T* scores, I64 batches, I64 classes, I64 count, I64 maxPerClass, float iouThreshold,
-         float scoreThreshold, I64* selected, I64* selectedCount, I64* scratch, bool center) {
+void nms(const T* boxes, const T* scores, I64 batches, I64 classes, I64 count, I64 maxPerClass,
+         float iouThreshold, float scoreThreshold, I64* selected, I64* selectedCount, I64* scratch,
+         bool center) {
   using N = Number<T>;
   I64 found = 0;
   I64* const order = scratch;
@@ -52,7 +54,8 @@ void nms(const T* boxes, const T* scores, I64 batches, I64 classes, I64 count, I
         const auto here = boxAt(box + candidate * 4, center);
         bool suppressed = false;
         for (I64 k = 0; k < keeping && !suppressed; ++k)
-          suppressed = overlap(here, boxAt(box + kept[k] * 4, center)) > static_cast<typename N::Value>(iouThreshold);
+          suppressed =
+              overlap(here, boxAt(box + kept[k] * 4, center)) > static_cast<typename N::Value>(iouThreshold);
         if (suppressed) continue;
         kept[keeping++] = candidate;
         I64* const row = selected + 3 * found++;

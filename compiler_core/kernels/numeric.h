@@ -1,5 +1,6 @@
-// Element types of the kernels and the arithmetic on them. 16-bit floats are stored as their bits and calculated in
-// f32, rounded to nearest even after each operation; integers wrap. Freestanding: no library, no target features.
+// Element types of the kernels and the arithmetic on them. 16-bit floats are stored as their bits and
+// calculated in f32, rounded to nearest even after each operation; integers wrap. Freestanding: no library,
+// no target features.
 #pragma once
 
 namespace kiln::kernels {
@@ -51,8 +52,8 @@ inline BF16 toBF16(float x) {
   return {static_cast<U16>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
 }
 
-// What values of T are calculated in (Value), how they get there and back, and the type of running sums (Sum): wide
-// enough that its rounding does not show for floats, of defined overflow for integers.
+// What values of T are calculated in (Value), how they get there and back, and the type of running sums
+// (Sum): wide enough that its rounding does not show for floats, of defined overflow for integers.
 template <class T>
 struct Number;
 

@@ -5,8 +5,8 @@
 
 namespace kiln::kernels {
 
-// data [rows, row], indices [n], updates [n, row]; data[indices[i]] = combine(data[indices[i]], updates[i]). An index
-// outside [0, rows) is ignored.
+// data [rows, row], indices [n], updates [n, row]; data[indices[i]] = combine(data[indices[i]], updates[i]).
+// An index outside [0, rows) is ignored.
 template <class T, class Combine>
 void scatter(const I64* indices, I64 n, const T* updates, T* data, I64 rows, I64 row, Combine combine) {
   for (I64 i = 0; i < n; ++i) {

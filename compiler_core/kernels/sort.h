@@ -1,13 +1,13 @@
-// Stable sorting of positions by a merge sort from runs of 16: no recursion, no allocation, one order for every
-// input.
+// Stable sorting of positions by a merge sort from runs of 16: no recursion, no allocation, one order for
+// every input.
 #pragma once
 
 #include "compiler_core/kernels/numeric.h"
 
 namespace kiln::kernels {
 
-// Makes order[0..n) the positions 0..n-1 sorted by `less(i, j)`, a strict weak order on positions; equal ones stay
-// ascending. `scratch` holds n more.
+// Makes order[0..n) the positions 0..n-1 sorted by `less(i, j)`, a strict weak order on positions; equal ones
+// stay ascending. `scratch` holds n more.
 template <class Less>
 void sortPositions(I64* order, I64* scratch, I64 n, Less less) {
   constexpr I64 kRun = 16;
@@ -38,15 +38,18 @@ void sortPositions(I64* order, I64* scratch, I64 n, Less less) {
 
 // Sorts along the middle of [outer, n, inner]. `scratch` holds 2 n.
 template <class T>
-void sort(const T* input, I64 outer, I64 n, I64 inner, T* values, I64* indices, I64* scratch, bool descending) {
+void sort(const T* input, I64 outer, I64 n, I64 inner, T* values, I64* indices, I64* scratch,
+          bool descending) {
   for (I64 o = 0; o < outer; ++o) {
     for (I64 j = 0; j < inner; ++j) {
       const I64 base = o * n * inner + j;
       const T* line = input + base;
       if (descending)
-        sortPositions(scratch, scratch + n, n, [=](I64 a, I64 b) { return before(line[b * inner], line[a * inner]); });
+        sortPositions(scratch, scratch + n, n,
+                      [=](I64 a, I64 b) { return before(line[b * inner], line[a * inner]); });
       else
-        sortPositions(scratch, scratch + n, n, [=](I64 a, I64 b) { return before(line[a * inner], line[b * inner]); });
+        sortPositions(scratch, scratch + n, n,
+                      [=](I64 a, I64 b) { return before(line[a * inner], line[b * inner]); });
       for (I64 i = 0; i < n; ++i) {
         values[base + i * inner] = line[scratch[i] * inner];
         indices[base + i * inner] = scratch[i];

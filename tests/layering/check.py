@@ -17,7 +17,7 @@ RULES = {
     "compiler_core/runtime": {"manifest", "!compiler_core"},
     "storage": {"proto", "manifest"},
     "signing": {"proto", "manifest", "storage"},
-    "worker": {"proto", "manifest", "storage", "signing/receipt"},
+    "worker": {"proto", "manifest", "compiler_core/runtime", "storage", "signing/receipt"},
     "coordinator": {"proto", "manifest", "storage", "signing", "worker/receipt", "api/gateway"},
     "api": {"proto", "manifest", "compiler_core/runtime", "storage", "signing"},
 }

@@ -65,7 +65,7 @@ class GraphImporter {
   Captured& captured_;
   std::map<std::array<std::string_view, 3>, const Function*> functions_;  // by domain, name, overload
   std::vector<const Function*> calls_;                                    // being inlined, outermost first
-  int depth_ = 0;              // graphs and functions around the node
+  int depth_ = 0;  // graphs and functions around the node
   std::size_t sequenceTensors_ = 0;
   std::int64_t imported_ = 0;  // nodes, each as often as it was inlined
 };

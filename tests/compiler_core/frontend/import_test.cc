@@ -236,19 +236,22 @@ TEST(Import, EmptyTensors) {
   product.input("a", {2, 0}).input("b", {0, 2}).output("y").node("MatMul", {"a", "b"}, {"y"});
   EXPECT_THAT(result(product, {floats({2, 0}, {}), floats({0, 2}, {})}), ElementsAre(0, 0, 0, 0));
   OnnxBuilder joined(13);
-  joined.input("a", {0, 2}).input("b", {1, 2}).output("y").node("Concat", {"a", "b"}, {"y"}, {onnxInt("axis", 0)});
+  joined.input("a", {0, 2})
+      .input("b", {1, 2})
+      .output("y")
+      .node("Concat", {"a", "b"}, {"y"}, {onnxInt("axis", 0)});
   EXPECT_THAT(result(joined, {floats({0, 2}, {}), floats({1, 2}, {3, 4})}), ElementsAre(3, 4));
 }
 
 TEST(Import, EinsumEquations) {
   const std::vector<HostTensor> matrix = {floats({2, 2}, {1, 2, 3, 4})};
-  for (auto [equation, expected] : std::vector<std::pair<std::string, std::vector<float>>>{
-           {"ij->ji", {1, 3, 2, 4}},
-           {"ji", {1, 3, 2, 4}},  // the letters in order
-           {"ii->i", {1, 4}},
-           {"ii", {5}},
-           {"...j->...", {3, 7}},
-           {" i j -> ", {10}}}) {
+  for (auto [equation, expected] :
+       std::vector<std::pair<std::string, std::vector<float>>>{{"ij->ji", {1, 3, 2, 4}},
+                                                               {"ji", {1, 3, 2, 4}},  // the letters in order
+                                                               {"ii->i", {1, 4}},
+                                                               {"ii", {5}},
+                                                               {"...j->...", {3, 7}},
+                                                               {" i j -> ", {10}}}) {
     OnnxBuilder model(13);
     model.input("x", {2, 2}).output("y").node("Einsum", {"x"}, {"y"}, {onnxText("equation", equation)});
     EXPECT_THAT(result(model, matrix), testing::ElementsAreArray(expected)) << equation;
@@ -256,8 +259,9 @@ TEST(Import, EinsumEquations) {
   OnnxBuilder chain(13);
   chain.input("a", {2, 2}).input("b", {2, 2}).input("c", {2}).output("y");
   chain.node("Einsum", {"a", "b", "c"}, {"y"}, {onnxText("equation", "ij,jk,k->i")});
-  EXPECT_THAT(result(chain, {floats({2, 2}, {1, 2, 3, 4}), floats({2, 2}, {5, 6, 7, 8}), floats({2}, {1, 10})}),
-              ElementsAre(65 + 2 * 87, 3 * 65 + 4 * 87));
+  EXPECT_THAT(
+      result(chain, {floats({2, 2}, {1, 2, 3, 4}), floats({2, 2}, {5, 6, 7, 8}), floats({2}, {1, 10})}),
+      ElementsAre(65 + 2 * 87, 3 * 65 + 4 * 87));
   OnnxBuilder wrong(13);
   wrong.input("x", {2, 3}).output("y").node("Einsum", {"x"}, {"y"}, {onnxText("equation", "ii")});
   EXPECT_THAT(errorOf(wrong).message, HasSubstr("a label that is repeated has two extents"));
@@ -269,7 +273,8 @@ TEST(Import, QuantiseAndBack) {
   model.input("x", {2, 4})
       .output("y")
       .initializer(onnxTensor("scale", {2}, std::vector<float>{1, 0.5f}))
-      .initializer(ProtoMessage().varint(1, 2).varint(2, kOnnxInt4).text(8, "zero").text(9, std::string("\x10", 1)))
+      .initializer(
+          ProtoMessage().varint(1, 2).varint(2, kOnnxInt4).text(8, "zero").text(9, std::string("\x10", 1)))
       .node("QuantizeLinear", {"x", "scale", "zero"}, {"q"}, {onnxInt("axis", 0)})
       .node("DequantizeLinear", {"q", "scale", "zero"}, {"y"}, {onnxInt("axis", 0)});
   EXPECT_THAT(result(model, {floats({2, 4}, {0.5f, 1.5f, 100, -100, 0.5f, 0.74f, 100, -100})}),

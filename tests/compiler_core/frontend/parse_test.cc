@@ -209,8 +209,8 @@ TEST(TensorData, PayloadMustFitTheShape) {
          "neither 0 nor 1");
   expect(ProtoMessage().varint(1, 3).varint(2, kOnnxUint4).text(8, "w").text(9, "abc"),
          "raw_data has 3 bytes, the shape needs 2");
-  expect(ProtoMessage().varint(1, 1).varint(2, 8).text(8, "w").text(9, "ab"), "element type string is not served",
-         Code::kUnimplemented);
+  expect(ProtoMessage().varint(1, 1).varint(2, 8).text(8, "w").text(9, "ab"),
+         "element type string is not served", Code::kUnimplemented);
   expect(ProtoMessage().varint(1, 1).varint(2, 77).text(8, "w").text(9, "ab"), "type 77",
          Code::kUnimplemented);
 }
@@ -222,7 +222,8 @@ std::vector<std::uint8_t> bytesOf(const ProtoMessage& message) {
                 : std::vector<std::uint8_t>{};
 }
 
-// Several elements share a byte in the file, the first in its lowest bits; in memory each has one, signs extended.
+// Several elements share a byte in the file, the first in its lowest bits; in memory each has one, signs
+// extended.
 TEST(TensorData, TypesBelowAByteAreUnpacked) {
   const std::string packed("\x8f\x71\x0e", 3);
   auto tensor = [&](int type, std::uint64_t count) {
@@ -240,10 +241,13 @@ TEST(TensorData, CodesAreKept) {
   // A signalling NaN with a payload, as float16 in int32_data; an unsigned number in uint64_data.
   EXPECT_THAT(bytesOf(ProtoMessage().varint(1, 1).varint(2, kOnnxHalf).text(8, "w").varint(5, 0x7d23)),
               ElementsAre(0x23, 0x7d));
-  EXPECT_THAT(bytesOf(ProtoMessage().varint(1, 1).varint(2, kOnnxUint32).text(8, "w").varint(11, 0xfffffffeu)),
-              ElementsAre(0xfe, 0xff, 0xff, 0xff));
-  EXPECT_THAT(bytesOf(ProtoMessage().varint(1, 2).varint(2, kOnnxFloat8).text(8, "w").varint(5, 0x7f).varint(5, 0x80)),
-              ElementsAre(0x7f, 0x80));
+  EXPECT_THAT(
+      bytesOf(ProtoMessage().varint(1, 1).varint(2, kOnnxUint32).text(8, "w").varint(11, 0xfffffffeu)),
+      ElementsAre(0xfe, 0xff, 0xff, 0xff));
+  EXPECT_THAT(
+      bytesOf(
+          ProtoMessage().varint(1, 2).varint(2, kOnnxFloat8).text(8, "w").varint(5, 0x7f).varint(5, 0x80)),
+      ElementsAre(0x7f, 0x80));
 }
 
 TEST(TensorData, TypedFieldsAreReadAndPackedFloatsAreViews) {

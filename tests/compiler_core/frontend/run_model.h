@@ -30,7 +30,8 @@ inline Result<std::unique_ptr<TestModel>> import(std::string bytes, const analys
   KILN_TRY(onnx::validate(model->loaded.model));
   model->loaded.directory = std::move(directory);
   onnx::prepareContext(model->context);
-  KILN_ASSIGN(model->captured, onnx::importModel(model->context, model->loaded, {dims, pins, {}, composites}));
+  KILN_ASSIGN(model->captured,
+              onnx::importModel(model->context, model->loaded, {dims, pins, {}, composites}));
   return model;
 }
 

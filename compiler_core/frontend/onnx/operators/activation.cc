@@ -50,6 +50,12 @@ Result<Values> leakyRelu(NodeContext& node) {
 Result<Values> parametricRelu(NodeContext& node) {
   KILN_ASSIGN(Value x, node.input(0));
   KILN_ASSIGN(Value slope, node.input(1));
+  // Before version 7 a slope of several elements had one per channel.
+  if (node.opset() < 7 && rankOf(slope) == 1 && rankOf(x) > 1 && dimsOf(slope)[0] == dimsOf(x)[1]) {
+    Shape perChannel{dimsOf(slope)[0]};
+    perChannel.append(static_cast<std::size_t>(rankOf(x)) - 2, Dim(1));
+    KILN_ASSIGN(slope, node.reshape(slope, perChannel));
+  }
   KILN_ASSIGN(Value scaled, node.binary(BinaryKind::Mul, x, slope));
   return positiveOr(node, x, scaled);
 }
@@ -215,7 +221,7 @@ constexpr Operator kRows[] = {
     {"", "HardSwish", 14, kMaxOpset, inF32<hardSwish>},
     {"", "LeakyRelu", 6, kMaxOpset, inF32<leakyRelu>},
     {"", "Mish", 18, kMaxOpset, inF32<mish>},
-    {"", "PRelu", 7, kMaxOpset, parametricRelu},
+    {"", "PRelu", 6, kMaxOpset, parametricRelu},
     {"", "Selu", 6, kMaxOpset, inF32<selu>},
     {"", "Shrink", 9, kMaxOpset, inF32<shrink>},
     {"", "Softplus", 6, kMaxOpset, inF32<softplus>},
