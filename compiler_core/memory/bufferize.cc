@@ -54,6 +54,20 @@ Value resultBuffer(OpBuilder& builder, BlockArgument out, ArrayRef<OpFoldResult>
   return view;
 }
 
+// A result that is put together piece by piece is put together where it is wanted.
+void beginIn(OpBuilder& builder, Value value, Value buffer) {
+  Value start = value;
+  while (auto insert = start.getDefiningOp<tensor::InsertSliceOp>()) start = insert.getDest();
+  auto nothing = start.getDefiningOp<tensor::EmptyOp>();
+  if (!nothing || start == value || !nothing->hasOneUse() || !isa<BlockArgument>(buffer)) return;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(nothing);
+  start.replaceAllUsesWith(bufferization::ToTensorOp::create(builder, nothing.getLoc(), start.getType(),
+                                                             buffer,
+                                                             /*restrict=*/true, /*writable=*/true));
+  nothing.erase();
+}
+
 // Arguments and results of @main become buffers given by the caller, who promises dense layout and no
 // aliasing; indices stay what they are.
 LogicalResult makeBoundary(func::FuncOp function) {
@@ -91,6 +105,7 @@ LogicalResult makeBoundary(func::FuncOp function) {
     for (auto [size, fixed] : llvm::zip(own, type.getShape()))
       if (!ShapedType::isDynamic(fixed)) size = builder.getIndexAttr(fixed);
     Value buffer = resultBuffer(builder, out, own);
+    beginIn(builder, value, buffer);
     builder.setInsertionPoint(terminator);
     bufferization::MaterializeInDestinationOp::create(builder, loc, Type(), value, buffer, /*restrict=*/true,
                                                       /*writable=*/true);

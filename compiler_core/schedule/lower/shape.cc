@@ -77,7 +77,7 @@ Value Lowering::concat(ir::ConcatOp op) {
     (fresh ? inPlace : copied).push_back({value, next});
     next = next + shapeOf(value)[axis];
   }
-  llvm::stable_sort(inPlace, [](const Part& a, const Part& b) {
+  llvm::sort(inPlace, [](const Part& a, const Part& b) {
     return a.value.getDefiningOp()->isBeforeInBlock(b.value.getDefiningOp());
   });
   ir::Shape offsets(shape.size());

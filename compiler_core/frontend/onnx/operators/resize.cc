@@ -108,9 +108,11 @@ class Resizer {
       case Coordinates::kAsymmetric:
         return x / scaleOf(axis);
       case Coordinates::kCropAndResize: {
-        // In the precision of the region, which decides on which side of a whole position a product falls.
+        // The first product is in the precision of the region, which decides on which side of a whole
+        // position it falls.
         const Term last = extentOf(node_, elementOf(*crop[0].value()), axis.input) - 1.0;
-        const Term size = ((crop[1] - crop[0]) * last).cast(f64()), start = (crop[0] * last).cast(f64());
+        const Term size = (crop[1] - crop[0]).cast(f64()) * (length - 1.0);
+        const Term start = (crop[0] * last).cast(f64());
         const Term single = width(axis) == 1.0;
         const Term step =
             single.select(size.number(0), size / single.select(size.number(1), width(axis) - 1.0));
