@@ -3,6 +3,7 @@
 
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<64xf32>, %n: tensor<i64>, %c: tensor<i1>) -> tensor<64xf32> {
+  // CHECK: %[[CHOSEN:.*]] = memref.alloc() {{.*}} : memref<64xf32>
   // CHECK: %[[STATE:.*]] = memref.alloc() {{.*}} : memref<64xf32>
   // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
   // CHECK-NEXT: %[[NEXT:.*]] = memref.alloc() {{.*}} : memref<64xf32>
@@ -15,7 +16,6 @@ func.func @main(%x: tensor<64xf32>, %n: tensor<i64>, %c: tensor<i1>) -> tensor<6
     %twice = kiln.binary <add> %p, %p : tensor<64xf32>
     kiln.yield %twice : tensor<64xf32>
   }
-  // CHECK: %[[CHOSEN:.*]] = memref.alloc() {{.*}} : memref<64xf32>
   // CHECK: scf.if %{{.*}} {
   // CHECK: memref.subview %[[CHOSEN]]
   // CHECK: } else {
