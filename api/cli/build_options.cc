@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 
+#include "manifest/base/digest.h"
 #include "manifest/spec/target.h"
 
 namespace kiln::cli {

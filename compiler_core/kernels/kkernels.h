@@ -5,11 +5,12 @@
 #include "compiler_core/kernels/numeric.h"
 
 // X(suffix, type) for every element type, and for the numbers alone (bool is stored as U8).
-#define KILN_KERNEL_NUMBERS(X)                                                                        \
-  X(f16, F16)                                                                                         \
-  X(bf16, BF16) X(f32, float) X(f64, double) X(i8, I8) X(i16, I16) X(i32, I32) X(i64, I64) X(ui8, U8) \
-      X(ui16, U16) X(ui32, U32) X(ui64, U64)
 #define KILN_KERNEL_FLOATS(X) X(f16, F16) X(bf16, BF16) X(f32, float) X(f64, double)
+#define KILN_KERNEL_SIGNED(X) X(i8, I8) X(i16, I16) X(i32, I32) X(i64, I64)
+#define KILN_KERNEL_UNSIGNED(X) X(ui8, U8) X(ui16, U16) X(ui32, U32) X(ui64, U64)
+#define KILN_KERNEL_NUMBERS(X) \
+  KILN_KERNEL_FLOATS(X)        \
+  KILN_KERNEL_SIGNED(X) KILN_KERNEL_UNSIGNED(X)
 #define KILN_KERNEL_WIDTHS(X) X(b8, U8) X(b16, U16) X(b32, U32) X(b64, U64)
 
 // An operand of rank N: its elements, then its N extents.

@@ -53,6 +53,8 @@ const Capability kCpu[] = {
     {"kiln.unique", kArithmetic},
     {"kiln.nms", kNumbers},
     {"kiln.pad", kAll},
+    {"kiln.shape_value", kWhole},
+    {"kiln.truncate", kAll},
     {"kiln.iota", kNumbers},
     {"kiln.attention", kReals},
     {"kiln.if", kAll},
@@ -83,8 +85,7 @@ std::string refusal(Operation* op, const std::string& target) {
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
                                             SmallVector<Type>(op->getResultTypes()))) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape())
-      return "target " + target + " serves static shapes, not " + textOf(type);
+    if (!tensor) return "target " + target + " serves tensors, not " + textOf(type);
     if ((typeBit(tensor.getElementType()) & row->types) == 0)
       return "target " + target + " does not serve " + op->getName().getStringRef().str() + " on " +
              textOf(tensor.getElementType());

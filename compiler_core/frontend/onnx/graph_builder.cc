@@ -6,6 +6,7 @@
 #include "compiler_core/frontend/onnx/symbolic_values.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/reference/element.h"
+#include "llvm/ADT/SetVector.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
@@ -531,15 +532,57 @@ tl::unexpected<Error> GraphBuilder::undecided(const std::string& what) const {
           "in the profile, or ranges that settle it");
 }
 
+namespace {
+
+// An input of the model, or null.
+mlir::BlockArgument modelInput(Value value) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  return argument && llvm::isa_and_nonnull<mlir::func::FuncOp>(argument.getOwner()->getParentOp())
+             ? argument
+             : mlir::BlockArgument();
+}
+
+std::string nameOf(mlir::BlockArgument input) {
+  auto name = llvm::dyn_cast<mlir::NameLoc>(input.getLoc());
+  return name ? name.getName().str() : "";
+}
+
+// Whether a user would give the input a fixed value: a list of integers, or one number.
+bool canBePinned(mlir::BlockArgument input) {
+  auto type = ir::tensorType(input);
+  auto elements = type.hasStaticShape() ? ir::checkedElements(type.getShape()) : std::nullopt;
+  return elements && *elements <= (llvm::isa<mlir::FloatType>(type.getElementType()) ? 1 : 64) &&
+         !nameOf(input).empty();
+}
+
+// The inputs that `value` is calculated from, in their order, as far as a pin is possible; at most some.
+std::vector<std::string> pinsBehind(Value value) {
+  constexpr std::size_t kMostValues = 4096, kMostPins = 8;
+  llvm::SetVector<Value> found;
+  found.insert(value);
+  std::map<unsigned, std::string> inputs;
+  for (std::size_t i = 0; i < found.size() && i < kMostValues; ++i) {
+    if (mlir::BlockArgument input = modelInput(found[i]); input && canBePinned(input))
+      inputs[input.getArgNumber()] = nameOf(input);
+    if (mlir::Operation* op = found[i].getDefiningOp()) found.insert(op->operand_begin(), op->operand_end());
+  }
+  std::vector<std::string> names;
+  for (const auto& [number, name] : inputs)
+    if (names.size() < kMostPins) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
 tl::unexpected<Error> GraphBuilder::notConstant(std::string_view what, Value value) {
   std::string text = std::string(what) + " must be known at compile time; here it is ";
-  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
-  auto name = argument ? llvm::dyn_cast<mlir::NameLoc>(argument.getLoc()) : nullptr;
-  if (name)
-    text +=
-        "the input '" + name.getName().str() + "': fix its value with --pin " + name.getName().str() + "=";
-  else
+  const std::vector<std::string> pins = pinsBehind(value);
+  if (mlir::BlockArgument input = modelInput(value); input && !nameOf(input).empty()) {
+    text += "the input '" + nameOf(input) + "': fix its value with --pin " + nameOf(input) + "=";
+  } else {
     text += "computed at run time: fix the inputs it depends on with --pin";
+    for (std::size_t i = 0; i < pins.size(); ++i) text += (i > 0 ? ", --pin " : " ") + pins[i] + "=";
+  }
   return fail(Code::kUnimplemented, std::move(text));
 }
 

@@ -88,10 +88,10 @@ class BlockEmitter {
     for (const std::int64_t next : remainder)
       if (next < steps.back()) steps.push_back(next);
     for (const std::int64_t next : steps) {
-      const AffineExpr extent = b_.getAffineDimExpr(0);
-      const OpFoldResult until =
-          next == 1 ? to
-                    : affine::makeComposedFoldedAffineApply(b_, loc_, extent.floorDiv(next) * next, {to});
+      const AffineExpr from = b_.getAffineDimExpr(0), extent = b_.getAffineDimExpr(1);
+      const OpFoldResult until = next == 1 ? to
+                                           : affine::makeComposedFoldedAffineApply(
+                                                 b_, loc_, from + (extent - from).floorDiv(next) * next, {done, to});
       loop(done, until, next, [&](OpFoldResult iv) { body(iv, next); });
       done = until;
     }

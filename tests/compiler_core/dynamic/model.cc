@@ -39,7 +39,7 @@ Result<Program> build(const std::string& model, const std::vector<analysis::Prof
   Program program;
   KILN_ASSIGN(program.result, driver::compile(request));
   const auto read = [&](const std::string& path) {
-    std::ifstream file(directory.path() / path, std::ios::binary);
+    std::ifstream file(directory / path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
     return text.str();
@@ -122,7 +122,7 @@ Status checkRun(const std::string& model, const Program& program, std::uint32_t 
 
 Status checkModel(const ModelCheck& check) {
   const testing_support::TempDirectory directory;
-  const std::string model = directory.path() / "model.onnx";
+  const std::string model = directory / "model.onnx";
   std::ofstream(model, std::ios::binary) << check.model.build();
   KILN_ASSIGN(const Program program, build(model, check.profiles));
   for (std::uint32_t i = 0; i < check.profiles.size(); ++i) {

@@ -95,5 +95,84 @@ TEST(DynamicModel, AnElementOfAnInputGivesAShape) {
   EXPECT_TRUE(passed) << passed.error().message;
 }
 
+TEST(DynamicModel, ConvolutionInBatchHeightAndWidth) {
+  OnnxBuilder model;
+  model.input("x", {"N", 3, "H", "W"})
+      .output("y")
+      .initializer(onnxTensor("w", {8, 3, 3, 3}, ramp(216)))
+      .initializer(onnxTensor("b", {8}, ramp(8)))
+      .node("Conv", {"x", "w", "b"}, {"0"}, {onnxInts("pads", {1, 1, 1, 1}), onnxInts("strides", {2, 2})})
+      .node("Relu", {"0"}, {"1"})
+      .node("MaxPool", {"1"}, {"2"}, {onnxInts("kernel_shape", {2, 2})})
+      .node("GlobalAveragePool", {"2"}, {"y"});
+  check(model, {{"N", 1, 2, 3}, {"H", 7, 16, 33}, {"W", 5, 20, 41}});
+}
+
+TEST(DynamicModel, SamePaddingAndAveragesAtTheBorder) {
+  OnnxBuilder model;
+  model.input("x", {1, 2, "H", 9})
+      .output("y")
+      .initializer(onnxTensor("w", {4, 2, 3, 3}, ramp(72)))
+      .node("Conv", {"x", "w"}, {"0"}, {onnxText("auto_pad", "SAME_UPPER")})
+      .node("AveragePool", {"0"}, {"y"}, {onnxInts("kernel_shape", {3, 3}), onnxInts("pads", {1, 1, 1, 1})});
+  check(model, {{"H", 4, 10, 25}});
+}
+
+TEST(DynamicModel, AttentionOverASequence) {
+  OnnxBuilder model;
+  model.input("q", {"N", 2, "S", 8})
+      .input("k", {"N", 2, "T", 8})
+      .input("v", {"N", 2, "T", 8})
+      .output("y")
+      .node("Transpose", {"k"}, {"kt"}, {onnxInts("perm", {0, 1, 3, 2})})
+      .node("MatMul", {"q", "kt"}, {"scores"})
+      .node("Softmax", {"scores"}, {"weights"}, {onnxInt("axis", -1)})
+      .node("MatMul", {"weights", "v"}, {"y"});
+  check(model, {{"N", 1, 1, 2}, {"S", 1, 12, 40}, {"T", 1, 30, 70}});
+}
+
+TEST(DynamicModel, GatherConcatAndWhere) {
+  OnnxBuilder model;
+  model.input("table", {20, 6})
+      .input("x", {"S", 6})
+      .output("y")
+      .initializer(onnxTensor("ids", {3}, std::vector<std::int64_t>{4, -1, 0}))
+      .initializer(onnxTensor("zero", {}, std::vector<float>{0}))
+      .node("Gather", {"table", "ids"}, {"rows"}, {onnxInt("axis", 0)})
+      .node("Concat", {"rows", "x"}, {"all"}, {onnxInt("axis", 0)})
+      .node("Greater", {"all", "zero"}, {"mask"})
+      .node("Neg", {"all"}, {"minus"})
+      .node("Where", {"mask", "all", "minus"}, {"y"});
+  check(model, {{"S", 1, 7, 30}});
+}
+
+TEST(DynamicModel, SizesThatValuesDecide) {
+  OnnxBuilder model;
+  model.input("x", {"S"}).output("y", kOnnxInt64).node("NonZero", {"x"}, {"y"});
+  check(model, {{"S", 1, 9, 50}});
+}
+
+TEST(DynamicModel, NormalisationOverTheLastDimension) {
+  OnnxBuilder model;
+  model.input("x", {"N", "S", 16})
+      .output("y")
+      .initializer(onnxTensor("scale", {16}, ramp(16)))
+      .initializer(onnxTensor("bias", {16}, ramp(16)))
+      .node("LayerNormalization", {"x", "scale", "bias"}, {"y"});
+  check(model, {{"N", 1, 2, 3}, {"S", 1, 10, 35}});
+}
+
+TEST(DynamicModel, WhatTheRangesDoNotDecideIsRefused) {
+  OnnxBuilder model;
+  model.input("x", {"N", 4})
+      .output("y")
+      .initializer(onnxTensor("target", {2}, std::vector<std::int64_t>{8, -1}))
+      .node("Reshape", {"x", "target"}, {"y"});
+  auto refused = checkModel({model, {{"p", {{"N", 2, 4, 8}}}}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message, HasSubstr("is not known at compile time"));
+}
+
 }  // namespace
 }  // namespace kiln::testing

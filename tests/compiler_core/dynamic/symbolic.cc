@@ -133,7 +133,7 @@ struct Ran {
 
 Result<Ran> run(const Graph& graph, const Program& program, const std::vector<std::int64_t>& symbols,
                 int threads) {
-  auto main = graph.module->lookupSymbol<mlir::func::FuncOp>("main");
+  auto main = graph.module.get().lookupSymbol<mlir::func::FuncOp>("main");
   std::vector<Buffer> weights, inputs, outputs;
   for (const package::WeightUse& use : program.uses) {
     const ir::Weight& weight = *graph.weights.find(use.source);

@@ -208,6 +208,39 @@ TEST(Loop, WrongCountsAreNamed) {
   EXPECT_THAT(error.message, HasSubstr("the body has 3 inputs"));
 }
 
+// Doubles `v` while it is below `limit`, and collects what it was.
+OnnxBuilder doubling() {
+  OnnxBuilder body;
+  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("v", {1});
+  body.output("more").output("twice").output("was");
+  return body.node("Add", {"v", "v"}, {"twice"})
+      .node("Identity", {"v"}, {"was"})
+      .node("Less", {"twice", "limit"}, {"less"})
+      .node("Squeeze", {"less"}, {"more"});
+}
+
+TEST(Loop, ARunFindsOutHowManyRowsAreCollected) {
+  OnnxBuilder model;
+  model.input("x", {1}).output("last").output("all");
+  model.initializer(truthTensor("yes", true))
+      .initializer(onnxTensor("limit", {1}, std::vector<float>{100}))
+      .initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{20}))
+      .node("Loop", {"trip", "yes", "x"}, {"last", "all"}, {onnxGraph("body", doubling())});
+  auto outputs = run(model, {floats({1}, {30})});
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_THAT(floatsOf(outputs->at(0)), ElementsAre(120));
+  EXPECT_THAT(floatsOf(outputs->at(1)), ElementsAre(30, 60));
+}
+
+TEST(Loop, WhatMustBePinnedIsNamed) {
+  OnnxBuilder model;
+  model.input("x", {1}).input("n", {}, kOnnxInt64).input("c", {}, kOnnxBool).output("last").output("all");
+  model.initializer(onnxTensor("limit", {1}, std::vector<float>{100}))
+      .node("Add", {"n", "n"}, {"trip"})
+      .node("Loop", {"trip", "c", "x"}, {"last", "all"}, {onnxGraph("body", doubling())});
+  EXPECT_THAT(errorOf(model).message, HasSubstr("fix the inputs it depends on with --pin n="));
+}
+
 TEST(Scan, RunsAlongAxesInBothDirections) {
   OnnxBuilder body, model;
   body.input("sum", {2}).input("column", {2}).output("next").output("copy");

@@ -207,7 +207,7 @@ TEST(Import, UnboundPinnedAndUnknownDimensions) {
   model.input("x", {"batch", 3}).output("y").node("Relu", {"x"}, {"y"});
   EXPECT_EQ(errorOf(model).code, Code::kUnimplemented);
   EXPECT_THAT(errorOf(model).message, HasSubstr("input 'x' has the symbolic dimension 'batch'"));
-  EXPECT_THAT(errorOf(model).message, HasSubstr("--profile batch=N:N:N"));
+  EXPECT_THAT(errorOf(model).message, HasSubstr("--profile batch=N with a number"));
   EXPECT_THAT(errorOf(model, {{"batch", 0}}).message, HasSubstr("pins dimension 'batch' to 0"));
   EXPECT_THAT(errorOf(model, {{"batch", 2}, {"time", 9}}).message,
               HasSubstr("'time', which no input of the model has; it has batch"));
@@ -290,14 +290,14 @@ TEST(Import, ListsEveryUnsupportedNode) {
       .importDomain("com.example", 3)
       .node("FancyNorm", {"x"}, {"a"}, {}, "fancy", "com.example")
       .node("Relu", {"a"}, {"b"}, {}, "behind")
-      .node("NonMaxSuppression", {"b"}, {"y"}, {}, "nms")
+      .node("ImageDecoder", {"b"}, {"y"}, {}, "image")
       .node("Cast", {"x"}, {"z"}, {onnxInt("to", kOnnxString)}, "text");
   Error error = errorOf(model);
   EXPECT_EQ(error.code, Code::kUnimplemented);
   EXPECT_EQ(
       error.details,
       R"({"unsupported":[{"domain":"com.example","node":"fancy","op":"FancyNorm","opset":3,"reason":"operators of domain 'com.example' are not served"},)"
-      R"({"domain":"ai.onnx","node":"nms","op":"NonMaxSuppression","opset":13,"reason":"this operator is not served yet"},)"
+      R"({"domain":"ai.onnx","node":"image","op":"ImageDecoder","opset":13,"reason":"this operator is not served yet"},)"
       R"({"domain":"ai.onnx","node":"text","op":"Cast","opset":13,"reason":"element type string is not served; tensors of numbers and bool are"}]})");
   EXPECT_THAT(error.message, HasSubstr("3 places of 4 nodes"));
   EXPECT_THAT(error.message, HasSubstr("node 'fancy' (com.example:FancyNorm, opset 3)"));
@@ -324,12 +324,6 @@ TEST(Import, UnservedTypesAndUses) {
   text.input("x", {2}, kOnnxString).output("y", kOnnxString).node("Relu", {"x"}, {"y"});
   EXPECT_EQ(errorOf(text).code, Code::kUnimplemented);
   EXPECT_THAT(errorOf(text).message, HasSubstr("node 'x' ((input), opset 17): element type string"));
-  OnnxBuilder indices;
-  indices.input("x", {1, 1, 2, 2})
-      .output("i")
-      .node("MaxPool", {"x"}, {"y", "i"}, {onnxInts("kernel_shape", {2, 2})}, "pool");
-  EXPECT_THAT(errorOf(indices).message,
-              HasSubstr("node 'pool' (MaxPool, opset 17): the second output (indices)"));
   OnnxBuilder runtimeShape;
   runtimeShape.input("x", {4})
       .input("s", {2}, kOnnxInt64)

@@ -72,18 +72,23 @@ Result<ProgramHost> ProgramHost::load(const std::string& elf) {
   if (::write(file, elf.data(), elf.size()) != static_cast<ssize_t>(elf.size()))
     return fail(errnoError(errno, "write"));
   void* handle = ::dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL);
-  ::close(file);
-  if (!handle) return fail(Code::kInternal, ::dlerror());
+  if (!handle) {
+    ::close(file);
+    return fail(Code::kInternal, ::dlerror());
+  }
   const auto* program = static_cast<const kiln_program*>(::dlsym(handle, KILN_PROGRAM_SYMBOL));
+  ProgramHost host(handle, file, program);
   if (!program) return fail(Code::kInternal, "no " KILN_PROGRAM_SYMBOL);
-  return ProgramHost(handle, program);
+  return host;
 }
 
 ProgramHost::ProgramHost(ProgramHost&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)), program_(other.program_) {}
+    : handle_(std::exchange(other.handle_, nullptr)), file_(other.file_), program_(other.program_) {}
 
 ProgramHost::~ProgramHost() {
-  if (handle_) ::dlclose(handle_);
+  if (!handle_) return;
+  ::dlclose(handle_);
+  ::close(file_);
 }
 
 std::vector<std::int64_t> ProgramHost::shapes(std::uint32_t profile,

@@ -59,8 +59,11 @@ class ProgramHost {
   std::vector<std::int64_t> shapes(std::uint32_t profile, std::span<const std::int64_t> symbols) const;
 
  private:
-  ProgramHost(void* handle, const kiln_program* program) : handle_(handle), program_(program) {}
+  ProgramHost(void* handle, int file, const kiln_program* program)
+      : handle_(handle), file_(file), program_(program) {}
   void* handle_;
+  int file_;  // open as long as the program is loaded: dlopen tells programs by their path, which has its
+              // number
   const kiln_program* program_;
 };
 

@@ -465,8 +465,8 @@ Result<Items> importBatchedScan(NodeContext& node) {
 }
 
 constexpr Operator kRows[] = {
-    {"", "If", 6, kMaxOpset, nullptr, importIf},
-    {"", "Loop", 6, kMaxOpset, nullptr, importLoop},
+    {"", "If", 1, kMaxOpset, nullptr, importIf},
+    {"", "Loop", 1, kMaxOpset, nullptr, importLoop},
     {"", "Scan", 8, 8, nullptr, importBatchedScan},
     {"", "Scan", 9, kMaxOpset, nullptr, importScan},
 };

@@ -23,14 +23,14 @@ Result<Value> legacyOperand(NodeContext& node, Value lhs, Value rhs) {
   KILN_ASSIGN(std::int64_t broadcast, node.integer("broadcast", 0));
   KILN_ASSIGN(std::int64_t axis, node.integer("axis", rankOf(lhs) - rankOf(rhs)));
   if (!broadcast) {
-    if (shapeOf(lhs) != shapeOf(rhs))
+    if (dimsOf(lhs) != dimsOf(rhs))
       return fail(Code::kInvalidArgument, "operands differ in shape without broadcast=1");
     return rhs;
   }
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(lhs) + 1));
   if (axis + rankOf(rhs) > rankOf(lhs))
     return fail(Code::kInvalidArgument, "the second operand does not fit at the axis");
-  Dims shape(shapeOf(rhs));
+  Shape shape = dimsOf(rhs);
   shape.resize(static_cast<std::size_t>(rankOf(lhs) - axis), 1);
   return node.reshape(rhs, shape);
 }

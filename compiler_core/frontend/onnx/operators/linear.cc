@@ -40,7 +40,7 @@ Result<Values> gemm(NodeContext& node) {
   KILN_ASSIGN(product, scaled(node, product, alpha));
   if (!node.hasInput(2) || beta == 0.0f) return Values{product};
   KILN_ASSIGN(Value c, scaled(node, node.inputs()[2], beta));
-  KILN_ASSIGN(Value wide, node.broadcast(c, shapeOf(product)));
+  KILN_ASSIGN(Value wide, node.broadcast(c, dimsOf(product)));
   KILN_ASSIGN(Value result, node.binary(BinaryKind::Add, product, wide));
   return Values{result};
 }
@@ -56,24 +56,23 @@ Result<Value> matmulOf(NodeContext& node, Value lhs, Value rhs) {
   const bool vectorLeft = rankOf(lhs) == 1, vectorRight = rankOf(rhs) == 1;
   if (rankOf(lhs) == 0 || rankOf(rhs) == 0) return fail(Code::kInvalidArgument, "MatMul of a scalar");
   if (vectorLeft) {
-    KILN_ASSIGN(lhs, node.reshape(lhs, {1, shapeOf(lhs)[0]}));
+    KILN_ASSIGN(lhs, node.reshape(lhs, {1, dimsOf(lhs)[0]}));
   }
   if (vectorRight) {
-    KILN_ASSIGN(rhs, node.reshape(rhs, {shapeOf(rhs)[0], 1}));
+    KILN_ASSIGN(rhs, node.reshape(rhs, {dimsOf(rhs)[0], 1}));
   }
-  KILN_ASSIGN(Dims shape, broadcastShape(shapeOf(lhs).drop_back(2), shapeOf(rhs).drop_back(2)));
-  const std::int64_t rows = shapeOf(lhs)[rankOf(lhs) - 2], depth = shapeOf(lhs).back(),
-                     columns = shapeOf(rhs).back();
+  const Shape from = dimsOf(lhs), with = dimsOf(rhs);
+  KILN_ASSIGN(Shape shape,
+              broadcastDims(llvm::ArrayRef(from).drop_back(2), llvm::ArrayRef(with).drop_back(2)));
+  const Dim rows = from[from.size() - 2], depth = from.back(), columns = with.back();
   Value product;
   if (rankOf(rhs) == 2 && rankOf(lhs) > 2) {
-    auto count = ir::checkedElements(shapeOf(lhs).drop_back(1));
-    if (!count) return fail(Code::kInvalidArgument, "absurd batch dimensions");
-    KILN_ASSIGN(Value flat, node.reshape(lhs, {*count, depth}));
+    KILN_ASSIGN(Value flat, node.reshape(lhs, {ir::product(llvm::ArrayRef(from).drop_back(1)), depth}));
     KILN_ASSIGN(product, node.matmul(flat, rhs));
   } else {
-    Dims left(shape), right(shape);
+    Shape left = shape, right = shape;
     left.append({rows, depth});
-    right.append(shapeOf(rhs).take_back(2).begin(), shapeOf(rhs).end());
+    llvm::append_range(right, llvm::ArrayRef(with).take_back(2));
     KILN_ASSIGN(lhs, node.broadcast(lhs, left));
     KILN_ASSIGN(rhs, node.broadcast(rhs, right));
     KILN_ASSIGN(product, node.matmul(lhs, rhs));

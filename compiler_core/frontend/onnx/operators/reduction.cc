@@ -163,18 +163,16 @@ Result<Values> softmax(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   const bool flat = node.opset() < 13;
   KILN_ASSIGN(std::int64_t axis, node.integer("axis", flat ? 1 : -1));
-  Dims shape(shapeOf(input));
+  Shape shape = dimsOf(input);
   if (flat && axis == rankOf(input)) {
     shape.push_back(1);  // [all, 1]
     KILN_ASSIGN(input, node.reshape(input, shape));
   }
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(input)));
-  Dims original(shapeOf(node.inputs()[0]));
+  const Shape original = dimsOf(node.inputs()[0]);
   if (flat) {
-    auto rows = ir::checkedElements(llvm::ArrayRef(shape).take_front(axis));
-    auto columns = ir::checkedElements(llvm::ArrayRef(shape).drop_front(axis));
-    if (!rows || !columns) return fail(Code::kInvalidArgument, "absurd dimensions");
-    KILN_ASSIGN(input, node.reshape(input, {*rows, *columns}));
+    KILN_ASSIGN(input, node.reshape(input, {ir::product(llvm::ArrayRef(shape).take_front(axis)),
+                                            ir::product(llvm::ArrayRef(shape).drop_front(axis))}));
     axis = 1;
   }
   Value result;

@@ -233,7 +233,7 @@ Result<Items> identity(NodeContext& node) {
 
 constexpr Operator kRows[] = {
     {"", "ConcatFromSequence", 11, kMaxOpset, nullptr, concatFromSequence},
-    {"", "Identity", 6, kMaxOpset, nullptr, identity},
+    {"", "Identity", 1, kMaxOpset, nullptr, identity},
     {"", "Optional", 15, kMaxOpset, nullptr, optional},
     {"", "OptionalGetElement", 15, kMaxOpset, nullptr, optionalGetElement},
     {"", "OptionalHasElement", 15, kMaxOpset, nullptr, optionalHasElement},
