@@ -24,6 +24,7 @@ class LeaseQueueTest : public ::testing::Test {
     return {worker,
             operatorName,
             {"cpu:x86-64-v3"},
+            {},
             {index::ActionKind::kReference, index::ActionKind::kCompile},
             {}};
   }
@@ -110,6 +111,21 @@ TEST_F(LeaseQueueTest, OnlyWhatTheWorkerServes) {
   EXPECT_FALSE(acquire(wide));
   wide.kinds = {index::ActionKind::kCompile};
   EXPECT_TRUE(acquire(wide));
+}
+
+TEST_F(LeaseQueueTest, ACheckGoesToWhomRunsItsTarget) {
+  auto job = jobWithRuns("a", "a", 1);
+  job.runs[0].kind = index::ActionKind::kCheck;
+  job.runs[0].target = "cpu:x86-64-v4";
+  insert(job);
+  Claim compiles = claim("w1");
+  compiles.kinds.push_back(index::ActionKind::kCheck);
+  compiles.targets.push_back("cpu:x86-64-v4");
+  EXPECT_FALSE(acquire(compiles)) << "it compiles for the target but cannot execute it";
+  Claim runs = claim("w2");
+  runs.kinds.push_back(index::ActionKind::kCheck);
+  runs.runs = {"cpu:x86-64-v3", "cpu:x86-64-v4"};
+  EXPECT_TRUE(acquire(runs));
 }
 
 TEST_F(LeaseQueueTest, OneWorkerNeverGetsTwoBuildersOfOneAction) {

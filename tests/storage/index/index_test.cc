@@ -195,6 +195,7 @@ TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
                       digestOf(std::string_view("cert")),
                       "description",
                       {"cpu:x86-64-v3"},
+                      {"cpu:x86-64-v3", "cpu:x86-64-v4"},
                       {ActionKind::kCompile, ActionKind::kFetch},
                       false,
                       {},
