@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "compiler_core/driver/compiler.h"
 #include "tests/compiler_core/dynamic/model.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::testing {
 namespace {
@@ -172,6 +176,63 @@ TEST(DynamicModel, WhatTheRangesDoNotDecideIsRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
   EXPECT_THAT(refused.error().message, HasSubstr("is not known at compile time"));
+}
+
+// A dry run that asks for padding.
+Result<driver::CompileResult> padded(const OnnxBuilder& model, std::vector<analysis::ProfileDim> dims) {
+  const TempDirectory directory;
+  driver::CompileRequest request;
+  request.model = directory / "model.onnx";
+  std::ofstream(request.model, std::ios::binary) << model.build();
+  request.target = *parseTarget("cpu:x86-64-v3");
+  request.profiles = {{"p", std::move(dims)}};
+  request.pad = true;
+  return driver::compile(request);
+}
+
+TEST(Padding, ABatchMayBePadded) {
+  OnnxBuilder model;
+  model.input("x", {"N", 3, 8, 8})
+      .output("y")
+      .initializer(onnxTensor("w", {4, 3, 3, 3}, ramp(108)))
+      .node("Conv", {"x", "w"}, {"0"})
+      .node("Flatten", {"0"}, {"1"})
+      .node("Softmax", {"1"}, {"y"}, {onnxInt("axis", -1)});
+  for (std::int64_t least : {1, 8}) {
+    auto result = padded(model, {{"N", least, 8, 8}});
+    ASSERT_TRUE(result) << result.error().message;
+    ASSERT_EQ(result->symbols.size(), 1u);
+    EXPECT_TRUE(result->symbols[0].pad);
+  }
+}
+
+TEST(Padding, WhatLooksAcrossADimensionIsNamed) {
+  OnnxBuilder mean;
+  mean.input("x", {"N", 3})
+      .output("y")
+      .node("ReduceMean", {"x"}, {"y"}, {onnxInts("axes", {0}), onnxInt("keepdims", 1)}, "average");
+  auto refused = padded(mean, {{"N", 1, 4, 8}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("dimension 'N' cannot be padded, kiln.reduce of node 'average'"));
+
+  OnnxBuilder image;
+  image.input("x", {1, 3, "H", 8})
+      .output("y")
+      .node("MaxPool", {"x"}, {"y"}, {onnxInts("kernel_shape", {2, 2})}, "pool");
+  refused = padded(image, {{"H", 4, 8, 16}});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("dimension 'H' cannot be padded, kiln.pool of node 'pool'"));
+
+  OnnxBuilder merged;
+  merged.input("x", {"N", 4, 2})
+      .output("y")
+      .initializer(onnxTensor("shape", {2}, std::vector<std::int64_t>{-1, 2}))
+      .node("Reshape", {"x", "shape"}, {"y"}, {}, "rows");
+  refused = padded(merged, {{"N", 1, 4, 8}});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("node 'rows' mixes it with other dimensions"));
 }
 
 }  // namespace

@@ -49,5 +49,13 @@ TEST(Heuristics, AConvolutionKeepsImageRowsWholeAndChannelsTogether) {
   EXPECT_EQ(tile.sizes[3], 56);
 }
 
+TEST(Heuristics, SymbolicLoopsAreCutForWhatIsExpected) {
+  // 100 rows are expected; tiles need not divide them.
+  const Tile tile = chooseTile({KernelKind::kElementwise, {{100, true, true}, {4096, true, false}}, 1});
+  EXPECT_EQ(tile.sizes, (std::vector<std::int64_t>{32, 4096}));
+  // A loop that others do not follow stays whole.
+  EXPECT_EQ(chooseTile({KernelKind::kReduction, {{100, false, true}, {4096, true, false}}, 1}).sizes[0], 100);
+}
+
 }  // namespace
 }  // namespace kiln::schedule
