@@ -141,6 +141,43 @@ Value withoutReshapes(Value value) {
   return value;
 }
 
+// A dimension taken apart into several of symbolic size: upstream's lowering of memref.expand_shape knows one
+// such size per group, a cast with sizes and strides any number.
+void castExpandedViews(ModuleOp module) {
+  SmallVector<memref::ExpandShapeOp> views;
+  module.walk([&](memref::ExpandShapeOp view) {
+    for (const ReassociationIndices& group : view.getReassociationIndices())
+      if (llvm::count_if(group, [&](std::int64_t dim) { return view.getResultType().isDynamicDim(dim); }) > 1)
+        return views.push_back(view);
+  });
+  for (memref::ExpandShapeOp view : views) {
+    OpBuilder b(view);
+    const Location loc = view.getLoc();
+    const MemRefType type = view.getResultType();
+    SmallVector<std::int64_t> fixed;
+    std::int64_t fixedOffset = 0;
+    if (failed(type.getStridesAndOffset(fixed, fixedOffset))) continue;  // left to upstream
+    auto source = memref::ExtractStridedMetadataOp::create(b, loc, view.getSrc());
+    const SmallVector<OpFoldResult> sizes = view.getMixedOutputShape(),
+                                    outer = source.getConstifiedMixedStrides();
+    SmallVector<OpFoldResult> strides(sizes.size());
+    const AffineExpr d0 = b.getAffineDimExpr(0), s0 = b.getAffineSymbolExpr(0);
+    for (auto [group, stride] : llvm::zip_equal(view.getReassociationIndices(), outer)) {
+      OpFoldResult next = stride;
+      for (const std::int64_t dim : llvm::reverse(group)) {
+        strides[dim] = ShapedType::isDynamic(fixed[dim]) ? next : OpFoldResult(b.getIndexAttr(fixed[dim]));
+        next = affine::makeComposedFoldedAffineApply(b, loc, d0 * s0, {next, sizes[dim]});
+      }
+    }
+    const OpFoldResult offset = ShapedType::isDynamic(fixedOffset)
+                                    ? source.getConstifiedMixedOffset()
+                                    : OpFoldResult(b.getIndexAttr(fixedOffset));
+    view.replaceAllUsesWith(
+        memref::ReinterpretCastOp::create(b, loc, type, view.getSrc(), offset, sizes, strides).getResult());
+    view.erase();
+  }
+}
+
 // A value that was computed in place still is copied to where it already is.
 void eraseSelfCopies(ModuleOp module, IRRewriter& rewriter) {
   DominanceInfo dominance(module);
@@ -198,6 +235,7 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
     bufferization::BufferizationState state;
     if (failed(bufferization::runOneShotBufferize(module, options, state))) return signalPassFailure();
     if (failed(resolveControlFlow(module))) return signalPassFailure();
+    castExpandedViews(module);
     eraseSelfCopies(module, rewriter);
   }
 };
