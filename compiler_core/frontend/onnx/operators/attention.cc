@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding.
+// Attention, FlexAttention and RotaryEmbedding.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
@@ -22,6 +22,13 @@ Result<Term> asHeads(NodeContext& node, Value value, std::int64_t heads) {
   if (!size)
     return invalid("inputs of rank 3 need q_num_heads and kv_num_heads that divide their last dimension");
   return term.reshape({shape[0], shape[1], Dim(heads), *size}).transpose({0, 2, 1, 3});
+}
+
+// How many query heads share a key head; 0 where they do not divide.
+std::int64_t groupOf(const Dim& queryHeads, const Dim& keyHeads) {
+  if (queryHeads == keyHeads) return 1;
+  if (!queryHeads.isStatic() || !keyHeads.isStatic() || keyHeads.value() < 1) return 0;
+  return queryHeads.value() % keyHeads.value() == 0 ? queryHeads.value() / keyHeads.value() : 0;
 }
 
 struct Settings {
@@ -186,10 +193,7 @@ Result<Values> attention(NodeContext& node) {
   for (const Term* term : {&query, &key, &value})
     if (!term->ok()) return fail(term->value().error());
   const Shape q = query.shape(), k = key.shape(), v = value.shape();
-  const auto group =
-      q[1].isStatic() && k[1].isStatic() && k[1].value() > 0 && q[1].value() % k[1].value() == 0
-          ? q[1].value() / k[1].value()
-          : (q[1] == k[1] ? 1 : 0);
+  const std::int64_t group = groupOf(q[1], k[1]);
   if (!group || !(k[1] == v[1]))
     return invalid("the query's heads are no multiple of those of key and value");
 
@@ -247,6 +251,50 @@ Result<Values> attention(NodeContext& node) {
     KILN_ASSIGN(results[3], exposed->cast(element).value());
   }
   return results;
+}
+
+// The graph in attribute `name` on a tensor, which keeps its type; the tensor itself without one. nullopt:
+// something in it is not served.
+Result<std::optional<Value>> modified(NodeContext& node, std::string_view name, Value tensor) {
+  if (!node.hasAttribute(name)) return std::optional(tensor);
+  KILN_ASSIGN(const Graph* graph, node.graph(name));
+  KILN_ASSIGN(std::optional<Items> made, node.importBody(*graph, {Item::tensor(tensor)}, name));
+  if (!made) return std::optional<Value>();
+  if (made->size() != 1 || !made->front().isTensor() || made->front().value.getType() != tensor.getType())
+    return invalid("the graph '" + std::string(name) + "' does not give one tensor of its input's type");
+  return std::optional(made->front().value);
+}
+
+// Attention whose scores and probabilities graphs of the model may change.
+Result<Items> flexAttention(NodeContext& node) {
+  KILN_ASSIGN(Settings s, readSettings(node));
+  Values given;
+  for (std::size_t i = 0; i < 3; ++i) {
+    KILN_ASSIGN(Value input, node.input(i));
+    if (rankOf(input) != 4) return invalid("Q, K and V have rank 4");
+    given.push_back(input);
+  }
+  const Shape q = dimsOf(given[0]), k = dimsOf(given[1]), v = dimsOf(given[2]);
+  const std::int64_t group = groupOf(q[1], k[1]);
+  if (!group || !(k[1] == v[1]))
+    return invalid("the query's heads are no multiple of those of key and value");
+  if (!q[3].isStatic()) return fail(Code::kUnimplemented, "the head's size must be known at compile time");
+  if (!node.hasAttribute("scale")) s.scale = 1.0 / std::sqrt(static_cast<double>(q[3].value()));
+  const mlir::Type element = elementOf(given[0]), wide = calculationType(element);
+  const mlir::Type precise = s.softmaxType ? s.softmaxType : wide;
+  const Dim rows = Dim(group) * q[2];
+  const Term query = Term(node, given[0]).cast(wide).reshape({q[0], k[1], rows, q[3]});
+  const Term key = Term(node, given[1]).cast(wide), value = Term(node, given[2]).cast(wide);
+  const Term product = query.matmul(key.transpose({0, 1, 3, 2})) * s.scale;
+  KILN_ASSIGN(Value scores, product.cast(precise).reshape({q[0], q[1], q[2], k[2]}).value());
+  KILN_ASSIGN(std::optional<Value> biased, modified(node, "score_mod", scores));
+  if (!biased) return Items(node.outputCount(), Item::poisoned());
+  KILN_ASSIGN(Value weights, node.softmax(*biased, 3));
+  KILN_ASSIGN(std::optional<Value> changed, modified(node, "prob_mod", weights));
+  if (!changed) return Items(node.outputCount(), Item::poisoned());
+  const Term result = Term(node, *changed).cast(wide).reshape({q[0], k[1], rows, k[2]}).matmul(value);
+  KILN_ASSIGN(Value out, result.cast(element).reshape({q[0], q[1], q[2], v[3]}).value());
+  return toItems({out});
 }
 
 // Pairs of elements turn by an angle per position.
@@ -309,6 +357,7 @@ Result<Values> rotaryEmbedding(NodeContext& node) {
 constexpr Operator kRows[] = {
     {"", "Attention", 23, kMaxOpset, attention},
     {"", "RotaryEmbedding", 23, kMaxOpset, rotaryEmbedding},
+    {"ai.onnx.preview", "FlexAttention", 1, kMaxOpset, nullptr, flexAttention},
 };
 
 }  // namespace
