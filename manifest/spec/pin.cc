@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "manifest/artifact/small_float.h"
+
 namespace kiln {
 namespace {
 
@@ -69,6 +71,21 @@ PinValue normal(double value) {
   return value;
 }
 
+// Floats that C++ has no type for, by their codes.
+bool encode(DType dtype, const FloatFormat& format, const PinValue& value, std::uint8_t* out) {
+  const std::int64_t* integer = std::get_if<std::int64_t>(&value);
+  const double number = integer ? static_cast<double>(*integer) : *std::get_if<double>(&value);
+  const std::uint32_t code = encodeFloat(format, number, /*overflow=*/true);
+  for (std::size_t i = 0; i < dtypeBytes(dtype); ++i) out[i] = static_cast<std::uint8_t>(code >> (8 * i));
+  return std::isfinite(decodeFloat(format, code));
+}
+
+PinValue decode(DType dtype, const FloatFormat& format, const std::uint8_t* in) {
+  std::uint32_t code = 0;
+  for (std::size_t i = 0; i < dtypeBytes(dtype); ++i) code |= static_cast<std::uint32_t>(in[i]) << (8 * i);
+  return normal(decodeFloat(format, code));
+}
+
 }  // namespace
 
 std::string pinText(const PinValue& value) {
@@ -122,12 +139,15 @@ Status addPin(std::string_view argument, Pins& pins) {
 Result<std::vector<std::uint8_t>> pinBytes(DType dtype, std::span<const PinValue> values) {
   std::vector<std::uint8_t> bytes(values.size() * dtypeBytes(dtype));
   std::size_t bad = values.size();
-  const bool known = withType(dtype, [&]<class T>(T element) {
-    for (std::size_t i = 0; i < values.size() && bad == values.size(); ++i) {
-      if (!convert(values[i], element)) bad = i;
-      std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
-    }
-  });
+  const FloatFormat* format = floatFormat(dtype);
+  for (std::size_t i = 0; format && i < values.size() && bad == values.size(); ++i)
+    if (!encode(dtype, *format, values[i], bytes.data() + i * dtypeBytes(dtype))) bad = i;
+  const bool known = format || withType(dtype, [&]<class T>(T element) {
+                       for (std::size_t i = 0; i < values.size() && bad == values.size(); ++i) {
+                         if (!convert(values[i], element)) bad = i;
+                         std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
+                       }
+                     });
   if (!known)
     return fail(Code::kUnimplemented,
                 "inputs of type " + std::string(dtypeName(dtype)) + " cannot be pinned to a value");
@@ -139,6 +159,10 @@ Result<std::vector<std::uint8_t>> pinBytes(DType dtype, std::span<const PinValue
 
 std::vector<PinValue> pinValues(DType dtype, const void* data, std::size_t count) {
   std::vector<PinValue> values;
+  if (const FloatFormat* format = floatFormat(dtype))
+    for (std::size_t i = 0; i < count; ++i)
+      values.push_back(
+          decode(dtype, *format, static_cast<const std::uint8_t*>(data) + i * dtypeBytes(dtype)));
   withType(dtype, [&]<class T>(T element) {
     for (std::size_t i = 0; i < count; ++i) {
       std::memcpy(&element, static_cast<const std::byte*>(data) + i * sizeof(T), sizeof(T));

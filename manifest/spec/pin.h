@@ -30,7 +30,8 @@ Result<PinValue> parsePin(std::string_view text);
 // kInvalidArgument names the option.
 Status addPin(std::string_view argument, Pins& pins);
 
-// The values as dense elements of `dtype`; f32 rounds to nearest. kInvalidArgument names the value that the
+// The values as dense elements of `dtype`; Floats narrower than
+// f64 round to nearest. kInvalidArgument names the value that the
 // type cannot hold, kUnimplemented a type that cannot be pinned.
 Result<std::vector<std::uint8_t>> pinBytes(DType dtype, std::span<const PinValue> values);
 // The reverse, for messages; `data` holds at least `count` elements of a type that can be pinned.

@@ -29,6 +29,11 @@ DataJson readDataJson(const fs::path& path) {
   return data;
 }
 
+// Cases whose stated outputs the suite's tolerance does not allow for the exact result: rounding of f32 where
+// the result is 0. The inverse transform in f64 differs from them by up to 1.5e-6.
+constexpr std::string_view kRoundedToNoise[] = {"test_dft_inverse", "test_dft_inverse_opset19"};
+constexpr double kNoise = 2e-6;
+
 std::vector<Case> findCases(const fs::path& root) {
   std::vector<Case> cases;
   std::map<std::string, Tolerance> light;  // of real/*/data.json, by the file name of the light network
@@ -62,6 +67,9 @@ std::vector<Case> findCases(const fs::path& root) {
     if (one.name.starts_with("./")) one.name = one.name.substr(2);
     cases.push_back(std::move(one));
   }
+  for (Case& one : cases)
+    for (std::string_view name : kRoundedToNoise)
+      if (fs::path(one.name).filename() == name) one.tolerance.absolute = kNoise;
   for (Case& one : cases)
     if (auto found = light.find(fs::path(one.model).filename().string());
         one.data.empty() && found != light.end())

@@ -10,6 +10,7 @@ namespace {
 using testing_support::onnxInt;
 using testing_support::onnxInts;
 using testing_support::onnxReal;
+using testing_support::onnxText;
 
 enum Types : unsigned { kF32 = 1, kF64 = 2, kI32 = 4, kI64 = 8, kBool = 16 };
 constexpr unsigned kFloats = kF32 | kF64, kInts = kI32 | kI64, kNumbers = kFloats | kInts,
@@ -201,6 +202,33 @@ bool divide(Graph& graph, const Rule& rule) {
   Value y = *x;
   y.error = rounded(y, x->error);
   graph.node("Div", {x->name, divisor.name}, y);
+  return true;
+}
+
+bool modulo(Graph& graph, const Rule& rule) {
+  const Value* x = pick(graph, rule.types);
+  if (!x) return false;
+  const Value divisor = graph.constant(x->dtype, broadcastable(graph.random(), x->shape), 1, 5);
+  Value y = *x;
+  y.bound = 5;
+  graph.node("Mod", {x->name, divisor.name}, y);
+  return true;
+}
+
+bool variadic(Graph& graph, const Rule& rule) {
+  const Value* picked = pick(graph, rule.types);
+  if (!picked) return false;
+  const Value x = *picked;
+  Value y = x;
+  std::vector<std::string> inputs = {x.name};
+  for (std::int64_t i = graph.random().between(0, 3); i > 0; --i) {
+    const Value other = partner(graph, x, -3, 3);
+    inputs.push_back(other.name);
+    y.bound += other.bound;
+    y.error += other.error;
+  }
+  y.error = rounded(y, y.error);
+  graph.node(rule.op, inputs, y);
   return true;
 }
 
@@ -640,6 +668,42 @@ bool pad(Graph& graph, const Rule& rule) {
   return true;
 }
 
+bool depthToSpace(Graph& graph, const Rule& rule) {
+  const Value* x = graph.pick(
+      [&](const Value& v) { return usable(v, rule.types) && v.rank() == 4 && v.shape[1] % 4 == 0; });
+  if (!x) return false;
+  graph.node("DepthToSpace", {x->name},
+             like(*x, {x->shape[0], x->shape[1] / 4, x->shape[2] * 2, x->shape[3] * 2}),
+             {onnxInt("blocksize", 2), onnxText("mode", graph.random().chance(50) ? "DCR" : "CRD")});
+  return true;
+}
+
+bool spaceToDepth(Graph& graph, const Rule& rule) {
+  const Value* x = graph.pick([&](const Value& v) {
+    return usable(v, rule.types) && v.rank() == 4 && v.shape[2] % 2 == 0 && v.shape[3] % 2 == 0;
+  });
+  if (!x) return false;
+  graph.node("SpaceToDepth", {x->name},
+             like(*x, {x->shape[0], x->shape[1] * 4, x->shape[2] / 2, x->shape[3] / 2}),
+             {onnxInt("blocksize", 2)});
+  return true;
+}
+
+bool scatterElements(Graph& graph, const Rule& rule) {
+  const Value* x = pick(graph, rule.types, 1, 3);
+  if (!x) return false;
+  const std::int64_t axis = graph.random().between(0, x->rank() - 1),
+                     size = x->shape[static_cast<std::size_t>(axis)];
+  // One position along the axis, so that none is written twice.
+  Shape shape = x->shape;
+  shape[static_cast<std::size_t>(axis)] = 1;
+  const auto at = static_cast<double>(graph.random().between(-size, size - 1));
+  const Value indices = graph.constant(DType::kI64, shape, at, at);
+  const Value updates = graph.constant(x->dtype, shape, -1, 1);
+  graph.node("ScatterElements", {x->name, indices.name, updates.name}, *x, {onnxInt("axis", axis)});
+  return true;
+}
+
 bool trilu(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types, 2, 4);
   if (!x) return false;
@@ -735,6 +799,13 @@ constexpr Rule kRules[] = {
     {"Log", 6, positive, kF32, two, logarithm},
     {"Sqrt", 6, positive, kF32, one, linear},
     {"Reciprocal", 6, positive, kF32, four, two},
+    {"Atan", 7, unary, kF32, one, two},
+    {"Asinh", 9, unary, kF32, one, linear},
+    {"Sinh", 9, unary, kF32, exponential, exponential},
+    {"Celu", 12, unary, kF32, one, linear},
+    {"Mish", 18, unary, kF32, two, linear},
+    {"Dropout", 13, unary, kF32},
+    {"ThresholdedRelu", 10, jump, kF32},
     {"Floor", 6, jump, kF32},
     {"Ceil", 6, jump, kF32},
     {"Round", 11, jump, kF32},
@@ -751,6 +822,12 @@ constexpr Rule kRules[] = {
     {"And", 7, binary, kBool},
     {"Or", 7, binary, kBool},
     {"Xor", 7, binary, kBool},
+    {"BitwiseAnd", 18, binary, kInts},
+    {"BitwiseOr", 18, binary, kInts},
+    {"BitwiseXor", 18, binary, kInts},
+    {"Sum", 8, variadic, kFloats},
+    {"Mean", 8, variadic, kF32},
+    {"Mod", 10, modulo, kInts},
     {"Div", 7, divide, kNumbers},
     {"Pow", 7, power, kF32},
     {"Equal", 11, compare, kNumbers},
@@ -792,6 +869,9 @@ constexpr Rule kRules[] = {
     {"Expand", 8, expand, kAll},
     {"Tile", 6, tile, kAll},
     {"Pad", 13, pad, kNumbers},
+    {"DepthToSpace", 11, depthToSpace, kF32},
+    {"SpaceToDepth", 6, spaceToDepth, kF32},
+    {"ScatterElements", 11, scatterElements, kFloats},
     {"Trilu", 14, trilu, kNumbers},
     {"TopK", 11, topK, kF32 | kI64},
     {"Shape", 6, shapeOf, kAll},

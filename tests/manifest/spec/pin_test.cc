@@ -43,6 +43,18 @@ TEST(Pin, BytesOfAType) {
   EXPECT_EQ(first, 0.1f);
 }
 
+TEST(Pin, NarrowFloats) {
+  const std::vector<PinValue> values = {0.5, std::int64_t{-2}};
+  for (DType dtype : {DType::kF16, DType::kBF16, DType::kF8E5M2}) {
+    auto bytes = pinBytes(dtype, values);
+    ASSERT_TRUE(bytes);
+    EXPECT_EQ(pinValues(dtype, bytes->data(), 2), values);
+  }
+  auto half = pinBytes(DType::kF16, values);
+  ASSERT_TRUE(half);
+  EXPECT_EQ(*half, (std::vector<std::uint8_t>{0x00, 0x38, 0x00, 0xc0}));
+}
+
 TEST(Pin, WhatATypeCannotHold) {
   const auto refused = [](DType dtype, PinValue value) {
     const auto bytes = pinBytes(dtype, std::vector<PinValue>{std::int64_t{1}, value});
@@ -53,7 +65,8 @@ TEST(Pin, WhatATypeCannotHold) {
   EXPECT_EQ(refused(DType::kBool, std::int64_t{2}), "value 1 (2) is no bool");
   EXPECT_EQ(refused(DType::kI64, 0.5), "value 1 (0.5) is no i64");
   EXPECT_EQ(refused(DType::kF32, 1e300), "value 1 (1e+300) is no f32");
-  EXPECT_NE(refused(DType::kF16, std::int64_t{1}).find("cannot be pinned"), std::string::npos);
+  EXPECT_EQ(refused(DType::kF16, 1e5 + 0.5), "value 1 (100000.5) is no f16");
+  EXPECT_NE(refused(DType::kI4, std::int64_t{1}).find("cannot be pinned"), std::string::npos);
 }
 
 }  // namespace
