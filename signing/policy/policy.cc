@@ -50,16 +50,17 @@ RuleResult checked(bool required, std::span<const CheckStatement> checks) {
 }  // namespace
 
 Json Policy::toJson() const {
-  return {{"apiVersion", "kiln/v1"},
-          {"kind", "Policy"},
-          {"name", name},
-          {"allowDevelopment", allowDevelopment},
-          {"builderIds", builderIds},
-          {"minBuilders", minBuilders},
-          {"minOperators", minOperators},
-          {"targets", targets},
-          {"toolchains", toolchains},
-          {"requireCheck", requireCheck}};
+  Json json{{"apiVersion", "kiln/v1"},
+            {"kind", "Policy"},
+            {"name", name},
+            {"allowDevelopment", allowDevelopment},
+            {"builderIds", builderIds},
+            {"minBuilders", minBuilders},
+            {"minOperators", minOperators},
+            {"targets", targets},
+            {"toolchains", toolchains}};
+  if (requireCheck) json["requireCheck"] = true;
+  return json;
 }
 
 Result<Policy> Policy::parse(std::string_view text) {

@@ -89,9 +89,10 @@ class BlockEmitter {
       if (next < steps.back()) steps.push_back(next);
     for (const std::int64_t next : steps) {
       const AffineExpr from = b_.getAffineDimExpr(0), extent = b_.getAffineDimExpr(1);
-      const OpFoldResult until = next == 1 ? to
-                                           : affine::makeComposedFoldedAffineApply(
-                                                 b_, loc_, from + (extent - from).floorDiv(next) * next, {done, to});
+      const OpFoldResult until =
+          next == 1 ? to
+                    : affine::makeComposedFoldedAffineApply(
+                          b_, loc_, from + (extent - from).floorDiv(next) * next, {done, to});
       loop(done, until, next, [&](OpFoldResult iv) { body(iv, next); });
       done = until;
     }

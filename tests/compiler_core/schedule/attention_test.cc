@@ -60,56 +60,5 @@ TEST(Attention, ARowThatIsMaskedEverywhereGivesZeros) {
     EXPECT_EQ(checked->outputs[0].data<float>()[row * 24], row % 2 ? 3.0f : 0.0f) << row;
 }
 
-TEST(Normalise, LayerNormalisationIsOneKernel) {
-  auto checked = checkText(R"(
-func.func @main(%x: tensor<4x128x256xf32>, %s: tensor<256xf32>, %o: tensor<256xf32>) -> tensor<4x128x256xf32> {
-  %n = kiln.constant dense<256.0> : tensor<4x128x1xf32>
-  %e = kiln.constant dense<1.0e-5> : tensor<4x128x1xf32>
-  %0 = kiln.reduce <sum> %x axes [2] : tensor<4x128x256xf32> to tensor<4x128xf32>
-  %1 = kiln.reshape %0 : tensor<4x128xf32> to tensor<4x128x1xf32>
-  %2 = kiln.binary <div> %1, %n : tensor<4x128x1xf32>
-  %3 = kiln.broadcast %2 : tensor<4x128x1xf32> to tensor<4x128x256xf32>
-  %4 = kiln.binary <sub> %x, %3 : tensor<4x128x256xf32>
-  %5 = kiln.binary <mul> %4, %4 : tensor<4x128x256xf32>
-  %6 = kiln.reduce <sum> %5 axes [2] : tensor<4x128x256xf32> to tensor<4x128xf32>
-  %7 = kiln.reshape %6 : tensor<4x128xf32> to tensor<4x128x1xf32>
-  %8 = kiln.binary <div> %7, %n : tensor<4x128x1xf32>
-  %9 = kiln.binary <add> %8, %e : tensor<4x128x1xf32>
-  %10 = kiln.unary <sqrt> %9 : tensor<4x128x1xf32>
-  %11 = kiln.unary <reciprocal> %10 : tensor<4x128x1xf32>
-  %12 = kiln.broadcast %11 : tensor<4x128x1xf32> to tensor<4x128x256xf32>
-  %13 = kiln.binary <mul> %4, %12 : tensor<4x128x256xf32>
-  %14 = kiln.broadcast %s : tensor<256xf32> to tensor<4x128x256xf32>
-  %15 = kiln.binary <mul> %13, %14 : tensor<4x128x256xf32>
-  %16 = kiln.broadcast %o : tensor<256xf32> to tensor<4x128x256xf32>
-  %17 = kiln.binary <add> %15, %16 : tensor<4x128x256xf32>
-  return %17 : tensor<4x128x256xf32>
-})");
-  ASSERT_TRUE(checked) << checked.error().message;
-  EXPECT_EQ(checked->ir.find("@kiln_k1"), std::string::npos) << checked->ir;
-  EXPECT_EQ(checked->arenaBytes, 0u);
-}
-
-TEST(Linear, AProductWithBiasAndGeluIsOneKernel) {
-  auto checked = checkText(R"(
-func.func @main(%x: tensor<128x96xf32>, %w: tensor<96x256xf32>, %b: tensor<256xf32>) -> tensor<128x256xf32> {
-  %h = kiln.constant dense<0.5> : tensor<128x256xf32>
-  %r = kiln.constant dense<0.70710678> : tensor<128x256xf32>
-  %1 = kiln.constant dense<1.0> : tensor<128x256xf32>
-  %2 = kiln.matmul %x, %w : (tensor<128x96xf32>, tensor<96x256xf32>) -> tensor<128x256xf32>
-  %3 = kiln.broadcast %b : tensor<256xf32> to tensor<128x256xf32>
-  %4 = kiln.binary <add> %2, %3 : tensor<128x256xf32>
-  %5 = kiln.binary <mul> %4, %r : tensor<128x256xf32>
-  %6 = kiln.unary <erf> %5 : tensor<128x256xf32>
-  %7 = kiln.binary <add> %6, %1 : tensor<128x256xf32>
-  %8 = kiln.binary <mul> %4, %7 : tensor<128x256xf32>
-  %9 = kiln.binary <mul> %8, %h : tensor<128x256xf32>
-  return %9 : tensor<128x256xf32>
-})");
-  ASSERT_TRUE(checked) << checked.error().message;
-  EXPECT_EQ(checked->ir.find("@kiln_k1"), std::string::npos) << checked->ir;
-  EXPECT_EQ(checked->arenaBytes, 0u);
-}
-
 }  // namespace
 }  // namespace kiln::testing
