@@ -67,6 +67,13 @@ Status checkApplied(const std::vector<Migration>& migrations, const std::vector<
   return {};
 }
 
+Status apply(Connection& session, const Migration& migration) {
+  KILN_TRY(session.executeScript(migration.sql));
+  KILN_TRY(session.execute("INSERT INTO schema_version (number, name, sha256) VALUES ($1, $2, $3)",
+                           {migration.number, migration.name, digestOf(migration.sql).hex()}));
+  return {};
+}
+
 Status applyMissing(Connection& connection, const std::vector<Migration>& migrations) {
   KILN_TRY(connection.executeScript(kTable));
   KILN_ASSIGN(Rows rows, connection.execute("SELECT number, sha256 FROM schema_version ORDER BY number"));
@@ -74,18 +81,15 @@ Status applyMissing(Connection& connection, const std::vector<Migration>& migrat
     return Applied{row.get<int>("number"), row.get<std::string>("sha256")};
   }));
   KILN_TRY(checkApplied(migrations, applied));
-  for (const Migration& migration : migrations) {
-    if (!applied.empty() && migration.number <= applied.back().number) continue;
-    Status status = connection.transact([&](Connection& session) -> Status {
-      KILN_TRY(session.executeScript(migration.sql));
-      KILN_TRY(session.execute("INSERT INTO schema_version (number, name, sha256) VALUES ($1, $2, $3)",
-                               {migration.number, migration.name, digestOf(migration.sql).hex()}));
-      return {};
-    });
-    if (!status)
-      return fail(status.error().in(fmt::format("migration {} ({})", migration.number, migration.name)));
-  }
-  return {};
+  const int last = applied.empty() ? 0 : applied.back().number;
+  return connection.transact([&](Connection& session) -> Status {
+    for (const Migration& migration : migrations) {
+      if (migration.number <= last) continue;
+      if (Status status = apply(session, migration); !status)
+        return fail(status.error().in(fmt::format("migration {} ({})", migration.number, migration.name)));
+    }
+    return {};
+  });
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ struct Migration {
 // (kiln_embed_migrations of EmbedMigrations.cmake puts them into a program instead.)
 Result<std::vector<Migration>> readMigrations(const std::string& directory);
 
-// Applies what the database lacks, each in a transaction, recorded in the table schema_version. Any number of
-// processes may call it at once: an advisory lock lets one go first. kFailedPrecondition if an applied
-// migration differs from ours, or if the database is more than one migration ahead: a release runs on its own
-// schema and on the next one.
+// Applies what the database lacks, recorded in the table schema_version, in one transaction: a server that
+// answers calls meanwhile never meets half a schema. Any number of processes may call it at once: an advisory
+// lock lets one go first. kFailedPrecondition if an applied migration differs from ours, or if the database is
+// more than one migration ahead: a release runs on its own schema and on the next one.
 Status migrate(Connection& connection, const std::vector<Migration>& migrations);
 
 }  // namespace kiln::postgres
