@@ -32,17 +32,6 @@ ExitCode exitFor(const Error& error) {
   }
 }
 
-std::string errorLine(const Error& error) {
-  Json details = Json::object();
-  if (!error.details.empty())
-    if (auto parsed = parseJson(error.details)) details = std::move(*parsed);
-  const Json line = {
-      {"error", {{"code", codeName(error.code)}, {"message", error.message}, {"details", details}}}};
-  auto text = toCanonicalJson(line);
-  if (text) return *text;
-  return R"({"error":{"code":"INTERNAL","details":{},"message":"the error has no canonical form"}})";
-}
-
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file)

@@ -24,8 +24,6 @@ inline tl::unexpected<CommandError> stop(const Error& error) {
 inline tl::unexpected<CommandError> stop(ExitCode exit, const Error& error) {
   return tl::make_unexpected(CommandError{exit, error});
 }
-// The last line of a failed command: {"error":{"code","message","details"}} in canonical JSON.
-std::string errorLine(const Error& error);
 
 // Reads a CompileSpec; every failure is one of usage.
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);

@@ -7,6 +7,7 @@
 
 #include "compiler_core/driver/command.h"
 #include "compiler_core/driver/toolchain.h"
+#include "manifest/json/error_line.h"
 
 namespace {
 

@@ -17,12 +17,6 @@ constexpr std::pair<const char*, const char*> kEnvironment[] = {
 };
 constexpr char kReferenceTarget[] = "cpu:x86-64-v3";
 
-Digest keep(BuiltAction& built, std::string bytes) {
-  Digest digest = digestOf(bytes);
-  built.blobs.push_back({digest, {}, std::move(bytes)});
-  return digest;
-}
-
 reapi::Command command(index::ActionKind kind, const std::string& model) {
   reapi::Command out;
   const char* verb = kind == index::ActionKind::kReference ? "reference" : "compile";
@@ -41,12 +35,18 @@ reapi::Command command(index::ActionKind kind, const std::string& model) {
 
 }  // namespace
 
+Digest BuiltAction::keep(std::string bytes) {
+  Digest digest = digestOf(bytes);
+  blobs.push_back({digest, {}, std::move(bytes)});
+  return digest;
+}
+
 Result<BuiltAction> buildAction(index::ActionKind kind, const CompileSpec& spec) {
   BuiltAction built;
   KILN_ASSIGN(std::string specText, toCanonicalJson(spec.toJson()));
   storage::TreeBuilder input;
   KILN_TRY(input.addTree("toolchain", spec.toolchain));
-  KILN_TRY(input.addFile("input/spec.json", keep(built, std::move(specText)), false));
+  KILN_TRY(input.addFile("input/spec.json", built.keep(std::move(specText)), false));
   for (const ModelFile& file : spec.files) {
     KILN_TRY(checkRelativePath(file.path));
     if (auto added = input.addFile("input/" + file.path, file.digest, false); !added)
@@ -56,9 +56,9 @@ Result<BuiltAction> buildAction(index::ActionKind kind, const CompileSpec& spec)
   std::move(tree.directories.begin(), tree.directories.end(), std::back_inserter(built.blobs));
   reapi::Action action;
   *action.mutable_command_digest() =
-      toProto(keep(built, command(kind, spec.files.front().path).SerializeAsString()));
+      toProto(built.keep(command(kind, spec.files.front().path).SerializeAsString()));
   *action.mutable_input_root_digest() = toProto(tree.root);
-  built.action = keep(built, action.SerializeAsString());
+  built.action = built.keep(action.SerializeAsString());
   return built;
 }
 

@@ -14,6 +14,9 @@
 namespace kiln::jobs {
 
 struct BuiltAction {
+  // Adds a blob; its digest.
+  Digest keep(std::string bytes);
+
   Digest action;
   std::vector<storage::UploadItem>
       blobs;  // Action, Command, spec.json and Directories: in the CAS before it runs

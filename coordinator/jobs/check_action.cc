@@ -3,16 +3,6 @@
 #include "storage/tree/tree_builder.h"
 
 namespace kiln::jobs {
-namespace {
-
-Digest keep(BuiltAction& built, std::string bytes) {
-  Digest digest = digestOf(bytes);
-  built.blobs.push_back({digest, {}, std::move(bytes)});
-  return digest;
-}
-
-}  // namespace
-
 Result<BuiltAction> buildCheckAction(const index::ArtifactRecord& artifact, const CheckRequest& request) {
   if (!artifact.fixtures)
     return fail(Code::kFailedPrecondition,
@@ -35,9 +25,9 @@ Result<BuiltAction> buildCheckAction(const index::ArtifactRecord& artifact, cons
     command.add_arguments(argument);
   command.add_output_paths("output");
   reapi::Action action;
-  *action.mutable_command_digest() = toProto(keep(built, command.SerializeAsString()));
+  *action.mutable_command_digest() = toProto(built.keep(command.SerializeAsString()));
   *action.mutable_input_root_digest() = toProto(tree.root);
-  built.action = keep(built, action.SerializeAsString());
+  built.action = built.keep(action.SerializeAsString());
   return built;
 }
 

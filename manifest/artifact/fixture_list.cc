@@ -1,7 +1,5 @@
 #include "manifest/artifact/fixture_list.h"
 
-#include <charconv>
-#include <cmath>
 #include <set>
 
 #include "manifest/base/printable.h"
@@ -14,16 +12,6 @@ namespace {
 constexpr std::size_t kMaxProfiles = 256;
 
 using Paths = std::set<std::string, std::less<>>;
-
-// A non-negative decimal as a string; JSON numbers are not used for fractions in Kiln's documents.
-Result<double> readDecimal(ObjectReader& reader, std::string_view name) {
-  KILN_ASSIGN(const std::string text, reader.string(name));
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
-    return badMember(reader.path(name), "must be a decimal number as a string");
-  return value;
-}
 
 Result<FixtureFile> readFile(const Json& json, const std::string& place) {
   KILN_ASSIGN(ObjectReader entry, ObjectReader::open(json, place));
@@ -90,8 +78,8 @@ Result<FixtureList> parseFixtureList(std::string_view text) {
     list.profiles.push_back(std::move(profile));
   }
   KILN_ASSIGN(ObjectReader tolerance, reader.object("tolerance"));
-  KILN_ASSIGN(list.relativeTolerance, readDecimal(tolerance, "rtol"));
-  KILN_ASSIGN(list.absoluteTolerance, readDecimal(tolerance, "atol"));
+  KILN_ASSIGN(list.relativeTolerance, tolerance.decimal("rtol"));
+  KILN_ASSIGN(list.absoluteTolerance, tolerance.decimal("atol"));
   KILN_TRY(tolerance.finish());
   KILN_TRY(reader.finish());
   return list;

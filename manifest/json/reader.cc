@@ -1,6 +1,7 @@
 #include "manifest/json/reader.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "manifest/base/printable.h"
 
@@ -97,6 +98,15 @@ Result<std::uint64_t> ObjectReader::unsigned64(std::string_view name) {
   if (!value->is_number_integer()) return wrong();
   if (!value->is_number_unsigned() && *value->get_ptr<const std::int64_t*>() < 0) return wrong();
   return value->get<std::uint64_t>();
+}
+
+Result<double> ObjectReader::decimal(std::string_view name) {
+  KILN_ASSIGN(const std::string text, string(name));
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
+    return badMember(path(name), "must be a decimal number as a string, 0 or more");
+  return value;
 }
 
 Result<std::vector<std::string>> ObjectReader::strings(std::string_view name) {

@@ -33,6 +33,9 @@ class ObjectReader {
   Result<std::int64_t> integer(std::string_view name, std::int64_t low, std::int64_t high);
   // A 64-bit size or count: a decimal string, or an integer up to 2^53-1.
   Result<std::uint64_t> unsigned64(std::string_view name);
+  // A finite fraction of 0 or more, as a decimal string: JSON numbers are not used for fractions in Kiln's
+  // documents.
+  Result<double> decimal(std::string_view name);
   Result<std::vector<std::string>> strings(std::string_view name);
   // A digest: member `name` ("sha256:<hex>") with its size in member "size".
   Result<Digest> digest(std::string_view name = "digest");

@@ -21,8 +21,8 @@ Result<std::vector<Migration>> readMigrations(const std::string& directory);
 
 // Applies what the database lacks, recorded in the table schema_version, in one transaction: a server that
 // answers calls meanwhile never meets half a schema. Any number of processes may call it at once: an advisory
-// lock lets one go first. kFailedPrecondition if an applied migration differs from ours, or if the database is
-// more than one migration ahead: a release runs on its own schema and on the next one.
+// lock lets one go first. kFailedPrecondition if an applied migration differs from ours, or if the database
+// is more than one migration ahead: a release runs on its own schema and on the next one.
 Status migrate(Connection& connection, const std::vector<Migration>& migrations);
 
 }  // namespace kiln::postgres

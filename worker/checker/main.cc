@@ -11,6 +11,7 @@
 #include "compiler_core/runtime/session/artifact.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/file.h"
+#include "manifest/json/error_line.h"
 
 namespace kiln::checker {
 namespace {
@@ -56,13 +57,7 @@ int run(int argc, char** argv) {
   }
   const Status done = check(flags);
   if (done) return 0;
-  const Json json{{"error",
-                   {{"code", codeName(done.error().code)},
-                    {"details", Json::object()},
-                    {"message", done.error().message}}}};
-  const auto text = toCanonicalJson(json);
-  std::fprintf(stderr, "%s\n",
-               text ? text->c_str() : "{\"error\":{\"code\":\"INTERNAL\",\"details\":{},\"message\":\"\"}}");
+  std::fprintf(stderr, "%s\n", errorLine({done.error().code, done.error().message, {}}).c_str());
   return exitCodeOf(done.error().code);
 }
 

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "manifest/json/json.h"
+#include "manifest/json/error_line.h"
 #include "storage/source/git_fetch.h"
 #include "storage/source/secrets.h"
 #include "worker/fetcher/fetch.h"
@@ -83,13 +83,7 @@ int run(int argc, char** argv) {
   }
   const Status done = fetch(flags);
   if (done) return 0;
-  const Json json{{"error",
-                   {{"code", codeName(done.error().code)},
-                    {"details", Json::object()},
-                    {"message", done.error().message}}}};
-  const auto text = toCanonicalJson(json);
-  std::fprintf(stderr, "%s\n",
-               text ? text->c_str() : "{\"error\":{\"code\":\"INTERNAL\",\"details\":{},\"message\":\"\"}}");
+  std::fprintf(stderr, "%s\n", errorLine({done.error().code, done.error().message, {}}).c_str());
   return exitCode(done.error().code);
 }
 

@@ -1,7 +1,5 @@
 #include "compiler_core/runtime/check/plan.h"
 
-#include <charconv>
-#include <cmath>
 #include <set>
 
 #include "manifest/json/reader.h"
@@ -12,15 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxEntries = 1000;
 constexpr std::size_t kMaxTensors = 4096;
-
-Result<double> readDecimal(ObjectReader& reader, std::string_view name) {
-  KILN_ASSIGN(const std::string text, reader.string(name));
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
-    return badMember(reader.path(name), "must be a decimal number as a string, 0 or more");
-  return value;
-}
 
 Result<std::string> readPath(ObjectReader& reader, std::string_view name) {
   KILN_ASSIGN(std::string path, reader.string(name));
@@ -48,8 +37,8 @@ Result<Golden> readGolden(ObjectReader reader) {
   KILN_ASSIGN(golden.outputs, readTensors(reader, "outputs"));
   if (reader.has("tolerance")) {
     KILN_ASSIGN(ObjectReader tolerance, reader.object("tolerance"));
-    KILN_ASSIGN(golden.tolerance.relative, readDecimal(tolerance, "rtol"));
-    KILN_ASSIGN(golden.tolerance.absolute, readDecimal(tolerance, "atol"));
+    KILN_ASSIGN(golden.tolerance.relative, tolerance.decimal("rtol"));
+    KILN_ASSIGN(golden.tolerance.absolute, tolerance.decimal("atol"));
     KILN_TRY(tolerance.finish());
   }
   KILN_TRY(reader.finish());
@@ -63,7 +52,7 @@ Result<AccuracyMetric> readMetric(ObjectReader reader) {
   KILN_ASSIGN(metric.inputs, readTensors(reader, "inputs"));
   KILN_ASSIGN(metric.output, reader.string("output"));
   KILN_ASSIGN(metric.labels, readPath(reader, "labels"));
-  KILN_ASSIGN(metric.threshold, readDecimal(reader, "threshold"));
+  KILN_ASSIGN(metric.threshold, reader.decimal("threshold"));
   if (metric.threshold > 1) return badMember(reader.path("threshold"), "is a share, at most 1");
   KILN_TRY(reader.finish());
   return metric;
@@ -95,7 +84,7 @@ Result<CheckLimits> readLimits(ObjectReader reader) {
       {"steadySeconds", &limits.steadySeconds}};
   for (const auto& [name, value] : members) {
     if (!reader.has(name)) continue;
-    KILN_ASSIGN(*value, readDecimal(reader, name));
+    KILN_ASSIGN(*value, reader.decimal(name));
   }
   if (reader.has("peakBytes")) {
     KILN_ASSIGN(limits.peakBytes, reader.unsigned64("peakBytes"));
