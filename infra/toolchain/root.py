@@ -52,7 +52,8 @@ def unpack_cuda(found, target):
 
 
 def run(root, places, command):
-    """Runs a command inside; places maps the names of MOUNTS to folders, of which build and out can be written."""
+    """Runs a command inside; places maps the names of MOUNTS to folders, of which build and out can be written.
+    What it printed."""
     bwrap = ["bwrap", "--unshare-user", "--unshare-all", "--die-with-parent", "--as-pid-1", "--uid", "1000", "--gid",
              "1000", "--hostname", "localhost", "--ro-bind", str(root), "/", "--dev", "/dev", "--proc", "/proc",
              "--tmpfs", "/tmp", "--clearenv"]
@@ -70,3 +71,4 @@ def run(root, places, command):
         os.umask(old)
     if done.returncode != 0:
         raise Refused(f"{command[0]} failed in the locked root:\n{done.stdout[-4000:]}")
+    return done.stdout
