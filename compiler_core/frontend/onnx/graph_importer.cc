@@ -6,8 +6,6 @@
 namespace kiln::onnx {
 namespace {
 
-// Functions, branches and loop bodies inside each other; bounds the recursion of the importer.
-constexpr int kMaxDepth = 40;
 // Functions that call functions, and unrolled loops, can grow without bound.
 constexpr std::int64_t kMaxNodes = 1 << 18;
 // Every sequence is a list of its own, also where one is made from another.
@@ -50,6 +48,11 @@ class GraphImporter::Bodies : public BodyImporter {
     std::string place = scope_.path + nodeLabel(node_) + "/";
     if (!path.empty()) place += std::string(path) + "/";
     return importer_.body(scope_, graph, arguments, place);
+  }
+
+  Result<Item> replay(const std::vector<std::string_view>& names, const Items& arguments,
+                      std::string_view output) override {
+    return importer_.replay(scope_, names, arguments, output, scope_.path + nodeLabel(node_) + "/");
   }
 
  private:

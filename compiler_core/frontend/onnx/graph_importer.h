@@ -12,6 +12,10 @@
 
 namespace kiln::onnx {
 
+// Functions, branches, loop bodies and replayed nodes inside each other; bounds the recursion of the
+// importer.
+inline constexpr int kMaxDepth = 40;
+
 // The attributes that a call gives to a function's body.
 using CallAttributes = std::unordered_map<std::string_view, const Attribute*>;
 
@@ -54,6 +58,9 @@ class GraphImporter {
   Result<Items> call(Scope& scope, const Node& node, const Function& function, Items inputs);
   Result<std::optional<Items>> body(Scope& scope, const Graph& graph, const Items& arguments,
                                     const std::string& path);
+  // BodyImporter::replay, for a node of `scope`.
+  Result<Item> replay(Scope& scope, const std::vector<std::string_view>& names, const Items& arguments,
+                      std::string_view output, const std::string& path);
   // Runs `scope`; nullopt where an output is poisoned.
   Result<std::optional<Items>> outputs(Scope& scope);
   const Function* findFunction(const Node& node) const;
