@@ -16,8 +16,10 @@ class Differentiator {
   Differentiator(GraphBuilder& build, llvm::ArrayRef<Value> variables)
       : build_(build), active_(variables.begin(), variables.end()) {}
 
-  Result<Values> run(Value y, llvm::ArrayRef<Value> variables) {
+  Result<Values> run(Value y, llvm::ArrayRef<Value> variables,
+                     llvm::function_ref<Status(std::int64_t)> charge) {
     const std::vector<mlir::Operation*> path = activeOperations(variables);
+    KILN_TRY(charge(static_cast<std::int64_t>(path.size())));
     KILN_ASSIGN(adjoints_[y], build_.filled(elementOf(y), dimsOf(y), 1));
     for (mlir::Operation* operation : llvm::reverse(path)) {
       if (llvm::none_of(operation->getResults(), [&](Value result) { return adjoints_.contains(result); }))
@@ -337,8 +339,9 @@ class Differentiator {
 
 }  // namespace
 
-Result<Values> gradients(GraphBuilder& build, Value y, llvm::ArrayRef<Value> variables) {
-  return Differentiator(build, variables).run(y, variables);
+Result<Values> gradients(GraphBuilder& build, Value y, llvm::ArrayRef<Value> variables,
+                         llvm::function_ref<Status(std::int64_t)> charge) {
+  return Differentiator(build, variables).run(y, variables, charge);
 }
 
 }  // namespace kiln::onnx

@@ -15,6 +15,8 @@ namespace kiln::onnx {
 // The gradients of the sum of y's elements with respect to each of `variables`, of their types: floats that
 // were made in the block where `build` appends. Zero where y does not depend on one. kUnimplemented names an
 // operation on the way that has no rule, and its node.
-Result<Values> gradients(GraphBuilder& build, Value y, llvm::ArrayRef<Value> variables);
+// `charge` is told how many operations are differentiated, before that is done; its error ends it.
+Result<Values> gradients(GraphBuilder& build, Value y, llvm::ArrayRef<Value> variables,
+                         llvm::function_ref<Status(std::int64_t)> charge);
 
 }  // namespace kiln::onnx

@@ -54,6 +54,8 @@ class GraphImporter {
     return mlir::NameLoc::get(builder_.getStringAttr(name));
   }
   Status node(Scope& scope, const Node& node, std::size_t index);
+  // Counts what `node` expands to; kUnimplemented when the model has become too large.
+  Status charge(std::int64_t nodes, const Scope& scope, const Node& node);
   Result<Items> importNode(Scope& scope, const Node& node, Items inputs);
   Result<Items> call(Scope& scope, const Node& node, const Function& function, Items inputs);
   Result<std::optional<Items>> body(Scope& scope, const Graph& graph, const Items& arguments,
@@ -74,7 +76,7 @@ class GraphImporter {
   std::vector<const Function*> calls_;                                    // being inlined, outermost first
   int depth_ = 0;  // graphs and functions around the node
   std::size_t sequenceTensors_ = 0;
-  std::int64_t imported_ = 0;  // nodes, each as often as it was inlined
+  std::int64_t imported_ = 0;  // nodes, each as often as it was inlined, and what gradients take
 };
 
 }  // namespace kiln::onnx

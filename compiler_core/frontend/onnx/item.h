@@ -66,6 +66,9 @@ class BodyImporter {
   // kInvalidArgument: nothing defines `output`.
   virtual Result<Item> replay(const std::vector<std::string_view>& names, const Items& arguments,
                               std::string_view output) = 0;
+  // Counts operations that the node expands to beside its own; kUnimplemented when the model has become too
+  // large.
+  virtual Status charge(std::int64_t operations) = 0;
 };
 
 }  // namespace kiln::onnx

@@ -66,6 +66,8 @@ class NodeContext : public GraphBuilder {
                       std::string_view output) {
     return bodies_.replay(names, arguments, output);
   }
+  // BodyImporter::charge.
+  Status charge(std::int64_t operations) { return bodies_.charge(operations); }
 
   // Input `index` as integers known at compile time; kUnimplemented naming `what` when it is computed at run
   // time.

@@ -280,5 +280,18 @@ TEST(Gradient, EndsWhereGradientsChaseEachOther) {
   EXPECT_THAT(made.error().message, HasSubstr("nested deeper"));
 }
 
+// Each derivative is some times as long as the one before it.
+TEST(Gradient, EndsWhereDerivativesGrowWithoutBound) {
+  OnnxBuilder builder(17);
+  builder.importDomain(kTraining, 1).input("x", {2});
+  builder.node("Div", {"x", "x"}, {"e"}).node("Tanh", {"e"}, {"d0"});
+  for (int i = 0; i < 30; ++i)
+    builder.node("Gradient", {"x"}, {"d" + std::to_string(i + 1)},
+                 {onnxTexts("xs", {"x"}), onnxText("y", "d" + std::to_string(i))}, "", kTraining);
+  auto made = import(builder.output("d30").build());
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("expand to more than"));
+}
+
 }  // namespace
 }  // namespace kiln

@@ -123,7 +123,8 @@ Result<Items> gradient(NodeContext& node) {
   if (y.isPoisoned()) return Items(node.outputCount(), Item::poisoned());
   if (!y.isTensor() || !isFloat(y.value))
     return fail(Code::kInvalidArgument, "'" + output + "' is no tensor of floating-point numbers");
-  KILN_ASSIGN(Values results, gradients(node, y.value, variables));
+  KILN_ASSIGN(Values results, gradients(node, y.value, variables,
+                                        [&](std::int64_t operations) { return node.charge(operations); }));
   for (Value variable : variables) GraphBuilder::uncover(variable, results);
   return toItems(results);
 }
