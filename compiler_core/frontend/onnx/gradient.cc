@@ -228,15 +228,19 @@ class Differentiator {
   // Elements go back where they were read, zeros between and around them.
   Status rule(ir::SliceOp op, const Term& g) {
     const Shape from = dimsOf(op.getInput()), to = dimsOf(op.getResult());
-    if (op.getSymbolicOffsets() || !ir::isStatic(from) || !ir::isStatic(to))
-      return noRule(op, " with extents that differ between runs");
+    const std::string symbolic = " with extents that differ between runs";
+    if (op.getSymbolicOffsets()) return noRule(op, symbolic);
     KILN_ASSIGN(Value gradient, g.value());
     const std::size_t rank = from.size();
     Dims low(op.getOffsets()), interior(rank), high(rank), first(rank, 0), strides(rank, 1);
     for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t count = to[i].value(), stride = op.getStrides()[i];
+      std::int64_t stride = op.getStrides()[i];
+      if (from[i] == to[i] && low[i] == 0 && stride == 1) continue;
+      if (!from[i].isStatic() || !to[i].isStatic()) return noRule(op, symbolic);
+      const std::int64_t count = to[i].value();
       if (count == 0) return flow(op.getInput(), {build_, build_.filled(elementOf(gradient), from, 0)});
-      if (stride < 0) {  // read backwards
+      if (count == 1) stride = 1;  // it may be any
+      if (stride < 0) {            // read backwards
         first[i] = count - 1;
         strides[i] = -1;
         low[i] += (count - 1) * stride;
