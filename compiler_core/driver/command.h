@@ -7,6 +7,7 @@
 #include "compiler_core/driver/compiler.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/spec/compile_spec.h"
+#include "manifest/spec/target.h"
 
 namespace kiln::driver {
 
@@ -31,6 +32,9 @@ std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);
 // What the spec asks for and this compiler does not do, by name.
 Status checkServed(const CompileSpec& spec);
 
+// What commands say about partitions, into `spec`; its target is set. Every failure is one of usage.
+CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec);
+
 struct CompileArguments {
   std::string model, spec, out, emitIr, toolchain;
   std::vector<std::string> disabledPasses;
@@ -46,12 +50,14 @@ CommandResult referenceCommand(const ReferenceArguments& arguments);
 struct SpecArguments {
   std::string model, target = "cpu:x86-64-v3", out;
   std::vector<std::string> profile, pin, sequence;
+  PartitionOptionTexts partition;
 };
 CommandResult specCommand(const SpecArguments& arguments);
 
 struct ExplainArguments {
   std::string model, target = "cpu:x86-64-v3";
   std::vector<std::string> profile, pin, sequence;
+  PartitionOptionTexts partition;
   bool json = false;
 };
 CommandResult explainCommand(const ExplainArguments& arguments);

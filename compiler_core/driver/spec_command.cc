@@ -45,6 +45,7 @@ CommandResult specCommand(const SpecArguments& arguments) {
   CompileSpec spec;
   spec.target = target->name;
   spec.features = target->features;
+  if (auto applied = applyRules(arguments.partition, spec); !applied) return applied;
   auto profiles = parseProfiles(arguments.profile);
   if (!profiles) return stop(kExitUsage, profiles.error());
   spec.profiles = std::move(*profiles);
