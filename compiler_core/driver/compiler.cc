@@ -255,11 +255,6 @@ class Compile {
       set("kiln.arena_total_bytes", memory.unsharedBytes);
       set("kiln.arena_live_bytes", memory.lowerBoundBytes);
       set("kiln.arena_buffers", static_cast<std::uint64_t>(memory.buffers));
-      unit->walk([&](mlir::LLVM::LLVMFuncOp op) {
-        if (!op.isExternal())
-          op.setPassthroughAttr(b.getArrayAttr(
-              {b.getStrArrayAttr({codegen::kTargetFunctionAttr, llvm::StringRef(target.name)})}));
-      });
       if (program)
         append(*unit, *program);
       else
@@ -314,6 +309,14 @@ class Compile {
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
     KILN_TRY(codegen::lowerToLlvm(module, options));
+    if (targets_.size() > 1) {
+      mlir::Builder b(&context_);
+      module.walk([&](mlir::LLVM::LLVMFuncOp op) {
+        if (!op.isExternal())
+          op.setPassthroughAttr(b.getArrayAttr(
+              {b.getStrArrayAttr({codegen::kTargetFunctionAttr, llvm::StringRef(target.name)})}));
+      });
+    }
     return written;
   }
 

@@ -28,6 +28,8 @@ std::vector<std::string> namesOf(Operation* op) {
   std::vector<std::string> names;
   llvm::StringSet<> seen;
   op->walk<WalkOrder::PreOrder>([&](Operation* inner) {
+    // Groups have the names of what is inside; weights and constants are no nodes.
+    if (isa<ir::FusedOp, ir::WeightOp, ir::ConstantOp>(inner)) return;
     for (std::string& name : ir::nodeNames(inner->getLoc()))
       if (seen.insert(name).second) names.push_back(std::move(name));
   });

@@ -211,7 +211,10 @@ Result<PartitionResult> partition(ModuleOp module, const PartitionOptions& optio
   const std::set<TargetIndex> used(targets.begin(), targets.end());
   const std::string& first = options.targets[used.empty() ? 0 : *used.begin()];
   evidence.partitions = {summary(main, first, options.capabilities(first))};
-  evidence.nodes = static_cast<std::int64_t>(evidence.partitions.front().nodes.size());
+  llvm::StringSet<> nodes;
+  for (Operation* op : decision.operations())
+    for (const std::string& node : namesOf(op)) nodes.insert(node);
+  evidence.nodes = static_cast<std::int64_t>(nodes.size());
   KILN_TRY(checkShare(evidence, options.rules));
   if (used.size() < 2) return result;
   Builder builder(module.getContext());

@@ -45,7 +45,7 @@ struct PartitionEvidence {
   std::vector<Transfer> transfers;
   std::uint64_t transferBytes = 0;  // of all of them
   std::vector<Fallback> fallback;
-  std::int64_t nodes = 0;             // source nodes in all
+  std::int64_t nodes = 0;             // source nodes in all, without weights and constants
   std::int64_t fallbackPermille = 0;  // of them, rounded up
 };
 

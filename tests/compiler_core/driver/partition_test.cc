@@ -95,7 +95,7 @@ class Partitioned : public ::testing::Test {
   int count_ = 0;
 };
 
-const PartitionRules kPools = {.affinities = {{"op:MaxPool", kV3}, {"op:Gemm", kV3}}};
+const PartitionRules kPools = {.affinities = {{"op:MaxPool", kV3}, {"op:Gemm", kV3}, {"op:Conv", kV4}}};
 
 TEST_F(Partitioned, EvidenceSaysWhatRunsWhereAndWhatGoesBetween) {
   auto wanted = request(kCnn, kBoth, kPools);
@@ -131,19 +131,20 @@ TEST_F(Partitioned, TheSameBytesEveryTime) {
 }
 
 TEST_F(Partitioned, EachPartitionHasTheCodeOfItsTarget) {
-  // Vectors of 512 bits appear in the code for v4 alone.
-  const auto usesWideRegisters = [&](const char* affinity) {
-    CompileRequest wanted = request(kCnn, kBoth, {.affinities = {{"*", affinity}}});
+  // Which processors functions are compiled for.
+  const auto processors = [&](const PartitionRules& rules) {
+    CompileRequest wanted = request(kCnn, kBoth, rules);
     wanted.irDirectory = wanted.out;
     EXPECT_TRUE(compile(wanted));
+    std::string text;
     for (const auto& file : fs::directory_iterator(wanted.out))
-      if (file.path().string().ends_with("vectors.mlir"))
-        return read(file.path()).find("vector<16xf32>") != std::string::npos;
-    ADD_FAILURE() << "no IR";
-    return false;
+      if (file.path().extension() == ".ll") text += read(file.path());
+    return std::pair(text.find("\"target-cpu\"=\"x86-64-v4\"") != std::string::npos,
+                     text.find("\"target-cpu\"=\"x86-64-v3\"") != std::string::npos);
   };
-  EXPECT_TRUE(usesWideRegisters(kV4));
-  EXPECT_FALSE(usesWideRegisters(kV3));
+  EXPECT_EQ(processors(kPools), std::pair(true, true));
+  EXPECT_EQ(processors({}), std::pair(true, false));
+  EXPECT_EQ(processors({.affinities = {{"*", kV3}}}), std::pair(false, true)) << "nothing is cut";
 }
 
 TEST_F(Partitioned, ResultsAreThoseOfOneTarget) {
@@ -158,8 +159,8 @@ TEST_F(Partitioned, ResultsAreThoseOfOneTarget) {
   // Two targets with the same registers have the same schedule, and so the same bits.
   const std::string wide = "cpu:x86-64-v4+avx512vnni+avx512bf16";
   if (!runsHere(wide)) return;
-  auto same =
-      build(request(kCnn, kV4 + ("," + wide), {.affinities = {{"op:MaxPool", wide}, {"op:Gemm", wide}}}));
+  auto same = build(request(kCnn, kV4 + ("," + wide),
+                            {.affinities = {{"op:MaxPool", wide}, {"op:Gemm", wide}, {"op:Conv", kV4}}}));
   ASSERT_TRUE(same) << same.error().message;
   EXPECT_GE(same->result.partition.partitions.size(), 3u);
   const auto bits = results(*same, kCnn, {});
@@ -169,7 +170,8 @@ TEST_F(Partitioned, ResultsAreThoseOfOneTarget) {
 
 TEST_F(Partitioned, SymbolicShapesGoAcross) {
   if (!runsHere(kBoth)) GTEST_SKIP() << "this processor has no AVX-512";
-  auto wanted = request(kMlp, kBoth, {.affinities = {{"op:Relu", kV3}, {"op:Softmax", kV3}}});
+  auto wanted =
+      request(kMlp, kBoth, {.affinities = {{"op:Div", kV3}, {"op:Softmax", kV3}, {"op:MatMul", kV4}}});
   wanted.profiles = {{"default", {{"N", 1, 4, 9}}}};
   auto built = build(wanted);
   ASSERT_TRUE(built) << built.error().message;

@@ -84,6 +84,10 @@ TEST(Partition, TheCostModelKeepsASmallModelTogether) {
 TEST(Partition, TheFirstAffinityThatMatchesDecides) {
   Case both{
       {.rules = {.affinities = {{"op:Soft*", kV3}, {"third", kV4}, {"f*", kV3}}}, .operators = kOperators}};
+  const auto drawn = both.run(kThree);
+  ASSERT_TRUE(drawn);
+  EXPECT_EQ(drawn->evidence.partitions[0].target, kV3) << "the free one between goes with its neighbours";
+  both.options.rules.affinities.push_back({"second", kV4});
   ASSERT_TRUE(both.run(kThree));
   EXPECT_EQ(both.marks, (std::vector<std::string>{kV3, kV4, kV3}));
 }
