@@ -31,6 +31,12 @@ tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
 std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);
 // What the spec asks for and this compiler does not do, by name.
 Status checkServed(const CompileSpec& spec);
+// The compile that a spec describes, without a place to write to. `toolchain` may be empty
+// (findToolchainLib).
+tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, const CompileSpec& spec,
+                                                      const std::string& toolchain);
+// evidence.json and manifest.json of a compile. Errors are never the model's fault.
+Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out);
 
 // What commands say about partitions, into `spec`; its target is set. Every failure is one of usage.
 CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec);
@@ -52,6 +58,7 @@ struct SpecArguments {
   std::vector<std::string> profile, pin, sequence;
   PartitionOptionTexts partition;
 };
+tl::expected<CompileSpec, CommandError> makeSpec(const SpecArguments& arguments);
 CommandResult specCommand(const SpecArguments& arguments);
 
 struct ExplainArguments {

@@ -49,6 +49,7 @@ void printText(const CompileResult& result, const std::string& target) {
   for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));
   fmt::print("target    {}\n", target);
   if (result.partition.targets.size() > 1) printPartition(result.partition);
+  for (const auto& [name, shape] : result.analyse.shapes) fmt::print("value     {} {}\n", name, shape);
   for (const PlanEvidence& plan : result.plans)
     fmt::print(
         "memory    profile {}: arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} "
