@@ -18,6 +18,7 @@ except ImportError:
 # golden document -> schema
 DOCUMENTS = {
     "compile-spec.json": "compile-spec",
+    "compile-spec-partition.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",
     "evidence.json": "evidence",
     "evidence-abi2.json": "evidence",
