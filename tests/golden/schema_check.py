@@ -30,6 +30,9 @@ DOCUMENTS = {
     "policy.json": "policy",
 }
 
+# Members that a document may lack.
+OPTIONAL = [["partition"]]
+
 
 def damaged(document):
     """Copies of the document, each with one member taken out of an object or one unknown member put in."""
@@ -47,6 +50,8 @@ def damaged(document):
         if "stages" in path:  # free-form below the stages
             continue
         for name in [None, *at(document, path)]:
+            if path + [name] in OPTIONAL:
+                continue
             copy = json.loads(json.dumps(document))
             target = at(copy, path)
             if name is None:
