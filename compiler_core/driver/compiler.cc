@@ -160,7 +160,7 @@ class Compile {
 
     progress("rewrite");
     KILN_ASSIGN(ir::RewriteEvidence rewritten,
-                transforms::rewrite(module, captured.weights, {request_.disabledPasses, request_.onPass}));
+                transforms::rewrite(module, captured.weights, rewriteOptions()));
     KILN_TRY(ir_.write("rewrite", module));
     progress("partition");
     auto parts = partition::partition(module, request_.target.name);
@@ -172,6 +172,18 @@ class Compile {
       result_.partition = std::move(parts.evidence);
     }
     return lower(module, index, captured.weights);
+  }
+
+  static bool isOptionalLowering(const std::string& pass) {
+    return llvm::is_contained(codegen::kOptionalPasses, pass);
+  }
+  transforms::RewriteOptions rewriteOptions() const {
+    transforms::RewriteOptions options;
+    for (const std::string& pass : request_.disabledPasses)
+      if (!isOptionalLowering(pass)) options.disabled.push_back(pass);
+    options.otherPasses.assign(std::begin(codegen::kOptionalPasses), std::end(codegen::kOptionalPasses));
+    options.onPass = request_.onPass;
+    return options;
   }
 
   void progress(std::string_view stage) {
@@ -186,6 +198,11 @@ class Compile {
     result_.schedule.registerBits = options.vectors.registerBits;
     result_.schedule.accumulators = options.vectors.accumulators;
     result_.schedule.contraction = request_.contraction;
+    llvm::copy_if(request_.disabledPasses, std::back_inserter(options.disabled), isOptionalLowering);
+    options.onPass = [&](const ir::PassEvidence& pass, double seconds) {
+      if (request_.onPass) request_.onPass(pass.name, seconds);
+      if (profile == 0) result_.schedule.passes.push_back(pass);
+    };
     Status written;
     options.onStage = [&](std::string_view stage) {
       if (stage == "linalg") progress("schedule");
@@ -226,9 +243,10 @@ class Compile {
     KILN_ASSIGN(result_.program, package::writeFile(request_.out + "/program.so", asBytes(program.elf)));
     result_.codegen = {request_.target.triple, request_.target.cpu, request_.target.features,
                        program.codeBytes, program.elf.size()};
+    std::map<std::string, std::uint64_t> bytes;
+    for (const codegen::CodeSymbol& function : program.functions) bytes[function.name] = function.bytes;
     for (KernelEvidence& kernel : result_.schedule.kernels)
-      for (const codegen::CodeSymbol& function : program.functions)
-        if (function.name == kernel.symbol) kernel.codeBytes = function.bytes;
+      kernel.codeBytes = bytes[kernel.symbol] + bytes[kernel.symbol + "_code"];
     return {};
   }
 

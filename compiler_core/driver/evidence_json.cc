@@ -57,7 +57,7 @@ Json toJson(const partition::PartitionEvidence& evidence) {
 
 Json toJson(const ScheduleEvidence& evidence) {
   Json kernels = Json::array();
-  for (const KernelEvidence& kernel : evidence.kernels)
+  for (const KernelEvidence& kernel : evidence.kernels) {
     kernels.push_back({{"symbol", kernel.symbol},
                        {"nodes", kernel.nodes},
                        {"rule", kernel.rule},
@@ -65,10 +65,15 @@ Json toJson(const ScheduleEvidence& evidence) {
                        {"tile", kernel.tile},
                        {"tasks", kernel.tasks},
                        {"codeBytes", std::to_string(kernel.codeBytes)}});
+    if (!kernel.codeOf.empty()) kernels.back()["codeOf"] = kernel.codeOf;
+  }
+  Json passes = Json::array();
+  for (const ir::PassEvidence& pass : evidence.passes) passes.push_back(ir::toJson(pass));
   return {{"registerBits", evidence.registerBits},
           {"accumulators", evidence.accumulators},
           {"contraction", evidence.contraction},
           {"source", "heuristic"},
+          {"passes", passes},
           {"kernels", kernels}};
 }
 
