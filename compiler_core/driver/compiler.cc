@@ -175,7 +175,7 @@ class Compile {
 
     progress("rewrite");
     KILN_ASSIGN(ir::RewriteEvidence rewritten,
-                transforms::rewrite(module, captured.weights, {disabledRewrites(), request_.onPass}));
+                transforms::rewrite(module, captured.weights, rewriteOptions()));
     KILN_TRY(ir_.write("rewrite", module));
     if (request_.probe && request_.probe->point == ProbeRequest::Point::kRewritten)
       KILN_TRY(probe(module, captured));
@@ -272,10 +272,17 @@ class Compile {
     return program;
   }
 
-  std::vector<std::string> disabledRewrites() const {
-    std::vector<std::string> names = request_.disabledPasses;
-    std::erase(names, kPartitionPass);
-    return names;
+  static bool isOptionalLowering(const std::string& pass) {
+    return llvm::is_contained(codegen::kOptionalPasses, pass);
+  }
+  transforms::RewriteOptions rewriteOptions() const {
+    transforms::RewriteOptions options;
+    for (const std::string& pass : request_.disabledPasses)
+      if (pass != kPartitionPass && !isOptionalLowering(pass)) options.disabled.push_back(pass);
+    options.otherPasses.assign(std::begin(codegen::kOptionalPasses), std::end(codegen::kOptionalPasses));
+    options.otherPasses.push_back(kPartitionPass);
+    options.onPass = request_.onPass;
+    return options;
   }
 
   // Makes the module's values outputs and notes what they should be.
@@ -310,6 +317,11 @@ class Compile {
       result_.schedule.accumulators = options.vectors.accumulators;
     }
     result_.schedule.contraction = request_.contraction;
+    llvm::copy_if(request_.disabledPasses, std::back_inserter(options.disabled), isOptionalLowering);
+    options.onPass = [&](const ir::PassEvidence& pass, double seconds) {
+      if (request_.onPass) request_.onPass(pass.name, seconds);
+      if (unit.profile == 0 && unit.partition.value_or(0) == 0) result_.schedule.passes.push_back(pass);
+    };
     Status written;
     options.onStage = [&](std::string_view stage) {
       if (stage == "linalg") progress("schedule");
@@ -333,9 +345,11 @@ class Compile {
     if (targets_.size() > 1) {
       mlir::Builder b(&context_);
       module.walk([&](mlir::LLVM::LLVMFuncOp op) {
-        if (!op.isExternal())
-          op.setPassthroughAttr(b.getArrayAttr(
-              {b.getStrArrayAttr({codegen::kTargetFunctionAttr, llvm::StringRef(target.name)})}));
+        if (op.isExternal()) return;
+        llvm::SmallVector<mlir::Attribute> attributes;
+        if (auto given = op.getPassthroughAttr()) attributes.append(given->begin(), given->end());
+        attributes.push_back(b.getStrArrayAttr({codegen::kTargetFunctionAttr, llvm::StringRef(target.name)}));
+        op.setPassthroughAttr(b.getArrayAttr(attributes));
       });
     }
     return written;
@@ -365,9 +379,10 @@ class Compile {
     KILN_ASSIGN(result_.program, package::writeFile(request_.out + "/program.so", asBytes(program.elf)));
     result_.codegen = {request_.target.triple, request_.target.cpu, request_.target.features,
                        program.codeBytes, program.elf.size()};
+    std::map<std::string, std::uint64_t> bytes;
+    for (const codegen::CodeSymbol& function : program.functions) bytes[function.name] = function.bytes;
     for (KernelEvidence& kernel : result_.schedule.kernels)
-      for (const codegen::CodeSymbol& function : program.functions)
-        if (function.name == kernel.symbol) kernel.codeBytes = function.bytes;
+      kernel.codeBytes = bytes[kernel.symbol] + bytes[kernel.symbol + "_code"];
     return {};
   }
 
