@@ -280,6 +280,20 @@ TEST(DynamicModel, FramesOfASignal) {
   EXPECT_THAT(refused.error().message, HasSubstr("whether a frame of 8 fits"));
 }
 
+TEST(DynamicModel, NothingOfASymbolicShapeIsRefused) {
+  OnnxBuilder model;
+  model.input("x", {"N", 6})
+      .output("y")
+      .initializer(onnxTensor("from", {1}, std::vector<std::int64_t>{100}))
+      .initializer(onnxTensor("to", {1}, std::vector<std::int64_t>{200}))
+      .initializer(onnxTensor("axis", {1}, std::vector<std::int64_t>{1}))
+      .node("Slice", {"x", "from", "to", "axis"}, {"y"});
+  auto refused = checkModel({model, {{"p", {{"N", 2, 4, 8}}}}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message, HasSubstr("without elements"));
+}
+
 // A dry run that asks for padding.
 Result<driver::CompileResult> padded(const OnnxBuilder& model, std::vector<analysis::ProfileDim> dims) {
   const TempDirectory directory;

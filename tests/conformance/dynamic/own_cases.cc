@@ -40,8 +40,10 @@ class Own {
     return *this;
   }
   Own& node(std::string_view op, const std::vector<std::string>& inputs,
-            const std::vector<std::string>& outputs, const std::vector<ProtoMessage>& attributes = {}) {
-    model_.node(op, inputs, outputs, attributes);
+            const std::vector<std::string>& outputs, const std::vector<ProtoMessage>& attributes = {},
+            std::string_view domain = "") {
+    model_.node(op, inputs, outputs, attributes, "", domain);
+    if (!domain.empty()) model_.importDomain(domain, 1);
     return *this;
   }
   Own& output(const char* name, int type = kOnnxFloat) {
@@ -205,6 +207,41 @@ std::vector<Own> all() {
       .node("SplitToSequence", {"x", "by"}, {"parts"}, {onnxInt("axis", 0)})
       .node("ConcatFromSequence", {"parts"}, {"y"}, {onnxInt("axis", 0)})
       .output("y");
+  add("sequence_empty")
+      .real("x", {3, 5})
+      .node("SequenceEmpty", {}, {"none"})
+      .node("SequenceInsert", {"none", "x"}, {"one"})
+      .node("ConcatFromSequence", {"one"}, {"y"}, {onnxInt("axis", 0)})
+      .output("y");
+  add("optional")
+      .real("x", {3, 5})
+      .node("Optional", {"x"}, {"o"})
+      .node("OptionalGetElement", {"o"}, {"y"})
+      .output("y");
+  add("optional_has_element")
+      .real("x", {3, 5})
+      .node("Optional", {"x"}, {"o"})
+      .node("OptionalHasElement", {"o"}, {"has"})
+      .node("Neg", {"x"}, {"minus"})
+      .node("Where", {"has", "minus", "x"}, {"y"})
+      .output("y");
+  add("globallppool").real("x", {2, 3, 5, 7}).node("GlobalLpPool", {"x"}, {"y"}).output("y");
+  add("maxroipool")
+      .real("x", {2, 3, 8, 9})
+      .weight("rois", {1, 5}, 0)
+      .node("MaxRoiPool", {"x", "rois"}, {"y"}, {onnxInts("pooled_shape", {1, 1})})
+      .output("y");
+  {
+    OnnxBuilder body;
+    body.input("part", {"a", "b"}).node("Neg", {"part"}, {"negated"}).output("negated");
+    add("sequence_map")
+        .real("x", {3, 5})
+        .node("SequenceConstruct", {"x", "x"}, {"pair"})
+        .node("SequenceMap", {"pair"}, {"mapped"}, {onnxGraph("body", body)})
+        .node("ConcatFromSequence", {"mapped"}, {"y"}, {onnxInt("axis", 0)})
+        .output("y");
+  }
+  add("binarizer").real("x", {3, 5}).node("Binarizer", {"x"}, {"y"}, {}, "ai.onnx.ml").output("y");
   // Named after each operator that the graph is there for.
   for (const char* op : {"SequenceConstruct", "SequenceAt", "SequenceInsert", "SequenceErase",
                          "SequenceLength", "ConcatFromSequence"}) {

@@ -1222,6 +1222,7 @@ constexpr std::string_view
     kBodies = "has bodies, which the generator does not nest",
     kSequences = "works on sequences or optionals, which these graphs do not have",
     kPole = "no bound on its slope: two right evaluations may be far apart",
+    kDomains = "these graphs import ONNX's own domain only",
     kOld = "gone from ONNX before the opsets that are generated";
 constexpr Absence kAbsences[] = {
     {"Acos", kDomain},
@@ -1293,6 +1294,13 @@ constexpr Absence kAbsences[] = {
     {"SequenceLength", kSequences},
     {"SplitToSequence", kSequences},
     {"Constant", "constants are initializers here, which are imported the same way"},
+    {"ai.onnx.ml:ArrayFeatureExtractor", kDomains},
+    {"ai.onnx.ml:Binarizer", kDomains},
+    {"ai.onnx.preview:FlexAttention", kDomains},
+    {"ai.onnx.preview.training:Adagrad", kDomains},
+    {"ai.onnx.preview.training:Adam", kDomains},
+    {"ai.onnx.preview.training:Gradient", kDomains},
+    {"ai.onnx.preview.training:Momentum", kDomains},
     {"Scatter", kOld},
     {"Upsample", kOld},
 };
