@@ -30,7 +30,7 @@ Result<BoundShape> DimBinder::bind(std::string_view input, const std::vector<Dec
       if (range->second.min < 1 || range->second.max > kMaxDim)
         return fail(Code::kInvalidArgument, "the profiles let dimension " + quoted(name) + " be " +
                                                 std::to_string(range->second.min) + " to " +
-                                                std::to_string(range->second.max) + "; it takes 1 to " +
+                                                std::to_string(range->second.max) + "; a range takes 1 to " +
                                                 std::to_string(kMaxDim));
       symbolic_.insert(name);
       bound.shape.push_back(kSymbolic);
@@ -42,9 +42,9 @@ Result<BoundShape> DimBinder::bind(std::string_view input, const std::vector<Dec
       return fail(Code::kUnimplemented, "input " + quoted(input) + " has the symbolic dimension " +
                                             quoted(name) + ", which no profile gives; give --profile " +
                                             name + "=N with a number or --profile " + name + "=MIN:OPT:MAX");
-    if (it->second < 1 || it->second > kMaxDim)
+    if (it->second < 0 || it->second > kMaxDim)
       return fail(Code::kInvalidArgument, "the profile pins dimension " + quoted(name) + " to " +
-                                              std::to_string(it->second) + "; it takes 1 to " +
+                                              std::to_string(it->second) + "; it takes 0 to " +
                                               std::to_string(kMaxDim));
     used_.insert(*it);
     bound.shape.push_back(it->second);

@@ -122,6 +122,17 @@ Json toJson(const PlanEvidence& evidence) {
   return out;
 }
 
+namespace {
+
+// Of the first profile, as it says.
+Json rewriteJson(const CompileResult& result) {
+  Json rewrite = ir::toJson(result.rewrite);
+  if (!result.plans.empty()) rewrite["profile"] = result.plans.front().profile;
+  return rewrite;
+}
+
+}  // namespace
+
 Json evidenceJson(const CompileResult& result) {
   Json weights = Json::array(), layout = Json::array(), symbols = Json::array(), profiles = Json::array(),
        plans = Json::array();
@@ -148,7 +159,7 @@ Json evidenceJson(const CompileResult& result) {
           {"stages",
            {{"capture", ir::toJson(result.capture)},
             {"analyse", ir::toJson(result.analyse)},
-            {"rewrite", ir::toJson(result.rewrite)},
+            {"rewrite", rewriteJson(result)},
             {"partition", toJson(result.partition)},
             {"schedule", toJson(result.schedule)},
             {"codegen", toJson(result.codegen, result.schedule.kernels.size())},

@@ -39,6 +39,11 @@ void printPartition(const partition::PartitionEvidence& evidence) {
                evidence.fallbackPermille);
 }
 
+// A run calculates the number from the shapes where these vary.
+std::string tasksText(const KernelEvidence& kernel) {
+  return kernel.tasks > 0 ? fmt::format("{} tasks", kernel.tasks) : "tasks as the shapes of a run give";
+}
+
 void printText(const CompileResult& result, const std::string& target) {
   const auto& capture = result.capture;
   fmt::print("model     {} {}, IR version {}, {} nodes, {} served\n",
@@ -56,8 +61,8 @@ void printText(const CompileResult& result, const std::string& target) {
         "bytes\n",
         plan.profile, plan.arenaBytes, plan.unsharedBytes, plan.scratchBytes, plan.weightBytes);
   for (const KernelEvidence& kernel : result.schedule.kernels)
-    fmt::print("kernel    {} [{}] loops {} tile {}: {} tasks\n", fmt::join(kernel.nodes, ", "), kernel.rule,
-               fmt::join(kernel.loops, "x"), fmt::join(kernel.tile, "x"), kernel.tasks);
+    fmt::print("kernel    {} [{}] loops {} tile {}: {}\n", fmt::join(kernel.nodes, ", "), kernel.rule,
+               fmt::join(kernel.loops, "x"), fmt::join(kernel.tile, "x"), tasksText(kernel));
 }
 
 Json json(const CompileResult& result, const std::string& target) {

@@ -39,13 +39,34 @@ const char* relativeTolerance(const ReferenceResult& result) {
   return tolerance;
 }
 
-// The files of one profile, in its folder.
+// The files of one point of a profile, in its folder.
 Result<Json> writeProfile(const ReferenceResult& result, const std::string& out, const std::string& profile,
                           Digests& digests) {
   KILN_TRY(package::makeDirectory(out + "/" + profile));
   KILN_ASSIGN(const Json inputs, writeTensors(result.inputValues, out, profile, "input", digests));
   KILN_ASSIGN(const Json outputs, writeTensors(result.outputValues, out, profile, "output", digests));
   return Json{{"name", profile}, {"inputs", inputs}, {"outputs", outputs}};
+}
+
+// Where a profile is evaluated.
+struct Point {
+  std::string name;
+  std::map<std::string, std::int64_t> dims;
+};
+
+// The shapes that it is made for, and where it leaves something open both ends of every range: at these the
+// plan and the guards are at their limits.
+std::vector<Point> pointsOf(const ShapeProfile& profile) {
+  Point opt{profile.name, {}}, min{profile.name + kAtMin, {}}, max{profile.name + kAtMax, {}};
+  for (const auto& [name, range] : profile.dims) {
+    opt.dims[name] = range.opt;
+    min.dims[name] = range.min;
+    max.dims[name] = range.max;
+  }
+  std::vector<Point> points = {opt};
+  if (min.dims != opt.dims) points.push_back(std::move(min));
+  if (max.dims != opt.dims) points.push_back(std::move(max));
+  return points;
 }
 
 Status writeList(const Json& profiles, const Digests& digests, const char* tolerance,
@@ -79,15 +100,14 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
                   {Code::kInvalidArgument,
                    fmt::format("profile \"{}\": not usable as the name of a folder", profile.name),
                    {}});
-    // At the shapes that the profile is made for.
-    std::map<std::string, std::int64_t> dims;
-    for (const auto& [name, range] : profile.dims) dims[name] = range.opt;
-    auto result = evaluateReference(arguments.model, dims, spec->pins, spec->sequences, kSeed);
-    if (!result) return stop(result.error());
-    auto written = writeProfile(*result, arguments.out, profile.name, digests);
-    if (!written) return stop(kExitInternal, written.error());
-    profiles.push_back(std::move(*written));
-    tolerance = relativeTolerance(*result);
+    for (const Point& point : pointsOf(profile)) {
+      auto result = evaluateReference(arguments.model, point.dims, spec->pins, spec->sequences, kSeed);
+      if (!result) return stop(result.error());
+      auto written = writeProfile(*result, arguments.out, point.name, digests);
+      if (!written) return stop(kExitInternal, written.error());
+      profiles.push_back(std::move(*written));
+      tolerance = relativeTolerance(*result);
+    }
   }
   if (auto written = writeList(profiles, digests, tolerance, arguments.out); !written)
     return stop(kExitInternal, written.error());

@@ -112,7 +112,8 @@ Bound Intervals::dimension(Value buffer, unsigned dim) {
       .Case([&](memref::ExpandShapeOp op) { return among(op.getMixedOutputShape()); })
       .Case([&](memref::CollapseShapeOp op) -> Bound {
         Bound product = Range{1, 1};
-        for (const std::int64_t from : op.getReassociationIndices()[dim])
+        const auto groups = op.getReassociationIndices();
+        for (const std::int64_t from : groups[dim])
           product = combined(op.getContext(), product, dimension(op.getSrc(), static_cast<unsigned>(from)),
                              [](AffineExpr a, AffineExpr b) { return a * b; });
         return product;

@@ -12,6 +12,8 @@
 namespace kiln {
 
 inline constexpr char kFixtureList[] = "fixtures.json";
+// What follows a profile's name in the entry of a boundary: all its dimensions at their least, at their most.
+inline constexpr char kAtMin[] = "/min", kAtMax[] = "/max";
 inline constexpr std::uint64_t kMaxFixtureListBytes = 4u << 20;
 inline constexpr std::size_t kMaxFixtureFiles = 4095;  // beside the list itself
 
@@ -22,7 +24,7 @@ struct FixtureFile {
 };
 
 struct FixtureProfile {
-  std::string name;
+  std::string name;  // "large": at its opt; "large/min" and "large/max" where these are others
   std::vector<std::string> inputs, outputs;  // paths among the files, in the manifest's order
 };
 

@@ -12,7 +12,7 @@ Status addDim(const std::string& option, const std::string& text, ShapeProfile& 
   const auto wrong = [&] {
     return fail(Code::kInvalidArgument,
                 "--profile " + option +
-                    ": give [PROFILE:]DIM=min:opt:max with 1 <= min <= opt <= max, such as "
+                    ": give [PROFILE:]DIM=min:opt:max with 0 <= min <= opt <= max, such as "
                     "N=1:1:1, or DIM=N for one number");
   };
   // The last '=': a dimension's name may hold one.
@@ -22,7 +22,7 @@ Status addDim(const std::string& option, const std::string& text, ShapeProfile& 
   std::stringstream rest(text.substr(equals + 1));
   for (std::string part; std::getline(rest, part, ':');) {
     const auto number = parseDecimal(part);
-    if (!number || *number < 1 || *number > (std::uint64_t{1} << 53)) return wrong();
+    if (!number || *number > (std::uint64_t{1} << 53)) return wrong();
     numbers.push_back(static_cast<std::int64_t>(*number));
   }
   if (numbers.size() == 1) numbers.assign(3, numbers[0]);

@@ -177,7 +177,7 @@ analysis::DimValues dimsOf(const onnx::Model& model, const std::vector<NamedTens
       const onnx::DeclaredDim& dim = (*input.shape)[i];
       const std::string name =
           dim.name.empty() ? std::string(input.name) + "." + std::to_string(i) : std::string(dim.name);
-      if (!dim.value && shape[i] > 0) dims[name] = shape[i];  // a profile starts at 1
+      if (!dim.value) dims[name] = shape[i];
     }
   }
   return dims;

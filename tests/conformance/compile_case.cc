@@ -6,12 +6,13 @@ namespace {
 
 constexpr int kMaxAttempts = 8;  // each pins at least one more input
 
-// Compiles, pinning what a refusal asks for; `pins` gets what was pinned.
-Status compileOrPin(const Case& one, const std::vector<NamedTensor>& inputs, const Given& given,
+}  // namespace
+
+Status compileOrPin(const std::string& model, const std::vector<NamedTensor>& inputs, const Given& given,
                     const CompileOptions& options, Pins& pins) {
   Status status;
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    status = compileModel(one.model, given, pins, options);
+    status = compileModel(model, given, pins, options);
     if (status || status.error().code != Code::kUnimplemented) break;
     Pins more = pinsAskedFor(status.error().message, inputs, pins);
     if (more.empty()) break;
@@ -19,8 +20,6 @@ Status compileOrPin(const Case& one, const std::vector<NamedTensor>& inputs, con
   }
   return status;
 }
-
-}  // namespace
 
 CaseResult toResult(const Status& status, bool random) {
   const bool refused = !status && status.error().code == Code::kUnimplemented;
@@ -44,7 +43,7 @@ CaseResult compileCase(const Case& one, const CompileOptions& options) {
   }
   Pins pins;
   const auto outcome = [&]() -> Status {
-    KILN_TRY(compileOrPin(one, inputs, given, options, pins));
+    KILN_TRY(compileOrPin(one.model, inputs, given, options, pins));
     // What was compiled must have data that can be read.
     if (!data) return fail(Code::kInternal, "the case's data: " + data.error().message);
     auto got = runArtifact(options.scratch + "/artifact", inputs);

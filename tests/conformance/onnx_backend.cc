@@ -24,20 +24,6 @@ struct Options {
   std::uint64_t memoryMiB = 8192;
 };
 
-std::vector<Case> choose(const std::vector<Case>& all, const Options& options) {
-  std::vector<Case> chosen;
-  for (const Case& one : all) {
-    const auto matches = [&](const std::string& filter) {
-      return one.name.find(filter) != std::string::npos;
-    };
-    if (options.filters.empty() || std::any_of(options.filters.begin(), options.filters.end(), matches))
-      chosen.push_back(one);
-  }
-  std::vector<Case> sampled;
-  for (std::size_t i = 0; i < chosen.size(); i += options.every) sampled.push_back(chosen[i]);
-  return sampled;
-}
-
 // How a child tells its result.
 std::string encode(const CaseResult& result) {
   return Json{{"outcome", static_cast<int>(result.outcome)}, {"reason", result.reason}, {"pins", result.pins}}
@@ -106,7 +92,7 @@ int run(const Options& options) {
     std::cerr << suite.error().message << "\n";
     return suite.error().code == Code::kNotFound ? kExitNotFound : kExitUsage;
   }
-  const std::vector<Case> cases = choose(suite->cases(), options);
+  const std::vector<Case> cases = choose(suite->cases(), options.filters, options.every);
   if (options.list) {
     for (const Case& one : cases) std::cout << one.name << "\n";
     return 0;

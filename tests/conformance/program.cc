@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include "compiler_core/runtime/program/cpu_features.h"
-#include "compiler_core/runtime/runtime.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/target.h"
@@ -25,6 +24,7 @@ Error errorOf(const std::string& log, int exit) {
   if (!json || !json->is_object() || !json->contains("error")) return error;
   error.message = json->at("error").value("message", std::string());
   if (exit == kExitUnsupported) error.code = Code::kUnimplemented;
+  if (exit == kExitInvalidModel) error.code = Code::kInvalidArgument;
   return error;
 }
 
@@ -81,6 +81,11 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
     arguments.push_back("--profile");
     arguments.push_back(name + "=" + std::to_string(value));
   }
+  for (const analysis::ProfileDim& dim : given.ranges) {
+    arguments.push_back("--profile");
+    arguments.push_back(dim.name + "=" + std::to_string(dim.min) + ":" + std::to_string(dim.opt) + ":" +
+                        std::to_string(dim.max));
+  }
   for (const auto& [name, values] : pins) {
     std::string text = name + "=";
     for (std::size_t i = 0; i < values.size(); ++i) text += (i > 0 ? "," : "") + pinText(values[i]);
@@ -91,11 +96,13 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
   return kilnCc({"compile", "--model", model, "--spec", spec, "--out", out}, options);
 }
 
-Result<std::vector<NamedTensor>> runArtifact(const std::string& artifactDirectory,
-                                             const std::vector<NamedTensor>& inputs) {
+Result<runtime::Session> openSession(const std::string& artifactDirectory) {
   KILN_ASSIGN(runtime::Artifact artifact, runtime::Artifact::open(artifactDirectory));
-  KILN_ASSIGN(runtime::Session session,
-              runtime::Session::open(artifact, {.threads = 2, .run_before_ready = 1}));
+  return runtime::Session::open(artifact, {.threads = 2, .run_before_ready = 1});
+}
+
+Result<std::vector<NamedTensor>> runSession(runtime::Session& session,
+                                            const std::vector<NamedTensor>& inputs) {
   std::vector<runtime::NamedTensor> given;
   for (const NamedTensor& input : inputs)
     given.push_back({input.name, {input.tensor.dtype, input.tensor.shape, input.tensor.bytes}});
@@ -104,6 +111,12 @@ Result<std::vector<NamedTensor>> runArtifact(const std::string& artifactDirector
   for (runtime::NamedTensor& result : results)
     got.push_back({result.name, {result.tensor.dtype, result.tensor.shape, std::move(result.tensor.data)}});
   return got;
+}
+
+Result<std::vector<NamedTensor>> runArtifact(const std::string& artifactDirectory,
+                                             const std::vector<NamedTensor>& inputs) {
+  KILN_ASSIGN(runtime::Session session, openSession(artifactDirectory));
+  return runSession(session, inputs);
 }
 
 }  // namespace kiln::conformance

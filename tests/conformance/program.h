@@ -1,6 +1,7 @@
 // A model through kiln-cc and the runtime.
 #pragma once
 
+#include "compiler_core/runtime/runtime.h"
 #include "tests/conformance/case_data.h"
 
 namespace kiln::conformance {
@@ -20,14 +21,19 @@ std::string compilerBeside();
 struct Given {
   analysis::DimValues dims;
   Composites sequences;
+  std::vector<analysis::ProfileDim> ranges = {};  // symbolic dimensions that stay so
 };
 
-// Writes the artifact to `options.scratch`/artifact. kUnimplemented is a refusal of the compiler; every other
-// error is its fault or the model's.
+// Writes the artifact to `options.scratch`/artifact. kUnimplemented is a refusal of the compiler,
+// kInvalidArgument a fault of the model; every other error is the compiler's.
 Status compileModel(const std::string& model, const Given& given, const Pins& pins,
                     const CompileOptions& options);
 
-// Loads an artifact and runs it on two threads.
+// An artifact with two threads.
+Result<runtime::Session> openSession(const std::string& artifactDirectory);
+Result<std::vector<NamedTensor>> runSession(runtime::Session& session,
+                                            const std::vector<NamedTensor>& inputs);
+// Both in one.
 Result<std::vector<NamedTensor>> runArtifact(const std::string& artifactDirectory,
                                              const std::vector<NamedTensor>& inputs);
 

@@ -17,10 +17,6 @@ std::string plain(std::string_view name) {
   return text;
 }
 
-struct About {
-  std::string op, dtype;
-};
-
 std::string operatorName(const onnx::Node& node) {
   return (node.domain.empty() || node.domain == "ai.onnx" ? "" : std::string(node.domain) + ":") +
          std::string(node.op);
@@ -40,25 +36,6 @@ std::string operatorByName(const std::string& name, const std::set<std::string>&
   return best.empty() ? first : best;
 }
 
-std::vector<About> describe(const std::vector<Reported>& cases) {
-  std::vector<About> about(cases.size());
-  std::set<std::string> operators;
-  std::vector<std::size_t> graphs;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    graphs.push_back(i);
-    auto loaded = onnx::loadModel(cases[i].one.model);
-    if (!loaded) continue;
-    const onnx::Graph& graph = loaded->model.graph;
-    const auto& values = graph.inputs.empty() ? graph.outputs : graph.inputs;
-    if (!values.empty() && values[0].isTensor) about[i].dtype = onnx::elementTypeName(values[0].type);
-    for (const onnx::Node& node : graph.nodes) operators.insert(operatorName(node));
-    if (!graph.nodes.empty()) about[i].op = operatorName(graph.nodes[0]);
-    if (graph.nodes.size() == 1) graphs.pop_back();
-  }
-  for (std::size_t i : graphs) about[i].op = operatorByName(cases[i].one.name, operators, about[i].op);
-  return about;
-}
-
 void count(Json& counts, const CaseResult& result) {
   if (counts.is_null()) {
     for (const char* name : kCounts) counts[name] = 0;
@@ -72,12 +49,33 @@ void count(Json& counts, const CaseResult& result) {
 
 }  // namespace
 
+std::vector<About> describe(const std::vector<Case>& cases) {
+  std::vector<About> about(cases.size());
+  std::set<std::string> operators;
+  std::vector<std::size_t> graphs;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    graphs.push_back(i);
+    auto loaded = onnx::loadModel(cases[i].model);
+    if (!loaded) continue;
+    const onnx::Graph& graph = loaded->model.graph;
+    const auto& values = graph.inputs.empty() ? graph.outputs : graph.inputs;
+    if (!values.empty() && values[0].isTensor) about[i].dtype = onnx::elementTypeName(values[0].type);
+    for (const onnx::Node& node : graph.nodes) operators.insert(operatorName(node));
+    if (!graph.nodes.empty()) about[i].op = operatorName(graph.nodes[0]);
+    if (graph.nodes.size() == 1) graphs.pop_back();
+  }
+  for (std::size_t i : graphs) about[i].op = operatorByName(cases[i].name, operators, about[i].op);
+  return about;
+}
+
 const char* outcomeName(Outcome outcome) {
   return kCounts[static_cast<std::size_t>(outcome)];
 }
 
 Json makeReport(const std::vector<Reported>& cases, const std::string& how) {
-  const std::vector<About> about = describe(cases);
+  std::vector<Case> all;
+  for (const Reported& reported : cases) all.push_back(reported.one);
+  const std::vector<About> about = describe(all);
   Json report = {
       {"how", how}, {"cases", Json::array()}, {"groups", Json::object()}, {"operators", Json::object()}};
   for (std::size_t i = 0; i < cases.size(); ++i) {

@@ -15,8 +15,13 @@ struct Reported {
   CaseResult result;
 };
 
-// The operator that a case is about: its only node's, or by its name when it is a graph; the expansion of
-// a function is about none. The element type is its first input's.
+// The operator that a case is about: its only node's, or by its name when it is a graph; "" for the expansion
+// of a function. The element type is its first input's.
+struct About {
+  std::string op, dtype;
+};
+std::vector<About> describe(const std::vector<Case>& cases);
+
 Json makeReport(const std::vector<Reported>& cases, const std::string& how);
 
 // "passed", "failed", "skipped", "notComparable".

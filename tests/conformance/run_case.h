@@ -13,6 +13,10 @@ struct CaseResult {
   std::vector<std::string> pins;  // inputs whose values were fixed to compile the case, by name
 };
 
+// Compiles, pinning what a refusal asks for; `pins` gets what was pinned.
+Status compileOrPin(const std::string& model, const std::vector<NamedTensor>& inputs, const Given& given,
+                    const CompileOptions& options, Pins& pins);
+
 // Compiles the model with kiln-cc, loads the artifact in the runtime, runs it on two threads and compares.
 // Refused for want of a value (pinsAskedFor), the case is compiled again with these inputs pinned.
 // Skipped is what Kiln says it does not serve (kUnimplemented), with that reason.

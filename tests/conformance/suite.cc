@@ -104,4 +104,18 @@ Result<Suite> Suite::open(const std::string& path) {
   return suite;
 }
 
+std::vector<Case> choose(const std::vector<Case>& cases, const std::vector<std::string>& filters,
+                         std::size_t every) {
+  std::vector<Case> chosen;
+  std::size_t matching = 0;
+  for (const Case& one : cases) {
+    const auto matches = [&](const std::string& filter) {
+      return one.name.find(filter) != std::string::npos;
+    };
+    if (!filters.empty() && std::none_of(filters.begin(), filters.end(), matches)) continue;
+    if (matching++ % every == 0) chosen.push_back(one);
+  }
+  return chosen;
+}
+
 }  // namespace kiln::conformance

@@ -39,4 +39,8 @@ class Suite {
   std::vector<Case> cases_;
 };
 
+// Those whose name contains one of `filters` (all when there is none), and of these every n-th.
+std::vector<Case> choose(const std::vector<Case>& cases, const std::vector<std::string>& filters,
+                         std::size_t every);
+
 }  // namespace kiln::conformance

@@ -3,7 +3,8 @@
 
 usage: support_table.py update REPORT   REPORT (onnx_backend --json over the whole suite) becomes report.json beside this
                                         script; the table and the README's summary are written again
-       support_table.py check           exit 1 when these two are not what report.json gives
+       support_table.py dynamic REPORT  the same with onnx_dynamic --json, which becomes dynamic/report.json
+       support_table.py check           exit 1 when these two are not what the reports give
 """
 import json
 import pathlib
@@ -13,6 +14,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 REPORT = HERE / "report.json"
+DYNAMIC, REASONS = HERE / "dynamic/report.json", HERE / "dynamic/reasons.json"
 TABLE = ROOT / "compiler_core/frontend/onnx/SUPPORT.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- support table: made by tests/conformance/support_table.py -->", "<!-- end of the support table -->"
@@ -58,6 +60,63 @@ def why(report, operator):
     return "; ".join(seen[:MAX_REASONS]).replace("|", "\\|") + (f"; {more} more" if more > 0 else "")
 
 
+def keep_dynamic(full):
+    """What is committed: the counts, and of each case its outcome and what was refused or excluded."""
+    cases = []
+    for case in full["cases"]:
+        kept = {k: v for k, v in case.items() if k != "dims"}
+        refused = [d for d in case.get("dims", []) if "reason" in d]
+        if refused:
+            kept["refused"] = refused
+        cases.append(kept)
+    return {"how": full["how"], "totals": full["totals"], "operators": full["operators"], "cases": cases}
+
+
+def dynamic_status(counts):
+    if counts["wrong"]:
+        return "wrong"
+    if counts["served"] + counts["partly"] == 0:
+        return "refused" if counts["refused"] else "no case"
+    return "partly" if counts["partly"] + counts["refused"] else "served"
+
+
+def dynamic_why(report, reasons_listed, operator):
+    if operator in reasons_listed:
+        return reasons_listed[operator]
+    seen = []
+    for case in report["cases"]:
+        if case.get("operator") == operator:
+            for refused in case.get("refused", []):
+                for reason in reasons(refused):
+                    if short(reason) not in seen:
+                        seen.append(short(reason))
+    return "; ".join(seen[:MAX_REASONS]) + (f"; {len(seen) - MAX_REASONS} more" if len(seen) > MAX_REASONS else "")
+
+
+def dynamic_table():
+    report, listed = json.loads(DYNAMIC.read_text()), json.loads(REASONS.read_text())
+    totals = report["totals"]
+    lines = [
+        "",
+        "## Dynamic shapes",
+        "",
+        "Made from `tests/conformance/dynamic/report.json`: each case of the suite with the dimensions of its inputs made symbols,",
+        "compiled once for a range, run at its ends, at the case's own size and just outside (where the guard's error must name",
+        "dimension, value and range), in memory of exactly the planned size with poisoned ends, and compared with the static",
+        f"compile at each size: {totals['runs']} runs, {totals['sameBits']} of them the same bits, the rest within the case's tolerance,",
+        f"{totals['wrong']} wrong. *Excluded*: the case's constants fix its shapes, or it is refused for other reasons.",
+        "",
+        "| Operator | Dynamic | Served | Partly | Refused | Excluded | What is refused because |",
+        "|---|---|---:|---:|---:|---:|---|",
+    ]
+    none = {k: 0 for k in ("served", "partly", "refused", "excluded", "wrong")}
+    for name in sorted({*report["operators"], *listed}, key=str.lower):
+        c = {**none, **report["operators"].get(name, {})}
+        why_text = dynamic_why(report, listed, name).replace("|", "\\|")
+        lines.append(f"| {name} | {dynamic_status(c)} | {c['served']} | {c['partly']} | {c['refused']} | {c['excluded']} | {why_text} |")
+    return "\n".join(lines) + "\n"
+
+
 def table(report):
     lines = [
         "# ONNX operators: what is served",
@@ -75,7 +134,7 @@ def table(report):
         types = ", ".join(sorted(t for t, c in entry["types"].items() if c["passed"] and t != "none"))
         lines.append(f"| {name} | {status(counts)} | {counts['passed']} | {counts['pinned']} | {counts['skipped']} | {types} | "
                      f"{why(report, name)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + dynamic_table()
 
 
 def summary(report):
@@ -107,8 +166,12 @@ def dump(report):
 
 
 def main(arguments):
-    if len(arguments) == 2 and arguments[0] == "update":
-        REPORT.write_text(dump(keep(json.loads(pathlib.Path(arguments[1]).read_text()))))
+    if len(arguments) == 2 and arguments[0] in ("update", "dynamic"):
+        full = json.loads(pathlib.Path(arguments[1]).read_text())
+        if arguments[0] == "update":
+            REPORT.write_text(dump(keep(full)))
+        else:
+            DYNAMIC.write_text(dump(keep_dynamic(full)))
         report = json.loads(REPORT.read_text())
         TABLE.write_text(table(report))
         README.write_text(readme(report))

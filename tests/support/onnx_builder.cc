@@ -83,6 +83,11 @@ ProtoMessage& ProtoMessage::text(int field, std::string_view bytes) {
   return *this;
 }
 
+ProtoMessage& ProtoMessage::raw(std::string_view bytes) {
+  bytes_ += bytes;
+  return *this;
+}
+
 ProtoMessage onnxTensor(std::string_view name, const std::vector<std::int64_t>& dims,
                         const std::vector<float>& values) {
   return tensorOf(name, kOnnxFloat, dims, values);

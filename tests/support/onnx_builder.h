@@ -17,6 +17,8 @@ class ProtoMessage {
   ProtoMessage& fixed32(int field, float value);
   ProtoMessage& text(int field, std::string_view bytes);
   ProtoMessage& message(int field, const ProtoMessage& nested) { return text(field, nested.bytes_); }
+  // Fields that are encoded already.
+  ProtoMessage& raw(std::string_view bytes);
   const std::string& bytes() const { return bytes_; }
 
  private:

@@ -31,10 +31,18 @@ Value readSymbol(OpBuilder& b, Location loc, Value symbols, std::int64_t symbol)
 
 Value extentValue(OpBuilder& b, Location loc, const ir::Dim& dim, func::FuncOp main, Value symbols) {
   const auto profile = ir::profileOf(main);
-  SmallVector<std::optional<std::int64_t>> largest(profile.size());
-  for (unsigned i = 0; i < profile.size(); ++i)
-    if (!isGiven(main, i)) largest[i] = profile[i].max;
-  const ir::Dim known = ir::substitute(dim, largest);
+  const auto named = ir::symbolsOf(main->getParentOfType<ModuleOp>());
+  // A bound names earlier symbols only.
+  SmallVector<AffineExpr> largest;
+  for (unsigned i = 0; i < profile.size(); ++i) {
+    if (isGiven(main, i))
+      largest.push_back(b.getAffineSymbolExpr(i));
+    else if (i < named.size() && !(named[i].bound == ir::Dim(0)))
+      largest.push_back(named[i].bound.expression(b.getContext()).replaceSymbols(largest));
+    else
+      largest.push_back(b.getAffineConstantExpr(profile[i].max));
+  }
+  const ir::Dim known(dim.expression(b.getContext()).replaceSymbols(largest));
   if (known.isStatic()) return LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(known.value()));
   const AffineExpr expression = known.expression(b.getContext());
   SmallVector<Value> values;

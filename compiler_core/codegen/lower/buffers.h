@@ -24,7 +24,7 @@ enum Pointer : unsigned {
 };
 
 // Expressions over symbols as i64 values: symbols that the caller gives are read from `symbols`, others count
-// as the largest that the profile of `main` allows.
+// as the most that these allow.
 mlir::Value extentValue(mlir::OpBuilder& b, mlir::Location loc, const ir::Dim& dim, mlir::func::FuncOp main,
                         mlir::Value symbols);
 

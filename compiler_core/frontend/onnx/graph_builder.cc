@@ -124,7 +124,13 @@ Result<Value> GraphBuilder::finish(mlir::Operation* operation, std::string& comp
 namespace {
 
 Status checkSize(mlir::RankedTensorType type) {
-  if (!type.hasStaticShape()) return {};  // bounded by the profiles, which the importer checks
+  if (!type.hasStaticShape()) {  // bounded by the profiles, which the importer checks
+    if (llvm::is_contained(type.getShape(), 0))
+      return fail(
+          Code::kUnimplemented,
+          "a result without elements whose other dimensions are known at run time only is not served");
+    return {};
+  }
   auto bytes = ir::checkedBytes(type);
   if (!bytes || *bytes > kMaxTensorBytes)
     return invalid("a result of shape " + shapeText(type.getShape()) + " is absurdly large");

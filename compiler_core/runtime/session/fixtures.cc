@@ -28,16 +28,14 @@ Result<FixtureList> readFixtureList(const std::string& artifactDirectory, const 
   auto list = parseFixtureList(text);
   if (!list) return fail(Code::kDataLoss, list.error().in(path).message);
   for (const ShapeProfile& profile : manifest.spec.profiles) {
-    const auto entry =
-        std::find_if(list->profiles.begin(), list->profiles.end(),
-                     [&](const FixtureProfile& fixture) { return fixture.name == profile.name; });
-    if (entry == list->profiles.end()) {
+    if (std::ranges::find(list->profiles, profile.name, &FixtureProfile::name) == list->profiles.end())
       return fail(Code::kDataLoss, path + ": no fixture for the profile \"" + profile.name + "\"");
-    }
-    if (entry->inputs.size() != manifest.inputs.size() || entry->outputs.size() != manifest.outputs.size()) {
-      return fail(Code::kDataLoss, path + ": the fixture of \"" + profile.name + "\" has " +
-                                       std::to_string(entry->inputs.size()) + " inputs and " +
-                                       std::to_string(entry->outputs.size()) + " outputs, the manifest has " +
+  }
+  for (const FixtureProfile& entry : list->profiles) {
+    if (entry.inputs.size() != manifest.inputs.size() || entry.outputs.size() != manifest.outputs.size()) {
+      return fail(Code::kDataLoss, path + ": the fixture of \"" + entry.name + "\" has " +
+                                       std::to_string(entry.inputs.size()) + " inputs and " +
+                                       std::to_string(entry.outputs.size()) + " outputs, the manifest has " +
                                        std::to_string(manifest.inputs.size()) + " and " +
                                        std::to_string(manifest.outputs.size()));
     }

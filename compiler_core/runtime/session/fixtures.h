@@ -11,8 +11,9 @@
 
 namespace kiln::runtime {
 
-// The list of ARTIFACT/fixtures, with one entry for each profile of the manifest. kFailedPrecondition if
-// there are no fixtures, kDataLoss if they are malformed or lack a profile.
+// The list of ARTIFACT/fixtures, with an entry for each profile of the manifest and those of boundaries; each
+// has as many inputs and outputs as the manifest. kFailedPrecondition if there are no fixtures, kDataLoss if
+// they are malformed or lack a profile.
 Result<FixtureList> readFixtureList(const std::string& artifactDirectory, const Manifest& manifest);
 
 // One file of a fixture, of a tensor of type `dtype`; kDataLoss names it.

@@ -236,7 +236,23 @@ class Cli(unittest.TestCase):
         reference = run("reference", "--model", MLP, "--spec", spec, "--out", self.folder / "r")
         self.assertEqual(reference.returncode, 0, reference.stderr)
         fixtures = json.loads((self.folder / "r" / "fixtures.json").read_text())
-        self.assertEqual([p["name"] for p in fixtures["profiles"]], ["default", "large"])
+        self.assertEqual([p["name"] for p in fixtures["profiles"]],
+                         ["default", "default/min", "default/max", "large", "large/min", "large/max"])
+        for profile, rows in zip(fixtures["profiles"], (2, 1, 4, 8, 5, 64)):
+            header = (self.folder / "r" / profile["inputs"][0]).read_bytes()[:128]
+            self.assertIn(b"'shape': (%d," % rows, header)
+        # A check runs all of them.
+        (self.folder / "r").rename(out / "fixtures")
+        (self.folder / "check.json").write_text("{}")
+        report = self.folder / "report"
+        report.mkdir()
+        checked = subprocess.run([str(KILN_CC.parent / "kiln-check"), "--artifact", out, "--plan", self.folder / "check.json",
+                                  "--out", report], capture_output=True, text=True, timeout=120)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        items = json.loads((report / "report.json").read_text())["items"]
+        self.assertTrue(all(item["passed"] for item in items), items)
+        names = {item["name"].rsplit(":", 1)[0] for item in items if item["kind"] == "fixture"}
+        self.assertEqual(names, {"profile " + p["name"] for p in fixtures["profiles"]})
 
     def test_budgets(self):
         out = self.folder / "o"

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "compiler_core/driver/compiler.h"
 #include "tests/compiler_core/dynamic/model.h"
+#include "tests/compiler_core/host/program_host.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::testing {
@@ -156,6 +158,81 @@ TEST(DynamicModel, SizesThatValuesDecide) {
   check(model, {{"S", 1, 9, 50}});
 }
 
+TEST(DynamicModel, SizesThatValuesDecideAreStatedForTheSizesOfTheRun) {
+  OnnxBuilder model;
+  model.input("x", {"S", 3}, kOnnxInt64).output("y", kOnnxInt64).node("NonZero", {"x"}, {"y"});
+  const TempDirectory directory;
+  driver::CompileRequest request;
+  request.model = directory / "model.onnx";
+  std::ofstream(request.model, std::ios::binary) << model.build();
+  request.target = *parseTarget("cpu:x86-64-v3");
+  request.profiles = {{"p", {{"S", 1, 9, 50}}}};
+  request.toolchainLib = KILN_TOOLCHAIN_LIB;
+  request.out = directory.path();
+  ASSERT_TRUE(driver::compile(request));
+  std::ifstream file(directory / "program.so", std::ios::binary);
+  std::ostringstream elf;
+  elf << file.rdbuf();
+  const auto host = ProgramHost::load(elf.str());
+  ASSERT_TRUE(host);
+  for (const std::int64_t size : {1, 9, 50})
+    EXPECT_THAT(host->shapes(0, std::vector<std::int64_t>{size}), ::testing::ElementsAre(2, 3 * size));
+}
+
+// The sum of the positions that are not 0.
+OnnxBuilder sumOfPositions(const char* result) {
+  OnnxBuilder body;
+  body.node("NonZero", {"x"}, {"at"})
+      .node("ReduceSum", {"at"}, {"sum"}, {onnxInt("keepdims", 0)})
+      .node("Cast", {"sum"}, {result}, {onnxInt("to", kOnnxFloat)});
+  return body;
+}
+
+TEST(DynamicModel, SizesThatValuesDecideInABranch) {
+  OnnxBuilder onTrue = sumOfPositions("t"), onFalse;
+  onTrue.output("t");
+  onFalse.node("Cast", {"x"}, {"real"}, {onnxInt("to", kOnnxFloat)})
+      .node("ReduceMax", {"real"}, {"f"}, {onnxInt("keepdims", 0)})
+      .output("f");
+  for (const bool negate : {false, true}) {
+    OnnxBuilder model;
+    model.input("x", {"S", 3}, kOnnxInt64).input("c", {}, kOnnxBool).output("y");
+    if (negate) model.node("Not", {"c"}, {"d"});
+    model.node("If", {negate ? "d" : "c"}, {"y"},
+               {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)});
+    check(model, {{"S", 1, 9, 50}});
+  }
+}
+
+TEST(DynamicModel, SizesThatValuesDecideInALoopNeedItsTripCount) {
+  OnnxBuilder body = sumOfPositions("more");
+  body.input("i", {}, kOnnxInt64)
+      .input("go", {}, kOnnxBool)
+      .input("total", {})
+      .node("Identity", {"go"}, {"on"})
+      .node("Add", {"total", "more"}, {"next"})
+      .output("on", kOnnxBool)
+      .output("next");
+  OnnxBuilder model;
+  model.input("x", {"S", 3}, kOnnxInt64)
+      .input("trips", {}, kOnnxInt64)
+      .output("y")
+      .initializer(onnxTensor("zero", {}, std::vector<float>{0}))
+      .node("Loop", {"trips", "", "zero"}, {"y"}, {onnxGraph("body", body)});
+  auto refused = checkModel({model, {{"p", {{"S", 1, 9, 50}}}}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message, HasSubstr("a size that is found out in each iteration"));
+  // Unrolled, each iteration has a size of its own.
+  OnnxBuilder three;
+  three.input("x", {"S", 3}, kOnnxInt64)
+      .output("y")
+      .initializer(onnxTensor("trips", {}, std::vector<std::int64_t>{3}))
+      .initializer(onnxTensor("zero", {}, std::vector<float>{0}))
+      .node("Loop", {"trips", "", "zero"}, {"y"}, {onnxGraph("body", body)});
+  check(three, {{"S", 1, 9, 50}});
+}
+
 TEST(DynamicModel, NormalisationOverTheLastDimension) {
   OnnxBuilder model;
   model.input("x", {"N", "S", 16})
@@ -176,6 +253,45 @@ TEST(DynamicModel, WhatTheRangesDoNotDecideIsRefused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
   EXPECT_THAT(refused.error().message, HasSubstr("is not known at compile time"));
+}
+
+TEST(DynamicModel, TheMiddleOfAnImage) {
+  for (const std::int64_t size : {4, 40}) {
+    OnnxBuilder model(18);
+    model.input("x", {2, "H"})
+        .output("y")
+        .initializer(onnxTensor("shape", {1}, std::vector<std::int64_t>{size}))
+        .node("CenterCropPad", {"x", "shape"}, {"y"}, {onnxInts("axes", {1})});
+    check(model, {{"H", 4, 9, 40}});
+  }
+}
+
+TEST(DynamicModel, FramesOfASignal) {
+  OnnxBuilder model;
+  model.input("x", {"N", "S", 1})
+      .output("y")
+      .initializer(onnxTensor("step", {}, std::vector<std::int64_t>{3}))
+      .initializer(onnxTensor("window", {8}, ramp(8)))
+      .node("STFT", {"x", "step", "window"}, {"y"});
+  check(model, {{"N", 1, 2, 3}, {"S", 8, 20, 61}});
+  auto refused = checkModel({model, {{"p", {{"N", 1, 1, 1}, {"S", 7, 20, 61}}}}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message, HasSubstr("whether a frame of 8 fits"));
+}
+
+TEST(DynamicModel, NothingOfASymbolicShapeIsRefused) {
+  OnnxBuilder model;
+  model.input("x", {"N", 6})
+      .output("y")
+      .initializer(onnxTensor("from", {1}, std::vector<std::int64_t>{100}))
+      .initializer(onnxTensor("to", {1}, std::vector<std::int64_t>{200}))
+      .initializer(onnxTensor("axis", {1}, std::vector<std::int64_t>{1}))
+      .node("Slice", {"x", "from", "to", "axis"}, {"y"});
+  auto refused = checkModel({model, {{"p", {{"N", 2, 4, 8}}}}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message, HasSubstr("without elements"));
 }
 
 // A dry run that asks for padding.

@@ -208,7 +208,7 @@ TEST(Import, UnboundPinnedAndUnknownDimensions) {
   EXPECT_EQ(errorOf(model).code, Code::kUnimplemented);
   EXPECT_THAT(errorOf(model).message, HasSubstr("input 'x' has the symbolic dimension 'batch'"));
   EXPECT_THAT(errorOf(model).message, HasSubstr("--profile batch=N with a number"));
-  EXPECT_THAT(errorOf(model, {{"batch", 0}}).message, HasSubstr("pins dimension 'batch' to 0"));
+  EXPECT_THAT(errorOf(model, {{"batch", -1}}).message, HasSubstr("pins dimension 'batch' to -1"));
   EXPECT_THAT(errorOf(model, {{"batch", 2}, {"time", 9}}).message,
               HasSubstr("'time', which no input of the model has; it has batch"));
   auto imported = import(model.build(), {{"batch", 2}});

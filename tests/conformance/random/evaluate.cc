@@ -22,7 +22,7 @@ Result<std::vector<reference::HostTensor>> evaluate(const std::string& model, co
 std::vector<std::string> servedOperators() {
   std::set<std::string> names;
   for (const onnx::Operator& row : onnx::allOperators())
-    if (row.domain.empty()) names.emplace(row.name);
+    names.insert((row.domain.empty() ? "" : std::string(row.domain) + ":") + std::string(row.name));
   return {names.begin(), names.end()};
 }
 

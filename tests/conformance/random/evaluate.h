@@ -13,7 +13,7 @@ namespace kiln::conformance::random {
 Result<std::vector<reference::HostTensor>> evaluate(const std::string& model, const analysis::DimValues& dims,
                                                     const std::vector<reference::HostTensor>& inputs);
 
-// The names of the operators of the table, each once.
+// The names of the operators of the table, each once; with "domain:" in front where it is not ONNX's own.
 std::vector<std::string> servedOperators();
 
 }  // namespace kiln::conformance::random

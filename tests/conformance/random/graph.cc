@@ -69,8 +69,14 @@ std::int64_t Value::elements() const {
 }
 
 Graph::Graph(Random& random, std::int64_t opset) : random_(random), opset_(opset), builder_(opset) {
-  if (random.chance(30)) symbolic_ = random.between(1, 7);
-  if (symbolic_ > 0) model_.dims = "N=" + std::to_string(symbolic_);
+  if (random.chance(40)) {
+    analysis::ProfileDim& n = model_.symbol.emplace();
+    n.name = "N";
+    n.min = random.between(1, 4);
+    n.opt = n.min + random.between(0, 4);
+    n.max = n.opt + random.between(1, 12);
+    model_.size = random.oneOf<std::int64_t>({n.min, n.opt, n.max, random.between(n.min, n.max)});
+  }
   const std::int64_t inputs = random.between(1, 3);
   for (std::int64_t i = 0; i < inputs; ++i) addInput();
 }
@@ -85,9 +91,14 @@ void Graph::addInput() {
   input.bound = input.dtype == DType::kBool ? 1 : 4;
   const std::int64_t rank = random_.between(model_.inputs.empty() ? 1 : 0, 4);
   std::vector<testing_support::OnnxDim> dims;
+  // Mostly the batch.
+  if (model_.symbol && rank > 0) {
+    input.symbolic = random_.chance(60) ? 0 : random_.between(0, rank - 1);
+    input.least = model_.symbol->min;
+  }
   for (std::int64_t i = 0; i < rank; ++i) {
-    if (symbolic_ > 0 && i == 0) {
-      input.shape.push_back(symbolic_);
+    if (input.varies(i)) {
+      input.shape.push_back(model_.size);
       dims.emplace_back("N");
       continue;
     }
@@ -130,6 +141,13 @@ Value Graph::constant(DType dtype, const Shape& shape, double low, double high) 
 std::string Graph::integers(const std::vector<std::int64_t>& values) {
   std::string name = "c" + std::to_string(names_++);
   builder_.initializer(testing_support::onnxTensor(name, {static_cast<std::int64_t>(values.size())}, values));
+  return name;
+}
+
+std::string Graph::reals(const std::vector<double>& values) {
+  std::string name = "c" + std::to_string(names_++);
+  builder_.initializer(testing_support::onnxTensor(name, {static_cast<std::int64_t>(values.size())},
+                                                   std::vector<float>(values.begin(), values.end())));
   return name;
 }
 

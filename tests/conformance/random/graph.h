@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/reference/host_tensor.h"
 #include "tests/support/onnx_builder.h"
 
@@ -37,7 +39,11 @@ class Random {
 struct Value {
   std::string name;
   DType dtype = DType::kF32;
-  Shape shape;
+  Shape shape;  // in this run
+  // The dimension that differs between runs, -1 for none; the least that the profile lets it be; and which
+  // expression over N it is (0: N itself): only dimensions of one are the same in every run.
+  std::int64_t symbolic = -1, least = 0;
+  int extent = 0;
   double bound = 1;
   double error = 0;  // 0: every evaluation gives the same bits
   bool isInput = false;
@@ -45,6 +51,11 @@ struct Value {
 
   std::int64_t rank() const { return static_cast<std::int64_t>(shape.size()); }
   std::int64_t elements() const;
+  bool varies(std::int64_t axis) const { return symbolic >= 0 && symbolic == axis; }
+  // What dimension `axis` is at least in every run.
+  std::int64_t leastOf(std::int64_t axis) const {
+    return varies(axis) ? least : shape[static_cast<std::size_t>(axis)];
+  }
 };
 
 struct Model {
@@ -52,7 +63,8 @@ struct Model {
   std::vector<std::string> inputNames;
   std::vector<HostTensor> inputs;                       // in order
   std::vector<std::pair<std::string, double>> outputs;  // name, absolute tolerance
-  std::string dims;                    // "N=3" when the model has a symbolic dimension, else ""
+  std::optional<analysis::ProfileDim> symbol;           // when the model has a symbolic dimension
+  std::int64_t size = 0;               // what it is in the run: an end of the range, opt or between
   std::vector<std::string> operators;  // used, in order
 };
 
@@ -67,12 +79,15 @@ class Graph {
   // A new initializer, uniform in [low, high].
   Value constant(DType dtype, const Shape& shape, double low, double high);
   std::string integers(const std::vector<std::int64_t>& values);
+  std::string reals(const std::vector<double>& values);
   // Adds a node with one result like `result` (its name is made here) and returns the result.
   Value node(std::string_view op, const std::vector<std::string>& inputs, Value result,
              const std::vector<ProtoMessage>& attributes = {});
   // The same with several results.
   std::vector<Value> nodes(std::string_view op, const std::vector<std::string>& inputs,
                            std::vector<Value> results, const std::vector<ProtoMessage>& attributes = {});
+  // Of a dimension that is calculated from N.
+  int newExtent() { return ++extents_; }
   Model finish();
 
  private:
@@ -83,8 +98,7 @@ class Graph {
   testing_support::OnnxBuilder builder_;
   std::vector<Value> values_;
   Model model_;
-  std::int64_t symbolic_ = 0;  // the value of dimension N; 0: none
-  int names_ = 0;
+  int names_ = 0, extents_ = 0;
 };
 
 // The rounding error of one operation on f32, per unit of magnitude; generous.

@@ -46,6 +46,14 @@ const Value* pick(Graph& graph, unsigned types, std::int64_t minRank = 0, std::i
     return usable(value, types) && value.rank() >= minRank && value.rank() <= maxRank;
   });
 }
+// One of which dimension `axis` (negative: from the end) is the same in every run.
+const Value* pickFixed(Graph& graph, unsigned types, std::int64_t minRank, std::int64_t maxRank,
+                       std::int64_t axis) {
+  return graph.pick([&](const Value& value) {
+    return usable(value, types) && value.rank() >= minRank && value.rank() <= maxRank &&
+           !value.varies(axis < 0 ? value.rank() + axis : axis);
+  });
+}
 
 double rounded(const Value& value, double error) {
   return isFloat(value) ? error + kRounding * std::max(1.0, value.bound) : 0;
@@ -55,6 +63,28 @@ Value like(const Value& value, Shape shape) {
   Value result = value;
   result.shape = std::move(shape);
   return result;
+}
+
+// Without the dimension that varies.
+Value fixed(Value value, Shape shape) {
+  value.shape = std::move(shape);
+  value.symbolic = -1;
+  return value;
+}
+
+// Dimension `axis` is calculated from the one that varies: another expression over N.
+void derive(Graph& graph, Value& value, std::int64_t axis, std::int64_t least) {
+  value.symbolic = axis;
+  value.least = least;
+  value.extent = graph.newExtent();
+}
+
+// Dimension `axis` is gone, others have come in its place.
+void shift(Value& value, std::int64_t axis, std::int64_t added) {
+  if (value.varies(axis))
+    value.symbolic = -1;
+  else if (value.symbolic > axis)
+    value.symbolic += added - 1;
 }
 
 Shape without(const Shape& shape, std::int64_t axis) {
@@ -118,7 +148,7 @@ bool clip(Graph& graph, const Rule& rule) {
 bool parametricRelu(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types, 1);
   if (!x) return false;
-  const Value slope = graph.constant(x->dtype, {x->shape.back()}, 0, 1);
+  const Value slope = graph.constant(x->dtype, {x->varies(x->rank() - 1) ? 1 : x->shape.back()}, 0, 1);
   Value y = *x;
   y.error = rounded(y, y.error);
   graph.node("PRelu", {x->name, slope.name}, y);
@@ -151,28 +181,37 @@ bool cast(Graph& graph, const Rule& rule) {
 
 // --- two operands -----------------------------------------------------------------------------------------
 
-// A shape that broadcasts with `shape` to itself.
-Shape broadcastable(Random& random, const Shape& shape) {
-  Shape other(shape.begin() + random.between(0, static_cast<std::int64_t>(shape.size())), shape.end());
+// A shape that broadcasts with that of `x` to itself.
+Shape broadcastable(Random& random, const Value& x) {
+  const std::int64_t first = random.between(0, x.rank());
+  Shape other(x.shape.begin() + first, x.shape.end());
   for (std::int64_t& dim : other)
     if (random.chance(25)) dim = 1;
+  if (x.symbolic >= first) other[static_cast<std::size_t>(x.symbolic - first)] = 1;
   return other;
 }
 
-bool fitsInto(const Shape& small, const Shape& large) {
-  if (small.size() > large.size()) return false;
-  for (std::size_t i = 1; i <= small.size(); ++i)
-    if (small[small.size() - i] != 1 && small[small.size() - i] != large[large.size() - i]) return false;
+// In every run.
+bool fitsInto(const Value& small, const Value& large) {
+  if (small.rank() > large.rank()) return false;
+  const std::int64_t shift = large.rank() - small.rank();
+  for (std::int64_t i = 0; i < small.rank(); ++i) {
+    const std::int64_t dim = small.shape[static_cast<std::size_t>(i)];
+    const bool varies = small.varies(i) || large.varies(i + shift);
+    const bool same = varies ? small.varies(i) && large.varies(i + shift) && small.extent == large.extent
+                             : dim == large.shape[static_cast<std::size_t>(i + shift)];
+    if (!same && (dim != 1 || small.varies(i))) return false;
+  }
   return true;
 }
 
 // Another value of the same type that broadcasts into x, or a constant.
 Value partner(Graph& graph, const Value& x, double low, double high) {
   const Value* found = graph.pick([&](const Value& v) {
-    return usable(v, bitOf(x.dtype)) && fitsInto(v.shape, x.shape) && v.bound * x.bound <= kMaxBound;
+    return usable(v, bitOf(x.dtype)) && fitsInto(v, x) && v.bound * x.bound <= kMaxBound;
   });
   if (found && graph.random().chance(60)) return *found;
-  return graph.constant(x.dtype, broadcastable(graph.random(), x.shape), low, high);
+  return graph.constant(x.dtype, broadcastable(graph.random(), x), low, high);
 }
 
 bool binary(Graph& graph, const Rule& rule) {
@@ -198,7 +237,7 @@ bool binary(Graph& graph, const Rule& rule) {
 bool divide(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types);
   if (!x) return false;
-  const Value divisor = graph.constant(x->dtype, broadcastable(graph.random(), x->shape), 1, 5);
+  const Value divisor = graph.constant(x->dtype, broadcastable(graph.random(), *x), 1, 5);
   Value y = *x;
   y.error = rounded(y, x->error);
   graph.node("Div", {x->name, divisor.name}, y);
@@ -208,7 +247,7 @@ bool divide(Graph& graph, const Rule& rule) {
 bool modulo(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types);
   if (!x) return false;
-  const Value divisor = graph.constant(x->dtype, broadcastable(graph.random(), x->shape), 1, 5);
+  const Value divisor = graph.constant(x->dtype, broadcastable(graph.random(), *x), 1, 5);
   Value y = *x;
   y.bound = 5;
   graph.node("Mod", {x->name, divisor.name}, y);
@@ -247,8 +286,11 @@ bool power(Graph& graph, const Rule& rule) {
 bool compare(Graph& graph, const Rule& rule) {
   const Value* picked = graph.pick([&](const Value& v) { return usable(v, rule.types) && v.error == 0; });
   if (!picked) return false;
-  const Value x = *picked, other = graph.constant(x.dtype, broadcastable(graph.random(), x.shape), -3, 3);
-  graph.node(rule.op, {x.name, other.name}, {.dtype = DType::kBool, .shape = x.shape});
+  const Value x = *picked, other = graph.constant(x.dtype, broadcastable(graph.random(), x), -3, 3);
+  Value y = x;
+  y.dtype = DType::kBool;
+  y.bound = 1;
+  graph.node(rule.op, {x.name, other.name}, y);
   return true;
 }
 
@@ -256,9 +298,9 @@ bool where(Graph& graph, const Rule& rule) {
   const Value* found = pick(graph, rule.types);
   if (!found) return false;
   const Value x = *found, other = partner(graph, x, -3, 3);
-  const Value* known =
-      graph.pick([&](const Value& v) { return v.dtype == DType::kBool && fitsInto(v.shape, x.shape); });
-  const Value condition = known ? *known : graph.constant(DType::kBool, x.shape, 0, 1);
+  const Value* known = graph.pick([&](const Value& v) { return v.dtype == DType::kBool && fitsInto(v, x); });
+  const Value condition =
+      known ? *known : graph.constant(DType::kBool, broadcastable(graph.random(), x), 0, 1);
   Value y = x;
   y.bound = std::max(x.bound, other.bound);
   y.error = std::max(x.error, other.error);
@@ -276,7 +318,7 @@ Value product(const Value& x, const Value& w, std::int64_t depth, Shape shape) {
 }
 
 bool matmul(Graph& graph, const Rule& rule) {
-  const Value* x = pick(graph, rule.types, 2, 4);
+  const Value* x = pickFixed(graph, rule.types, 2, 4, -1);
   if (!x) return false;
   const std::int64_t depth = x->shape.back(), columns = graph.random().between(1, 20);
   const Value w = graph.constant(x->dtype, {depth, columns}, -1, 1);
@@ -289,7 +331,8 @@ bool matmul(Graph& graph, const Rule& rule) {
 bool gemm(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types, 2, 2);
   if (!x) return false;
-  const bool transA = graph.random().chance(30), transB = graph.random().chance(50);
+  const bool transB = graph.random().chance(50),
+             transA = x->symbolic >= 0 ? x->symbolic == 1 : graph.random().chance(30);
   const std::int64_t rows = x->shape[transA ? 1 : 0], depth = x->shape[transA ? 0 : 1],
                      columns = graph.random().between(1, 20);
   const Value w = graph.constant(x->dtype, transB ? Shape{columns, depth} : Shape{depth, columns}, -1, 1);
@@ -297,36 +340,44 @@ bool gemm(Graph& graph, const Rule& rule) {
   if (graph.random().chance(60)) inputs.push_back(graph.constant(x->dtype, {columns}, -1, 1).name);
   Value y = product(*x, w, depth, {rows, columns});
   y.bound += 1;
+  if (x->symbolic >= 0) y.symbolic = 0;
   graph.node("Gemm", inputs, y, {onnxInt("transA", transA), onnxInt("transB", transB)});
   return true;
 }
 
 struct Window {
   std::vector<std::int64_t> kernel, strides, pads, dilations, out;
+  std::int64_t least = 0;  // of the result's dimension that varies
 };
 
-Window window(Random& random, const Shape& shape, bool dilated) {
-  const std::size_t axes = shape.size() - 2;
+// Over the dimensions of x behind batch and channels; fits in every run.
+Window window(Random& random, const Value& x, bool dilated) {
+  const std::size_t axes = x.shape.size() - 2;
   Window w;
   w.pads.resize(2 * axes);
   for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t size = shape[i + 2];
-    w.kernel.push_back(random.between(1, std::min<std::int64_t>(3, size)));
+    const auto axis = static_cast<std::int64_t>(i + 2);
+    const std::int64_t size = x.shape[i + 2], least = x.leastOf(axis);
+    w.kernel.push_back(random.between(1, std::min<std::int64_t>(3, least)));
     w.strides.push_back(random.between(1, 2));
-    const std::int64_t limit = w.kernel[i] > 1 ? (size - 1) / (w.kernel[i] - 1) : 1;
+    const std::int64_t limit = w.kernel[i] > 1 ? (least - 1) / (w.kernel[i] - 1) : 1;
     w.dilations.push_back(dilated ? random.between(1, std::clamp<std::int64_t>(limit, 1, 2)) : 1);
     w.pads[i] = random.between(0, w.kernel[i] - 1);
     w.pads[i + axes] = random.between(0, w.kernel[i] - 1);
     const std::int64_t span = w.dilations[i] * (w.kernel[i] - 1) + 1;
-    w.out.push_back((size + w.pads[i] + w.pads[i + axes] - span) / w.strides[i] + 1);
+    const auto outOf = [&](std::int64_t extent) {
+      return (extent + w.pads[i] + w.pads[i + axes] - span) / w.strides[i] + 1;
+    };
+    w.out.push_back(outOf(size));
+    if (x.varies(axis)) w.least = outOf(least);
   }
   return w;
 }
 
 bool conv(Graph& graph, const Rule& rule) {
-  const Value* x = pick(graph, rule.types, 3, 4);
+  const Value* x = pickFixed(graph, rule.types, 3, 4, 1);
   if (!x) return false;
-  const Window w = window(graph.random(), x->shape, true);
+  const Window w = window(graph.random(), *x, true);
   const std::int64_t channels = x->shape[1];
   const std::int64_t group = graph.random().chance(30) ? channels : 1;
   const std::int64_t filters = group * graph.random().between(1, group > 1 ? 2 : 6);
@@ -342,6 +393,7 @@ bool conv(Graph& graph, const Rule& rule) {
   if (graph.random().chance(50)) inputs.push_back(graph.constant(x->dtype, {filters}, -1, 1).name);
   Value y = product(*x, filter, depth, shape);
   y.bound += 1;
+  if (x->symbolic >= 2) derive(graph, y, x->symbolic, w.least);
   graph.node("Conv", inputs, y,
              {onnxInts("kernel_shape", w.kernel), onnxInts("strides", w.strides), onnxInts("pads", w.pads),
               onnxInts("dilations", w.dilations), onnxInt("group", group)});
@@ -351,10 +403,11 @@ bool conv(Graph& graph, const Rule& rule) {
 bool pool(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types, 3, 4);
   if (!x) return false;
-  const Window w = window(graph.random(), x->shape, false);
+  const Window w = window(graph.random(), *x, false);
   Shape shape = {x->shape[0], x->shape[1]};
   shape.insert(shape.end(), w.out.begin(), w.out.end());
   Value y = like(*x, shape);
+  if (x->symbolic >= 2) derive(graph, y, x->symbolic, w.least);
   const bool average = rule.op == "AveragePool";
   if (average) y.error = rounded(y, y.error);
   std::vector<ProtoMessage> attributes = {onnxInts("kernel_shape", w.kernel), onnxInts("strides", w.strides),
@@ -369,14 +422,14 @@ bool globalPool(Graph& graph, const Rule& rule) {
   if (!x) return false;
   Shape shape = x->shape;
   std::fill(shape.begin() + 2, shape.end(), 1);
-  Value y = like(*x, shape);
+  Value y = x->symbolic >= 2 ? fixed(*x, shape) : like(*x, shape);
   if (rule.slope) y.error = rounded(y, y.error);
   graph.node(rule.op, {x->name}, y);
   return true;
 }
 
 bool batchNorm(Graph& graph, const Rule& rule) {
-  const Value* x = pick(graph, rule.types, 2, 4);
+  const Value* x = pickFixed(graph, rule.types, 2, 4, 1);
   if (!x) return false;
   const Shape channels = {x->shape[1]};
   std::vector<std::string> inputs = {x->name};
@@ -409,14 +462,16 @@ bool reduce(Graph& graph, const Rule& rule) {
     if (graph.random().chance(50)) axes.push_back(i);
   if (axes.empty()) axes.push_back(x->rank() - 1);
   const bool keep = graph.random().chance(50);
-  std::int64_t count = 1;
+  std::int64_t count = 1, symbolic = -1;
   Shape shape;
   for (std::int64_t i = 0; i < x->rank(); ++i) {
     const bool reduced = std::find(axes.begin(), axes.end(), i) != axes.end();
     if (reduced) count *= x->shape[static_cast<std::size_t>(i)];
+    if (!reduced && x->varies(i)) symbolic = static_cast<std::int64_t>(shape.size());
     if (!reduced || keep) shape.push_back(reduced ? 1 : x->shape[static_cast<std::size_t>(i)]);
   }
   Value y = like(*x, shape);
+  y.symbolic = symbolic;
   const double n = static_cast<double>(count);
   if (rule.op == "ReduceSum" || rule.op == "ReduceL1") {
     y.bound = n * x->bound;
@@ -426,6 +481,17 @@ bool reduce(Graph& graph, const Rule& rule) {
   } else if (rule.op == "ReduceSumSquare") {
     y.bound = n * x->bound * x->bound;
     y.error = rounded(y, 2 * n * x->bound * x->error);
+  } else if (rule.op == "ReduceL2") {
+    y.bound = std::sqrt(n) * x->bound;
+    y.error = rounded(y, std::sqrt(n) * x->error);
+  } else if (rule.op == "ReduceLogSumExp") {
+    if (x->bound > 50) return false;
+    y.bound = x->bound + std::log(n) + 1;
+    y.error = rounded(y, x->error);
+  } else if (rule.op == "ReduceProd") {
+    if (n * std::log(std::max(2.0, x->bound)) > std::log(kMaxBound)) return false;
+    y.bound = std::pow(std::max(1.0, x->bound), n);
+    y.error = rounded(y, n * y.bound * x->error);
   }
   // Negative axes now and then; as an attribute in older versions.
   for (std::int64_t& axis : axes)
@@ -448,12 +514,18 @@ bool argReduce(Graph& graph, const Rule& rule) {
   const bool keep = graph.random().chance(50);
   Shape shape = x->shape;
   const auto bound = static_cast<double>(shape[static_cast<std::size_t>(axis)]);
-  if (keep)
+  Value y = *x;
+  if (keep) {
     shape[static_cast<std::size_t>(axis)] = 1;
-  else
+    if (x->varies(axis)) y.symbolic = -1;
+  } else {
     shape = without(shape, axis);
-  graph.node(rule.op, {x->name}, {.dtype = DType::kI64, .shape = shape, .bound = bound},
-             {onnxInt("axis", axis), onnxInt("keepdims", keep)});
+    shift(y, axis, 0);
+  }
+  y.dtype = DType::kI64;
+  y.shape = shape;
+  y.bound = bound;
+  graph.node(rule.op, {x->name}, y, {onnxInt("axis", axis), onnxInt("keepdims", keep)});
   return true;
 }
 
@@ -483,15 +555,24 @@ bool transpose(Graph& graph, const Rule& rule) {
     std::swap(
         permutation[i - 1],
         permutation[static_cast<std::size_t>(graph.random().between(0, static_cast<std::int64_t>(i) - 1))]);
-  Shape shape;
-  for (std::int64_t axis : permutation) shape.push_back(x->shape[static_cast<std::size_t>(axis)]);
-  graph.node("Transpose", {x->name}, like(*x, shape), {onnxInts("perm", permutation)});
+  Value y = *x;
+  y.shape.clear();
+  for (std::int64_t axis : permutation) {
+    if (x->varies(axis)) y.symbolic = y.rank();
+    y.shape.push_back(x->shape[static_cast<std::size_t>(axis)]);
+  }
+  graph.node("Transpose", {x->name}, y, {onnxInts("perm", permutation)});
   return true;
 }
 
 bool reshape(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types);
-  if (!x) return false;
+  if (!x || x->symbolic > 0) return false;
+  if (x->symbolic == 0) {
+    graph.node("Reshape", {x->name, graph.integers({0, -1})},
+               like(*x, {x->shape[0], x->elements() / x->shape[0]}));
+    return true;
+  }
   Shape shape;
   std::int64_t left = x->elements();
   while (left > 1 && shape.size() < 3) {
@@ -516,7 +597,14 @@ bool flatten(Graph& graph, const Rule& rule) {
   const std::int64_t axis = graph.random().between(0, x->rank());
   std::int64_t rows = 1;
   for (std::int64_t i = 0; i < axis; ++i) rows *= x->shape[static_cast<std::size_t>(i)];
-  graph.node("Flatten", {x->name}, like(*x, {rows, x->elements() / rows}), {onnxInt("axis", axis)});
+  Value y = like(*x, {rows, x->elements() / rows});
+  if (x->symbolic >= 0) {
+    const std::int64_t to = x->symbolic < axis ? 0 : 1;
+    const std::int64_t times =
+        y.shape[static_cast<std::size_t>(to)] / x->shape[static_cast<std::size_t>(x->symbolic)];
+    derive(graph, y, to, times * x->least);
+  }
+  graph.node("Flatten", {x->name}, y, {onnxInt("axis", axis)});
   return true;
 }
 
@@ -526,17 +614,24 @@ bool unsqueeze(Graph& graph, const Rule& rule) {
   const std::int64_t axis = graph.random().between(0, x->rank());
   Shape shape = x->shape;
   shape.insert(shape.begin() + axis, 1);
-  graph.node("Unsqueeze", {x->name, graph.integers({axis})}, like(*x, shape));
+  Value y = like(*x, shape);
+  if (y.symbolic >= axis) ++y.symbolic;
+  graph.node("Unsqueeze", {x->name, graph.integers({axis})}, y);
   return true;
 }
 
 bool squeeze(Graph& graph, const Rule& rule) {
-  const Value* x = graph.pick([&](const Value& v) {
-    return usable(v, rule.types) && std::find(v.shape.begin(), v.shape.end(), 1) != v.shape.end();
-  });
+  const auto one = [](const Value& v) {
+    for (std::int64_t i = 0; i < v.rank(); ++i)
+      if (v.shape[static_cast<std::size_t>(i)] == 1 && !v.varies(i)) return i;
+    return std::int64_t{-1};
+  };
+  const Value* x = graph.pick([&](const Value& v) { return usable(v, rule.types) && one(v) >= 0; });
   if (!x) return false;
-  const std::int64_t axis = std::find(x->shape.begin(), x->shape.end(), 1) - x->shape.begin();
-  graph.node("Squeeze", {x->name, graph.integers({axis})}, like(*x, without(x->shape, axis)));
+  const std::int64_t axis = one(*x);
+  Value y = like(*x, without(x->shape, axis));
+  shift(y, axis, 0);
+  graph.node("Squeeze", {x->name, graph.integers({axis})}, y);
   return true;
 }
 
@@ -550,14 +645,24 @@ bool concat(Graph& graph, const Rule& rule) {
   for (std::int64_t i = graph.random().between(1, 2); i > 0; --i) {
     const Value* same = graph.pick([&](const Value& v) {
       if (!usable(v, bitOf(x.dtype)) || v.dtype != x.dtype || v.rank() != x.rank()) return false;
-      for (std::size_t d = 0; d < v.shape.size(); ++d)
-        if (d != axis && v.shape[d] != x.shape[d]) return false;
+      for (std::size_t d = 0; d < v.shape.size(); ++d) {
+        const auto at = static_cast<std::int64_t>(d);
+        const bool fits = v.varies(at) || x.varies(at) ? v.varies(at) && x.varies(at) && v.extent == x.extent
+                                                       : v.shape[d] == x.shape[d];
+        if (d != axis && !fits) return false;
+      }
       return true;
     });
+    const auto along = static_cast<std::int64_t>(axis);
+    const bool open = x.symbolic >= 0 && !x.varies(along);  // no constant has such a shape
+    if (open && !same) break;
     Shape extra = x.shape;
     extra[axis] = graph.random().between(1, 3);
-    const Value other = same && graph.random().chance(70) ? *same : graph.constant(x.dtype, extra, -1, 1);
+    const Value other =
+        same && (open || graph.random().chance(70)) ? *same : graph.constant(x.dtype, extra, -1, 1);
     inputs.push_back(other.name);
+    if (y.varies(along) || other.varies(along))
+      derive(graph, y, along, y.leastOf(along) + other.leastOf(along));
     y.shape[axis] += other.shape[axis];
     y.bound = std::max(y.bound, other.bound);
     y.error = std::max(y.error, other.error);
@@ -571,6 +676,7 @@ bool slice(Graph& graph, const Rule& rule) {
   if (!x) return false;
   const std::int64_t axis = graph.random().between(0, x->rank() - 1),
                      size = x->shape[static_cast<std::size_t>(axis)];
+  if (x->varies(axis)) return false;
   std::int64_t first = graph.random().between(0, size - 1), last = graph.random().between(0, size - 1);
   const std::int64_t magnitude = graph.random().between(1, 2);
   const std::int64_t step = first <= last ? magnitude : -magnitude;
@@ -590,8 +696,9 @@ bool slice(Graph& graph, const Rule& rule) {
 }
 
 bool split(Graph& graph, const Rule& rule) {
-  const Value* x =
-      graph.pick([&](const Value& v) { return usable(v, rule.types) && v.rank() >= 1 && v.shape[0] >= 2; });
+  const Value* x = graph.pick([&](const Value& v) {
+    return usable(v, rule.types) && v.rank() >= 1 && v.shape[0] >= 2 && !v.varies(0);
+  });
   if (!x) return false;
   const std::int64_t size = x->shape[0], first = graph.random().between(1, size - 1);
   Value a = *x, b = *x;
@@ -605,25 +712,28 @@ bool gather(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types, 1, 3);
   if (!x) return false;
   const std::int64_t axis = graph.random().between(0, x->rank() - 1);
-  const auto size = static_cast<double>(x->shape[static_cast<std::size_t>(axis)]);
+  const auto size = static_cast<double>(x->leastOf(axis));
   const Shape picked = graph.random().chance(20) ? Shape{} : Shape{graph.random().between(1, 5)};
   const Value indices =
       graph.constant(graph.random().chance(50) ? DType::kI64 : DType::kI32, picked, -size, size);
   Shape shape = without(x->shape, axis);
   shape.insert(shape.begin() + axis, picked.begin(), picked.end());
-  graph.node("Gather", {x->name, indices.name}, like(*x, shape), {onnxInt("axis", axis)});
+  Value y = like(*x, shape);
+  shift(y, axis, static_cast<std::int64_t>(picked.size()));
+  graph.node("Gather", {x->name, indices.name}, y, {onnxInt("axis", axis)});
   return true;
 }
 
 bool gatherElements(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types, 1, 3);
   if (!x) return false;
-  const std::int64_t axis = graph.random().between(0, x->rank() - 1);
-  const auto size = static_cast<double>(x->shape[static_cast<std::size_t>(axis)]);
+  // The indices are a constant, so the dimension that varies is the one picked from.
+  const std::int64_t axis = x->symbolic >= 0 ? x->symbolic : graph.random().between(0, x->rank() - 1);
+  const auto size = static_cast<double>(x->leastOf(axis));
   Shape shape = x->shape;
   shape[static_cast<std::size_t>(axis)] = graph.random().between(1, 5);
   const Value indices = graph.constant(DType::kI64, shape, -size, size);
-  graph.node("GatherElements", {x->name, indices.name}, like(*x, shape), {onnxInt("axis", axis)});
+  graph.node("GatherElements", {x->name, indices.name}, fixed(*x, shape), {onnxInt("axis", axis)});
   return true;
 }
 
@@ -632,6 +742,17 @@ bool expand(Graph& graph, const Rule& rule) {
       [&](const Value& v) { return usable(v, rule.types) && v.elements() < 2000 && v.rank() < 4; });
   if (!x) return false;
   Shape shape = x->shape;
+  // 1 leaves a dimension as it is.
+  if (x->symbolic >= 0) {
+    const std::int64_t more = graph.random().between(1, 3);
+    Value y = *x;
+    y.shape.insert(y.shape.begin(), more);
+    ++y.symbolic;
+    shape[static_cast<std::size_t>(x->symbolic)] = 1;
+    shape.insert(shape.begin(), more);
+    graph.node("Expand", {x->name, graph.integers(shape)}, y);
+    return true;
+  }
   for (std::int64_t& dim : shape)
     if (dim == 1) dim = graph.random().between(1, 4);
   shape.insert(shape.begin(), graph.random().between(1, 3));
@@ -648,7 +769,10 @@ bool tile(Graph& graph, const Rule& rule) {
     repeats.push_back(graph.random().between(1, 2));
     dim *= repeats.back();
   }
-  graph.node("Tile", {x->name, graph.integers(repeats)}, like(*x, shape));
+  Value y = like(*x, shape);
+  if (x->symbolic >= 0)
+    derive(graph, y, x->symbolic, x->least * repeats[static_cast<std::size_t>(x->symbolic)]);
+  graph.node("Tile", {x->name, graph.integers(repeats)}, y);
   return true;
 }
 
@@ -661,16 +785,22 @@ bool pad(Graph& graph, const Rule& rule) {
   for (std::size_t i = 0; i < rank; ++i) {
     pads[i] = graph.random().between(0, 2);
     // Negative pads take away.
-    pads[i + rank] = graph.random().between(shape[i] > 1 ? -1 : 0, 2);
+    pads[i + rank] = graph.random().between(x->leastOf(static_cast<std::int64_t>(i)) > 1 ? -1 : 0, 2);
     shape[i] += pads[i] + pads[i + rank];
   }
-  graph.node("Pad", {x->name, graph.integers(pads)}, like(*x, shape));
+  Value y = like(*x, shape);
+  if (x->symbolic >= 0) {
+    const auto axis = static_cast<std::size_t>(x->symbolic);
+    derive(graph, y, x->symbolic, x->least + pads[axis] + pads[axis + rank]);
+  }
+  graph.node("Pad", {x->name, graph.integers(pads)}, y);
   return true;
 }
 
 bool depthToSpace(Graph& graph, const Rule& rule) {
-  const Value* x = graph.pick(
-      [&](const Value& v) { return usable(v, rule.types) && v.rank() == 4 && v.shape[1] % 4 == 0; });
+  const Value* x = graph.pick([&](const Value& v) {
+    return usable(v, rule.types) && v.rank() == 4 && v.shape[1] % 4 == 0 && v.symbolic < 1;
+  });
   if (!x) return false;
   graph.node("DepthToSpace", {x->name},
              like(*x, {x->shape[0], x->shape[1] / 4, x->shape[2] * 2, x->shape[3] * 2}),
@@ -680,7 +810,8 @@ bool depthToSpace(Graph& graph, const Rule& rule) {
 
 bool spaceToDepth(Graph& graph, const Rule& rule) {
   const Value* x = graph.pick([&](const Value& v) {
-    return usable(v, rule.types) && v.rank() == 4 && v.shape[2] % 2 == 0 && v.shape[3] % 2 == 0;
+    return usable(v, rule.types) && v.rank() == 4 && v.shape[2] % 2 == 0 && v.shape[3] % 2 == 0 &&
+           v.symbolic < 2;
   });
   if (!x) return false;
   graph.node("SpaceToDepth", {x->name},
@@ -692,8 +823,9 @@ bool spaceToDepth(Graph& graph, const Rule& rule) {
 bool scatterElements(Graph& graph, const Rule& rule) {
   const Value* x = pick(graph, rule.types, 1, 3);
   if (!x) return false;
-  const std::int64_t axis = graph.random().between(0, x->rank() - 1),
-                     size = x->shape[static_cast<std::size_t>(axis)];
+  // The updates are a constant, so the dimension that varies is the one written to.
+  const std::int64_t axis = x->symbolic >= 0 ? x->symbolic : graph.random().between(0, x->rank() - 1),
+                     size = x->leastOf(axis);
   // One position along the axis, so that none is written twice.
   Shape shape = x->shape;
   shape[static_cast<std::size_t>(axis)] = 1;
@@ -717,10 +849,13 @@ bool topK(Graph& graph, const Rule& rule) {
   if (!x) return false;
   const std::int64_t axis = graph.random().between(0, x->rank() - 1),
                      size = x->shape[static_cast<std::size_t>(axis)];
-  const std::int64_t k = graph.random().between(1, size);
+  const std::int64_t k = graph.random().between(1, x->leastOf(axis));
   Value values = *x;
   values.shape[static_cast<std::size_t>(axis)] = k;
-  const Value indices{.dtype = DType::kI64, .shape = values.shape, .bound = static_cast<double>(size)};
+  if (x->varies(axis)) values.symbolic = -1;
+  Value indices = values;
+  indices.dtype = DType::kI64;
+  indices.bound = static_cast<double>(size);
   graph.nodes("TopK", {x->name, graph.integers({k})}, {values, indices},
               {onnxInt("axis", axis), onnxInt("largest", graph.random().chance(50))});
   return true;
@@ -736,17 +871,195 @@ bool shapeOf(Graph& graph, const Rule& rule) {
 bool layerNorm(Graph& graph, const Rule& rule) {
   // Where all elements are nearly the same the result is any: only on wide inputs of the graph.
   const Value* x = graph.pick([&](const Value& v) {
-    return usable(v, rule.types) && v.isInput && v.rank() >= 1 && v.shape.back() >= 3;
+    return usable(v, rule.types) && v.isInput && v.rank() >= 1 && v.shape.back() >= 3 &&
+           !v.varies(v.rank() - 1);
   });
   if (!x) return false;
   const Shape last = {x->shape.back()};
   Value y = *x;
   y.bound = 10;
   y.error = 1e-4;
-  graph.node(
-      "LayerNormalization",
-      {x->name, graph.constant(x->dtype, last, -1, 1).name, graph.constant(x->dtype, last, -1, 1).name}, y,
-      {onnxInt("axis", -1)});
+  std::vector<std::string> inputs = {x->name, graph.constant(x->dtype, last, -1, 1).name};
+  if (rule.op == "LayerNormalization") inputs.push_back(graph.constant(x->dtype, last, -1, 1).name);
+  graph.node(rule.op, inputs, y, {onnxInt("axis", -1)});
+  return true;
+}
+
+// --- others -----------------------------------------------------------------------------------------------
+
+bool classify(Graph& graph, const Rule& rule) {
+  const Value* x = pick(graph, rule.types);
+  if (!x) return false;
+  Value y = *x;
+  y.dtype = DType::kBool;
+  y.bound = 1;
+  y.error = 0;
+  graph.node(rule.op, {x->name}, y);
+  return true;
+}
+
+bool castLike(Graph& graph, const Rule& rule) {
+  const Value* x =
+      graph.pick([&](const Value& v) { return usable(v, rule.types) && v.error == 0 && v.bound < 1000; });
+  if (!x) return false;
+  static const std::vector<DType> kTargets = {DType::kF32, DType::kF64, DType::kI32, DType::kI64,
+                                              DType::kBool};
+  Value y = *x;
+  y.dtype = graph.random().oneOf(kTargets);
+  if (y.dtype == DType::kBool) y.bound = 1;
+  graph.node("CastLike", {x->name, graph.constant(y.dtype, {}, 0, 1).name}, y);
+  return true;
+}
+
+bool sizeOf(Graph& graph, const Rule& rule) {
+  const Value* x = pick(graph, rule.types);
+  if (!x) return false;
+  graph.node("Size", {x->name}, {.dtype = DType::kI64, .shape = {}, .bound = 1e5});
+  return true;
+}
+
+// The largest along an axis: only where both evaluations see the same bits.
+bool hardmax(Graph& graph, const Rule& rule) {
+  const Value* x =
+      graph.pick([&](const Value& v) { return usable(v, rule.types) && v.error == 0 && v.rank() >= 1; });
+  if (!x) return false;
+  Value y = *x;
+  y.bound = 1;
+  graph.node("Hardmax", {x->name}, y, {onnxInt("axis", graph.random().between(-x->rank(), x->rank() - 1))});
+  return true;
+}
+
+bool einsum(Graph& graph, const Rule& rule) {
+  const Value* x = pickFixed(graph, rule.types, 2, 3, -1);
+  if (!x) return false;
+  const std::int64_t depth = x->shape.back(), columns = graph.random().between(1, 12);
+  const Value w = graph.constant(x->dtype, {columns, depth}, -1, 1);
+  Shape shape = x->shape;
+  shape.back() = columns;
+  graph.node("Einsum", {x->name, w.name}, product(*x, w, depth, shape),
+             {onnxText("equation", x->rank() == 2 ? "ij,kj->ik" : "bij,kj->bik")});
+  return true;
+}
+
+bool resize(Graph& graph, const Rule& rule) {
+  const Value* x = graph.pick(
+      [&](const Value& v) { return usable(v, rule.types) && v.rank() == 4 && v.elements() < 2000; });
+  if (!x) return false;
+  Shape shape = x->shape;
+  std::vector<double> scales = {1, 1};
+  for (std::size_t i = 2; i < 4; ++i) {
+    scales.push_back(static_cast<double>(graph.random().between(1, 3)));
+    shape[i] *= static_cast<std::int64_t>(scales[i]);
+  }
+  Value y = like(*x, shape);
+  if (x->symbolic >= 2)
+    derive(graph, y, x->symbolic,
+           x->least * static_cast<std::int64_t>(scales[static_cast<std::size_t>(x->symbolic)]));
+  graph.node("Resize", {x->name, "", graph.reals(scales)}, y,
+             {onnxText("mode", "nearest"), onnxText("coordinate_transformation_mode", "asymmetric"),
+              onnxText("nearest_mode", "floor")});
+  return true;
+}
+
+bool localResponse(Graph& graph, const Rule& rule) {
+  const Value* x = pick(graph, rule.types, 3, 4);
+  if (!x || x->bound > 1000) return false;
+  Value y = *x;
+  y.error = rounded(y, 2 * x->error);
+  graph.node("LRN", {x->name}, y, {onnxInt("size", graph.random().oneOf<std::int64_t>({1, 3, 5}))});
+  return true;
+}
+
+bool convTranspose(Graph& graph, const Rule& rule) {
+  const Value* x = pickFixed(graph, rule.types, 3, 4, 1);
+  if (!x || x->elements() > 2000) return false;
+  const std::int64_t channels = x->shape[1], filters = graph.random().between(1, 4);
+  Shape kernel = {channels, filters}, shape = {x->shape[0], filters};
+  std::vector<std::int64_t> strides;
+  std::int64_t depth = channels, least = 0;
+  for (std::size_t i = 2; i < x->shape.size(); ++i) {
+    kernel.push_back(graph.random().between(1, 3));
+    strides.push_back(graph.random().between(1, 2));
+    const auto outOf = [&](std::int64_t size) { return (size - 1) * strides.back() + kernel.back(); };
+    shape.push_back(outOf(x->shape[i]));
+    if (x->varies(static_cast<std::int64_t>(i))) least = outOf(x->least);
+    depth *= kernel.back();
+  }
+  const Value filter = graph.constant(x->dtype, kernel, -1, 1);
+  Value y = product(*x, filter, depth, shape);
+  if (x->symbolic >= 2) derive(graph, y, x->symbolic, least);
+  graph.node("ConvTranspose", {x->name, filter.name}, y, {onnxInts("strides", strides)});
+  return true;
+}
+
+// Rows picked by number.
+bool gatherNd(Graph& graph, const Rule& rule) {
+  const Value* x = pick(graph, rule.types, 1, 4);
+  if (!x) return false;
+  const auto size = static_cast<double>(x->leastOf(0));
+  const std::int64_t count = graph.random().between(1, 5);
+  const Value indices = graph.constant(DType::kI64, {count, 1}, -size, size);
+  Shape shape = x->shape;
+  shape[0] = count;
+  Value y = like(*x, shape);
+  if (x->varies(0)) y.symbolic = -1;
+  graph.node("GatherND", {x->name, indices.name}, y);
+  return true;
+}
+
+bool oneHot(Graph& graph, const Rule& rule) {
+  const Value* x = graph.pick([&](const Value& v) {
+    return usable(v, rule.types) && v.error == 0 && v.rank() <= 3 && v.elements() < 2000;
+  });
+  if (!x) return false;
+  const std::int64_t depth = graph.random().between(1, 6);
+  const Value many = graph.constant(DType::kI64, {}, static_cast<double>(depth), static_cast<double>(depth));
+  const Value values = graph.constant(DType::kF32, {2}, -2, 2);
+  Value y = *x;
+  y.dtype = DType::kF32;
+  y.bound = 2;
+  y.shape.push_back(depth);
+  graph.node("OneHot", {x->name, many.name, values.name}, y, {onnxInt("axis", -1)});
+  return true;
+}
+
+bool eyeLike(Graph& graph, const Rule& rule) {
+  const Value* x = pick(graph, rule.types, 2, 2);
+  if (!x) return false;
+  Value y = *x;
+  y.bound = 1;
+  y.error = 0;
+  graph.node("EyeLike", {x->name}, y, {onnxInt("k", graph.random().between(-2, 2))});
+  return true;
+}
+
+bool constantOfShape(Graph& graph, const Rule&) {
+  Shape shape;
+  for (std::int64_t i = graph.random().between(1, 3); i > 0; --i)
+    shape.push_back(graph.random().between(1, 5));
+  graph.node("ConstantOfShape", {graph.integers(shape)}, {.shape = shape});
+  return true;
+}
+
+bool range(Graph& graph, const Rule&) {
+  const std::int64_t start = graph.random().between(-5, 5), count = graph.random().between(1, 9),
+                     step = graph.random().oneOf<std::int64_t>({-2, -1, 1, 3});
+  std::vector<std::string> inputs;
+  for (const std::int64_t number : {start, start + count * step, step})
+    inputs.push_back(
+        graph.constant(DType::kI64, {}, static_cast<double>(number), static_cast<double>(number)).name);
+  graph.node("Range", inputs, {.dtype = DType::kI64, .shape = {count}, .bound = 40});
+  return true;
+}
+
+bool reverseSequence(Graph& graph, const Rule& rule) {
+  const Value* x = pickFixed(graph, rule.types, 2, 4, 1);
+  if (!x) return false;
+  // Steps along dimension 0, one length for each element of dimension 1.
+  const auto most = static_cast<double>(x->leastOf(0));
+  const Value lengths = graph.constant(DType::kI64, {x->shape[1]}, 1, most + 0.999);
+  graph.node("ReverseSequence", {x->name, lengths.name}, *x,
+             {onnxInt("time_axis", 0), onnxInt("batch_axis", 1)});
   return true;
 }
 
@@ -845,6 +1158,7 @@ constexpr Rule kRules[] = {
     {"GlobalMaxPool", 6, globalPool, kF32},
     {"BatchNormalization", 9, batchNorm, kF32},
     {"LayerNormalization", 17, layerNorm, kF32},
+    {"RMSNormalization", 23, layerNorm, kF32},
     {"Softmax", 13, softmax, kF32},
     {"LogSoftmax", 13, softmax, kF32},
     {"ReduceSum", 11, reduce, kNumbers},
@@ -875,12 +1189,130 @@ constexpr Rule kRules[] = {
     {"Trilu", 14, trilu, kNumbers},
     {"TopK", 11, topK, kF32 | kI64},
     {"Shape", 6, shapeOf, kAll},
+    {"Size", 13, sizeOf, kAll},
+    {"Cosh", 9, unary, kF32, exponential, exponential},
+    {"Swish", 24, unary, kF32, two, linear},
+    {"Shrink", 9, jump, kF32},
+    {"BitwiseNot", 18, jump, kInts},
+    {"IsNaN", 13, classify, kF32},
+    {"IsInf", 10, classify, kF32},
+    {"CastLike", 15, castLike, kAll},
+    {"Hardmax", 13, hardmax, kF32},
+    {"ReduceL2", 11, reduce, kF32},
+    {"ReduceLogSumExp", 11, reduce, kF32},
+    {"ReduceProd", 11, reduce, kF32},
+    {"Einsum", 12, einsum, kF32},
+    {"Resize", 13, resize, kF32},
+    {"LRN", 13, localResponse, kF32},
+    {"ConvTranspose", 11, convTranspose, kF32},
+    {"GatherND", 13, gatherNd, kAll},
+    {"OneHot", 11, oneHot, kInts},
+    {"EyeLike", 9, eyeLike, kFloats},
+    {"ConstantOfShape", 9, constantOfShape},
+    {"Range", 11, range},
+    {"ReverseSequence", 10, reverseSequence, kAll},
+};
+
+// Compared case by case in the backend suite and by the importer's tests instead.
+constexpr std::string_view
+    kDomain = "defined on a part of the numbers only, which a rule would have to make sure of",
+    kStructured = "its operands are of a structure (states, boxes, masks, tables) that chance does not give",
+    kDataSize = "its result's size depends on values, which a graph under construction does not know",
+    kNarrow = "takes element types that these graphs do not have",
+    kBodies = "has bodies, which the generator does not nest",
+    kSequences = "works on sequences or optionals, which these graphs do not have",
+    kPole = "no bound on its slope: two right evaluations may be far apart",
+    kDomains = "these graphs import ONNX's own domain only",
+    kOld = "gone from ONNX before the opsets that are generated";
+constexpr Absence kAbsences[] = {
+    {"Acos", kDomain},
+    {"Acosh", kDomain},
+    {"Asin", kDomain},
+    {"Atanh", kDomain},
+    {"Tan", kPole},
+    {"ReduceLogSum", kDomain},
+    {"Det", kPole},
+    {"InstanceNormalization", kPole},
+    {"GroupNormalization", kPole},
+    {"MeanVarianceNormalization", kPole},
+    {"LpNormalization", kPole},
+    {"LpPool", kPole},
+    {"GlobalLpPool", kPole},
+    {"CumProd", kPole},
+    {"AffineGrid", kStructured},
+    {"Attention", kStructured},
+    {"LinearAttention", kStructured},
+    {"RotaryEmbedding", kStructured},
+    {"CausalConvWithState", kStructured},
+    {"TensorScatter", kStructured},
+    {"DeformConv", kStructured},
+    {"GridSample", kStructured},
+    {"MaxRoiPool", kStructured},
+    {"RoiAlign", kStructured},
+    {"MaxUnpool", kStructured},
+    {"NonMaxSuppression", kStructured},
+    {"GRU", kStructured},
+    {"LSTM", kStructured},
+    {"RNN", kStructured},
+    {"ScatterND", kStructured},
+    {"Col2Im", kStructured},
+    {"CenterCropPad", kStructured},
+    {"TfIdfVectorizer", kStructured},
+    {"NegativeLogLikelihoodLoss", kStructured},
+    {"SoftmaxCrossEntropyLoss", kStructured},
+    {"DFT", kStructured},
+    {"STFT", kStructured},
+    {"MelWeightMatrix", kStructured},
+    {"BlackmanWindow", kStructured},
+    {"HammingWindow", kStructured},
+    {"HannWindow", kStructured},
+    {"Compress", kDataSize},
+    {"NonZero", kDataSize},
+    {"Unique", kDataSize},
+    {"BitCast", kNarrow},
+    {"BitShift", kNarrow},
+    {"ConvInteger", kNarrow},
+    {"MatMulInteger", kNarrow},
+    {"QLinearConv", kNarrow},
+    {"QLinearMatMul", kNarrow},
+    {"QuantizeLinear", kNarrow},
+    {"DequantizeLinear", kNarrow},
+    {"DynamicQuantizeLinear", kNarrow},
+    {"If", kBodies},
+    {"Loop", kBodies},
+    {"Scan", kBodies},
+    {"SequenceMap", kBodies},
+    {"ConcatFromSequence", kSequences},
+    {"Optional", kSequences},
+    {"OptionalGetElement", kSequences},
+    {"OptionalHasElement", kSequences},
+    {"SequenceAt", kSequences},
+    {"SequenceConstruct", kSequences},
+    {"SequenceEmpty", kSequences},
+    {"SequenceErase", kSequences},
+    {"SequenceInsert", kSequences},
+    {"SequenceLength", kSequences},
+    {"SplitToSequence", kSequences},
+    {"Constant", "constants are initializers here, which are imported the same way"},
+    {"ai.onnx.ml:ArrayFeatureExtractor", kDomains},
+    {"ai.onnx.ml:Binarizer", kDomains},
+    {"ai.onnx.preview:FlexAttention", kDomains},
+    {"ai.onnx.preview.training:Adagrad", kDomains},
+    {"ai.onnx.preview.training:Adam", kDomains},
+    {"ai.onnx.preview.training:Gradient", kDomains},
+    {"ai.onnx.preview.training:Momentum", kDomains},
+    {"Scatter", kOld},
+    {"Upsample", kOld},
 };
 
 }  // namespace
 
 std::span<const Rule> rules() {
   return kRules;
+}
+
+std::span<const Absence> absences() {
+  return kAbsences;
 }
 
 Model generate(std::uint64_t seed) {

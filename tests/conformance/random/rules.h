@@ -21,6 +21,12 @@ struct Rule {
 
 std::span<const Rule> rules();
 
+// An operator of the importer without a rule, and why.
+struct Absence {
+  std::string_view op, reason;
+};
+std::span<const Absence> absences();
+
 // A graph of 1 to 12 rules.
 Model generate(std::uint64_t seed);
 

@@ -1,6 +1,7 @@
 // Attention, FlexAttention and RotaryEmbedding.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -20,15 +21,19 @@ Result<Term> asHeads(NodeContext& node, Value value, std::int64_t heads) {
   if (shape.size() != 3) return invalid("Q, K and V have rank 3 or 4");
   const auto size = heads > 0 ? ir::exactDiv(shape[2], Dim(heads)) : std::nullopt;
   if (!size)
-    return invalid("inputs of rank 3 need q_num_heads and kv_num_heads that divide their last dimension");
+    return unfit("inputs of rank 3 need q_num_heads and kv_num_heads that divide their last dimension",
+                 {shape[2]});
   return term.reshape({shape[0], shape[1], Dim(heads), *size}).transpose({0, 2, 1, 3});
 }
 
-// How many query heads share a key head; 0 where they do not divide.
-std::int64_t groupOf(const Dim& queryHeads, const Dim& keyHeads) {
-  if (queryHeads == keyHeads) return 1;
-  if (!queryHeads.isStatic() || !keyHeads.isStatic() || keyHeads.value() < 1) return 0;
-  return queryHeads.value() % keyHeads.value() == 0 ? queryHeads.value() / keyHeads.value() : 0;
+// How many query heads share a key head.
+Result<std::int64_t> groupOf(const Dim& query, const Dim& key, const Dim& value) {
+  if (key == value && query == key) return 1;
+  constexpr const char* kUnfit = "the query's heads are no multiple of those of key and value";
+  const Shape all{query, key, value};
+  if (!ir::isStatic(all) || !(key == value) || key.value() < 1 || query.value() % key.value() != 0)
+    return unfit(kUnfit, all);
+  return query.value() / key.value();
 }
 
 struct Settings {
@@ -193,9 +198,7 @@ Result<Values> attention(NodeContext& node) {
   for (const Term* term : {&query, &key, &value})
     if (!term->ok()) return fail(term->value().error());
   const Shape q = query.shape(), k = key.shape(), v = value.shape();
-  const std::int64_t group = groupOf(q[1], k[1]);
-  if (!group || !(k[1] == v[1]))
-    return invalid("the query's heads are no multiple of those of key and value");
+  KILN_ASSIGN(const std::int64_t group, groupOf(q[1], k[1], v[1]));
 
   // Half precision is widened: products and softmax run in f32 anyway.
   const mlir::Type wide = calculationType(element);
@@ -275,9 +278,7 @@ Result<Items> flexAttention(NodeContext& node) {
     given.push_back(input);
   }
   const Shape q = dimsOf(given[0]), k = dimsOf(given[1]), v = dimsOf(given[2]);
-  const std::int64_t group = groupOf(q[1], k[1]);
-  if (!group || !(k[1] == v[1]))
-    return invalid("the query's heads are no multiple of those of key and value");
+  KILN_ASSIGN(const std::int64_t group, groupOf(q[1], k[1], v[1]));
   if (!q[3].isStatic()) return fail(Code::kUnimplemented, "the head's size must be known at compile time");
   if (!node.hasAttribute("scale")) s.scale = 1.0 / std::sqrt(static_cast<double>(q[3].value()));
   const mlir::Type element = elementOf(given[0]), wide = calculationType(element);

@@ -41,11 +41,6 @@ Result<Values> constant(NodeContext& node) {
 }
 
 Result<Values> constantOfShape(NodeContext& node) {
-  KILN_ASSIGN(Dims shape, node.constantInput(0, "the shape of ConstantOfShape"));
-  for (std::int64_t dim : shape)
-    if (dim < 0) return invalid("the shape has a negative dimension");
-  auto elements = ir::checkedElements(shape);
-  if (!elements || *elements > std::int64_t{1} << 40) return invalid("absurd shape " + shapeText(shape));
   Value value = floats(node, {0.0f}, {1});
   if (const Attribute* given = node.attribute("value")) {
     if (!given->t) return invalid("attribute 'value' is not a tensor");
@@ -53,6 +48,20 @@ Result<Values> constantOfShape(NodeContext& node) {
     if (ir::checkedElements(shapeOf(value)) != 1) return invalid("attribute 'value' must have one element");
   }
   auto elementsAttr = llvm::cast<mlir::DenseElementsAttr>(value.getDefiningOp<ir::ConstantOp>().getValue());
+  KILN_ASSIGN(Value given, node.input(0));
+  if (auto symbolic = NodeContext::symbolicIntegers(given); symbolic && !ir::isStatic(*symbolic)) {
+    for (const ir::Dim& dim : *symbolic)
+      if (const auto range = node.rangeOf(dim); !range || range->min < 0)
+        return node.undecided("the shape " + node.describe(*symbolic));
+    KILN_ASSIGN(Value scalar, node.reshape(value, Dims{}));
+    KILN_ASSIGN(Value result, node.broadcast(scalar, *symbolic));
+    return Values{result};
+  }
+  KILN_ASSIGN(Dims shape, node.constantInput(0, "the shape of ConstantOfShape"));
+  for (std::int64_t dim : shape)
+    if (dim < 0) return invalid("the shape has a negative dimension");
+  auto elements = ir::checkedElements(shape);
+  if (!elements || *elements > std::int64_t{1} << 40) return invalid("absurd shape " + shapeText(shape));
   return Values{
       node.constant(elementsAttr.resizeSplat(mlir::RankedTensorType::get(shape, elementOf(value))))};
 }

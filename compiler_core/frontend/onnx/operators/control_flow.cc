@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -335,7 +336,8 @@ Result<Items> scan(NodeContext& node, const Graph& body, const Items& states, co
   for (auto [i, input] : llvm::enumerate(inputs)) {
     const Dim extent = dimsOf(input)[form.inputAxes[i]];
     if (i > 0 && !(extent == trips))
-      return invalid("scan inputs have different lengths, " + trips.text() + " and " + extent.text());
+      return unfit("scan inputs have different lengths, " + trips.text() + " and " + extent.text(),
+                   {extent, trips});
     trips = extent;
   }
   Repeat repeat{body, {}, {}, states, trips, false, body.outputs.size() - states.size(), {}};
@@ -427,20 +429,15 @@ Result<Items> importBatchedScan(NodeContext& node) {
   Values all;
   flatten(operands.states, all);
   llvm::append_range(all, operands.inputs);
-  std::int64_t batches = -1;
   for (Value value : all) {
-    if (rankOf(value) == 0 || !dimsOf(value)[0].isStatic())
-      return fail(Code::kUnimplemented, "the batch size must be known at compile time");
-    if (batches >= 0 && batches != shapeOf(value)[0]) return invalid("the batch sizes differ");
-    batches = shapeOf(value)[0];
+    if (rankOf(value) == 0) return invalid("an operand has no batch dimension");
+    const Dim mine = dimsOf(value)[0], first = dimsOf(all.front())[0];
+    if (!(mine == first)) return unfit("the batch sizes differ", {mine, first});
   }
   for (Value input : operands.inputs)
     if (rankOf(input) < 2) return invalid("a scan input needs a batch and a sequence dimension");
-  if (batches > kMaxUnrolledTrips)
-    return fail(Code::kUnimplemented, "a batch of more than " + std::to_string(kMaxUnrolledTrips));
-  std::vector<Values> rows(operands.body->outputs.size());
-  for (std::int64_t batch = 0; batch < batches; ++batch) {
-    KILN_ASSIGN(Value number, node.reshape(node.integerList({batch}), Dims{}));
+  const Dim batches = dimsOf(all.front())[0];
+  auto one = [&](Value number) -> Result<Items> {
     Items states;
     Values inputs;
     for (auto [i, value] : llvm::enumerate(all)) {
@@ -450,13 +447,33 @@ Result<Items> importBatchedScan(NodeContext& node) {
       else
         inputs.push_back(part);
     }
-    KILN_ASSIGN(Items results, scan(node, *operands.body, states, inputs, form));
-    for (auto [k, result] : llvm::enumerate(results)) {
+    return scan(node, *operands.body, states, inputs, form);
+  };
+  Items results;
+  if (!batches.isStatic() || batches.value() > kMaxUnrolledTrips) {
+    KILN_ASSIGN(Value trip, node.reshape(node.shapeValue({batches}), Dims{}));
+    auto body = [&](Value number, const Values&) -> GraphBuilder::Yielded {
+      KILN_ASSIGN(const Items made, one(number));
+      if (llvm::any_of(made, [](const Item& item) { return !item.isTensor(); }))
+        return std::optional<Values>();
+      Values rows;
+      flatten(made, rows);
+      return std::optional(std::move(rows));
+    };
+    KILN_ASSIGN(auto rows, node.loop({trip, {}, batches}, {}, body));
+    if (!rows) return poisoned(node);
+    for (Value stacked : llvm::ArrayRef(*rows).drop_back()) results.push_back(Item::tensor(stacked));
+    return results;
+  }
+  std::vector<Values> rows(operands.body->outputs.size());
+  for (std::int64_t batch = 0; batch < batches.value(); ++batch) {
+    KILN_ASSIGN(Value number, node.reshape(node.integerList({batch}), Dims{}));
+    KILN_ASSIGN(const Items made, one(number));
+    for (auto [k, result] : llvm::enumerate(made)) {
       if (!result.isTensor()) return poisoned(node);
       rows[k].push_back(result.value);
     }
   }
-  Items results;
   for (const Values& parts : rows) {
     KILN_ASSIGN(Value stacked, stack(node, parts));
     results.push_back(Item::tensor(stacked));

@@ -2,6 +2,7 @@
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -10,8 +11,9 @@ Result<Values> det(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   const Shape shape = dimsOf(input);
   const std::size_t rank = shape.size();
-  if (rank < 2 || !(shape[rank - 1] == shape[rank - 2]))
-    return fail(Code::kInvalidArgument, "the input holds no square matrices");
+  if (rank < 2) return fail(Code::kInvalidArgument, "the input holds no matrices");
+  if (!(shape[rank - 1] == shape[rank - 2]))
+    return unfit("the input holds no square matrices", {shape[rank - 1], shape[rank - 2]});
   constexpr std::int64_t kMost = 64;
   if (!shape.back().isStatic() || shape.back().value() > kMost)
     return fail(Code::kUnimplemented,

@@ -4,6 +4,7 @@
 
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -92,7 +93,8 @@ Result<Named> withoutRepeats(NodeContext& node, Value value, Labels labels) {
     if (again == labels.end()) continue;
     const auto j = static_cast<std::size_t>(again - labels.begin());
     Shape shape = dimsOf(value);
-    if (!(shape[i] == shape[j])) return invalid("a label that is repeated has two extents");
+    if (!(shape[i] == shape[j]))
+      return unfit("a label that is repeated has two extents", {shape[i], shape[j]});
     if (!shape[i].isStatic())
       return fail(Code::kUnimplemented, "the diagonal of dimensions known at run time only is not served");
     const std::int64_t extent = shape[i].value();

@@ -3,6 +3,7 @@
 
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -23,8 +24,11 @@ Result<Value> legacyOperand(NodeContext& node, Value lhs, Value rhs) {
   KILN_ASSIGN(std::int64_t broadcast, node.integer("broadcast", 0));
   KILN_ASSIGN(std::int64_t axis, node.integer("axis", rankOf(lhs) - rankOf(rhs)));
   if (!broadcast) {
-    if (dimsOf(lhs) != dimsOf(rhs))
-      return fail(Code::kInvalidArgument, "operands differ in shape without broadcast=1");
+    Shape both = dimsOf(lhs);
+    if (both != dimsOf(rhs)) {
+      llvm::append_range(both, dimsOf(rhs));
+      return unfit("operands differ in shape without broadcast=1", both);
+    }
     return rhs;
   }
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(lhs) + 1));

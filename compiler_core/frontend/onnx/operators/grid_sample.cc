@@ -1,6 +1,7 @@
 // GridSample and AffineGrid.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 #include "compiler_core/frontend/onnx/sampling.h"
 
 namespace kiln::onnx {
@@ -115,7 +116,8 @@ Result<Values> gridSample(NodeContext& node) {
   const std::size_t rank = shape.size() - 2;
   if (rank > 3) return fail(Code::kUnimplemented, "more than three spatial dimensions are not served");
   if (!(places[0] == shape[0]) || !(places.back() == Dim(static_cast<std::int64_t>(rank))))
-    return invalid("the grid is not [batch, ..., " + std::to_string(rank) + "]");
+    return unfit("the grid is not [batch, ..., " + std::to_string(rank) + "]",
+                 {places[0], shape[0], places.back()});
   const mlir::Type element = elementOf(input), wide = calculationType(elementOf(grid));
   const mlir::Type sum = calculationType(element);
   // [N, P, rank]

@@ -2,6 +2,7 @@
 // TensorScatter, ReverseSequence, MaxUnpool, Col2Im.
 #include "compiler_core/frontend/onnx/index_math.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -341,7 +342,8 @@ Result<Values> col2Im(NodeContext& node) {
     steps = steps * columns.back();
   }
   auto channels = ir::exactDiv(shape[1], blocks);
-  if (!channels || !(shape[2] == steps)) return invalid("the columns do not fit image, block and strides");
+  if (!channels || !(shape[2] == steps))
+    return unfit("the columns do not fit image, block and strides", {shape[1], shape[2]});
   // [N, C, block..., columns...]
   Shape all{shape[0], *channels};
   for (std::int64_t extent : block) all.push_back(extent);

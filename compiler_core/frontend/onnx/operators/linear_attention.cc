@@ -3,6 +3,7 @@
 
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -25,9 +26,10 @@ Term tokenOf(NodeContext& node, const Term& x, std::int64_t t, const Shape& shap
 Result<Term> sequence(NodeContext& node, std::size_t index, const Shape& like) {
   KILN_ASSIGN(Value value, node.input(index));
   const Shape shape = dimsOf(value);
-  if (shape.size() != 3 || !(shape[0] == like[0]) || !(shape[1] == like[1]) || !shape[2].isStatic())
-    return invalid("input " + std::to_string(index) +
-                   " is not [batch, tokens, heads * size] as the query is");
+  if (shape.size() != 3) return invalid("input " + std::to_string(index) + " has not the query's rank");
+  if (!(shape[0] == like[0]) || !(shape[1] == like[1]) || !shape[2].isStatic())
+    return unfit("input " + std::to_string(index) + " is not [batch, tokens, heads * size] as the query is",
+                 {shape[0], like[0], shape[1], like[1], shape[2]});
   return Term(node, value).cast(mlir::Float32Type::get(node.context()));
 }
 
@@ -80,8 +82,11 @@ Result<Values> linearAttention(NodeContext& node) {
   mlir::Type stateType = elementOf(first);
   if (node.hasInput(3)) {
     stateType = elementOf(node.inputs()[3]);
-    if (!(dimsOf(node.inputs()[3]) == stateShape))
-      return invalid("the past state has another shape than the heads ask for");
+    Shape past = dimsOf(node.inputs()[3]);
+    if (!(past == stateShape)) {
+      past.push_back(batch);
+      return unfit("the past state has another shape than the heads ask for", past);
+    }
     state = Term(node, node.inputs()[3]).cast(f32);
   }
   const double scale = stated != 0 ? stated : 1.0 / std::sqrt(static_cast<double>(keySize));

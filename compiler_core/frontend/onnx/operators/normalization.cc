@@ -1,6 +1,7 @@
 // Normalisations, and Dropout, which does nothing at inference.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -102,6 +103,8 @@ Result<Values> batchNormalization(NodeContext& node) {
   (void)isTest;  // with one output the result is the same
   const mlir::Type element = elementOf(operands[0]);
   if (rankOf(operands[0]) == 1) return fail(Code::kUnimplemented, "an input of rank 1 is not served");
+  if (rankOf(operands[0]) > 1 && !dimsOf(operands[0])[1].isStatic())
+    return fail(Code::kUnimplemented, "the number of channels must be known at compile time");
   if (spatial && llvm::all_of(operands, [&](Value v) { return elementOf(v) == element; })) {
     KILN_ASSIGN(Value result, node.batchNorm(operands, epsilon));
     return Values{result};
@@ -186,7 +189,7 @@ Result<Values> groupNormalization(NodeContext& node) {
   if (shape.size() < 3 || groups < 1)
     return invalid("the input has rank below 3 or num_groups is not positive");
   const auto each = ir::exactDiv(shape[1], Dim(groups));
-  if (!each) return invalid("num_groups does not divide the channels");
+  if (!each) return unfit("num_groups does not divide the channels", {shape[1]});
   Shape split{shape[0], Dim(groups), *each};
   split.append(shape.begin() + 2, shape.end());
   const auto rank = static_cast<std::int64_t>(split.size());

@@ -70,6 +70,28 @@ Result<Values> pad(NodeContext& node) {
   return Values{result};
 }
 
+// The middle of dimension `axis`, which symbols give, cut or filled up with zeros to `target`.
+Result<Value> centred(NodeContext& node, Value input, std::int64_t axis, std::int64_t target) {
+  Shape shape = dimsOf(input);
+  const Dim extent = shape[axis];
+  const auto range = node.rangeOf(extent);
+  if (range && range->min >= target) {
+    Shape offsets(shape.size(), Dim(0));
+    offsets[axis] = *ir::floorDiv(extent - Dim(target), 2);
+    shape[axis] = Dim(target);
+    return node.symbolicSlice(input, offsets, Dims(shape.size(), 1), shape);
+  }
+  if (!range || range->max > target)
+    return node.undecided("whether a dimension of " + node.describe({extent}) + " is cut or filled up to " +
+                          std::to_string(target));
+  const Dim missing = Dim(target) - extent;
+  shape[axis] = *ir::floorDiv(missing, 2);
+  KILN_ASSIGN(Value before, node.filled(elementOf(input), shape, 0));
+  shape[axis] = missing - shape[axis];
+  KILN_ASSIGN(Value after, node.filled(elementOf(input), shape, 0));
+  return node.concat({before, input, after}, axis);
+}
+
 Result<Values> centerCropPad(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   const std::int64_t rank = rankOf(input);
@@ -83,10 +105,11 @@ Result<Values> centerCropPad(NodeContext& node) {
   Dims low(rank, 0), high(rank, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     KILN_ASSIGN(std::int64_t axis, normalAxis(axes[i], rank));
-    if (!shape[axis].isStatic())
-      return fail(Code::kUnimplemented,
-                  "the dimension " + shape[axis].text() + " must be known at compile time");
     if (target[i] < 0) return invalid("the shape has a negative dimension");
+    if (!shape[axis].isStatic()) {
+      KILN_ASSIGN(input, centred(node, input, axis, target[i]));
+      continue;
+    }
     // The odd element is cut or added at the end.
     const std::int64_t difference = target[i] - shape[axis].value();
     low[axis] = difference < 0 ? -(-difference / 2) : difference / 2;

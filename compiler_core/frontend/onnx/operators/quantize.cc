@@ -4,6 +4,7 @@
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 #include "compiler_core/frontend/onnx/tensor_data.h"
 
 namespace kiln::onnx {
@@ -64,9 +65,10 @@ Result<Value> spread(NodeContext& node, Value parameter, Value data, const Granu
   if (shape.size() != whole.size()) return invalid("scale and data differ in rank");
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (static_cast<std::int64_t>(i) != axis && !(shape[i] == whole[i]))
-      return invalid("scale and data differ in dimension " + std::to_string(i));
+      return unfit("scale and data differ in dimension " + std::to_string(i), {shape[i], whole[i]});
   auto blocks = ir::ceilDiv(whole[axis], how.block);
-  if (!blocks || !(*blocks == shape[axis])) return invalid("the scale does not have one entry per block");
+  if (!blocks || !(*blocks == shape[axis]))
+    return unfit("the scale does not have one entry per block", {shape[axis], whole[axis]});
   // Each entry repeated, and what reaches beyond the data cut off.
   Shape inserted(shape), repeated(shape), joined(shape);
   inserted.insert(inserted.begin() + axis + 1, Dim(1));

@@ -1,6 +1,7 @@
 // Operators that lay out elements anew: DepthToSpace, SpaceToDepth, Tile, Col2Im.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -115,7 +116,8 @@ Result<Values> col2Im(NodeContext& node) {
       return invalid("absurd image or block");
   }
   if (!(shape[2] == Dim(blocks)))
-    return invalid("the input has " + shape[2].text() + " blocks, the image " + std::to_string(blocks));
+    return unfit("the input has " + shape[2].text() + " blocks, the image " + std::to_string(blocks),
+                 {shape[2]});
   KILN_ASSIGN(Dim channels, divided(shape[1], taps, "channels"));
   const ShapeArg table(Shape{Dim(taps), Dim(positions)});
   const Term index = (tap * static_cast<double>(blocks) + column).reshape(table);

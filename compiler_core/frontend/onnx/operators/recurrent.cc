@@ -1,5 +1,6 @@
 // RNN, GRU and LSTM: the products with the inputs of all steps at once, then a loop over the steps.
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -223,9 +224,14 @@ Result<Options> readOptions(NodeContext& node) {
 Result<Value> operand(NodeContext& node, std::size_t index, std::string_view name, const Shape& shape) {
   if (!node.hasInput(index)) return Value();
   Value value = node.inputs()[index];
-  if (!(dimsOf(value) == shape))
-    return invalid(std::string(name) + " has shape " + ir::shapeText(dimsOf(value)) + ", expected " +
-                   ir::shapeText(shape));
+  const Shape given = dimsOf(value);
+  if (given.size() != shape.size() || !(given == shape)) {
+    Shape both(given);
+    both.append(shape.begin(), shape.end());
+    const std::string message =
+        std::string(name) + " has shape " + ir::shapeText(given) + ", expected " + ir::shapeText(shape);
+    return given.size() == shape.size() ? unfit(message, both) : invalid(message);
+  }
   return value;
 }
 

@@ -1,5 +1,6 @@
 // Pooling of regions of interest: RoiAlign and MaxRoiPool.
 #include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/unfit.h"
 #include "compiler_core/frontend/onnx/sampling.h"
 
 namespace kiln::onnx {
@@ -167,13 +168,13 @@ Result<Values> roiAlign(NodeContext& node) {
     return fail(Code::kUnimplemented,
                 "a sampling_ratio above " + std::to_string(kMostSamples) + " is not served");
   const Shape shape = dimsOf(input);
-  if (shape.size() != 4 || rankOf(rois) != 2 || !(dimsOf(rois)[1] == Dim(4)) || rankOf(batchIndices) != 1 ||
-      !(dimsOf(batchIndices)[0] == dimsOf(rois)[0]))
-    return invalid("X is [N, C, H, W], rois [R, 4], batch_indices [R]");
+  constexpr const char* kShapes = "X is [N, C, H, W], rois [R, 4], batch_indices [R]";
+  if (shape.size() != 4 || rankOf(rois) != 2 || rankOf(batchIndices) != 1) return invalid(kShapes);
+  const Dim regions = dimsOf(rois)[0], corners = dimsOf(rois)[1], listed = dimsOf(batchIndices)[0];
+  if (!(corners == Dim(4)) || !(listed == regions)) return unfit(kShapes, {corners, regions, listed});
   if (samples == 0 && (!shape[2].isStatic() || !shape[3].isStatic()))
     return fail(Code::kUnimplemented,
                 "sampling_ratio 0 needs an image whose extents are known at compile time");
-  const Dim regions = dimsOf(rois)[0];
   const mlir::Type element = elementOf(input), type = calculationType(element);
   const Term boxes = Term(node, rois).cast(type) * scale - (half ? 0.5 : 0.0);
   auto side = [&](std::int64_t first, const Dim& extent, std::int64_t pooled) {
@@ -207,8 +208,8 @@ Result<Values> maxRoiPool(NodeContext& node) {
   constexpr std::int64_t kMost = 1 << 16;
   if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1 || pooled[0] > kMost || pooled[1] > kMost)
     return invalid("pooled_shape is not two positive numbers");
-  if (shape.size() != 4 || rankOf(rois) != 2 || !(dimsOf(rois)[1] == Dim(5)))
-    return invalid("X is [N, C, H, W], rois [R, 5]");
+  if (shape.size() != 4 || rankOf(rois) != 2) return invalid("X is [N, C, H, W], rois [R, 5]");
+  if (!(dimsOf(rois)[1] == Dim(5))) return unfit("X is [N, C, H, W], rois [R, 5]", {dimsOf(rois)[1]});
   const Dim regions = dimsOf(rois)[0];
   const mlir::Type element = elementOf(input), type = calculationType(element);
   const Term boxes = Term(node, rois).cast(type);

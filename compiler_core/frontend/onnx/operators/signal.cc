@@ -152,33 +152,39 @@ Result<Values> stft(NodeContext& node) {
   }
   if (shape.size() != 3 || !shape[2].isStatic() || (shape[2].value() != 1 && shape[2].value() != 2))
     return invalid("the signal is not [batch, length, 1 or 2]");
-  if (!shape[1].isStatic())
-    return fail(Code::kUnimplemented, "a signal whose length is known at run time only is not served");
   std::int64_t length = 0;
   if (node.hasInput(2)) {
     if (rankOf(node.inputs()[2]) != 1) return invalid("the window is not a vector");
-    length = shapeOf(node.inputs()[2])[0];
+    const Dim given = dimsOf(node.inputs()[2])[0];
+    if (!given.isStatic())
+      return fail(Code::kUnimplemented, "the length of the window must be known at compile time");
+    length = given.value();
   }
   if (node.hasInput(3)) {
     KILN_ASSIGN(std::int64_t stated, scalarInput(node, 3, "the frame length of STFT"));
     if (length != 0 && stated != length) return invalid("frame_length is not the length of the window");
     length = stated;
   }
-  const std::int64_t extent = shape[1].value();
-  if (length < 1 || length > extent || step < 1)
+  const auto extent = node.rangeOf(shape[1]);
+  if (!extent) return node.undecided("how many frames fit the length " + node.describe({shape[1]}));
+  if (length < 1 || length > extent->max || step < 1)
     return invalid("no frame of that length and step fits the signal");
-  const std::int64_t frames = 1 + (extent - length) / step;
-  if (frames > kMaxMatrix / length) return fail(Code::kUnimplemented, "that many frames are not served");
+  if (length > extent->min)
+    return node.undecided("whether a frame of " + std::to_string(length) + " fits the length " +
+                          node.describe({shape[1]}));
+  const Dim frames = *ir::floorDiv(shape[1] - Dim(length), step) + Dim(1);
+  if (node.rangeOf(frames)->max > kMaxMatrix / length)
+    return fail(Code::kUnimplemented, "that many frames are not served");
   Transform t;
   t.length = length;
   t.parts = shape[2].value();
   if (onesided && t.parts == 2) return invalid("onesided is for real signals");
   t.bins = onesided ? length / 2 + 1 : length;
-  std::vector<double> positions;
-  for (std::int64_t frame = 0; frame < frames; ++frame)
-    for (std::int64_t i = 0; i < length; ++i) positions.push_back(static_cast<double>(frame * step + i));
-  Value index = node.table(mlir::IntegerType::get(node.context(), 64), {frames, length}, positions);
-  KILN_ASSIGN(Value framed, node.gather(signal, index, 1));  // [batch, frames, length, parts]
+  const mlir::Type integer = mlir::IntegerType::get(node.context(), 64);
+  const Term positions = countAlong(node, integer, frames, 0, 2) * static_cast<double>(step) +
+                         countAlong(node, integer, Dim(length), 1, 2);
+  // [batch, frames, length, parts]
+  KILN_ASSIGN(Value framed, Term(node, signal).gather(positions, 1).value());
   if (node.hasInput(2)) {
     KILN_ASSIGN(Value window, node.reshape(node.inputs()[2], {Dim(length), Dim(1)}));
     KILN_ASSIGN(framed, node.binary(ir::BinaryKind::Mul, framed, window));
