@@ -16,6 +16,7 @@
 #include "compiler_core/reference/inputs.h"
 #include "compiler_core/transforms/rewrite.h"
 #include "compiler_core/transforms/specialise.h"
+#include "mlir/Pass/Pass.h"
 
 namespace kiln::driver {
 namespace {
@@ -110,6 +111,15 @@ class Compile {
 
   Result<CompileResult> run() {
     onnx::prepareContext(context_);
+    if (request_.afterPass)
+      context_.registerActionHandler(
+          [this](llvm::function_ref<void()> transform, const mlir::tracing::Action& action) {
+            transform();
+            const auto* pass = llvm::dyn_cast<mlir::PassExecutionAction>(&action);
+            // Adaptors, which only run other passes, have no argument.
+            if (pass && !pass->getPass().getArgument().empty())
+              request_.afterPass(std::string_view(pass->getPass().getArgument()), *pass->getOp());
+          });
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
@@ -197,6 +207,7 @@ class Compile {
       std::vector<package::WeightUse> own;  // numbered by shareWeights
       if (stage == "planned") readPlan(op, result_.plans[profile], own);
       if (stage == "kernels") readKernels(op, result_.schedule.kernels);
+      if (request_.afterPass) request_.afterPass(fmt::format("stage:{}", stage), *op.getOperation());
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
     KILN_TRY(codegen::lowerToLlvm(module, options));
@@ -220,8 +231,9 @@ class Compile {
     options.bitcode = {request_.toolchainLib + "/kmath.bc", request_.toolchainLib + "/kkernels.bc"};
     options.builtinsArchive = fmt::format("{}/libkiln_builtins-{}.a", request_.toolchainLib, architecture);
     options.workDirectory = request_.out;
-    options.keepIr = !request_.irDirectory.empty();
+    options.keepIr = !request_.irDirectory.empty() || request_.onLlvmIr;
     KILN_ASSIGN(const codegen::CpuProgram program, codegen::generateCpuProgram(module, table, options));
+    if (request_.onLlvmIr) request_.onLlvmIr(program.llvmIr);
     KILN_TRY(ir_.write("program", program.llvmIr, "ll"));
     KILN_ASSIGN(result_.program, package::writeFile(request_.out + "/program.so", asBytes(program.elf)));
     result_.codegen = {request_.target.triple, request_.target.cpu, request_.target.features,

@@ -19,6 +19,10 @@
 #include "manifest/spec/pin.h"
 #include "manifest/spec/target.h"
 
+namespace mlir {
+class Operation;
+}
+
 namespace kiln::driver {
 
 struct CompileRequest {
@@ -34,6 +38,9 @@ struct CompileRequest {
   std::string irDirectory;                  // existing folder for the textual IR of each stage; empty: none
   std::vector<std::string> disabledPasses;  // of the rewrite stage; noted in its evidence
   std::function<void(std::string_view pass, double seconds)> onPass;  // times of the rewrite stage's passes
+  // Sees the IR after each pass, and after each stage (named "stage:linalg"); what it changes is compiled.
+  std::function<void(std::string_view pass, mlir::Operation& op)> afterPass;
+  std::function<void(std::string_view text)> onLlvmIr;  // the program's, before machine code is made of it
   std::function<void(std::string_view stage)>
       progress;  // capture, analyse, rewrite, partition, schedule, plan, codegen, package
 };
