@@ -10,7 +10,6 @@
 #include "api/client/artifact_ref.h"
 #include "api/node/private_copy.h"
 #include "manifest/artifact/oci.h"
-#include "manifest/base/printable.h"
 #include "storage/oci/oci_export.h"
 #include "storage/tree/digest_proto.h"
 

@@ -191,7 +191,7 @@ Status checkRan(const Again& again, const char* what) {
   if (again.exitCode == 0) return {};
   const auto error = readErrorLine(again.log);
   return notReproduced(fmt::format("the {} was run again and ended with exit code {}{}", what, again.exitCode,
-                                   error ? ": " + printable(error->message, 500) : ""),
+                                   error ? ": " + kiln::printable(error->message, 500) : ""),
                        {});
 }
 
