@@ -24,6 +24,9 @@ int main(int argc, char** argv) {
   addVerify(app, context);
   addShow(app, context);
   addProvenance(app, context);
+  addExport(app, context);
+  addRebuild(app, context);
+  addDiff(app, context);
   addWarmup(app, context);
   addCheck(app, context);
   addRun(app, context);

@@ -121,6 +121,15 @@ class Compile {
     onnx::prepareContext(context_);
     KILN_ASSIGN(targets_, targetsOf(request_.target));
     KILN_TRY(checkRules(request_.partition, targetNames(request_.target.name)));
+    if (request_.afterPass)
+      context_.registerActionHandler(
+          [this](llvm::function_ref<void()> transform, const mlir::tracing::Action& action) {
+            transform();
+            const auto* pass = llvm::dyn_cast<mlir::PassExecutionAction>(&action);
+            // Adaptors, which only run other passes, have no argument.
+            if (pass && !pass->getPass().getArgument().empty())
+              request_.afterPass(std::string_view(pass->getPass().getArgument()), *pass->getOp());
+          });
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
@@ -339,6 +348,7 @@ class Compile {
           for (std::size_t i = before; i < result_.schedule.kernels.size(); ++i)
             result_.schedule.kernels[i].target = target.name;
       }
+      if (request_.afterPass) request_.afterPass(fmt::format("stage:{}", stage), *op.getOperation());
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
     KILN_TRY(codegen::lowerToLlvm(module, options));
@@ -373,8 +383,9 @@ class Compile {
     options.bitcode = {request_.toolchainLib + "/kmath.bc", request_.toolchainLib + "/kkernels.bc"};
     options.builtinsArchive = fmt::format("{}/libkiln_builtins-{}.a", request_.toolchainLib, architecture);
     options.workDirectory = request_.out;
-    options.keepIr = !request_.irDirectory.empty();
+    options.keepIr = !request_.irDirectory.empty() || request_.onLlvmIr;
     KILN_ASSIGN(const codegen::CpuProgram program, codegen::generateCpuProgram(module, table, options));
+    if (request_.onLlvmIr) request_.onLlvmIr(program.llvmIr);
     KILN_TRY(ir_.write("program", program.llvmIr, "ll"));
     KILN_ASSIGN(result_.program, package::writeFile(request_.out + "/program.so", asBytes(program.elf)));
     result_.codegen = {request_.target.triple, request_.target.cpu, request_.target.features,

@@ -7,6 +7,7 @@
 #include "coordinator/service/job_steps.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
+#include "coordinator/service/reproducer.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
 
@@ -111,7 +112,9 @@ Status JobDriver::advance(const index::JobKey& key) {
 
 Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                            const jobs::Step& step) {
-  if (const auto* publish = std::get_if<jobs::Publish>(&step)) return publisher_.publish(snapshot, *publish);
+  if (const auto* publish = std::get_if<jobs::Publish>(&step))
+    return delivery.rebuild ? publishReproduction(farm_, snapshot, delivery, *publish)
+                            : publisher_.publish(snapshot, *publish);
   if (const auto* check = std::get_if<jobs::PlanCheck>(&step))
     return checker_.plan(snapshot, delivery, *check);
   if (const auto* check = std::get_if<jobs::PublishCheck>(&step))

@@ -127,6 +127,9 @@ std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const
     run.priority = delivery.priority;
     run.operatorsWanted = one.action.kind == index::ActionKind::kCompile ? delivery.operators : 1;
     run.excludedWorkers = one.excludedWorkers;
+    if (delivery.rebuild && run.kind == index::ActionKind::kCompile)
+      run.excludedWorkers.insert(run.excludedWorkers.end(), delivery.rebuild->builders.begin(),
+                                 delivery.rebuild->builders.end());
     run.countedOperators = one.countedOperators;
     run.timeLimitSeconds = static_cast<int>(delivery.timeLimitSeconds);
     run.queued = now;

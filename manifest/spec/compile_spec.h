@@ -87,13 +87,22 @@ struct CheckRequest {
   bool operator==(const CheckRequest&) const = default;
 };
 
+// An artifact to make again and compare, instead of publishing.
+struct RebuildRequest {
+  Digest artifact;  // the OCI manifest
+  std::vector<std::string>
+      builders;  // who may not do it: those who made it first; the farm adds those it knows
+  bool operator==(const RebuildRequest&) const = default;
+};
+
 struct DeliverySpec {
   int builders = 1;   // workers that must agree
   int operators = 1;  // distinct operators among them
   int priority = 0;   // higher first
   std::uint32_t timeLimitSeconds = 3600;
   bool noCache = false;
-  std::optional<CheckRequest> check;  // nothing: artifacts are published unchecked
+  std::optional<CheckRequest> check;      // nothing: artifacts are published unchecked
+  std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check
   bool operator==(const DeliverySpec&) const = default;
 
   Json toJson() const;

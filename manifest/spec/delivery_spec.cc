@@ -7,6 +7,7 @@ namespace kiln {
 namespace {
 
 constexpr std::size_t kMaxCheckFiles = 4096;
+constexpr std::size_t kMaxBuilders = 1024;
 
 Result<CheckRequest> readCheck(ObjectReader reader) {
   CheckRequest check;
@@ -41,6 +42,24 @@ Json checkJson(const CheckRequest& check) {
           {"files", std::move(files)}};
 }
 
+Result<RebuildRequest> readRebuild(ObjectReader reader) {
+  RebuildRequest rebuild;
+  KILN_ASSIGN(ObjectReader artifact, reader.object("artifact"));
+  KILN_ASSIGN(rebuild.artifact, artifact.digest());
+  KILN_TRY(artifact.finish());
+  KILN_ASSIGN(rebuild.builders, reader.strings("builders"));
+  if (rebuild.builders.size() > kMaxBuilders)
+    return badMember(reader.path("builders"), "more than 1024 workers");
+  KILN_TRY(reader.finish());
+  return rebuild;
+}
+
+Json rebuildJson(const RebuildRequest& rebuild) {
+  return {
+      {"artifact", {{"digest", rebuild.artifact.text()}, {"size", std::to_string(rebuild.artifact.size)}}},
+      {"builders", rebuild.builders}};
+}
+
 }  // namespace
 
 Json DeliverySpec::toJson() const {
@@ -48,6 +67,7 @@ Json DeliverySpec::toJson() const {
             {"operators", operators},  {"priority", priority},   {"timeLimitSeconds", timeLimitSeconds},
             {"noCache", noCache}};
   if (check) json["check"] = checkJson(*check);
+  if (rebuild) json["rebuild"] = rebuildJson(*rebuild);
   return json;
 }
 
@@ -69,6 +89,12 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   if (reader.has("check")) {
     KILN_ASSIGN(ObjectReader check, reader.object("check"));
     KILN_ASSIGN(spec.check, readCheck(std::move(check)));
+  }
+  if (reader.has("rebuild")) {
+    KILN_ASSIGN(ObjectReader rebuild, reader.object("rebuild"));
+    KILN_ASSIGN(spec.rebuild, readRebuild(std::move(rebuild)));
+    if (!spec.noCache || spec.check || spec.builders != 1)
+      return badMember(reader.path("rebuild"), "goes with noCache, one builder and no check");
   }
   KILN_TRY(reader.finish());
   return spec;

@@ -12,7 +12,9 @@
 namespace kiln::signing {
 
 // Signs a statement only if
-//  - it is canonical JSON, an in-toto Statement of SLSA provenance with one subject;
+//  - it is canonical JSON, an in-toto Statement of SLSA provenance with one subject (checks and
+//  reproductions:
+//    check_claim.h, reproduction_claim.h);
 //  - the subject, its Manifest and all files are in the store and have their digests;
 //  - the fixtures that it names, if any, are there and have their digests;
 //  - parameters and dependencies are those of the Manifest's spec;

@@ -2,14 +2,20 @@
 
 #include <algorithm>
 
-#include "signing/receipt/receipt.h"
-
 namespace kiln::signing {
 namespace {
 
 tl::unexpected<Error> refused(const std::string& why) {
   return fail(Code::kFailedPrecondition, why);
 }
+
+Status checkInternal(const Provenance& provenance, const std::string& name, const std::string& value) {
+  auto named = provenance.internalParameters.find(name);
+  if (named != provenance.internalParameters.end() && named->second == value) return {};
+  return refused("internalParameters." + name + " is not what the receipts say, " + value);
+}
+
+}  // namespace
 
 Status checkOutputs(const Receipt& receipt, const Closure& closure) {
   auto lists = [&](const std::string& path, const Digest& digest) {
@@ -26,14 +32,6 @@ Status checkOutputs(const Receipt& receipt, const Closure& closure) {
                      " as the artifact has it");
   return {};
 }
-
-Status checkInternal(const Provenance& provenance, const std::string& name, const std::string& value) {
-  auto named = provenance.internalParameters.find(name);
-  if (named != provenance.internalParameters.end() && named->second == value) return {};
-  return refused("internalParameters." + name + " is not what the receipts say, " + value);
-}
-
-}  // namespace
 
 Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
                                 const Closure& closure, const Certificate& authority, TimePoint now) {

@@ -8,6 +8,7 @@
 #include "manifest/base/clock.h"
 #include "manifest/statement/provenance.h"
 #include "signing/keys/certificate.h"
+#include "signing/receipt/receipt.h"
 #include "signing/server/closure.h"
 
 namespace kiln::signing {
@@ -17,6 +18,10 @@ struct Testimony {
   Digest action;  // that all are about
   std::set<Digest> sandboxPolicies;
 };
+
+// kFailedPrecondition unless the receipt lists manifest.json and every layer of the closure below output/
+// with its digest.
+Status checkOutputs(const Receipt& receipt, const Closure& closure);
 
 // kFailedPrecondition unless there is exactly one valid receipt document per builder of `provenance`, all of
 // one action (internalParameters "action"), under the policies of internalParameters "sandboxPolicy", with

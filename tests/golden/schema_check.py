@@ -26,6 +26,7 @@ DOCUMENTS = {
     "manifest.json": "manifest",
     "manifest-abi2.json": "manifest",
     "receipt.json": "receipt",
+    "reproduction.json": "reproduction",
     "root.json": "root",
     "policy.json": "policy",
 }

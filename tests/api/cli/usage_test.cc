@@ -23,6 +23,9 @@ TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
                                              {"cancel"},
                                              {"workers"},
                                              {"doctor"},
+                                             {"export"},
+                                             {"rebuild"},
+                                             {"diff"},
                                              {"toolchain", "add"},
                                              {"toolchain", "list"},
                                              {"toolchain", "show"}}) {
