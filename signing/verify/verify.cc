@@ -99,7 +99,7 @@ class Verification {
     }
   }
 
-  using Said = std::variant<Provenance, CheckStatement>;
+  using Said = std::variant<Provenance, CheckStatement, Tombstone>;
 
   // The statement in a bundle whose signature holds, about this artifact and in agreement with its manifest.
   Result<Said> readBundle(const std::string& text, std::string& keyId) {
@@ -109,9 +109,11 @@ class Verification {
     if (!key) return fail(Code::kPermissionDenied, "signed with a key that the trust root does not list");
     KILN_TRY(verifyEnvelope(bundle.envelope, std::array{*key}));
     KILN_ASSIGN(Statement statement, parseStatement(bundle.envelope.payload));
-    if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType)
+    if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType &&
+        statement.predicateType != kTombstoneType)
       return fail(Code::kInvalidArgument, "predicate type " + inQuotes(statement.predicateType) +
-                                              " is neither " + kProvenanceType + " nor " + kCheckType);
+                                              " is none of " + kProvenanceType + ", " + kCheckType + ", " +
+                                              kTombstoneType);
     if (statement.subjects.size() != 1 || statement.subjects[0].sha256 != verdict_.artifact.hash)
       return fail(Code::kDataLoss, "its statement is about another artifact (sha256:" +
                                        toHex(statement.subjects[0].sha256) + ")");
@@ -119,6 +121,11 @@ class Verification {
       KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(statement.predicate));
       KILN_TRY(root_.checkSigner(bundle.keyId, check.builderId, now_));
       return Said(std::move(check));
+    }
+    if (statement.predicateType == kTombstoneType) {
+      KILN_ASSIGN(Tombstone tombstone, Tombstone::fromJson(statement.predicate));
+      KILN_TRY(root_.checkSigner(bundle.keyId, tombstone.builderId, now_));
+      return Said(std::move(tombstone));
     }
     KILN_ASSIGN(Provenance provenance, Provenance::fromJson(statement.predicate));
     KILN_TRY(checkAgainstSpec(provenance, verdict_.manifest.spec));
@@ -131,6 +138,12 @@ class Verification {
       pass(line, "check by " + printable(check->worker) + ", " + (check->passed() ? "passed" : "failed") +
                      ", signed by key " + keyId);
       verdict_.checks.push_back(std::move(*check));
+      return;
+    }
+    if (auto* tombstone = std::get_if<Tombstone>(&said)) {
+      pass(line, "not rebuildable since " + rfc3339(tombstone->issuedOn) + ": " +
+                     printable(tombstone->reason) + ", signed by key " + keyId);
+      verdict_.tombstones.push_back(std::move(*tombstone));
       return;
     }
     auto& provenance = std::get<Provenance>(said);

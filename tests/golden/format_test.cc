@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "manifest/artifact/oci.h"
+#include "manifest/spec/delivery_spec.h"
+#include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
 #include "signing/receipt/receipt.h"
@@ -74,6 +76,13 @@ TEST(Golden, ProvenanceStatement) {
                                           .value());
   Statement statement = parseStatement(readGolden(at("provenance.json"))).value();
   EXPECT_EQ(Provenance::fromJson(statement.predicate).value(), testing_support::sampleProvenance());
+}
+
+TEST(Golden, Tombstone) {
+  keepsItsForm("tombstone.json", Tombstone{.builderId = "urn:kiln:builder:test",
+                                           .reason = "the licence ended",
+                                           .issuedOn = parseRfc3339("2026-11-20T06:00:00Z").value(),
+                                           .statements = {Digest{digestOf("a provenance").hash, 0}}});
 }
 
 TEST(Golden, Receipt) {

@@ -27,6 +27,7 @@ DOCUMENTS = {
     "receipt.json": "receipt",
     "root.json": "root",
     "policy.json": "policy",
+    "tombstone.json": "tombstone",
 }
 
 
