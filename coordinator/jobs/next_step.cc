@@ -18,6 +18,8 @@ using index::ResultRecord;
 using index::RunRecord;
 using index::RunState;
 
+constexpr int kKilledBySignal = 128;  // exit codes above it
+
 // How far one action has come.
 struct Progress {
   std::vector<ResultRecord> agreed;   // one per worker, all equal
@@ -79,6 +81,9 @@ std::optional<End> verdictOf(const ActionRecord& action, const DeliverySpec& del
   const std::vector<Camp> camps = campsOf(builders);
   if (camps.empty()) return {};
   const bool majority = majorityDecides(action, delivery);
+  for (const ResultRecord& result : builders)  // killed, by a limit of that worker: no other bytes
+    if (!majority && result.exitCode > kKilledBySignal)
+      return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
   if (majority && builders.size() < static_cast<std::size_t>(delivery.builders)) return {};
   const bool decided = majority ? camps.front().size() * 2 > builders.size() : camps.size() == 1;
   if (!decided) return disagreement(action, camps[0].front(), camps[1].front());

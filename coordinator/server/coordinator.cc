@@ -83,7 +83,10 @@ Result<bool> waitForDatabase(const postgres::ConnectionOptions& options, Signals
   for (;;) {
     Status status = prepareDatabase(options);
     if (status) return true;
-    if (status.error().code != Code::kUnavailable) return fail(status.error().in("database"));
+    // Another coordinator's migration may hold this one up.
+    const bool away =
+        status.error().code == Code::kUnavailable || status.error().code == Code::kDeadlineExceeded;
+    if (!away) return fail(status.error().in("database"));
     if (!said) service::logWarning("waiting for the database", {{"error", status.error().message}});
     said = true;
     if (signals.waitFor(kDatabaseRetry)) return false;

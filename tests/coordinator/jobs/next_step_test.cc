@@ -127,6 +127,9 @@ TEST(NextStep, OneWhoseToolFailsWhereAnotherSucceedsDisagrees) {
   ASSERT_TRUE(end.error);
   EXPECT_EQ(end.error->exitCode, 9);
   EXPECT_NE(end.error->message.find("ended with"), std::string::npos) << end.error->message;
+  snapshot.results.back().exitCode = 137;
+  end = expectStep<End>(nextStep(snapshot, delivery(2)));
+  EXPECT_EQ(end.error->exitCode, 1) << "killed for its memory: that is no other result";
 }
 
 TEST(NextStep, AMajorityDecidesOnceAllHaveSpoken) {
