@@ -7,6 +7,7 @@
 #include "api/cli/model_source.h"
 #include "api/cli/print.h"
 #include "api/cli/progress.h"
+#include "api/client/built_artifact.h"
 #include "manifest/spec/profile_option.h"
 
 namespace kiln::cli {
@@ -52,7 +53,7 @@ Status run(const Context& context, const Options& options) {
   }
   KILN_ASSIGN(auto request, makeRequest(options, std::move(check)));
   KILN_TRY(addModel(*client, options.model, options.data, !context.json, request));
-  KILN_ASSIGN(auto job, client->submit(std::move(request)));
+  KILN_ASSIGN(auto job, client->submit(request));
   if (options.detach) {
     if (context.json)
       printJson({{"job", job.id()}});
@@ -76,6 +77,7 @@ Status run(const Context& context, const Options& options) {
     job = std::move(*ended);
   }
   KILN_TRY(jobOutcome(job));
+  KILN_TRY(client::checkBuilt(*client, request, job));
   if (context.json) {
     printJson(jobJson(job));
     return {};

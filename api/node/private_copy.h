@@ -12,7 +12,10 @@ class PrivateCopy {
  public:
   // An empty one.
   static Result<std::shared_ptr<PrivateCopy>> create();
-  // Regular files and directories only, links are not followed; at most 100,000 files.
+  // What belongs to an artifact, no file longer than artifact.json or fixtures.json says it is, and holes as
+  // holes: the copy takes no more room than the original does, whatever sizes are claimed. Other files are
+  // left out. kDataLoss for links, special files, longer files, fixtures outside their list, and more than
+  // 100,000 files.
   static Result<std::shared_ptr<PrivateCopy>> of(const std::string& directory);
   ~PrivateCopy();
   PrivateCopy(const PrivateCopy&) = delete;

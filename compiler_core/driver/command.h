@@ -30,6 +30,12 @@ tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
 std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);
 // What the spec asks for and this compiler does not do, by name.
 Status checkServed(const CompileSpec& spec);
+// The compile that a spec describes, without a place to write to. `toolchain` may be empty
+// (findToolchainLib).
+tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, const CompileSpec& spec,
+                                                      const std::string& toolchain);
+// evidence.json and manifest.json of a compile. Errors are never the model's fault.
+Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out);
 
 struct CompileArguments {
   std::string model, spec, out, emitIr, toolchain;
@@ -47,6 +53,7 @@ struct SpecArguments {
   std::string model, target = "cpu:x86-64-v3", out;
   std::vector<std::string> profile, pin, sequence;
 };
+tl::expected<CompileSpec, CommandError> makeSpec(const SpecArguments& arguments);
 CommandResult specCommand(const SpecArguments& arguments);
 
 struct ExplainArguments {

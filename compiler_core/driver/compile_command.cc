@@ -47,14 +47,6 @@ Status writeCanonical(const std::string& path, const Json& json) {
   return {};
 }
 
-// Errors of writing are never the model's fault.
-Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out) {
-  const Json evidence = evidenceJson(result);
-  KILN_TRY(writeCanonical(out + "/evidence.json", evidence));
-  KILN_ASSIGN(const Manifest manifest, makeManifest(spec, evidence));
-  return writeCanonical(out + "/manifest.json", manifest.toJson());
-}
-
 // Says on stderr which stage begins, and at the end what each took. Measured, so never in the artifact.
 class Progress {
  public:
@@ -90,40 +82,54 @@ class Progress {
 
 }  // namespace
 
+Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out) {
+  const Json evidence = evidenceJson(result);
+  KILN_TRY(writeCanonical(out + "/evidence.json", evidence));
+  KILN_ASSIGN(const Manifest manifest, makeManifest(spec, evidence));
+  return writeCanonical(out + "/manifest.json", manifest.toJson());
+}
+
+tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, const CompileSpec& spec,
+                                                      const std::string& toolchain) {
+  if (auto served = checkServed(spec); !served) return stop(served.error());
+  auto target = parseTarget(spec.target);
+  if (!target)
+    return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
+  if (auto same = checkModel(spec, model); !same) return stop(same.error());
+  auto lib = findToolchainLib(toolchain);
+  if (!lib) return stop(kExitUsage, lib.error());
+  CompileRequest request;
+  request.model = model;
+  request.target = *target;
+  request.target.features = spec.features.empty() ? target->features : spec.features;
+  request.profiles = profilesOf(spec);
+  request.pad = spec.outOfProfile == "pad";
+  request.pins = spec.pins;
+  request.sequences = spec.sequences;
+  request.contraction = spec.numerics.contraction == "on";
+  request.toolchainLib = *lib;
+  return request;
+}
+
 CommandResult compileCommand(const CompileArguments& arguments) {
   auto spec = readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
-  if (auto served = checkServed(*spec); !served) return stop(served.error());
-  auto target = parseTarget(spec->target);
-  if (!target)
-    return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
-  if (auto same = checkModel(*spec, arguments.model); !same) return stop(same.error());
-  auto lib = findToolchainLib(arguments.toolchain);
-  if (!lib) return stop(kExitUsage, lib.error());
+  auto request = requestFor(arguments.model, *spec, arguments.toolchain);
+  if (!request) return tl::make_unexpected(request.error());
   for (const std::string& directory : {arguments.out, arguments.emitIr})
     if (!directory.empty())
       if (auto made = package::makeDirectory(directory); !made) return stop(kExitInternal, made.error());
 
-  CompileRequest request;
-  request.model = arguments.model;
-  request.target = *target;
-  request.target.features = spec->features.empty() ? target->features : spec->features;
-  request.profiles = profilesOf(*spec);
-  request.pad = spec->outOfProfile == "pad";
-  request.pins = spec->pins;
-  request.sequences = spec->sequences;
-  request.contraction = spec->numerics.contraction == "on";
-  request.toolchainLib = *lib;
-  request.out = arguments.out;
-  request.irDirectory = arguments.emitIr;
+  request->out = arguments.out;
+  request->irDirectory = arguments.emitIr;
   Progress progress;
-  request.progress = [&](std::string_view stage) { progress.stage(stage); };
-  request.disabledPasses = arguments.disabledPasses;
+  request->progress = [&](std::string_view stage) { progress.stage(stage); };
+  request->disabledPasses = arguments.disabledPasses;
   if (arguments.timing)
-    request.onPass = [](std::string_view pass, double seconds) {
+    request->onPass = [](std::string_view pass, double seconds) {
       fmt::print(stderr, "pass: {} {:.4f} s\n", pass, seconds);
     };
-  auto result = compile(request);
+  auto result = compile(*request);
   if (!result) return stop(result.error());
   for (const PlanEvidence& plan : result->plans)
     if (auto fits = checkBudget("the program's memory", "plannedBytes", plan.arenaBytes + plan.scratchBytes,

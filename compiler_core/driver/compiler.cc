@@ -8,6 +8,7 @@
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/driver/module_evidence.h"
+#include "compiler_core/driver/probe.h"
 #include "compiler_core/frontend/onnx/import.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
 #include "compiler_core/ir/types.h"
@@ -126,6 +127,8 @@ class Compile {
     result_.capture = captured.capture;
     result_.analyse = captured.analyse;
     KILN_ASSIGN(result_.symbols, symbolsOf(captured, request_.pad));
+    if (request_.probe && request_.probe->point == ProbeRequest::Point::kCaptured)
+      KILN_TRY(probe(*captured.module, captured));
 
     // Each profile is a module of its own until all are one program.
     std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
@@ -162,6 +165,8 @@ class Compile {
     KILN_ASSIGN(ir::RewriteEvidence rewritten,
                 transforms::rewrite(module, captured.weights, {request_.disabledPasses, request_.onPass}));
     KILN_TRY(ir_.write("rewrite", module));
+    if (request_.probe && request_.probe->point == ProbeRequest::Point::kRewritten)
+      KILN_TRY(probe(module, captured));
     progress("partition");
     auto parts = partition::partition(module, request_.target.name);
     if (!parts.unsupported.empty())
@@ -172,6 +177,22 @@ class Compile {
       result_.partition = std::move(parts.evidence);
     }
     return lower(module, index, captured.weights);
+  }
+
+  // Makes the module's values outputs and notes what they should be.
+  Status probe(mlir::ModuleOp module, const onnx::Captured& captured) {
+    result_.probes = expose(module, result_.outputs);
+    std::vector<ir::SymbolRange> numbers;
+    for (const ir::Symbol& symbol : captured.symbols) {
+      auto found = request_.probe->dims.find(symbol.name);
+      const std::int64_t value = found == request_.probe->dims.end() ? symbol.range.min : found->second;
+      numbers.push_back({value, value, value});
+    }
+    mlir::OwningOpRef<mlir::ModuleOp> one(module.clone());
+    transforms::specialise(*one, numbers);
+    KILN_ASSIGN(auto expected, reference::evaluate(*one, captured.weights, request_.probe->inputs));
+    for (Probe& probe : result_.probes) probe.expected = std::move(expected[probe.output]);
+    return {};
   }
 
   void progress(std::string_view stage) {
@@ -247,13 +268,21 @@ Result<CompileResult> compile(const CompileRequest& request) {
 
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
-                                          const Composites& sequences, std::uint64_t seed) {
+                                          const Composites& sequences, std::uint64_t seed,
+                                          const std::map<std::string, reference::HostTensor>& given) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
   KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, {}, sequences}));
   ReferenceResult result{captured.inputs, captured.outputs, {}, {}};
+  for (const auto& [name, value] : given)
+    if (llvm::none_of(captured.inputs, [&](const ir::Signature& input) { return input.name == name; }))
+      return fail(Code::kInvalidArgument, fmt::format("the model has no input '{}'", name));
   for (const ir::Signature& input : captured.inputs) {
+    if (auto own = given.find(input.name); own != given.end()) {
+      result.inputValues.push_back(own->second);
+      continue;
+    }
     result.inputValues.push_back(reference::makeInput(input.name, input.dtype, input.shape, seed));
     reference::HostTensor& value = result.inputValues.back();
     if (auto pin = pins.find(input.name); pin != pins.end()) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,24 @@
 
 namespace kiln::driver {
 
+// For debugging. Every value between two operations becomes an output of the program too (behind the model's
+// own), and the reference evaluator says what it should be. Asks for a request of one profile.
+struct ProbeRequest {
+  // Behind capture no operation is fused with another. Behind rewrite fusion is as without probes: what is
+  // seen is what kernels hand to each other.
+  enum class Point { kCaptured, kRewritten } point = Point::kRewritten;
+  std::vector<reference::HostTensor> inputs;  // in the model's order
+  std::map<std::string, std::int64_t> dims;   // the value of each symbol in them
+};
+
+// A value that was made an output, or was one.
+struct Probe {
+  std::vector<std::string> nodes;  // the source nodes of the operation
+  std::string operation;           // "kiln.matmul", "kiln.binary add", joined by " + " in a group
+  std::size_t output = 0;          // of the program
+  reference::HostTensor expected;
+};
+
 struct CompileRequest {
   std::string model;  // path of an ONNX file; external data lie beside it
   Target target;
@@ -34,6 +53,7 @@ struct CompileRequest {
   std::string irDirectory;                  // existing folder for the textual IR of each stage; empty: none
   std::vector<std::string> disabledPasses;  // of the rewrite stage; noted in its evidence
   std::function<void(std::string_view pass, double seconds)> onPass;  // times of the rewrite stage's passes
+  std::optional<ProbeRequest> probe;
   std::function<void(std::string_view stage)>
       progress;  // capture, analyse, rewrite, partition, schedule, plan, codegen, package
 };
@@ -50,20 +70,23 @@ struct CompileResult {
   ScheduleEvidence schedule;
   CodegenEvidence codegen;
   std::vector<PlanEvidence> plans;  // one per profile, in the spec's order
+  std::vector<Probe> probes;        // in the graph's order
 };
 
 // kInvalidArgument: the model is wrong. kUnimplemented: an operator, type or shape that is not served;
 // `details` lists every node. kInternal: a fault of the compiler. Thread safe on distinct `out` folders.
 Result<CompileResult> compile(const CompileRequest& request);
 
-// Inputs from the seeded generator (pinned ones and elements that the dims name have their value) and outputs
-// from the reference evaluator, for one value of each symbolic dimension.
+// Inputs from the seeded generator (pinned ones and elements that the dims name have their value), but for
+// those that `given` holds, and outputs from the reference evaluator, for one value of each symbolic
+// dimension.
 struct ReferenceResult {
   std::vector<ir::Signature> inputs, outputs;
   std::vector<reference::HostTensor> inputValues, outputValues;
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
-                                          const Composites& sequences, std::uint64_t seed);
+                                          const Composites& sequences, std::uint64_t seed,
+                                          const std::map<std::string, reference::HostTensor>& given = {});
 
 }  // namespace kiln::driver

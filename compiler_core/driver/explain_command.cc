@@ -33,6 +33,7 @@ void printText(const CompileResult& result, const std::string& target) {
   for (const auto& tensor : result.inputs) fmt::print("input     {}\n", tensorText(tensor));
   for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));
   fmt::print("target    {}\n", target);
+  for (const auto& [name, shape] : result.analyse.shapes) fmt::print("value     {} {}\n", name, shape);
   for (const PlanEvidence& plan : result.plans)
     fmt::print(
         "memory    profile {}: arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} "

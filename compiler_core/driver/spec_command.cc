@@ -2,9 +2,9 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <set>
 
 #include "compiler_core/driver/command.h"
+#include "compiler_core/frontend/onnx/external_data.h"
 #include "compiler_core/frontend/onnx/load.h"
 #include "compiler_core/package/files.h"
 #include "manifest/spec/path.h"
@@ -18,15 +18,7 @@ Result<std::vector<ModelFile>> filesOf(const std::string& model) {
   KILN_ASSIGN(const Digest digest, digestOfFile(model));
   std::vector<ModelFile> files = {{"model.onnx", digest}};
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
-  std::set<std::string> external;
-  const auto add = [&](const onnx::Tensor& tensor) {
-    for (const auto& [key, value] : tensor.external)
-      if (tensor.isExternal && key == "location") external.emplace(value);
-  };
-  for (const onnx::Tensor& tensor : loaded.model.graph.initializers) add(tensor);
-  for (const onnx::Node& node : loaded.model.graph.nodes)
-    for (const onnx::Attribute& attribute : node.attributes)
-      if (attribute.t) add(*attribute.t);
+  KILN_ASSIGN(const std::vector<std::string> external, onnx::externalFiles(loaded.model));
   for (const std::string& path : external) {
     if (auto safe = checkRelativePath(path); !safe) return fail(safe.error().in("external data " + path));
     KILN_ASSIGN(const Digest data,
@@ -38,7 +30,7 @@ Result<std::vector<ModelFile>> filesOf(const std::string& model) {
 
 }  // namespace
 
-CommandResult specCommand(const SpecArguments& arguments) {
+tl::expected<CompileSpec, CommandError> makeSpec(const SpecArguments& arguments) {
   auto target = parseTarget(arguments.target);
   if (!target)
     return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
@@ -55,7 +47,13 @@ CommandResult specCommand(const SpecArguments& arguments) {
   auto files = filesOf(arguments.model);
   if (!files) return stop(files.error());
   spec.files = std::move(*files);
-  auto text = toCanonicalJson(spec.toJson());
+  return spec;
+}
+
+CommandResult specCommand(const SpecArguments& arguments) {
+  auto spec = makeSpec(arguments);
+  if (!spec) return tl::make_unexpected(spec.error());
+  auto text = toCanonicalJson(spec->toJson());
   if (!text) return stop(text.error());
   if (arguments.out.empty()) {
     fmt::print("{}\n", *text);

@@ -70,6 +70,27 @@ void place(const std::vector<Buffer>& buffers, const Order& order, Plan& result)
   }
 }
 
+// How often an order is changed, and the pairs of buffers that this may look at.
+constexpr int kMaxPromotions = 32;
+constexpr std::uint64_t kMaxPairs = std::uint64_t{1} << 27;
+
+// Where the arena is larger than it must be, the buffer at its end came too late: it moves up to half its
+// place in the order, which is then placed again.
+void improve(const std::vector<Buffer>& buffers, Order order, Plan& best) {
+  Plan now = best;
+  std::uint64_t pairs = 0;
+  for (int i = 0; i < kMaxPromotions && best.peak > best.lowerBound && pairs < kMaxPairs; ++i) {
+    const auto last = std::ranges::find_if(
+        order, [&](std::size_t b) { return now.offsets[b] + aligned(buffers[b].bytes) == now.peak; });
+    const auto at = std::distance(order.begin(), last);
+    if (at == 0) return;
+    std::rotate(order.begin() + at / 2, last, last + 1);
+    place(buffers, order, now);
+    if (now.peak < best.peak) best = now;
+    pairs += buffers.size() * buffers.size();
+  }
+}
+
 }  // namespace
 
 Plan plan(const std::vector<Buffer>& buffers) {
@@ -93,7 +114,9 @@ Plan plan(const std::vector<Buffer>& buffers) {
   for (const Orders& order : orders) {
     if (!first && best.peak == best.lowerBound) break;  // nothing can be better
     Plan next = best;
-    place(buffers, order(), next);
+    const Order chosen = order();
+    place(buffers, chosen, next);
+    improve(buffers, chosen, next);
     if (first || next.peak < best.peak) best = std::move(next);
     first = false;
   }

@@ -2,7 +2,8 @@
 // Algorithm: buffers are placed one after the other, each at the lowest offset that overlaps no placed buffer
 // alive at the same time, in several orders (by size; by the memory alive at their birth, then size; by
 // length of life; by birth; by death), and the smallest arena wins. The first two orders are those of
-// Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020.
+// Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020. Each order is then
+// changed a few times: what lies at the arena's end is placed earlier.
 #pragma once
 
 #include <cstdint>

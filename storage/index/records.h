@@ -12,17 +12,11 @@
 
 namespace kiln::index {
 
-// The numbers are those of kiln.v1.JobState.
-enum class JobState {
-  kQueued = 1,
-  kRunning = 2,
-  kPublishing = 3,
-  kSucceeded = 4,
-  kFailed = 5,
-  kCancelled = 6
-};
+// The numbers are those of kiln.v1.JobState. How far an open job has come, "running" or "publishing", follows
+// from its runs.
+enum class JobState { kQueued = 1, kSucceeded = 4, kFailed = 5, kCancelled = 6 };
 inline bool isOpen(JobState state) {
-  return state <= JobState::kPublishing;
+  return state == JobState::kQueued;
 }
 
 // The numbers are those of kiln.v1.ActionKind.

@@ -3,10 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace kiln::postgres {
 namespace {
@@ -20,21 +16,6 @@ CREATE TABLE IF NOT EXISTS schema_version (
   sha256     text NOT NULL,
   applied_at timestamptz NOT NULL DEFAULT now()
 ))";
-
-Result<Migration> readMigration(const std::filesystem::path& path) {
-  std::string stem = path.stem().string();
-  Migration migration;
-  auto [end, error] = std::from_chars(stem.data(), stem.data() + stem.size(), migration.number);
-  if (error != std::errc() || end == stem.data() + stem.size() || *end != '_')
-    return fail(Code::kInvalidArgument, path.string() + ": a migration is named NNNN_name.sql");
-  migration.name = stem.substr(static_cast<std::size_t>(end + 1 - stem.data()));
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return fail(Code::kInternal, path.string() + ": cannot be read");
-  migration.sql = text.str();
-  return migration;
-}
 
 Status checkNumbers(const std::vector<Migration>& migrations) {
   for (std::size_t i = 0; i < migrations.size(); ++i)
@@ -93,21 +74,6 @@ Status applyMissing(Connection& connection, const std::vector<Migration>& migrat
 }
 
 }  // namespace
-
-Result<std::vector<Migration>> readMigrations(const std::string& directory) {
-  std::vector<Migration> migrations;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    if (entry.path().extension() != ".sql") continue;
-    KILN_ASSIGN(Migration migration, readMigration(entry.path()));
-    migrations.push_back(std::move(migration));
-  }
-  if (error) return fail(errnoError(error.value(), directory));
-  std::sort(migrations.begin(), migrations.end(),
-            [](const Migration& a, const Migration& b) { return a.number < b.number; });
-  KILN_TRY(checkNumbers(migrations));
-  return migrations;
-}
 
 Status migrate(Connection& connection, const std::vector<Migration>& migrations) {
   KILN_TRY(checkNumbers(migrations));

@@ -8,16 +8,13 @@
 
 namespace kiln::postgres {
 
-// From a file "0001_jobs.sql": number 1, name "jobs". An applied one never changes.
+// From a file "0001_jobs.sql": number 1, name "jobs" (kiln_embed_migrations of EmbedMigrations.cmake puts
+// them into a program). An applied one never changes.
 struct Migration {
   int number = 0;
   std::string name;
   std::string sql;
 };
-
-// The files NNNN_name.sql of a directory, in order. kInvalidArgument for a gap or a duplicate.
-// (kiln_embed_migrations of EmbedMigrations.cmake puts them into a program instead.)
-Result<std::vector<Migration>> readMigrations(const std::string& directory);
 
 // Applies what the database lacks, recorded in the table schema_version, in one transaction: a server that
 // answers calls meanwhile never meets half a schema. Any number of processes may call it at once: an advisory

@@ -70,6 +70,24 @@ Result<Reference> reference(const Tensor& tensor) {
   return result;
 }
 
+// Of a graph and those in its nodes.
+Status collect(const Graph& graph, std::set<std::string>& locations) {
+  const auto add = [&](const Tensor& tensor) -> Status {
+    if (!tensor.isExternal) return {};
+    auto where = reference(tensor);
+    if (!where) return fail(where.error().in("tensor '" + std::string(tensor.name) + "'"));
+    locations.insert(where->location);
+    return {};
+  };
+  for (const Tensor& tensor : graph.initializers) KILN_TRY(add(tensor));
+  for (const Node& node : graph.nodes)
+    for (const Attribute& attribute : node.attributes) {
+      if (attribute.t) KILN_TRY(add(*attribute.t));
+      for (const Graph& inner : attribute.graphs) KILN_TRY(collect(inner, locations));
+    }
+  return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> ExternalData::open(const std::string& location) {
@@ -115,17 +133,8 @@ Result<ExternalData::View> ExternalData::find(const Tensor& tensor, std::uint64_
 
 Result<std::vector<std::string>> externalFiles(const Model& model) {
   std::set<std::string> locations;
-  auto collect = [&](const Tensor& tensor) -> Status {
-    if (!tensor.isExternal) return {};
-    auto where = reference(tensor);
-    if (!where) return fail(where.error().in("initializer '" + std::string(tensor.name) + "'"));
-    locations.insert(where->location);
-    return {};
-  };
-  for (const Tensor& tensor : model.graph.initializers) KILN_TRY(collect(tensor));
-  for (const Node& node : model.graph.nodes)
-    for (const Attribute& attribute : node.attributes)
-      if (attribute.t) KILN_TRY(collect(*attribute.t));
+  KILN_TRY(collect(model.graph, locations));
+  for (const Function& function : model.functions) KILN_TRY(collect(function.graph, locations));
   return std::vector<std::string>(locations.begin(), locations.end());
 }
 

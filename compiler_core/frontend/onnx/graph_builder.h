@@ -137,6 +137,10 @@ class GraphBuilder {
   // values, the collected ones, and the number of iterations.
   Yielded loop(const LoopLimits& limits, const Values& carried,
                llvm::function_ref<Yielded(Value iteration, const Values& carried)> body);
+  // The same value behind an operation that nothing folds or looks through. Whoever asks for it ends it with
+  // uncover(), which puts the value itself in its place; also in `others`.
+  Value cover(Value value);
+  static void uncover(Value covered, Values& others);
   // Runs `make`; what it built is removed again unless it returns true.
   Result<bool> attempt(llvm::function_ref<Result<bool>()> make);
 

@@ -1,4 +1,5 @@
 // Operations with bodies.
+#include <algorithm>
 #include <memory>
 
 #include "compiler_core/frontend/onnx/graph_builder.h"
@@ -171,6 +172,18 @@ Result<bool> GraphBuilder::attempt(llvm::function_ref<Result<bool>()> make) {
   else
     module()->removeAttr(ir::kSymbolsAttr);
   return made;
+}
+
+Value GraphBuilder::cover(Value value) {
+  return mlir::UnrealizedConversionCastOp::create(builder_, location_, value.getType(), value).getResult(0);
+}
+
+void GraphBuilder::uncover(Value covered, Values& others) {
+  auto cast = covered.getDefiningOp<mlir::UnrealizedConversionCastOp>();
+  Value value = cast.getOperand(0);
+  covered.replaceAllUsesWith(value);
+  std::ranges::replace(others, covered, value);
+  cast.erase();
 }
 
 }  // namespace kiln::onnx

@@ -6,8 +6,6 @@
 namespace kiln::onnx {
 namespace {
 
-// Functions, branches and loop bodies inside each other; bounds the recursion of the importer.
-constexpr int kMaxDepth = 40;
 // Functions that call functions, and unrolled loops, can grow without bound.
 constexpr std::int64_t kMaxNodes = 1 << 18;
 // Every sequence is a list of its own, also where one is made from another.
@@ -51,6 +49,15 @@ class GraphImporter::Bodies : public BodyImporter {
     if (!path.empty()) place += std::string(path) + "/";
     return importer_.body(scope_, graph, arguments, place);
   }
+
+  Result<Item> replay(const std::vector<std::string_view>& names, const Items& arguments,
+                      std::string_view output) override {
+    // Finding them takes time too.
+    KILN_TRY(charge(static_cast<std::int64_t>(scope_.graph.nodes.size() / 16)));
+    return importer_.replay(scope_, names, arguments, output, scope_.path + nodeLabel(node_) + "/");
+  }
+
+  Status charge(std::int64_t operations) override { return importer_.charge(operations, scope_, node_); }
 
  private:
   GraphImporter& importer_;
@@ -112,6 +119,14 @@ std::string GraphImporter::notServed(const Scope& scope, const Node& node) const
   return reason;
 }
 
+Status GraphImporter::charge(std::int64_t nodes, const Scope& scope, const Node& node) {
+  imported_ += nodes;
+  if (imported_ <= kMaxNodes) return {};
+  return fail(Code::kUnimplemented, "functions, loops and gradients expand to more than " +
+                                        std::to_string(kMaxNodes) + " nodes, at " +
+                                        quoted(scope.path + nodeLabel(node)));
+}
+
 Status GraphImporter::nodes(Scope& scope) {
   for (std::size_t i = 0; i < scope.graph.nodes.size(); ++i) KILN_TRY(node(scope, scope.graph.nodes[i], i));
   return {};
@@ -122,9 +137,7 @@ Status GraphImporter::node(Scope& scope, const Node& node, std::size_t index) {
     for (std::string_view output : node.outputs)
       if (!output.empty()) scope.names[output] = Item::poisoned();
   };
-  if (++imported_ > kMaxNodes)
-    return fail(Code::kUnimplemented, "functions and loops expand to more than " + std::to_string(kMaxNodes) +
-                                          " nodes, at " + quoted(scope.path + nodeLabel(node)));
+  KILN_TRY(charge(1, scope, node));
   const Function* function = findFunction(node);
   if (!function)
     if (std::string reason = notServed(scope, node); !reason.empty()) {

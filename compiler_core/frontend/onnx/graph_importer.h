@@ -12,6 +12,10 @@
 
 namespace kiln::onnx {
 
+// Functions, branches, loop bodies and replayed nodes inside each other; bounds the recursion of the
+// importer.
+inline constexpr int kMaxDepth = 40;
+
 // The attributes that a call gives to a function's body.
 using CallAttributes = std::unordered_map<std::string_view, const Attribute*>;
 
@@ -50,10 +54,15 @@ class GraphImporter {
     return mlir::NameLoc::get(builder_.getStringAttr(name));
   }
   Status node(Scope& scope, const Node& node, std::size_t index);
+  // Counts what `node` expands to; kUnimplemented when the model has become too large.
+  Status charge(std::int64_t nodes, const Scope& scope, const Node& node);
   Result<Items> importNode(Scope& scope, const Node& node, Items inputs);
   Result<Items> call(Scope& scope, const Node& node, const Function& function, Items inputs);
   Result<std::optional<Items>> body(Scope& scope, const Graph& graph, const Items& arguments,
                                     const std::string& path);
+  // BodyImporter::replay, for a node of `scope`.
+  Result<Item> replay(Scope& scope, const std::vector<std::string_view>& names, const Items& arguments,
+                      std::string_view output, const std::string& path);
   // Runs `scope`; nullopt where an output is poisoned.
   Result<std::optional<Items>> outputs(Scope& scope);
   const Function* findFunction(const Node& node) const;
@@ -67,7 +76,7 @@ class GraphImporter {
   std::vector<const Function*> calls_;                                    // being inlined, outermost first
   int depth_ = 0;  // graphs and functions around the node
   std::size_t sequenceTensors_ = 0;
-  std::int64_t imported_ = 0;  // nodes, each as often as it was inlined
+  std::int64_t imported_ = 0;  // nodes, each as often as it was inlined, and what gradients take
 };
 
 }  // namespace kiln::onnx

@@ -61,6 +61,14 @@ class BodyImporter {
   // has been noted. kInvalidArgument: the model is wrong; kUnimplemented: too deep or too much.
   virtual Result<std::optional<Items>> importBody(const Graph& graph, const Items& arguments,
                                                   std::string_view path) = 0;
+  // What `output` is where `names` stand for `arguments`: the nodes of the graph around this node that lie
+  // between are imported once more. Poisoned: something is not served, which has been noted.
+  // kInvalidArgument: nothing defines `output`.
+  virtual Result<Item> replay(const std::vector<std::string_view>& names, const Items& arguments,
+                              std::string_view output) = 0;
+  // Counts operations that the node expands to beside its own; kUnimplemented when the model has become too
+  // large.
+  virtual Status charge(std::int64_t operations) = 0;
 };
 
 }  // namespace kiln::onnx

@@ -50,6 +50,14 @@ Result<std::string> NodeContext::text(std::string_view name, std::string_view fa
   return wrongType(name, "a string");
 }
 
+Result<std::vector<std::string_view>> NodeContext::texts(std::string_view name) {
+  const Attribute* found = attribute(name);
+  if (!found) return std::vector<std::string_view>();
+  if (found->strings.empty() && found->type != 8 && found->type != 0)
+    return wrongType(name, "a list of strings");
+  return found->strings;
+}
+
 Result<Dims> NodeContext::integers(std::string_view name, llvm::ArrayRef<std::int64_t> fallback) {
   const Attribute* found = attribute(name);
   if (!found) return Dims(fallback);

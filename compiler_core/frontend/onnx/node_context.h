@@ -46,6 +46,8 @@ class NodeContext : public GraphBuilder {
   Result<float> real(std::string_view name, float fallback);
   Result<std::string> text(std::string_view name, std::string_view fallback);
   Result<Dims> integers(std::string_view name, llvm::ArrayRef<std::int64_t> fallback);
+  // Views of the model's bytes; empty where the attribute is missing.
+  Result<std::vector<std::string_view>> texts(std::string_view name);
   Result<std::vector<float>> reals(std::string_view name, llvm::ArrayRef<float> fallback);
   // The attribute itself, or null.
   const Attribute* attribute(std::string_view name);
@@ -58,6 +60,14 @@ class NodeContext : public GraphBuilder {
                                           std::string_view path = "") {
     return bodies_.importBody(graph, arguments, path);
   }
+
+  // BodyImporter::replay.
+  Result<Item> replay(const std::vector<std::string_view>& names, const Items& arguments,
+                      std::string_view output) {
+    return bodies_.replay(names, arguments, output);
+  }
+  // BodyImporter::charge.
+  Status charge(std::int64_t operations) { return bodies_.charge(operations); }
 
   // Input `index` as integers known at compile time; kUnimplemented naming `what` when it is computed at run
   // time.

@@ -4,10 +4,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "manifest/artifact/oci.h"
 #include "manifest/json/json.h"
+#include "storage/tree/digest_proto.h"
 #include "tests/api/cli/kiln_process.h"
 #include "tests/api/client/onnx_bytes.h"
 #include "tests/api/support/fake_farm.h"
+#include "tests/support/sample_spec.h"
 
 namespace kiln {
 namespace {
@@ -20,7 +23,7 @@ struct KilnBuild : testing::Test {
   std::unique_ptr<storage::LocalBlobStore> store =
       std::move(*storage::LocalBlobStore::open({.directory = directory / "store"}));
   testing_support::FakeFarm farm{*store};
-  const std::string hash = "sha256:" + std::string(64, 'a');
+  std::string hash = "sha256:" + std::string(64, 'a');  // of the artifact of the last job
 
   testing_support::KilnResult kiln(std::vector<std::string> arguments) {
     return runKiln(arguments, {{"KILN_ENDPOINT", farm.endpoint()}}, directory.path());
@@ -29,9 +32,45 @@ struct KilnBuild : testing::Test {
     std::filesystem::create_directories(std::filesystem::path(directory / name).parent_path());
     std::ofstream(directory / name, std::ios::binary) << content;
   }
-  void succeeds() {
+  // Puts an artifact of `spec` into store and index; returns its digest.
+  std::string publish(const CompileSpec& spec) {
+    auto evidence = testing_support::sampleEvidence();
+    evidence["program"]["inputs"][0]["dimNames"] = {"", ""};
+    evidence["program"]["outputs"][0]["dimNames"] = {"", ""};
+    const auto manifest = makeManifest(spec, evidence);
+    EXPECT_TRUE(manifest) << manifest.error().message;
+    const auto text = *toCanonicalJson(manifest->toJson()), oci = *makeOciManifest(*manifest, digestOf(text));
+    EXPECT_TRUE(storage::putBlob(*store, "default", asBytes(text)));
+    const auto digest = *storage::putBlob(*store, "default", asBytes(oci));
+    *farm.script.artifacts[digest.text()].mutable_manifest() = toProto(digest);
+    return digest.text();
+  }
+  // What the farm is asked to build, as it writes it into the manifest.
+  static CompileSpec asked(const v1::SubmitJobRequest& request) {
+    CompileSpec spec;
+    spec.profiles = {{"default", {}}};
+    EXPECT_TRUE(applyOptions(*parseJson(request.options_json()), spec));
+    const Target target = *parseTarget(request.targets(0));
+    spec.target = target.name;
+    spec.features = target.features;
+    spec.toolchain = digestOf("toolchain");
+    for (const auto& source : request.sources())
+      spec.files.push_back({spec.files.empty() ? "model.onnx" : source.path(),
+                            source.has_blob() ? *fromProto(source.blob()) : digestOf("fetched")});
+    return spec;
+  }
+  // Each job is built as `change` leaves its spec.
+  void succeeds(std::function<void(CompileSpec&)> change = [](CompileSpec&) {}) {
     farm.script.watch = {jobIn(v1::JOB_QUEUED, 1), jobIn(v1::JOB_RUNNING, 2), jobIn(v1::JOB_SUCCEEDED, 3)};
     farm.script.jobs = {farm.script.watch.back()};
+    farm.script.submit = [this, change](const v1::SubmitJobRequest& request, v1::Job* job) {
+      CompileSpec spec = asked(request);
+      change(spec);
+      hash = publish(spec);
+      farm.script.watch.back().mutable_artifacts(0)->set_digest(hash);
+      *job = farm.script.watch.front();
+      return grpc::Status::OK;
+    };
   }
 };
 
@@ -58,6 +97,35 @@ TEST_F(KilnBuild, UploadsSubmitsWatchesAndEndsWithTheArtifact) {
   EXPECT_EQ(parseJson(request.delivery_json())->at("builders"), 2);
   const auto options = parseJson(request.options_json());
   EXPECT_EQ(options->at("profiles").at(0).at("dims").at(0).at("dim"), "N");
+}
+
+// Somebody wrote another artifact into the job's row: as well signed, but not what was asked for.
+TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
+  file("model.onnx", "m");
+  const auto built = [&](std::function<void(CompileSpec&)> change, std::vector<std::string> more = {}) {
+    succeeds(std::move(change));
+    std::vector<std::string> arguments = {"build", "model.onnx", "--target", "cpu:x86-64-v3"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return kiln(arguments);
+  };
+  EXPECT_EQ(built([](CompileSpec&) {}).exit, 0);
+  const auto model = built([](CompileSpec& spec) { spec.files[0].digest = digestOf("another"); });
+  EXPECT_EQ(model.exit, 5);
+  EXPECT_NE(model.err.find(digestOf("m").text()), std::string::npos) << model.err;
+  EXPECT_EQ(model.out.find("artifact"), std::string::npos) << "no artifact line for scripts to take";
+  EXPECT_EQ(built([](CompileSpec& spec) { spec.files.push_back({"w.bin", digestOf("w")}); }).exit, 5);
+  const auto target = built([](CompileSpec& spec) {
+    spec.target = "cpu:x86-64-v4";
+    spec.features = parseTarget("cpu:x86-64-v4")->features;
+  });
+  EXPECT_EQ(target.exit, 5);
+  EXPECT_NE(target.err.find("cpu:x86-64-v4"), std::string::npos) << target.err;
+  const auto options = built([](CompileSpec& spec) { spec.numerics.contraction = "off"; });
+  EXPECT_EQ(options.exit, 5);
+  EXPECT_NE(options.err.find("options"), std::string::npos) << options.err;
+  const auto toolchain = digestOf("toolchain").text(), other = digestOf("other").text();
+  EXPECT_EQ(built([](CompileSpec&) {}, {"--toolchain", toolchain}).exit, 0);
+  EXPECT_EQ(built([](CompileSpec&) {}, {"--toolchain", other}).exit, 5);
 }
 
 TEST_F(KilnBuild, EachInvocationHasItsOwnIdempotencyKey) {

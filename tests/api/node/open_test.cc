@@ -5,8 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "api/node/kiln_node.h"
+#include "api/node/private_copy.h"
 #include "tests/api/node/signed_artifact.h"
 
 namespace kiln::node {
@@ -114,12 +116,48 @@ TEST_F(OpenTest, LinksAreRefused) {
   const auto copied = open();
   ASSERT_FALSE(copied);
   EXPECT_EQ(copied.error().code, Code::kDataLoss);
-  fs::remove(fetched + "/program.so");
-  std::ofstream(fetched + "/program.so").close();
-  fs::resize_file(fetched + "/program.so", std::uintmax_t{8} << 40);
-  const auto sparse = open();
-  ASSERT_FALSE(sparse);
-  EXPECT_EQ(sparse.error().code, Code::kResourceExhausted);
+}
+
+// A file of terabytes that takes no room on the attacker's disk must take none on ours.
+TEST_F(OpenTest, SparseFilesAreNotCopiedToTheirSize) {
+  ASSERT_EQ(::chmod(fetched.c_str(), 0777), 0);
+  const auto program = fetched + "/program.so";
+  constexpr auto kHuge = std::uintmax_t{8} << 40;
+  fs::remove(program);
+  std::ofstream(program).close();
+  fs::resize_file(program, kHuge);
+  const auto longer = open();
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().code, Code::kDataLoss);
+  EXPECT_NE(longer.error().message.find("is longer than"), std::string::npos) << longer.error().message;
+
+  // Neither where the artifact's own document says that it is so long.
+  std::stringstream text;
+  text << std::ifstream(fetched + "/artifact.json").rdbuf();
+  auto document = Json::parse(text.str());
+  document["layers"][0]["size"] = std::uint64_t{1} << 34;
+  fs::resize_file(program, std::uintmax_t{1} << 34);
+  std::ofstream(program, std::ios::in | std::ios::out) << "begins";
+  fs::remove(fetched + "/artifact.json");
+  std::ofstream(fetched + "/artifact.json") << *toCanonicalJson(document);
+  const auto copy = PrivateCopy::of(fetched);
+  ASSERT_TRUE(copy) << copy.error().message;
+  struct stat facts{};
+  ASSERT_EQ(::stat(((*copy)->path() + "/program.so").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_size, off_t{1} << 34);
+  EXPECT_LE(facts.st_blocks * 512, 1 << 20);
+}
+
+TEST_F(OpenTest, OnlyWhatBelongsToAnArtifactIsCopied) {
+  std::ofstream(fetched + "/stray") << "x";
+  const auto copy = PrivateCopy::of(fetched);
+  ASSERT_TRUE(copy) << copy.error().message;
+  EXPECT_FALSE(fs::exists((*copy)->path() + "/stray"));
+  EXPECT_TRUE(fs::exists((*copy)->path() + "/fixtures/default/input_0.npy"));
+  std::ofstream(fetched + "/fixtures/stray.npy") << "x";
+  const auto stray = PrivateCopy::of(fetched);
+  ASSERT_FALSE(stray);
+  EXPECT_EQ(stray.error().code, Code::kDataLoss);
 }
 
 TEST_F(OpenTest, RootsAreNamedNeverDiscovered) {  // 32

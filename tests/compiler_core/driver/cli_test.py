@@ -172,6 +172,8 @@ class Cli(unittest.TestCase):
         done = run("explain", CNN)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("convolution", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^memory +profile default: arena [1-9]\d* bytes")
+        self.assertRegex(done.stdout, r"(?m)^value +\S+ f32\[1,")
         document = json.loads(run("explain", CNN, "--json").stdout)
         self.assertIn("kernels", document["schedule"])
         self.assertIn("peakBytes", document["plan"]["profiles"][0])

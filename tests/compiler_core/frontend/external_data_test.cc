@@ -92,18 +92,23 @@ TEST_F(ExternalDataTest, MissingAndShortFilesAreNamed) {
 }
 
 TEST_F(ExternalDataTest, ListsFiles) {
-  std::string bytes = OnnxBuilder()
-                          .input("x", {1})
-                          .output("x")
-                          .initializer(onnxExternalTensor("b", {1}, "b.bin", 0, 4))
-                          .initializer(onnxExternalTensor("a", {1}, "a.bin", 0, 4))
-                          .initializer(onnxExternalTensor("c", {1}, "b.bin", 4, 4))
-                          .build();
+  OnnxBuilder branch;
+  branch.initializer(onnxExternalTensor("d", {1}, "inner.bin", 0, 4)).output("d");
+  std::string bytes =
+      OnnxBuilder()
+          .input("x", {1})
+          .input("c", {}, kOnnxBool)
+          .node("If", {"c"}, {"i"}, {onnxGraph("then_branch", branch), onnxGraph("else_branch", branch)})
+          .output("x")
+          .initializer(onnxExternalTensor("b", {1}, "b.bin", 0, 4))
+          .initializer(onnxExternalTensor("a", {1}, "a.bin", 0, 4))
+          .initializer(onnxExternalTensor("c", {1}, "b.bin", 4, 4))
+          .build();
   auto model = parseModel(asBytes(bytes));
   ASSERT_TRUE(model);
   auto files = externalFiles(*model);
   ASSERT_TRUE(files);
-  EXPECT_THAT(*files, testing::ElementsAre("a.bin", "b.bin"));
+  EXPECT_THAT(*files, testing::ElementsAre("a.bin", "b.bin", "inner.bin"));
 }
 
 }  // namespace

@@ -57,6 +57,16 @@ TEST(Plan, AGapIsFilled) {
   EXPECT_EQ(result.peak, 8192u + 1024u);
 }
 
+TEST(Plan, WhatLiesAtTheEndIsPlacedEarlier) {
+  // Every order of its own takes 11 units; 9 are alive at one time.
+  const std::vector<Buffer> buffers = {{192, 2, 2}, {128, 3, 3}, {128, 1, 4},
+                                       {384, 1, 1}, {320, 5, 5}, {256, 4, 7}};
+  const Plan result = plan(buffers);
+  expectValid(buffers, result);
+  EXPECT_EQ(result.peak, 9 * 64u);
+  EXPECT_EQ(result.lowerBound, result.peak);
+}
+
 // The most aligned bytes alive at one time, counted the slow way.
 std::uint64_t mostAlive(const std::vector<Buffer>& buffers, std::uint32_t end) {
   std::uint64_t most = 0;

@@ -162,6 +162,41 @@ TEST(Session, RunsOfManyThreadsTakeTurns) {
   EXPECT_EQ(session.counters().runs, 200u);
 }
 
+// Sessions run at the same time, each in its own arena, and read the same mapped weights.
+TEST(Session, ConcurrentSessionsShareOneWeightMapping) {
+  TestArtifact files;
+  auto artifact = Artifact::open(files.path());
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  const auto mappings = [&] {
+    int count = 0;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) count += line.ends_with(files / "weights/0000.bin");
+    return count;
+  };
+  EXPECT_EQ(mappings(), 1);
+  std::vector<Session> sessions;
+  for (int i = 0; i < 4; ++i) {
+    auto session = Session::open(*artifact, {.threads = 2, .run_before_ready = 1});
+    ASSERT_TRUE(session) << session.error().message;
+    sessions.push_back(std::move(*session));
+  }
+  EXPECT_EQ(mappings(), 1);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    threads.emplace_back([&, i] {
+      std::vector<float> x = sampleInput();
+      for (float& value : x) value += static_cast<float>(i);
+      for (int repeat = 0; repeat < 50; ++repeat) {
+        const auto outputs = sessions[i].run({{"x", floats({kRows, kColumns}, x)}});
+        ASSERT_TRUE(outputs) << outputs.error().message;
+        ASSERT_EQ(valuesOf((*outputs)[0].tensor), expectedOutput(x));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(mappings(), 1);
+}
+
 TEST(SessionInputs, ErrorsNameInputExpectedAndGiven) {
   TestArtifact files;
   Session session = sessionOf(files);

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <thread>
 
 #include "tests/support/postgres_server.h"
-#include "tests/support/temp_directory.h"
 
 namespace kiln::postgres {
 namespace {
@@ -67,20 +65,6 @@ TEST_F(Migrate, ManyAtOnce) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(connection_.execute("SELECT * FROM b").value().size(), 1);
-}
-
-TEST(ReadMigrations, ReadsADirectoryInOrder) {
-  testing_support::TempDirectory directory;
-  std::ofstream(directory / "0002_more.sql") << "SELECT 2";
-  std::ofstream(directory / "0001_start.sql") << "SELECT 1";
-  std::ofstream(directory / "README.md") << "not SQL";
-  auto read = readMigrations(directory.path()).value();
-  ASSERT_EQ(read.size(), 2u);
-  EXPECT_EQ(read[0].name, "start");
-  EXPECT_EQ(read[1].sql, "SELECT 2");
-  std::ofstream(directory / "0004_gap.sql") << "SELECT 4";
-  EXPECT_EQ(readMigrations(directory.path()).error().code, Code::kInvalidArgument);
-  EXPECT_EQ(readMigrations(directory / "absent").error().code, Code::kNotFound);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Optimisers of ai.onnx.preview.training: one step for each of several tensors.
+// ai.onnx.preview.training: gradients, and optimisers, which make one step for each of several tensors.
 #include "compiler_core/frontend/onnx/formula.h"
+#include "compiler_core/frontend/onnx/gradient.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
 namespace kiln::onnx {
@@ -84,10 +85,55 @@ Result<Values> adam(NodeContext& node) {
   });
 }
 
+// The gradients of the tensor named y with respect to those named xs, where these and those named zs have the
+// values of the inputs. What lies between is made again from these values; where they are the named tensors
+// themselves, it falls together with what is there already.
+Result<Items> gradient(NodeContext& node) {
+  KILN_ASSIGN(std::vector<std::string_view> names, node.texts("xs"));
+  KILN_ASSIGN(const std::vector<std::string_view> fixed, node.texts("zs"));
+  KILN_ASSIGN(const std::string output, node.text("y", ""));
+  const std::size_t count = names.size();
+  if (count == 0 || output.empty())
+    return fail(Code::kInvalidArgument, "attributes 'xs' and 'y' are required");
+  names.insert(names.end(), fixed.begin(), fixed.end());
+  if (std::set<std::string_view>(names.begin(), names.end()).size() != names.size())
+    return fail(Code::kInvalidArgument, "attributes 'xs' and 'zs' name a tensor twice");
+  if (node.items().size() != names.size())
+    return fail(Code::kInvalidArgument, "attributes 'xs' and 'zs' name " + std::to_string(names.size()) +
+                                            " tensors, there are " + std::to_string(node.items().size()) +
+                                            " inputs");
+  if (node.outputCount() > count)
+    return fail(Code::kInvalidArgument, "there are more outputs than names in attribute 'xs'");
+  Items arguments;
+  Values variables;
+  for (const Item& item : node.items()) {
+    if (!item.isTensor())
+      return fail(Code::kInvalidArgument,
+                  "an input is " + std::string(kindText(item)) + ", the operator takes tensors");
+    if (variables.size() == count) {
+      arguments.push_back(item);
+      continue;
+    }
+    if (!isFloat(item.value)) return fail(Code::kInvalidArgument, "gradients are of floating-point tensors");
+    // A constant must not vanish in what is calculated from it.
+    variables.push_back(node.cover(item.value));
+    arguments.push_back(Item::tensor(variables.back()));
+  }
+  KILN_ASSIGN(const Item y, node.replay(names, arguments, output));
+  if (y.isPoisoned()) return Items(node.outputCount(), Item::poisoned());
+  if (!y.isTensor() || !isFloat(y.value))
+    return fail(Code::kInvalidArgument, "'" + output + "' is no tensor of floating-point numbers");
+  KILN_ASSIGN(Values results, gradients(node, y.value, variables,
+                                        [&](std::int64_t operations) { return node.charge(operations); }));
+  for (Value variable : variables) GraphBuilder::uncover(variable, results);
+  return toItems(results);
+}
+
 constexpr std::string_view kDomain = "ai.onnx.preview.training";
 constexpr Operator kRows[] = {
     {kDomain, "Adagrad", 1, 1, adagrad},
     {kDomain, "Adam", 1, 1, adam},
+    {kDomain, "Gradient", 1, 1, nullptr, gradient},
     {kDomain, "Momentum", 1, 1, momentum},
 };
 

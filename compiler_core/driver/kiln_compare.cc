@@ -1,0 +1,190 @@
+// kiln-compare: a model's program beside the reference evaluator, to name the first operation that is wrong.
+// A program of its own because it loads what it compiled: kiln-cc is static and does not.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/compare_model.h"
+#include "compiler_core/driver/toolchain.h"
+#include "compiler_core/package/files.h"
+#include "compiler_core/runtime/npy/npy.h"
+#include "manifest/json/error_line.h"
+#include "manifest/json/json.h"
+
+namespace {
+
+using namespace kiln::driver;
+using kiln::Json;
+
+struct Arguments {
+  SpecArguments model;
+  std::string spec, toolchain, dump;
+  std::vector<std::string> inputs, disabledPasses;
+  std::uint64_t seed = 1;
+  std::uint32_t threads = 2;
+  double relative = 1e-3, absolute = 1e-5;
+  bool everyNode = false, json = false;
+};
+
+std::string place(const Compared& compared) {
+  if (compared.nodes.empty()) return fmt::format("output '{}'", compared.what);
+  return fmt::format("{} of node '{}'", compared.what, fmt::join(compared.nodes, "', '"));
+}
+
+std::string finding(const Compared& compared) {
+  if (!compared.comparison)
+    return fmt::format("shape [{}], expected [{}]", fmt::join(compared.got, ","),
+                       fmt::join(compared.expected, ","));
+  return compared.comparison->text();
+}
+
+Json toJson(const Compared& compared) {
+  Json json = {
+      {"nodes", compared.nodes}, {"what", compared.what},         {"dtype", dtypeName(compared.dtype)},
+      {"shape", compared.got},   {"expected", compared.expected}, {"agrees", compared.agrees()}};
+  if (compared.comparison) {
+    // As text: canonical JSON holds integers only.
+    json["mismatches"] = std::to_string(compared.comparison->mismatches);
+    json["worstIndex"] = std::to_string(compared.comparison->worstIndex);
+    json["maxAbsolute"] = fmt::format("{}", compared.comparison->maxAbsolute);
+    json["maxRelative"] = fmt::format("{}", compared.comparison->maxRelative);
+  }
+  return json;
+}
+
+Json toJson(const std::vector<Compared>& all) {
+  Json list = Json::array();
+  for (const Compared& compared : all) list.push_back(toJson(compared));
+  return list;
+}
+
+void printList(const char* title, const std::vector<Compared>& all) {
+  std::size_t wrong = 0;
+  for (const Compared& compared : all) wrong += !compared.agrees();
+  fmt::print("{}: {} compared, {} differ\n", title, all.size(), wrong);
+  for (const Compared& compared : all)
+    if (!compared.agrees())
+      fmt::print("  {} {}[{}]: {}\n", place(compared), dtypeName(compared.dtype),
+                 fmt::join(compared.expected, ","), finding(compared));
+}
+
+// What to look at first.
+std::string verdict(const CompareReport& report) {
+  if (report.agrees()) return "all agree";
+  std::string text;
+  if (const Compared* kernel = firstWrong(report.kernels))
+    text += fmt::format("first wrong kernel: {}: {}\n", place(*kernel), finding(*kernel));
+  if (const Compared* node = firstWrong(report.nodes))
+    text += fmt::format("first wrong node: {}: {}\n", place(*node), finding(*node));
+  if (text.empty())
+    text =
+        "the outputs differ, no kernel does: a rewrite, or memory that kernels share; try --disable-pass "
+        "(the "
+        "manifest lists the passes)\n";
+  text.pop_back();
+  return text;
+}
+
+CommandResult run(const Arguments& arguments) {
+  auto spec = arguments.spec.empty() ? makeSpec(arguments.model) : readSpec(arguments.spec);
+  if (!spec) return tl::make_unexpected(spec.error());
+  auto compile = requestFor(arguments.model.model, *spec, arguments.toolchain);
+  if (!compile) return tl::make_unexpected(compile.error());
+  compile->disabledPasses = arguments.disabledPasses;
+  CompareRequest request;
+  request.compile = std::move(*compile);
+  request.spec = std::move(*spec);
+  request.seed = arguments.seed;
+  request.tolerance = {arguments.relative, arguments.absolute};
+  request.threads = arguments.threads;
+  request.everyNode = arguments.everyNode;
+  request.dump = arguments.dump;
+  for (const std::string& input : arguments.inputs) {
+    const std::size_t equals = input.find('=');
+    if (equals == std::string::npos)
+      return stop(kiln::kExitUsage,
+                  {kiln::Code::kInvalidArgument, "--input " + input + ": give name=file.npy", {}});
+    auto tensor = kiln::npy::read(input.substr(equals + 1));
+    if (!tensor) return stop(kiln::kExitUsage, tensor.error());
+    request.inputs[input.substr(0, equals)] = {tensor->dtype, tensor->shape, std::move(tensor->data)};
+  }
+  if (!arguments.dump.empty())
+    if (auto made = kiln::package::makeDirectory(arguments.dump); !made)
+      return stop(kiln::kExitInternal, made.error());
+  auto report = compareModel(request);
+  if (!report) return stop(report.error());
+  if (arguments.json) {
+    const Json document = {{"agrees", report->agrees()},
+                           {"outputs", toJson(report->outputs)},
+                           {"kernels", toJson(report->kernels)},
+                           {"nodes", toJson(report->nodes)},
+                           {"verdict", verdict(*report)}};
+    auto text = kiln::toCanonicalJson(document);
+    if (!text) return stop(kiln::kExitInternal, text.error());
+    fmt::print("{}\n", *text);
+  } else {
+    printList("outputs", report->outputs);
+    printList("values between kernels", report->kernels);
+    if (!report->nodes.empty()) printList("values of nodes, unfused", report->nodes);
+    fmt::print("{}\n", verdict(*report));
+  }
+  if (report->agrees()) return {};
+  return stop(kiln::kExitCheck, {kiln::Code::kAborted, verdict(*report), {}});
+}
+
+int finish(const CommandResult& result) {
+  if (result) return kiln::kExitOk;
+  const auto& [exit, error] = result.error();
+  fmt::print(stderr, "kiln-compare: {}\n{}\n", error.message, errorLine(error));
+  return exit;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("Runs a model's program on this machine and names the first operation that is wrong.",
+               "kiln-compare");
+  app.footer(
+      "Compares outputs, then every value that kernels hand to each other (fused as in the program), and "
+      "where "
+      "something differs each\nnode by itself, with the reference evaluator. Bodies of If and Loop are one "
+      "operation. Exit 10: something differs.\nExample: kiln-compare m.onnx --profile batch=8 --dump "
+      "tensors");
+  app.add_option("model", arguments.model.model, "ONNX file")->required();
+  app.add_option("--spec", arguments.spec,
+                 "CompileSpec of one profile, instead of the options up to --sequence");
+  app.add_option("--target", arguments.model.target, "Target that this machine runs")->capture_default_str();
+  app.add_option("--profile", arguments.model.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
+  app.add_option("--pin", arguments.model.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
+  app.add_option("--sequence", arguments.model.sequence,
+                 "What an input of sequence or optional type holds (see kiln-cc spec)");
+  app.add_option("--input", arguments.inputs, "name=file.npy, instead of seeded values (repeatable)")
+      ->allow_extra_args(false);
+  app.add_option("--seed", arguments.seed, "Of the other inputs")->capture_default_str();
+  app.add_option("--threads", arguments.threads, "Threads of the run")->capture_default_str();
+  app.add_option("--rtol", arguments.relative, "Relative tolerance of floats")->capture_default_str();
+  app.add_option("--atol", arguments.absolute,
+                 "Absolute tolerance of floats, of the tensor's largest value where that is above 1")
+      ->capture_default_str();
+  app.add_option("--disable-pass", arguments.disabledPasses,
+                 "Leave out a pass of the rewrite stage (repeatable)");
+  app.add_flag("--every-node", arguments.everyNode, "Compare each node also where nothing differs");
+  app.add_option("--dump", arguments.dump, "Folder for all tensors, got and expected, as .npy");
+  app.add_flag("--json", arguments.json, "As canonical JSON");
+  app.add_option("--toolchain", arguments.toolchain, "Toolchain folder (default: where kiln-compare is)");
+  if (auto pinned = pinHostMath(argv); !pinned) return finish(stop(kiln::kExitInternal, pinned.error()));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return finish(
+        stop(kiln::kExitUsage,
+             {kiln::Code::kInvalidArgument, error.what() + std::string("; see kiln-compare --help"), {}}));
+  }
+  return finish(run(arguments));
+}
