@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   addCancel(app, context);
   addWorkers(app, context);
   addToolchain(app, context);
+  addGc(app, context);
   addDoctor(app, context);
   try {
     app.parse(argc, argv);

@@ -7,6 +7,7 @@
 #include "coordinator/service/job_steps.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
+#include "coordinator/service/proof.h"
 #include "coordinator/service/reproducer.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
@@ -37,6 +38,7 @@ Result<Decision> decide(const Farm& farm, Connection& connection, const index::J
   KILN_ASSIGN(auto snapshot, index::loadJob(connection, key, index::Evidence::kWith, index::Lock::kUpdate));
   if (!snapshot) return out;
   out.snapshot = std::move(*snapshot);
+  dropUnproven(farm, key.id, out.snapshot.results);
   KILN_ASSIGN(out.delivery, jobs::readDelivery(out.snapshot.job.delivery));
   out.step = jobs::nextStep(out.snapshot, out.delivery);
   KILN_ASSIGN(out.carriedOut, applyInDatabase(farm, connection, out.snapshot, out.delivery, out.step));

@@ -1,5 +1,6 @@
+#include "manifest/spec/delivery_spec.h"
+
 #include "manifest/json/reader.h"
-#include "manifest/spec/compile_spec.h"
 #include "manifest/spec/path.h"
 
 namespace kiln {
@@ -8,6 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxCheckFiles = 4096;
 constexpr std::size_t kMaxBuilders = 1024;
+constexpr int kLeastForMajority = 3;
 
 Result<CheckRequest> readCheck(ObjectReader reader) {
   CheckRequest check;
@@ -66,6 +68,7 @@ Json DeliverySpec::toJson() const {
   Json json{{"apiVersion", "kiln/v1"}, {"kind", "DeliverySpec"}, {"builders", builders},
             {"operators", operators},  {"priority", priority},   {"timeLimitSeconds", timeLimitSeconds},
             {"noCache", noCache}};
+  if (majority) json["agreement"] = "majority";
   if (check) json["check"] = checkJson(*check);
   if (rebuild) json["rebuild"] = rebuildJson(*rebuild);
   return json;
@@ -86,6 +89,12 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   KILN_ASSIGN(number, reader.integer("timeLimitSeconds", 1, 7 * 24 * 3600));
   spec.timeLimitSeconds = static_cast<std::uint32_t>(number);
   KILN_ASSIGN(spec.noCache, reader.boolean("noCache"));
+  if (reader.has("agreement")) {
+    KILN_TRY(reader.expect("agreement", "majority"));
+    spec.majority = true;
+    if (spec.builders < kLeastForMajority)
+      return badMember(reader.path("agreement"), "a majority needs at least 3 builders");
+  }
   if (reader.has("check")) {
     KILN_ASSIGN(ObjectReader check, reader.object("check"));
     KILN_ASSIGN(spec.check, readCheck(std::move(check)));

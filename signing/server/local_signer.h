@@ -20,9 +20,11 @@ namespace kiln::signing {
 //  - parameters and dependencies are those of the Manifest's spec;
 //  - there is one receipt per builder, by distinct workers of the authority, for one action, listing the
 //  artifact's files;
+//  - the receipts of outvoted builders that it names are there, by other workers, about that action;
 //  - the sandbox policies that the receipts state are those of the statement, and in the store;
 //  - that action is the compile of the spec with the spec's toolchain.
-// Errors as Signer::sign. Thread safe. What is passed by reference must outlive the signer.
+// A tombstone only if the artifact is there and the provenances that it names are in the records. Errors as
+// Signer::sign. Thread safe. What is passed by reference must outlive the signer.
 class LocalSigner final : public Signer {
  public:
   LocalSigner(PrivateKey key, Certificate authority, Records records, storage::BlobStore& store,

@@ -30,4 +30,9 @@ Status checkOutputs(const Receipt& receipt, const Closure& closure);
 Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
                                 const Closure& closure, const Certificate& authority, TimePoint now);
 
+// The receipts of outvoted builders that the provenance names are in the store, by workers of the authority
+// who are not among the builders, and about the same action. kFailedPrecondition otherwise.
+Status checkDissent(storage::BlobStore& store, const std::string& instance, const Provenance& provenance,
+                    const Digest& action, const Certificate& authority, TimePoint now);
+
 }  // namespace kiln::signing

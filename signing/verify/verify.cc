@@ -100,7 +100,7 @@ class Verification {
     }
   }
 
-  using Said = std::variant<Provenance, CheckStatement, Reproduction>;
+  using Said = std::variant<Provenance, CheckStatement, Reproduction, Tombstone>;
 
   // The statement in a bundle whose signature holds, about this artifact and in agreement with its manifest.
   Result<Said> readBundle(const std::string& text, std::string& keyId) {
@@ -111,10 +111,10 @@ class Verification {
     KILN_TRY(verifyEnvelope(bundle.envelope, std::array{*key}));
     KILN_ASSIGN(Statement statement, parseStatement(bundle.envelope.payload));
     if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType &&
-        statement.predicateType != kReproductionType)
+        statement.predicateType != kReproductionType && statement.predicateType != kTombstoneType)
       return fail(Code::kInvalidArgument, "predicate type " + inQuotes(statement.predicateType) +
                                               " is none of " + kProvenanceType + ", " + kCheckType + ", " +
-                                              kReproductionType);
+                                              kReproductionType + ", " + kTombstoneType);
     if (statement.subjects.size() != 1 || statement.subjects[0].sha256 != verdict_.artifact.hash)
       return fail(Code::kDataLoss, "its statement is about another artifact (sha256:" +
                                        toHex(statement.subjects[0].sha256) + ")");
@@ -130,6 +130,11 @@ class Verification {
         return fail(Code::kDataLoss,
                     "its statement reproduces another Manifest (" + again.manifest.text() + ")");
       return Said(std::move(again));
+    }
+    if (statement.predicateType == kTombstoneType) {
+      KILN_ASSIGN(Tombstone tombstone, Tombstone::fromJson(statement.predicate));
+      KILN_TRY(root_.checkSigner(bundle.keyId, tombstone.builderId, now_));
+      return Said(std::move(tombstone));
     }
     KILN_ASSIGN(Provenance provenance, Provenance::fromJson(statement.predicate));
     KILN_TRY(checkAgainstSpec(provenance, verdict_.manifest.spec));
@@ -148,6 +153,12 @@ class Verification {
       pass(line, "reproduced by " + printable(again->worker) + " of " + printable(again->operatorName) +
                      " (" + printable(again->rebuilderId) + "), signed by key " + keyId);
       verdict_.reproductions.push_back(std::move(*again));
+      return;
+    }
+    if (auto* tombstone = std::get_if<Tombstone>(&said)) {
+      pass(line, "not rebuildable since " + rfc3339(tombstone->issuedOn) + ": " +
+                     printable(tombstone->reason) + ", signed by key " + keyId);
+      verdict_.tombstones.push_back(std::move(*tombstone));
       return;
     }
     auto& provenance = std::get<Provenance>(said);

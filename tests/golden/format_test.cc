@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "manifest/artifact/oci.h"
+#include "manifest/spec/delivery_spec.h"
 #include "manifest/statement/reproduction.h"
+#include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
 #include "signing/receipt/receipt.h"
@@ -102,6 +104,13 @@ TEST(Golden, Reproduction) {
   again.startedOn = parseRfc3339("2026-11-20T05:00:00Z").value();
   again.finishedOn = parseRfc3339("2026-11-20T05:00:09Z").value();
   keepsItsForm("reproduction.json", again);
+}
+
+TEST(Golden, Tombstone) {
+  keepsItsForm("tombstone.json", Tombstone{.builderId = "urn:kiln:builder:test",
+                                           .reason = "the licence ended",
+                                           .issuedOn = parseRfc3339("2026-11-20T06:00:00Z").value(),
+                                           .statements = {Digest{digestOf("a provenance").hash, 0}}});
 }
 
 TEST(Golden, Receipt) {

@@ -29,6 +29,7 @@ DOCUMENTS = {
     "reproduction.json": "reproduction",
     "root.json": "root",
     "policy.json": "policy",
+    "tombstone.json": "tombstone",
 }
 
 # Members that a document may lack.

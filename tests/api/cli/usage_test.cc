@@ -22,6 +22,7 @@ TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
                                              {"watch"},
                                              {"cancel"},
                                              {"workers"},
+                                             {"gc"},
                                              {"doctor"},
                                              {"export"},
                                              {"rebuild"},
