@@ -35,7 +35,7 @@ struct DeliverySpec {
   int priority = 0;  // higher first
   std::uint32_t timeLimitSeconds = 3600;
   bool noCache = false;
-  std::optional<CheckRequest> check;  // nothing: artifacts are published unchecked
+  std::optional<CheckRequest> check;      // nothing: artifacts are published unchecked
   std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check
   bool operator==(const DeliverySpec&) const = default;
 

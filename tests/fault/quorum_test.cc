@@ -112,7 +112,7 @@ class Quorum : public ::testing::Test {
 };
 
 TEST_F(Quorum, ACompilerThatIsNotDeterministicEndsWithNine) {
-  ASSERT_TRUE(farm.addToolchain(readFile(KILN_BIN "/kiln-drifting-cc")));
+  ASSERT_TRUE(farm.addToolchain(readFile(KILN_BIN "/kiln-unsteady-cc")));
   Workers workers(farm);
   ASSERT_TRUE(workers.registered()) << workers.log("w1");
   v1::Job job = submitted(farm.request("k", 2));
