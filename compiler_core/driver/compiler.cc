@@ -357,7 +357,7 @@ class Compile {
       module.walk([&](mlir::LLVM::LLVMFuncOp op) {
         if (op.isExternal()) return;
         llvm::SmallVector<mlir::Attribute> attributes;
-        if (auto given = op.getPassthroughAttr()) attributes.append(given->begin(), given->end());
+        if (auto given = op.getPassthroughAttr()) attributes.append(given.begin(), given.end());
         attributes.push_back(b.getStrArrayAttr({codegen::kTargetFunctionAttr, llvm::StringRef(target.name)}));
         op.setPassthroughAttr(b.getArrayAttr(attributes));
       });
