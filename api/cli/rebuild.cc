@@ -7,6 +7,7 @@
 #include "api/cli/progress.h"
 #include "api/cli/rebuild_offline.h"
 #include "api/cli/trust_settings.h"
+#include "manifest/spec/delivery_spec.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::cli {
