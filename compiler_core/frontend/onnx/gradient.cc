@@ -1,5 +1,7 @@
 #include "compiler_core/frontend/onnx/gradient.h"
 
+#include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "compiler_core/frontend/onnx/formula.h"

@@ -70,6 +70,7 @@ Result<Value> alongAxis(NodeContext& node, Value value, std::int64_t axis, std::
 }
 
 Result<Value> firstOf(NodeContext& node, Value value, Value count, std::int64_t axis) {
+  if (dimsOf(value)[static_cast<std::size_t>(axis)] == Dim(0)) return value;  // there is nothing to leave out
   if (auto known = NodeContext::constantIntegers(count)) {
     Shape shape = dimsOf(value);
     shape[static_cast<std::size_t>(axis)] = (*known)[0];

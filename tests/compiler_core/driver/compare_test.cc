@@ -146,6 +146,21 @@ TEST_F(Compare, SizesThatTheRunFindsOut) {
   EXPECT_EQ(report->outputs[0].got, report->outputs[0].expected);
 }
 
+// In a tensor without elements there is nothing to find out.
+TEST_F(Compare, NothingIsFoundInNothing) {
+  OnnxBuilder model(17);
+  model.input("x", {2, 0}).output("positions", kOnnxInt64).output("kept").output("distinct");
+  model.initializer(onnxTensor("none", {0}, std::vector<std::int64_t>{}));
+  model.node("NonZero", {"x"}, {"positions"}).node("Cast", {"none"}, {"no"}, {onnxInt("to", kOnnxBool)});
+  model.node("Compress", {"x", "no"}, {"kept"}, {onnxInt("axis", 1)}).node("Unique", {"x"}, {"distinct"});
+  const auto report = compare(model, KILN_TOOLCHAIN);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->agrees());
+  EXPECT_THAT(report->outputs[0].got, ElementsAre(2, 0));
+  EXPECT_THAT(report->outputs[1].got, ElementsAre(2, 0));
+  EXPECT_THAT(report->outputs[2].got, ElementsAre(0));
+}
+
 TEST_F(Compare, WritesBothTensorsOfEachValue) {
   request_.dump = directory_ / "dump";
   fs::create_directory(request_.dump);
