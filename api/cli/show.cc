@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "api/cli/commands.h"
+#include "api/cli/partition_view.h"
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
 
@@ -28,44 +29,6 @@ void printStage(const std::string& name, const Json& facts) {
     if (text.size() > 160) text = text.substr(0, 157) + "...";
     printLine(fmt::format("  {:<20} {}", key, text));
   }
-}
-
-// A member as text, whatever a manifest holds there.
-std::string textOf(const Json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name)) return "";
-  const Json& value = object[name];
-  return value.is_string() ? value.get<std::string>()
-                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// Which target runs what, what goes between targets, and what did not go where it was asked to.
-void printPartition(const Json& facts) {
-  const auto each = [&](const char* name, auto print) {
-    if (!facts.is_object() || !facts.contains(name) || !facts[name].is_array()) return;
-    for (const Json& item : facts[name]) print(item);
-  };
-  printLine("partition");
-  each("partitions", [](const Json& part) {
-    std::string nodes = textOf(part, "nodes");
-    if (nodes.size() > 120) nodes = nodes.substr(0, 117) + "...";
-    printLine(
-        fmt::format("  {:<20} {} operations {}", textOf(part, "target"), textOf(part, "operations"), nodes));
-  });
-  each("transfers", [](const Json& transfer) {
-    printLine(fmt::format("  transfer             {} from {} to {}, {} bytes", textOf(transfer, "node"),
-                          textOf(transfer, "from"), textOf(transfer, "to"), textOf(transfer, "bytes")));
-  });
-  printLine(fmt::format("  {:<20} {}", "transferBytes", textOf(facts, "transferBytes")));
-  std::size_t fallen = 0;
-  each("fallback", [&](const Json& node) {
-    ++fallen;
-    printLine(fmt::format("  fallback             {} ({}) from {} to {}: {}", textOf(node, "node"),
-                          textOf(node, "op"), textOf(node, "from"), textOf(node, "to"),
-                          textOf(node, "reason")));
-  });
-  if (fallen == 0) return printLine("  fallback             none");
-  printLine(fmt::format("  fallback             {} of {} nodes, {} thousandths", fallen,
-                        textOf(facts, "nodes"), textOf(facts, "fallbackPermille")));
 }
 
 void printManifest(const signing::Verdict& verdict) {
@@ -105,10 +68,12 @@ void printManifest(const signing::Verdict& verdict) {
   }
   if (!manifest.stages.is_object()) return;
   for (const auto& [name, facts] : manifest.stages.items()) {
-    if (name == "partition")
-      printPartition(facts);
-    else
+    if (name != "partition") {
       printStage(name, facts);
+      continue;
+    }
+    printLine(name);
+    for (const std::string& line : partitionLines(facts)) printLine("  " + line);
   }
 }
 
