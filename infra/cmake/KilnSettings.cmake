@@ -7,6 +7,7 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 option(KILN_BUILD_TESTS "Build the tests" ON)
+option(KILN_TOOLCHAIN_ONLY "Only kiln-cc and the files that a toolchain tree has beside it" OFF)
 set(KILN_SANITIZE "" CACHE STRING "Value of -fsanitize=, for example address,undefined")
 
 if(NOT CMAKE_BUILD_TYPE)
