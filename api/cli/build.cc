@@ -45,6 +45,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   delivery.builders = std::max(delivery.builders, delivery.operators);
   delivery.check = std::move(check);
   KILN_ASSIGN(*request.mutable_delivery_json(), toCanonicalJson(delivery.toJson()));
+  KILN_TRY(DeliverySpec::fromJson(delivery.toJson()));
   for (const auto& target : options.targets) request.add_targets(target);
   request.set_toolchain(options.toolchain);
   return request;
@@ -153,6 +154,8 @@ void addBuild(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, 16));
   command.add_option("--operators", options->delivery.operators, "Distinct operators among them")
       ->check(CLI::Range(1, 16));
+  command.add_flag("--majority", options->delivery.majority,
+                   "More than half of at least 3 builders decide; dissent is recorded");
   command.add_option("--tune", options->tune, "off: no measured choices");
   addPartitionOptions(command, options->partition);
   command.add_option("--max-artifact-bytes", options->maxArtifactBytes,

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "api/client/client.h"
-#include "manifest/spec/compile_spec.h"
+#include "manifest/spec/delivery_spec.h"
 
 namespace kiln::cli {
 

@@ -14,10 +14,14 @@ void addToolchain(CLI::App& app, Context& context);
 void addFetch(CLI::App& app, Context& context);
 void addVerify(CLI::App& app, Context& context);
 void addShow(CLI::App& app, Context& context);
+void addExport(CLI::App& app, Context& context);
+void addRebuild(CLI::App& app, Context& context);
+void addDiff(CLI::App& app, Context& context);
 void addProvenance(CLI::App& app, Context& context);
 void addCheck(CLI::App& app, Context& context);
 void addWarmup(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);
+void addGc(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
 
 }  // namespace kiln::cli

@@ -11,16 +11,24 @@ std::string timeText(const google::protobuf::Timestamp& time) {
   return rfc3339(TimePoint(std::chrono::duration_cast<Duration>(std::chrono::seconds(time.seconds()))));
 }
 
+Json builderJson(const v1::BuilderResult& builder) {
+  return {{"worker", builder.worker()},   {"operator", builder.operator_()}, {"exit", builder.exit_code()},
+          {"outputs", builder.outputs()}, {"disputed", builder.disputed()},  {"job", builder.job()}};
+}
+
 Json jobJson(const v1::Job& job) {
   Json actions = Json::array(), artifacts = Json::array();
   for (const auto& action : job.actions()) {
+    Json builders = Json::array();
+    for (const auto& builder : action.builders()) builders.push_back(builderJson(builder));
     actions.push_back({{"kind", actionKindName(action.kind())},
                        {"target", action.target()},
                        {"action", action.action().hash()},
                        {"state", action.state()},
                        {"stage", action.stage()},
                        {"worker", action.worker()},
-                       {"attempt", action.attempt()}});
+                       {"attempt", action.attempt()},
+                       {"builders", std::move(builders)}});
   }
   for (const auto& artifact : job.artifacts()) {
     Json builders = Json::array();

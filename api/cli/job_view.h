@@ -10,6 +10,7 @@
 
 namespace kiln::cli {
 
+Json builderJson(const v1::BuilderResult& builder);
 Json jobJson(const v1::Job& job);
 Json workerJson(const v1::ListWorkersResponse::Worker& worker);
 std::string timeText(const google::protobuf::Timestamp& time);  // RFC 3339, "" when unset

@@ -1,4 +1,5 @@
 #include "api/cli/commands.h"
+#include "api/cli/job_outputs.h"
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
 #include "api/cli/progress.h"
@@ -9,9 +10,45 @@ namespace {
 struct Options {
   int limit = 20;
   std::string id, before;
+  std::string outputs, target, out;
 };
 
+const char* standing(const v1::BuilderResult& builder) {
+  if (builder.disputed()) return "disputed";
+  return builder.exit_code() == 0 ? "" : "failed";
+}
+
+// Who compiled what for this job, and what came out.
+void printBuilders(const v1::Job& job) {
+  std::vector<std::vector<std::string>> rows{{"BUILDER", "OPERATOR", "TARGET", "OUTPUTS", ""}};
+  for (const auto& action : job.actions()) {
+    if (action.kind() != v1::ACTION_COMPILE) continue;
+    for (const auto& builder : action.builders())
+      rows.push_back({builder.worker(), builder.operator_(), action.target(), shortDigest(builder.outputs()),
+                      standing(builder)});
+  }
+  if (rows.size() > 1) printTable(rows);
+}
+
+Status save(const Context& context, const Options& options) {
+  if (options.id.empty() || options.out.empty())
+    return fail(Code::kInvalidArgument, "--outputs WORKER needs JOB and --out DIR");
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(const auto saved,
+              saveOutputs(*client, options.id, options.outputs, options.target, options.out));
+  if (context.json) {
+    printJson({{"directory", options.out},
+               {"files", saved.files_size()},
+               {"builder", builderJson(saved.builder())}});
+  } else {
+    note("what a builder left, not what is signed: nothing but hashes was checked");
+    printLine(options.out);
+  }
+  return {};
+}
+
 Status run(const Context& context, const Options& options) {
+  if (!options.outputs.empty()) return save(context, options);
   KILN_ASSIGN(const auto client, context.connect());
   std::vector<v1::Job> jobs;
   if (options.id.empty()) {
@@ -36,6 +73,7 @@ Status run(const Context& context, const Options& options) {
                     timeText(job.submitted()), result});
   }
   printTable(rows);
+  if (!options.id.empty()) printBuilders(jobs.front());
   return {};
 }
 
@@ -48,6 +86,9 @@ void addJobs(CLI::App& app, Context& context) {
   command.add_option("JOB", options->id, "Only this job");
   command.add_option("--limit", options->limit, "How many")->check(CLI::Range(1, 1000));
   command.add_option("--before", options->before, "Continue behind this job");
+  command.add_option("--outputs", options->outputs, "WORKER: save what it left of the job's compile");
+  command.add_option("--target", options->target, "Of which target, where the job has several");
+  command.add_option("--out", options->out, "New directory for --outputs");
   addFarmOptions(command, context);
 }
 

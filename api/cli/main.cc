@@ -24,6 +24,9 @@ int main(int argc, char** argv) {
   addVerify(app, context);
   addShow(app, context);
   addProvenance(app, context);
+  addExport(app, context);
+  addRebuild(app, context);
+  addDiff(app, context);
   addWarmup(app, context);
   addCheck(app, context);
   addRun(app, context);
@@ -32,6 +35,7 @@ int main(int argc, char** argv) {
   addCancel(app, context);
   addWorkers(app, context);
   addToolchain(app, context);
+  addGc(app, context);
   addDoctor(app, context);
   try {
     app.parse(argc, argv);

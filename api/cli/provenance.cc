@@ -41,6 +41,17 @@ void printStatement(const Provenance& provenance) {
   for (const auto& material : provenance.byproducts) printMaterial("by-product", material);
 }
 
+void printReproduction(const Reproduction& again) {
+  printLine(fmt::format("reproduced  by {} of {} ({})", again.worker, again.operatorName, again.rebuilderId));
+  printLine(fmt::format("time        {} to {}", rfc3339(again.startedOn), rfc3339(again.finishedOn)));
+  if (!again.invocationId.empty()) printLine("job         " + again.invocationId);
+  printLine(fmt::format("  {:<16} {}", "compile", again.compile.text()));
+  if (again.reference) printLine(fmt::format("  {:<16} {}", "reference", again.reference->text()));
+  printLine(fmt::format("  {:<16} {}", "sandboxPolicy", again.sandboxPolicy.text()));
+  for (const auto& file : again.absent)
+    printLine(fmt::format("  {:<16} {} {}", "without", file.path, file.digest.text()));
+}
+
 // Everything shown is read from statements whose signatures hold under the named root; the index is not
 // asked.
 Status run(const Context& context, const Options& options) {
@@ -52,11 +63,18 @@ Status run(const Context& context, const Options& options) {
   if (context.json || options.format == "json") {
     Json list = Json::array();
     for (const auto& provenance : statements) list.push_back(provenance.toJson());
-    printJson({{"artifact", opened.verdict.artifact.text()}, {"provenance", std::move(list)}});
+    Json reproductions = Json::array();
+    for (const auto& again : opened.verdict.reproductions) reproductions.push_back(again.toJson());
+    printJson({{"artifact", opened.verdict.artifact.text()},
+               {"provenance", std::move(list)},
+               {"reproductions", std::move(reproductions)}});
     return {};
   }
   printLine("artifact    " + opened.verdict.artifact.text());
   for (const auto& provenance : statements) printStatement(provenance);
+  for (const auto& again : opened.verdict.reproductions) printReproduction(again);
+  for (const auto& line : opened.verdict.lines)
+    if (line.detail.starts_with("not counted")) printLine(line.check + "    " + line.detail);
   return {};
 }
 
@@ -65,7 +83,7 @@ Status run(const Context& context, const Options& options) {
 void addProvenance(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   auto& command = addCommand(
-      app, context, "provenance", "Who built an artifact from what, by its signed statements",
+      app, context, "provenance", "Who built and reproduced an artifact from what, by its signed statements",
       "kiln provenance sha256:<hex> --format json", [&context, options] { return run(context, *options); });
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
   command.add_option("--format", options->format, "text or json");

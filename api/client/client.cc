@@ -9,6 +9,7 @@
 #include "api/client/rpc_error.h"
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/job.grpc.pb.h"
+#include "kiln/v1/maintenance.grpc.pb.h"
 #include "kiln/v1/worker.grpc.pb.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/tree/digest_proto.h"
@@ -17,11 +18,12 @@ namespace kiln::client {
 
 struct Client::Stubs {
   explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
-      : jobs(channel), artifacts(channel), toolchains(channel), fleet(channel) {}
+      : jobs(channel), artifacts(channel), toolchains(channel), fleet(channel), maintenance(channel) {}
   v1::JobService::Stub jobs;
   v1::ArtifactService::Stub artifacts;
   v1::ToolchainService::Stub toolchains;
   v1::FleetService::Stub fleet;
+  v1::MaintenanceService::Stub maintenance;
 };
 
 Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
@@ -57,9 +59,9 @@ Client::~Client() = default;
 template <class Response, class Stub, class Request>
 Result<Response> Client::call(Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                              const Request& request) {
+                              const Request& request, std::optional<std::chrono::milliseconds> deadline) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + options_.deadline);
+  context.set_deadline(std::chrono::system_clock::now() + deadline.value_or(options_.deadline));
   Response response;
   const auto status = (stub.*method)(&context, request, &response);
   if (!status.ok()) return fail(rpcError(status, *channel_, options_.endpoint));
@@ -89,6 +91,16 @@ Result<v1::Job> Client::job(const std::string& id) {
   request.set_instance(options_.instance);
   request.set_id(id);
   return call<v1::Job>(stubs_->jobs, &v1::JobService::Stub::GetJob, request);
+}
+
+Result<v1::BuilderOutputs> Client::outputs(const std::string& job, const std::string& worker,
+                                           const std::string& target) {
+  v1::GetOutputsRequest request;
+  request.set_instance(options_.instance);
+  request.set_job(job);
+  request.set_worker(worker);
+  request.set_target(target);
+  return call<v1::BuilderOutputs>(stubs_->jobs, &v1::JobService::Stub::GetOutputs, request);
 }
 
 Result<v1::Job> Client::cancel(const std::string& id) {
@@ -178,6 +190,23 @@ Result<std::vector<v1::ListWorkersResponse::Worker>> Client::workers() {
   KILN_ASSIGN(const auto response,
               call<v1::ListWorkersResponse>(stubs_->fleet, &v1::FleetService::Stub::ListWorkers, request));
   return std::vector<v1::ListWorkersResponse::Worker>(response.workers().begin(), response.workers().end());
+}
+
+Result<v1::CollectGarbageResponse> Client::collectGarbage(std::chrono::seconds grace, bool dryRun) {
+  constexpr std::chrono::hours kPatience{24};
+  v1::CollectGarbageRequest request;
+  request.set_dry_run(dryRun);
+  if (grace > std::chrono::seconds::zero()) request.mutable_grace()->set_seconds(grace.count());
+  return call<v1::CollectGarbageResponse>(stubs_->maintenance, &v1::MaintenanceService::Stub::CollectGarbage,
+                                          request, kPatience);
+}
+
+Result<v1::Artifact> Client::addTombstone(const std::string& artifact, const std::string& reason) {
+  v1::AddTombstoneRequest request;
+  request.set_instance(options_.instance);
+  request.set_artifact(artifact);
+  request.set_reason(reason);
+  return call<v1::Artifact>(stubs_->maintenance, &v1::MaintenanceService::Stub::AddTombstone, request);
 }
 
 bool hasEnded(const v1::Job& job) {

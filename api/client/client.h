@@ -7,11 +7,13 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kiln/v1/artifact.pb.h"
 #include "kiln/v1/job.pb.h"
+#include "kiln/v1/maintenance.pb.h"
 #include "kiln/v1/worker.pb.h"
 #include "manifest/base/result.h"
 #include "storage/blob/blob_store.h"
@@ -41,6 +43,9 @@ class Client {
   // Fills in the instance. On missing blobs: kFailedPrecondition with details {"missing": [...]}.
   Result<v1::Job> submit(v1::SubmitJobRequest request);
   Result<v1::Job> job(const std::string& id);
+  // What one builder left of the job's compile for `target` ("" for its only one). kNotFound if nothing.
+  Result<v1::BuilderOutputs> outputs(const std::string& job, const std::string& worker,
+                                     const std::string& target = "");
   Result<v1::Job> cancel(const std::string& id);
   Result<std::vector<v1::Job>> jobs(int limit, const std::string& before = "");
   // Calls `onChange` with the job now and after each change until it has ended; returns the last state.
@@ -52,6 +57,10 @@ class Client {
   Result<v1::Toolchain> toolchain(const std::string& name);
   Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& tree, bool makeDefault);
   Result<std::vector<v1::ListWorkersResponse::Worker>> workers();
+
+  // Collects garbage; waits for as long as that takes. Zero stands for the farm's own grace period.
+  Result<v1::CollectGarbageResponse> collectGarbage(std::chrono::seconds grace, bool dryRun);
+  Result<v1::Artifact> addTombstone(const std::string& artifact, const std::string& reason);
 
   // The farm's CAS over the same channel. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }
@@ -65,7 +74,7 @@ class Client {
   template <class Response, class Stub, class Request>
   Result<Response> call(Stub& stub,
                         grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                        const Request& request);
+                        const Request& request, std::optional<std::chrono::milliseconds> deadline = {});
 
   const ClientOptions options_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "api/node/fetch.h"
 #include "api/node/private_copy.h"
+#include "storage/oci/oci_export.h"
 
 namespace kiln::node {
 namespace fs = std::filesystem;
@@ -14,6 +16,26 @@ namespace {
 bool isOurs(const struct stat& facts, bool sticky) {
   const bool owned = facts.st_uid == ::geteuid() || facts.st_uid == 0;
   return owned && ((facts.st_mode & 022) == 0 || (sticky && (facts.st_mode & S_ISVTX) != 0));
+}
+
+// An export is fetched from, as a farm would be.
+Result<VerifiedArtifact> openExport(const std::string& directory, const Digest& wanted, const Trust& trust,
+                                    const Clock& clock) {
+  KILN_ASSIGN(const auto store, storage::OciLayoutStore::open(directory));
+  auto found = storage::readExport(*store);
+  if (!found)
+    return fail(Error{Code::kDataLoss, directory + ": " + found.error().message, R"({"exitCode":5})"});
+  if (wanted.hash != Digest{}.hash && wanted.hash != found->artifact.hash)
+    return fail(Error{Code::kDataLoss, directory + ": holds another artifact, " + found->artifact.text(),
+                      R"({"exitCode":5})"});
+  VerifiedArtifact artifact;
+  KILN_ASSIGN(artifact.copy, PrivateCopy::create());
+  artifact.directory = artifact.copy->path() + "/artifact";
+  auto verdict = fetchArtifact(*store, {"", found->artifact, found->bundles, found->fixtures},
+                               artifact.directory, trust, clock);
+  if (!verdict) return fail(verdict.error().in(directory));
+  artifact.verdict = std::move(*verdict);
+  return artifact;
 }
 
 }  // namespace
@@ -45,6 +67,7 @@ Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest
   if (!fs::is_directory(directory, error)) {
     return fail(Code::kNotFound, directory + ": no such artifact directory; kiln fetch makes one");
   }
+  if (storage::OciLayoutStore::isLayout(directory)) return openExport(directory, wanted, trust, clock);
   VerifiedArtifact artifact;
   artifact.directory = directory;
   if (!isPrivate(directory)) {

@@ -21,7 +21,8 @@ struct VerifiedArtifact {
 
 // Verifies `directory` under `trust`. `wanted` with size 0 and hash 0 means whatever artifact is there. A
 // directory that other users could change is copied into a private one first, so that what is loaded is what
-// was verified. Errors: verificationError(), kNotFound if there is no directory.
+// was verified; of an export (an OCI image layout) its artifact is taken out into one. Errors:
+// verificationError(), kNotFound if there is no directory.
 Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest& wanted, const Trust& trust,
                                       const Clock& clock);
 

@@ -60,10 +60,30 @@ Status Staging::write(const std::string& name, Bytes bytes) {
 
 Status Staging::download(const std::string& name, const Digest& digest, storage::BlobStore& store,
                          const std::string& instance, const storage::ByteSink& sink) {
+  return receive(name, digest, sink,
+                 [&](const storage::ByteSink& take) { return store.read(instance, digest, 0, 0, take); });
+}
+
+Status Staging::copy(const std::string& name, const Digest& digest, const std::string& path) {
+  return receive(name, digest, nullptr, [&](const storage::ByteSink& take) -> Status {
+    KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, path));
+    std::vector<std::uint8_t> buffer(kChunkBytes);
+    for (;;) {
+      const auto count = ::read(file.get(), buffer.data(), buffer.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return fail(errnoError(errno, path));
+      if (count == 0) return {};
+      KILN_TRY(take(Bytes(buffer.data(), static_cast<std::size_t>(count))));
+    }
+  });
+}
+
+Status Staging::receive(const std::string& name, const Digest& digest, const storage::ByteSink& sink,
+                        const std::function<Status(const storage::ByteSink&)>& source) {
   KILN_ASSIGN(const UniqueFd file, create(name));
   Hasher hasher;
   std::uint64_t received = 0;
-  const auto read = store.read(instance, digest, 0, 0, [&](Bytes bytes) -> Status {
+  const auto read = source([&](Bytes bytes) -> Status {
     if (bytes.size() > digest.size - received) {
       return damaged("more bytes arrive than the " + std::to_string(digest.size) + " declared");
     }

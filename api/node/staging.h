@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "manifest/base/digest.h"
@@ -30,6 +31,9 @@ class Staging {
   Status download(const std::string& name, const Digest& digest, storage::BlobStore& store,
                   const std::string& instance, const storage::ByteSink& sink);
 
+  // The same from a file, which is opened without following a link.
+  Status copy(const std::string& name, const Digest& digest, const std::string& path);
+
   // Flushes everything to disk and gives the directory its name.
   Status commit();
 
@@ -39,6 +43,9 @@ class Staging {
   Staging(std::string destination, std::string path)
       : destination_(std::move(destination)), path_(std::move(path)) {}
   Result<UniqueFd> create(const std::string& name);
+  // Writes what `source` hands out, if that is `digest`.
+  Status receive(const std::string& name, const Digest& digest, const storage::ByteSink& sink,
+                 const std::function<Status(const storage::ByteSink&)>& source);
 
   std::string destination_, path_;
 };

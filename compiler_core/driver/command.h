@@ -45,6 +45,9 @@ struct CompileArguments {
   std::string model, spec, out, emitIr, toolchain;
   std::vector<std::string> disabledPasses;
   bool timing = false;
+  std::string tracePasses;  // file for the digests of the IR after each pass; "" for none
+  // As CompileRequest::afterPass; called before the trace is taken.
+  std::function<void(std::string_view pass, mlir::Operation& op)> afterPass;
 };
 CommandResult compileCommand(const CompileArguments& arguments);
 
@@ -68,6 +71,11 @@ struct ExplainArguments {
   bool json = false;
 };
 CommandResult explainCommand(const ExplainArguments& arguments);
+
+struct DisassembleArguments {
+  std::string program, function;
+};
+CommandResult disassembleCommand(const DisassembleArguments& arguments);
 
 std::string versionText();
 std::string versionJson();

@@ -8,6 +8,7 @@
 
 #include "compiler_core/driver/command.h"
 #include "compiler_core/driver/evidence_json.h"
+#include "compiler_core/driver/pass_trace.h"
 #include "compiler_core/driver/toolchain.h"
 #include "compiler_core/package/files.h"
 #include "manifest/artifact/manifest.h"
@@ -45,6 +46,24 @@ Status writeCanonical(const std::string& path, const Json& json) {
   KILN_ASSIGN(const std::string text, toCanonicalJson(json));
   KILN_TRY(package::writeFile(path, asBytes(text)));
   return {};
+}
+
+// passes.json:
+// {"apiVersion","kind":"PassTrace","passes":[{"pass","scope","ir","functions":[{"name","ir"}]}]}. Never among
+// the outputs: it says how they came to be.
+Status writeTrace(const std::string& path, const PassTrace& trace) {
+  Json passes = Json::array();
+  for (const PassRecord& record : trace.records()) {
+    Json functions = Json::array();
+    for (const FunctionDigest& function : record.functions)
+      functions.push_back({{"name", function.name}, {"ir", function.ir.text()}});
+    passes.push_back({{"pass", record.pass},
+                      {"scope", record.scope},
+                      {"ir", record.ir.text()},
+                      {"functions", std::move(functions)}});
+  }
+  return writeCanonical(path,
+                        {{"apiVersion", "kiln/v1"}, {"kind", "PassTrace"}, {"passes", std::move(passes)}});
 }
 
 // Says on stderr which stage begins, and at the end what each took. Measured, so never in the artifact.
@@ -139,6 +158,14 @@ CommandResult compileCommand(const CompileArguments& arguments) {
     request->onPass = [](std::string_view pass, double seconds) {
       fmt::print(stderr, "pass: {} {:.4f} s\n", pass, seconds);
     };
+  PassTrace trace;
+  if (!arguments.tracePasses.empty() || arguments.afterPass)
+    request->afterPass = [&](std::string_view pass, mlir::Operation& op) {
+      if (arguments.afterPass) arguments.afterPass(pass, op);
+      if (!arguments.tracePasses.empty()) trace.record(pass, op);
+    };
+  if (!arguments.tracePasses.empty())
+    request->onLlvmIr = [&](std::string_view text) { trace.recordLlvm(text); };
   auto result = compile(*request);
   if (!result) return stop(result.error());
   for (const PlanEvidence& plan : result->plans)
@@ -152,6 +179,9 @@ CommandResult compileCommand(const CompileArguments& arguments) {
     return stop(fits.error());
   if (auto written = writeDocuments(*spec, *result, arguments.out); !written)
     return stop(kExitInternal, written.error());
+  if (!arguments.tracePasses.empty())
+    if (auto written = writeTrace(arguments.tracePasses, trace); !written)
+      return stop(kExitInternal, written.error());
   progress.finish();
   return {};
 }

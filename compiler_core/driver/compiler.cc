@@ -121,6 +121,15 @@ class Compile {
     onnx::prepareContext(context_);
     KILN_ASSIGN(targets_, targetsOf(request_.target));
     KILN_TRY(checkRules(request_.partition, targetNames(request_.target.name)));
+    if (request_.afterPass)
+      context_.registerActionHandler(
+          [this](llvm::function_ref<void()> transform, const mlir::tracing::Action& action) {
+            transform();
+            const auto* pass = llvm::dyn_cast<mlir::PassExecutionAction>(&action);
+            // Adaptors, which only run other passes, have no argument.
+            if (pass && !pass->getPass().getArgument().empty())
+              request_.afterPass(std::string_view(pass->getPass().getArgument()), *pass->getOp());
+          });
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
@@ -175,7 +184,7 @@ class Compile {
 
     progress("rewrite");
     KILN_ASSIGN(ir::RewriteEvidence rewritten,
-                transforms::rewrite(module, captured.weights, {disabledRewrites(), request_.onPass}));
+                transforms::rewrite(module, captured.weights, rewriteOptions()));
     KILN_TRY(ir_.write("rewrite", module));
     if (request_.probe && request_.probe->point == ProbeRequest::Point::kRewritten)
       KILN_TRY(probe(module, captured));
@@ -272,10 +281,17 @@ class Compile {
     return program;
   }
 
-  std::vector<std::string> disabledRewrites() const {
-    std::vector<std::string> names = request_.disabledPasses;
-    std::erase(names, kPartitionPass);
-    return names;
+  static bool isOptionalLowering(const std::string& pass) {
+    return llvm::is_contained(codegen::kOptionalPasses, pass);
+  }
+  transforms::RewriteOptions rewriteOptions() const {
+    transforms::RewriteOptions options;
+    for (const std::string& pass : request_.disabledPasses)
+      if (pass != kPartitionPass && !isOptionalLowering(pass)) options.disabled.push_back(pass);
+    options.otherPasses.assign(std::begin(codegen::kOptionalPasses), std::end(codegen::kOptionalPasses));
+    options.otherPasses.push_back(kPartitionPass);
+    options.onPass = request_.onPass;
+    return options;
   }
 
   // Makes the module's values outputs and notes what they should be.
@@ -310,6 +326,11 @@ class Compile {
       result_.schedule.accumulators = options.vectors.accumulators;
     }
     result_.schedule.contraction = request_.contraction;
+    llvm::copy_if(request_.disabledPasses, std::back_inserter(options.disabled), isOptionalLowering);
+    options.onPass = [&](const ir::PassEvidence& pass, double seconds) {
+      if (request_.onPass) request_.onPass(pass.name, seconds);
+      if (unit.profile == 0 && unit.partition.value_or(0) == 0) result_.schedule.passes.push_back(pass);
+    };
     Status written;
     options.onStage = [&](std::string_view stage) {
       if (stage == "linalg") progress("schedule");
@@ -327,15 +348,18 @@ class Compile {
           for (std::size_t i = before; i < result_.schedule.kernels.size(); ++i)
             result_.schedule.kernels[i].target = target.name;
       }
+      if (request_.afterPass) request_.afterPass(fmt::format("stage:{}", stage), *op.getOperation());
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
     KILN_TRY(codegen::lowerToLlvm(module, options));
     if (targets_.size() > 1) {
       mlir::Builder b(&context_);
       module.walk([&](mlir::LLVM::LLVMFuncOp op) {
-        if (!op.isExternal())
-          op.setPassthroughAttr(b.getArrayAttr(
-              {b.getStrArrayAttr({codegen::kTargetFunctionAttr, llvm::StringRef(target.name)})}));
+        if (op.isExternal()) return;
+        llvm::SmallVector<mlir::Attribute> attributes;
+        if (auto given = op.getPassthroughAttr()) attributes.append(given->begin(), given->end());
+        attributes.push_back(b.getStrArrayAttr({codegen::kTargetFunctionAttr, llvm::StringRef(target.name)}));
+        op.setPassthroughAttr(b.getArrayAttr(attributes));
       });
     }
     return written;
@@ -359,15 +383,17 @@ class Compile {
     options.bitcode = {request_.toolchainLib + "/kmath.bc", request_.toolchainLib + "/kkernels.bc"};
     options.builtinsArchive = fmt::format("{}/libkiln_builtins-{}.a", request_.toolchainLib, architecture);
     options.workDirectory = request_.out;
-    options.keepIr = !request_.irDirectory.empty();
+    options.keepIr = !request_.irDirectory.empty() || request_.onLlvmIr;
     KILN_ASSIGN(const codegen::CpuProgram program, codegen::generateCpuProgram(module, table, options));
+    if (request_.onLlvmIr) request_.onLlvmIr(program.llvmIr);
     KILN_TRY(ir_.write("program", program.llvmIr, "ll"));
     KILN_ASSIGN(result_.program, package::writeFile(request_.out + "/program.so", asBytes(program.elf)));
     result_.codegen = {request_.target.triple, request_.target.cpu, request_.target.features,
                        program.codeBytes, program.elf.size()};
+    std::map<std::string, std::uint64_t> bytes;
+    for (const codegen::CodeSymbol& function : program.functions) bytes[function.name] = function.bytes;
     for (KernelEvidence& kernel : result_.schedule.kernels)
-      for (const codegen::CodeSymbol& function : program.functions)
-        if (function.name == kernel.symbol) kernel.codeBytes = function.bytes;
+      kernel.codeBytes = bytes[kernel.symbol] + bytes[kernel.symbol + "_code"];
     return {};
   }
 

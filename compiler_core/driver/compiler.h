@@ -20,6 +20,10 @@
 #include "manifest/spec/pin.h"
 #include "manifest/spec/target.h"
 
+namespace mlir {
+class Operation;
+}
+
 namespace kiln::driver {
 
 // For debugging. Every value between two operations becomes an output of the program too (behind the model's
@@ -53,9 +57,13 @@ struct CompileRequest {
   PartitionRules partition;
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
-  std::string irDirectory;                  // existing folder for the textual IR of each stage; empty: none
-  std::vector<std::string> disabledPasses;  // of the rewrite stage; noted in its evidence
-  std::function<void(std::string_view pass, double seconds)> onPass;  // times of the rewrite stage's passes
+  std::string irDirectory;  // existing folder for the textual IR of each stage; empty: none
+  std::vector<std::string>
+      disabledPasses;  // of the rewrite stage, and optional ones of the lowering; noted in evidence
+  std::function<void(std::string_view pass, double seconds)> onPass;  // what each pass took
+  // Sees the IR after each pass, and after each stage (named "stage:linalg"); what it changes is compiled.
+  std::function<void(std::string_view pass, mlir::Operation& op)> afterPass;
+  std::function<void(std::string_view text)> onLlvmIr;  // the program's, before machine code is made of it
   std::optional<ProbeRequest> probe;
   std::function<void(std::string_view stage)>
       progress;  // capture, analyse, rewrite, partition, schedule, plan, codegen, package

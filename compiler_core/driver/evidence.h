@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler_core/ir/evidence.h"
+
 namespace kiln::driver {
 
 // One kernel: what it computes and how it was cut.
@@ -15,13 +17,15 @@ struct KernelEvidence {
   std::string rule;                       // row of the heuristic's table
   std::vector<std::int64_t> loops, tile;  // parallel loops: extents and tile sizes
   std::int64_t tasks = 0;
-  std::uint64_t codeBytes = 0;  // 0 in a dry run
+  std::uint64_t codeBytes = 0;  // what it adds to the program; 0 in a dry run
+  std::string codeOf;           // the kernel whose code it runs on its own buffers; empty: its own
   std::string target;           // of its partition, where there are several targets
 };
 
 struct ScheduleEvidence {
   std::int64_t registerBits = 0, accumulators = 0;
   bool contraction = true;
+  std::vector<ir::PassEvidence> passes;  // of the lowering to LLVM, of the first profile
   std::vector<KernelEvidence> kernels;
 };
 

@@ -90,11 +90,15 @@ Json toJson(const ScheduleEvidence& evidence) {
                                             {"tasks", kernel.tasks},
                                             {"codeBytes", std::to_string(kernel.codeBytes)}});
     if (!kernel.target.empty()) entry["target"] = kernel.target;
+    if (!kernel.codeOf.empty()) entry["codeOf"] = kernel.codeOf;
   }
+  Json passes = Json::array();
+  for (const ir::PassEvidence& pass : evidence.passes) passes.push_back(ir::toJson(pass));
   return {{"registerBits", evidence.registerBits},
           {"accumulators", evidence.accumulators},
           {"contraction", evidence.contraction},
           {"source", "heuristic"},
+          {"passes", passes},
           {"kernels", kernels}};
 }
 

@@ -24,11 +24,6 @@ std::string tensorText(const ir::Signature& tensor) {
   return fmt::format("{} {}[{}]", tensor.name, dtypeName(tensor.dtype), shape);
 }
 
-// A run calculates the number from the shapes where these vary.
-std::string tasksText(const KernelEvidence& kernel) {
-  return kernel.tasks > 0 ? fmt::format("{} tasks", kernel.tasks) : "tasks as the shapes of a run give";
-}
-
 void printPartition(const partition::PartitionEvidence& evidence) {
   for (const auto& part : evidence.partitions)
     fmt::print("partition {}: {} operations, {} nodes, {} emulated, {} flops: {}\n", part.target,
@@ -42,6 +37,11 @@ void printPartition(const partition::PartitionEvidence& evidence) {
   if (!evidence.fallback.empty())
     fmt::print("fallback  {} of {} nodes, {} permille\n", evidence.fallback.size(), evidence.nodes,
                evidence.fallbackPermille);
+}
+
+// A run calculates the number from the shapes where these vary.
+std::string tasksText(const KernelEvidence& kernel) {
+  return kernel.tasks > 0 ? fmt::format("{} tasks", kernel.tasks) : "tasks as the shapes of a run give";
 }
 
 void printText(const CompileResult& result, const std::string& target) {

@@ -48,8 +48,18 @@ int main(int argc, char** argv) {
                          "Leave out a pass of the rewrite stage (may be given more than once)");
   compileApp->add_flag("--timing", compile.timing, "Say on stderr what each pass took");
   compileApp->add_option("--emit-ir", compile.emitIr, "Folder for the textual IR after each stage");
+  compileApp->add_option(
+      "--trace-passes", compile.tracePasses,
+      "File for a digest of the IR of each function after each pass, for kiln diff; not in --out");
   compileApp->add_option("--toolchain", compile.toolchain, "Toolchain folder (default: where kiln-cc is)");
   compileApp->callback([&] { result = compileCommand(compile); });
+
+  DisassembleArguments disassembly;
+  CLI::App* disassembleApp = command("disassemble", "Print the instructions of one function of a program",
+                                     "kiln-cc disassemble build/program.so kernel_0");
+  disassembleApp->add_option("program", disassembly.program, "program.so")->required();
+  disassembleApp->add_option("function", disassembly.function, "Its symbol")->required();
+  disassembleApp->callback([&] { result = disassembleCommand(disassembly); });
 
   ReferenceArguments reference;
   CLI::App* referenceApp = command("reference", "Make fixtures with the reference evaluator",

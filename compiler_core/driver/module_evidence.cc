@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/ir/ir.h"
 
 namespace kiln::driver {
@@ -97,6 +98,8 @@ void readKernels(ModuleOp module, std::vector<KernelEvidence>& kernels) {
     kernel.loops = numbers(info, "loops");
     kernel.tile = numbers(info, "tile");
     if (auto tasks = info.getAs<IntegerAttr>("tasks")) kernel.tasks = tasks.getInt();
+    if (auto first = function->getAttrOfType<StringAttr>(codegen::kCodeOfAttr))
+      kernel.codeOf = first.getValue().str();
     kernels.push_back(std::move(kernel));
   }
 }

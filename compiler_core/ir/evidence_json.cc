@@ -10,10 +10,6 @@ Json list(const std::vector<T>& items) {
   return array;
 }
 
-Json toJson(const PassEvidence& pass) {
-  return {{"name", pass.name}, {"flags", Json(pass.flags)}, {"before", pass.before}, {"after", pass.after}};
-}
-
 Json toJson(const FusionGroup& group) {
   return {{"nodes", group.nodes}, {"operations", group.operations}};
 }
@@ -27,6 +23,10 @@ Json pairs(const std::map<std::string, T>& map, const char* value) {
 }
 
 }  // namespace
+
+Json toJson(const PassEvidence& pass) {
+  return {{"name", pass.name}, {"flags", Json(pass.flags)}, {"before", pass.before}, {"after", pass.after}};
+}
 
 Json toJson(const UnsupportedNode& node) {
   return {{"node", node.node},

@@ -10,6 +10,7 @@ namespace kiln::ir {
 Json toJson(const UnsupportedNode& node);
 Json toJson(const CaptureEvidence& evidence);
 Json toJson(const AnalyseEvidence& evidence);
+Json toJson(const PassEvidence& pass);
 Json toJson(const RewriteEvidence& evidence);
 
 }  // namespace kiln::ir

@@ -10,6 +10,7 @@ void registerPasses(ir::WeightTable& weights) {
   mlir::registerPass([table] { return createFoldBatchNormPass(*table); });
   mlir::registerPass([] { return createHoistInvariantsPass(); });
   mlir::registerPass([] { return createSinkTransposesPass(); });
+  mlir::registerPass([] { return createSinkReshapesPass(); });
   mlir::registerPass([] { return createRecogniseAttentionPass(); });
   mlir::registerPass([] { return createWidenPass(); });
   mlir::registerPass([] { return createDecomposePass(); });

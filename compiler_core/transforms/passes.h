@@ -25,6 +25,11 @@ std::unique_ptr<mlir::Pass> createFoldBatchNormPass(ir::WeightTable& weights);
 // become transposes of their results, so that transposes meet and cancel.
 std::unique_ptr<mlir::Pass> createSinkTransposesPass();
 
+// kiln-sink-reshapes: elementwise operations of reshaped values become reshapes of their results, so that
+// what stands on both sides of a change of shape (a product of flattened rows and its bias, the statistics of
+// a normalisation and their formula) can become one kernel.
+std::unique_ptr<mlir::Pass> createSinkReshapesPass();
+
 // kiln-recognise-attention: softmax(q x k * scale + mask) x v becomes kiln.attention, which never holds all
 // scores. A row that the mask leaves nothing of gives zeros instead of NaN.
 std::unique_ptr<mlir::Pass> createRecogniseAttentionPass();

@@ -72,7 +72,9 @@ class Pipeline {
  private:
   tl::unexpected<Error> unknown(const std::string& name) const {
     std::string known;
-    for (const std::string& pass : names_) known += (known.empty() ? "" : ", ") + pass;
+    std::set<std::string> all = names_;
+    all.insert(options_.otherPasses.begin(), options_.otherPasses.end());
+    for (const std::string& pass : all) known += (known.empty() ? "" : ", ") + pass;
     return fail(Code::kInvalidArgument,
                 "no pass is named '" + name + "' and could be disabled; there are " + known);
   }
@@ -108,6 +110,8 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   KILN_TRY(pipeline.run(createDecomposePass()));
   // The parameters of what was just taken apart.
   KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+  // Kept dimensions of a reduction, and rows flattened for a product, stand between operations of one kernel.
+  KILN_TRY(pipeline.run(createSinkReshapesPass()));
   // Identities show only now that constants are splats.
   KILN_TRY(pipeline.run(createSimplifyPass()));
   KILN_TRY(pipeline.run(mlir::createCanonicalizerPass()));

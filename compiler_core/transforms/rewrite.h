@@ -16,7 +16,8 @@ namespace kiln::transforms {
 struct RewriteOptions {
   std::vector<std::string> disabled;  // names of passes that are left out, everywhere they stand
   std::function<void(std::string_view pass, double seconds)>
-      onPass;  // after each pass; for people, not for evidence
+      onPass;                            // after each pass; for people, not for evidence
+  std::vector<std::string> otherPasses;  // of later stages, to name beside these when `disabled` is wrong
 };
 
 // Rewrites `module` in place; new constants are appended to `weights`. Results stay what the reference

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "coordinator/jobs/action_builder.h"
-#include "manifest/spec/compile_spec.h"
+#include "manifest/spec/delivery_spec.h"
 
 namespace kiln::jobs {
 

@@ -104,6 +104,9 @@ Digest outputsDigest(const Outputs& outputs) {
 }
 
 std::string describeDifferences(const index::ResultRecord& first, const index::ResultRecord& second) {
+  if (first.exitCode != second.exitCode)
+    return fmt::format("the tool ended with {} (worker {}) and with {} (worker {})", first.exitCode,
+                       first.worker, second.exitCode, second.worker);
   std::string text;
   std::vector<Difference> all = differences(first, second);
   for (std::size_t i = 0; i < all.size() && i < kMaxNamed; ++i)
@@ -118,6 +121,21 @@ std::string differencesJson(const index::ResultRecord& first, const index::Resul
   for (const Difference& entry : differences(first, second))
     list.push_back({{"path", entry.path}, {"first", entry.first}, {"second", entry.second}});
   return Json{{"differences", std::move(list)}, {"workers", {first.worker, second.worker}}}.dump();
+}
+
+std::vector<Camp> campsOf(const std::vector<index::ResultRecord>& builders) {
+  std::vector<Camp> camps;
+  for (const index::ResultRecord& result : builders) {
+    auto same = std::find_if(camps.begin(), camps.end(), [&](const Camp& camp) {
+      return camp.front().exitCode == result.exitCode && camp.front().outputs == result.outputs;
+    });
+    if (same == camps.end()) same = camps.emplace(camps.end());
+    same->push_back(result);
+  }
+  auto largest = std::max_element(camps.begin(), camps.end(),
+                                  [](const Camp& a, const Camp& b) { return a.size() < b.size(); });
+  if (largest != camps.end()) std::rotate(camps.begin(), largest, largest + 1);
+  return camps;
 }
 
 std::vector<index::ResultRecord> distinctBuilders(const std::vector<index::ResultRecord>& results) {

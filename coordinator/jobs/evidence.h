@@ -37,6 +37,12 @@ std::string describeDifferences(const index::ResultRecord& first, const index::R
 // The same as a JSON object: {"differences":[{"path","first","second"}],"workers":[first,second]}.
 std::string differencesJson(const index::ResultRecord& first, const index::ResultRecord& second);
 
+// Builders whose tool ended alike and left the same bytes; oldest first, never empty.
+using Camp = std::vector<index::ResultRecord>;
+// The camps among these results, each worker once: the largest first (the oldest of equal ones), the others
+// by age.
+std::vector<Camp> campsOf(const std::vector<index::ResultRecord>& builders);
+
 // One result per worker, the oldest each: a builder counts once.
 std::vector<index::ResultRecord> distinctBuilders(const std::vector<index::ResultRecord>& results);
 std::size_t distinctOperators(const std::vector<index::ResultRecord>& results);

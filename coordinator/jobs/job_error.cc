@@ -56,7 +56,11 @@ index::JobErrorRecord jobError(Code code, std::string message, int exitCode, std
 }
 
 index::JobErrorRecord jobError(const Error& error) {
-  return jobError(error.code, error.message, exitCodeOf(error.code), error.details);
+  int exit = exitCodeOf(error.code);
+  if (auto details = parseJson(error.details); details && details->is_object())
+    if (auto stated = details->find("exitCode"); stated != details->end() && stated->is_number_integer())
+      exit = stated->get<int>();
+  return jobError(error.code, error.message, exit, error.details);
 }
 
 index::JobErrorRecord toolError(std::string_view tool, int exitCode, std::string_view stderrTail) {

@@ -18,9 +18,13 @@ using index::ResultRecord;
 using index::RunRecord;
 using index::RunState;
 
+constexpr int kKilledBySignal = 128;  // exit codes above it
+
 // How far one action has come.
 struct Progress {
-  std::vector<ResultRecord> successes;  // one per worker, all equal
+  std::vector<ResultRecord> agreed;   // one per worker, all equal
+  std::vector<ResultRecord> dissent;  // one per worker: outvoted
+  std::vector<std::string> heard;     // the workers of both
   std::size_t live = 0;
   std::size_t missing = 0;  // builders still to be queued
   bool complete = false;
@@ -56,27 +60,48 @@ std::size_t operatorsWanted(const ActionRecord& action, const DeliverySpec& deli
   return action.kind == ActionKind::kCompile ? static_cast<std::size_t>(delivery.operators) : 1;
 }
 
-// The first reason for which this action can never succeed.
-std::optional<End> failureOf(const JobSnapshot& snapshot, const ActionRecord& action,
+bool majorityDecides(const ActionRecord& action, const DeliverySpec& delivery) {
+  return action.kind == ActionKind::kCompile && delivery.majority;
+}
+
+End disagreement(const ActionRecord& action, const ResultRecord& first, const ResultRecord& second) {
+  return failed(
+      jobError(Code::kAborted,
+               "builders disagree, so the build is not reproducible: " + describeDifferences(first, second) +
+                   "; what each left is kept: kiln jobs JOB --outputs WORKER --out DIR",
+               kExitNotReproducible, differencesJson(first, second)),
+      action.action);
+}
+
+// What these results say against the action, if anything. Where a majority decides, nothing before every
+// builder has spoken.
+std::optional<End> verdictOf(const ActionRecord& action, const DeliverySpec& delivery,
                              const std::vector<ResultRecord>& results) {
-  for (const ResultRecord& result : results)
-    if (result.exitCode != 0)
+  const std::vector<ResultRecord> builders = distinctBuilders(results);
+  const std::vector<Camp> camps = campsOf(builders);
+  if (camps.empty()) return {};
+  const bool majority = majorityDecides(action, delivery);
+  for (const ResultRecord& result : builders)  // killed, by a limit of that worker: no other bytes
+    if (!majority && result.exitCode > kKilledBySignal)
       return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
+  if (majority && builders.size() < static_cast<std::size_t>(delivery.builders)) return {};
+  const bool decided = majority ? camps.front().size() * 2 > builders.size() : camps.size() == 1;
+  if (!decided) return disagreement(action, camps[0].front(), camps[1].front());
+  const ResultRecord& leader = camps.front().front();
+  if (leader.exitCode != 0) return failed(toolError(toolOf(action.kind), leader.exitCode, stderrOf(leader)));
+  return {};
+}
+
+// The first reason for which this action can never succeed.
+std::optional<End> failureOf(const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                             const ActionRecord& action, const std::vector<ResultRecord>& results) {
+  if (auto end = verdictOf(action, delivery, results)) return end;
   for (const RunRecord& run : snapshot.runs) {
     if (run.action != action.action || run.state != RunState::kFailed) continue;
     Error error{static_cast<Code>(run.errorCode), run.errorMessage, {}};
     error = error.in(fmt::format("{} failed {} time{}, last on worker {}", toolOf(action.kind), run.attempts,
                                  run.attempts == 1 ? "" : "s", run.worker));
     return failed(jobError(error));
-  }
-  for (std::size_t i = 1; i < results.size(); ++i) {
-    if (results[i].outputs == results[0].outputs) continue;
-    return failed(jobError(Code::kAborted,
-                           "builders disagree, so the build is not reproducible: " +
-                               describeDifferences(results[0], results[i]) +
-                               "; the evidence of both is kept for comparison",
-                           kExitNotReproducible, differencesJson(results[0], results[i])),
-                  action.action);
   }
   return {};
 }
@@ -90,14 +115,19 @@ std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRec
 
 Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, const ActionRecord& action) {
   Progress progress;
-  progress.successes = distinctBuilders(resultsOf(snapshot, action));
+  const std::vector<ResultRecord> all = distinctBuilders(resultsOf(snapshot, action));
+  for (Camp& camp : campsOf(all)) {
+    std::vector<ResultRecord>& to = progress.agreed.empty() ? progress.agreed : progress.dissent;
+    to.insert(to.end(), camp.begin(), camp.end());
+  }
+  for (const ResultRecord& result : all) progress.heard.push_back(result.worker);
   progress.live = static_cast<std::size_t>(std::count_if(
       snapshot.runs.begin(), snapshot.runs.end(),
       [&](const RunRecord& run) { return run.action == action.action && index::isLive(run.state); }));
   std::size_t builders = buildersWanted(action, delivery), operators = operatorsWanted(action, delivery);
-  std::size_t have = progress.successes.size(), diverse = distinctOperators(progress.successes);
-  std::size_t wanted =
-      std::max(builders > have ? builders - have : 0, operators > diverse ? operators - diverse : 0);
+  std::size_t diverse = distinctOperators(progress.agreed);
+  std::size_t wanted = std::max(builders > all.size() ? builders - all.size() : 0,
+                                operators > diverse ? operators - diverse : 0);
   progress.complete = wanted == 0;
   progress.missing = wanted > progress.live ? wanted - progress.live : 0;
   return progress;
@@ -118,11 +148,8 @@ std::vector<ResultRecord> firstEnough(const std::vector<ResultRecord>& successes
 }
 
 NewRun newRun(const ActionRecord& action, const Progress& progress) {
-  NewRun run{action, {}, {}};
-  for (const ResultRecord& result : progress.successes) {
-    run.excludedWorkers.push_back(result.worker);
-    run.countedOperators.push_back(result.operatorName);
-  }
+  NewRun run{action, progress.heard, {}};
+  for (const ResultRecord& result : progress.agreed) run.countedOperators.push_back(result.operatorName);
   return run;
 }
 
@@ -140,13 +167,13 @@ std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec&
                                 const ActionRecord& action, const Progress& progress) {
   if (action.kind == ActionKind::kFetch) {
     const index::SourceRecord& source = snapshot.sources.at(static_cast<std::size_t>(*action.source));
-    if (!source.blob) return ResolveSource{*action.source, progress.successes.front()};
+    if (!source.blob) return ResolveSource{*action.source, progress.agreed.front()};
     return {};
   }
   if (action.kind == ActionKind::kCheck) {
     for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
       if (snapshot.targets[i].target == action.target && snapshot.targets[i].check == CheckOutcome::kNone)
-        return PublishCheck{static_cast<int>(i), progress.successes.front()};
+        return PublishCheck{static_cast<int>(i), progress.agreed.front()};
     return {};
   }
   if (action.kind != ActionKind::kCompile) return {};
@@ -154,8 +181,10 @@ std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec&
   if (!reference) return {};  // what is published names its fixtures
   for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
     if (snapshot.targets[i].target == action.target && !snapshot.targets[i].artifact)
-      return Publish{static_cast<int>(i), action.action, firstEnough(progress.successes, delivery),
-                     *reference};
+      return Publish{
+          static_cast<int>(i), action.action,
+          majorityDecides(action, delivery) ? progress.agreed : firstEnough(progress.agreed, delivery),
+          progress.dissent, *reference};
   return {};
 }
 
@@ -198,7 +227,7 @@ Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   if (!index::isOpen(snapshot.job.state)) return Wait{};
   if (snapshot.job.cancelWanted) return End{JobState::kCancelled, {}, {}};
   for (const ActionRecord& action : snapshot.actions)
-    if (auto end = failureOf(snapshot, action, resultsOf(snapshot, action))) return *end;
+    if (auto end = failureOf(snapshot, delivery, action, resultsOf(snapshot, action))) return *end;
 
   QueueRuns queue;
   bool allComplete = true;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coordinator/jobs/job_error.h"
-#include "manifest/spec/compile_spec.h"
+#include "manifest/spec/delivery_spec.h"
 #include "storage/index/records.h"
 
 namespace kiln::jobs {
@@ -33,12 +33,12 @@ struct NewRun {
 struct QueueRuns {
   std::vector<NewRun> runs;
 };
-// The builders in `evidence` agree on targets[target]'s outputs, and `reference` is the result with its
-// fixtures.
+// The builders in `evidence` agree on targets[target]'s outputs, those in `dissent` are outvoted, and
+// `reference` is the result with its fixtures.
 struct Publish {
   int target = 0;
   Digest action;
-  std::vector<index::ResultRecord> evidence;
+  std::vector<index::ResultRecord> evidence, dissent;
   index::ResultRecord reference;
 };
 // targets[target] is published and wants a check: build its action and store it.

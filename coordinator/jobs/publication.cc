@@ -53,6 +53,16 @@ Result<std::set<Digest>> sandboxPoliciesOf(const std::vector<index::ResultRecord
   return policies;
 }
 
+Result<std::vector<std::string>> receiptDocumentsOf(const std::vector<index::ResultRecord>& results) {
+  std::vector<std::string> documents;
+  for (const index::ResultRecord& result : results) {
+    KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
+    KILN_ASSIGN(std::string document, signing::receiptDocument(result.receipt, certificate));
+    documents.push_back(std::move(document));
+  }
+  return documents;
+}
+
 Result<Provenance> provenanceOf(const PublicationInput& input, const Publication& publication,
                                 const Outputs& outputs) {
   const index::JobSnapshot& job = input.job;
@@ -81,6 +91,12 @@ Result<Provenance> provenanceOf(const PublicationInput& input, const Publication
   const OutputFile* fixtures = reference.find(kFixtureList);
   if (!fixtures) return fail(Code::kDataLoss, "the reference's outputs lack fixtures.json");
   out.byproducts.push_back({kFixturesByproduct, "", fixtures->digest, {}});
+  for (std::size_t i = 0; i < input.dissent.size(); ++i)
+    out.byproducts.push_back(
+        {kDissentByproduct,
+         "",
+         digestOf(publication.dissentDocuments[i]),
+         {{"worker", input.dissent[i].worker}, {"operator", input.dissent[i].operatorName}}});
   return out;
 }
 
@@ -170,11 +186,8 @@ Result<Publication> makePublication(const PublicationInput& input) {
   Publication out;
   KILN_ASSIGN(out.sandboxPolicies, sandboxPoliciesOf(input.evidence));
   KILN_ASSIGN(out.ociManifest, makeOciManifest(manifest, outputs.find(kManifestFile)->digest));
-  for (const index::ResultRecord& result : input.evidence) {
-    KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
-    KILN_ASSIGN(std::string document, signing::receiptDocument(result.receipt, certificate));
-    out.receiptDocuments.push_back(std::move(document));
-  }
+  KILN_ASSIGN(out.receiptDocuments, receiptDocumentsOf(input.evidence));
+  KILN_ASSIGN(out.dissentDocuments, receiptDocumentsOf(input.dissent));
   KILN_ASSIGN(Provenance provenance, provenanceOf(input, out, outputs));
   KILN_ASSIGN(out.statement, provenanceStatement(digestOf(out.ociManifest), provenance));
   out.record = recordOf(input, manifest, outputs, out);

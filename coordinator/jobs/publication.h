@@ -44,6 +44,7 @@ struct PublicationInput {
   Digest action;
   const CompileSpec& spec;
   const std::vector<index::ResultRecord>& evidence;  // at least one; all agree
+  const std::vector<index::ResultRecord>& dissent;   // left something else and were outvoted
   const index::ResultRecord& reference;              // made the fixtures
   std::string_view evidenceText, manifestText;
   const BuilderIdentity& builder;
@@ -54,6 +55,7 @@ struct Publication {
   std::string ociManifest;                    // canonical JSON; its digest is the artifact's
   std::string statement;                      // canonical JSON, to be signed
   std::vector<std::string> receiptDocuments;  // of the builders; blobs that the statement names
+  std::vector<std::string> dissentDocuments;  // receipts of the outvoted; blobs that the statement names
   std::set<Digest> sandboxPolicies;           // by the receipts; blobs that the workers left
   index::PublicationRecord record;            // all but the digests of the bundle and of the fixtures' tree
 };

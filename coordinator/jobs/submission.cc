@@ -143,6 +143,8 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
   auto delivery = readDelivery(request.delivery_json());
   if (!delivery) return fail(delivery.error().in("delivery_json"));
   out.delivery = *delivery;
+  if (out.delivery.rebuild && out.targets.size() != 1)
+    return fail(Code::kInvalidArgument, "delivery_json: a rebuild has one target");
   KILN_ASSIGN(out.optionsText, toCanonicalJson(optionsToJson(out.options)));
   KILN_ASSIGN(out.deliveryText, toCanonicalJson(out.delivery.toJson()));
   out.request = digestOf(request.SerializeAsString());

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kiln/v1/job.pb.h"
-#include "manifest/spec/compile_spec.h"
+#include "manifest/spec/delivery_spec.h"
 #include "storage/index/records.h"
 
 namespace kiln::jobs {

@@ -23,6 +23,12 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--grace-seconds", options.graceSeconds,
                  "after a start, wait this long for workers to report")
       ->capture_default_str();
+  app.add_option("--gc-grace-seconds", options.gcGraceSeconds,
+                 "how long a blob that nothing needs stays after it was last uploaded or asked for")
+      ->capture_default_str();
+  app.add_option("--gc-interval-seconds", options.gcIntervalSeconds,
+                 "collect garbage this often; 0: only when kiln gc asks")
+      ->capture_default_str();
   app.footer(
       "Example: kiln-coordinator --listen unix:/run/kiln/coordinator.sock --database 'host=/run/kiln "
       "dbname=kiln' "

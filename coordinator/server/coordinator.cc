@@ -15,6 +15,7 @@
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/maintenance_service.h"
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
 #include "storage/blob/local_blob_store.h"
@@ -82,7 +83,10 @@ Result<bool> waitForDatabase(const postgres::ConnectionOptions& options, Signals
   for (;;) {
     Status status = prepareDatabase(options);
     if (status) return true;
-    if (status.error().code != Code::kUnavailable) return fail(status.error().in("database"));
+    // Another coordinator's migration may hold this one up.
+    const bool away =
+        status.error().code == Code::kUnavailable || status.error().code == Code::kDeadlineExceeded;
+    if (!away) return fail(status.error().in("database"));
     if (!said) service::logWarning("waiting for the database", {{"error", status.error().message}});
     said = true;
     if (signals.waitFor(kDatabaseRetry)) return false;
@@ -123,10 +127,13 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
 
   // What everything stands on.
   KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
-  KILN_ASSIGN(std::shared_ptr<storage::BlobStore> blobs,
+  KILN_ASSIGN(std::shared_ptr<storage::LocalBlobStore> blobs,
               storage::LocalBlobStore::open({.directory = options.store}));
   postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = "kiln-coordinator"};
   postgres::Pool pool(database, kDatabaseSessions);
+  pool.holdBack({Code::kUnavailable,
+                 "the coordinator is starting and its database is not ready yet; try again shortly",
+                 {}});
   std::unique_ptr<signing::Signer> signer = signing::connectSigner(options.signer);
   auto registry = std::make_shared<prometheus::Registry>();
   service::Metrics metrics(*registry);
@@ -144,17 +151,22 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                      .graceUntil = clock.now() + seconds(options.graceSeconds),
                      .reached = std::move(reached)};
 
-  // What callers see. The server answers at once; it is ready (health: SERVING) when the database is.
+  // What callers see. The server answers at once; until the database is migrated and its generation opened,
+  // health is NOT_SERVING and whatever needs the database is UNAVAILABLE.
   service::JobDriver driver(farm);
   service::JobService jobs(farm, driver);
   service::WorkerService workers(farm, driver);
   service::FleetService fleet(farm);
   service::ArtifactService artifacts(farm);
   service::ToolchainService toolchains(farm);
+  service::GarbageCollector garbage(
+      farm, *blobs, {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
+  service::MaintenanceService maintenance(farm, garbage);
   storage::CasService cas(*blobs);
   storage::ByteStreamService streams(*blobs);
   KILN_ASSIGN(std::unique_ptr<grpc::Server> server,
-              listen(options.listen, {&jobs, &workers, &fleet, &artifacts, &toolchains, &cas, &streams}));
+              listen(options.listen,
+                     {&jobs, &workers, &fleet, &artifacts, &toolchains, &maintenance, &cas, &streams}));
   server->GetHealthCheckService()->SetServingStatus(false);
 
   KILN_ASSIGN(HostPort http, parseHostPort(options.http));
@@ -170,8 +182,10 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
 
   KILN_ASSIGN(bool ready, waitForDatabase(database, signals));
   if (ready) {
+    pool.admit();
     queue::NotificationPump pump(database, feed);
     driver.start();
+    garbage.start();
     server->GetHealthCheckService()->SetServingStatus(true);
     service::logInfo("serving", {{"address", options.listen},
                                  {"http", http.host + ":" + std::to_string(web->port())},
@@ -181,6 +195,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     server->GetHealthCheckService()->SetServingStatus(false);
     feed.close();
     server->Shutdown(std::chrono::system_clock::now() + kShutdown);
+    garbage.stop();
     driver.stop();
   }
   web->stop();

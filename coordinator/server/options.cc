@@ -34,6 +34,8 @@ Status checkOptions(const Options& options) {
   if (options.attempts < 1 || options.attempts > 100) return bad("--attempts", "must be 1 to 100");
   if (options.graceSeconds < 0 || options.graceSeconds > 3600)
     return bad("--grace-seconds", "must be 0 to 3600");
+  if (options.gcGraceSeconds < 1) return bad("--gc-grace-seconds", "must be at least 1");
+  if (options.gcIntervalSeconds < 0) return bad("--gc-interval-seconds", "must be 0 or more");
   if (auto http = parseHostPort(options.http); !http) return fail(http.error().in("--http"));
   return {};
 }

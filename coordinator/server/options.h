@@ -19,7 +19,9 @@ struct Options {
   std::string httpPortFile;          // receives the port in decimal; "" for none
   int leaseSeconds = 30;
   int attempts = 3;
-  int graceSeconds = 15;  // after a start, until a missing worker counts as missing
+  int gcGraceSeconds = 7 * 24 * 3600;  // how long an unneeded blob stays after it was last asked for
+  int gcIntervalSeconds = 24 * 3600;   // between collections of garbage; 0: only when asked
+  int graceSeconds = 15;               // after a start, until a missing worker counts as missing
 };
 
 // kInvalidArgument naming the flag.

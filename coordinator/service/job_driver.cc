@@ -7,6 +7,8 @@
 #include "coordinator/service/job_steps.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
+#include "coordinator/service/proof.h"
+#include "coordinator/service/reproducer.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
 
@@ -36,6 +38,7 @@ Result<Decision> decide(const Farm& farm, Connection& connection, const index::J
   KILN_ASSIGN(auto snapshot, index::loadJob(connection, key, index::Evidence::kWith, index::Lock::kUpdate));
   if (!snapshot) return out;
   out.snapshot = std::move(*snapshot);
+  dropUnproven(farm, key.id, out.snapshot.results);
   KILN_ASSIGN(out.delivery, jobs::readDelivery(out.snapshot.job.delivery));
   out.step = jobs::nextStep(out.snapshot, out.delivery);
   KILN_ASSIGN(out.carriedOut, applyInDatabase(farm, connection, out.snapshot, out.delivery, out.step));
@@ -111,7 +114,9 @@ Status JobDriver::advance(const index::JobKey& key) {
 
 Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                            const jobs::Step& step) {
-  if (const auto* publish = std::get_if<jobs::Publish>(&step)) return publisher_.publish(snapshot, *publish);
+  if (const auto* publish = std::get_if<jobs::Publish>(&step))
+    return delivery.rebuild ? publishReproduction(farm_, snapshot, delivery, *publish)
+                            : publisher_.publish(snapshot, *publish);
   if (const auto* check = std::get_if<jobs::PlanCheck>(&step))
     return checker_.plan(snapshot, delivery, *check);
   if (const auto* check = std::get_if<jobs::PublishCheck>(&step))

@@ -1,5 +1,6 @@
 #include "coordinator/service/job_service.h"
 
+#include "coordinator/jobs/evidence.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/rpc.h"
 #include "storage/index/job_changes.h"
@@ -16,9 +17,10 @@ constexpr int kMaxLimit = 1000;
 // A watch looks again after this long even if no notification came.
 constexpr std::chrono::milliseconds kWatchInterval{1000};
 
-Result<JobSnapshot> load(const Farm& farm, const JobKey& key) {
+Result<JobSnapshot> load(const Farm& farm, const JobKey& key,
+                         index::Evidence evidence = index::Evidence::kWithout) {
   KILN_ASSIGN(auto connection, farm.database.acquire());
-  KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, index::Evidence::kWithout));
+  KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, evidence));
   if (!snapshot) return fail(Code::kNotFound, "no job is called \"" + key.id.substr(0, 100) + "\"");
   return std::move(*snapshot);
 }
@@ -42,6 +44,32 @@ Result<std::vector<JobSnapshot>> list(const Farm& farm, const v1::ListJobsReques
   return out;
 }
 
+// What that worker left of the compile for that target; where it ran it in several jobs, in this one.
+Result<v1::BuilderOutputs> outputsOf(const JobSnapshot& snapshot, const v1::GetOutputsRequest& request) {
+  std::string target = request.target();
+  if (target.empty() && snapshot.targets.size() == 1) target = snapshot.targets.front().target;
+  const index::ResultRecord* found = nullptr;
+  for (const index::ActionRecord& action : snapshot.actions)
+    for (const index::ResultRecord& result : snapshot.results)
+      if (action.kind == index::ActionKind::kCompile && action.target == target &&
+          result.action == action.action && result.worker == request.worker() &&
+          (!found || result.jobId == snapshot.job.key.id))
+        found = &result;
+  if (!found)
+    return fail(Code::kNotFound, "no compile for \"" + target.substr(0, 100) + "\" by a worker \"" +
+                                     request.worker().substr(0, 100) +
+                                     "\" is recorded for this job; kiln jobs JOB lists its builders");
+  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(*found));
+  v1::BuilderOutputs out;
+  *out.mutable_builder() = toProto(*found);
+  for (const jobs::OutputFile& file : outputs.files) {
+    v1::BuilderOutputs::File* added = out.add_files();
+    added->set_path(file.path);
+    *added->mutable_digest() = kiln::toProto(file.digest);
+  }
+  return out;
+}
+
 }  // namespace
 
 grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
@@ -54,7 +82,14 @@ grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequ
 }
 
 grpc::Status JobService::GetJob(grpc::ServerContext*, const v1::GetJobRequest* request, v1::Job* response) {
-  return answer(load(farm_, {request->instance(), request->id()}), response, view);
+  return answer(load(farm_, {request->instance(), request->id()}, index::Evidence::kWith), response, view);
+}
+
+grpc::Status JobService::GetOutputs(grpc::ServerContext*, const v1::GetOutputsRequest* request,
+                                    v1::BuilderOutputs* response) {
+  auto job = load(farm_, {request->instance(), request->job()}, index::Evidence::kWith);
+  if (!job) return toGrpc(job.error());
+  return answer(outputsOf(*job, *request), response, [](const v1::BuilderOutputs& out) { return out; });
 }
 
 grpc::Status JobService::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,

@@ -23,6 +23,8 @@ class JobService final : public v1::JobService::Service {
                         grpc::ServerWriter<v1::Job>* stream) override;
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
                          v1::Job* response) override;
+  grpc::Status GetOutputs(grpc::ServerContext* context, const v1::GetOutputsRequest* request,
+                          v1::BuilderOutputs* response) override;
 
  private:
   const Farm& farm_;

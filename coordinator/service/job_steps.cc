@@ -5,6 +5,7 @@
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
+#include "coordinator/service/proof.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
 #include "storage/index/result_repository.h"
@@ -85,6 +86,7 @@ Status planStoredJob(const Farm& farm, const JobSnapshot& snapshot, const Delive
       return {};  // another coordinator did it
     if (current->job.reuse) {
       KILN_ASSIGN(auto earlier, index::reusableResults(c, snapshot.job.key.instance, actions));
+      dropUnproven(farm, snapshot.job.key.id, earlier);
       KILN_ASSIGN(bool present, outputsArePresent(farm, snapshot.job.key.instance, earlier));
       if (!present) KILN_TRY(index::stopReuse(c, snapshot.job.key));
     }

@@ -61,6 +61,8 @@ void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& ac
   out.set_kind(static_cast<v1::ActionKind>(action.kind));
   out.set_target(action.target);
   *out.mutable_action() = kiln::toProto(action.action);
+  for (const index::ResultRecord& result : snapshot.results)
+    if (result.action == action.action) *out.add_builders() = toProto(result);
   const RunRecord* run = furthest(snapshot, action);
   if (!run) {
     out.set_state("cached");
@@ -78,6 +80,17 @@ void setTimestamp(google::protobuf::Timestamp* out, TimePoint time) {
   auto since = time.time_since_epoch().count();
   out->set_seconds(since / 1'000'000);
   out->set_nanos(static_cast<std::int32_t>(since % 1'000'000 * 1000));
+}
+
+v1::BuilderResult toProto(const index::ResultRecord& result) {
+  v1::BuilderResult out;
+  out.set_worker(result.worker);
+  out.set_operator_(result.operatorName);
+  out.set_exit_code(result.exitCode);
+  out.set_outputs(result.outputs.text());
+  out.set_disputed(result.disputed);
+  out.set_job(result.jobId);
+  return out;
 }
 
 v1::Job toProto(const index::JobSnapshot& snapshot) {

@@ -7,7 +7,8 @@
 
 namespace kiln::service {
 
-v1::Job toProto(const index::JobSnapshot& snapshot);
+v1::Job toProto(const index::JobSnapshot& snapshot);  // with builders if it was loaded with its evidence
+v1::BuilderResult toProto(const index::ResultRecord& result);
 v1::Artifact toProto(const index::ArtifactRecord& artifact);
 v1::Toolchain toProto(const index::ToolchainRecord& toolchain);
 void setTimestamp(google::protobuf::Timestamp* out, TimePoint time);

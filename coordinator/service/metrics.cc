@@ -8,6 +8,10 @@ prometheus::Family<prometheus::Counter>& counters(prometheus::Registry& registry
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
 
+prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
 }  // namespace
 
 Metrics::Metrics(prometheus::Registry& registry)
@@ -16,17 +20,19 @@ Metrics::Metrics(prometheus::Registry& registry)
       leases_(counters(registry, "kiln_leases_total", "Leases given to workers and lost by them")),
       results_(counters(registry, "kiln_results_total", "Workers' results, by whether they were taken")),
       artifacts_(counters(registry, "kiln_publications_total", "Signed statements published").Add({})),
-      open_(prometheus::BuildGauge()
-                .Name("kiln_jobs_open")
-                .Help("Jobs that have not ended, at the last sweep")
-                .Register(registry)
-                .Add({})),
+      open_(gauge(registry, "kiln_jobs_open", "Jobs that have not ended, at the last sweep")),
       seconds_(
           prometheus::BuildHistogram()
               .Name("kiln_job_seconds")
               .Help("From submission to end")
               .Register(registry)
-              .Add({}, prometheus::Histogram::BucketBoundaries{.005, .05, .25, 1, 5, 30, 120, 600, 3600})) {}
+              .Add({}, prometheus::Histogram::BucketBoundaries{.005, .05, .25, 1, 5, 30, 120, 600, 3600})),
+      collections_(counters(registry, "kiln_gc_runs_total", "Collections of garbage, by how they ended")),
+      sweptBlobs_(counters(registry, "kiln_gc_removed_blobs_total", "Blobs that were removed").Add({})),
+      sweptBytes_(counters(registry, "kiln_gc_removed_bytes_total", "Bytes of removed blobs").Add({})),
+      keptBytes_(
+          gauge(registry, "kiln_gc_kept_bytes", "Bytes of blobs that the last collection left in the store")),
+      collectionSeconds_(gauge(registry, "kiln_gc_seconds", "How long the last collection took")) {}
 
 void Metrics::jobSubmitted(bool cached) {
   jobs_.Add({{"cached", cached ? "yes" : "no"}}).Increment();
@@ -54,6 +60,14 @@ void Metrics::resultRefused() {
 }
 void Metrics::artifactPublished() {
   artifacts_.Increment();
+}
+void Metrics::garbageCollected(const storage::SweepReport* report, Duration took) {
+  collections_.Add({{"outcome", report ? "done" : "failed"}}).Increment();
+  collectionSeconds_.Set(std::chrono::duration<double>(took).count());
+  if (!report) return;
+  sweptBlobs_.Increment(static_cast<double>(report->removedBlobs));
+  sweptBytes_.Increment(static_cast<double>(report->removedBytes));
+  keptBytes_.Set(static_cast<double>(report->keptBytes));
 }
 void Metrics::setOpenJobs(std::size_t count) {
   open_.Set(static_cast<double>(count));

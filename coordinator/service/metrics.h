@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "manifest/base/clock.h"
+#include "storage/blob/sweep.h"
 #include "storage/index/records.h"
 
 namespace kiln::service {
@@ -26,6 +27,8 @@ class Metrics {
   void resultRefused();
   void artifactPublished();
   void setOpenJobs(std::size_t count);
+  // Null if it failed.
+  void garbageCollected(const storage::SweepReport* report, Duration took);
 
  private:
   prometheus::Family<prometheus::Counter>& jobs_;
@@ -35,6 +38,11 @@ class Metrics {
   prometheus::Counter& artifacts_;
   prometheus::Gauge& open_;
   prometheus::Histogram& seconds_;
+  prometheus::Family<prometheus::Counter>& collections_;
+  prometheus::Counter& sweptBlobs_;
+  prometheus::Counter& sweptBytes_;
+  prometheus::Gauge& keptBytes_;
+  prometheus::Gauge& collectionSeconds_;
 };
 
 }  // namespace kiln::service

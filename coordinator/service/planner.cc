@@ -8,25 +8,12 @@
 
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/evidence.h"
-#include "manifest/artifact/oci.h"
+#include "coordinator/service/proof.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/result_repository.h"
 
 namespace kiln::service {
 namespace {
-
-// Whether the artifact's own manifest says that it is the compile of this spec: the row that led to it is no
-// authority.
-Result<bool> isCompileOf(const Farm& farm, const index::ArtifactRecord& artifact, const CompileSpec& spec) {
-  KILN_ASSIGN(std::string ociText,
-              storage::getBlob(farm.blobs, artifact.instance, artifact.digest, kMaxOciManifestBytes));
-  KILN_ASSIGN(OciManifest oci, parseOciManifest(ociText));
-  KILN_ASSIGN(std::string text,
-              storage::getBlob(farm.blobs, artifact.instance, oci.config, kMaxOciManifestBytes));
-  KILN_ASSIGN(Json json, parseCanonicalJson(text));
-  KILN_ASSIGN(Manifest manifest, Manifest::fromJson(json));
-  return manifest.spec == spec;
-}
 
 // Gives the target its published artifact, if that stands for this submission as it is.
 Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
@@ -36,16 +23,15 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
   if (!artifact.fixtures) return {};
   KILN_ASSIGN(CompileSpec spec,
               jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
-  KILN_ASSIGN(auto builders, index::buildersOfStatement(connection, artifact.instance, artifact.digest,
-                                                        jobs::materialsOf(spec, snapshot, toolchain),
-                                                        static_cast<std::size_t>(delivery.builders),
-                                                        static_cast<std::size_t>(delivery.operators)));
-  if (!builders) return {};
+  KILN_ASSIGN(auto complete, index::loadArtifact(connection, artifact.instance, artifact.digest));
+  if (!complete) return {};
   KILN_ASSIGN(auto needed, index::blobsOf(connection, artifact.instance, artifact.digest));
   needed.push_back(artifact.digest);
   KILN_ASSIGN(auto missing, farm.blobs.findMissing(artifact.instance, needed));
   if (!missing.empty()) return {};
-  if (auto same = isCompileOf(farm, artifact, spec); !same || !*same) return {};
+  const auto materials = jobs::materialsOf(spec, snapshot, toolchain);
+  KILN_ASSIGN(auto builders, provenBuilders(farm, *complete, {spec, materials, delivery}));
+  if (!builders) return {};
   target.artifact = artifact.digest;
   target.cached = true;
   target.builders = std::move(*builders);
@@ -104,6 +90,7 @@ Status reuseResults(const Farm& farm, postgres::Connection& connection, index::J
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : snapshot.actions) actions.push_back(action.action);
   KILN_ASSIGN(snapshot.results, index::reusableResults(connection, instance, actions));
+  dropUnproven(farm, snapshot.job.key.id, snapshot.results);
   KILN_ASSIGN(bool present, outputsArePresent(farm, instance, snapshot.results));
   if (present) return {};
   snapshot.job.reuse = false;
@@ -127,6 +114,9 @@ std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const
     run.priority = delivery.priority;
     run.operatorsWanted = one.action.kind == index::ActionKind::kCompile ? delivery.operators : 1;
     run.excludedWorkers = one.excludedWorkers;
+    if (delivery.rebuild && run.kind == index::ActionKind::kCompile)
+      run.excludedWorkers.insert(run.excludedWorkers.end(), delivery.rebuild->builders.begin(),
+                                 delivery.rebuild->builders.end());
     run.countedOperators = one.countedOperators;
     run.timeLimitSeconds = static_cast<int>(delivery.timeLimitSeconds);
     run.queued = now;

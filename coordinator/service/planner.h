@@ -22,12 +22,13 @@ struct Plan {
 Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options);
 
 // Gives the targets of a job that is not stored yet, but planned, the artifacts that are published, complete
-// in the CAS, and have a statement that names these sources and this many builders.
+// in the CAS, and prove that they are what is asked for (provenBuilders()).
 Status reuseArtifacts(const Farm& farm, postgres::Connection& connection,
                       const index::ToolchainRecord& toolchain, const CompileSpec& options,
                       const DeliverySpec& delivery, index::JobSnapshot& snapshot);
 
-// Adds the results of earlier jobs to such a job; if bytes of theirs are gone, it clears `reuse` instead.
+// Adds the results of earlier jobs that their receipts prove to such a job; if bytes of theirs are gone, it
+// clears `reuse` instead.
 Status reuseResults(const Farm& farm, postgres::Connection& connection, index::JobSnapshot& snapshot);
 
 // True if every output of these results is in the CAS.

@@ -6,6 +6,7 @@
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
+#include "storage/index/result_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/tree/tree_builder.h"
 
@@ -41,6 +42,7 @@ Result<jobs::Publication> assemble(const Farm& farm, const index::JobSnapshot& s
                                 .action = step.action,
                                 .spec = spec,
                                 .evidence = step.evidence,
+                                .dissent = step.dissent,
                                 .reference = step.reference,
                                 .evidenceText = evidence,
                                 .manifestText = manifest,
@@ -69,6 +71,7 @@ Status commit(Connection& connection, const index::JobSnapshot& snapshot, const 
   KILN_ASSIGN(auto current,
               index::loadJob(connection, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
   KILN_TRY(index::insertPublication(connection, record));
+  KILN_TRY(index::markDisputed(connection, step.dissent));
   if (!current || !index::isOpen(current->job.state)) return {};
   std::vector<std::string> builders;
   for (const index::BuilderRecord& builder : record.builders) builders.push_back(builder.worker);
@@ -85,8 +88,8 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
     if (auto status = rehash(farm_.blobs, key.instance, policy); !status)
       return fail(status.error().in("sandbox policy"));
   std::vector<storage::UploadItem> blobs{{digestOf(publication.ociManifest), {}, publication.ociManifest}};
-  for (const std::string& receipt : publication.receiptDocuments)
-    blobs.push_back({digestOf(receipt), {}, receipt});
+  for (const auto* documents : {&publication.receiptDocuments, &publication.dissentDocuments})
+    for (const std::string& receipt : *documents) blobs.push_back({digestOf(receipt), {}, receipt});
   KILN_ASSIGN(storage::BuiltTree fixtures, fixturesTree(step));
   blobs.insert(blobs.end(), fixtures.directories.begin(), fixtures.directories.end());
   KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, blobs));
@@ -110,7 +113,8 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
                                  {"job", key.id},
                                  {"action", step.action.hex()},
                                  {"artifact", record.artifact.digest.text()},
-                                 {"builders", std::to_string(record.builders.size())}});
+                                 {"builders", std::to_string(record.builders.size())},
+                                 {"dissenting", std::to_string(step.dissent.size())}});
   farm_.reached(kPointPublished);
   return {};
 }

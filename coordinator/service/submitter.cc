@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/scheduler/requirements.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
+#include "storage/index/artifact_repository.h"
 #include "storage/index/job_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/index/worker_repository.h"
@@ -127,11 +129,29 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
   fleet.now = farm.clock.now();
   fleet.graceUntil = farm.graceUntil;
   KILN_ASSIGN(fleet.workers, index::listWorkers(connection));
+  if (const auto& rebuild = submission.delivery.rebuild)
+    std::erase_if(fleet.workers, [&](const index::WorkerRecord& worker) {
+      return std::ranges::find(rebuild->builders, worker.name) != rebuild->builders.end();
+    });
   return scheduler::checkSatisfiable(
       scheduler::requirementsOf(submission.targets, submission.delivery.builders,
                                 submission.delivery.operators, fetches,
                                 submission.delivery.check.has_value()),
       fleet);
+}
+
+// Whoever made an artifact does not rebuild it.
+Status excludeBuilders(Connection& connection, Submission& submission) {
+  if (!submission.delivery.rebuild) return {};
+  RebuildRequest& rebuild = *submission.delivery.rebuild;
+  KILN_ASSIGN(auto artifact, index::loadArtifact(connection, submission.instance, rebuild.artifact));
+  if (!artifact)
+    return fail(Code::kNotFound, "no artifact " + rebuild.artifact.text() + " is published here");
+  std::set<std::string> names(rebuild.builders.begin(), rebuild.builders.end());
+  for (const index::BuilderRecord& builder : artifact->builders) names.insert(builder.worker);
+  rebuild.builders.assign(names.begin(), names.end());
+  KILN_ASSIGN(submission.deliveryText, toCanonicalJson(submission.delivery.toJson()));
+  return {};
 }
 
 }  // namespace
@@ -143,12 +163,18 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request) {
   if (known) return std::move(*known);
   KILN_ASSIGN(auto toolchain, index::findToolchain(*connection, submission.instance, submission.toolchain));
   KILN_TRY(checkToolchainTargets(toolchain, submission.targets));
+  KILN_TRY(excludeBuilders(*connection, submission));
 
   JobSnapshot snapshot = newJob(submission, toolchain, farm_.clock.now());
   KILN_ASSIGN(auto blobs, plan(farm_, *connection, submission, toolchain, snapshot));
   bool cached = !index::isOpen(snapshot.job.state);
   if (!cached) {
-    KILN_TRY(checkFleet(farm_, *connection, submission, snapshot));
+    if (auto fleet = checkFleet(farm_, *connection, submission, snapshot); !fleet)
+      return fail(
+          submission.delivery.rebuild
+              ? fleet.error().in(fmt::format("a rebuild wants workers that did not build it before ({})",
+                                             fmt::join(submission.delivery.rebuild->builders, ", ")))
+              : fleet.error());
     KILN_TRY(checkUploaded(farm_, submission));
     KILN_TRY(storage::uploadMissing(farm_.blobs, submission.instance, blobs));
     jobs::Step step = jobs::nextStep(snapshot, submission.delivery);

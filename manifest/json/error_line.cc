@@ -15,4 +15,24 @@ std::string errorLine(const Error& error) {
   return R"({"error":{"code":"INTERNAL","details":{},"message":"the error has no canonical form"}})";
 }
 
+std::optional<Error> readErrorLine(std::string_view output) {
+  while (!output.empty() && output.back() == '\n') output.remove_suffix(1);
+  const std::size_t start = output.rfind('\n');
+  auto json = parseStrictJson(start == std::string_view::npos ? output : output.substr(start + 1));
+  if (!json || !json->is_object()) return {};
+  const auto error = json->find("error");
+  if (error == json->end() || !error->is_object()) return {};
+  const auto text = [&](const char* name) {
+    const auto member = error->find(name);
+    return member != error->end() && member->is_string() ? member->get<std::string>() : std::string();
+  };
+  Error out{Code::kUnknown, text("message"), {}};
+  const std::string code = text("code");
+  for (int number = 1; number <= 16; ++number)
+    if (codeName(static_cast<Code>(number)) == code) out.code = static_cast<Code>(number);
+  if (const auto details = error->find("details"); details != error->end() && details->is_object())
+    out.details = details->dump();
+  return out;
+}
+
 }  // namespace kiln

@@ -1,6 +1,6 @@
 // CompileSpec: what is compiled and how. Hashed: everything here is an input of the Action digest, and
-// nothing else is. DeliverySpec: who builds, how urgently, with which checks. Never hashed. The JSON forms
-// are described in manifest/FORMAT.md and manifest/schemas/.
+// nothing else is (the rest is in delivery_spec.h). The JSON form is described in manifest/FORMAT.md and
+// manifest/schemas/.
 #pragma once
 
 #include <cstdint>
@@ -78,26 +78,5 @@ struct CompileSpec {
 Json optionsToJson(const CompileSpec& spec);
 // Sets what `options` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson.
 Status applyOptions(const Json& options, CompileSpec& spec);
-
-// What to check each artifact with: a check plan (compiler_core/runtime/check/plan.h) and the files it names,
-// as blobs.
-struct CheckRequest {
-  Digest plan;
-  std::vector<ModelFile> files;  // sorted by path
-  bool operator==(const CheckRequest&) const = default;
-};
-
-struct DeliverySpec {
-  int builders = 1;   // workers that must agree
-  int operators = 1;  // distinct operators among them
-  int priority = 0;   // higher first
-  std::uint32_t timeLimitSeconds = 3600;
-  bool noCache = false;
-  std::optional<CheckRequest> check;  // nothing: artifacts are published unchecked
-  bool operator==(const DeliverySpec&) const = default;
-
-  Json toJson() const;
-  static Result<DeliverySpec> fromJson(const Json& json);
-};
 
 }  // namespace kiln

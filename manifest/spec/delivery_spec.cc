@@ -1,5 +1,6 @@
+#include "manifest/spec/delivery_spec.h"
+
 #include "manifest/json/reader.h"
-#include "manifest/spec/compile_spec.h"
 #include "manifest/spec/path.h"
 
 namespace kiln {
@@ -7,6 +8,8 @@ namespace kiln {
 namespace {
 
 constexpr std::size_t kMaxCheckFiles = 4096;
+constexpr std::size_t kMaxBuilders = 1024;
+constexpr int kLeastForMajority = 3;
 
 Result<CheckRequest> readCheck(ObjectReader reader) {
   CheckRequest check;
@@ -41,13 +44,33 @@ Json checkJson(const CheckRequest& check) {
           {"files", std::move(files)}};
 }
 
+Result<RebuildRequest> readRebuild(ObjectReader reader) {
+  RebuildRequest rebuild;
+  KILN_ASSIGN(ObjectReader artifact, reader.object("artifact"));
+  KILN_ASSIGN(rebuild.artifact, artifact.digest());
+  KILN_TRY(artifact.finish());
+  KILN_ASSIGN(rebuild.builders, reader.strings("builders"));
+  if (rebuild.builders.size() > kMaxBuilders)
+    return badMember(reader.path("builders"), "more than 1024 workers");
+  KILN_TRY(reader.finish());
+  return rebuild;
+}
+
+Json rebuildJson(const RebuildRequest& rebuild) {
+  return {
+      {"artifact", {{"digest", rebuild.artifact.text()}, {"size", std::to_string(rebuild.artifact.size)}}},
+      {"builders", rebuild.builders}};
+}
+
 }  // namespace
 
 Json DeliverySpec::toJson() const {
   Json json{{"apiVersion", "kiln/v1"}, {"kind", "DeliverySpec"}, {"builders", builders},
             {"operators", operators},  {"priority", priority},   {"timeLimitSeconds", timeLimitSeconds},
             {"noCache", noCache}};
+  if (majority) json["agreement"] = "majority";
   if (check) json["check"] = checkJson(*check);
+  if (rebuild) json["rebuild"] = rebuildJson(*rebuild);
   return json;
 }
 
@@ -66,9 +89,21 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   KILN_ASSIGN(number, reader.integer("timeLimitSeconds", 1, 7 * 24 * 3600));
   spec.timeLimitSeconds = static_cast<std::uint32_t>(number);
   KILN_ASSIGN(spec.noCache, reader.boolean("noCache"));
+  if (reader.has("agreement")) {
+    KILN_TRY(reader.expect("agreement", "majority"));
+    spec.majority = true;
+    if (spec.builders < kLeastForMajority)
+      return badMember(reader.path("agreement"), "a majority needs at least 3 builders");
+  }
   if (reader.has("check")) {
     KILN_ASSIGN(ObjectReader check, reader.object("check"));
     KILN_ASSIGN(spec.check, readCheck(std::move(check)));
+  }
+  if (reader.has("rebuild")) {
+    KILN_ASSIGN(ObjectReader rebuild, reader.object("rebuild"));
+    KILN_ASSIGN(spec.rebuild, readRebuild(std::move(rebuild)));
+    if (!spec.noCache || spec.check || spec.builders != 1)
+      return badMember(reader.path("rebuild"), "goes with noCache, one builder and no check");
   }
   KILN_TRY(reader.finish());
   return spec;

@@ -1,30 +1,12 @@
 #include "manifest/statement/check_statement.h"
 
 #include "manifest/base/printable.h"
-#include "manifest/json/reader.h"
+#include "manifest/statement/members.h"
 
 namespace kiln {
 namespace {
 
 constexpr std::size_t kMaxItems = 20000;
-
-Json digestJson(const Digest& digest) {
-  return {{"digest", digest.text()}, {"size", std::to_string(digest.size)}};
-}
-
-Result<Digest> readDigest(ObjectReader& parent, std::string_view name) {
-  KILN_ASSIGN(ObjectReader reader, parent.object(name));
-  KILN_ASSIGN(const Digest digest, reader.digest());
-  KILN_TRY(reader.finish());
-  return digest;
-}
-
-Result<TimePoint> readTime(ObjectReader& reader, std::string_view name) {
-  KILN_ASSIGN(const std::string text, reader.string(name));
-  auto time = parseRfc3339(text);
-  if (!time) return badMember(reader.path(name), time.error().message);
-  return *time;
-}
 
 }  // namespace
 
@@ -66,9 +48,9 @@ std::string CheckStatement::failures() const {
 Json CheckStatement::toJson() const {
   return {{"checker", {{"id", builderId}, {"worker", worker}, {"operator", operatorName}}},
           {"invocationId", invocationId},
-          {"action", digestJson(action)},
-          {"plan", digestJson(plan)},
-          {"receipt", digestJson(receipt)},
+          {"action", digestMember(action)},
+          {"plan", digestMember(plan)},
+          {"receipt", digestMember(receipt)},
           {"startedOn", rfc3339(startedOn)},
           {"finishedOn", rfc3339(finishedOn)},
           {"report", report}};
@@ -83,11 +65,11 @@ Result<CheckStatement> CheckStatement::fromJson(const Json& predicate) {
   KILN_ASSIGN(check.operatorName, checker.string("operator"));
   KILN_TRY(checker.finish());
   KILN_ASSIGN(check.invocationId, reader.string("invocationId"));
-  KILN_ASSIGN(check.action, readDigest(reader, "action"));
-  KILN_ASSIGN(check.plan, readDigest(reader, "plan"));
-  KILN_ASSIGN(check.receipt, readDigest(reader, "receipt"));
-  KILN_ASSIGN(check.startedOn, readTime(reader, "startedOn"));
-  KILN_ASSIGN(check.finishedOn, readTime(reader, "finishedOn"));
+  KILN_ASSIGN(check.action, readDigestMember(reader, "action"));
+  KILN_ASSIGN(check.plan, readDigestMember(reader, "plan"));
+  KILN_ASSIGN(check.receipt, readDigestMember(reader, "receipt"));
+  KILN_ASSIGN(check.startedOn, readTimeMember(reader, "startedOn"));
+  KILN_ASSIGN(check.finishedOn, readTimeMember(reader, "finishedOn"));
   KILN_ASSIGN(const Json* report, reader.any("report"));
   if (Status good = checkReport(*report); !good) return fail(good.error().in("predicate"));
   check.report = *report;

@@ -19,6 +19,8 @@ namespace kiln {
 inline constexpr char kCompileBuildType[] = "urn:kiln:build-type:compile:v1";
 // The by-product that names the artifact's fixtures.json.
 inline constexpr char kFixturesByproduct[] = "fixtures";
+// By-products that name the receipts of builders who left other bytes and were outvoted.
+inline constexpr char kDissentByproduct[] = "dissent";
 
 // A ResourceDescriptor: an input or a by-product. Written with the SHA-256 under "digest" and the size as the
 // annotation "size".
@@ -51,7 +53,7 @@ struct Provenance {
   std::string invocationId;  // the job
   TimePoint startedOn, finishedOn;
   std::vector<Builder> builders;     // at least one; written as by-products named "receipt"
-  std::vector<Material> byproducts;  // the others: "log", "evidence", at most one "fixtures"
+  std::vector<Material> byproducts;  // the others: "log", "evidence", "dissent", at most one "fixtures"
   bool operator==(const Provenance&) const = default;
 
   // The fixtures.json that goes with the artifact (manifest/artifact/fixture_list.h); nothing if it has none.

@@ -19,10 +19,13 @@ Result<std::vector<std::string>> readList(ObjectReader& reader, std::string_view
   return list;
 }
 
+bool accepts(const std::vector<std::string>& accepted, const std::string& value) {
+  return std::any_of(accepted.begin(), accepted.end(),
+                     [&](const std::string& one) { return one == "*" || one == value; });
+}
+
 RuleResult oneOf(const char* rule, const std::vector<std::string>& accepted, const std::string& value) {
-  bool any = std::find(accepted.begin(), accepted.end(), "*") != accepted.end();
-  if (any || std::find(accepted.begin(), accepted.end(), value) != accepted.end())
-    return {true, rule, "satisfied by " + printable(value)};
+  if (accepts(accepted, value)) return {true, rule, "satisfied by " + printable(value)};
   std::string list;
   for (const std::string& one : accepted) list += (list.empty() ? "" : ", ") + one;
   return {false, rule, printable(value) + " is not accepted; accepted: " + list};
@@ -46,6 +49,32 @@ RuleResult atLeast(const char* rule, int wanted, const std::set<std::string>& fo
   std::string counted = std::to_string(found.size()) + " of " + std::to_string(wanted) + ": " + list;
   if (static_cast<int>(found.size()) >= wanted) return {true, rule, "satisfied by " + counted};
   return {false, rule, counted};
+}
+
+// Who made these bytes, each once.
+struct Agreement {
+  std::set<std::string> workers, operators;
+
+  void add(const std::string& worker, const std::string& operatorName) {
+    workers.insert(worker + " (" + operatorName + ")");
+    operators.insert(operatorName);
+  }
+};
+
+Agreement agreementOf(const Policy& policy, const PolicyFacts& facts) {
+  const Provenance& provenance = *facts.provenance;
+  Agreement out;
+  for (const Builder& builder : provenance.builders) out.add(builder.worker, builder.operatorName);
+  const auto action = provenance.internalParameters.find("action");
+  for (const Reproduction& one : facts.reproductions) {
+    const bool same = action != provenance.internalParameters.end() && action->second == one.compile.text();
+    if (!same || !accepts(policy.builderIds, one.rebuilderId)) continue;
+    if (one.rebuilderId == provenance.builderId)
+      out.add(one.worker, one.operatorName);
+    else
+      out.add(one.rebuilderId, one.rebuilderId);
+  }
+  return out;
 }
 
 // The latest check decides; without the rule it is only told.
@@ -115,11 +144,7 @@ std::vector<RuleResult> evaluate(const Policy& policy, const PolicyFacts& facts)
     auto found = provenance.externalParameters.find(name);
     return found == provenance.externalParameters.end() ? std::string() : found->second;
   };
-  std::set<std::string> workers, operators;
-  for (const Builder& builder : provenance.builders) {
-    workers.insert(builder.worker + " (" + builder.operatorName + ")");
-    operators.insert(builder.operatorName);
-  }
+  const Agreement agreement = agreementOf(policy, facts);
   std::vector<RuleResult> out;
   if (!facts.developmentRoot)
     out.push_back({true, "allowDevelopment", "satisfied by a root that is not for development"});
@@ -129,8 +154,8 @@ std::vector<RuleResult> evaluate(const Policy& policy, const PolicyFacts& facts)
   else
     out.push_back({false, "allowDevelopment", "the root is marked development, which this policy refuses"});
   out.push_back(oneOf("builderIds", policy.builderIds, provenance.builderId));
-  out.push_back(atLeast("minBuilders", policy.minBuilders, workers));
-  out.push_back(atLeast("minOperators", policy.minOperators, operators));
+  out.push_back(atLeast("minBuilders", policy.minBuilders, agreement.workers));
+  out.push_back(atLeast("minOperators", policy.minOperators, agreement.operators));
   out.push_back(allOf("targets", policy.targets, targetNames(parameter("target"))));
   out.push_back(oneOf("toolchains", policy.toolchains, parameter("toolchain")));
   out.push_back(checked(policy.requireCheck, facts.checks));

@@ -11,6 +11,7 @@
 #include "manifest/json/json.h"
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/provenance.h"
+#include "manifest/statement/reproduction.h"
 
 namespace kiln::signing {
 
@@ -18,7 +19,7 @@ struct Policy {
   std::string name;
   bool allowDevelopment = false;        // a root marked development will do
   std::vector<std::string> builderIds;  // accepted runDetails.builder.id; "*" accepts those of the root
-  int minBuilders = 1;                  // workers whose results agreed
+  int minBuilders = 1;                  // workers whose results agreed, those of reproductions among them
   int minOperators = 1;                 // distinct operators among them
   std::vector<std::string> targets;     // accepted targets; "*" accepts any
   std::vector<std::string> toolchains;  // accepted toolchain digests, "sha256:<hex>"; "*" accepts any
@@ -36,6 +37,10 @@ struct PolicyFacts {
   bool developmentRoot = false;
   const Provenance* provenance = nullptr;
   std::span<const CheckStatement> checks = {};
+  // Signed by keys that speak for their rebuilder. One of the provenance's own farm adds its worker and
+  // operator; any other adds one builder and one operator by its id, whatever names it states. Those of ids
+  // that the policy does not accept, or of another action, add nothing.
+  std::span<const Reproduction> reproductions = {};
 };
 
 // One rule and how it came out: "minBuilders: satisfied by w1 (acme), w2 (acme)" or what is missing.

@@ -123,6 +123,14 @@ Result<std::string> receiptDocument(std::string_view envelope, const Certificate
   return toCanonicalJson({{"certificate", certificate.pem()}, {"envelope", parsed.toJson()}});
 }
 
+Result<Receipt> readReceiptDocument(std::string_view document) {
+  KILN_ASSIGN(Json json, parseStrictJson(document));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "receipt"));
+  KILN_ASSIGN(const Json* envelopeJson, reader.any("envelope"));
+  KILN_ASSIGN(Envelope envelope, readEnvelope(*envelopeJson, kReceiptPayload));
+  return read(envelope);
+}
+
 Result<VerifiedReceipt> verifyReceiptDocument(std::string_view document, const Certificate& authority,
                                               TimePoint now) {
   KILN_ASSIGN(Json json, parseStrictJson(document));

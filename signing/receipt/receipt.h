@@ -52,6 +52,8 @@ Result<Receipt> readReceipt(std::string_view envelope);
 // The receipt with its certificate in one document {"certificate","envelope"}: what the coordinator stores as
 // a blob, the provenance names and the signer gets.
 Result<std::string> receiptDocument(std::string_view envelope, const Certificate& certificate);
+// What a document's envelope says, as readReceipt().
+Result<Receipt> readReceiptDocument(std::string_view document);
 struct VerifiedReceipt {
   Receipt receipt;
   std::string keyId;  // of the certificate's key

@@ -4,36 +4,44 @@
 
 #include "manifest/base/printable.h"
 #include "manifest/statement/provenance.h"
+#include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
 #include "signing/server/check_claim.h"
 #include "signing/server/closure.h"
 #include "signing/server/receipt_check.h"
+#include "signing/server/reproduction_claim.h"
+#include "signing/server/tombstone_check.h"
 
 namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxReceipts = 64;
 
-// What is to be signed: a provenance or a check.
+// What is to be signed.
 struct Claim {
   Digest artifact;
-  std::variant<Provenance, CheckStatement> about;
+  std::variant<Provenance, CheckStatement, Reproduction, Tombstone> about;
 };
 
 Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
   KILN_ASSIGN(Statement statement, parseStatement(request.statement));
-  if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType)
+  if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType &&
+      statement.predicateType != kReproductionType && statement.predicateType != kTombstoneType)
     return fail(Code::kInvalidArgument, "statement: predicate type " + inQuotes(statement.predicateType) +
                                             " is not signed here; known: " + kProvenanceType + ", " +
-                                            kCheckType);
+                                            kCheckType + ", " + kReproductionType + ", " + kTombstoneType);
   if (statement.subjects.size() != 1) return fail(Code::kInvalidArgument, "statement: must have one subject");
   Claim claim;
   claim.artifact = {statement.subjects[0].sha256, request.subjectSize};
   if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(claim.about, CheckStatement::fromJson(statement.predicate));
+  } else if (statement.predicateType == kReproductionType) {
+    KILN_ASSIGN(claim.about, Reproduction::fromJson(statement.predicate));
+  } else if (statement.predicateType == kTombstoneType) {
+    KILN_ASSIGN(claim.about, Tombstone::fromJson(statement.predicate));
   } else {
     KILN_ASSIGN(claim.about, Provenance::fromJson(statement.predicate));
   }
@@ -48,6 +56,11 @@ Status LocalSigner::check(const SignRequest& request) const {
   KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.artifact));
   if (const auto* check = std::get_if<CheckStatement>(&claim.about))
     return checkClaim(store_, request.instance, *check, request.receipts, closure, authority_, clock_.now());
+  if (const auto* again = std::get_if<Reproduction>(&claim.about))
+    return checkReproduction(store_, request.instance, *again, request.receipts, closure, authority_,
+                             clock_.now());
+  if (const auto* tombstone = std::get_if<Tombstone>(&claim.about))
+    return checkTombstone(*tombstone, claim.artifact, records_);
   const Provenance& provenance = std::get<Provenance>(claim.about);
   const CompileSpec& spec = closure.manifest.spec;
   if (auto same = checkAgainstSpec(provenance, spec); !same)
@@ -56,6 +69,7 @@ Status LocalSigner::check(const SignRequest& request) const {
   KILN_ASSIGN(Testimony said, checkReceipts(request.receipts, provenance, closure, authority_, clock_.now()));
   for (const Digest& policy : said.sandboxPolicies)
     KILN_TRY(loadBlob(store_, request.instance, policy, kMaxSandboxPolicyBytes, "sandbox policy"));
+  KILN_TRY(checkDissent(store_, request.instance, provenance, said.action, authority_, clock_.now()));
   return checkAction(store_, request.instance, said.action, spec);
 }
 

@@ -12,15 +12,19 @@
 namespace kiln::signing {
 
 // Signs a statement only if
-//  - it is canonical JSON, an in-toto Statement of SLSA provenance with one subject;
+//  - it is canonical JSON, an in-toto Statement of SLSA provenance with one subject (checks and
+//  reproductions:
+//    check_claim.h, reproduction_claim.h);
 //  - the subject, its Manifest and all files are in the store and have their digests;
 //  - the fixtures that it names, if any, are there and have their digests;
 //  - parameters and dependencies are those of the Manifest's spec;
 //  - there is one receipt per builder, by distinct workers of the authority, for one action, listing the
 //  artifact's files;
+//  - the receipts of outvoted builders that it names are there, by other workers, about that action;
 //  - the sandbox policies that the receipts state are those of the statement, and in the store;
 //  - that action is the compile of the spec with the spec's toolchain.
-// Errors as Signer::sign. Thread safe. What is passed by reference must outlive the signer.
+// A tombstone only if the artifact is there and the provenances that it names are in the records. Errors as
+// Signer::sign. Thread safe. What is passed by reference must outlive the signer.
 class LocalSigner final : public Signer {
  public:
   LocalSigner(PrivateKey key, Certificate authority, Records records, storage::BlobStore& store,

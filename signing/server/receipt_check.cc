@@ -2,14 +2,22 @@
 
 #include <algorithm>
 
-#include "signing/receipt/receipt.h"
-
 namespace kiln::signing {
 namespace {
+
+constexpr std::uint64_t kMaxDissentBytes = 16u << 20;
 
 tl::unexpected<Error> refused(const std::string& why) {
   return fail(Code::kFailedPrecondition, why);
 }
+
+Status checkInternal(const Provenance& provenance, const std::string& name, const std::string& value) {
+  auto named = provenance.internalParameters.find(name);
+  if (named != provenance.internalParameters.end() && named->second == value) return {};
+  return refused("internalParameters." + name + " is not what the receipts say, " + value);
+}
+
+}  // namespace
 
 Status checkOutputs(const Receipt& receipt, const Closure& closure) {
   auto lists = [&](const std::string& path, const Digest& digest) {
@@ -26,14 +34,6 @@ Status checkOutputs(const Receipt& receipt, const Closure& closure) {
                      " as the artifact has it");
   return {};
 }
-
-Status checkInternal(const Provenance& provenance, const std::string& name, const std::string& value) {
-  auto named = provenance.internalParameters.find(name);
-  if (named != provenance.internalParameters.end() && named->second == value) return {};
-  return refused("internalParameters." + name + " is not what the receipts say, " + value);
-}
-
-}  // namespace
 
 Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
                                 const Closure& closure, const Certificate& authority, TimePoint now) {
@@ -61,6 +61,28 @@ Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const
   KILN_TRY(checkInternal(provenance, "action", said.action.text()));
   KILN_TRY(checkInternal(provenance, "sandboxPolicy", sandboxPolicyText(said.sandboxPolicies)));
   return said;
+}
+
+Status checkDissent(storage::BlobStore& store, const std::string& instance, const Provenance& provenance,
+                    const Digest& action, const Certificate& authority, TimePoint now) {
+  std::set<std::string> workers;
+  for (const Builder& builder : provenance.builders) workers.insert(builder.worker);
+  for (const Material& material : provenance.byproducts) {
+    if (material.name != kDissentByproduct) continue;
+    KILN_ASSIGN(std::string document,
+                loadBlob(store, instance, material.digest, kMaxDissentBytes, "dissenting receipt"));
+    auto verified = verifyReceiptDocument(document, authority, now);
+    if (!verified) return refused("dissenting receipt: " + verified.error().message);
+    const Receipt& receipt = verified->receipt;
+    const std::map<std::string, std::string> named{{"worker", receipt.worker},
+                                                   {"operator", receipt.operatorName}};
+    if (material.annotations != named || receipt.action != action)
+      return refused("dissenting receipt of " + receipt.worker +
+                     ": the provenance names another worker, or it is of another action");
+    if (!workers.insert(receipt.worker).second)
+      return refused("worker " + receipt.worker + " both agrees and dissents, or dissents twice");
+  }
+  return {};
 }
 
 }  // namespace kiln::signing

@@ -8,6 +8,7 @@
 #include "manifest/base/clock.h"
 #include "manifest/statement/provenance.h"
 #include "signing/keys/certificate.h"
+#include "signing/receipt/receipt.h"
 #include "signing/server/closure.h"
 
 namespace kiln::signing {
@@ -18,11 +19,20 @@ struct Testimony {
   std::set<Digest> sandboxPolicies;
 };
 
+// kFailedPrecondition unless the receipt lists manifest.json and every layer of the closure below output/
+// with its digest.
+Status checkOutputs(const Receipt& receipt, const Closure& closure);
+
 // kFailedPrecondition unless there is exactly one valid receipt document per builder of `provenance`, all of
 // one action (internalParameters "action"), under the policies of internalParameters "sandboxPolicy", with
 // exit code 0, listing manifest.json and every layer of the closure below output/ with its digest. Workers
 // are told apart by name and by key.
 Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
                                 const Closure& closure, const Certificate& authority, TimePoint now);
+
+// The receipts of outvoted builders that the provenance names are in the store, by workers of the authority
+// who are not among the builders, and about the same action. kFailedPrecondition otherwise.
+Status checkDissent(storage::BlobStore& store, const std::string& instance, const Provenance& provenance,
+                    const Digest& action, const Certificate& authority, TimePoint now);
 
 }  // namespace kiln::signing

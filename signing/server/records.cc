@@ -26,24 +26,28 @@ Result<Records> Records::open(const std::string& directory) {
   return Records(directory);
 }
 
-std::string Records::pathOf(std::string_view payload) const {
-  return directory_ + "/" + digestOf(payload).hex() + ".json";
+std::string Records::pathOf(const Digest& payload) const {
+  return directory_ + "/" + payload.hex() + ".json";
 }
 
 Result<std::optional<std::string>> Records::find(std::string_view payload) const {
+  return find(digestOf(payload));
+}
+
+Result<std::optional<std::string>> Records::find(const Digest& payload) const {
   std::string path = pathOf(payload);
   auto text = readTextFile(path, kMaxBundleBytes);
   if (!text && text.error().code == Code::kNotFound) return std::optional<std::string>();
   if (!text) return fail(text.error());
   auto bundle = parseBundle(*text);
-  if (!bundle || bundle->envelope.payload != payload)
+  if (!bundle || digestOf(bundle->envelope.payload).hash != payload.hash)
     return fail(Code::kDataLoss, path + ": the record is damaged; restore it from a backup");
   return std::optional<std::string>(std::move(*text));
 }
 
 Result<std::string> Records::add(std::string_view payload, const std::string& bundle) const {
   static std::atomic<unsigned> counter{0};
-  std::string path = pathOf(payload);
+  std::string path = pathOf(digestOf(payload));
   std::string temp = path + "." + std::to_string(::getpid()) + "." + std::to_string(counter++) + ".new";
   ::unlink(temp.c_str());  // of an earlier process with our id
   if (auto written = writeSecretFile(temp, bundle); !written) {

@@ -18,13 +18,15 @@ class Records {
 
   // The bundle of a payload, if it was signed. kDataLoss if its record does not hold that payload any more.
   Result<std::optional<std::string>> find(std::string_view payload) const;
+  // The same by the payload's digest; its size is not looked at.
+  Result<std::optional<std::string>> find(const Digest& payload) const;
 
   // Durable on return. The bundle to hand out: `bundle`, or the one that another call recorded first.
   Result<std::string> add(std::string_view payload, const std::string& bundle) const;
 
  private:
   explicit Records(std::string directory) : directory_(std::move(directory)) {}
-  std::string pathOf(std::string_view payload) const;
+  std::string pathOf(const Digest& payload) const;
 
   std::string directory_;
 };

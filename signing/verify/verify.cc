@@ -81,6 +81,7 @@ class Verification {
       return refuse("file manifest.json", same.error()), false;
     pass("file manifest.json", config.digest.text());
     verdict_.manifest = std::move(*manifest);
+    config_ = config.digest;
     layers_ = std::move(oci->layers);
     return true;
   }
@@ -99,7 +100,7 @@ class Verification {
     }
   }
 
-  using Said = std::variant<Provenance, CheckStatement>;
+  using Said = std::variant<Provenance, CheckStatement, Reproduction, Tombstone>;
 
   // The statement in a bundle whose signature holds, about this artifact and in agreement with its manifest.
   Result<Said> readBundle(const std::string& text, std::string& keyId) {
@@ -109,9 +110,11 @@ class Verification {
     if (!key) return fail(Code::kPermissionDenied, "signed with a key that the trust root does not list");
     KILN_TRY(verifyEnvelope(bundle.envelope, std::array{*key}));
     KILN_ASSIGN(Statement statement, parseStatement(bundle.envelope.payload));
-    if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType)
+    if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType &&
+        statement.predicateType != kReproductionType && statement.predicateType != kTombstoneType)
       return fail(Code::kInvalidArgument, "predicate type " + inQuotes(statement.predicateType) +
-                                              " is neither " + kProvenanceType + " nor " + kCheckType);
+                                              " is none of " + kProvenanceType + ", " + kCheckType + ", " +
+                                              kReproductionType + ", " + kTombstoneType);
     if (statement.subjects.size() != 1 || statement.subjects[0].sha256 != verdict_.artifact.hash)
       return fail(Code::kDataLoss, "its statement is about another artifact (sha256:" +
                                        toHex(statement.subjects[0].sha256) + ")");
@@ -119,6 +122,19 @@ class Verification {
       KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(statement.predicate));
       KILN_TRY(root_.checkSigner(bundle.keyId, check.builderId, now_));
       return Said(std::move(check));
+    }
+    if (statement.predicateType == kReproductionType) {
+      KILN_ASSIGN(Reproduction again, Reproduction::fromJson(statement.predicate));
+      KILN_TRY(root_.checkSigner(bundle.keyId, again.rebuilderId, now_));
+      if (again.manifest != config_)
+        return fail(Code::kDataLoss,
+                    "its statement reproduces another Manifest (" + again.manifest.text() + ")");
+      return Said(std::move(again));
+    }
+    if (statement.predicateType == kTombstoneType) {
+      KILN_ASSIGN(Tombstone tombstone, Tombstone::fromJson(statement.predicate));
+      KILN_TRY(root_.checkSigner(bundle.keyId, tombstone.builderId, now_));
+      return Said(std::move(tombstone));
     }
     KILN_ASSIGN(Provenance provenance, Provenance::fromJson(statement.predicate));
     KILN_TRY(checkAgainstSpec(provenance, verdict_.manifest.spec));
@@ -131,6 +147,18 @@ class Verification {
       pass(line, "check by " + printable(check->worker) + ", " + (check->passed() ? "passed" : "failed") +
                      ", signed by key " + keyId);
       verdict_.checks.push_back(std::move(*check));
+      return;
+    }
+    if (auto* again = std::get_if<Reproduction>(&said)) {
+      pass(line, "reproduced by " + printable(again->worker) + " of " + printable(again->operatorName) +
+                     " (" + printable(again->rebuilderId) + "), signed by key " + keyId);
+      verdict_.reproductions.push_back(std::move(*again));
+      return;
+    }
+    if (auto* tombstone = std::get_if<Tombstone>(&said)) {
+      pass(line, "not rebuildable since " + rfc3339(tombstone->issuedOn) + ": " +
+                     printable(tombstone->reason) + ", signed by key " + keyId);
+      verdict_.tombstones.push_back(std::move(*tombstone));
       return;
     }
     auto& provenance = std::get<Provenance>(said);
@@ -160,7 +188,7 @@ class Verification {
     if (!verdict_.statements.empty()) return;
     if (!whyNone.empty())
       refuse("signature", {Code::kPermissionDenied, "no statement that the trust root accepts: " + whyNone});
-    else if (!verdict_.checks.empty())
+    else if (!verdict_.checks.empty() || !verdict_.reproductions.empty())
       refuse("signature", {Code::kDataLoss, "no bundle says where the artifact comes from"});
   }
 
@@ -168,7 +196,7 @@ class Verification {
   void checkPolicy() {
     std::vector<RuleResult> rules;
     for (const Provenance& provenance : verdict_.statements) {
-      rules = evaluate(policy_, {root_.development, &provenance, verdict_.checks});
+      rules = evaluate(policy_, {root_.development, &provenance, verdict_.checks, verdict_.reproductions});
       if (std::all_of(rules.begin(), rules.end(), [](auto& rule) { return rule.ok; })) break;
     }
     for (RuleResult& rule : rules) {
@@ -211,6 +239,7 @@ class Verification {
   const Policy& policy_;
   const TimePoint now_;
   std::vector<ArtifactFile> layers_;
+  Digest config_;  // of the Manifest
   Verdict verdict_;
 };
 

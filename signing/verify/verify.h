@@ -12,6 +12,8 @@
 #include "manifest/base/clock.h"
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/provenance.h"
+#include "manifest/statement/reproduction.h"
+#include "manifest/statement/tombstone.h"
 #include "signing/policy/policy.h"
 #include "signing/trust/trust_root.h"
 
@@ -47,9 +49,11 @@ struct Verdict {
   Code failure = Code::kDataLoss;  // of the first line that failed
   Digest artifact;
   std::vector<VerdictLine> lines;
-  Manifest manifest;                   // if passed
-  std::vector<Provenance> statements;  // signed, trusted and about this artifact
-  std::vector<CheckStatement> checks;  // likewise
+  Manifest manifest;                        // if passed
+  std::vector<Provenance> statements;       // signed, trusted and about this artifact
+  std::vector<CheckStatement> checks;       // likewise
+  std::vector<Reproduction> reproductions;  // likewise, and of this very Manifest
+  std::vector<Tombstone> tombstones;        // likewise
 
   // Ok if passed; otherwise the first line that failed: kDataLoss for bytes or signatures that are wrong,
   // kPermissionDenied for trust or policy. Both end `kiln` with exit code 5.
@@ -60,8 +64,8 @@ struct Verdict {
 // provenance statement of this artifact, signed by a key that the root accepts for its builder at the clock's
 // time, that agrees with the manifest and satisfies the policy. A bundle that is malformed, replayed from
 // another artifact or badly signed fails the artifact, even beside a good one; one by a key that the root
-// does not accept (any more) is noted and not counted. Check statements are held to the same and kept apart.
-// Fixtures, if there are any, must be exactly those that a counted provenance names.
+// does not accept (any more) is noted and not counted. Check statements, reproductions and tombstones are held to
+// the same and kept apart. Fixtures, if there are any, must be exactly those that a counted provenance names.
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
                        const Clock& clock);
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "storage/blob/local_blob_writer.h"
+#include "storage/blob/local_sweep.h"
 
 namespace kiln::storage {
 namespace {
@@ -37,6 +38,16 @@ Status passOn(int fd, std::uint64_t offset, std::uint64_t end, const ByteSink& s
   return {};
 }
 
+Status touch(const std::string& path, TimePoint now) {
+  const auto since = now.time_since_epoch();
+  const auto whole = std::chrono::floor<std::chrono::seconds>(since);
+  const timespec at{static_cast<time_t>(whole.count()), static_cast<long>((since - whole).count() * 1000)};
+  const timespec times[2] = {at, at};
+  if (::utimensat(AT_FDCWD, path.c_str(), times, 0) != 0)
+    return fail(errnoError(errno, "blob store: reference"));
+  return {};
+}
+
 }  // namespace
 
 struct LocalBlobStore::Opened {
@@ -48,6 +59,7 @@ LocalBlobStore::LocalBlobStore(const LocalBlobStoreOptions& options,
                                std::unique_ptr<StoreDirectory> directory, std::uint64_t used,
                                const Clock& clock)
     : readOnly_(options.readOnly),
+      clock_(clock),
       directory_(std::move(directory)),
       space_(directory_->root(), options.capacity, used, options.keepFree),
       validated_(options.validationEntries, options.validationTtl, clock) {}
@@ -86,13 +98,16 @@ Result<std::unique_ptr<BlobWriter>> LocalBlobStore::beginWrite(const std::string
 
 Status LocalBlobStore::name(Staged& staged, const std::string& references) {
   std::string path = directory_->blobPath(staged.digest);
+  const TimePoint now = clock_.now();
+  KILN_TRY(touch(staged.path, now));
+  KILN_ASSIGN(UniqueFd names, directory_->lockNames(StoreDirectory::Sharing::kShared));
   bool replaces = ::access(path.c_str(), F_OK) == 0;
   if (::rename(staged.path.c_str(), path.c_str()) != 0) return fail(errnoError(errno, "blob store: rename"));
   staged.path.clear();
   if (!replaces) staged.space.keep();
-  KILN_TRY(
-      openFile(references + "/" + staged.digest.hex(), O_WRONLY | O_CREAT, 0400, "blob store: reference"));
-  return {};
+  const std::string reference = references + "/" + staged.digest.hex();
+  KILN_TRY(openFile(reference, O_RDONLY | O_CREAT, 0600, "blob store: reference"));
+  return touch(reference, now);
 }
 
 Status LocalBlobStore::publish(const std::string& instance, Staged& staged) {
@@ -171,13 +186,25 @@ bool LocalBlobStore::isVisible(const std::string& reference, const Digest& diges
          S_ISREG(file.st_mode) && static_cast<std::uint64_t>(file.st_size) == digest.size;
 }
 
+bool LocalBlobStore::promise(const std::string& reference, const Digest& digest) const {
+  if (!isVisible(reference, digest)) return false;
+  struct stat file{};
+  if (readOnly_ || ::stat(reference.c_str(), &file) != 0) return readOnly_;
+  const TimePoint now = clock_.now();
+  return modifiedAt(file) > now - StoreDirectory::kTouchAfter || touch(reference, now).has_value();
+}
+
 Result<std::vector<Digest>> LocalBlobStore::findMissing(const std::string& instance,
                                                         std::span<const Digest> digests) {
   std::vector<Digest> missing;
   const Digest empty = digestOf("");
+  UniqueFd names;
+  if (!readOnly_) {
+    KILN_ASSIGN(names, directory_->lockNames(StoreDirectory::Sharing::kShared));
+  }
   for (const Digest& digest : digests) {
     KILN_ASSIGN(std::string reference, directory_->referencePath(instance, digest));
-    if (digest != empty && !isVisible(reference, digest)) missing.push_back(digest);
+    if (digest != empty && !promise(reference, digest)) missing.push_back(digest);
   }
   return missing;
 }
@@ -192,6 +219,14 @@ Result<LocalBlobStore::Opened> LocalBlobStore::openBlob(const std::string& insta
   blob.fd = std::move(*fd);
   if (::fstat(blob.fd.get(), &blob.file) != 0) return fail(errnoError(errno, "blob store: stat"));
   return blob;
+}
+
+Result<SweepReport> LocalBlobStore::sweep(const NeededBlobs& needed, const SweepOptions& options) {
+  if (readOnly_) return fail(Code::kPermissionDenied, "the blob store was opened read-only");
+  return sweepDirectory(*directory_, needed, options, clock_.now(), [&](const Digest& digest) {
+    validated_.forget(digest);
+    space_.release(digest.size);
+  });
 }
 
 Error LocalBlobStore::quarantine(const Digest& digest, const Opened& blob) {

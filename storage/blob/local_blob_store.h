@@ -2,7 +2,8 @@
 //
 // Written: hash on write, temp file -> fsync -> rename -> directory fsync, then the acknowledgement. Read:
 // verified against the digest, with a bounded, time-limited memory of recent verifications. Corrupt blobs are
-// moved to quarantine/ and are then missing, so that the next upload repairs them.
+// moved to quarantine/ and are then missing, so that the next upload repairs them. What findMissing() did not
+// name stays for the grace period of a sweep.
 #pragma once
 
 #include <memory>
@@ -14,6 +15,7 @@
 #include "storage/blob/blob_store.h"
 #include "storage/blob/space_ledger.h"
 #include "storage/blob/store_directory.h"
+#include "storage/blob/sweep.h"
 #include "storage/blob/validation_cache.h"
 
 namespace kiln::storage {
@@ -35,7 +37,7 @@ struct VerifiedFile {
 };
 
 // Thread safe, and safe with other processes on the same directory.
-class LocalBlobStore final : public BlobStore {
+class LocalBlobStore final : public BlobStore, public BlobSweeper {
  public:
   static Result<std::unique_ptr<LocalBlobStore>> open(const LocalBlobStoreOptions& options);
 
@@ -45,6 +47,8 @@ class LocalBlobStore final : public BlobStore {
   Result<std::vector<Digest>> findMissing(const std::string& instance,
                                           std::span<const Digest> digests) override;
   std::vector<Status> putBatch(const std::string& instance, std::span<const BlobBytes> blobs) override;
+
+  Result<SweepReport> sweep(const NeededBlobs& needed, const SweepOptions& options) override;
 
   // For sendfile and mmap: the blob's file, hashed unless that was done lately. Errors as read(). The empty
   // blob has no descriptor.
@@ -71,8 +75,11 @@ class LocalBlobStore final : public BlobStore {
   Status streamVerifying(const Digest& digest, const Opened& blob, const ByteSink& sink);
   Error quarantine(const Digest& digest, const Opened& blob);
   bool isVisible(const std::string& reference, const Digest& digest) const;
+  // isVisible(), and then no sweep takes it within the grace period. The caller shares the names.
+  bool promise(const std::string& reference, const Digest& digest) const;
 
   const bool readOnly_;
+  const Clock& clock_;
   const std::unique_ptr<StoreDirectory> directory_;
   SpaceLedger space_;
   ValidationCache validated_;

@@ -141,6 +141,14 @@ Status StoreDirectory::prepare(const std::string& instance, const Digest& digest
   return prepareDirectory(blobShard(digest));
 }
 
+// A descriptor of its own each time: flock() belongs to the open file, not to the thread.
+Result<UniqueFd> StoreDirectory::lockNames(Sharing sharing) const {
+  KILN_ASSIGN(UniqueFd lock, openFile(root_ + "/names.lock", O_RDWR | O_CREAT, 0600, root_ + "/names.lock"));
+  while (::flock(lock.get(), sharing == Sharing::kShared ? LOCK_SH : LOCK_EX) != 0)
+    if (errno != EINTR) return fail(errnoError(errno, root_ + "/names.lock"));
+  return lock;
+}
+
 Result<std::uint64_t> StoreDirectory::usedBytes() const {
   std::uint64_t total = 0;
   std::error_code error;

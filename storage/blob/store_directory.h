@@ -2,22 +2,32 @@
 //
 //   format                     "kiln-blob-store 1\n"
 //   lock                       flock'd while a process starts up
+//   names.lock                 flock'd shared while a blob is named or found present, exclusively by a sweep
 //   blobs/<2 hex>/<64 hex>     the bytes, mode 0444, named by their SHA-256
-//   refs/<instance>/<64 hex>   empty: that instance may see the blob
+//   refs/<instance>/<64 hex>   empty: that instance may see the blob; modified when it was last uploaded or
+//                              said to be there
 //   tmp/<random>/              one per open store, flock'd while it lives; unfinished writes
 //   quarantine/<64 hex>.<random>       blobs whose bytes no longer had their hash
 #pragma once
+
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <unordered_set>
 
+#include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/file.h"
 #include "manifest/base/result.h"
 
 namespace kiln::storage {
+
+inline TimePoint modifiedAt(const struct stat& file) {
+  return TimePoint(std::chrono::seconds(file.st_mtim.tv_sec) +
+                   std::chrono::microseconds(file.st_mtim.tv_nsec / 1000));
+}
 
 // Thread safe. Several processes may have one directory open; files that a crashed one left in tmp/ go at the
 // next open.
@@ -38,6 +48,15 @@ class StoreDirectory {
   Result<std::string> referencePath(const std::string& instance, const Digest& digest) const;
   // Makes sure that the directories which a blob of this instance goes to exist and are durable themselves.
   Status prepare(const std::string& instance, const Digest& digest);
+  // A reference is touched when it is older than this, so that asking often costs nothing; a sweep waits for
+  // as much longer.
+  static constexpr Duration kTouchAfter = std::chrono::seconds(60);
+
+  // Between those who name blobs, or promise that they are there, and a sweep. Held until the descriptor is
+  // closed.
+  enum class Sharing { kShared, kExclusive };
+  Result<UniqueFd> lockNames(Sharing sharing) const;
+
   // Bytes of all blobs; reads every shard.
   Result<std::uint64_t> usedBytes() const;
 

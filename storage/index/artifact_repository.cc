@@ -173,31 +173,4 @@ Result<std::vector<Digest>> blobsOf(Connection& connection, const std::string& i
   return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
 }
 
-Result<std::optional<std::vector<std::string>>> buildersOfStatement(
-    Connection& connection, const std::string& instance, const Digest& artifact,
-    const std::vector<MaterialRecord>& materials, std::size_t builders, std::size_t operators) {
-  std::vector<std::string> names, uris;
-  std::vector<Digest> digests;
-  for (const MaterialRecord& material : materials) {
-    names.push_back(material.name);
-    uris.push_back(material.uri);
-    digests.push_back(material.digest);
-  }
-  KILN_ASSIGN(
-      Rows rows,
-      connection.execute(
-          "SELECT b.workers FROM statements s CROSS JOIN LATERAL (SELECT array_agg(worker ORDER BY worker) "
-          "AS "
-          "workers, count(*) AS n, count(DISTINCT operator) AS operators FROM builders b WHERE b.instance = "
-          "$1 "
-          "AND b.payload_hash = s.payload_hash) b WHERE s.instance = $1 AND s.artifact_hash = $2 AND b.n >= "
-          "$6 "
-          "AND b.operators >= $7 AND NOT EXISTS (SELECT FROM unnest($3::text[], $4::text[], $5::bytea[]) AS "
-          "w(name, uri, hash) WHERE NOT EXISTS (SELECT FROM materials m WHERE m.instance = $1 AND "
-          "m.payload_hash = s.payload_hash AND m.name = w.name AND m.uri = w.uri AND m.hash = w.hash)) "
-          "ORDER BY s.recorded, s.payload_hash LIMIT 1",
-          {instance, hashParam(artifact), names, uris, hashesParam(digests), builders, operators}));
-  return rows.first([](const Row& row) { return row.get<std::vector<std::string>>("workers"); });
-}
-
 }  // namespace kiln::index

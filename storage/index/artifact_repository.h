@@ -40,10 +40,4 @@ Result<std::map<Digest, ArtifactRecord>> findByActions(postgres::Connection& con
 Result<std::vector<Digest>> blobsOf(postgres::Connection& connection, const std::string& instance,
                                     const Digest& artifact);
 
-// The builders that one statement about the artifact names, if there is a statement that names all of these
-// materials and at least this many builders and operators; the oldest such statement's.
-Result<std::optional<std::vector<std::string>>> buildersOfStatement(
-    postgres::Connection& connection, const std::string& instance, const Digest& artifact,
-    const std::vector<MaterialRecord>& materials, std::size_t builders, std::size_t operators);
-
 }  // namespace kiln::index

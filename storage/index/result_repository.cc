@@ -71,10 +71,30 @@ Result<std::vector<ResultRecord>> reusableResults(Connection& connection, const 
   return rows.map(resultAt);
 }
 
+Result<std::vector<ResultRecord>> protectedResults(Connection& connection, TimePoint disputedSince) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT r.*, c.size AS action_size FROM action_results r JOIN actions c ON c.instance = r.instance "
+          "AND c.hash = r.action_hash WHERE (r.disputed AND r.recorded > $1) OR EXISTS (SELECT FROM "
+          "job_actions a JOIN jobs j ON j.instance = a.instance AND j.id = a.job_id WHERE a.instance = "
+          "r.instance AND a.action_hash = r.action_hash AND j.state IN (1, 2, 3))",
+          {disputedSince}));
+  return rows.map(resultAt);
+}
+
 Status markDisputed(Connection& connection, const std::string& instance, const Digest& action) {
   KILN_TRY(
       connection.execute("UPDATE action_results SET disputed = true WHERE instance = $1 AND action_hash = $2",
                          {instance, hashParam(action)}));
+  return {};
+}
+
+Status markDisputed(Connection& connection, const std::vector<ResultRecord>& results) {
+  for (const ResultRecord& result : results)
+    KILN_TRY(connection.execute(
+        "UPDATE action_results SET disputed = true WHERE instance = $1 AND run_id = $2 AND epoch = $3",
+        {result.instance, result.runId, result.epoch}));
   return {};
 }
 

@@ -20,7 +20,13 @@ Result<std::vector<ResultRecord>> reusableResults(postgres::Connection& connecti
                                                   const std::string& instance,
                                                   const std::vector<Digest>& actions);
 
+// Of every instance: those that count, or may come to count, for a job that has not ended, and those that
+// were disputed since `disputedSince`.
+Result<std::vector<ResultRecord>> protectedResults(postgres::Connection& connection, TimePoint disputedSince);
+
 // None of the action's results counts for later jobs.
 Status markDisputed(postgres::Connection& connection, const std::string& instance, const Digest& action);
+// These alone: the rest of the action's results stand.
+Status markDisputed(postgres::Connection& connection, const std::vector<ResultRecord>& results);
 
 }  // namespace kiln::index

@@ -18,9 +18,20 @@ void Pool::giveBack(Connection connection) {
   freed_.notify_one();
 }
 
+void Pool::holdBack(Error why) {
+  std::lock_guard lock(mutex_);
+  held_ = std::move(why);
+}
+
+void Pool::admit() {
+  std::lock_guard lock(mutex_);
+  held_.reset();
+}
+
 Result<Pool::Lease> Pool::acquire(std::chrono::milliseconds timeout) {
   {
     std::unique_lock lock(mutex_);
+    if (held_) return fail(*held_);
     if (!freed_.wait_for(lock, timeout, [&] { return !idle_.empty() || unopened_ > 0; }))
       return fail(Code::kUnavailable,
                   fmt::format("every database connection was busy for {} ms; try again", timeout.count()));

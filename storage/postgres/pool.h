@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "storage/postgres/connection.h"
@@ -30,6 +31,11 @@ class Pool {
     Connection connection_;
   };
 
+  // From now on every acquire() is refused with `why`, until admit(): for a start during which nobody may
+  // look at the database yet.
+  void holdBack(Error why);
+  void admit();
+
   // kUnavailable if the server is not reachable, or if every connection stays busy for `timeout`.
   Result<Lease> acquire(std::chrono::milliseconds timeout = std::chrono::seconds(10));
 
@@ -52,6 +58,7 @@ class Pool {
   std::condition_variable freed_;
   std::vector<Connection> idle_;  // guarded by mutex_
   std::size_t unopened_;          // guarded by mutex_
+  std::optional<Error> held_;     // guarded by mutex_
 };
 
 }  // namespace kiln::postgres

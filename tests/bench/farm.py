@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the farm costs over the compiler alone, and what a cache hit costs. Ratios within one run.
+"""What the farm costs over the compiler alone, what a second builder costs, and what a cache hit costs. Ratios within one run.
 
 usage: tests/bench/farm.py [--rounds 7] [--jobs 300]    (after infra/test or infra/up has built)
 """
@@ -44,13 +44,16 @@ def main():
     try:
         assert farm.first.returncode == 0, farm.first.stderr
         # Interleaved, so that a slow minute of the machine falls on both.
-        hand, built = [], []
+        hand, built, twice = [], [], []
+        build = ["kiln", "build", CNN, "--target", TARGET, "--no-cache"]
         for _ in range(args.rounds):
             hand += by_hand(1)
-            built.append(seconds(["kiln", "build", CNN, "--target", TARGET, "--no-cache"], env=farm.env))
-        h, b = statistics.median(hand), statistics.median(built)
+            built.append(seconds(build, env=farm.env))
+            twice.append(seconds([*build, "--builders", "2"], env=farm.env))
+        h, b, t = statistics.median(hand), statistics.median(built), statistics.median(twice)
         print(f"kiln-cc compile by hand      {h * 1e3:8.1f} ms   (median of {args.rounds})")
         print(f"kiln build --no-cache        {b * 1e3:8.1f} ms   farm overhead {(b - h) * 1e3:.1f} ms (aim: at most 100)")
+        print(f"  with --builders 2          {t * 1e3:8.1f} ms   {t / b:.2f} x one builder, on two workers of this machine")
         hits = subprocess.run([BIN / "bench_cache_hit", farm.env["KILN_ENDPOINT"], CNN, str(args.jobs)], check=True,
                               capture_output=True, text=True, env=farm.env).stdout.strip()
         print(f"cache-hit job round trip     {hits}   (aim: p50 at most 5 ms)")

@@ -138,6 +138,28 @@ TEST(Outage, PostgresAwayAtTheStartIsWaitedFor) {
   EXPECT_TRUE(farm.ready()) << farm.log();
 }
 
+// The server is there, a migration holds up the schema: nobody sees half of it.
+TEST(Outage, CallsBeforeTheSchemaIsReadyAreUnavailableAndSaySo) {
+  testing_support::PostgresServer postgres;
+  FarmProcesses farm(postgres);
+  auto connection = postgres::Connection::open({.conninfo = farm.database_});
+  ASSERT_TRUE(connection);
+  // The lock that migrations take.
+  ASSERT_TRUE(connection->execute("SELECT pg_advisory_lock(1802071150::bigint)"));
+  farm.startCoordinator();
+  for (int call = 0; call < 3; ++call) {
+    grpc::Status status = farm.list(true);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_NE(status.error_message().find("not ready yet"), std::string::npos) << status.error_message();
+  }
+  auto worker = workerOf(farm, "w1");
+  EXPECT_EQ(worker->synchronize({}).error().code, Code::kUnavailable);
+  EXPECT_EQ(farm.log().find("serving"), std::string::npos);
+  ASSERT_TRUE(connection->execute("SELECT pg_advisory_unlock(1802071150::bigint)"));
+  EXPECT_TRUE(farm.ready()) << farm.log();
+  EXPECT_TRUE(worker->synchronize({}));
+}
+
 TEST(Outage, AStopWhileWaitingForPostgresIsClean) {
   testing_support::PostgresServer postgres;
   FarmProcesses farm(postgres);

@@ -1,5 +1,7 @@
-// Stands in for kiln-cc in a toolchain tree: the same command line and outputs of the right form, after a
-// pause in which a test can kill the worker.
+// Stands in for kiln-cc in a toolchain tree: the same command line and outputs of the right form. One build
+// of it pauses, so that a test can kill the worker meanwhile; the other is not deterministic: it writes down
+// when it ran.
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +15,8 @@
 
 namespace {
 
+constexpr bool kDrifts = KILN_DRIFTS;
+
 std::string readFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -25,12 +29,15 @@ void writeFile(const std::string& path, const std::string& text) {
 
 int compile(const std::string& specPath, const std::string& out) {
   std::fputs("stage: codegen\n", stderr);
-  std::this_thread::sleep_for(std::chrono::seconds(2));
+  if (!kDrifts) std::this_thread::sleep_for(std::chrono::seconds(2));
   auto json = kiln::parseStrictJson(readFile(specPath));
   if (!json) return 1;
   auto spec = kiln::CompileSpec::fromJson(*json);
   if (!spec) return 1;
   kiln::Json evidence = kiln::testing_support::sampleEvidence();
+  if (kDrifts)
+    evidence["stages"]["codegen"]["finished"] =
+        std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
   auto manifest = kiln::makeManifest(*spec, evidence);
   if (!manifest) return 1;
   writeFile(out + "/program.so", kiln::testing_support::kSampleProgram);

@@ -1,5 +1,5 @@
 // libFuzzer: a CompileSpec that is accepted keeps its meaning when written and read again.
-#include "manifest/spec/compile_spec.h"
+#include "manifest/spec/delivery_spec.h"
 
 #include <cstdlib>
 

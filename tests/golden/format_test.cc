@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "manifest/artifact/oci.h"
+#include "manifest/spec/delivery_spec.h"
+#include "manifest/statement/reproduction.h"
+#include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
 #include "signing/receipt/receipt.h"
@@ -83,6 +86,31 @@ TEST(Golden, ProvenanceStatement) {
                                           .value());
   Statement statement = parseStatement(readGolden(at("provenance.json"))).value();
   EXPECT_EQ(Provenance::fromJson(statement.predicate).value(), testing_support::sampleProvenance());
+}
+
+TEST(Golden, Reproduction) {
+  Reproduction again;
+  again.rebuilderId = "urn:kiln:builder:test";
+  again.worker = "w3";
+  again.operatorName = "acme";
+  again.invocationId = "job-2";
+  again.compile = digestOf("compile");
+  again.reference = digestOf("reference");
+  again.manifest = digestOf("manifest");
+  again.fixtures = digestOf("fixtures");
+  again.sandboxPolicy = digestOf("policy");
+  again.receipt = digestOf("receipt");
+  again.absent = {{"bin/ptxas", digestOf("ptxas")}};
+  again.startedOn = parseRfc3339("2026-11-20T05:00:00Z").value();
+  again.finishedOn = parseRfc3339("2026-11-20T05:00:09Z").value();
+  keepsItsForm("reproduction.json", again);
+}
+
+TEST(Golden, Tombstone) {
+  keepsItsForm("tombstone.json", Tombstone{.builderId = "urn:kiln:builder:test",
+                                           .reason = "the licence ended",
+                                           .issuedOn = parseRfc3339("2026-11-20T06:00:00Z").value(),
+                                           .statements = {Digest{digestOf("a provenance").hash, 0}}});
 }
 
 TEST(Golden, Receipt) {

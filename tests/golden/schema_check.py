@@ -26,8 +26,10 @@ DOCUMENTS = {
     "manifest.json": "manifest",
     "manifest-abi2.json": "manifest",
     "receipt.json": "receipt",
+    "reproduction.json": "reproduction",
     "root.json": "root",
     "policy.json": "policy",
+    "tombstone.json": "tombstone",
 }
 
 # Members that a document may lack.

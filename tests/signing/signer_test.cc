@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
 #include "tests/signing/farm_fixture.h"
 
@@ -154,6 +155,55 @@ TEST_F(SignerTest, OneWorkerCountsOnce) {  // attacks 7, 21
   farm.addBuilder("w1", "acme", farm.goodReceipt(), key);
   farm.addBuilder("w2", "acme", farm.goodReceipt(), key);  // two names, one key
   expectRefused(Code::kFailedPrecondition, "one worker counts once");
+}
+
+TEST_F(SignerTest, DissentIsTestifiedToByOtherWorkers) {
+  auto dissent = [&](const std::string& worker, const Receipt& receipt, const std::string& named) {
+    farm.addBuilder(worker, "third", receipt);
+    std::string document = farm.receipts.back();
+    farm.receipts.pop_back();
+    farm.provenance.builders.pop_back();
+    farm.provenance.byproducts.push_back(
+        {kDissentByproduct, "", farm.put(document), {{"worker", named}, {"operator", "third"}}});
+  };
+  Receipt other = farm.goodReceipt();
+  other.outputs[2].digest = digestOf("another program");
+  const auto before = farm.provenance.byproducts;
+  dissent("w3", other, "w3");
+  EXPECT_TRUE(farm.signer.sign(farm.request()));
+  dissent("w1", other, "w1");
+  expectRefused(Code::kFailedPrecondition, "both agrees and dissents");
+  farm.provenance.byproducts = before;
+  dissent("w3", other, "w4");
+  expectRefused(Code::kFailedPrecondition, "names another worker");
+  farm.provenance.byproducts = before;
+  other.action = digestOf("another action");
+  dissent("w3", other, "w3");
+  expectRefused(Code::kFailedPrecondition, "another action");
+  farm.provenance.byproducts = before;
+  farm.provenance.byproducts.push_back(
+      {kDissentByproduct, "", digestOf("nowhere"), {{"worker", "w3"}, {"operator", "third"}}});
+  expectRefused(Code::kFailedPrecondition, "dissenting receipt");
+}
+
+TEST_F(SignerTest, TombstonesAreForProvenancesThatWereSignedHere) {
+  Tombstone tombstone{.builderId = kBuilderId,
+                      .reason = "r",
+                      .issuedOn = farm.clock.now(),
+                      .statements = {Digest{digestOf(farm.request().statement).hash, 0}}};
+  auto sign = [&](const Digest& artifact) {
+    return farm.signer.sign({"default", tombstoneStatement(artifact, tombstone).value(), artifact.size, {}});
+  };
+  EXPECT_EQ(sign(farm.artifact).error().code, Code::kFailedPrecondition) << "not signed yet";
+  farm.sign();
+  EXPECT_TRUE(sign(farm.artifact));
+  tombstone.builderId = "urn:kiln:builder:other";
+  EXPECT_EQ(sign(farm.artifact).error().code, Code::kFailedPrecondition);
+  tombstone.builderId = kBuilderId;
+  EXPECT_EQ(sign(farm.put("no artifact")).error().code, Code::kFailedPrecondition);
+  // A tombstone is no provenance to put another one over.
+  tombstone.statements = {Digest{digestOf(tombstoneStatement(farm.artifact, tombstone).value()).hash, 0}};
+  EXPECT_EQ(sign(farm.artifact).error().code, Code::kFailedPrecondition);
 }
 
 TEST_F(SignerTest, AResultOfAnotherActionIsRefused) {  // attack 3

@@ -73,6 +73,27 @@ TEST_F(VerifyTest, ChecksAreKeptApartAndNeverStandForAProvenance) {
   expectRefused(Code::kDataLoss, "no bundle says where the artifact comes from");
 }
 
+TEST_F(VerifyTest, ATombstoneIsToldAndChangesNothing) {
+  auto bundle = [&](const std::string& builder, const Digest& artifact) {
+    Tombstone tombstone{.builderId = builder,
+                        .reason = "the licence ended",
+                        .issuedOn = farm.clock.now(),
+                        .statements = {Digest{digestOf("a provenance").hash, 0}}};
+    const std::string statement = tombstoneStatement(artifact, tombstone).value();
+    return makeBundle(signEnvelope(kInTotoPayload, statement, farm.key).value(), farm.key.publicKey())
+        .value();
+  };
+  bundles.push_back(bundle(kBuilderId, farm.artifact));
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed) << verdict.status().error().message;
+  ASSERT_EQ(verdict.tombstones.size(), 1u);
+  EXPECT_NE(verdict.lines.at(5).detail.find("the licence ended"), std::string::npos);
+  bundles.back() = bundle("urn:kiln:builder:stranger", farm.artifact);
+  EXPECT_TRUE(verify().tombstones.empty()) << "not counted";
+  bundles.back() = bundle(kBuilderId, digestOf("another"));
+  expectRefused(Code::kDataLoss, "another artifact");
+}
+
 TEST_F(VerifyTest, ARequiredCheckMustHavePassedForThisArtifact) {
   policy.requireCheck = true;
   expectRefused(Code::kPermissionDenied, "unchecked");

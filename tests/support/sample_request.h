@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kiln/v1/job.pb.h"
-#include "manifest/spec/compile_spec.h"
+#include "manifest/spec/delivery_spec.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::testing_support {

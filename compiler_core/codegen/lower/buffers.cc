@@ -61,28 +61,42 @@ Buffers::Buffers(func::FuncOp main, std::array<Value, kPointers> pointers, Value
       pointers_(pointers),
       scratch_(scratch) {}
 
-Value Buffers::argument(OpBuilder& b, Location loc, unsigned index) {
-  const Type given = main_.getArgument(index).getType();
-  if (auto symbol = main_.getArgAttrOfType<IntegerAttr>(index, "kiln.symbol"))
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                      readSymbol(b, loc, pointers_[kSymbols], symbol.getInt()));
+Value Buffers::pointerTo(OpBuilder& b, Location loc, unsigned index) {
   for (auto [name, table] :
        {std::pair{"kiln.input", kInputs}, {"kiln.weight", kWeights}, {"kiln.output", kOutputs}}) {
     auto number = main_.getArgAttrOfType<IntegerAttr>(index, name);
     if (!number) continue;
-    auto type = cast<MemRefType>(given);
-    SmallVector<Value> sizes;
-    if (auto shape = main_.getArgAttrOfType<AffineMapAttr>(index, "kiln.shape"))
-      for (unsigned i = 0; i < type.getRank(); ++i)
-        if (type.isDynamicDim(i))
-          sizes.push_back(
-              extentValue(b, loc, ir::Dim(shape.getValue().getResult(i)), main_, pointers_[kSymbols]));
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, pointers_[table],
                                      ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(number.getInt())});
-    return buffer(b, loc, type, sizes, LLVM::LoadOp::create(b, loc, pointer, slot));
+    return LLVM::LoadOp::create(b, loc, pointer, slot);
   }
   return {};
+}
+
+Value Buffers::argument(OpBuilder& b, Location loc, unsigned index) {
+  if (auto symbol = main_.getArgAttrOfType<IntegerAttr>(index, "kiln.symbol"))
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                      readSymbol(b, loc, pointers_[kSymbols], symbol.getInt()));
+  Value pointer = pointerTo(b, loc, index);
+  if (!pointer) return {};
+  auto type = cast<MemRefType>(main_.getArgument(index).getType());
+  SmallVector<Value> sizes;
+  if (auto shape = main_.getArgAttrOfType<AffineMapAttr>(index, "kiln.shape"))
+    for (unsigned i = 0; i < type.getRank(); ++i)
+      if (type.isDynamicDim(i))
+        sizes.push_back(
+            extentValue(b, loc, ir::Dim(shape.getValue().getResult(i)), main_, pointers_[kSymbols]));
+  return buffer(b, loc, type, sizes, pointer);
+}
+
+Value Buffers::piece(OpBuilder& b, Location loc, unsigned index, MemRefType type, std::int64_t bytes) {
+  Value pointer = pointerTo(b, loc, index);
+  if (!pointer) return {};
+  Value at = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(bytes));
+  return buffer(
+      b, loc, type, {},
+      LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI8Type(), pointer, ArrayRef<LLVM::GEPArg>{at}));
 }
 
 Value Buffers::planned(OpBuilder& b, Location loc, MemRefType type, ValueRange sizes, bool inScratch,

@@ -35,11 +35,16 @@ class Buffers {
 
   // What argument `index` of @main stands for: an input, weight, output or symbol; null for anything else.
   mlir::Value argument(mlir::OpBuilder& b, mlir::Location loc, unsigned index);
+  // The piece of static type `type` that begins `bytes` behind the beginning of such an input, weight or
+  // output.
+  mlir::Value piece(mlir::OpBuilder& b, mlir::Location loc, unsigned index, mlir::MemRefType type,
+                    std::int64_t bytes);
   // `sizes`: of the symbolic dimensions, in order.
   mlir::Value planned(mlir::OpBuilder& b, mlir::Location loc, mlir::MemRefType type, mlir::ValueRange sizes,
                       bool inScratch, std::int64_t offset);
 
  private:
+  mlir::Value pointerTo(mlir::OpBuilder& b, mlir::Location loc, unsigned index);
   mlir::Value buffer(mlir::OpBuilder& b, mlir::Location loc, mlir::MemRefType type,
                      llvm::ArrayRef<mlir::Value> sizes, mlir::Value pointer);
 

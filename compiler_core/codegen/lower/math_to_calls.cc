@@ -1,4 +1,5 @@
 #include "compiler_core/codegen/lower/passes.h"
+#include "llvm/ADT/StringSet.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -28,7 +29,7 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
         ("kiln_" + op->getName().stripDialect() + "_" + width + (element.isF32() ? "f32" : "f64")).str();
     const Type type = lanes ? Type(VectorType::get({lanes}, element)) : element;
     ModuleOp module = getOperation();
-    if (!module.lookupSymbol(name)) {
+    if (declared.insert(name).second && !module.lookupSymbol(name)) {
       OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
       SmallVector<Type> inputs(operands.size(), type);
       func::FuncOp::create(top, module.getLoc(), name, builder.getFunctionType(inputs, type)).setPrivate();
@@ -66,6 +67,7 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
   }
 
   void runOnOperation() override {
+    declared.clear();
     SmallVector<Operation*> ops;
     getOperation().walk([&](Operation* op) {
       if (isa<math::ExpOp, math::ExpM1Op, math::LogOp, math::Log1pOp, math::TanhOp, math::ErfOp, math::SinOp,
@@ -85,6 +87,8 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
       op->erase();
     }
   }
+
+  llvm::StringSet<> declared;  // in this run
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -59,6 +60,51 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
                                       LLVM::LoadOp::create(builder, loc, builder.getI64Type(), slot));
   }
 
+  // A part of a buffer whose elements lie side by side is a buffer of its own at another address: its type no
+  // longer says where it lies and what is beside it, so that kernels that write to such parts are alike.
+  static Value partOf(OpBuilder& builder, Operation* op, func::FuncOp main, Buffers& buffers) {
+    auto view = dyn_cast_or_null<memref::SubViewOp>(op);
+    if (!view) return {};
+    const MemRefType type = view.getType();
+    SmallVector<std::int64_t> strides;
+    std::int64_t begin = 0, dense = 1;
+    if (!type.hasStaticShape() || failed(type.getStridesAndOffset(strides, begin)) ||
+        ShapedType::isDynamic(begin) ||
+        !cast<MemRefType>(view.getSource().getType()).getLayout().isIdentity())
+      return {};
+    for (auto [size, stride] : llvm::reverse(llvm::zip_equal(type.getShape(), strides))) {
+      if (size != 1 && stride != dense) return {};
+      dense *= size;
+    }
+    if (!areRetyped(view)) return {};
+    const auto whole = MemRefType::get(type.getShape(), type.getElementType());
+    begin *= static_cast<std::int64_t>((type.getElementTypeBitWidth() + 7) / 8);
+    if (auto argument = dyn_cast<BlockArgument>(view.getSource());
+        argument && argument.getOwner() == &main.front())
+      return buffers.piece(builder, view.getLoc(), argument.getArgNumber(), whole, begin);
+    auto alloc = view.getSource().getDefiningOp<memref::AllocOp>();
+    auto offset = alloc ? alloc->getAttrOfType<IntegerAttr>("kiln.offset") : IntegerAttr();
+    if (!offset) return {};
+    return buffers.planned(builder, view.getLoc(), whole, {}, /*inScratch=*/false, offset.getInt() + begin);
+  }
+  // Whether all that uses a view takes another layout, and retype() can say which.
+  static bool areRetyped(Value view) {
+    return llvm::all_of(view.getUsers(), [](Operation* user) {
+      if (auto inner = dyn_cast<memref::SubViewOp>(user)) return areRetyped(inner);
+      return isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp>(user);
+    });
+  }
+  static void retype(Value view) {
+    for (Operation* user : view.getUsers()) {
+      auto inner = dyn_cast<memref::SubViewOp>(user);
+      if (!inner) continue;
+      inner.getResult().setType(memref::SubViewOp::inferRankReducedResultType(
+          inner.getType().getShape(), cast<MemRefType>(view.getType()), inner.getMixedOffsets(),
+          inner.getMixedSizes(), inner.getMixedStrides()));
+      retype(inner);
+    }
+  }
+
   FailureOr<Value> rematerialise(OpBuilder& builder, Value value, func::FuncOp main, Buffers& buffers,
                                  IRMapping& map, Environment& environment) {
     if (map.contains(value)) return map.lookup(value);
@@ -78,6 +124,8 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
         sizes.push_back(*made);
       }
       copy = buffers.planned(builder, loc, alloc.getType(), sizes, /*inScratch=*/false, offset.getInt());
+    } else if (Value part = partOf(builder, op, main, buffers)) {
+      copy = part;
     } else if (op && isMemoryEffectFree(op) && op->getNumRegions() == 0) {
       for (Value operand : op->getOperands())
         if (failed(rematerialise(builder, operand, main, buffers, map, environment))) return failure();
@@ -179,6 +227,8 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     Value task = arith::IndexCastOp::create(b, loc, b.getIndexType(), entry->getArgument(1));
     map.map(loop.getInductionVars(), indices(b, loc, task, countsOf(b, loop, from, to), from, *steps));
     for (Operation& op : loop.getBody()->without_terminator()) b.clone(op, map);
+    for (Value value : captured)
+      if (value.getDefiningOp<memref::SubViewOp>()) retype(map.lookup(value));
     func::ReturnOp::create(b, loc);
     placeScratch(kernel.getBody(), buffers);
     if (!own.extra.empty()) environment = extended(b, loop, main, own.extra);

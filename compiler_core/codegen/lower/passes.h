@@ -28,7 +28,7 @@ struct Unit {
 // of its partitions, and @kiln_shapes_<unit> states its outputs' dimensions (program_abi.h). Kernels are
 // named after the model's nodes; the schedule that kiln-tile left is kept as `kiln.kernel` on the function.
 // The environment is the run's pointers from arena to symbols, and numbers that only the calling thread can
-// know: kernels compute their buffers' addresses themselves.
+// know: kernels compute their buffers' addresses themselves. A dense part of a buffer becomes a buffer of its own.
 std::unique_ptr<mlir::Pass> createOutlineKernelsPass(Unit unit = {});
 
 // kiln-join-partitions: a @main of calls and transfers (ir/partition/partition_ops.h) becomes
@@ -38,6 +38,13 @@ std::unique_ptr<mlir::Pass> createOutlineKernelsPass(Unit unit = {});
 // @partition_<n>. Transfers are copies between regions. kiln.regions on the function says what the regions
 // are.
 std::unique_ptr<mlir::Pass> createJoinPartitionsPass(unsigned profile = 0);
+
+// kiln-share-kernels: kernels whose code differs in nothing but the addresses that it reads from the
+// environment (the layers of one shape) keep these addresses and call one function, <first kernel>_code; all
+// but the first say so in `kiln.code_of`. What a program costs to compile then grows with its distinct
+// layers.
+std::unique_ptr<mlir::Pass> createShareKernelsPass();
+inline constexpr char kCodeOfAttr[] = "kiln.code_of";  // on a kernel: the symbol of the first one
 
 // kiln-math-to-calls: every transcendental function that compiler_core/math has becomes a call of the math
 // library, in the widths it has.

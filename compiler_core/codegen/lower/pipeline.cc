@@ -1,5 +1,7 @@
 #include "compiler_core/codegen/lower/pipeline.h"
 
+#include <chrono>
+
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/memory/passes.h"
 #include "compiler_core/transforms/passes.h"
@@ -7,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -20,16 +23,24 @@ struct Stage {
   void (*add)(OpPassManager& passes, const PipelineOptions& options);
 };
 
+// An optional pass, unless it is disabled.
+void addOptional(OpPassManager& passes, const PipelineOptions& options, std::unique_ptr<Pass> pass) {
+  if (!llvm::is_contained(options.disabled, pass->getArgument()))
+    passes.addPass(std::move(pass));
+  else if (options.onPass)
+    options.onPass({pass->getArgument().str(), {{"disabled", "true"}}, 0, 0}, 0);
+}
+
 // The order matters: tiles are cut on tensors, where fusing is a matter of use and definition; buffers are
 // assigned to whole tiles, so that the analysis sees few and simple operations; vectors come last, where
 // addresses are known.
 constexpr Stage kStages[] = {
     {"linalg",
-     [](OpPassManager& passes, const PipelineOptions&) {
+     [](OpPassManager& passes, const PipelineOptions& options) {
        // Once more, for what did not come through the rewrite stage.
        passes.addNestedPass<func::FuncOp>(transforms::createWidenPass());
        passes.addPass(schedule::createLowerToLinalgPass());
-       passes.addNestedPass<func::FuncOp>(schedule::createFuseElementwisePass());
+       addOptional(passes.nest<func::FuncOp>(), options, schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
      }},
     {"tiled", [](OpPassManager& passes,
@@ -48,8 +59,38 @@ constexpr Stage kStages[] = {
     {"kernels",
      [](OpPassManager& passes, const PipelineOptions& options) {
        passes.addPass(createOutlineKernelsPass(options.unit));
+       // Before anything below costs time per instruction.
+       addOptional(passes, options, createShareKernelsPass());
      }},
     {"llvm", [](OpPassManager& passes, const PipelineOptions&) { addLowerToLlvm(passes); }},
+};
+
+std::int64_t countOperations(Operation* op) {
+  while (Operation* parent = op->getParentOp()) op = parent;
+  std::int64_t count = 0;
+  op->walk([&](Operation*) { ++count; });
+  return count;
+}
+
+// Tells of each pass what it did and how long that took.
+class PassRecorder : public PassInstrumentation {
+ public:
+  explicit PassRecorder(const PipelineOptions& options) : options_(options) {}
+  void runBeforePass(Pass* pass, Operation* op) override {
+    if (pass->getArgument().empty()) return;  // runs others on nested operations
+    before_ = countOperations(op);
+    start_ = std::chrono::steady_clock::now();
+  }
+  void runAfterPass(Pass* pass, Operation* op) override {
+    if (pass->getArgument().empty()) return;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
+    options_.onPass({pass->getArgument().str(), {}, before_, countOperations(op)}, taken.count());
+  }
+
+ private:
+  const PipelineOptions& options_;
+  std::int64_t before_ = 0;
+  std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace
@@ -64,6 +105,7 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
     if (options.onStage) options.onStage(stage.name);
     PassManager passes(module.getContext());
     stage.add(passes, options);
+    if (options.onPass) passes.addInstrumentation(std::make_unique<PassRecorder>(options));
     if (failed(passes.run(module))) return fail(Code::kInternal, std::string(stage.name) + ": " + messages);
     if (options.onIr) options.onIr(stage.name, module);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler_core/codegen/lower/passes.h"
+#include "compiler_core/ir/evidence.h"
 #include "compiler_core/schedule/passes.h"
 #include "manifest/base/result.h"
 
@@ -16,12 +17,18 @@ class ModuleOp;
 
 namespace kiln::codegen {
 
+// What only makes a program smaller or faster; no program comes about without the other passes.
+inline constexpr std::string_view kOptionalPasses[] = {"kiln-fuse-elementwise", "kiln-share-kernels"};
+
 struct PipelineOptions {
   codegen::Unit unit;
   schedule::VectorizeOptions vectors;
+  std::vector<std::string> disabled;  // passes that are left out; only those of kOptionalPasses can be
   // Called before a stage  and with the module's state after it; either may be empty.
   std::function<void(std::string_view stage)> onStage;
   std::function<void(std::string_view stage, mlir::ModuleOp module)> onIr;
+  // After each pass, and for each that was left out (0 seconds); may be empty.
+  std::function<void(const ir::PassEvidence& pass, double seconds)> onPass;
 };
 
 // Stages: "linalg", "tiled", "buffers", "vectors", "planned", "kernels", "llvm". kInternal: a pass failed;

@@ -28,20 +28,49 @@ Value Lowering::constant(ir::ConstantOp op) {
   return arith::ConstantOp::create(b_, loc_, value);
 }
 
+namespace {
+
+// Dimensions of a result [to] along which an operand [shape] runs, where the operand has the dimensions that
+// a broadcast from [from] keeps and any others of extent 1 are left out; nullopt if it has not.
+std::optional<SmallVector<unsigned>> keptDims(ArrayRef<ir::Dim> shape, ArrayRef<ir::Dim> from,
+                                              ArrayRef<ir::Dim> to) {
+  const std::size_t missing = to.size() - from.size();
+  SmallVector<unsigned> dims;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (!(from[i] == to[i + missing])) continue;
+    if (dims.size() < shape.size() && shape[dims.size()] == from[i])
+      dims.push_back(static_cast<unsigned>(i + missing));
+    else if (!(from[i] == ir::Dim(1)))
+      return std::nullopt;
+  }
+  if (dims.size() != shape.size()) return std::nullopt;
+  return dims;
+}
+
+}  // namespace
+
 Value Lowering::broadcast(ir::BroadcastOp op) {
   const ir::Shape from = shapeOf(get(op.getInput())), to = ir::shapeOf(cast<RankedTensorType>(op.getType()));
   const std::size_t missing = to.size() - from.size();
-  ir::Shape kept;
-  SmallVector<AffineExpr> dims;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!(from[i] == to[i + missing])) continue;
-    kept.push_back(from[i]);
-    dims.push_back(b_.getAffineDimExpr(static_cast<unsigned>(i + missing)));
+  Value input = get(op.getInput());
+  std::optional<SmallVector<unsigned>> dims;
+  // What only got dimensions of 1 is read as it was: a view would part it from the kernel that makes it.
+  if (auto view = input.getDefiningOp<tensor::ExpandShapeOp>())
+    if ((dims = keptDims(shapeOf(view.getSrc()), from, to))) input = view.getSrc();
+  if (!dims) {
+    ir::Shape kept;
+    dims.emplace();
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (!(from[i] == to[i + missing])) continue;
+      kept.push_back(from[i]);
+      dims->push_back(static_cast<unsigned>(i + missing));
+    }
+    input = reshape(input, kept);
   }
-  Value input = reshape(get(op.getInput()), kept);
   const auto rank = static_cast<unsigned>(to.size());
+  const auto along = llvm::map_to_vector(*dims, [&](unsigned dim) { return b_.getAffineDimExpr(dim); });
   return generic(input, empty(to, getElementTypeOrSelf(input.getType())),
-                 {AffineMap::get(rank, 0, dims, b_.getContext()), b_.getMultiDimIdentityMap(rank)}, 0,
+                 {AffineMap::get(rank, 0, along, b_.getContext()), b_.getMultiDimIdentityMap(rank)}, 0,
                  [](OpBuilder&, Location, ValueRange values) { return values[0]; });
 }
 

@@ -22,7 +22,11 @@ TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
                                              {"watch"},
                                              {"cancel"},
                                              {"workers"},
+                                             {"gc"},
                                              {"doctor"},
+                                             {"export"},
+                                             {"rebuild"},
+                                             {"diff"},
                                              {"toolchain", "add"},
                                              {"toolchain", "list"},
                                              {"toolchain", "show"}}) {

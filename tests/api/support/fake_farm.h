@@ -10,6 +10,7 @@
 
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/job.grpc.pb.h"
+#include "kiln/v1/maintenance.grpc.pb.h"
 #include "kiln/v1/worker.grpc.pb.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/remote/byte_stream_service.h"
@@ -26,8 +27,12 @@ struct FarmScript {
   std::map<std::string, v1::Artifact> artifacts;
   std::vector<v1::Toolchain> toolchains;
   v1::ListWorkersResponse workers;
-  std::vector<v1::SubmitJobRequest> submitted;  // what came in
-  std::mutex mutex;                             // of `submitted`
+  v1::BuilderOutputs outputs;
+  v1::CollectGarbageResponse garbage;
+  std::vector<v1::CollectGarbageRequest> collections;  // what came in
+  std::vector<v1::AddTombstoneRequest> tombstones;     // likewise
+  std::vector<v1::SubmitJobRequest> submitted;         // what came in
+  std::mutex mutex;                                    // of what came in
 };
 
 class FakeJobs final : public v1::JobService::Service {
@@ -60,6 +65,13 @@ class FakeJobs final : public v1::JobService::Service {
   grpc::Status WatchJob(grpc::ServerContext*, const v1::GetJobRequest*,
                         grpc::ServerWriter<v1::Job>* stream) override {
     for (const auto& each : script_.watch) stream->Write(each);
+    return grpc::Status::OK;
+  }
+  grpc::Status GetOutputs(grpc::ServerContext*, const v1::GetOutputsRequest* request,
+                          v1::BuilderOutputs* outputs) override {
+    if (request->worker() != script_.outputs.builder().worker())
+      return {grpc::StatusCode::NOT_FOUND, "no such builder"};
+    *outputs = script_.outputs;
     return grpc::Status::OK;
   }
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
@@ -133,6 +145,29 @@ class FakeFleet final : public v1::FleetService::Service {
   FarmScript& script_;
 };
 
+class FakeMaintenance final : public v1::MaintenanceService::Service {
+ public:
+  explicit FakeMaintenance(FarmScript& script) : script_(script) {}
+  grpc::Status CollectGarbage(grpc::ServerContext*, const v1::CollectGarbageRequest* request,
+                              v1::CollectGarbageResponse* response) override {
+    const std::lock_guard lock(script_.mutex);
+    script_.collections.push_back(*request);
+    *response = script_.garbage;
+    response->set_dry_run(request->dry_run());
+    return grpc::Status::OK;
+  }
+  grpc::Status AddTombstone(grpc::ServerContext*, const v1::AddTombstoneRequest* request,
+                            v1::Artifact* artifact) override {
+    const std::lock_guard lock(script_.mutex);
+    script_.tombstones.push_back(*request);
+    artifact->set_digest(request->artifact());
+    return grpc::Status::OK;
+  }
+
+ private:
+  FarmScript& script_;
+};
+
 class FakeFarm {
  public:
   // Serves `store`, which must outlive it.
@@ -142,8 +177,8 @@ class FakeFarm {
   void start() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
-    for (grpc::Service* service :
-         std::initializer_list<grpc::Service*>{&jobs_, &index_, &toolchains_, &fleet_, &cas_, &bytes_}) {
+    for (grpc::Service* service : std::initializer_list<grpc::Service*>{
+             &jobs_, &index_, &toolchains_, &fleet_, &maintenance_, &cas_, &bytes_}) {
       builder.RegisterService(service);
     }
     server_ = builder.BuildAndStart();
@@ -162,6 +197,7 @@ class FakeFarm {
   FakeIndex index_{script};
   FakeToolchains toolchains_{script};
   FakeFleet fleet_{script};
+  FakeMaintenance maintenance_{script};
   storage::CasService cas_;
   storage::ByteStreamService bytes_;
   std::unique_ptr<grpc::Server> server_;

@@ -11,6 +11,7 @@
 #include "compiler_core/reference/evaluator.h"
 #include "compiler_core/reference/inputs.h"
 #include "compiler_core/runtime/compare/compare.h"
+#include "compiler_core/transforms/rewrite.h"
 #include "mlir/Parser/Parser.h"
 #include "tests/compiler_core/host/program_host.h"
 #include "tests/compiler_core/schedule/timed.h"
@@ -143,8 +144,9 @@ std::vector<Buffer> buffersOf(const std::vector<HostTensor>& tensors) {
 
 Result<Checked> checkText(const std::string& text, const CheckOptions& options) {
   KILN_ASSIGN(Prepared prepared, prepare(text, options));
-  const auto& [context, module, weights, inputs] = prepared;
+  auto& [context, module, weights, inputs] = prepared;
   KILN_ASSIGN(const auto expected, reference::evaluate(*module, weights, inputs));
+  if (options.rewrite) KILN_TRY(transforms::rewrite(*module, weights));
 
   Checked checked;
   KILN_ASSIGN(const Built built, build(*module, options, checked));

@@ -18,6 +18,7 @@ struct Checked {
 
 struct CheckOptions {
   std::string stage = "kernels";
+  bool rewrite = false;  // through the rewrite stage first, as a model goes
   bool contraction = true;
   double relative = 1e-4, absolute = 1e-5;
   std::vector<reference::HostTensor> inputs;  // empty: from the seeded generator

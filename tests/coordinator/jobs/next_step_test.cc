@@ -118,6 +118,76 @@ TEST(NextStep, DisagreementFailsWithExitNineAndNamesTheFiles) {
   EXPECT_EQ(end.disputed, compileAction().action);
 }
 
+TEST(NextStep, OneWhoseToolFailsWhereAnotherSucceedsDisagrees) {
+  auto snapshot = plannedJob();
+  auto bad = result(compileAction(), "w2");
+  bad.exitCode = 4;
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1"), bad};
+  auto end = expectStep<End>(nextStep(snapshot, delivery(2)));
+  ASSERT_TRUE(end.error);
+  EXPECT_EQ(end.error->exitCode, 9);
+  EXPECT_NE(end.error->message.find("ended with"), std::string::npos) << end.error->message;
+  snapshot.results.back().exitCode = 137;
+  end = expectStep<End>(nextStep(snapshot, delivery(2)));
+  EXPECT_EQ(end.error->exitCode, 1) << "killed for its memory: that is no other result";
+}
+
+TEST(NextStep, AMajorityDecidesOnceAllHaveSpoken) {
+  auto snapshot = plannedJob();
+  DeliverySpec three = delivery(3);
+  three.majority = true;
+  snapshot.runs = {run(compileAction(), RunState::kLeased)};
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1", "one"),
+                      result(compileAction(), "w2", "two")};
+  expectStep<Wait>(nextStep(snapshot, three));
+  snapshot.runs[0].state = RunState::kDone;
+  snapshot.results.push_back(result(compileAction(), "w3", "two"));
+  auto publish = expectStep<Publish>(nextStep(snapshot, three));
+  ASSERT_EQ(publish.evidence.size(), 2u);
+  EXPECT_EQ(publish.evidence[0].worker, "w2");
+  EXPECT_EQ(publish.evidence[1].worker, "w3");
+  ASSERT_EQ(publish.dissent.size(), 1u);
+  EXPECT_EQ(publish.dissent[0].worker, "w1");
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery(3))).error->exitCode, 9) << "where all must agree";
+
+  snapshot.results.back() = result(compileAction(), "w3", "three");
+  auto end = expectStep<End>(nextStep(snapshot, three));
+  ASSERT_TRUE(end.error);
+  EXPECT_EQ(end.error->exitCode, 9) << "no majority";
+  EXPECT_EQ(end.disputed, compileAction().action);
+}
+
+TEST(NextStep, OperatorsCountAmongThoseWhoAgree) {
+  auto snapshot = plannedJob();
+  DeliverySpec wanted = delivery(3, 2);
+  wanted.majority = true;
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1", "one", "acme"),
+                      result(compileAction(), "w2", "one", "acme"),
+                      result(compileAction(), "w3", "two", "other")};
+  auto queue = expectStep<QueueRuns>(nextStep(snapshot, wanted));
+  ASSERT_EQ(queue.runs.size(), 1u) << "the dissenting operator does not vouch for the outputs";
+  EXPECT_EQ(queue.runs[0].excludedWorkers, (std::vector<std::string>{"w1", "w2", "w3"}));
+  EXPECT_EQ(queue.runs[0].countedOperators, (std::vector<std::string>{"acme", "acme"}));
+}
+
+TEST(NextStep, AMajorityOfFailuresIsTheToolsOwnReason) {
+  auto snapshot = plannedJob();
+  DeliverySpec three = delivery(3);
+  three.majority = true;
+  auto bad = [&](const std::string& worker) {
+    auto record = result(compileAction(), worker);
+    record.exitCode = 4;
+    record.result = resultBytes({}, 4, "");
+    record.outputs = outputsDigest({});
+    return record;
+  };
+  snapshot.results = {result(referenceAction(), "w1"), bad("w1"), result(compileAction(), "w2")};
+  snapshot.runs = {run(compileAction(), RunState::kLeased)};
+  expectStep<Wait>(nextStep(snapshot, three));
+  snapshot.results.push_back(bad("w3"));
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, three)).error->exitCode, 4);
+}
+
 TEST(NextStep, AFailingToolFailsTheJobWithItsOwnReason) {
   auto snapshot = plannedJob();
   auto bad = result(compileAction(), "w1");

@@ -8,6 +8,7 @@
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
+#include "coordinator/service/maintenance_service.h"
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
 #include "signing/server/local_signer.h"
@@ -34,7 +35,10 @@ class SwitchedSigner final : public signing::Signer {
     if (away) return fail(Code::kUnavailable, "signer not reachable");
     return base_.sign(request);
   }
-  Result<std::string> publicKeyPem() override { return base_.publicKeyPem(); }
+  Result<std::string> publicKeyPem() override {
+    if (away) return fail(Code::kUnavailable, "signer not reachable");
+    return base_.publicKeyPem();
+  }
   bool away = false;
   int calls = 0;
 
@@ -44,9 +48,11 @@ class SwitchedSigner final : public signing::Signer {
 
 class FarmTest : public ::testing::Test {
  protected:
-  FarmTest() {
-    for (grpc::Service* service :
-         std::initializer_list<grpc::Service*>{&jobs_, &workers_, &fleet_, &artifacts_, &toolchains_})
+  // On an empty database unless another is named.
+  explicit FarmTest(const postgres::ConnectionOptions& database = index::testing::newIndex())
+      : pool_(database, 8) {
+    for (grpc::Service* service : std::initializer_list<grpc::Service*>{
+             &jobs_, &workers_, &fleet_, &artifacts_, &toolchains_, &maintenance_})
       builder_.RegisterService(service);
     server_ = builder_.BuildAndStart();
     channel_ = server_->InProcessChannel({});
@@ -156,13 +162,13 @@ class FarmTest : public ::testing::Test {
   testing_support::ManualClock clock_;
   testing_support::TempDirectory directory_;
   std::unique_ptr<storage::LocalBlobStore> blobs_ =
-      storage::LocalBlobStore::open({.directory = directory_ / "store"}).value();
+      storage::LocalBlobStore::open({.directory = directory_ / "store", .clock = &clock_}).value();
   signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
   signing::PrivateKey key_ = signing::PrivateKey::create().value();
   signing::LocalSigner localSigner_{key_, authority_.certificate(),
                                     signing::Records::open(directory_ / "records").value(), *blobs_, clock_};
   SwitchedSigner signer_{localSigner_};
-  postgres::Pool pool_{index::testing::newIndex(), 8};
+  postgres::Pool pool_;
   std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   Metrics metrics_{*registry_};
   queue::ChangeFeed feed_;
@@ -183,6 +189,8 @@ class FarmTest : public ::testing::Test {
   FleetService fleet_{farm_};
   ArtifactService artifacts_{farm_};
   ToolchainService toolchains_{farm_};
+  GarbageCollector garbage_{farm_, *blobs_, {}};
+  MaintenanceService maintenance_{farm_, garbage_};
   grpc::ServerBuilder builder_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "manifest/spec/delivery_spec.h"
 #include "tests/support/sample_spec.h"
 
 namespace kiln {
@@ -125,6 +126,17 @@ TEST(DeliverySpec, RoundTripsAndIsBounded) {
     ASSERT_FALSE(bad) << name;
     EXPECT_NE(bad.error().message.find(std::string("delivery.") + name), std::string::npos);
   }
+}
+
+TEST(DeliverySpec, AMajorityNeedsThreeBuilders) {
+  DeliverySpec spec{.builders = 3, .majority = true};
+  EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).value(), spec);
+  spec.builders = 2;
+  EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).error().code, Code::kInvalidArgument);
+  Json json = DeliverySpec{}.toJson();
+  EXPECT_FALSE(json.contains("agreement")) << "older readers take what they know";
+  json["agreement"] = "all";
+  EXPECT_FALSE(DeliverySpec::fromJson(json));
 }
 
 }  // namespace

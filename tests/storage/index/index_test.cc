@@ -117,6 +117,10 @@ TEST_F(IndexTest, OnlyUndisputedSuccessesOfTheInstanceAreReused) {
   EXPECT_EQ(resultsOfJob(connection_, {"default", "b"}, true)->size(), 1u);
   EXPECT_TRUE(resultsOfJob(connection_, {"default", "b"}, false)->empty());
   EXPECT_EQ(resultsOfJob(connection_, {"default", "a"}, false)->size(), 2u) << "its own failures count";
+  ASSERT_TRUE(markDisputed(connection_, *reusableResults(connection_, "default", {action})));
+  EXPECT_TRUE(reusableResults(connection_, "default", {action})->empty()) << "these alone";
+  store("b", "w3", 0);
+  EXPECT_EQ(reusableResults(connection_, "default", {action})->size(), 1u);
   ASSERT_TRUE(markDisputed(connection_, "default", action));
   EXPECT_TRUE(reusableResults(connection_, "default", {action})->empty());
 }
@@ -131,19 +135,6 @@ TEST_F(IndexTest, PublishingTwiceChangesNothing) {
   EXPECT_EQ(artifact->builders.size(), 2u);
   insert(publication("a", "git+https://h/r@c#m"));
   EXPECT_EQ((*loadArtifact(connection_, "default", digestOf("artifact a")))->bundles.size(), 2u);
-}
-
-TEST_F(IndexTest, AStatementMustNameTheseSourcesAndEnoughBuilders) {
-  insert(publication("a"));
-  Digest artifact = digestOf("artifact a");
-  auto stated = [&](const std::string& uri, std::size_t builders, std::size_t operators) {
-    return buildersOfStatement(connection_, "default", artifact, publication("a", uri).materials, builders,
-                               operators)
-        ->has_value();
-  };
-  EXPECT_TRUE(stated("", 2, 2));
-  EXPECT_FALSE(stated("", 3, 1));
-  EXPECT_FALSE(stated("git+https://h/r@c#m", 1, 1));
 }
 
 TEST_F(IndexTest, OnlyPublishedBlobsAreFound) {

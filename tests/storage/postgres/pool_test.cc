@@ -37,6 +37,15 @@ TEST(Pool, ServesThreads) {
   EXPECT_EQ(good, 120);
 }
 
+TEST(Pool, HeldBackRefusesUntilAdmitted) {
+  Pool pool({.conninfo = PostgresServer::shared().conninfo()}, 1);
+  pool.holdBack({Code::kUnavailable, "starting", {}});
+  EXPECT_EQ(pool.execute("SELECT 1").error().message, "starting");
+  EXPECT_EQ(pool.acquire().error().code, Code::kUnavailable);
+  pool.admit();
+  EXPECT_TRUE(pool.execute("SELECT 1"));
+}
+
 TEST(Pool, RecoversFromAServerThatWentAway) {
   PostgresServer server;
   Pool pool({.conninfo = server.conninfo()}, 1);

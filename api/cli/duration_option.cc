@@ -1,0 +1,39 @@
+#include "api/cli/duration_option.h"
+
+#include <charconv>
+
+namespace kiln::cli {
+namespace {
+
+constexpr std::int64_t kDay = 24 * 3600;
+
+std::int64_t secondsOf(char unit) {
+  switch (unit) {
+    case 's':
+      return 1;
+    case 'm':
+      return 60;
+    case 'h':
+      return 3600;
+    case 'd':
+      return kDay;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+Result<std::chrono::seconds> parseDuration(const std::string& text) {
+  constexpr std::int64_t kMost = 3660 * kDay;
+  std::int64_t count = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  const std::int64_t unit = rest != end && rest + 1 == end ? secondsOf(*rest) : 0;
+  if (error != std::errc() || unit == 0 || count < 1 || count > kMost / unit)
+    return fail(Code::kInvalidArgument,
+                "\"" + text + "\" is no duration; give a number and s, m, h or d, such as 36h");
+  return std::chrono::seconds(count * unit);
+}
+
+}  // namespace kiln::cli

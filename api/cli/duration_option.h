@@ -1,0 +1,14 @@
+// Durations on the command line.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "manifest/base/result.h"
+
+namespace kiln::cli {
+
+// "90s", "15m", "36h", "10d": 1 second to 10 years. kInvalidArgument otherwise.
+Result<std::chrono::seconds> parseDuration(const std::string& text);
+
+}  // namespace kiln::cli

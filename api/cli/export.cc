@@ -1,0 +1,72 @@
+#include "api/client/export.h"
+
+#include <fmt/format.h>
+
+#include "api/cli/commands.h"
+#include "api/cli/print.h"
+#include "api/cli/trust_settings.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Options {
+  std::string artifact, directory;
+  bool inputs = false, nvidia = false;
+};
+
+Json summaryJson(const client::ExportSummary& summary, const std::string& directory) {
+  Json omitted = Json::array();
+  for (const auto& file : summary.omitted)
+    omitted.push_back(
+        {{"path", file.path}, {"digest", file.digest.text()}, {"size", std::to_string(file.digest.size)}});
+  return {{"artifact", summary.artifact.text()}, {"directory", directory},   {"bundles", summary.bundles},
+          {"fixtures", summary.fixtures},        {"inputs", summary.inputs}, {"bytes", summary.bytes},
+          {"omitted", std::move(omitted)}};
+}
+
+Status run(const Context& context, const Options& options) {
+  if (options.nvidia && !options.inputs)
+    return fail(Code::kInvalidArgument, "--with-nvidia adds to --with-inputs; give both");
+  KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
+  std::unique_ptr<client::Client> client;
+  client::ExportRequest request{opened, options.directory, nullptr, {}, options.nvidia};
+  if (options.inputs) {
+    KILN_ASSIGN(client, context.connect());
+    request.store = &client->blobs();
+    request.instance = client->instance();
+  }
+  auto done = client::exportArtifact(request);
+  if (!done) return fail(client ? client->explain(std::move(done).error()) : std::move(done).error());
+  if (context.json) {
+    printJson(summaryJson(*done, options.directory));
+    return {};
+  }
+  note(fmt::format("exported {} with {} bundle{}, {} fixture files and {} inputs", humanBytes(done->bytes),
+                   done->bundles, done->bundles == 1 ? "" : "s", done->fixtures, done->inputs));
+  for (const auto& file : done->omitted)
+    note(
+        fmt::format("by digest only: toolchain/{} {}; --with-nvidia adds it", file.path, file.digest.text()));
+  printLine(options.directory);
+  return {};
+}
+
+}  // namespace
+
+void addExport(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = addCommand(app, context, "export",
+                             "Write a verified artifact with its bundles and fixtures as an OCI image layout",
+                             "kiln export sha256:<hex> --oci model.oci --with-inputs",
+                             [&context, options] { return run(context, *options); });
+  command.add_option("ARTIFACT", options->artifact, "sha256:<hex>, a fetched directory or an export")
+      ->required();
+  command.add_option("--oci", options->directory, "Directory to make")->required();
+  command.add_flag("--with-inputs", options->inputs,
+                   "Add what a rebuild needs: model, data, toolchain and actions, from the farm");
+  command.add_flag("--with-nvidia", options->nvidia,
+                   "With --with-inputs: NVIDIA's parts of the toolchain too, not only their digests");
+  addFarmOptions(command, context);
+  addTrustOptions(command, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include "api/cli/commands.h"
+#include "api/cli/duration_option.h"
+#include "api/cli/print.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Options {
+  std::string grace, tombstone, reason;
+  bool dryRun = false;
+};
+
+Json reportJson(const v1::CollectGarbageResponse& report) {
+  Json damaged = Json::array();
+  for (const auto& blob : report.damaged()) damaged.push_back(blob);
+  return {{"dryRun", report.dry_run()},
+          {"graceSeconds", report.grace().seconds()},
+          {"artifacts", report.artifacts()},
+          {"tombstoned", report.tombstoned()},
+          {"keptBlobs", report.kept_blobs()},
+          {"keptBytes", report.kept_bytes()},
+          {"removedBlobs", report.removed_blobs()},
+          {"removedBytes", report.removed_bytes()},
+          {"removedReferences", report.removed_references()},
+          {"youngReferences", report.young_references()},
+          {"damaged", std::move(damaged)}};
+}
+
+void printReport(const v1::CollectGarbageResponse& report) {
+  printLine(fmt::format("{} {} blobs, {}", report.dry_run() ? "would remove" : "removed",
+                        report.removed_blobs(), humanBytes(report.removed_bytes())));
+  printLine(
+      fmt::format("kept {} blobs, {}: what {} artifacts and the open jobs need, and {} younger than {} s",
+                  report.kept_blobs(), humanBytes(report.kept_bytes()), report.artifacts(),
+                  report.young_references(), report.grace().seconds()));
+  if (report.tombstoned() > 0)
+    printLine(fmt::format("{} artifacts are tombstoned: kept without what they were built from",
+                          report.tombstoned()));
+  for (const auto& blob : report.damaged()) note("missing or damaged: " + printable(blob));
+}
+
+Status tombstone(const Context& context, const Options& options) {
+  if (options.reason.empty())
+    return fail(Code::kInvalidArgument, "--tombstone needs --reason: it is signed, and there is no way back");
+  if (options.dryRun || !options.grace.empty())
+    return fail(Code::kInvalidArgument,
+                "--tombstone collects nothing: leave --dry-run and --grace to kiln gc");
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(const auto artifact, client->addTombstone(options.tombstone, options.reason));
+  if (context.json)
+    printJson({{"artifact", artifact.digest()}, {"bundles", artifact.bundles_size()}});
+  else
+    printLine("artifact " + artifact.digest() +
+              " is tombstoned: the next collection drops what it was built from");
+  return {};
+}
+
+Status run(const Context& context, const Options& options) {
+  if (!options.tombstone.empty()) return tombstone(context, options);
+  std::chrono::seconds grace{0};
+  if (!options.grace.empty()) {
+    KILN_ASSIGN(grace, parseDuration(options.grace));
+  }
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(const auto report, client->collectGarbage(grace, options.dryRun));
+  if (context.json)
+    printJson(reportJson(report));
+  else
+    printReport(report);
+  return {};
+}
+
+}  // namespace
+
+void addGc(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = addCommand(app, context, "gc", "Remove what no published artifact and no open job needs",
+                             "kiln gc --dry-run", [&context, options] { return run(context, *options); });
+  command.add_flag("--dry-run", options->dryRun, "Only say what would go");
+  command.add_option("--grace", options->grace,
+                     "How long unneeded blobs stay: 90s, 15m, 36h, 10d; not below the farm's own (default)");
+  command.add_option("--tombstone", options->tombstone,
+                     "ARTIFACT: sign that it need not be rebuildable from this farm any more");
+  command.add_option("--reason", options->reason, "Why, for --tombstone");
+  addFarmOptions(command, context);
+}
+
+}  // namespace kiln::cli

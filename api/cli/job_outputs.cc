@@ -1,0 +1,39 @@
+#include "api/cli/job_outputs.h"
+
+#include <filesystem>
+
+#include "manifest/spec/path.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Status saveFile(client::Client& client, const v1::BuilderOutputs::File& file, const fs::path& to) {
+  KILN_TRY(checkRelativePath(file.path()));
+  KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
+  const fs::path path = to / file.path();
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  if (error) return fail(errnoError(error.value(), path.parent_path().string()));
+  const auto got = storage::getFile(client.blobs(), client.instance(), digest, path);
+  if (!got) return fail(client.explain(got.error()).in(file.path()));
+  return {};
+}
+
+}  // namespace
+
+Result<v1::BuilderOutputs> saveOutputs(client::Client& client, const std::string& job,
+                                       const std::string& worker, const std::string& target,
+                                       const std::string& to) {
+  KILN_ASSIGN(auto outputs, client.outputs(job, worker, target));
+  std::error_code error;
+  if (!fs::create_directory(to, error))
+    return fail(error ? errnoError(error.value(), to)
+                      : Error{Code::kAlreadyExists, to + ": is there already; name a new directory", {}});
+  for (const auto& file : outputs.files()) KILN_TRY(saveFile(client, file, to));
+  return outputs;
+}
+
+}  // namespace kiln::cli

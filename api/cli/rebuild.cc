@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include "api/cli/build_options.h"
+#include "api/cli/commands.h"
+#include "api/cli/job_view.h"
+#include "api/cli/print.h"
+#include "api/cli/progress.h"
+#include "api/cli/rebuild_offline.h"
+#include "api/cli/trust_settings.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Options {
+  std::string artifact;
+  OfflineRebuild offline;
+};
+
+// The job that makes this artifact again: everything in it comes from the verified Manifest.
+Result<v1::SubmitJobRequest> makeRequest(const Digest& artifact, const CompileSpec& spec) {
+  v1::SubmitJobRequest request;
+  KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
+  KILN_ASSIGN(*request.mutable_options_json(), toCanonicalJson(optionsToJson(spec)));
+  DeliverySpec delivery;
+  delivery.noCache = true;
+  delivery.rebuild = RebuildRequest{artifact, {}};
+  KILN_ASSIGN(*request.mutable_delivery_json(), toCanonicalJson(delivery.toJson()));
+  request.add_targets(spec.target);
+  request.set_toolchain(spec.toolchain.text());
+  for (const ModelFile& file : spec.files) {
+    auto* source = request.add_sources();
+    source->set_path(file.path);
+    *source->mutable_blob() = toProto(file.digest);
+  }
+  return request;
+}
+
+Status rebuildOnFarm(const Context& context, const std::string& name) {
+  if (!name.starts_with("sha256:"))
+    return fail(Code::kInvalidArgument,
+                "the farm rebuilds what it published: give sha256:<hex>, or --offline DIR");
+  KILN_ASSIGN(const auto artifact, openArtifact(context, name));
+  KILN_ASSIGN(auto request, makeRequest(artifact.verdict.artifact, artifact.manifest().spec));
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(auto job, client->submit(std::move(request)));
+  Progress progress(context.terminal, context.json);
+  KILN_ASSIGN(job, client->watch(job.id(), [&](const v1::Job& now) -> Status {
+    progress.show(now);
+    return {};
+  }));
+  KILN_TRY(jobOutcome(job));
+  if (context.json) {
+    printJson({{"artifact", artifact.verdict.artifact.text()}, {"reproduced", true}, {"job", job.id()}});
+    return {};
+  }
+  for (const auto& made : job.artifacts())
+    for (const auto& builder : made.builders()) note("made again by " + builder);
+  printLine("reproduced " + artifact.verdict.artifact.text());
+  return {};
+}
+
+Status run(const Context& context, const Options& options) {
+  if (options.artifact.empty() == options.offline.directory.empty())
+    return fail(Code::kInvalidArgument,
+                "give either ARTIFACT, for the farm, or --offline DIR; see kiln rebuild --help");
+  if (!options.offline.directory.empty()) return rebuildOffline(context, options.offline);
+  if (!options.offline.key.empty() || !options.offline.out.empty())
+    return fail(Code::kInvalidArgument, "--key and --out go with --offline; on the farm its signer signs");
+  return rebuildOnFarm(context, options.artifact);
+}
+
+}  // namespace
+
+void addRebuild(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = addCommand(app, context, "rebuild",
+                             "Make an artifact again and compare every byte: on the farm by other workers, "
+                             "or from an export; exit 9 "
+                             "if anything differs",
+                             "kiln rebuild --offline model.oci --trust-root root.json --key auditor.key",
+                             [&context, options] { return run(context, *options); });
+  command.add_option("ARTIFACT", options->artifact, "sha256:<hex>, on the farm");
+  command.add_option("--offline", options->offline.directory, "An export with inputs; nothing else is read");
+  command.add_option("--key", options->offline.key,
+                     "With --offline: the rebuilder's P-256 key, which signs a reproduction statement");
+  command.add_option("--id", options->offline.id,
+                     "Whom the key speaks for, as trust roots name it (default: a URI of the key)");
+  command.add_option("--operator", options->offline.operatorName, "Who runs this rebuild");
+  command.add_option("--statement", options->offline.statement,
+                     "File for the signed bundle (default: it is added to the export)");
+  command.add_option("--out", options->offline.out, "Directory to make for what came out, for kiln diff");
+  addFarmOptions(command, context);
+  addTrustOptions(command, context);
+}
+
+}  // namespace kiln::cli

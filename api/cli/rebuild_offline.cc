@@ -1,0 +1,284 @@
+#include "api/cli/rebuild_offline.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "api/cli/print.h"
+#include "api/cli/run_program.h"
+#include "api/cli/trust_settings.h"
+#include "api/node/private_copy.h"
+#include "manifest/artifact/fixture_list.h"
+#include "manifest/artifact/oci.h"
+#include "manifest/base/file.h"
+#include "manifest/base/printable.h"
+#include "manifest/json/error_line.h"
+#include "manifest/json/reader.h"
+#include "manifest/statement/members.h"
+#include "signing/bundle/bundle.h"
+#include "storage/oci/oci_export.h"
+
+namespace kiln::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxReportBytes = 16u << 20;
+constexpr auto kRebuildLimit = std::chrono::hours(24);
+
+// A file that should have come out as it was, and did not.
+struct Difference {
+  std::string path;
+  std::string expected, found;  // digests, "" where there is no such file
+};
+
+// What kiln-rebuilder reports of one action.
+struct Again {
+  Digest action;
+  std::int64_t exitCode = 0;
+  std::string log;
+};
+
+struct Report {
+  Digest sandboxPolicy;
+  std::vector<ModelFile> absent;
+  Again compile, reference;
+};
+
+Result<std::string> readFile(const std::string& path, std::uint64_t limit) {
+  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NOFOLLOW, 0, path));
+  std::string text;
+  for (std::vector<char> buffer(1 << 16);;) {
+    const auto count = ::read(file.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(errnoError(errno, path));
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit) return fail(Code::kDataLoss, path + ": is too large");
+  }
+}
+
+Status writeFile(const std::string& path, std::string_view text) {
+  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0644, path));
+  KILN_TRY(writeAll(file.get(), asBytes(text), path));
+  return file.close(path);
+}
+
+Result<Again> readAction(ObjectReader& parent, const char* name) {
+  KILN_ASSIGN(ObjectReader reader, parent.object(name));
+  Again again;
+  KILN_ASSIGN(again.action, readDigestMember(reader, "action"));
+  KILN_ASSIGN(again.exitCode, reader.integer("exitCode", -kMaxJsonInteger, kMaxJsonInteger));
+  KILN_ASSIGN(again.log, reader.string("log"));
+  KILN_TRY(reader.array("outputs"));
+  KILN_TRY(reader.finish());
+  return again;
+}
+
+Result<Report> readReport(const std::string& path) {
+  KILN_ASSIGN(const std::string text, readFile(path, kMaxReportBytes));
+  KILN_ASSIGN(const Json json, parseStrictJson(text, {.bytes = kMaxReportBytes, .depth = 16}));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "report"));
+  Report report;
+  KILN_ASSIGN(report.sandboxPolicy, readDigestMember(reader, "sandboxPolicy"));
+  KILN_ASSIGN(report.compile, readAction(reader, "compile"));
+  KILN_ASSIGN(report.reference, readAction(reader, "reference"));
+  KILN_ASSIGN(const Json* absent, reader.array("absent"));
+  for (const Json& one : *absent) {
+    KILN_ASSIGN(ObjectReader file, ObjectReader::open(one, "report.absent"));
+    ModelFile read;
+    KILN_ASSIGN(read.path, file.string("path"));
+    KILN_ASSIGN(read.digest, file.digest());
+    report.absent.push_back(std::move(read));
+  }
+  KILN_TRY(reader.finish());
+  return report;
+}
+
+Result<Report> runRebuilder(const std::string& directory, const CompileSpec& spec, const std::string& work,
+                            const std::string& out) {
+  KILN_ASSIGN(const std::string specText, toCanonicalJson(spec.toJson()));
+  KILN_TRY(writeFile(work + "/spec.json", specText));
+  KILN_ASSIGN(const auto ended,
+              runProgram({programDirectory() + "/kiln-rebuilder", "--layout", directory, "--spec",
+                          work + "/spec.json", "--state", work + "/state", "--out", out},
+                         kRebuildLimit));
+  if (ended.exitCode == 0) return readReport(out + "/report.json");
+  auto error = readErrorLine(ended.text);
+  if (!error)
+    return fail(Code::kInternal,
+                fmt::format("kiln-rebuilder ended with exit code {} and said nothing", ended.exitCode));
+  if (error->code == Code::kFailedPrecondition) error->details = R"({"exitCode":7})";
+  return fail(std::move(*error));
+}
+
+// Compares by hashing what came out; the report's word is not taken.
+class Comparison {
+ public:
+  Comparison(const node::VerifiedArtifact& artifact, const std::string& out)
+      : artifact_(artifact), out_(out) {}
+
+  Status run() {
+    const std::string original = artifact_.directory + "/manifest.json";
+    KILN_ASSIGN(const Digest config, digestOfFile(original));
+    compare("manifest.json", config, out_ + "/compile/manifest.json");
+    const Manifest& facts = artifact_.manifest();
+    compare(facts.program.path, facts.program.digest, out_ + "/compile/" + facts.program.path);
+    for (const ArtifactFile& weight : facts.weights)
+      compare(weight.path, weight.digest, out_ + "/compile/" + weight.path);
+    KILN_TRY(compareFixtures());
+    return compareArtifact();
+  }
+
+  const std::vector<Difference>& differences() const { return differences_; }
+  const Digest& manifest() const { return manifest_; }
+  const std::optional<Digest>& fixtures() const { return fixtures_; }
+
+ private:
+  void compare(const std::string& path, const Digest& expected, const std::string& file) {
+    const auto found = digestOfFile(file);
+    if (!found || *found != expected)
+      differences_.push_back({path, expected.text(), found ? found->text() : std::string()});
+  }
+
+  // fixtures.json names every fixture, and the artifact's own were verified.
+  Status compareFixtures() {
+    const std::string list = artifact_.directory + "/fixtures/" + kFixtureList;
+    std::error_code error;
+    if (!fs::exists(list, error)) return {};
+    KILN_ASSIGN(const std::string text, readFile(list, kMaxFixtureListBytes));
+    KILN_ASSIGN(const FixtureList fixtures, parseFixtureList(text));
+    fixtures_ = digestOf(text);
+    compare(std::string("fixtures/") + kFixtureList, *fixtures_, out_ + "/reference/" + kFixtureList);
+    for (const FixtureFile& file : fixtures.files)
+      compare("fixtures/" + file.path, file.digest, out_ + "/reference/" + file.path);
+    return {};
+  }
+
+  // The OCI manifest, and with it the artifact's digest, from what came out.
+  Status compareArtifact() {
+    auto text = readFile(out_ + "/compile/manifest.json", kMaxOciManifestBytes);
+    if (!text) return {};  // told already
+    manifest_ = digestOf(*text);
+    auto json = parseCanonicalJson(*text);
+    auto manifest = json ? Manifest::fromJson(*json) : fail(json.error());
+    auto oci = manifest ? makeOciManifest(*manifest, manifest_) : fail(manifest.error());
+    const std::string found = oci ? digestOf(*oci).text() : std::string();
+    if (found != artifact_.verdict.artifact.text())
+      differences_.push_back({"artifact.json", artifact_.verdict.artifact.text(), found});
+    return {};
+  }
+
+  const node::VerifiedArtifact& artifact_;
+  const std::string out_;
+  std::vector<Difference> differences_;
+  Digest manifest_;
+  std::optional<Digest> fixtures_;
+};
+
+tl::unexpected<Error> notReproduced(std::string message, const std::vector<Difference>& differences) {
+  Json list = Json::array();
+  for (const Difference& one : differences)
+    list.push_back({{"path", one.path}, {"first", one.expected}, {"second", one.found}});
+  return fail(Error{Code::kAborted, std::move(message),
+                    Json{{"exitCode", 9}, {"differences", std::move(list)}}.dump()});
+}
+
+Status checkRan(const Again& again, const char* what) {
+  if (again.exitCode == 0) return {};
+  const auto error = readErrorLine(again.log);
+  return notReproduced(fmt::format("the {} was run again and ended with exit code {}{}", what, again.exitCode,
+                                   error ? ": " + kiln::printable(error->message, 500) : ""),
+                       {});
+}
+
+Status checkSame(const std::vector<Difference>& differences, const std::string& out) {
+  if (differences.empty()) return {};
+  std::string names;
+  for (std::size_t i = 0; i < differences.size() && i < 10; ++i)
+    names += (i ? ", " : "") + differences[i].path;
+  if (differences.size() > 10) names += fmt::format(" and {} more", differences.size() - 10);
+  return notReproduced(
+      "not reproduced; different: " + names +
+          (out.empty() ? "; --out DIR keeps what came out for kiln diff" : "; kiln diff tells where"),
+      differences);
+}
+
+// The bundle of the statement that all of it came out again.
+Result<std::string> signStatement(const OfflineRebuild& options, const Digest& artifact, Reproduction again) {
+  KILN_ASSIGN(const auto key, signing::PrivateKey::load(options.key));
+  again.rebuilderId =
+      options.id.empty() ? "urn:kiln:rebuilder:" + digestOf(key.publicKey().der()).hex() : options.id;
+  again.worker = "offline";
+  again.operatorName = options.operatorName;
+  KILN_ASSIGN(const std::string text, reproductionStatement(artifact, again));
+  KILN_ASSIGN(const auto envelope, signing::signEnvelope(signing::kInTotoPayload, text, key));
+  return signing::makeBundle(envelope, key.publicKey());
+}
+
+Status leaveStatement(const OfflineRebuild& options, const std::string& bundle) {
+  if (!options.statement.empty()) return writeFile(options.statement, bundle);
+  KILN_ASSIGN(const auto store, storage::OciLayoutStore::open(options.directory));
+  KILN_ASSIGN(const auto current, storage::readExport(*store));
+  return storage::addBundle(options.directory, current, bundle);
+}
+
+}  // namespace
+
+Status rebuildOffline(const Context& context, const OfflineRebuild& options) {
+  KILN_ASSIGN(const auto trust, loadTrust(context));
+  const SystemClock clock;
+  if (!storage::OciLayoutStore::isLayout(options.directory))
+    return fail(Code::kInvalidArgument,
+                options.directory + ": is no export; kiln export ARTIFACT --oci DIR --with-inputs makes one");
+  KILN_ASSIGN(const auto artifact, node::openArtifact(options.directory, Digest{}, trust, clock));
+  if (!context.json) note("verified " + artifact.verdict.artifact.text());
+  KILN_ASSIGN(const auto work, node::PrivateCopy::create());
+  const std::string out = options.out.empty() ? work->path() + "/out" : options.out;
+  if (::mkdir(out.c_str(), 0755) != 0) return fail(errnoError(errno, "--out " + out));
+
+  Reproduction again;
+  again.startedOn = clock.now();
+  KILN_ASSIGN(const Report report,
+              runRebuilder(options.directory, artifact.manifest().spec, work->path(), out));
+  again.finishedOn = clock.now();
+  KILN_TRY(checkRan(report.compile, "compile"));
+  KILN_TRY(checkRan(report.reference, "reference evaluation"));
+  Comparison comparison(artifact, out);
+  KILN_TRY(comparison.run());
+  KILN_TRY(checkSame(comparison.differences(), options.out));
+
+  again.compile = report.compile.action;
+  again.manifest = comparison.manifest();
+  again.fixtures = comparison.fixtures();
+  if (again.fixtures) again.reference = report.reference.action;
+  again.sandboxPolicy = report.sandboxPolicy;
+  again.absent = report.absent;
+  if (!options.key.empty()) {
+    KILN_ASSIGN(const std::string bundle, signStatement(options, artifact.verdict.artifact, again));
+    KILN_TRY(leaveStatement(options, bundle));
+  }
+  const std::string left = options.key.empty()         ? ""
+                           : options.statement.empty() ? options.directory
+                                                       : options.statement;
+  if (context.json) {
+    Json absent = Json::array();
+    for (const auto& file : again.absent) absent.push_back(file.path);
+    printJson({{"artifact", artifact.verdict.artifact.text()},
+               {"reproduced", true},
+               {"absent", std::move(absent)},
+               {"statement", left}});
+    return {};
+  }
+  for (const auto& file : again.absent)
+    note("without toolchain/" + file.path +
+         ", which the export names by digest only and the run had no use for");
+  note(left.empty() ? "no statement was signed; --key FILE names the rebuilder's key" : "signed in " + left);
+  printLine("reproduced " + artifact.verdict.artifact.text());
+  return {};
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,23 @@
+// `kiln rebuild --offline`: an artifact is made again from its export and nothing else.
+#pragma once
+
+#include <string>
+
+#include "api/cli/context.h"
+
+namespace kiln::cli {
+
+struct OfflineRebuild {
+  std::string directory;  // an export with inputs
+  std::string out;        // where the rebuilt files are left; "" for nowhere
+  std::string key;        // of the rebuilder, PEM; "" for no statement
+  std::string id;         // whom the key speaks for; "" for a URI made of the key
+  std::string operatorName = "self";
+  std::string statement;  // a file for the bundle; "" adds it to the export
+};
+
+// Verifies the export, runs kiln-rebuilder, compares, and signs a reproduction statement where all is equal.
+// Details carry exitCode 9 and the differing files where it is not, exitCode 7 without a working sandbox.
+Status rebuildOffline(const Context& context, const OfflineRebuild& options);
+
+}  // namespace kiln::cli

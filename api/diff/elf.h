@@ -1,0 +1,41 @@
+// As much of an ELF file as telling where two of them differ takes: sections and symbols. 64-bit
+// little-endian only, which is what programs are. The bytes may come from anybody.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "manifest/base/result.h"
+
+namespace kiln::diff {
+
+struct ElfSection {
+  std::string name;
+  std::uint32_t type = 0;
+  std::uint64_t address = 0;
+  std::string_view bytes;  // into the file; empty for sections without bytes (.bss)
+};
+
+struct ElfSymbol {
+  std::string name;
+  std::uint64_t address = 0, size = 0;
+  std::size_t section = 0;  // index among the sections
+  bool isFunction = false;
+};
+
+struct Elf {
+  std::vector<ElfSection> sections;  // as the file numbers them
+  std::vector<ElfSymbol> symbols;    // defined ones with a size, by address
+
+  const ElfSection* section(std::string_view name) const;
+  // The symbol that covers this byte of a section; null if none does.
+  const ElfSymbol* symbolAt(std::size_t section, std::uint64_t offset) const;
+};
+
+// `file` must outlive the result. kInvalidArgument for anything but a well-formed ELF: every offset lies in
+// the file, names end, at most 65535 sections and 4 million symbols.
+Result<Elf> readElf(std::string_view file);
+
+}  // namespace kiln::diff

@@ -1,0 +1,127 @@
+#include "compiler_core/driver/disassemble.h"
+
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCDisassembler/MCDisassembler.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCInstPrinter.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/MCTargetOptions.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+extern "C" {
+void LLVMInitializeX86TargetInfo();
+void LLVMInitializeX86TargetMC();
+void LLVMInitializeX86Disassembler();
+void LLVMInitializeAArch64TargetInfo();
+void LLVMInitializeAArch64TargetMC();
+void LLVMInitializeAArch64Disassembler();
+}
+
+namespace kiln::driver {
+namespace {
+
+tl::unexpected<Error> malformed(llvm::Error error) {
+  return fail(Code::kInvalidArgument, "the program: " + llvm::toString(std::move(error)));
+}
+
+struct FunctionCode {
+  llvm::StringRef bytes;
+  std::uint64_t address = 0;
+};
+
+// The bytes of a function: those that its symbol covers of the section that it lies in.
+Result<FunctionCode> codeOf(const llvm::object::ObjectFile& file, const std::string& function) {
+  for (const llvm::object::SymbolRef& symbol : file.symbols()) {
+    auto name = symbol.getName();
+    if (!name) return malformed(name.takeError());
+    if (*name != function) continue;
+    auto address = symbol.getAddress();
+    if (!address) return malformed(address.takeError());
+    auto section = symbol.getSection();
+    if (!section) return malformed(section.takeError());
+    if (*section == file.section_end()) break;
+    auto contents = (*section)->getContents();
+    if (!contents) return malformed(contents.takeError());
+    const std::uint64_t base = (*section)->getAddress(), size = llvm::object::ELFSymbolRef(symbol).getSize();
+    if (*address < base || *address - base > contents->size() || size > contents->size() - (*address - base))
+      return fail(kiln::Code::kInvalidArgument, "the program: " + function + " lies outside its section");
+    return FunctionCode{contents->substr(*address - base, size), *address};
+  }
+  return fail(kiln::Code::kNotFound, "the program has no function " + function);
+}
+
+std::string hexOf(llvm::StringRef bytes) {
+  return toHex(Bytes(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
+}
+
+}  // namespace
+
+Result<std::vector<Instruction>> disassemble(std::string_view elf, const std::string& function,
+                                             std::size_t limit) {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86Disassembler();
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64Disassembler();
+  auto file = llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef({elf.data(), elf.size()}, "program"));
+  if (!file) return malformed(file.takeError());
+  const llvm::Triple triple = (*file)->makeTriple();
+  std::string why;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, why);
+  const bool served = triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64;
+  if (target == nullptr || !served)
+    return fail(Code::kInvalidArgument, "the program is for " + triple.str() + ", which is not disassembled");
+  KILN_ASSIGN(const FunctionCode code, codeOf(**file, function));
+
+  const llvm::MCTargetOptions options;
+  const std::unique_ptr<const llvm::MCRegisterInfo> registers(target->createMCRegInfo(triple));
+  const std::unique_ptr<const llvm::MCAsmInfo> assembly(target->createMCAsmInfo(*registers, triple, options));
+  // Every extension, whatever the program was built for.
+  const bool x86 = triple.getArch() == llvm::Triple::x86_64;
+  const std::unique_ptr<const llvm::MCSubtargetInfo> subtarget(
+      target->createMCSubtargetInfo(triple, x86 ? "sapphirerapids" : "", x86 ? "" : "+all"));
+  const std::unique_ptr<const llvm::MCInstrInfo> instructions(target->createMCInstrInfo());
+  llvm::MCContext context(triple, assembly.get(), registers.get(), subtarget.get());
+  const std::unique_ptr<const llvm::MCDisassembler> decoder(
+      target->createMCDisassembler(*subtarget, context));
+  // Intel's order of operands on x86.
+  const std::unique_ptr<llvm::MCInstPrinter> printer(
+      target->createMCInstPrinter(triple, x86 ? 1 : 0, *assembly, *instructions, *registers));
+  printer->setPrintBranchImmAsAddress(false);
+
+  std::vector<Instruction> out;
+  const llvm::ArrayRef<std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(code.bytes.data()),
+                                           code.bytes.size());
+  for (std::uint64_t at = 0; at < bytes.size() && out.size() < limit;) {
+    llvm::MCInst instruction;
+    std::uint64_t size = 0;
+    const auto status =
+        decoder->getInstruction(instruction, size, bytes.slice(at), code.address + at, llvm::nulls());
+    Instruction line;
+    line.offset = at;
+    if (status == llvm::MCDisassembler::Success && size > 0) {
+      llvm::raw_string_ostream text(line.text);
+      printer->printInst(&instruction, code.address + at, "", *subtarget, text);
+    } else {
+      size = std::min<std::uint64_t>(x86 ? 1 : 4, bytes.size() - at);
+      line.text = "(bad)";
+    }
+    line.bytes = hexOf(code.bytes.substr(at, size));
+    for (char& c : line.text)
+      if (c == '\t' || c == '\n') c = ' ';
+    line.text.erase(0, line.text.find_first_not_of(' '));
+    at += size;
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+}  // namespace kiln::driver

@@ -1,0 +1,116 @@
+#include "coordinator/service/garbage.h"
+
+#include <fmt/format.h>
+
+#include "coordinator/service/log.h"
+#include "coordinator/service/reachable.h"
+#include "storage/index/root_repository.h"
+
+namespace kiln::service {
+namespace {
+
+constexpr std::int64_t kLockKey = 0x6b696c6e6763;  // "kilngc"; of the session that collects
+
+// Held by the session, so that it goes with a coordinator that dies.
+class Turn {
+ public:
+  static Result<Turn> take(postgres::Connection& connection) {
+    KILN_ASSIGN(auto rows, connection.execute("SELECT pg_try_advisory_lock($1::bigint) AS mine", {kLockKey}));
+    KILN_ASSIGN(auto mine, rows.first([](const postgres::Row& row) { return row.get<bool>("mine"); }));
+    if (!mine || !*mine)
+      return fail(Code::kAborted, "garbage is being collected already; try again when that has ended");
+    return Turn(connection);
+  }
+  Turn(Turn&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
+  ~Turn() {
+    if (connection_) (void)connection_->execute("SELECT pg_advisory_unlock($1::bigint)", {kLockKey});
+  }
+
+ private:
+  explicit Turn(postgres::Connection& connection) : connection_(&connection) {}
+  postgres::Connection* connection_;
+};
+
+// Without the signer there is no saying which tombstones are real: then none counts.
+std::optional<signing::PublicKey> signersKey(signing::Signer& signer) {
+  auto pem = signer.publicKeyPem();
+  if (!pem) return {};
+  auto key = signing::PublicKey::fromPem(*pem);
+  return key ? std::optional(std::move(*key)) : std::nullopt;
+}
+
+}  // namespace
+
+GarbageCollector::GarbageCollector(const Farm& farm, storage::BlobSweeper& store, GarbageOptions options)
+    : farm_(farm), store_(store), options_(options) {}
+
+GarbageCollector::~GarbageCollector() {
+  stop();
+}
+
+Result<GarbageReport> GarbageCollector::collect(Duration grace, bool dryRun) {
+  if (grace == Duration::zero()) grace = options_.grace;
+  if (grace < options_.grace)
+    return fail(Code::kInvalidArgument,
+                fmt::format("this farm keeps for {} s whatever was uploaded or said to be there; a shorter "
+                            "grace would break that. The coordinator's --gc-grace-seconds decides",
+                            std::chrono::duration_cast<std::chrono::seconds>(options_.grace).count()));
+  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(Turn turn, Turn::take(*connection));
+  const TimePoint began = farm_.clock.now();
+  auto report = collectAlone(*connection, grace, dryRun);
+  if (!dryRun) farm_.metrics.garbageCollected(report ? &report->swept : nullptr, farm_.clock.now() - began);
+  if (!report) {
+    logWarning("garbage was not collected", {{"error", report.error().message}});
+    return report;
+  }
+  logInfo("garbage collected", {{"dryRun", dryRun ? "yes" : "no"},
+                                {"artifacts", std::to_string(report->artifacts)},
+                                {"removedBlobs", std::to_string(report->swept.removedBlobs)},
+                                {"removedBytes", std::to_string(report->swept.removedBytes)},
+                                {"keptBlobs", std::to_string(report->swept.keptBlobs)},
+                                {"damaged", std::to_string(report->damaged.size())}});
+  return report;
+}
+
+Result<GarbageReport> GarbageCollector::collectAlone(postgres::Connection& connection, Duration grace,
+                                                     bool dryRun) {
+  const TimePoint disputedSince = farm_.clock.now() - options_.keepDisputed;
+  KILN_ASSIGN(auto roots,
+              connection.transact([&](postgres::Connection& c) { return index::loadRoots(c, disputedSince); },
+                                  postgres::Isolation::kRepeatableRead));
+  KILN_ASSIGN(Reached reached, findReachable(farm_.blobs, roots, signersKey(farm_.signer)));
+  farm_.reached(kPointMarked);
+  KILN_ASSIGN(storage::SweepReport swept,
+              store_.sweep(reached.needed, {.grace = grace, .dryRun = dryRun, .reached = farm_.reached}));
+  return GarbageReport{.grace = grace,
+                       .dryRun = dryRun,
+                       .artifacts = reached.artifacts,
+                       .tombstoned = reached.tombstoned,
+                       .damaged = {reached.damaged.begin(), reached.damaged.end()},
+                       .swept = swept};
+}
+
+void GarbageCollector::start() {
+  if (options_.every > Duration::zero()) thread_ = std::thread([this] { collectForEver(); });
+}
+
+void GarbageCollector::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void GarbageCollector::collectForEver() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, options_.every, [&] { return stopping_; })) {
+    lock.unlock();
+    (void)collect(Duration::zero(), false);  // says in the log what came of it
+    lock.lock();
+  }
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,25 @@
+// kiln.v1.MaintenanceService.
+#pragma once
+
+#include "coordinator/service/farm.h"
+#include "coordinator/service/garbage.h"
+#include "kiln/v1/maintenance.grpc.pb.h"
+
+namespace kiln::service {
+
+// Thread safe.
+class MaintenanceService final : public v1::MaintenanceService::Service {
+ public:
+  MaintenanceService(const Farm& farm, GarbageCollector& garbage) : farm_(farm), garbage_(garbage) {}
+
+  grpc::Status CollectGarbage(grpc::ServerContext* context, const v1::CollectGarbageRequest* request,
+                              v1::CollectGarbageResponse* response) override;
+  grpc::Status AddTombstone(grpc::ServerContext* context, const v1::AddTombstoneRequest* request,
+                            v1::Artifact* response) override;
+
+ private:
+  const Farm& farm_;
+  GarbageCollector& garbage_;
+};
+
+}  // namespace kiln::service

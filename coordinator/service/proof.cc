@@ -1,0 +1,122 @@
+#include "coordinator/service/proof.h"
+
+#include <algorithm>
+#include <set>
+
+#include "coordinator/jobs/evidence.h"
+#include "coordinator/service/log.h"
+#include "manifest/artifact/oci.h"
+#include "signing/receipt/receipt.h"
+#include "signing/trust/trust_root.h"
+#include "signing/verify/verify.h"
+
+namespace kiln::service {
+namespace {
+
+constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
+
+const signing::Policy& anyPolicy() {
+  static const signing::Policy policy{
+      .name = "cache", .allowDevelopment = true, .builderIds = {"*"}, .targets = {"*"}, .toolchains = {"*"}};
+  return policy;
+}
+
+Result<signing::Verdict> verified(const Farm& farm, const index::ArtifactRecord& artifact) {
+  KILN_ASSIGN(std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(signing::PublicKey key, signing::PublicKey::fromPem(pem));
+  const std::string& instance = artifact.instance;
+  KILN_ASSIGN(std::string text,
+              storage::getBlob(farm.blobs, instance, artifact.digest, kMaxOciManifestBytes));
+  signing::VerifyRequest request{.artifactJson = text, .artifact = artifact.digest};
+  request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) {
+    return farm.blobs.read(instance, file.digest, 0, 0, sink);
+  };
+  for (const index::BundleRecord& record : artifact.bundles) {
+    KILN_ASSIGN(std::string bundle, storage::getBlob(farm.blobs, instance, record.bundle, kMaxBundleBytes));
+    request.bundles.push_back(std::move(bundle));
+  }
+  const TimePoint now = farm.clock.now();
+  return signing::verifyArtifact(request, signing::developmentRoot(key, farm.builder.id, now), anyPolicy(),
+                                 farm.clock);
+}
+
+std::string originOf(const Material& material) {
+  auto claimed = material.annotations.find("claimedOrigin");
+  return material.uri.empty() && claimed != material.annotations.end() ? claimed->second : material.uri;
+}
+
+bool names(const Provenance& provenance, const index::MaterialRecord& wanted) {
+  return std::any_of(provenance.resolvedDependencies.begin(), provenance.resolvedDependencies.end(),
+                     [&](const Material& material) {
+                       return material.name == wanted.name && material.digest == wanted.digest &&
+                              originOf(material) == wanted.uri;
+                     });
+}
+
+bool answers(const Provenance& provenance, const WantedProof& wanted) {
+  std::set<std::string> operators;
+  for (const Builder& builder : provenance.builders) operators.insert(builder.operatorName);
+  const bool unanimous =
+      std::none_of(provenance.byproducts.begin(), provenance.byproducts.end(),
+                   [](const Material& material) { return material.name == kDissentByproduct; });
+  return provenance.builders.size() >= static_cast<std::size_t>(wanted.delivery.builders) &&
+         operators.size() >= static_cast<std::size_t>(wanted.delivery.operators) && unanimous &&
+         std::all_of(wanted.materials.begin(), wanted.materials.end(),
+                     [&](const index::MaterialRecord& material) {
+                       // Components are parts of the toolchain's tree, which has its digest.
+                       return material.kind == "component" || names(provenance, material);
+                     });
+}
+
+Status provesItself(const Farm& farm, const index::ResultRecord& result) {
+  KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
+  KILN_ASSIGN(signing::Receipt receipt,
+              signing::verifyReceipt(result.receipt, certificate, farm.workerAuthority, farm.clock.now()));
+  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
+  const bool same =
+      receipt.action == result.action && receipt.lease == result.runId && receipt.epoch == result.epoch &&
+      receipt.worker == result.worker && receipt.operatorName == result.operatorName &&
+      receipt.exitCode == result.exitCode && jobs::outputsDigest(outputs) == result.outputs &&
+      std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(), outputs.files.end(),
+                 [](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
+                   return a.path == "output/" + b.path && a.digest == b.digest;
+                 });
+  if (!same) return fail(Code::kDataLoss, "the stored result is not what its receipt says");
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
+                                                               const index::ArtifactRecord& artifact,
+                                                               const WantedProof& wanted) {
+  const std::optional<std::vector<std::string>> none;
+  auto verdict = verified(farm, artifact);
+  Status holds = verdict ? verdict->status() : fail(verdict.error());
+  if (!holds) {
+    logWarning("a cached artifact does not prove itself",
+               {{"artifact", artifact.digest.text()}, {"error", holds.error().message}});
+    return none;
+  }
+  if (!(verdict->manifest.spec == wanted.spec)) return none;
+  for (const Provenance& provenance : verdict->statements) {
+    if (!answers(provenance, wanted)) continue;
+    std::vector<std::string> workers;
+    for (const Builder& builder : provenance.builders) workers.push_back(builder.worker);
+    return std::optional(std::move(workers));
+  }
+  return none;
+}
+
+void dropUnproven(const Farm& farm, const std::string& job, std::vector<index::ResultRecord>& results) {
+  std::erase_if(results, [&](const index::ResultRecord& result) {
+    if (result.jobId == job) return false;
+    Status proven = provesItself(farm, result);
+    if (!proven)
+      logWarning("an earlier result does not prove itself",
+                 {{"job", result.jobId}, {"worker", result.worker}, {"error", proven.error().message}});
+    return !proven;
+  });
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,32 @@
+// What the cache offers is believed for what it proves, not for the row that leads to it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/service/farm.h"
+#include "manifest/spec/delivery_spec.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+// What a submission wants of an artifact that is there already.
+struct WantedProof {
+  const CompileSpec& spec;
+  const std::vector<index::MaterialRecord>& materials;  // jobs::materialsOf() the submission
+  const DeliverySpec& delivery;
+};
+
+// The builders of a provenance statement that this farm signed about the artifact and that answers what is
+// wanted, after every byte of the artifact was hashed and every bundle verified: by the same code and rules
+// as anybody else's verification. Nothing if there is none, or if anything about the artifact does not hold.
+Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
+                                                               const index::ArtifactRecord& artifact,
+                                                               const WantedProof& wanted);
+
+// Takes out the results of other jobs than `job` that their own receipt does not prove: signed by the worker
+// that the row names, about this run of this action, with these outputs.
+void dropUnproven(const Farm& farm, const std::string& job, std::vector<index::ResultRecord>& results);
+
+}  // namespace kiln::service

@@ -1,0 +1,181 @@
+#include "manifest/artifact/oci_layout.h"
+
+#include <algorithm>
+
+#include "manifest/artifact/media_types.h"
+#include "manifest/artifact/oci.h"
+#include "manifest/json/reader.h"
+#include "manifest/spec/path.h"
+
+namespace kiln {
+namespace {
+
+constexpr char kTitle[] = "org.opencontainers.image.title";
+constexpr char kRefName[] = "org.opencontainers.image.ref.name";
+constexpr std::size_t kMaxLayers = 16384;
+constexpr std::size_t kMaxManifests = 1024;
+
+Json descriptor(const std::string& mediaType, const Digest& digest) {
+  return {{"mediaType", mediaType}, {"digest", digest.text()}, {"size", digest.size}};
+}
+
+Json entryJson(const LayoutEntry& entry) {
+  Json json = descriptor(kOciManifestMediaType, entry.manifest);
+  json["artifactType"] = entry.artifactType;
+  return json;
+}
+
+// The OCI form writes sizes as integers.
+Result<Digest> readDescriptor(ObjectReader& reader) {
+  KILN_ASSIGN(std::int64_t size, reader.integer("size", 0, kMaxJsonInteger));
+  KILN_ASSIGN(Digest digest, reader.digest());
+  digest.size = static_cast<std::uint64_t>(size);
+  return digest;
+}
+
+Result<ArtifactFile> readLayer(const Json& json, const std::string& place) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
+  ArtifactFile file;
+  KILN_ASSIGN(file.mediaType, reader.string("mediaType"));
+  KILN_ASSIGN(file.digest, readDescriptor(reader));
+  KILN_ASSIGN(ObjectReader annotations, reader.object("annotations"));
+  KILN_ASSIGN(file.path, annotations.string(kTitle));
+  if (auto safe = checkRelativePath(file.path); !safe)
+    return badMember(annotations.path(kTitle), safe.error().message);
+  KILN_TRY(annotations.finish());
+  KILN_TRY(reader.finish());
+  return file;
+}
+
+Result<std::string> bounded(const Json& json, std::size_t limit, const char* what) {
+  KILN_ASSIGN(std::string text, toCanonicalJson(json));
+  if (text.size() >= limit)
+    return fail(Code::kResourceExhausted,
+                std::string(what) + " would take 4 MiB or more, which OCI clients refuse");
+  return text;
+}
+
+}  // namespace
+
+Result<std::string> makeReferrer(const Referrer& referrer) {
+  Json layers = Json::array();
+  for (const ArtifactFile& layer : referrer.layers) {
+    Json json = descriptor(layer.mediaType, layer.digest);
+    json["annotations"] = {{kTitle, layer.path}};
+    layers.push_back(std::move(json));
+  }
+  const bool empty = referrer.config == digestOf(kEmptyConfig);
+  return bounded({{"schemaVersion", 2},
+                  {"mediaType", kOciManifestMediaType},
+                  {"artifactType", referrer.artifactType},
+                  {"config", descriptor(empty ? kEmptyMediaType : referrer.artifactType, referrer.config)},
+                  {"layers", std::move(layers)},
+                  {"subject", descriptor(kOciManifestMediaType, referrer.subject)}},
+                 kMaxOciManifestBytes, "the manifest of what refers to the artifact");
+}
+
+Result<Referrer> parseReferrer(std::string_view text) {
+  KILN_ASSIGN(Json json, parseStrictJson(text, {.bytes = kMaxOciManifestBytes - 1, .depth = 8}));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "referrer"));
+  Referrer out;
+  KILN_TRY(reader.integer("schemaVersion", 2, 2));
+  KILN_TRY(reader.expect("mediaType", kOciManifestMediaType));
+  KILN_ASSIGN(out.artifactType, reader.string("artifactType"));
+  KILN_ASSIGN(ObjectReader config, reader.object("config"));
+  KILN_TRY(config.string("mediaType"));
+  KILN_ASSIGN(out.config, readDescriptor(config));
+  KILN_TRY(config.finish());
+  KILN_ASSIGN(ObjectReader subject, reader.object("subject"));
+  KILN_TRY(subject.expect("mediaType", kOciManifestMediaType));
+  KILN_ASSIGN(out.subject, readDescriptor(subject));
+  KILN_TRY(subject.finish());
+  KILN_ASSIGN(const Json* layers, reader.array("layers"));
+  if (layers->empty() || layers->size() > kMaxLayers)
+    return badMember("referrer.layers", "must hold 1 to 16384 layers");
+  for (const Json& layer : *layers) {
+    KILN_ASSIGN(ArtifactFile file,
+                readLayer(layer, "referrer.layers[" + std::to_string(out.layers.size()) + "]"));
+    out.layers.push_back(std::move(file));
+  }
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+Result<std::string> makeReferrersIndex(const std::vector<LayoutEntry>& referrers) {
+  Json list = Json::array();
+  for (const LayoutEntry& entry : referrers) list.push_back(entryJson(entry));
+  return bounded({{"schemaVersion", 2}, {"mediaType", kOciIndexMediaType}, {"manifests", std::move(list)}},
+                 kMaxLayoutIndexBytes, "the index of what refers to the artifact");
+}
+
+Result<std::string> makeLayoutIndex(const Digest& artifact, const std::vector<LayoutEntry>& referrers,
+                                    const Digest& tag) {
+  Json first = entryJson({artifact, kArtifactType});
+  first["annotations"] = {{kRefName, "artifact"}};
+  Json list = Json::array({std::move(first)});
+  for (const LayoutEntry& entry : referrers) list.push_back(entryJson(entry));
+  Json tagged = descriptor(kOciIndexMediaType, tag);
+  tagged["annotations"] = {{kRefName, "sha256-" + artifact.hex()}};
+  list.push_back(std::move(tagged));
+  return bounded({{"schemaVersion", 2}, {"mediaType", kOciIndexMediaType}, {"manifests", std::move(list)}},
+                 kMaxLayoutIndexBytes, "index.json");
+}
+
+Result<std::vector<Digest>> parseLayoutIndex(std::string_view text) {
+  KILN_ASSIGN(Json json, parseStrictJson(text, {.bytes = kMaxLayoutIndexBytes, .depth = 8}));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "index"));
+  KILN_TRY(reader.integer("schemaVersion", 2, 2));
+  KILN_ASSIGN(const Json* manifests, reader.array("manifests"));
+  if (manifests->size() > kMaxManifests)
+    return badMember("index.manifests", "holds more than 1024 manifests");
+  std::vector<Digest> out;
+  for (std::size_t i = 0; i < manifests->size(); ++i) {
+    KILN_ASSIGN(ObjectReader entry,
+                ObjectReader::open(manifests->at(i), "index.manifests[" + std::to_string(i) + "]"));
+    KILN_ASSIGN(const std::string mediaType, entry.string("mediaType"));
+    KILN_ASSIGN(const Digest digest, readDescriptor(entry));
+    if (mediaType == kOciManifestMediaType && std::find(out.begin(), out.end(), digest) == out.end())
+      out.push_back(digest);
+  }
+  return out;
+}
+
+Result<std::string> artifactTypeOf(std::string_view manifest) {
+  KILN_ASSIGN(Json json, parseStrictJson(manifest, {.bytes = kMaxOciManifestBytes, .depth = 8}));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "manifest"));
+  if (!reader.has("artifactType")) return std::string();
+  return reader.string("artifactType");
+}
+
+Result<std::string> makeClosureConfig(const ClosureConfig& config) {
+  Json omitted = Json::array();
+  for (const ModelFile& file : config.omitted)
+    omitted.push_back(
+        {{"path", file.path}, {"digest", file.digest.text()}, {"size", std::to_string(file.digest.size)}});
+  return toCanonicalJson({{"apiVersion", "kiln/v1"}, {"kind", "Closure"}, {"omitted", std::move(omitted)}});
+}
+
+Result<ClosureConfig> parseClosureConfig(std::string_view text) {
+  KILN_ASSIGN(Json json, parseCanonicalJson(text));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "closure"));
+  KILN_TRY(reader.expect("apiVersion", "kiln/v1"));
+  KILN_TRY(reader.expect("kind", "Closure"));
+  KILN_ASSIGN(const Json* omitted, reader.array("omitted"));
+  if (omitted->size() > kMaxLayers) return badMember("closure.omitted", "holds more than 16384 files");
+  ClosureConfig out;
+  for (const Json& one : *omitted) {
+    KILN_ASSIGN(ObjectReader file,
+                ObjectReader::open(one, "closure.omitted[" + std::to_string(out.omitted.size()) + "]"));
+    ModelFile read;
+    KILN_ASSIGN(read.path, file.string("path"));
+    if (auto safe = checkRelativePath(read.path); !safe)
+      return badMember(file.path("path"), safe.error().message);
+    KILN_ASSIGN(read.digest, file.digest());
+    KILN_TRY(file.finish());
+    out.omitted.push_back(std::move(read));
+  }
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+}  // namespace kiln

@@ -1,0 +1,46 @@
+// DeliverySpec: who builds, how urgently, with which checks. Never hashed. The JSON form is described in
+// manifest/FORMAT.md and manifest/schemas/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "manifest/spec/compile_spec.h"
+
+namespace kiln {
+
+// What to check each artifact with: a check plan (compiler_core/runtime/check/plan.h) and the files it names,
+// as blobs.
+struct CheckRequest {
+  Digest plan;
+  std::vector<ModelFile> files;  // sorted by path
+  bool operator==(const CheckRequest&) const = default;
+};
+
+// An artifact to make again and compare, instead of publishing.
+struct RebuildRequest {
+  Digest artifact;  // the OCI manifest
+  std::vector<std::string>
+      builders;  // who may not do it: those who made it first; the farm adds those it knows
+  bool operator==(const RebuildRequest&) const = default;
+};
+
+struct DeliverySpec {
+  int builders = 1;   // workers that must agree
+  int operators = 1;  // distinct operators among them
+  // Published when more than half of at least three builders agree; the others are recorded as dissenting.
+  // Without it, one that differs fails the job.
+  bool majority = false;
+  int priority = 0;  // higher first
+  std::uint32_t timeLimitSeconds = 3600;
+  bool noCache = false;
+  std::optional<CheckRequest> check;      // nothing: artifacts are published unchecked
+  std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check
+  bool operator==(const DeliverySpec&) const = default;
+
+  Json toJson() const;
+  static Result<DeliverySpec> fromJson(const Json& json);
+};
+
+}  // namespace kiln

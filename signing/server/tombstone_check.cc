@@ -1,0 +1,26 @@
+#include "signing/server/tombstone_check.h"
+
+#include "manifest/statement/provenance.h"
+#include "signing/bundle/bundle.h"
+
+namespace kiln::signing {
+
+Status checkTombstone(const Tombstone& tombstone, const Digest& artifact, const Records& records) {
+  for (const Digest& digest : tombstone.statements) {
+    auto refused = [&](const std::string& why) {
+      return fail(Code::kFailedPrecondition, "tombstone: statement " + digest.text() + " " + why);
+    };
+    KILN_ASSIGN(auto text, records.find(digest));
+    if (!text) return refused("was not signed here");
+    KILN_ASSIGN(Bundle bundle, parseBundle(*text));
+    KILN_ASSIGN(Statement statement, parseStatement(bundle.envelope.payload));
+    if (statement.predicateType != kProvenanceType || statement.subjects.size() != 1 ||
+        statement.subjects[0].sha256 != artifact.hash)
+      return refused("is no provenance of this artifact");
+    KILN_ASSIGN(Provenance provenance, Provenance::fromJson(statement.predicate));
+    if (provenance.builderId != tombstone.builderId) return refused("is of another builder");
+  }
+  return {};
+}
+
+}  // namespace kiln::signing

@@ -1,0 +1,13 @@
+// Whether a tombstone is about what this signer has signed.
+#pragma once
+
+#include "manifest/statement/tombstone.h"
+#include "signing/server/records.h"
+
+namespace kiln::signing {
+
+// kFailedPrecondition unless each statement that it names was signed here, for the same builder id, as a
+// provenance of this artifact.
+Status checkTombstone(const Tombstone& tombstone, const Digest& artifact, const Records& records);
+
+}  // namespace kiln::signing

@@ -1,0 +1,114 @@
+// `kiln gc`, and what `kiln jobs` tells of builders.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "manifest/json/json.h"
+#include "storage/tree/digest_proto.h"
+#include "tests/api/cli/kiln_process.h"
+#include "tests/api/support/fake_farm.h"
+
+namespace kiln {
+namespace {
+
+using testing_support::jobIn;
+using testing_support::runKiln;
+
+struct KilnMaintenance : testing::Test {
+  testing_support::TempDirectory directory;
+  std::unique_ptr<storage::LocalBlobStore> store =
+      std::move(*storage::LocalBlobStore::open({.directory = directory / "store"}));
+  testing_support::FakeFarm farm{*store};
+  const std::string artifact = "sha256:" + std::string(64, 'a');
+
+  testing_support::KilnResult kiln(std::vector<std::string> arguments) {
+    return runKiln(arguments, {{"KILN_ENDPOINT", farm.endpoint()}}, directory.path());
+  }
+};
+
+TEST_F(KilnMaintenance, GcCollectsAndReports) {
+  farm.script.garbage.set_removed_blobs(3);
+  farm.script.garbage.set_removed_bytes(4096);
+  farm.script.garbage.set_kept_blobs(7);
+  farm.script.garbage.set_artifacts(1);
+  farm.script.garbage.add_damaged("default sha256:00 (receipt)");
+  auto result = kiln({"gc"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_NE(result.out.find("removed 3 blobs"), std::string::npos) << result.out;
+  EXPECT_NE(result.err.find("receipt"), std::string::npos) << "damage is told";
+  result = kiln({"gc", "--dry-run", "--grace", "36h", "--json"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  const auto report = parseJson(result.out);
+  ASSERT_TRUE(report) << result.out;
+  EXPECT_EQ(report->at("dryRun"), true);
+  EXPECT_EQ(report->at("removedBlobs"), 3);
+  EXPECT_EQ(report->at("damaged").size(), 1u);
+  ASSERT_EQ(farm.script.collections.size(), 2u);
+  EXPECT_FALSE(farm.script.collections[0].has_grace());
+  EXPECT_TRUE(farm.script.collections[1].dry_run());
+  EXPECT_EQ(farm.script.collections[1].grace().seconds(), 36 * 3600);
+}
+
+TEST_F(KilnMaintenance, GcRefusesWhatItDoesNotUnderstand) {
+  for (const char* grace : {"", "12", "h", "0s", "-1h", "1w", "99999999d", "1h2"})
+    EXPECT_EQ(kiln({"gc", std::string("--grace=") + (*grace ? grace : "x")}).exit, 2) << grace;
+  EXPECT_EQ(kiln({"gc", "--tombstone", artifact}).exit, 2) << "a reason is needed";
+  EXPECT_EQ(kiln({"gc", "--tombstone", artifact, "--reason", "r", "--dry-run"}).exit, 2);
+  EXPECT_TRUE(farm.script.collections.empty());
+  EXPECT_TRUE(farm.script.tombstones.empty());
+}
+
+TEST_F(KilnMaintenance, ATombstoneIsAskedForWithItsReason) {
+  const auto result = kiln({"gc", "--tombstone", artifact, "--reason", "the licence ended"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  ASSERT_EQ(farm.script.tombstones.size(), 1u);
+  EXPECT_EQ(farm.script.tombstones[0].artifact(), artifact);
+  EXPECT_EQ(farm.script.tombstones[0].reason(), "the licence ended");
+  EXPECT_TRUE(farm.script.collections.empty()) << "nothing is collected by that";
+}
+
+TEST_F(KilnMaintenance, JobsListsBuildersAndSavesWhatOneLeft) {
+  v1::Job job = jobIn(v1::JOB_FAILED, 3);
+  for (const char* worker : {"w1", "liar"}) {
+    auto* builder = job.mutable_actions(0)->add_builders();
+    builder->set_worker(worker);
+    builder->set_operator_("acme");
+    builder->set_outputs("sha256:" + std::string(64, *worker == 'w' ? '1' : '2'));
+    builder->set_disputed(true);
+  }
+  farm.script.jobs = {job};
+  auto result = kiln({"jobs", "job-1"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_NE(result.out.find("liar"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("disputed"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("sha256:222222222222"), std::string::npos) << result.out;
+  EXPECT_EQ(parseJson(kiln({"jobs", "job-1", "--json"}).out)->at("actions").at(0).at("builders").size(), 2u);
+
+  *farm.script.outputs.mutable_builder() = job.actions(0).builders(1);
+  auto* file = farm.script.outputs.add_files();
+  file->set_path("weights/0000.bin");
+  *file->mutable_digest() = toProto(storage::putBlob(*store, "default", asBytes("planted")).value());
+  result = kiln({"jobs", "job-1", "--outputs", "liar", "--out", "left"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  std::ifstream saved(directory / "left/weights/0000.bin");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(saved), {}), "planted");
+  EXPECT_NE(kiln({"jobs", "job-1", "--outputs", "liar", "--out", "left"}).exit, 0)
+      << "never over what is there";
+  EXPECT_EQ(kiln({"jobs", "job-1", "--outputs", "w9", "--out", "other"}).exit, 6);
+  EXPECT_EQ(kiln({"jobs", "job-1", "--outputs", "liar"}).exit, 2);
+
+  file->set_path("../outside");
+  EXPECT_NE(kiln({"jobs", "job-1", "--outputs", "liar", "--out", "again"}).exit, 0);
+  EXPECT_FALSE(std::filesystem::exists(directory / "outside"));
+}
+
+TEST_F(KilnMaintenance, AMajorityNeedsThreeBuilders) {
+  std::ofstream(directory / "model.onnx") << "m";
+  EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--builders", "2", "--majority"}).exit,
+            2);
+  EXPECT_TRUE(farm.script.submitted.empty());
+}
+
+}  // namespace
+}  // namespace kiln

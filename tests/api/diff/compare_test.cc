@@ -1,0 +1,160 @@
+// Where two directories of outputs differ.
+#include "api/diff/compare.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "api/diff/elf.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::diff {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A minimal ELF: .text with two functions of 8 bytes, .symtab, .strtab, .shstrtab.
+std::string sampleElf(const std::string& text = "aaaaaaaabbbbbbbb") {
+  const std::string strings("\0first\0second\0", 14), names("\0.text\0.symtab\0.strtab\0.shstrtab\0", 33);
+  std::vector<Elf64_Sym> symbols(3);
+  symbols[1] = {1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x1000, 8};
+  symbols[2] = {7, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x1008, 8};
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 5;
+  header.e_shstrndx = 4;
+  std::string out(sizeof header, '\0');
+  std::vector<Elf64_Shdr> sections(5);
+  const auto add = [&](std::size_t index, std::uint32_t name, std::uint32_t type, std::string_view bytes) {
+    sections[index].sh_name = name;
+    sections[index].sh_type = type;
+    sections[index].sh_offset = out.size();
+    sections[index].sh_size = bytes.size();
+    out += bytes;
+  };
+  add(1, 1, SHT_PROGBITS, text);
+  sections[1].sh_addr = 0x1000;
+  add(2, 7, SHT_SYMTAB, {reinterpret_cast<const char*>(symbols.data()), symbols.size() * sizeof(Elf64_Sym)});
+  sections[2].sh_link = 3;
+  add(3, 15, SHT_STRTAB, strings);
+  add(4, 23, SHT_STRTAB, names);
+  header.e_shoff = out.size();
+  out.append(reinterpret_cast<const char*>(sections.data()), sections.size() * sizeof(Elf64_Shdr));
+  std::memcpy(out.data(), &header, sizeof header);
+  return out;
+}
+
+TEST(Elf, SectionsAndSymbols) {
+  const std::string file = sampleElf();
+  const auto elf = readElf(file);
+  ASSERT_TRUE(elf) << elf.error().message;
+  ASSERT_TRUE(elf->section(".text"));
+  EXPECT_EQ(elf->section(".text")->bytes, "aaaaaaaabbbbbbbb");
+  EXPECT_EQ(elf->symbolAt(1, 7)->name, "first");
+  EXPECT_EQ(elf->symbolAt(1, 8)->name, "second");
+  EXPECT_EQ(elf->symbolAt(1, 16), nullptr);
+}
+
+TEST(Elf, TruncatedAndMutatedFilesAreRefusedOrRead) {
+  const std::string file = sampleElf();
+  for (std::size_t size = 0; size < file.size(); ++size)
+    (void)readElf(std::string_view(file).substr(0, size));
+  EXPECT_FALSE(readElf(std::string_view(file).substr(0, file.size() - 1)));
+  for (std::size_t at = 0; at < file.size(); ++at)
+    for (const char value : {'\0', '\x7f', '\xff'}) {
+      std::string mutated = file;
+      mutated[at] = value;
+      if (const auto elf = readElf(mutated))
+        for (std::size_t i = 0; i < elf->sections.size(); ++i) (void)elf->symbolAt(i, 3);
+    }
+}
+
+struct CompareTest : ::testing::Test {
+  testing_support::TempDirectory directory;
+
+  void write(const std::string& name, const std::string& text) {
+    fs::create_directories(fs::path(directory / name).parent_path());
+    std::ofstream(directory / name, std::ios::binary) << text;
+  }
+  void SetUp() override {
+    for (const char* side : {"a", "b"}) {
+      write(
+          std::string(side) + "/manifest.json",
+          R"({"spec":{"target":"t"},"stages":{"schedule":{"kernels":[{"symbol":"second","nodes":["conv1"]}]}}})");
+      write(std::string(side) + "/program.so", sampleElf());
+      write(std::string(side) + "/weights/0000.bin", "weights");
+    }
+  }
+  Differences diff() { return compare({"a", directory / "a"}, {"b", directory / "b"}).value(); }
+  void trace(const char* side, const char* last, const char* function) {
+    write(
+        std::string(side) + "/passes.json",
+        std::string(R"({"apiVersion":"kiln/v1","kind":"PassTrace","passes":[)") +
+            R"({"pass":"one","scope":"","ir":"x","functions":[{"name":"f","ir":"1"},{"name":"g","ir":"2"}]},)" +
+            R"({"pass":"two","scope":"","ir":")" + last +
+            R"(","functions":[{"name":"f","ir":"1"},{"name":"g","ir":")" + function + R"("}]}]})");
+  }
+};
+
+TEST_F(CompareTest, EqualSidesAreEqual) {
+  EXPECT_TRUE(diff().none());
+  EXPECT_FALSE(diff().traced);
+  write("b/bundles/x.sigstore.json", "another signature is no difference");
+  write("b/evidence.json", "{}");
+  EXPECT_TRUE(diff().none());
+}
+
+TEST_F(CompareTest, NamesFieldFileSectionSymbolAndNode) {
+  write("b/manifest.json", R"({"spec":{"target":"u"},"stages":{"more":1}})");
+  write("b/program.so", sampleElf("aaaaaaaabbbbbbbX"));
+  write("b/weights/0000.bin", "weightX");
+  write("b/weights/0001.bin", "more");
+  const Differences found = diff();
+  ASSERT_EQ(found.fields.size(), 3u);
+  EXPECT_EQ(found.fields[0].path, "spec.target");
+  EXPECT_EQ(found.fields[0].second, "\"u\"");
+  ASSERT_EQ(found.files.size(), 4u);
+  const FileDifference& program = found.files[1];
+  EXPECT_EQ(program.path, "program.so");
+  ASSERT_EQ(program.sections.size(), 1u);
+  EXPECT_EQ(program.sections[0].name, ".text");
+  EXPECT_EQ(program.sections[0].offset, 15u);
+  EXPECT_EQ(program.sections[0].symbol, "second");
+  ASSERT_EQ(program.symbols.size(), 1u);
+  EXPECT_EQ(program.symbols[0].nodes, "conv1");
+  EXPECT_EQ(found.files[2].offset, 6u);
+  EXPECT_FALSE(found.files[3].first);
+}
+
+TEST_F(CompareTest, TheFirstPassThatDiffers) {
+  trace("a", "y", "3");
+  trace("b", "y", "3");
+  EXPECT_TRUE(diff().none());
+  EXPECT_TRUE(diff().traced);
+  trace("b", "z", "4");
+  const Differences found = diff();
+  ASSERT_TRUE(found.pass);
+  EXPECT_EQ(found.pass->pass, "two");
+  EXPECT_EQ(found.pass->before, "one");
+  EXPECT_EQ(found.pass->functions, std::vector<std::string>{"g"});
+  EXPECT_FALSE(found.none());
+  write("b/passes.json", "{}");
+  EXPECT_FALSE(compare({"a", directory / "a"}, {"b", directory / "b"}));
+}
+
+TEST_F(CompareTest, LinksAreRefusedAndAManifestIsNeeded) {
+  fs::create_symlink("/etc/passwd", directory / "b/weights/0001.bin");
+  EXPECT_EQ(compare({"a", directory / "a"}, {"b", directory / "b"}).error().code, Code::kInvalidArgument);
+  fs::remove(directory / "b/weights/0001.bin");
+  fs::remove(directory / "b/manifest.json");
+  EXPECT_EQ(compare({"a", directory / "a"}, {"b", directory / "b"}).error().code, Code::kNotFound);
+}
+
+}  // namespace
+}  // namespace kiln::diff

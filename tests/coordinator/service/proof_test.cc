@@ -1,0 +1,127 @@
+// Hits carry their proof: what the index or the store says about an earlier build is believed for what is
+// signed, and for nothing else.
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "manifest/artifact/oci.h"
+#include "manifest/statement/provenance.h"
+#include "signing/bundle/bundle.h"
+#include "tests/coordinator/service/farm_fixture.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+
+class Proof : public FarmTest {
+ protected:
+  Proof() {
+    EXPECT_TRUE(addToolchain(putToolchain()).ok());
+    one = worker("w1");
+    first = submitted(request("first"));
+    settle(first.id(), {one.get()});
+    first = get(first.id());
+    EXPECT_EQ(first.state(), v1::JOB_SUCCEEDED) << first.error().message();
+  }
+
+  std::string digest() { return first.artifacts(0).digest(); }
+  Digest bundle() { return *fromProto(artifact(digest()).bundles(0)); }
+  std::string textOf(const Digest& blob) {
+    return storage::getBlob(*blobs_, "default", blob, 1 << 20).value();
+  }
+  std::string fileOf(const Digest& blob) {
+    return directory_ / ("store/blobs/" + blob.hex().substr(0, 2) + "/" + blob.hex());
+  }
+  // No further job may be answered from the results alone.
+  void forgetResults() { ASSERT_TRUE(pool_.execute("DELETE FROM action_results")); }
+  // The submission again under another key.
+  v1::Job again(const std::string& key, int builders = 1) { return submitted(request(key, builders)); }
+  void replaceBundle(const std::string& text) {
+    Digest other = put(text);
+    ASSERT_TRUE(pool_.execute("UPDATE statements SET bundle_hash = $1, bundle_size = $2",
+                              {Bytes(other.hash), other.size}));
+  }
+
+  std::unique_ptr<testing_support::FakeWorker> one;
+  v1::Job first;
+};
+
+TEST_F(Proof, AHitReturnsTheOriginalsProvenance) {
+  forgetResults();
+  v1::Job hit = again("hit");
+  EXPECT_EQ(hit.state(), v1::JOB_SUCCEEDED);
+  EXPECT_TRUE(hit.artifacts(0).cached());
+  EXPECT_EQ(hit.artifacts(0).digest(), digest());
+  EXPECT_EQ(hit.artifacts(0).builders(0), "w1");
+  ASSERT_EQ(artifact(digest()).bundles_size(), 1) << "nothing is signed anew";
+  auto said = signing::parseBundle(textOf(bundle())).value();
+  auto provenance = Provenance::fromJson(parseStatement(said.envelope.payload).value().predicate).value();
+  EXPECT_EQ(provenance.invocationId, first.id());
+}
+
+TEST_F(Proof, ABundleThatIsNotAsSignedIsNoHit) {
+  forgetResults();
+  std::string text = textOf(bundle());
+  auto at = text.find("payload\":\"") + 40;
+  text[at] = text[at] == 'A' ? 'B' : 'A';
+  replaceBundle(text);
+  EXPECT_NE(again("hit").state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(Proof, ABundleOfAnotherKeyIsNoHit) {
+  forgetResults();
+  auto said = signing::parseBundle(textOf(bundle())).value();
+  auto foreign = signing::PrivateKey::create().value();
+  auto envelope = signing::signEnvelope(said.envelope.payloadType, said.envelope.payload, foreign).value();
+  replaceBundle(signing::makeBundle(envelope, foreign.publicKey()).value());
+  EXPECT_NE(again("hit").state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(Proof, BuildersThatOnlyARowNamesDoNotCount) {
+  auto two = worker("w2");
+  ASSERT_TRUE(pool_.execute(
+      "INSERT INTO builders SELECT instance, payload_hash, artifact_hash, 'w2', 'op' FROM builders"));
+  v1::Job job = again("two", 2);
+  EXPECT_NE(job.state(), v1::JOB_SUCCEEDED);
+  settle(job.id(), {two.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  EXPECT_EQ(job.artifacts(0).builders_size(), 2) << "the missing one ran, the first one's receipt counts";
+}
+
+TEST_F(Proof, DamagedOrMissingBytesAreNoHit) {
+  forgetResults();
+  auto oci = parseOciManifest(textOf(*fromProto(artifact(digest()).manifest()))).value();
+  const std::string program = fileOf(oci.layers.at(0).digest);
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  std::fstream(program, std::ios::in | std::ios::out).write("X", 1);
+  EXPECT_NE(again("damaged").state(), v1::JOB_SUCCEEDED);
+  std::filesystem::remove(program);
+  EXPECT_NE(again("missing").state(), v1::JOB_SUCCEEDED);
+}
+
+// With the artifact's row gone, only results can answer.
+TEST_F(Proof, AResultIsTakenForWhatItsReceiptSays) {
+  ASSERT_TRUE(pool_.execute("DELETE FROM artifact_actions"));
+  v1::Job reused = again("reused");
+  ASSERT_TRUE(advance(reused.id()));
+  EXPECT_EQ(get(reused.id()).state(), v1::JOB_SUCCEEDED) << "nothing had to run";
+
+  ASSERT_TRUE(pool_.execute("DELETE FROM artifact_actions"));
+  ASSERT_TRUE(pool_.execute("UPDATE action_results SET worker = 'w9'"));
+  v1::Job fresh = again("renamed");
+  ASSERT_TRUE(advance(fresh.id()));
+  EXPECT_NE(get(fresh.id()).state(), v1::JOB_SUCCEEDED);
+  ASSERT_TRUE(pool_.execute("UPDATE action_results SET worker = 'w1'"));
+  ASSERT_TRUE(pool_.execute(
+      "UPDATE action_results SET receipt = replace(receipt, 'payload\":\"e', 'payload\":\"f')"));
+  v1::Job other = again("forged");
+  ASSERT_TRUE(advance(other.id()));
+  EXPECT_NE(get(other.id()).state(), v1::JOB_SUCCEEDED);
+  settle(other.id(), {one.get()});
+  EXPECT_EQ(get(other.id()).artifacts(0).digest(), digest()) << "built again, to the same bytes";
+}
+
+}  // namespace
+}  // namespace kiln::service

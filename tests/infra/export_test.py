@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Export, rebuild and diff against real processes: what one farm made is made again by other workers, and by an auditor
+with nothing but the export, in an empty root without a network."""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from farm import MODELS, Farm, artifact_of, json_of
+
+CNN = MODELS / "digits_cnn.onnx"
+MLP = MODELS / "digits_mlp.onnx"
+BIN = pathlib.Path(os.environ["KILN_TEST_BIN"])
+
+
+def rewrite(path, data):
+    """Files of an export are read-only."""
+    mode = path.stat().st_mode
+    path.chmod(0o644)
+    path.write_bytes(data)
+    path.chmod(mode)
+
+
+class ExportTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.farm = Farm(workers=2, options=("--no-sample",))
+        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
+        cls.home = cls.farm.home
+        built = cls.farm.build(CNN)
+        assert built.returncode == 0, built.stderr
+        cls.artifact = artifact_of(built)
+        cls.layout = cls.home / "model.oci"
+        cls.exported = cls.farm.kiln("export", cls.artifact, "--oci", cls.layout, "--with-inputs", "--json")
+        cls.key = cls.home / "auditor.key"
+        subprocess.run([BIN / "kiln-signer", "make-key", "--out", cls.key], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.farm.close()
+
+    def check(self, result, code=0):
+        self.assertEqual(result.returncode, code, f"\n--- out\n{result.stdout}\n--- err\n{result.stderr}")
+        self.assertNotIn("terminate called", result.stderr)
+        return result
+
+    def copy(self, name):
+        out = self.home / name
+        shutil.copytree(self.layout, out)
+        return out
+
+    # --- export
+
+    def test_export_is_an_oci_layout_with_referrers(self):
+        self.check(self.exported)
+        index = json.loads((self.layout / "index.json").read_text())
+        self.assertEqual(json.loads((self.layout / "oci-layout").read_text()), {"imageLayoutVersion": "1.0.0"})
+        first = index["manifests"][0]
+        self.assertEqual(first["digest"], self.artifact)
+        types = []
+        for entry in index["manifests"]:
+            data = (self.layout / "blobs/sha256" / entry["digest"].removeprefix("sha256:")).read_bytes()
+            self.assertEqual("sha256:" + hashlib.sha256(data).hexdigest(), entry["digest"])
+            self.assertEqual(len(data), entry["size"])
+            if "subject" in json.loads(data):
+                self.assertEqual(json.loads(data)["subject"]["digest"], self.artifact)
+                types.append(entry["artifactType"])
+        self.assertEqual(sorted(types), ["application/vnd.dev.sigstore.bundle.v0.3+json",
+                                         "application/vnd.kiln.closure.v1+json", "application/vnd.kiln.fixtures.v1+json"])
+
+    def test_export_again_gives_the_same_bytes_and_needs_no_farm_without_inputs(self):
+        again = self.home / "again.oci"
+        self.check(self.farm.kiln("export", self.artifact, "--oci", again, "--with-inputs"))
+        names = lambda root: {p.relative_to(root): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+        self.assertEqual(names(again), names(self.layout))
+        fetched = self.home / "fetched"
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", fetched))
+        env = {k: v for k, v in self.farm.env.items() if k != "KILN_ENDPOINT"}
+        self.check(self.farm.kiln("export", fetched, "--oci", self.home / "plain.oci", env=env))
+        self.check(self.farm.kiln("verify", self.home / "plain.oci", env=env))
+        self.check(self.farm.kiln("export", fetched, "--oci", self.home / "plain.oci", env=env), 2)  # is there
+        without = self.check(self.farm.kiln("rebuild", "--offline", self.home / "plain.oci", env=env), 6)
+        self.assertIn("--with-inputs", without.stderr)
+
+    @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
+    def test_skopeo_copies_artifact_and_referrers(self):
+        for name, options in (("artifact", ()), ("sha256-" + self.artifact.removeprefix("sha256:"), ("--all",))):
+            target = self.home / ("copy-" + name[:8])
+            subprocess.run(["skopeo", "--insecure-policy", "copy", "--preserve-digests", *options,
+                            f"oci:{self.layout}:{name}", f"dir:{target}"], check=True, capture_output=True, text=True)
+        copied = (self.home / "copy-artifact" / "manifest.json").read_bytes()
+        self.assertEqual("sha256:" + hashlib.sha256(copied).hexdigest(), self.artifact)
+
+    # --- rebuild
+
+    def offline(self, layout, *options):
+        """kiln rebuild in a root that holds the programs, their libraries, the export, root, policy and key, and
+        nothing else, without a network."""
+        root = pathlib.Path(tempfile.mkdtemp(prefix="kiln-empty-"))
+        try:
+            (root / "audit").mkdir()
+            binds = []
+            for path in ("/usr", "/lib", "/lib64", "/etc/ld.so.cache"):
+                if os.path.exists(path):
+                    binds += ["--ro-bind", path, path]
+            for source, inside in ((self.farm.env["KILN_TRUST_ROOT"], "root.json"), (self.farm.env["KILN_POLICY"], "policy.json"),
+                                   (self.key, "key.pem"), (BIN, "bin")):
+                binds += ["--ro-bind", source, f"/audit/{inside}"]
+            command = ["bwrap", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--die-with-parent", "--clearenv",
+                       *(["--cap-add", "ALL"] if os.geteuid() == 0 else []), "--bind", root, "/", *binds,
+                       "--bind", layout, "/audit/export", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
+                       "--setenv", "HOME", "/nonexistent",
+                       "/audit/bin/kiln", "rebuild", "--offline", "/audit/export", "--trust-root", "/audit/root.json",
+                       "--policy", "/audit/policy.json", *options]
+            return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300)
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+
+    def test_offline_rebuild_in_an_empty_root_without_network(self):
+        layout = self.copy("audited.oci")
+        done = self.check(self.offline(layout, "--key", "/audit/key.pem", "--id", "urn:auditor:acme", "--operator", "acme"))
+        self.assertEqual(done.stdout.strip().splitlines()[-1], "reproduced " + self.artifact)
+        # A key that the root does not list never helps, and is told.
+        unknown = self.check(self.farm.kiln("provenance", layout))
+        self.assertIn("not counted", unknown.stdout)
+        self.assertNotIn("reproduced", unknown.stdout)
+        two = self.home / "two.json"
+        two.write_text(json.dumps(json.loads(pathlib.Path(self.farm.env["KILN_POLICY"]).read_text()) |
+                                  {"minBuilders": 2, "minOperators": 2}))
+        self.check(self.farm.kiln("verify", layout, "--policy", two), 5)
+        # One that the root lists does.
+        statement = next(b for b in self.bundles(layout) if b["predicateType"] == "urn:kiln:predicate:reproduction:v1")
+        self.assertEqual(statement["predicate"]["rebuilder"], {"id": "urn:auditor:acme", "worker": "offline", "operator": "acme"})
+        root = self.root_with("urn:auditor:acme")
+        shown = self.check(self.farm.kiln("provenance", layout, "--trust-root", root))
+        self.assertIn("reproduced  by offline of acme (urn:auditor:acme)", shown.stdout)
+        self.check(self.farm.kiln("verify", layout, "--policy", two, "--trust-root", root))
+
+    def bundles(self, layout):
+        import base64
+        for entry in json.loads((layout / "index.json").read_text())["manifests"]:
+            if entry.get("artifactType") == "application/vnd.dev.sigstore.bundle.v0.3+json":
+                blob = lambda digest: json.loads((layout / "blobs/sha256" / digest.removeprefix("sha256:")).read_bytes())
+                yield json.loads(base64.b64decode(blob(blob(entry["digest"])["layers"][0]["digest"])["dsseEnvelope"]["payload"]))
+
+    def root_with(self, identity):
+        """The farm's root with the auditor's key in it."""
+        own = self.home / "own-root.json"
+        if not own.exists():
+            subprocess.run([BIN / "kiln-signer", "make-root", "--key", self.key, "--builder-id", identity, "--development",
+                            "--out", own], check=True)
+        root = json.loads(pathlib.Path(self.farm.env["KILN_TRUST_ROOT"]).read_text())
+        added = json.loads(own.read_text())
+        root["builders"] += added["builders"]
+        root["keys"] += added["keys"]
+        out = self.home / "both-root.json"
+        out.write_text(json.dumps(root))
+        return out
+
+    def test_offline_rebuild_needs_an_export_that_verifies(self):
+        for name, damage in {
+            "flipped": lambda d: d[:-1] + bytes([d[-1] ^ 1]),
+            "short": lambda d: d[:-1],
+            "long": lambda d: d + b"x",
+        }.items():
+            layout = self.copy(f"hostile-{name}.oci")
+            manifest = json.loads((layout / "blobs/sha256" / self.artifact.removeprefix("sha256:")).read_bytes())
+            blob = layout / "blobs/sha256" / manifest["layers"][0]["digest"].removeprefix("sha256:")
+            rewrite(blob, damage(blob.read_bytes()))
+            self.check(self.farm.kiln("rebuild", "--offline", layout), 5)
+
+    def model_blob(self, layout):
+        return layout / "blobs/sha256" / hashlib.sha256(CNN.read_bytes()).hexdigest()
+
+    def test_hostile_exports_are_refused_by_name(self):
+        layout = self.copy("hostile-index.oci")
+        index = (layout / "index.json").read_bytes()
+        for data in (b"", b"{", index.replace(b'"schemaVersion":2', b'"schemaVersion":3'), b"[" * 100000,
+                     index.replace(b"sha256:", b"sha512:"), index.replace(self.artifact.encode(), b"sha256:../../../../etc/passwd")):
+            rewrite(layout / "index.json", data)
+            self.check(self.farm.kiln("rebuild", "--offline", layout), 5)
+        rewrite(layout / "index.json", index)
+        # A link to the right bytes is still a link.
+        model = self.model_blob(layout)
+        outside = self.home / "outside.onnx"
+        outside.write_bytes(model.read_bytes())
+        model.unlink()
+        missing = self.farm.kiln("rebuild", "--offline", layout)
+        self.check(missing, 6)
+        self.assertIn("model.onnx", missing.stderr)
+        model.symlink_to(outside)
+        self.check(self.farm.kiln("rebuild", "--offline", layout), 6)
+        model.unlink()
+        os.mkfifo(model)
+        self.check(self.farm.kiln("rebuild", "--offline", layout), 6)
+
+    def test_rebuild_reads_inputs_by_digest_only(self):
+        layout = self.copy("hostile-model.oci")
+        model = self.model_blob(layout)
+        data = bytearray(model.read_bytes())
+        data[len(data) // 2] ^= 1  # same size: only its hash tells
+        rewrite(model, bytes(data))
+        refused = self.farm.kiln("rebuild", "--offline", layout)
+        self.assertEqual(refused.returncode, 5, refused.stderr)
+        self.assertIn("another digest", refused.stderr)
+
+    def test_farm_rebuilds_on_another_worker(self):
+        before = json_of(self.check(self.farm.kiln("provenance", self.artifact, "--json")))
+        builder = {d["annotations"]["worker"] for p in before["provenance"] for d in p["runDetails"]["byproducts"]
+                   if d["name"] == "receipt"}
+        self.assertEqual(len(builder), 1)
+        done = self.check(self.farm.kiln("rebuild", self.artifact))
+        self.assertEqual(done.stdout.strip().splitlines()[-1], "reproduced " + self.artifact)
+        after = json_of(self.check(self.farm.kiln("provenance", self.artifact, "--json")))
+        self.assertEqual(len(after["reproductions"]), len(before["reproductions"]) + 1)
+        again = after["reproductions"][-1]["rebuilder"]
+        self.assertNotIn(again["worker"], builder)
+        two = self.home / "two-builders.json"
+        two.write_text(json.dumps(json.loads(pathlib.Path(self.farm.env["KILN_POLICY"]).read_text()) | {"minBuilders": 2}))
+        self.check(self.farm.kiln("verify", self.artifact, "--policy", two))
+        self.check(self.farm.kiln("rebuild", "sha256:" + "0" * 64), 6)
+        self.check(self.farm.kiln("rebuild"), 2)
+
+    # --- diff
+
+    def test_diff_names_field_section_function_and_instruction(self):
+        options = ("--no-cache",)
+        one = artifact_of(self.check(self.farm.build(MLP, "--profile", "N=1:1:1", *options)))
+        two = artifact_of(self.check(self.farm.build(MLP, "--profile", "N=2:2:2", *options)))
+        self.assertIn("equal", self.check(self.farm.kiln("diff", one, one)).stdout)
+        found = json_of(self.check(self.farm.kiln("diff", one, two, "--json"), 9))
+        self.assertIn("spec.profiles[0].dims[0].max", [field["path"] for field in found["fields"]])
+        program = next(file for file in found["files"] if file["path"] == "program.so")
+        self.assertIn(".text", [section["name"] for section in program["sections"]])
+        self.assertTrue(any(symbol["nodes"] for symbol in program["symbols"]))
+        self.assertIn(found["listing"]["function"], [symbol["name"] for symbol in program["symbols"]])
+        self.assertTrue(found["listing"]["first"][0]["text"])
+        text = self.check(self.farm.kiln("diff", one, two), 9).stdout
+        self.assertIn("from the first instruction that differs", text)
+        self.assertIn("equal", self.check(self.farm.kiln("diff", self.artifact, self.layout)).stdout)
+
+    def test_diff_takes_hostile_programs(self):
+        fetched = self.home / "victim"
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", fetched))
+        program = (fetched / "program.so").read_bytes()
+        for i, data in enumerate((b"", b"\x7fELF", program[:100], program[:-40], program[:40] + b"\xff" * 16 + program[56:])):
+            other = self.home / f"damaged-{i}"
+            shutil.copytree(fetched, other)
+            rewrite(other / "program.so", data)
+            found = json_of(self.check(self.farm.kiln("diff", fetched, other, "--json"), 9))
+            self.assertEqual([file["path"] for file in found["files"]], ["program.so"])
+        self.check(self.farm.kiln("diff", fetched, self.home / "nothing"), 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
