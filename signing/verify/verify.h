@@ -64,8 +64,9 @@ struct Verdict {
 // provenance statement of this artifact, signed by a key that the root accepts for its builder at the clock's
 // time, that agrees with the manifest and satisfies the policy. A bundle that is malformed, replayed from
 // another artifact or badly signed fails the artifact, even beside a good one; one by a key that the root
-// does not accept (any more) is noted and not counted. Check statements, reproductions and tombstones are held to
-// the same and kept apart. Fixtures, if there are any, must be exactly those that a counted provenance names.
+// does not accept (any more) is noted and not counted. Check statements, reproductions and tombstones are
+// held to the same and kept apart. Fixtures, if there are any, must be exactly those that a counted
+// provenance names.
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
                        const Clock& clock);
 

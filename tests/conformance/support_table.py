@@ -3,7 +3,9 @@
 
 usage: support_table.py update REPORT   REPORT (onnx_backend --json over the whole suite) becomes report.json beside this
                                         script; the table and the README's summary are written again
-       support_table.py dynamic REPORT  the same with onnx_dynamic --json, which becomes dynamic/report.json
+       support_table.py dynamic REPORT [SELECTION]
+                                        the same with onnx_dynamic --json, which becomes dynamic/report.json; SELECTION says
+                                        which cases were run, if not all
        support_table.py check           exit 1 when these two are not what the reports give
 """
 import json
@@ -60,7 +62,7 @@ def why(report, operator):
     return "; ".join(seen[:MAX_REASONS]).replace("|", "\\|") + (f"; {more} more" if more > 0 else "")
 
 
-def keep_dynamic(full):
+def keep_dynamic(full, selection):
     """What is committed: the counts, and of each case its outcome and what was refused or excluded."""
     cases = []
     for case in full["cases"]:
@@ -69,7 +71,7 @@ def keep_dynamic(full):
         if refused:
             kept["refused"] = refused
         cases.append(kept)
-    return {"how": full["how"], "totals": full["totals"], "operators": full["operators"], "cases": cases}
+    return {"how": full["how"], "selection": selection, "totals": full["totals"], "operators": full["operators"], "cases": cases}
 
 
 def dynamic_status(counts):
@@ -100,7 +102,8 @@ def dynamic_table():
         "",
         "## Dynamic shapes",
         "",
-        "Made from `tests/conformance/dynamic/report.json`: each case of the suite with the dimensions of its inputs made symbols,",
+        f"Made from `tests/conformance/dynamic/report.json` ({len(report['cases'])} cases: {report['selection']}, and those of",
+        "`tests/conformance/dynamic/own_cases.cc`). Each case with the dimensions of its inputs made symbols,",
         "compiled once for a range, run at its ends, at the case's own size and just outside (where the guard's error must name",
         "dimension, value and range), in memory of exactly the planned size with poisoned ends, and compared with the static",
         f"compile at each size: {totals['runs']} runs, {totals['sameBits']} of them the same bits, the rest within the case's tolerance,",
@@ -166,12 +169,12 @@ def dump(report):
 
 
 def main(arguments):
-    if len(arguments) == 2 and arguments[0] in ("update", "dynamic"):
+    if len(arguments) == 2 and arguments[0] == "update" or len(arguments) in (2, 3) and arguments[0] == "dynamic":
         full = json.loads(pathlib.Path(arguments[1]).read_text())
         if arguments[0] == "update":
             REPORT.write_text(dump(keep(full)))
         else:
-            DYNAMIC.write_text(dump(keep_dynamic(full)))
+            DYNAMIC.write_text(dump(keep_dynamic(full, arguments[2] if len(arguments) == 3 else "all of the suite")))
         report = json.loads(REPORT.read_text())
         TABLE.write_text(table(report))
         README.write_text(readme(report))

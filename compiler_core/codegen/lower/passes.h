@@ -28,7 +28,8 @@ struct Unit {
 // of its partitions, and @kiln_shapes_<unit> states its outputs' dimensions (program_abi.h). Kernels are
 // named after the model's nodes; the schedule that kiln-tile left is kept as `kiln.kernel` on the function.
 // The environment is the run's pointers from arena to symbols, and numbers that only the calling thread can
-// know: kernels compute their buffers' addresses themselves. A dense part of a buffer becomes a buffer of its own.
+// know: kernels compute their buffers' addresses themselves. A dense part of a buffer becomes a buffer of its
+// own.
 std::unique_ptr<mlir::Pass> createOutlineKernelsPass(Unit unit = {});
 
 // kiln-join-partitions: a @main of calls and transfers (ir/partition/partition_ops.h) becomes
