@@ -99,7 +99,6 @@ TEST(Golden, Reproduction) {
   again.manifest = digestOf("manifest");
   again.fixtures = digestOf("fixtures");
   again.sandboxPolicy = digestOf("policy");
-  again.receipt = digestOf("receipt");
   again.absent = {{"bin/ptxas", digestOf("ptxas")}};
   again.startedOn = parseRfc3339("2026-11-20T05:00:00Z").value();
   again.finishedOn = parseRfc3339("2026-11-20T05:00:09Z").value();
