@@ -76,7 +76,7 @@ Status provesItself(const Farm& farm, const index::ResultRecord& result) {
   const bool same =
       receipt.action == result.action && receipt.lease == result.runId && receipt.epoch == result.epoch &&
       receipt.worker == result.worker && receipt.operatorName == result.operatorName &&
-      receipt.exitCode == result.exitCode && jobs::outputsDigest(outputs) == result.outputs &&
+      receipt.exitCode == result.exitCode && jobs::outputsDigest(outputs).hash == result.outputs.hash &&
       std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(), outputs.files.end(),
                  [](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
                    return a.path == "output/" + b.path && a.digest == b.digest;
