@@ -119,8 +119,6 @@ class Compile {
 
   Result<CompileResult> run() {
     onnx::prepareContext(context_);
-    KILN_ASSIGN(targets_, targetsOf(request_.target));
-    KILN_TRY(checkRules(request_.partition, targetNames(request_.target.name)));
     if (request_.afterPass)
       context_.registerActionHandler(
           [this](llvm::function_ref<void()> transform, const mlir::tracing::Action& action) {
@@ -130,6 +128,8 @@ class Compile {
             if (pass && !pass->getPass().getArgument().empty())
               request_.afterPass(std::string_view(pass->getPass().getArgument()), *pass->getOp());
           });
+    KILN_ASSIGN(targets_, targetsOf(request_.target));
+    KILN_TRY(checkRules(request_.partition, targetNames(request_.target.name)));
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
