@@ -9,6 +9,7 @@
 #include "api/cli/progress.h"
 #include "api/client/built_artifact.h"
 #include "manifest/spec/profile_option.h"
+#include "manifest/spec/target.h"
 
 namespace kiln::cli {
 namespace {
@@ -16,7 +17,9 @@ namespace {
 struct Options {
   std::string model, toolchain;
   std::vector<std::string> data, targets, profiles, pins, sequences;
-  std::string tune = "off", fallback = "fail";
+  std::string tune = "off";
+  PartitionOptionTexts partition;
+  std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
   std::string checkPlan;
   bool check = false, detach = false;
@@ -25,10 +28,14 @@ struct Options {
 Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<CheckRequest> check) {
   for (const auto& target : options.targets) KILN_TRY(checkTarget(target));
   KILN_TRY(checkTune(options.tune));
-  KILN_TRY(checkFallback(options.fallback));
   KILN_ASSIGN(auto profiles, parseProfiles(options.profiles));
   CompileSpec spec;
   spec.profiles = std::move(profiles);
+  spec.fallback = options.partition.fallback;
+  KILN_ASSIGN(spec.partition, parseRules(options.partition));
+  for (const auto& target : options.targets) KILN_TRY(checkRules(spec.partition, targetNames(target)));
+  spec.maxArtifactBytes = options.maxArtifactBytes;
+  spec.maxPlannedBytes = options.maxPlannedBytes;
   for (const auto& pin : options.pins) KILN_TRY(addPin(pin, spec.pins));
   for (const auto& sequence : options.sequences) KILN_TRY(addComposite(sequence, spec.sequences));
   v1::SubmitJobRequest request;
@@ -92,12 +99,34 @@ Status run(const Context& context, const Options& options) {
   return {};
 }
 
+void addPartitionOptions(CLI::App& command, PartitionOptionTexts& texts) {
+  command
+      .add_option("--affinity", texts.affinities,
+                  "PATTERN=TARGET: nodes that go to one of A,B, by name or op:OPERATOR, with * (repeatable)")
+      ->allow_extra_args(false);
+  command
+      .add_option("--exclude", texts.exclusions,
+                  "PATTERN=TARGET: nodes that a target must not get (repeatable)")
+      ->allow_extra_args(false);
+  command.add_option("--fallback", texts.fallback,
+                     "fail: nothing runs elsewhere than asked; cpu: what a target cannot serve goes to the "
+                     "last CPU target, and the manifest says so");
+  command
+      .add_option("--fallback-allow", texts.fallbackOperators,
+                  "Operator that may fall back (repeatable; default: any)")
+      ->allow_extra_args(false);
+  command.add_option("--fallback-permille", texts.fallbackPermille,
+                     "Most of the nodes that may fall back, in thousandths");
+}
+
 }  // namespace
 
 void addBuild(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   auto& command = addCommand(app, context, "build", "Build a model: one signed artifact per target",
-                             "kiln build model.onnx --target cpu:x86-64-v3 --profile N=1:1:1",
+                             "kiln build model.onnx --target cpu:x86-64-v3 --profile N=1:1:1\n"
+                             "  kiln build model.onnx --target cpu:x86-64-v4,cpu:x86-64-v3 --affinity "
+                             "op:Softmax=cpu:x86-64-v3",
                              [&context, options] { return run(context, *options); });
   command.add_option("MODEL", options->model, "A file, or git+URL@COMMIT#path (file, https or ssh)")
       ->required();
@@ -105,7 +134,10 @@ void addBuild(CLI::App& app, Context& context) {
       .add_option("--data", options->data,
                   "[NAME=]FILE: external data beside what the model names in its own folder (repeatable)")
       ->allow_extra_args(false);
-  command.add_option("--target", options->targets, "What to build for, such as cpu:x86-64-v3 (repeatable)")
+  command
+      .add_option(
+          "--target", options->targets,
+          "What to build for, such as cpu:x86-64-v3 (repeatable); A,B is one artifact partitioned over both")
       ->required()
       ->allow_extra_args(false);
   command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex> (default: the farm's)");
@@ -125,7 +157,11 @@ void addBuild(CLI::App& app, Context& context) {
   command.add_flag("--majority", options->delivery.majority,
                    "More than half of at least 3 builders decide; dissent is recorded");
   command.add_option("--tune", options->tune, "off: no measured choices");
-  command.add_option("--fallback", options->fallback, "fail: nothing runs elsewhere than asked");
+  addPartitionOptions(command, options->partition);
+  command.add_option("--max-artifact-bytes", options->maxArtifactBytes,
+                     "Budget: program and weights together; exit 4 beyond it");
+  command.add_option("--max-planned-bytes", options->maxPlannedBytes,
+                     "Budget: what the program plans to use while it runs; exit 4 beyond it");
   command.add_flag("--check", options->check,
                    "Check each artifact on a worker that runs its target; exit 10 if it fails");
   command.add_option("--check-plan", options->checkPlan,

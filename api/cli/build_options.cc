@@ -21,11 +21,6 @@ Status checkTune(const std::string& value) {
   return fail(Code::kUnimplemented, "--tune " + value + ": only \"off\" is served");
 }
 
-Status checkFallback(const std::string& value) {
-  if (value == "fail") return {};
-  return fail(Code::kUnimplemented, "--fallback " + value + ": only \"fail\" is served");
-}
-
 Result<std::string> newIdempotencyKey() {
   std::array<std::uint8_t, 16> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {

@@ -11,9 +11,8 @@ namespace kiln::cli {
 // judge.
 Status checkTarget(const std::string& target);
 
-// Only "off" and only "fail" are served; the message names that.
+// Only "off" is served; the message names that.
 Status checkTune(const std::string& value);
-Status checkFallback(const std::string& value);
 
 // 32 random hex digits.
 Result<std::string> newIdempotencyKey();

@@ -30,6 +30,44 @@ void printStage(const std::string& name, const Json& facts) {
   }
 }
 
+// A member as text, whatever a manifest holds there.
+std::string textOf(const Json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name)) return "";
+  const Json& value = object[name];
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Which target runs what, what goes between targets, and what did not go where it was asked to.
+void printPartition(const Json& facts) {
+  const auto each = [&](const char* name, auto print) {
+    if (!facts.is_object() || !facts.contains(name) || !facts[name].is_array()) return;
+    for (const Json& item : facts[name]) print(item);
+  };
+  printLine("partition");
+  each("partitions", [](const Json& part) {
+    std::string nodes = textOf(part, "nodes");
+    if (nodes.size() > 120) nodes = nodes.substr(0, 117) + "...";
+    printLine(
+        fmt::format("  {:<20} {} operations {}", textOf(part, "target"), textOf(part, "operations"), nodes));
+  });
+  each("transfers", [](const Json& transfer) {
+    printLine(fmt::format("  transfer             {} from {} to {}, {} bytes", textOf(transfer, "node"),
+                          textOf(transfer, "from"), textOf(transfer, "to"), textOf(transfer, "bytes")));
+  });
+  printLine(fmt::format("  {:<20} {}", "transferBytes", textOf(facts, "transferBytes")));
+  std::size_t fallen = 0;
+  each("fallback", [&](const Json& node) {
+    ++fallen;
+    printLine(fmt::format("  fallback             {} ({}) from {} to {}: {}", textOf(node, "node"),
+                          textOf(node, "op"), textOf(node, "from"), textOf(node, "to"),
+                          textOf(node, "reason")));
+  });
+  if (fallen == 0) return printLine("  fallback             none");
+  printLine(fmt::format("  fallback             {} of {} nodes, {} thousandths", fallen,
+                        textOf(facts, "nodes"), textOf(facts, "fallbackPermille")));
+}
+
 void printManifest(const signing::Verdict& verdict) {
   const auto& manifest = verdict.manifest;
   const auto& spec = manifest.spec;
@@ -66,7 +104,12 @@ void printManifest(const signing::Verdict& verdict) {
                           humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes)));
   }
   if (!manifest.stages.is_object()) return;
-  for (const auto& [name, facts] : manifest.stages.items()) printStage(name, facts);
+  for (const auto& [name, facts] : manifest.stages.items()) {
+    if (name == "partition")
+      printPartition(facts);
+    else
+      printStage(name, facts);
+  }
 }
 
 // What signed checks found, the latest last.

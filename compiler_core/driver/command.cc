@@ -68,9 +68,18 @@ Status checkServed(const CompileSpec& spec) {
   if (spec.numerics.reassociation != "off")
     return refuse("numerics.reassociation", spec.numerics.reassociation, "off");
   if (spec.numerics.precision != "f32") return refuse("numerics.precision", spec.numerics.precision, "f32");
-  if (spec.fallback != "fail") return refuse("fallback", spec.fallback, "fail");
   if (spec.outOfProfile != "fail" && spec.outOfProfile != "pad")
     return refuse("outOfProfile", spec.outOfProfile, "fail\" or \"pad");
+  return {};
+}
+
+CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec) {
+  auto rules = parseRules(texts);
+  if (!rules) return stop(kExitUsage, rules.error());
+  if (auto known = checkRules(*rules, targetNames(spec.target)); !known)
+    return stop(kExitUsage, known.error());
+  spec.fallback = texts.fallback;
+  spec.partition = std::move(*rules);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "compiler_core/driver/compiler.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/spec/compile_spec.h"
+#include "manifest/spec/target.h"
 
 namespace kiln::driver {
 
@@ -37,6 +38,9 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
 // evidence.json and manifest.json of a compile. Errors are never the model's fault.
 Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out);
 
+// What commands say about partitions, into `spec`; its target is set. Every failure is one of usage.
+CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec);
+
 struct CompileArguments {
   std::string model, spec, out, emitIr, toolchain;
   std::vector<std::string> disabledPasses;
@@ -52,6 +56,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments);
 struct SpecArguments {
   std::string model, target = "cpu:x86-64-v3", out;
   std::vector<std::string> profile, pin, sequence;
+  PartitionOptionTexts partition;
 };
 tl::expected<CompileSpec, CommandError> makeSpec(const SpecArguments& arguments);
 CommandResult specCommand(const SpecArguments& arguments);
@@ -59,6 +64,7 @@ CommandResult specCommand(const SpecArguments& arguments);
 struct ExplainArguments {
   std::string model, target = "cpu:x86-64-v3";
   std::vector<std::string> profile, pin, sequence;
+  PartitionOptionTexts partition;
   bool json = false;
 };
 CommandResult explainCommand(const ExplainArguments& arguments);

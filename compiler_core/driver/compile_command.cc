@@ -95,6 +95,14 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
   auto target = parseTarget(spec.target);
   if (!target)
     return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
+  if (auto known = checkRules(spec.partition, targetNames(spec.target)); !known)
+    return stop(kExitUsage, known.error());
+  if (targetNames(spec.target).size() > 1 && spec.features != target->features)
+    return stop(kExitUsage,
+                {Code::kInvalidArgument,
+                 "target.features are not those of " + spec.target +
+                     " in this toolchain; make a new spec, or take the toolchain that it was made for",
+                 {}});
   if (auto same = checkModel(spec, model); !same) return stop(same.error());
   auto lib = findToolchainLib(toolchain);
   if (!lib) return stop(kExitUsage, lib.error());
@@ -107,6 +115,8 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
   request.pins = spec.pins;
   request.sequences = spec.sequences;
   request.contraction = spec.numerics.contraction == "on";
+  request.fallback = spec.fallback == "cpu";
+  request.partition = spec.partition;
   request.toolchainLib = *lib;
   return request;
 }

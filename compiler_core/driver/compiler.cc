@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <set>
 
 #include "compiler_core/analysis/padding.h"
@@ -11,12 +12,17 @@
 #include "compiler_core/driver/probe.h"
 #include "compiler_core/frontend/onnx/import.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
+#include "compiler_core/ir/partition/partition_ops.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/package/files.h"
+#include "compiler_core/partition/cost.h"
 #include "compiler_core/reference/evaluator.h"
 #include "compiler_core/reference/inputs.h"
 #include "compiler_core/transforms/rewrite.h"
 #include "compiler_core/transforms/specialise.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace kiln::driver {
 namespace {
@@ -76,13 +82,7 @@ std::vector<ir::SymbolRange> rangesOf(const onnx::Captured& captured, const anal
 // What tensors of these types take at most.
 std::uint64_t bytesOf(mlir::TypeRange types, llvm::ArrayRef<ir::Range> limits) {
   std::uint64_t total = 0;
-  for (mlir::Type type : types) {
-    auto tensor = ir::tensorType(type);
-    std::uint64_t bytes = dtypeBytes(*ir::dtypeOf(tensor.getElementType()));
-    for (const ir::Dim& dim : ir::shapeOf(tensor))
-      bytes *= static_cast<std::uint64_t>(ir::rangeOf(dim, limits).value_or(ir::Range{0, 0}).max);
-    total += bytes;
-  }
+  for (mlir::Type type : types) total += partition::mostBytes(type, limits);
   return total;
 }
 
@@ -104,6 +104,14 @@ void append(mlir::ModuleOp from, mlir::ModuleOp into) {
   }
 }
 
+constexpr char kPartitionPass[] = "kiln-partition";
+
+// One target with the features of the spec, or the parts of "a,b".
+Result<std::vector<Target>> targetsOf(const Target& target) {
+  if (target.name.find(',') == std::string::npos) return std::vector<Target>{target};
+  return parseTargets(target.name);
+}
+
 class Compile {
  public:
   explicit Compile(const CompileRequest& request)
@@ -111,6 +119,8 @@ class Compile {
 
   Result<CompileResult> run() {
     onnx::prepareContext(context_);
+    KILN_ASSIGN(targets_, targetsOf(request_.target));
+    KILN_TRY(checkRules(request_.partition, targetNames(request_.target.name)));
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
@@ -134,7 +144,7 @@ class Compile {
     std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
     for (std::size_t i = 0; i < request_.profiles.size(); ++i) {
       modules.push_back(captured.module->clone());
-      KILN_TRY(lowerProfile(*modules.back(), i, captured));
+      KILN_TRY(lowerProfile(modules.back(), i, captured));
     }
     mlir::ModuleOp program = *modules.front();
     for (auto& module : llvm::drop_begin(modules)) append(*module, program);
@@ -151,7 +161,9 @@ class Compile {
 
  private:
   // From the captured graph to the LLVM dialect, for profile number `index`.
-  Status lowerProfile(mlir::ModuleOp module, std::size_t index, onnx::Captured& captured) {
+  Status lowerProfile(mlir::OwningOpRef<mlir::ModuleOp>& program, std::size_t index,
+                      onnx::Captured& captured) {
+    mlir::ModuleOp module = *program;
     const analysis::Profile& profile = request_.profiles[index];
     const std::vector<ir::SymbolRange> ranges = rangesOf(captured, profile);
     transforms::specialise(module, ranges);
@@ -163,20 +175,107 @@ class Compile {
 
     progress("rewrite");
     KILN_ASSIGN(ir::RewriteEvidence rewritten,
-                transforms::rewrite(module, captured.weights, {request_.disabledPasses, request_.onPass}));
+                transforms::rewrite(module, captured.weights, {disabledRewrites(), request_.onPass}));
     KILN_TRY(ir_.write("rewrite", module));
     if (request_.probe && request_.probe->point == ProbeRequest::Point::kRewritten)
       KILN_TRY(probe(module, captured));
     progress("partition");
-    auto parts = partition::partition(module, request_.target.name);
-    if (!parts.unsupported.empty())
-      return fail(onnx::unsupportedError(parts.unsupported, captured.capture.nodes));
-    // Profiles take the same way; the first speaks for all.
+    KILN_ASSIGN(partition::PartitionEvidence parts, cut(module, captured));
+    plan.transferBytes = parts.transferBytes;
+    const bool isCut = parts.partitions.size() > 1;
+    const Target& target = targetNamed(parts.partitions.front().target);
+    // Rewriting takes the same way in all profiles, and each is partitioned by its own sizes; the first
+    // speaks for all.
     if (index == 0) {
       result_.rewrite = std::move(rewritten);
-      result_.partition = std::move(parts.evidence);
+      result_.partition = std::move(parts);
     }
-    return lower(module, index, captured.weights);
+    const auto number = static_cast<unsigned>(index);
+    if (!isCut) return lower(module, {number, {}}, target, plan, captured.weights);
+    KILN_ASSIGN(program, lowerPartitions(module, number, plan, captured.weights));
+    return {};
+  }
+
+  // The partition stage: what goes where, and @main cut accordingly.
+  Result<partition::PartitionEvidence> cut(mlir::ModuleOp module, const onnx::Captured& captured) {
+    const bool isDisabled = llvm::is_contained(request_.disabledPasses, kPartitionPass);
+    partition::PartitionOptions options;
+    for (const Target& target : targets_) options.targets.push_back(target.name);
+    options.fallback = request_.fallback;
+    options.rules = request_.partition;
+    if (isDisabled) {  // all to the primary, or not at all
+      options.targets.resize(1);
+      options.rules.affinities.clear();
+    }
+    options.operators = captured.operators;
+    KILN_ASSIGN(partition::PartitionResult parts, partition::partition(module, options));
+    if (!parts.unsupported.empty())
+      return fail(onnx::unsupportedError(parts.unsupported, captured.capture.nodes));
+    if (isDisabled) return std::move(parts.evidence);
+    const auto start = std::chrono::steady_clock::now();
+    std::string complaint;
+    mlir::ScopedDiagnosticHandler handler(&context_, [&](mlir::Diagnostic& diagnostic) {
+      complaint += (complaint.empty() ? "" : "; ") + diagnostic.str();
+      return mlir::success();
+    });
+    mlir::PassManager passes(&context_);
+    passes.addPass(partition::createPartitionPass());
+    if (failed(passes.run(module))) return fail(Code::kUnimplemented, "partition: " + complaint);
+    if (request_.onPass)
+      request_.onPass(kPartitionPass,
+                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    partition::describe(module, parts.evidence);
+    return std::move(parts.evidence);
+  }
+
+  const Target& targetNamed(const std::string& name) const {
+    return *std::ranges::find(targets_, name, &Target::name);
+  }
+
+  // A @main of several partitions: each goes its own way to the LLVM dialect, as a module of its own, and all
+  // become one function of the profile.
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> lowerPartitions(mlir::ModuleOp module, unsigned profile,
+                                                            PlanEvidence& plan,
+                                                            const ir::WeightTable& weights) {
+    mlir::OwningOpRef<mlir::ModuleOp> program;
+    auto main = module.lookupSymbol<mlir::func::FuncOp>(ir::kMain);
+    mlir::Builder b(&context_);
+    for (auto [number, call] : llvm::enumerate(main.getOps<mlir::func::CallOp>())) {
+      auto function = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee());
+      const Target& target = targetNamed(function->getAttrOfType<mlir::StringAttr>(ir::kTargetAttr).str());
+      mlir::OwningOpRef<mlir::ModuleOp> unit = mlir::ModuleOp::create(module.getLoc());
+      (*unit)->setAttrs(module->getAttrDictionary());
+      mlir::func::FuncOp own = function.clone();
+      unit->push_back(own);
+      own.setName(ir::kMain);
+      own.setPublic();
+      function.eraseBody();
+      PlanEvidence memory;
+      KILN_TRY(lower(*unit, {profile, static_cast<unsigned>(number)}, target, memory, weights));
+      plan.scratchBytes = std::max(plan.scratchBytes, memory.scratchBytes);
+      const auto set = [&](llvm::StringRef name, std::uint64_t value) {
+        function->setAttr(name, b.getI64IntegerAttr(static_cast<std::int64_t>(value)));
+      };
+      set("kiln.arena_bytes", memory.arenaBytes);
+      set("kiln.arena_total_bytes", memory.unsharedBytes);
+      set("kiln.arena_live_bytes", memory.lowerBoundBytes);
+      set("kiln.arena_buffers", static_cast<std::uint64_t>(memory.buffers));
+      if (program)
+        append(*unit, *program);
+      else
+        program = std::move(unit);
+    }
+    KILN_TRY(codegen::joinToLlvm(module, profile,
+                                 [&](mlir::ModuleOp joined) { readRegions(joined, profile, plan); }));
+    KILN_TRY(ir_.write("joined", module));
+    append(module, *program);
+    return program;
+  }
+
+  std::vector<std::string> disabledRewrites() const {
+    std::vector<std::string> names = request_.disabledPasses;
+    std::erase(names, kPartitionPass);
+    return names;
   }
 
   // Makes the module's values outputs and notes what they should be.
@@ -199,13 +298,17 @@ class Compile {
     if (request_.progress) request_.progress(stage);
   }
 
-  Status lower(mlir::ModuleOp module, std::size_t profile, const ir::WeightTable& weights) {
+  // One @main, of a profile or of a partition, for one target.
+  Status lower(mlir::ModuleOp module, codegen::Unit unit, const Target& target, PlanEvidence& plan,
+               const ir::WeightTable& weights) {
     codegen::PipelineOptions options;
-    options.profile = static_cast<unsigned>(profile);
-    options.vectors = codegen::vectorsFor(request_.target.features);
+    options.unit = unit;
+    options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = request_.contraction;
-    result_.schedule.registerBits = options.vectors.registerBits;
-    result_.schedule.accumulators = options.vectors.accumulators;
+    if (unit.partition.value_or(0) == 0) {
+      result_.schedule.registerBits = options.vectors.registerBits;
+      result_.schedule.accumulators = options.vectors.accumulators;
+    }
     result_.schedule.contraction = request_.contraction;
     Status written;
     options.onStage = [&](std::string_view stage) {
@@ -216,11 +319,25 @@ class Compile {
     options.onIr = [&](std::string_view stage, mlir::ModuleOp op) {
       if (stage == "linalg") shareWeights(op, weights, uses_);
       std::vector<package::WeightUse> own;  // numbered by shareWeights
-      if (stage == "planned") readPlan(op, result_.plans[profile], own);
-      if (stage == "kernels") readKernels(op, result_.schedule.kernels);
+      if (stage == "planned") readPlan(op, plan, own);
+      if (stage == "kernels") {
+        const std::size_t before = result_.schedule.kernels.size();
+        readKernels(op, result_.schedule.kernels);
+        if (targets_.size() > 1)
+          for (std::size_t i = before; i < result_.schedule.kernels.size(); ++i)
+            result_.schedule.kernels[i].target = target.name;
+      }
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
     KILN_TRY(codegen::lowerToLlvm(module, options));
+    if (targets_.size() > 1) {
+      mlir::Builder b(&context_);
+      module.walk([&](mlir::LLVM::LLVMFuncOp op) {
+        if (!op.isExternal())
+          op.setPassthroughAttr(b.getArrayAttr(
+              {b.getStrArrayAttr({codegen::kTargetFunctionAttr, llvm::StringRef(target.name)})}));
+      });
+    }
     return written;
   }
 
@@ -236,7 +353,8 @@ class Compile {
                                 result_.plans[i].arenaBytes, result_.plans[i].scratchBytes});
     const std::string architecture = request_.target.triple.substr(0, request_.target.triple.find('-'));
     codegen::CpuOptions options;
-    options.target = request_.target;
+    options.target = targets_.front();
+    if (targets_.size() > 1) options.partitions = targets_;
     options.contraction = request_.contraction;
     options.bitcode = {request_.toolchainLib + "/kmath.bc", request_.toolchainLib + "/kkernels.bc"};
     options.builtinsArchive = fmt::format("{}/libkiln_builtins-{}.a", request_.toolchainLib, architecture);
@@ -254,6 +372,7 @@ class Compile {
   }
 
   const CompileRequest& request_;
+  std::vector<Target> targets_;  // the primary first
   mlir::MLIRContext context_;
   IrWriter ir_;
   CompileResult result_;

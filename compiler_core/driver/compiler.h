@@ -46,8 +46,11 @@ struct CompileRequest {
   std::vector<analysis::Profile> profiles = {{}};  // at least one; the program serves them in this order
   Pins pins;                                       // inputs with a fixed value
   Composites sequences;                            // what inputs of sequence or optional type hold
-  bool pad = false;          // smaller inputs are padded: every symbolic dimension must allow that
-  bool contraction = true;   // Numerics::contraction is "on"
+  bool pad = false;         // smaller inputs are padded: every symbolic dimension must allow that
+  bool contraction = true;  // Numerics::contraction is "on"
+  // Of the partition stage; several targets stand in target.name, "a,b".
+  bool fallback = false;
+  PartitionRules partition;
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
   std::string irDirectory;                  // existing folder for the textual IR of each stage; empty: none

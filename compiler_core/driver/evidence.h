@@ -16,6 +16,7 @@ struct KernelEvidence {
   std::vector<std::int64_t> loops, tile;  // parallel loops: extents and tile sizes
   std::int64_t tasks = 0;
   std::uint64_t codeBytes = 0;  // 0 in a dry run
+  std::string target;           // of its partition, where there are several targets
 };
 
 struct ScheduleEvidence {
@@ -31,6 +32,12 @@ struct SymbolEvidence {
   bool element = false, pad = false;
 };
 
+// The part of the arena that belongs to one target.
+struct RegionEvidence {
+  std::string target;
+  std::uint64_t offset = 0, bytes = 0;
+};
+
 // The memory of one profile.
 struct PlanEvidence {
   std::string profile;
@@ -40,6 +47,8 @@ struct PlanEvidence {
   std::uint64_t scratchBytes = 0;     // per slot
   std::int64_t buffers = 0;
   std::uint64_t inputBytes = 0, outputBytes = 0, weightBytes = 0;  // held by the caller
+  std::vector<RegionEvidence> regions;                             // of a program in several partitions
+  std::uint64_t transferBytes = 0;  // between regions, by one run in the largest shape
 };
 
 struct CodegenEvidence {

@@ -46,25 +46,51 @@ Json toJson(const CodegenEvidence& evidence, std::size_t kernels) {
 }  // namespace
 
 Json toJson(const partition::PartitionEvidence& evidence) {
-  Json partitions = Json::array(), fallback = Json::array();
-  for (const auto& part : evidence.partitions)
-    partitions.push_back({{"target", part.target}, {"operations", part.operations}, {"nodes", part.nodes}});
-  for (const auto& node : evidence.fallback) fallback.push_back(ir::toJson(node));
-  return {{"partitions", partitions},
-          {"transferBytes", std::to_string(evidence.transferBytes)},
-          {"fallback", fallback}};
+  // What one target leaves nothing to say about is left out.
+  const bool isCut = evidence.targets.size() > 1;
+  Json partitions = Json::array(), fallback = Json::array(), transfers = Json::array();
+  for (const auto& part : evidence.partitions) {
+    Json& entry = partitions.emplace_back(
+        Json{{"target", part.target}, {"operations", part.operations}, {"nodes", part.nodes}});
+    if (!isCut) continue;
+    entry["emulated"] = part.emulated;
+    entry["flops"] = std::to_string(part.flops);
+    entry["bytes"] = std::to_string(part.bytes);
+  }
+  for (const auto& one : evidence.fallback)
+    fallback.push_back({{"node", one.node.node},
+                        {"op", one.node.op},
+                        {"reason", one.node.reason},
+                        {"from", one.from},
+                        {"to", one.to}});
+  for (const auto& transfer : evidence.transfers)
+    transfers.push_back({{"node", transfer.node},
+                         {"from", transfer.from},
+                         {"to", transfer.to},
+                         {"bytes", std::to_string(transfer.bytes)}});
+  Json out = {{"partitions", partitions},
+              {"transferBytes", std::to_string(evidence.transferBytes)},
+              {"fallback", fallback}};
+  if (!isCut) return out;
+  out["targets"] = evidence.targets;
+  out["transfers"] = transfers;
+  out["nodes"] = evidence.nodes;
+  out["fallbackPermille"] = evidence.fallbackPermille;
+  return out;
 }
 
 Json toJson(const ScheduleEvidence& evidence) {
   Json kernels = Json::array();
-  for (const KernelEvidence& kernel : evidence.kernels)
-    kernels.push_back({{"symbol", kernel.symbol},
-                       {"nodes", kernel.nodes},
-                       {"rule", kernel.rule},
-                       {"loops", kernel.loops},
-                       {"tile", kernel.tile},
-                       {"tasks", kernel.tasks},
-                       {"codeBytes", std::to_string(kernel.codeBytes)}});
+  for (const KernelEvidence& kernel : evidence.kernels) {
+    Json& entry = kernels.emplace_back(Json{{"symbol", kernel.symbol},
+                                            {"nodes", kernel.nodes},
+                                            {"rule", kernel.rule},
+                                            {"loops", kernel.loops},
+                                            {"tile", kernel.tile},
+                                            {"tasks", kernel.tasks},
+                                            {"codeBytes", std::to_string(kernel.codeBytes)}});
+    if (!kernel.target.empty()) entry["target"] = kernel.target;
+  }
   return {{"registerBits", evidence.registerBits},
           {"accumulators", evidence.accumulators},
           {"contraction", evidence.contraction},
@@ -75,16 +101,21 @@ Json toJson(const ScheduleEvidence& evidence) {
 Json toJson(const PlanEvidence& evidence) {
   const std::uint64_t hundredths =
       evidence.arenaBytes == 0 ? 100 : evidence.unsharedBytes * 100 / evidence.arenaBytes;
-  return {{"profile", evidence.profile},
-          {"peakBytes", std::to_string(evidence.arenaBytes)},
-          {"lowerBoundBytes", std::to_string(evidence.lowerBoundBytes)},
-          {"unsharedBytes", std::to_string(evidence.unsharedBytes)},
-          {"reuseRatio", fmt::format("{}.{:02}", hundredths / 100, hundredths % 100)},
-          {"buffers", evidence.buffers},
-          {"scratchBytesPerSlot", std::to_string(evidence.scratchBytes)},
-          {"inputBytes", std::to_string(evidence.inputBytes)},
-          {"outputBytes", std::to_string(evidence.outputBytes)},
-          {"weightBytes", std::to_string(evidence.weightBytes)}};
+  Json out = {{"profile", evidence.profile},
+              {"peakBytes", std::to_string(evidence.arenaBytes)},
+              {"lowerBoundBytes", std::to_string(evidence.lowerBoundBytes)},
+              {"unsharedBytes", std::to_string(evidence.unsharedBytes)},
+              {"reuseRatio", fmt::format("{}.{:02}", hundredths / 100, hundredths % 100)},
+              {"buffers", evidence.buffers},
+              {"scratchBytesPerSlot", std::to_string(evidence.scratchBytes)},
+              {"inputBytes", std::to_string(evidence.inputBytes)},
+              {"outputBytes", std::to_string(evidence.outputBytes)},
+              {"weightBytes", std::to_string(evidence.weightBytes)}};
+  for (const RegionEvidence& region : evidence.regions)
+    out["regions"].push_back({{"target", region.target},
+                              {"offset", std::to_string(region.offset)},
+                              {"bytes", std::to_string(region.bytes)}});
+  return out;
 }
 
 Json evidenceJson(const CompileResult& result) {
@@ -95,6 +126,7 @@ Json evidenceJson(const CompileResult& result) {
     profiles.push_back({{"name", plan.profile},
                         {"arenaBytes", std::to_string(plan.arenaBytes)},
                         {"scratchBytes", std::to_string(plan.scratchBytes)}});
+    if (plan.transferBytes > 0) profiles.back()["transferBytes"] = std::to_string(plan.transferBytes);
     plans.push_back(toJson(plan));
   }
   for (const package::WeightFile& weight : result.weights) {

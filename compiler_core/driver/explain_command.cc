@@ -24,6 +24,21 @@ std::string tensorText(const ir::Signature& tensor) {
   return fmt::format("{} {}[{}]", tensor.name, dtypeName(tensor.dtype), shape);
 }
 
+void printPartition(const partition::PartitionEvidence& evidence) {
+  for (const auto& part : evidence.partitions)
+    fmt::print("partition {}: {} operations, {} nodes, {} emulated, {} flops: {}\n", part.target,
+               part.operations, part.nodes.size(), part.emulated, part.flops, fmt::join(part.nodes, ", "));
+  for (const auto& transfer : evidence.transfers)
+    fmt::print("transfer  {} from {} to {}: {} bytes\n", transfer.node, transfer.from, transfer.to,
+               transfer.bytes);
+  for (const auto& one : evidence.fallback)
+    fmt::print("fallback  {} ({}) from {} to {}: {}\n", one.node.node, one.node.op, one.from, one.to,
+               one.node.reason);
+  if (!evidence.fallback.empty())
+    fmt::print("fallback  {} of {} nodes, {} permille\n", evidence.fallback.size(), evidence.nodes,
+               evidence.fallbackPermille);
+}
+
 void printText(const CompileResult& result, const std::string& target) {
   const auto& capture = result.capture;
   fmt::print("model     {} {}, IR version {}, {} nodes, {} served\n",
@@ -33,6 +48,7 @@ void printText(const CompileResult& result, const std::string& target) {
   for (const auto& tensor : result.inputs) fmt::print("input     {}\n", tensorText(tensor));
   for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));
   fmt::print("target    {}\n", target);
+  if (result.partition.targets.size() > 1) printPartition(result.partition);
   for (const auto& [name, shape] : result.analyse.shapes) fmt::print("value     {} {}\n", name, shape);
   for (const PlanEvidence& plan : result.plans)
     fmt::print(
@@ -64,6 +80,8 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   if (!profiles) return stop(kExitUsage, profiles.error());
   CompileSpec spec;
   spec.profiles = std::move(*profiles);
+  spec.target = target->name;
+  if (auto applied = applyRules(arguments.partition, spec); !applied) return applied;
   for (const std::string& pin : arguments.pin)
     if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
   for (const std::string& sequence : arguments.sequence)
@@ -74,6 +92,8 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   request.profiles = profilesOf(spec);
   request.pins = spec.pins;
   request.sequences = spec.sequences;
+  request.fallback = spec.fallback == "cpu";
+  request.partition = spec.partition;
   auto result = compile(request);
   if (!result) return stop(result.error());
   if (!arguments.json) {

@@ -73,6 +73,22 @@ int main(int argc, char** argv) {
   specApp->add_option("--out", spec.out, "File (default: standard output)");
   specApp->callback([&] { result = specCommand(spec); });
 
+  const auto addPartition = [](CLI::App* sub, kiln::PartitionOptionTexts& texts) {
+    sub->add_option("--affinity", texts.affinities,
+                    "PATTERN=TARGET: nodes that go to one of several targets, by name or op:OPERATOR, with * "
+                    "(repeatable)");
+    sub->add_option("--exclude", texts.exclusions,
+                    "PATTERN=TARGET: nodes that a target must not get (repeatable)");
+    sub->add_option("--fallback", texts.fallback,
+                    "fail, or cpu: what a target cannot serve goes to the last CPU target")
+        ->capture_default_str();
+    sub->add_option("--fallback-allow", texts.fallbackOperators,
+                    "Operator that may fall back (repeatable; default: any)");
+    sub->add_option("--fallback-permille", texts.fallbackPermille,
+                    "Most of the nodes that may, in thousandths");
+  };
+  addPartition(specApp, spec.partition);
+
   ExplainArguments explain;
   CLI::App* explainApp =
       command("explain", "Say what a compile would do: shapes, kernels, memory, what is not served",
@@ -85,6 +101,7 @@ int main(int argc, char** argv) {
       "--sequence", explain.sequence,
       "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none "
       "(repeatable)");
+  addPartition(explainApp, explain.partition);
   explainApp->add_flag("--json", explain.json, "As canonical JSON");
   explainApp->callback([&] { result = explainCommand(explain); });
 

@@ -3,6 +3,7 @@
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/memory/passes.h"
+#include "compiler_core/partition/partition.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   kiln::schedule::registerPasses();
   kiln::memory::registerPasses();
   kiln::codegen::registerPasses();
+  kiln::partition::registerPasses();
   mlir::DialectRegistry registry;
   registry.insert<kiln::ir::KilnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
                   mlir::math::MathDialect, mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,

@@ -65,6 +65,22 @@ void readPlan(ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUs
   }
 }
 
+void readRegions(ModuleOp module, unsigned profile, PlanEvidence& plan) {
+  auto run = module.lookupSymbol<func::FuncOp>("kiln_run_" + std::to_string(profile));
+  plan.arenaBytes = static_cast<std::uint64_t>(run->getAttrOfType<IntegerAttr>("kiln.arena_bytes").getInt());
+  for (Attribute attribute : run->getAttrOfType<ArrayAttr>("kiln.regions")) {
+    auto region = cast<DictionaryAttr>(attribute);
+    const auto number = [&](const char* name) {
+      return static_cast<std::uint64_t>(region.getAs<IntegerAttr>(name).getInt());
+    };
+    plan.regions.push_back(
+        {region.getAs<StringAttr>("target").getValue().str(), number("offset"), number("bytes")});
+    plan.lowerBoundBytes += number("live_bytes");
+    plan.unsharedBytes += number("total_bytes");
+    plan.buffers += static_cast<std::int64_t>(number("buffers"));
+  }
+}
+
 void readKernels(ModuleOp module, std::vector<KernelEvidence>& kernels) {
   auto numbers = [](DictionaryAttr from, const char* name) {
     auto array = from.getAs<DenseI64ArrayAttr>(name);

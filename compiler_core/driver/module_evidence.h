@@ -20,6 +20,10 @@ void shareWeights(mlir::ModuleOp module, const ir::WeightTable& weights,
 // After kiln-plan-memory: the plan, and the weights in the order of the program's pointers.
 void readPlan(mlir::ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUse>& uses);
 
+// After kiln-join-partitions: what all partitions of a profile need together. Inputs, outputs and scratch are
+// left alone.
+void readRegions(mlir::ModuleOp module, unsigned profile, PlanEvidence& plan);
+
 // After kiln-outline-kernels: the kernels in the order of their first call.
 void readKernels(mlir::ModuleOp module, std::vector<KernelEvidence>& kernels);
 

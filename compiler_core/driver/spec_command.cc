@@ -37,6 +37,8 @@ tl::expected<CompileSpec, CommandError> makeSpec(const SpecArguments& arguments)
   CompileSpec spec;
   spec.target = target->name;
   spec.features = target->features;
+  if (auto applied = applyRules(arguments.partition, spec); !applied)
+    return tl::make_unexpected(applied.error());
   auto profiles = parseProfiles(arguments.profile);
   if (!profiles) return stop(kExitUsage, profiles.error());
   spec.profiles = std::move(*profiles);

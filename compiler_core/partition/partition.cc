@@ -2,115 +2,243 @@
 
 #include <set>
 
-#include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/partition/partition_ops.h"
+#include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
+#include "compiler_core/partition/cost.h"
+#include "compiler_core/partition/model_graph.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace kiln::partition {
 namespace {
 
 using namespace mlir;
 
-// The capability table of the CPU back end: element types an operation's tensors may have.
-enum Types : unsigned {
-  kReals = 1,  // f16 to f64
-  kWhole = 2,  // integers of 8 bits and more
-  kBool = 4,
-  kSmall = 8,  // 8- and 4-bit floats, integers below a byte: they move and are cast
-  kNumbers = kReals | kWhole,
-  kArithmetic = kNumbers | kBool,
-  kAll = kArithmetic | kSmall
-};
-struct Capability {
-  StringRef operation;
-  unsigned types;
-};
-const Capability kCpu[] = {
-    {"kiln.weight", kAll},
-    {"kiln.constant", kAll},
-    {"kiln.unary", kArithmetic},
-    {"kiln.binary", kArithmetic},
-    {"kiln.compare", kArithmetic},
-    {"kiln.select", kAll},
-    {"kiln.cast", kAll},
-    {"kiln.bitcast", kAll},
-    {"kiln.broadcast", kAll},
-    {"kiln.reshape", kAll},
-    {"kiln.transpose", kAll},
-    {"kiln.concat", kAll},
-    {"kiln.slice", kAll},
-    {"kiln.gather", kAll},
-    {"kiln.reduce", kNumbers},
-    {"kiln.softmax", kReals},
-    {"kiln.matmul", kNumbers},
-    {"kiln.conv", kNumbers},
-    {"kiln.pool", kNumbers},
-    {"kiln.batch_norm", kReals},
-    {"kiln.sort", kArithmetic},
-    {"kiln.arg_reduce", kArithmetic},
-    {"kiln.cumulative", kNumbers},
-    {"kiln.scatter", kAll},
-    {"kiln.compress", kAll},
-    {"kiln.unique", kArithmetic},
-    {"kiln.nms", kNumbers},
-    {"kiln.pad", kAll},
-    {"kiln.shape_value", kWhole},
-    {"kiln.truncate", kAll},
-    {"kiln.iota", kNumbers},
-    {"kiln.attention", kReals},
-    {"kiln.if", kAll},
-    {"kiln.loop", kAll},
-};
-
-// 0 for a type that no operation has.
-unsigned typeBit(Type element) {
-  const auto dtype = ir::dtypeOf(element);
-  if (!dtype) return 0;
-  if (*dtype == DType::kBool) return kBool;
-  const unsigned width = element.getIntOrFloatBitWidth();
-  if (isa<FloatType>(element)) return width >= 16 ? kReals : kSmall;
-  return width >= 8 ? kWhole : kSmall;
+bool counts(Operation* op) {
+  return op->getName().getDialectNamespace() == ir::KilnDialect::getDialectNamespace() &&
+         !isa<ir::FusedOp, ir::YieldOp, ir::TransferOp>(op);
 }
 
-std::string textOf(Type type) {
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return text;
-}
-
-// Empty if the target serves the operation.
-std::string refusal(Operation* op, const std::string& target) {
-  const auto* row =
-      llvm::find_if(kCpu, [&](const Capability& c) { return c.operation == op->getName().getStringRef(); });
-  if (row == std::end(kCpu)) return "target " + target + " has no " + op->getName().getStringRef().str();
+// Every element type that an operation's tensors have. Any other type is `strange`.
+std::vector<DType> typesOf(Operation* op, Type& strange) {
+  std::vector<DType> types;
   for (Type type : llvm::concat<const Type>(SmallVector<Type>(op->getOperandTypes()),
                                             SmallVector<Type>(op->getResultTypes()))) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor) return "target " + target + " serves tensors, not " + textOf(type);
-    if ((typeBit(tensor.getElementType()) & row->types) == 0)
-      return "target " + target + " does not serve " + op->getName().getStringRef().str() + " on " +
-             textOf(tensor.getElementType());
+    const auto dtype = tensor ? ir::dtypeOf(tensor.getElementType()) : std::nullopt;
+    if (dtype)
+      types.push_back(*dtype);
+    else
+      strange = type;
   }
-  return {};
+  return types;
+}
+
+Verdict verdictOn(Operation* op, const std::string& target, const CapabilityTable& table) {
+  Type strange;
+  const std::vector<DType> types = typesOf(op, strange);
+  if (strange) {
+    std::string text;
+    llvm::raw_string_ostream(text) << strange;
+    return {Service::kNone, "target " + target + " serves tensors, not " + text};
+  }
+  return serve(table, target, op->getName().getStringRef().str(), types);
+}
+
+Partition summary(Operation* root, const std::string& target, const CapabilityTable& table) {
+  Partition part;
+  part.target = target;
+  llvm::StringSet<> seen;
+  root->walk([&](Operation* op) {
+    if (!counts(op)) return;
+    ++part.operations;
+    part.emulated += verdictOn(op, target, table).service == Service::kEmulated;
+    for (std::string& name : ir::nodeNames(op->getLoc()))
+      if (seen.insert(name).second) part.nodes.push_back(std::move(name));
+  });
+  for (Operation& op : cast<func::FuncOp>(root).front().without_terminator()) {
+    const Work work = workOf(&op);
+    part.flops = llvm::SaturatingAdd(part.flops, work.flops);
+    part.bytes = llvm::SaturatingAdd(part.bytes, work.bytes);
+  }
+  return part;
+}
+
+class Decision {
+ public:
+  Decision(func::FuncOp main, const PartitionOptions& options, PartitionResult& result)
+      : main_(main), options_(options), result_(result), model_(graphOf(main)) {
+    for (TargetIndex i = 1; i < options.targets.size(); ++i)
+      if (StringRef(options.targets[i]).starts_with("cpu:")) fallback_ = i;
+  }
+
+  std::vector<TargetIndex> make() {
+    for (Operation& op : main_.front().without_terminator())
+      if (isSource(&op)) append(refusals(&op, 0));
+    for (auto [op, node] : llvm::zip_equal(model_.operations, model_.graph.nodes)) place(op, node);
+    if (!result_.unsupported.empty()) return {};
+    return assign(model_.graph);
+  }
+  ArrayRef<Operation*> operations() const { return model_.operations; }
+
+ private:
+  using Refusals = std::vector<ir::UnsupportedNode>;
+
+  std::string operatorOf(const std::string& node) const {
+    const auto found = options_.operators.find(node);
+    return found == options_.operators.end() ? std::string() : found->second;
+  }
+  const std::string& name(TargetIndex target) const { return options_.targets[target]; }
+  const CapabilityTable& table(TargetIndex target) const { return options_.capabilities(name(target)); }
+
+  // Why a target cannot have an operation; empty where it can.
+  Refusals refusals(Operation* op, TargetIndex target) const {
+    Refusals out;
+    op->walk([&](Operation* inner) {
+      if (!counts(inner)) return;
+      Verdict verdict = verdictOn(inner, name(target), table(target));
+      if (verdict.service == Service::kNone)
+        out.push_back({ir::nodeName(inner->getLoc()), inner->getName().getStringRef().str(), "", 0,
+                       std::move(verdict.reason)});
+    });
+    for (const std::string& node : namesOf(op))
+      for (const PlacementRule& rule : options_.rules.exclusions)
+        if (rule.target == name(target) && matches(rule.pattern, node, operatorOf(node))) {
+          out.push_back({node, operatorOf(node), "", 0,
+                         "excluded from target " + name(target) + " by the rule \"" + rule.pattern + "\""});
+          break;
+        }
+    return out;
+  }
+
+  bool emulates(Operation* op, TargetIndex target) const {
+    bool emulated = false;
+    op->walk([&](Operation* inner) {
+      if (counts(inner))
+        emulated |= verdictOn(inner, name(target), table(target)).service == Service::kEmulated;
+    });
+    return emulated;
+  }
+
+  std::optional<TargetIndex> affinity(Operation* op) const {
+    const std::vector<std::string> nodes = namesOf(op);
+    for (const PlacementRule& rule : options_.rules.affinities)
+      for (const std::string& node : nodes)
+        if (matches(rule.pattern, node, operatorOf(node)))
+          return static_cast<TargetIndex>(llvm::find(options_.targets, rule.target) -
+                                          options_.targets.begin());
+    return std::nullopt;
+  }
+
+  void append(Refusals refusals) {
+    for (ir::UnsupportedNode& refusal : refusals) result_.unsupported.push_back(std::move(refusal));
+  }
+
+  void allow(GraphNode& node, Operation* op, TargetIndex target) const {
+    node.cost[target] = timeOf(workOf(op), ratesOf(name(target)), emulates(op, target));
+  }
+
+  void place(Operation* op, GraphNode& node) {
+    node.cost.resize(options_.targets.size());
+    const auto fixed = affinity(op);
+    const TargetIndex wanted = fixed.value_or(0);
+    if (Refusals why = refusals(op, wanted); !why.empty()) return fallBack(op, node, wanted, std::move(why));
+    allow(node, op, wanted);
+    if (fixed) return;
+    for (TargetIndex target = 1; target < options_.targets.size(); ++target)
+      if (refusals(op, target).empty()) allow(node, op, target);
+  }
+
+  // `why` is not empty.
+  void fallBack(Operation* op, GraphNode& node, TargetIndex wanted, Refusals why) {
+    if (!options_.fallback || !fallback_ || *fallback_ == wanted) return append(std::move(why));
+    const Refusals there = refusals(op, *fallback_);
+    const auto& allowed = options_.rules.fallbackOperators;
+    std::string obstacle;
+    if (!there.empty()) obstacle = there.front().reason;
+    for (const std::string& source : namesOf(op))
+      if (!allowed.empty() && !llvm::is_contained(allowed, operatorOf(source)))
+        obstacle = "\"" + source + "\" (" + operatorOf(source) + ") may not fall back, only " +
+                   llvm::join(allowed, ", ") + " may";
+    if (!obstacle.empty()) {
+      for (ir::UnsupportedNode& refusal : why) refusal.reason += "; and " + obstacle;
+      return append(std::move(why));
+    }
+    allow(node, op, *fallback_);
+    // What shares a kernel with a node that falls back goes with it.
+    const std::string company = "one kernel with \"" + why.front().node + "\": " + why.front().reason;
+    for (const std::string& source : namesOf(op)) {
+      const auto own = llvm::find_if(why, [&](const ir::UnsupportedNode& r) { return r.node == source; });
+      result_.evidence.fallback.push_back(
+          {{source, operatorOf(source), "", 0, own == why.end() ? company : own->reason},
+           name(wanted),
+           name(*fallback_)});
+    }
+  }
+
+  func::FuncOp main_;
+  const PartitionOptions& options_;
+  PartitionResult& result_;
+  ModelGraph model_;
+  std::optional<TargetIndex> fallback_;
+};
+
+Status checkShare(PartitionEvidence& evidence, const PartitionRules& rules) {
+  const auto fallen = static_cast<std::int64_t>(evidence.fallback.size());
+  evidence.fallbackPermille = evidence.nodes ? (fallen * 1000 + evidence.nodes - 1) / evidence.nodes : 0;
+  if (evidence.fallbackPermille <= rules.fallbackPermille) return {};
+  std::string list;
+  for (const Fallback& one : llvm::ArrayRef(evidence.fallback).take_front(8))
+    list += "; \"" + one.node.node + "\" (" + one.node.op + "): " + one.node.reason;
+  return fail(Code::kUnimplemented,
+              std::to_string(fallen) + " of " + std::to_string(evidence.nodes) + " nodes would fall back, " +
+                  std::to_string(evidence.fallbackPermille) + " thousandths; the spec allows " +
+                  std::to_string(rules.fallbackPermille) + list);
 }
 
 }  // namespace
 
-PartitionResult partition(ModuleOp module, const std::string& target) {
+Result<PartitionResult> partition(ModuleOp module, const PartitionOptions& options) {
   PartitionResult result;
-  Partition all{target, 0, {}};
-  llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>> names;
-  module.walk([&](Operation* op) {
-    if (op->getName().getDialectNamespace() != ir::KilnDialect::getDialectNamespace()) return;
-    if (isa<ir::FusedOp, ir::YieldOp>(op)) return;
-    ++all.operations;
-    for (std::string& name : ir::nodeNames(op->getLoc())) names.insert(std::move(name));
-    if (std::string reason = refusal(op, target); !reason.empty())
-      result.unsupported.push_back(
-          {ir::nodeName(op->getLoc()), op->getName().getStringRef().str(), "", 0, reason});
-  });
-  all.nodes = names.takeVector();
-  result.evidence.partitions.push_back(std::move(all));
+  auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
+  PartitionEvidence& evidence = result.evidence;
+  evidence.targets = options.targets;
+  Decision decision(main, options, result);
+  const std::vector<TargetIndex> targets = decision.make();
+  if (!result.unsupported.empty()) return result;
+  const std::set<TargetIndex> used(targets.begin(), targets.end());
+  const std::string& first = options.targets[used.empty() ? 0 : *used.begin()];
+  evidence.partitions = {summary(main, first, options.capabilities(first))};
+  llvm::StringSet<> nodes;
+  for (Operation* op : decision.operations())
+    for (const std::string& node : namesOf(op)) nodes.insert(node);
+  evidence.nodes = static_cast<std::int64_t>(nodes.size());
+  KILN_TRY(checkShare(evidence, options.rules));
+  if (used.size() < 2) return result;
+  Builder builder(module.getContext());
+  for (auto [op, target] : llvm::zip_equal(decision.operations(), targets))
+    op->setAttr(ir::kTargetAttr, builder.getStringAttr(options.targets[target]));
   return result;
+}
+
+void describe(ModuleOp module, PartitionEvidence& evidence) {
+  auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
+  if (main.getOps<func::CallOp>().empty()) return;
+  evidence.partitions.clear();
+  for (auto call : main.getOps<func::CallOp>()) {
+    auto function = module.lookupSymbol<func::FuncOp>(call.getCallee());
+    const std::string target = function->getAttrOfType<StringAttr>(ir::kTargetAttr).str();
+    evidence.partitions.push_back(summary(function, target, capabilitiesOf(target)));
+  }
+  const auto limits = ir::limitsOf(main);
+  for (auto transfer : main.getOps<ir::TransferOp>()) {
+    const std::uint64_t bytes = mostBytes(transfer.getType(), limits);
+    evidence.transfers.push_back(
+        {ir::nodeName(transfer.getLoc()), transfer.getFrom().str(), transfer.getTo().str(), bytes});
+    evidence.transferBytes += bytes;
+  }
 }
 
 }  // namespace kiln::partition

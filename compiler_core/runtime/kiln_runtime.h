@@ -122,7 +122,8 @@ typedef struct kiln_counters {
   uint64_t runs;                /* completed, warmup's not included */
   uint64_t failed_runs;         /* refused or failed, guard failures included */
   uint64_t guard_failures;      /* shapes and pinned values outside every profile */
-  uint64_t transfer_bytes;      /* copied between the caller's buffers and the program's */
+  uint64_t transfer_bytes;      /* copied between the caller's buffers and the program's, and between the
+                                   program's partitions (these as in the profile's largest shape) */
   uint64_t tensor_bytes;        /* inputs and outputs of completed runs, as the program had them */
   uint64_t padding_bytes;       /* the part of tensor_bytes that padding added */
   uint64_t planned_bytes;       /* the arena: plan + threads x scratch, of the largest profile */

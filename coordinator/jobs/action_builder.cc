@@ -68,6 +68,7 @@ CompileSpec referenceSpec(const CompileSpec& spec) {
   out.features.clear();
   if (auto target = parseTarget(kReferenceTarget)) out.features = target->features;
   out.fallback = "fail";
+  out.partition = {};
   out.maxArtifactBytes = 0;
   out.maxPlannedBytes = 0;
   return out;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "manifest/json/json.h"
+#include "manifest/spec/target.h"
 
 namespace kiln::scheduler {
 namespace {
@@ -32,10 +33,11 @@ bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
   auto has = [](const auto& list, const auto& value) {
     return std::find(list.begin(), list.end(), value) != list.end();
   };
-  return has(worker.kinds, requirement.kind) &&
-         (requirement.target.empty() ||
-          has(requirement.kind == index::ActionKind::kCheck ? worker.runs : worker.targets,
-              requirement.target));
+  if (!has(worker.kinds, requirement.kind)) return false;
+  if (requirement.target.empty()) return true;
+  const auto& served = requirement.kind == index::ActionKind::kCheck ? worker.runs : worker.targets;
+  return std::ranges::all_of(targetNames(requirement.target),
+                             [&](const std::string& target) { return has(served, target); });
 }
 
 Found find(const FleetView& fleet, const Requirement& requirement) {

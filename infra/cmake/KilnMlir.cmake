@@ -28,5 +28,5 @@ function(kiln_tablegen out file)
   add_custom_command(OUTPUT ${result}
     COMMAND ${KILN_LLVM_ROOT}/bin/mlir-tblgen ${ARGN} -I ${CMAKE_SOURCE_DIR} -I ${KILN_LLVM_ROOT}/include
       ${CMAKE_SOURCE_DIR}/${file} -o ${result}
-    DEPENDS ${tds} VERBATIM)
+    DEPENDS ${tds} ${CMAKE_SOURCE_DIR}/${file} VERBATIM)
 endfunction()

@@ -47,9 +47,11 @@ Json symbolJson(const Symbol& symbol) {
 }
 
 Json profileJson(const ProgramProfile& profile) {
-  return {{"name", profile.name},
-          {"arenaBytes", std::to_string(profile.arenaBytes)},
-          {"scratchBytes", std::to_string(profile.scratchBytes)}};
+  Json json{{"name", profile.name},
+            {"arenaBytes", std::to_string(profile.arenaBytes)},
+            {"scratchBytes", std::to_string(profile.scratchBytes)}};
+  if (profile.transferBytes != 0) json["transferBytes"] = std::to_string(profile.transferBytes);
+  return json;
 }
 
 template <class T, class F>
@@ -210,6 +212,11 @@ Status readProfiles(ObjectReader& program, Manifest& manifest) {
         return badMember(reader.path("name"), "the spec's profile has no range for " + symbol.name);
     KILN_ASSIGN(profile.arenaBytes, reader.unsigned64("arenaBytes"));
     KILN_ASSIGN(profile.scratchBytes, reader.unsigned64("scratchBytes"));
+    if (reader.has("transferBytes")) {
+      KILN_ASSIGN(profile.transferBytes, reader.unsigned64("transferBytes"));
+      if (profile.transferBytes == 0)
+        return badMember(reader.path("transferBytes"), "must be left out where it is 0");
+    }
     KILN_TRY(reader.finish());
     manifest.profiles.push_back(std::move(profile));
   }

@@ -51,6 +51,8 @@ struct Symbol {
 struct ProgramProfile {
   std::string name;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
+  // Copied between partitions by one run in the profile's largest shape; left out of the JSON where it is 0.
+  std::uint64_t transferBytes = 0;
   bool operator==(const ProgramProfile&) const = default;
 };
 

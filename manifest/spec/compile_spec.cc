@@ -1,5 +1,7 @@
 #include "manifest/spec/compile_spec.h"
 
+#include <algorithm>
+#include <functional>
 #include <set>
 
 #include "manifest/json/reader.h"
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxFiles = 4096;
 constexpr std::size_t kMaxProfiles = 64;
+constexpr std::size_t kMaxRules = 256;
 constexpr std::size_t kMaxNameBytes = 1024;
 constexpr std::size_t kMaxSequenceRank = 32;
 
@@ -77,6 +80,19 @@ Json numericsJson(const Numerics& numerics) {
 Json budgetsJson(const CompileSpec& spec) {
   return {{"artifactBytes", std::to_string(spec.maxArtifactBytes)},
           {"plannedBytes", std::to_string(spec.maxPlannedBytes)}};
+}
+
+Json placementsJson(const std::vector<PlacementRule>& rules) {
+  Json out = Json::array();
+  for (const PlacementRule& rule : rules) out.push_back({{"pattern", rule.pattern}, {"target", rule.target}});
+  return out;
+}
+
+Json partitionJson(const PartitionRules& rules) {
+  return {{"affinities", placementsJson(rules.affinities)},
+          {"exclusions", placementsJson(rules.exclusions)},
+          {"fallbackOperators", rules.fallbackOperators},
+          {"fallbackPermille", rules.fallbackPermille}};
 }
 
 Result<ShapeProfile> readProfile(const Json& json, const std::string& place) {
@@ -207,12 +223,47 @@ Status readBudgets(ObjectReader& reader, CompileSpec& spec) {
   return budgets.finish();
 }
 
+Result<std::vector<PlacementRule>> readPlacements(ObjectReader& reader, std::string_view name) {
+  KILN_ASSIGN(const Json* rules, reader.array(name));
+  if (rules->size() > kMaxRules)
+    return badMember(reader.path(name), "must hold at most " + std::to_string(kMaxRules) + " rules");
+  std::vector<PlacementRule> out;
+  for (std::size_t i = 0; i < rules->size(); ++i) {
+    KILN_ASSIGN(ObjectReader entry, ObjectReader::open((*rules)[i], at(reader.path(name), i)));
+    PlacementRule rule;
+    KILN_ASSIGN(rule.pattern, entry.string("pattern"));
+    KILN_TRY(checkName(rule.pattern, entry.path("pattern")));
+    KILN_ASSIGN(rule.target, entry.string("target"));
+    KILN_TRY(checkName(rule.target, entry.path("target")));
+    KILN_TRY(entry.finish());
+    out.push_back(std::move(rule));
+  }
+  return out;
+}
+
+Status readPartition(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(ObjectReader rules, reader.object("partition"));
+  KILN_ASSIGN(spec.partition.affinities, readPlacements(rules, "affinities"));
+  KILN_ASSIGN(spec.partition.exclusions, readPlacements(rules, "exclusions"));
+  KILN_ASSIGN(spec.partition.fallbackOperators, rules.strings("fallbackOperators"));
+  const auto& operators = spec.partition.fallbackOperators;
+  if (operators.size() > kMaxRules ||
+      std::ranges::adjacent_find(operators, std::ranges::greater_equal()) != operators.end())
+    return badMember(rules.path("fallbackOperators"),
+                     "must be sorted, each operator once, at most " + std::to_string(kMaxRules) + " of them");
+  KILN_ASSIGN(spec.partition.fallbackPermille, rules.integer("fallbackPermille", 0, 1000));
+  if (spec.partition == PartitionRules{})
+    return badMember(reader.path("partition"), "must be left out where it says nothing");
+  return rules.finish();
+}
+
 Status readOption(ObjectReader& reader, std::string_view name, CompileSpec& spec) {
   if (name == "profiles") return readProfiles(reader, spec);
   if (name == "pins") return readPins(reader, spec);
   if (name == "sequences") return readSequences(reader, spec);
   if (name == "numerics") return readNumerics(reader, spec);
   if (name == "budgets") return readBudgets(reader, spec);
+  if (name == "partition") return readPartition(reader, spec);
   if (name == "outOfProfile") {
     KILN_ASSIGN(spec.outOfProfile, reader.string(name));
     return checkOneOf(spec.outOfProfile, {"fail", "pad", "request"}, reader.path(name));
@@ -221,8 +272,12 @@ Status readOption(ObjectReader& reader, std::string_view name, CompileSpec& spec
   return checkOneOf(spec.fallback, {"fail", "cpu"}, reader.path("fallback"));
 }
 
-constexpr std::string_view kOptions[] = {"profiles", "outOfProfile", "pins",     "numerics",
-                                         "fallback", "budgets",      "sequences"};
+constexpr std::string_view kOptions[] = {"profiles", "outOfProfile", "pins",      "numerics",
+                                         "fallback", "budgets",      "sequences", "partition"};
+// Members that are left out where they say nothing, as they were before there were such members.
+bool mayBeAbsent(std::string_view name) {
+  return name == "sequences" || name == "partition";
+}
 
 Status readFiles(ObjectReader& reader, CompileSpec& spec) {
   KILN_ASSIGN(const Json* files, reader.array("files"));
@@ -279,6 +334,7 @@ Json optionsToJson(const CompileSpec& spec) {
               {"fallback", spec.fallback},
               {"budgets", budgetsJson(spec)}};
   if (!spec.sequences.empty()) out["sequences"] = sequencesJson(spec.sequences);
+  if (spec.partition != PartitionRules{}) out["partition"] = partitionJson(spec.partition);
   return out;
 }
 
@@ -316,7 +372,7 @@ Result<CompileSpec> CompileSpec::fromJson(const Json& json) {
   KILN_TRY(toolchain.finish());
   KILN_TRY(readTarget(reader, spec));
   for (std::string_view name : kOptions)
-    if (name != "sequences" || reader.has(name)) KILN_TRY(readOption(reader, name, spec));
+    if (!mayBeAbsent(name) || reader.has(name)) KILN_TRY(readOption(reader, name, spec));
   KILN_TRY(reader.finish());
   return spec;
 }

@@ -13,6 +13,7 @@
 #include "manifest/base/digest.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/composite.h"
+#include "manifest/spec/partition_rules.h"
 #include "manifest/spec/pin.h"
 
 namespace kiln {
@@ -61,6 +62,7 @@ struct CompileSpec {
                          // is empty
   Numerics numerics;
   std::string fallback = "fail";
+  PartitionRules partition;            // "partition" is left out of the JSON where it says nothing
   std::uint64_t maxArtifactBytes = 0;  // 0: no budget
   std::uint64_t maxPlannedBytes = 0;
   bool operator==(const CompileSpec&) const = default;
@@ -71,8 +73,8 @@ struct CompileSpec {
 };
 
 // The members a user may set (SubmitJobRequest.options_json): "profiles", "outOfProfile", "pins",
-// "sequences", "numerics", "fallback", "budgets", in the form they have in a CompileSpec; each may be left
-// out.
+// "sequences", "numerics", "fallback", "partition", "budgets", in the form they have in a CompileSpec; each
+// may be left out.
 Json optionsToJson(const CompileSpec& spec);
 // Sets what `options` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson.
 Status applyOptions(const Json& options, CompileSpec& spec);

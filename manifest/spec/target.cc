@@ -1,6 +1,7 @@
 #include "manifest/spec/target.h"
 
 #include <algorithm>
+#include <set>
 
 #include "manifest/base/printable.h"
 
@@ -91,9 +92,30 @@ std::vector<std::string> servedTargets() {
   return names;
 }
 
+std::vector<std::string> targetNames(std::string_view name) {
+  std::vector<std::string> names;
+  for (std::size_t comma = 0; comma != std::string_view::npos; name.remove_prefix(comma + 1)) {
+    comma = name.find(',');
+    names.emplace_back(name.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+  }
+  return names;
+}
+
 Result<Target> parseTarget(std::string_view name) {
-  for (const Target& target : targets())
-    if (name == target.name) return target;
+  KILN_ASSIGN(std::vector<Target> parts, parseTargets(name));
+  Target whole = std::move(parts.front());
+  whole.name = name;
+  for (std::size_t i = 1; i < parts.size(); ++i) whole.features = joined(whole.features, parts[i].features);
+  const auto repeated = std::ranges::unique(whole.features);
+  whole.features.erase(repeated.begin(), repeated.end());
+  return whole;
+}
+
+Result<std::vector<Target>> parseTargets(std::string_view name) {
+  std::vector<Target> parts;
+  std::set<std::string_view> seen;
+  bool allServed = true;
   std::string_view rest = name.substr(0, 1024);
   if (rest.size() != name.size()) return fail(Code::kInvalidArgument, "target name longer than 1024 bytes");
   while (true) {
@@ -107,8 +129,22 @@ Result<Target> parseTarget(std::string_view name) {
     if (!isWellFormed(part))
       return fail(Code::kInvalidArgument,
                   "target " + inQuotes(name) + ": not a target; this release serves " + served());
+    const auto known = std::ranges::find(targets(), part, &Target::name);
+    if (known != targets().end()) parts.push_back(*known);
+    allServed &= known != targets().end();
+    if (!seen.insert(part).second)
+      return fail(Code::kInvalidArgument,
+                  "target " + inQuotes(name) + " names " + std::string(part) + " twice");
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
+  }
+  if (allServed) {
+    for (const Target& part : parts)
+      if (part.triple != parts.front().triple)
+        return fail(Code::kUnimplemented,
+                    "target " + inQuotes(name) + ": " + parts.front().name + " and " + part.name +
+                        " are code for two architectures, and an artifact runs on one machine");
+    return parts;
   }
   return fail(Code::kUnimplemented,
               "target " + inQuotes(name) + " is not served; this release serves " + served());

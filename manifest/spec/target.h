@@ -18,8 +18,13 @@ struct Target {
 };
 
 // kInvalidArgument for text that is no target or is native/host; kUnimplemented for a well-formed target that
-// this release does not serve, naming those it does.
+// this release does not serve, naming those it does. "a,b" is one artifact partitioned over both: a's triple
+// and CPU, the features of both.
 Result<Target> parseTarget(std::string_view name);
+// The targets of "a,b" one by one, the primary first; errors as parseTarget.
+Result<std::vector<Target>> parseTargets(std::string_view name);
+// "a", "b" of "a,b"; of any text, nothing is checked.
+std::vector<std::string> targetNames(std::string_view name);
 std::vector<std::string> servedTargets();
 
 }  // namespace kiln

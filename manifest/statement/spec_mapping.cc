@@ -12,8 +12,9 @@ Result<std::map<std::string, std::string>> externalParameters(const CompileSpec&
   for (const char* name : {"profiles", "pins", "numerics", "budgets"}) {
     KILN_ASSIGN(out[name], toCanonicalJson(json[name]));
   }
-  if (json.contains("sequences")) {
-    KILN_ASSIGN(out["sequences"], toCanonicalJson(json["sequences"]));
+  for (const char* name : {"sequences", "partition"}) {
+    if (!json.contains(name)) continue;
+    KILN_ASSIGN(out[name], toCanonicalJson(json[name]));
   }
   KILN_ASSIGN(out["features"], toCanonicalJson(json["target"]["features"]));
   Json data = json["files"];

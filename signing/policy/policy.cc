@@ -5,6 +5,7 @@
 
 #include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
+#include "manifest/spec/target.h"
 #include "signing/keys/files.h"
 
 namespace kiln::signing {
@@ -25,6 +26,18 @@ RuleResult oneOf(const char* rule, const std::vector<std::string>& accepted, con
   std::string list;
   for (const std::string& one : accepted) list += (list.empty() ? "" : ", ") + one;
   return {false, rule, printable(value) + " is not accepted; accepted: " + list};
+}
+
+// A program for several targets ("a,b") wants each of them accepted.
+RuleResult allOf(const char* rule, const std::vector<std::string>& accepted,
+                 const std::vector<std::string>& values) {
+  std::string list;
+  for (const std::string& value : values) {
+    RuleResult one = oneOf(rule, accepted, value);
+    if (!one.ok) return one;
+    list += (list.empty() ? "" : ",") + printable(value);
+  }
+  return {true, rule, "satisfied by " + list};
 }
 
 RuleResult atLeast(const char* rule, int wanted, const std::set<std::string>& found) {
@@ -118,7 +131,7 @@ std::vector<RuleResult> evaluate(const Policy& policy, const PolicyFacts& facts)
   out.push_back(oneOf("builderIds", policy.builderIds, provenance.builderId));
   out.push_back(atLeast("minBuilders", policy.minBuilders, workers));
   out.push_back(atLeast("minOperators", policy.minOperators, operators));
-  out.push_back(oneOf("targets", policy.targets, parameter("target")));
+  out.push_back(allOf("targets", policy.targets, targetNames(parameter("target"))));
   out.push_back(oneOf("toolchains", policy.toolchains, parameter("toolchain")));
   out.push_back(checked(policy.requireCheck, facts.checks));
   return out;

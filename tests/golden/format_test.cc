@@ -38,6 +38,15 @@ void keepsItsForm(const std::string& name, const T& value) {
 TEST(Golden, CompileSpec) {
   keepsItsForm("compile-spec.json", testing_support::sampleSpec());
 }
+TEST(Golden, CompileSpecOfSeveralTargets) {
+  CompileSpec spec = testing_support::sampleSpec();
+  const Target both = parseTarget("cpu:x86-64-v4,cpu:x86-64-v3").value();
+  spec.target = both.name;
+  spec.features = both.features;
+  spec.fallback = "cpu";
+  spec.partition = {{{"op:Softmax", "cpu:x86-64-v3"}}, {{"block/*", "cpu:x86-64-v4"}}, {"Add", "Relu"}, 250};
+  keepsItsForm("compile-spec-partition.json", spec);
+}
 TEST(Golden, DeliverySpec) {
   keepsItsForm("delivery-spec.json",
                DeliverySpec{.builders = 2, .operators = 2, .priority = -1, .noCache = true});

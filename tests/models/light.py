@@ -14,7 +14,8 @@ For each network:
 2. with seeded random weights in place of the constants: Kiln's reference evaluator, and ONNX Runtime where the running
    python has it; every target gives the same bits as the first one, at 1, 2 and 7 threads; contraction off likewise,
    beside the evaluator;
-3. the memory plan: at most 1.15 times its lower bound.
+3. one artifact for both x86-64 levels, with the pools and sums on the lower one: the same bits once more;
+4. the memory plan: at most 1.15 times its lower bound.
 """
 import argparse
 import json
@@ -32,7 +33,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 try:
     import numpy
     import onnx_wire
-    from compiled import ARM, Compiler, Failure, check
+    from compiled import ARM, X86_LEVELS, Compiler, Failure, check
 except ImportError as missing:
     print(f"light: skipped: {missing} (infra/setup installs the Python tools of the tests)")
     sys.exit(77)
@@ -129,6 +130,21 @@ def memory(artifact):
     return {key: plan.get(key) for key in ("peakBytes", "lowerBoundBytes", "unsharedBytes", "reuseRatio")}
 
 
+def over_two_targets(compiler, model, given, wanted, directory):
+    """A program in partitions of both levels; what its evidence says of them."""
+    low, high = X86_LEVELS
+    rules = [part for op in ("MaxPool", "AveragePool", "Sum") for part in ("--affinity", f"op:{op}={low}")]
+    compiler.compile(model, f"{high},{low}", directory, options=rules)
+    (raw,), _ = compiler.run(directory, [given], [1, 2, 7])
+    check(raw == wanted, "other bits in partitions")
+    stages = json.loads((directory / "evidence.json").read_text())["stages"]
+    parts, plan = stages["partition"], stages["plan"]["profiles"][0]
+    check({part["target"] for part in parts["partitions"]} == {low, high}, f"not in two targets: {parts}")
+    check(len(plan["regions"]) == 2 and int(parts["transferBytes"]) > 0, f"no regions or transfers: {plan}")
+    shutil.rmtree(directory)
+    return {"partitions": len(parts["partitions"]), "transferBytes": parts["transferBytes"], "peakBytes": plan["peakBytes"]}
+
+
 def check_network(compiler, path, targets, directory):
     facts = {"network": path.stem}
     stated_output(compiler, path, targets[0], directory / "stated")
@@ -168,6 +184,8 @@ def check_network(compiler, path, targets, directory):
                 check(error < 1e-3, f"{target}: off from ONNX Runtime by {error}")
             shutil.rmtree(artifact)
             check(raw == bits[contraction], f"{target}: other bits than on {targets[0]}")
+    if set(X86_LEVELS) <= set(targets):
+        facts["over two targets"] = over_two_targets(compiler, model, given, bits["on"], directory / "partitions")
     if facts.get("lowerBoundBytes"):
         ratio = int(facts["peakBytes"]) / int(facts["lowerBoundBytes"])
         check(ratio <= MOST_OVER_BOUND, f"the plan takes {ratio:.2f} times its lower bound")

@@ -52,6 +52,14 @@ TEST(Policy, EachRuleSaysWhatIsMissing) {
   EXPECT_EQ(rules[2].detail, "satisfied by 3 of 1: w1 (acme), w2 (acme), w3 (other)");
 }
 
+TEST(Policy, AProgramForSeveralTargetsWantsEachAccepted) {
+  Provenance facts = provenance();
+  facts.externalParameters["target"] = "cpu:x86-64-v4,cpu:x86-64-v3";
+  EXPECT_TRUE(failing({"p", true, {"*"}, 1, 1, {"cpu:x86-64-v3", "cpu:x86-64-v4"}, {"*"}}, facts).empty());
+  EXPECT_EQ(failing({"p", true, {"*"}, 1, 1, {"cpu:x86-64-v3"}, {"*"}}, facts),
+            std::vector<std::string>{"targets"});
+}
+
 CheckStatement check(bool passed, TimePoint at) {
   CheckStatement out;
   out.worker = "w1";

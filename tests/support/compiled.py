@@ -46,17 +46,17 @@ class Compiler:
         flags = pathlib.Path("/proc/cpuinfo").read_text().split()
         return [target for target, flag in X86_LEVELS.items() if flag in flags] + ([] if self.why_no_arm() else [ARM])
 
-    def spec(self, model, target, path, contraction="on", profiles=()):
+    def spec(self, model, target, path, contraction="on", profiles=(), options=()):
         dims = [part for profile in profiles for part in ("--profile", profile)]
-        self.call(self.compiler, "spec", "--model", model, "--target", target, *dims, "--out", path)
+        self.call(self.compiler, "spec", "--model", model, "--target", target, *dims, *options, "--out", path)
         document = json.loads(path.read_text())
         document["numerics"]["contraction"] = contraction
         path.write_text(json.dumps(document, sort_keys=True, separators=(",", ":")))
         return path
 
-    def compile(self, model, target, out, contraction="on", profiles=()):
-        """Into the folder `out`, the spec beside it as out.json; returns seconds."""
-        spec = self.spec(model, target, out.with_suffix(".json"), contraction, profiles)
+    def compile(self, model, target, out, contraction="on", profiles=(), options=()):
+        """Into the folder `out`, the spec beside it as out.json; `options` are the spec's. Returns seconds."""
+        spec = self.spec(model, target, out.with_suffix(".json"), contraction, profiles, options)
         start = time.monotonic()
         self.call(self.compiler, "compile", "--model", model, "--spec", spec, "--out", out)
         return time.monotonic() - start

@@ -1,5 +1,7 @@
 #include "compiler_core/codegen/cpu/codegen.h"
 
+#include <algorithm>
+
 #include "compiler_core/codegen/cpu/internal.h"
 #include "compiler_core/codegen/cpu/parallel.h"
 #include "llvm/IR/LLVMContext.h"
@@ -15,10 +17,16 @@ struct Object {
   std::string bytes, ir;
 };
 
-Result<Object> compilePart(const std::string& bitcode, const CpuOptions& options) {
+Result<Object> compilePart(const Part& part, CpuOptions options) {
+  if (!part.target.empty()) {
+    const auto target = std::ranges::find(options.partitions, part.target, &Target::name);
+    if (target == options.partitions.end())
+      return fail(Code::kInternal, "a function is for " + part.target + ", which is no partition's target");
+    options.target = *target;
+  }
   KILN_ASSIGN(auto machine, makeTargetMachine(options));
   llvm::LLVMContext context;
-  KILN_ASSIGN(auto module, completePart(bitcode, options, context));
+  KILN_ASSIGN(auto module, completePart(part.bitcode, options, context));
   optimize(*module, *machine);
   Object object;
   if (options.keepIr) {
@@ -29,8 +37,8 @@ Result<Object> compilePart(const std::string& bitcode, const CpuOptions& options
   return object;
 }
 
-Result<std::vector<std::string>> splitProgram(mlir::ModuleOp module, const ProgramTable& table,
-                                              const CpuOptions& options) {
+Result<std::vector<Part>> splitProgram(mlir::ModuleOp module, const ProgramTable& table,
+                                       const CpuOptions& options) {
   KILN_ASSIGN(auto machine, makeTargetMachine(options));
   llvm::LLVMContext context;
   KILN_ASSIGN(auto ir, translate(module, table, *machine, context));
@@ -41,7 +49,7 @@ Result<std::vector<std::string>> splitProgram(mlir::ModuleOp module, const Progr
 
 Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table,
                                       const CpuOptions& options) {
-  KILN_ASSIGN(const std::vector<std::string> parts, splitProgram(module, table, options));
+  KILN_ASSIGN(const std::vector<Part> parts, splitProgram(module, table, options));
   std::vector<Result<Object>> results(parts.size());
   forEach(parts.size(), [&](std::size_t i) { results[i] = compilePart(parts[i], options); });
   CpuProgram program;

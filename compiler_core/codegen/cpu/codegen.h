@@ -27,8 +27,13 @@ struct ProgramTable {
   std::vector<ProfileEntry> profiles;
 };
 
+// In the passthrough attributes of a function of the LLVM dialect: the name of the target that it is for,
+// where that is not CpuOptions::target.
+inline constexpr char kTargetFunctionAttr[] = "kiln-target";
+
 struct CpuOptions {
   Target target;
+  std::vector<Target> partitions;    // targets of the same triple that functions name in kTargetFunctionAttr
   bool contraction = true;           // llvm.fmuladd may become one fused operation
   std::vector<std::string> bitcode;  // paths of kmath.bc and kkernels.bc, linked where needed
   std::string builtinsArchive;       // path of libkiln_builtins-<arch>.a; empty: none

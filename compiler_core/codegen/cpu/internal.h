@@ -21,9 +21,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const CpuOptions&
 Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, const ProgramTable& table,
                                                 llvm::TargetMachine& machine, llvm::LLVMContext& context);
 
-// The module's functions in parts that become objects of their own, as bitcode; the same parts on every
-// machine.
-std::vector<std::string> split(llvm::Module& module);
+// A part of a program, for one target: an object of its own.
+struct Part {
+  std::string bitcode;
+  std::string target;  // kTargetFunctionAttr of its functions; "" for CpuOptions::target
+};
+
+// The module's functions in parts; the same parts on every machine.
+std::vector<Part> split(llvm::Module& module);
 
 // A part with the math it needs, the target's attributes, and nothing visible but what other parts use.
 Result<std::unique_ptr<llvm::Module>> completePart(const std::string& bitcode, const CpuOptions& options,

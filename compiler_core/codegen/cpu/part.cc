@@ -35,7 +35,8 @@ void setAttributes(llvm::Module& module, const CpuOptions& options) {
   const std::string features = llvm::join(options.target.features, ",");
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    for (const char* name : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width"})
+    for (const char* name :
+         {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", kTargetFunctionAttr})
       function.removeFnAttr(name);
     function.addFnAttr("target-cpu", options.target.cpu);
     function.addFnAttr("target-features", features);

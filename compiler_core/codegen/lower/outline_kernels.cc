@@ -17,9 +17,10 @@ namespace {
 using namespace mlir;
 
 // C identifiers for perf and gdb: "conv1/Conv" becomes conv1_Conv.
-std::string symbolFor(DictionaryAttr kernel, unsigned profile, unsigned index) {
-  std::string name =
-      "kiln_" + (profile ? "p" + std::to_string(profile) + "_" : "") + "k" + std::to_string(index);
+std::string symbolFor(DictionaryAttr kernel, const Unit& unit, unsigned index) {
+  std::string name = "kiln_" + (unit.profile ? "p" + std::to_string(unit.profile) + "_" : "") +
+                     (unit.partition ? "s" + std::to_string(*unit.partition) + "_" : "") + "k" +
+                     std::to_string(index);
   if (auto nodes = kernel ? kernel.getAs<ArrayAttr>("nodes") : ArrayAttr())
     for (Attribute node : nodes) {
       if (name.size() > 80) break;
@@ -31,7 +32,7 @@ std::string symbolFor(DictionaryAttr kernel, unsigned profile, unsigned index) {
 
 struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineKernelsPass)
-  explicit OutlineKernelsPass(unsigned profile = 0) : profile(profile) {}
+  explicit OutlineKernelsPass(Unit unit = {}) : unit(unit) {}
   StringRef getArgument() const final { return "kiln-outline-kernels"; }
   StringRef getDescription() const final {
     return "Parallel loops become kernels, @main becomes @kiln_run_0";
@@ -145,7 +146,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     auto pointer = LLVM::LLVMPointerType::get(context);
     OpBuilder top(main);
     const auto type = top.getFunctionType({pointer, top.getI64Type(), pointer}, {});
-    auto kernel = func::FuncOp::create(top, loc, symbolFor(kernelInfo, profile, index), type);
+    auto kernel = func::FuncOp::create(top, loc, symbolFor(kernelInfo, unit, index), type);
     kernel.setPrivate();
     if (kernelInfo) {
       NamedAttrList attributes(kernelInfo);
@@ -225,13 +226,13 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     return environment;
   }
 
-  // The profile's kiln_shapes: @kiln_shapes_<profile>, which stores the dimensions of the outputs.
+  // The unit's kiln_shapes: @kiln_shapes_<unit>, which stores the dimensions of the outputs.
   func::FuncOp addShapes(func::FuncOp main) {
     const Location loc = main.getLoc();
     auto pointer = LLVM::LLVMPointerType::get(&getContext());
     OpBuilder b(main);
-    auto shapes = func::FuncOp::create(b, loc, "kiln_shapes_" + std::to_string(profile),
-                                       b.getFunctionType({pointer, pointer}, {}));
+    auto shapes =
+        func::FuncOp::create(b, loc, "kiln_shapes_" + unit.text(), b.getFunctionType({pointer, pointer}, {}));
     // In output order, which the arguments need not have.
     SmallVector<ir::Shape> outputs;
     for (BlockArgument argument : main.getArguments())
@@ -265,7 +266,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     if (failed(makeEntry(main))) return signalPassFailure();
   }
 
-  // The function of a profile becomes @kiln_run_<profile>.
+  // The function of a unit becomes @kiln_run_<unit>.
   LogicalResult makeEntry(func::FuncOp old) {
     MLIRContext* context = &getContext();
     const Location loc = old.getLoc();
@@ -336,17 +337,17 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     Value ok = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(KILN_RUN_OK));
     func::ReturnOp::create(b, loc, ok);
     terminator.erase();
-    old.setName("kiln_run_" + std::to_string(profile));
+    old.setName("kiln_run_" + unit.text());
     return success();
   }
 
-  unsigned profile;
+  Unit unit;
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createOutlineKernelsPass(unsigned profile) {
-  return std::make_unique<OutlineKernelsPass>(profile);
+std::unique_ptr<Pass> createOutlineKernelsPass(Unit unit) {
+  return std::make_unique<OutlineKernelsPass>(unit);
 }
 
 }  // namespace kiln::codegen

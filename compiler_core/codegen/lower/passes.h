@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace mlir {
 class OpPassManager;
@@ -10,13 +12,32 @@ class Pass;
 
 namespace kiln::codegen {
 
+// What a module is for: a profile, or one partition of it. Part of its functions' names.
+struct Unit {
+  unsigned profile = 0;
+  std::optional<unsigned> partition;
+
+  // "0", "1_2"
+  std::string text() const {
+    return std::to_string(profile) + (partition ? "_" + std::to_string(*partition) : "");
+  }
+};
+
 // kiln-outline-kernels: each scf.forall of @main becomes a function (environment, task, scratch) called
-// through the table's parallel_for; @main becomes @kiln_run_<profile>, the run function of a profile, and
-// @kiln_shapes_<profile> states its outputs' dimensions (program_abi.h). Kernels are named after the model's
-// nodes; the schedule that kiln-tile left is kept as `kiln.kernel` on the function. The environment is the
-// run's pointers from arena to symbols, and numbers that only the calling thread can know: kernels compute
-// their buffers' addresses themselves.
-std::unique_ptr<mlir::Pass> createOutlineKernelsPass(unsigned profile = 0);
+// through the table's parallel_for; @main becomes @kiln_run_<unit>, the run function of a profile or of one
+// of its partitions, and @kiln_shapes_<unit> states its outputs' dimensions (program_abi.h). Kernels are
+// named after the model's nodes; the schedule that kiln-tile left is kept as `kiln.kernel` on the function.
+// The environment is the run's pointers from arena to symbols, and numbers that only the calling thread can
+// know: kernels compute their buffers' addresses themselves.
+std::unique_ptr<mlir::Pass> createOutlineKernelsPass(Unit unit = {});
+
+// kiln-join-partitions: a @main of calls and transfers (ir/partition/partition_ops.h) becomes
+// @kiln_run_<profile>, which calls @kiln_run_<profile>_<partition> in turn, and @kiln_shapes_<profile>. Each
+// target has a region of the arena, planned from the lifetimes of what partitions hand on and of the
+// partitions' own arenas: kiln.arena_bytes and the other totals of kiln-plan-memory, on the declarations
+// @partition_<n>. Transfers are copies between regions. kiln.regions on the function says what the regions
+// are.
+std::unique_ptr<mlir::Pass> createJoinPartitionsPass(unsigned profile = 0);
 
 // kiln-math-to-calls: every transcendental function that compiler_core/math has becomes a call of the math
 // library, in the widths it has.

@@ -47,7 +47,7 @@ constexpr Stage kStages[] = {
      }},
     {"kernels",
      [](OpPassManager& passes, const PipelineOptions& options) {
-       passes.addPass(createOutlineKernelsPass(options.profile));
+       passes.addPass(createOutlineKernelsPass(options.unit));
      }},
     {"llvm", [](OpPassManager& passes, const PipelineOptions&) { addLowerToLlvm(passes); }},
 };
@@ -67,6 +67,21 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
     if (failed(passes.run(module))) return fail(Code::kInternal, std::string(stage.name) + ": " + messages);
     if (options.onIr) options.onIr(stage.name, module);
   }
+  return {};
+}
+
+Status joinToLlvm(ModuleOp module, unsigned profile, const std::function<void(ModuleOp module)>& onJoined) {
+  std::string messages;
+  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& diagnostic) {
+    llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "; ";
+    return success();
+  });
+  PassManager join(module.getContext()), lower(module.getContext());
+  join.addPass(createJoinPartitionsPass(profile));
+  addLowerToLlvm(lower);
+  if (failed(join.run(module))) return fail(Code::kInternal, "joining partitions: " + messages);
+  onJoined(module);
+  if (failed(lower.run(module))) return fail(Code::kInternal, "joined partitions: " + messages);
   return {};
 }
 

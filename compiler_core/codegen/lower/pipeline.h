@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/schedule/passes.h"
 #include "manifest/base/result.h"
 
@@ -16,7 +17,7 @@ class ModuleOp;
 namespace kiln::codegen {
 
 struct PipelineOptions {
-  unsigned profile = 0;  // number of the profile that the module is for, part of its functions' names
+  codegen::Unit unit;
   schedule::VectorizeOptions vectors;
   // Called before a stage  and with the module's state after it; either may be empty.
   std::function<void(std::string_view stage)> onStage;
@@ -26,6 +27,11 @@ struct PipelineOptions {
 // Stages: "linalg", "tiled", "buffers", "vectors", "planned", "kernels", "llvm". kInternal: a pass failed;
 // the message has MLIR's diagnostics.
 Status lowerToLlvm(mlir::ModuleOp module, const PipelineOptions& options);
+
+// The same for what kiln-join-partitions makes of a @main that kiln-partition cut, from calls to the LLVM
+// dialect. `onJoined` sees the module in between.
+Status joinToLlvm(mlir::ModuleOp module, unsigned profile,
+                  const std::function<void(mlir::ModuleOp module)>& onJoined);
 
 // Vector shape of a target's feature list.
 schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features);

@@ -204,8 +204,10 @@ Result<Items> GraphImporter::importNode(Scope& scope, const Node& node, Items in
         return fail(Code::kInvalidArgument, "input " + std::to_string(i) + " is " +
                                                 std::string(kindText(item)) + ", the operator takes tensors");
   Bodies bodies(*this, scope, node);
-  NodeContext context(builder_, location(scope.path + nodeLabel(node)), initializers_, node, opset,
-                      std::move(inputs), bodies);
+  const std::string label = scope.path + nodeLabel(node);
+  captured_.operators.try_emplace(label,
+                                  (domain.empty() ? "" : std::string(domain) + ":") + std::string(node.op));
+  NodeContext context(builder_, location(label), initializers_, node, opset, std::move(inputs), bodies);
   Items results;
   if (row->import) {
     KILN_ASSIGN(Values values, row->import(context));

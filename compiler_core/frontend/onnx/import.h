@@ -17,7 +17,8 @@ struct Captured {
   ir::WeightTable weights;                   // keeps the mapped files alive
   // Symbolic extents are analysis::kSymbolic, with their expression as name.
   std::vector<ir::Signature> inputs, outputs;
-  std::vector<ir::Symbol> symbols;  // those that the caller gives, in the order of their numbers
+  std::map<std::string, std::string> operators;  // "Conv", "com.example:Op", by the name in locations
+  std::vector<ir::Symbol> symbols;               // those that the caller gives, in the order of their numbers
   ir::CaptureEvidence capture;
   ir::AnalyseEvidence analyse;
 };

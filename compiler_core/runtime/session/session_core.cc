@@ -324,7 +324,8 @@ Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<kiln_outp
   const std::uint64_t time = count(std::chrono::steady_clock::now() - start);
   if (counters_.runs++ == 0) counters_.first_run_nanoseconds = time;
   counters_.run_nanoseconds += time;
-  counters_.transfer_bytes += plan->transferBytes;
+  counters_.transfer_bytes +=
+      plan->transferBytes + artifact_->manifest.profiles[plan->choice.profile].transferBytes;
   counters_.tensor_bytes += plan->tensorBytes;
   counters_.padding_bytes += plan->paddingBytes;
   kiln_profile_counters& profile = profiles_[plan->choice.profile].counters;

@@ -66,9 +66,22 @@ TEST(KilnUsage, ServedValuesAreNamed) {
   const auto tune = runKiln({"build", "m.onnx", "--target", "cpu:x86-64-v3", "--tune", "search"});
   EXPECT_EQ(tune.exit, 4);
   EXPECT_NE(tune.err.find("\"off\""), std::string::npos);
-  const auto fallback = runKiln({"build", "m.onnx", "--target", "cpu:x86-64-v3", "--fallback", "cpu"});
-  EXPECT_EQ(fallback.exit, 4);
-  EXPECT_NE(fallback.err.find("\"fail\""), std::string::npos);
+}
+
+TEST(KilnUsage, PartitionRulesAreCheckedFirst) {
+  const auto build = [](std::vector<std::string> more) {
+    std::vector<std::string> all = {"build", "m.onnx", "--target", "cpu:x86-64-v4,cpu:x86-64-v3"};
+    all.insert(all.end(), more.begin(), more.end());
+    return runKiln(all);
+  };
+  EXPECT_EQ(build({"--fallback", "gpu"}).exit, 2);
+  EXPECT_EQ(build({"--fallback-permille", "5"}).exit, 2) << "of nothing";
+  EXPECT_EQ(build({"--affinity", "op:Softmax"}).exit, 2);
+  const auto elsewhere = build({"--exclude", "op:Softmax=cpu:aarch64"});
+  EXPECT_EQ(elsewhere.exit, 2);
+  EXPECT_NE(elsewhere.err.find("op:Softmax=cpu:aarch64"), std::string::npos);
+  const auto help = runKiln({"build", "--help"});
+  EXPECT_NE(help.out.find("--affinity op:Softmax=cpu:x86-64-v3"), std::string::npos) << help.out;
 }
 
 TEST(KilnUsage, PinsAreCheckedFirst) {

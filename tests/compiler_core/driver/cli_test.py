@@ -245,6 +245,39 @@ class Cli(unittest.TestCase):
             error = self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", out), 4, "RESOURCE_EXHAUSTED", member)
             self.assertEqual(error["details"]["budget"], member)
 
+    def test_two_targets_in_one_artifact(self):
+        both = ["--target", "cpu:x86-64-v4,cpu:x86-64-v3"]
+        rules = ["--exclude", "op:MaxPool=cpu:x86-64-v4", "--fallback", "cpu", "--fallback-allow", "MaxPool",
+                 "--fallback-allow", "Relu", "--fallback-allow", "Conv"]
+        spec, out = self.folder / "s.json", self.folder / "o"
+        made = run("spec", "--model", CNN, *both, *rules, "--out", spec)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        done = run("compile", "--model", CNN, "--spec", spec, "--out", out, "--timing")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("pass: kiln-partition", done.stderr)
+        manifest = json.loads((out / "manifest.json").read_text())
+        partition = manifest["stages"]["partition"]
+        self.assertEqual(partition["targets"], ["cpu:x86-64-v4", "cpu:x86-64-v3"])
+        self.assertEqual({p["target"] for p in partition["partitions"]}, set(partition["targets"]))
+        self.assertTrue(any(f["op"] == "MaxPool" and "excluded" in f["reason"] for f in partition["fallback"]))
+        self.assertEqual(sum(int(t["bytes"]) for t in partition["transfers"]), int(partition["transferBytes"]))
+        self.assertEqual(manifest["program"]["profiles"][0]["transferBytes"], partition["transferBytes"])
+        explained = run("explain", CNN, *both, *rules)
+        self.assertEqual(explained.returncode, 0, explained.stderr)
+        for line in ("partition cpu:x86-64-v3", "transfer  ", "fallback  "):
+            self.assertIn(line, explained.stdout)
+
+    def test_fallback_is_refused_by_name(self):
+        both = ["--target", "cpu:x86-64-v4,cpu:x86-64-v3", "--exclude", "op:MaxPool=cpu:x86-64-v4"]
+        error = self.expect_error(run("explain", CNN, *both), 4, "UNIMPLEMENTED")
+        self.assertTrue(error["details"]["unsupported"])
+        self.expect_error(run("explain", CNN, *both, "--fallback", "cpu", "--fallback-allow", "Add"), 4, "UNIMPLEMENTED",
+                          "may not fall back, only Add may")
+        self.expect_error(run("explain", CNN, *both, "--fallback", "cpu", "--fallback-permille", "10"), 4, "UNIMPLEMENTED",
+                          "the spec allows 10")
+        self.expect_error(run("explain", CNN, *both, "--affinity", "x=cuda:sm_80"), 2, "INVALID_ARGUMENT", "x=cuda:sm_80")
+        self.expect_error(run("explain", CNN, "--target", "cpu:x86-64-v3,cpu:aarch64"), 4, "UNIMPLEMENTED", "architectures")
+
     def test_what_is_not_served_is_said(self):
         spec = self.spec(CNN, numerics={"precision": "bf16"})
         self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", self.folder), 4, "UNIMPLEMENTED", "bf16")

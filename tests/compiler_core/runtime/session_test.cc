@@ -149,6 +149,23 @@ TEST(Session, BuffersAlignedTo64BytesAreNotCopied) {
   EXPECT_EQ(y[1 + 5], 5 * 0.125f);
 }
 
+TEST(Session, CopiesBetweenPartitionsCount) {
+  TestArtifact files;
+  files.manifest.profiles[0].transferBytes = 1000;
+  files.writeManifest();
+  Session session = sessionOf(files);
+  alignas(64) static float x[kRows * kColumns], y[kRows * kColumns];
+  alignas(64) static std::uint32_t state[kRows + 1];
+  const std::int64_t shape[] = {kRows, kColumns};
+  std::int64_t shapes[] = {0, 0, 0};
+  const kiln_tensor input{"x", "f32", shape, 2, x, sizeof x};
+  kiln_output outputs[] = {{"state", "u32", state, sizeof state, shapes + 2, 1, 0},
+                           {"y", "f32", y, sizeof x, shapes, 2, 0}};
+  for (int run = 0; run < 2; ++run)
+    ASSERT_EQ(kiln_session_run(session.handle(), &input, 1, outputs, 2), nullptr);
+  EXPECT_EQ(session.counters().transfer_bytes, 2000u);
+}
+
 TEST(Session, RunsOfManyThreadsTakeTurns) {
   TestArtifact files;
   Session session = sessionOf(files, 2);

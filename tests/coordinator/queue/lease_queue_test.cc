@@ -128,6 +128,17 @@ TEST_F(LeaseQueueTest, ACheckGoesToWhomRunsItsTarget) {
   EXPECT_TRUE(acquire(runs));
 }
 
+TEST_F(LeaseQueueTest, SeveralTargetsInOneArtifactGoToAWorkerOfAll) {
+  auto job = jobWithRuns("a", "a", 1);
+  job.runs[0].target = "cpu:x86-64-v4,cpu:x86-64-v3";
+  insert(job);
+  Claim one = claim("w1");
+  one.targets = {"cpu:x86-64-v4"};
+  EXPECT_FALSE(acquire(one));
+  one.targets = {"cpu:x86-64-v3", "cpu:x86-64-v4"};
+  EXPECT_TRUE(acquire(one));
+}
+
 TEST_F(LeaseQueueTest, OneWorkerNeverGetsTwoBuildersOfOneAction) {
   insert(jobWithRuns("a", "a", 2));
   auto first = acquire(claim("w1"));

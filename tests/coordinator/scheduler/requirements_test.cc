@@ -41,6 +41,12 @@ TEST(Requirements, ServedTargetsPass) {
   EXPECT_TRUE(check(fleet(), {"cpu:x86-64-v3"}, 2));
 }
 
+TEST(Requirements, SeveralTargetsInOneArtifactWantAWorkerOfAll) {
+  const auto both = check(fleet(), {"cpu:x86-64-v4,cpu:x86-64-v3"});
+  EXPECT_TRUE(both) << both.error().message;
+  EXPECT_FALSE(check(fleet(), {"cpu:x86-64-v4,cpu:aarch64-neoverse-n1"}));
+}
+
 TEST(Requirements, AnUnservedTargetIsRefusedNamingWhatIsServed) {
   auto status = check(fleet(), {"cpu:aarch64-neoverse-n1"});
   ASSERT_FALSE(status);

@@ -86,6 +86,19 @@ TEST(Manifest, OfSymbolsAndProfiles) {
   EXPECT_EQ(manifest->profiles[1], (ProgramProfile{"large", 262144, 64}));
 }
 
+TEST(Manifest, TransferBytesStandWhereThereAreAny) {
+  Json evidence = dynamicEvidence();
+  EXPECT_FALSE(
+      makeManifest(dynamicSpec(), evidence)->toJson()["program"]["profiles"][0].contains("transferBytes"));
+  evidence["program"]["profiles"][0]["transferBytes"] = "64";
+  const auto manifest = makeManifest(dynamicSpec(), evidence);
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->profiles[0].transferBytes, 64u);
+  EXPECT_EQ(manifest->toJson()["program"], evidence["program"]);
+  evidence["program"]["profiles"][0]["transferBytes"] = "0";
+  EXPECT_FALSE(makeManifest(dynamicSpec(), evidence));
+}
+
 TEST(Manifest, RefusesWrongSymbolsAndProfilesByName) {
   const Case cases[] = {
       {[](Json& j) { j["program"]["symbols"][1]["name"] = "N"; }, "evidence.program.symbols[1].name"},

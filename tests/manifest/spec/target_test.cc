@@ -47,6 +47,24 @@ TEST(Target, UnservedTargetsNameWhatIsServed) {
   }
 }
 
+TEST(Target, SeveralAreOneArtifact) {
+  const Target both = parseTarget("cpu:x86-64-v3,cpu:x86-64-v4").value();
+  EXPECT_EQ(both.name, "cpu:x86-64-v3,cpu:x86-64-v4");
+  EXPECT_EQ(both.cpu, "x86-64-v3") << "the primary's";
+  EXPECT_EQ(both.features, parseTarget("cpu:x86-64-v4")->features) << "of both, each once, sorted";
+  const auto parts = parseTargets("cpu:x86-64-v4,cpu:x86-64-v3").value();
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].name, "cpu:x86-64-v4");
+  EXPECT_EQ(parts[1].features, parseTarget("cpu:x86-64-v3")->features);
+  EXPECT_EQ(targetNames("a,b"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(targetNames("a"), std::vector<std::string>{"a"});
+  EXPECT_EQ(parseTarget("cpu:x86-64-v3,cpu:x86-64-v3").error().code, Code::kInvalidArgument);
+  const auto mixed = parseTarget("cpu:x86-64-v3,cpu:aarch64");
+  ASSERT_FALSE(mixed);
+  EXPECT_EQ(mixed.error().code, Code::kUnimplemented);
+  EXPECT_NE(mixed.error().message.find("two architectures"), std::string::npos);
+}
+
 TEST(Target, NativeAndHostAreRefused) {
   for (const char* name : {"native", "host", "cpu:native", "cpu:host", "cuda:native", "cpu:x86-64-v3,native"})
     EXPECT_EQ(parseTarget(name).error().code, Code::kInvalidArgument) << name;

@@ -1,0 +1,35 @@
+// The cost model: what an operation calculates and moves, and what a target makes of that. Only ratios
+// matter. Constants, never measured: a compile must not depend on a machine.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "compiler_core/ir/dims.h"
+#include "mlir/IR/Operation.h"
+
+namespace kiln::partition {
+
+struct Work {
+  std::uint64_t flops = 0, bytes = 0;
+};
+
+// Of one operation of a @main, bodies included (a loop's once), with symbolic dimensions at the profile's
+// opt.
+Work workOf(mlir::Operation* op);
+// Dense bytes of a tensor, likewise; and at the most that `limits` allow.
+std::uint64_t optBytes(mlir::Type type, mlir::Operation* main);
+std::uint64_t mostBytes(mlir::Type type, llvm::ArrayRef<ir::Range> limits);
+
+// Per core and nanosecond.
+struct Rates {
+  std::uint64_t flops = 1, bytes = 1;
+};
+Rates ratesOf(std::string_view target);
+
+// In picoseconds, at least 1: calculating and moving overlap. What is emulated calculates twice as long.
+std::uint64_t timeOf(const Work& work, const Rates& rates, bool emulated);
+// Of reading `bytes` in one target's memory and writing them in another's, both in main memory.
+std::uint64_t transferTime(std::uint64_t bytes);
+
+}  // namespace kiln::partition

@@ -1,0 +1,87 @@
+#include "manifest/spec/partition_rules.h"
+
+#include <algorithm>
+
+#include "manifest/base/printable.h"
+
+namespace kiln {
+namespace {
+
+// Iterative, with one point to return to: linear in practice and never more than the product of both lengths.
+bool globMatches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+Result<std::vector<PlacementRule>> parsePlacements(const char* option,
+                                                   const std::vector<std::string>& texts) {
+  std::vector<PlacementRule> rules;
+  for (const std::string& text : texts) {
+    const std::size_t cut = text.rfind('=');
+    if (cut == std::string::npos || cut == 0 || cut + 1 == text.size())
+      return fail(Code::kInvalidArgument, std::string(option) + " " + inQuotes(text.substr(0, 200)) +
+                                              " is no PATTERN=TARGET, such as op:Softmax=cpu:x86-64-v3");
+    rules.push_back({text.substr(0, cut), text.substr(cut + 1)});
+  }
+  return rules;
+}
+
+Status checkTargets(const std::vector<PlacementRule>& rules, const char* what,
+                    std::span<const std::string> targets) {
+  std::string known;
+  for (const std::string& target : targets) known += (known.empty() ? "" : ", ") + target;
+  for (const PlacementRule& rule : rules)
+    if (std::ranges::find(targets, rule.target) == targets.end())
+      return fail(Code::kInvalidArgument, std::string(what) + " " +
+                                              inQuotes(rule.pattern + "=" + rule.target) +
+                                              " names a target that is not compiled for; there is " + known);
+  return {};
+}
+
+}  // namespace
+
+Result<PartitionRules> parseRules(const PartitionOptionTexts& texts) {
+  PartitionRules rules;
+  KILN_ASSIGN(rules.affinities, parsePlacements("--affinity", texts.affinities));
+  KILN_ASSIGN(rules.exclusions, parsePlacements("--exclude", texts.exclusions));
+  if (texts.fallback != "fail" && texts.fallback != "cpu")
+    return fail(Code::kInvalidArgument, "--fallback " + inQuotes(texts.fallback) + ": give fail or cpu");
+  rules.fallbackOperators = texts.fallbackOperators;
+  std::ranges::sort(rules.fallbackOperators);
+  const auto repeated = std::ranges::unique(rules.fallbackOperators);
+  rules.fallbackOperators.erase(repeated.begin(), repeated.end());
+  if (texts.fallbackPermille < 0 || texts.fallbackPermille > 1000)
+    return fail(Code::kInvalidArgument, "--fallback-permille is a number from 0 to 1000");
+  rules.fallbackPermille = texts.fallbackPermille;
+  if (texts.fallback == "fail" && (!rules.fallbackOperators.empty() || rules.fallbackPermille != 1000))
+    return fail(Code::kInvalidArgument,
+                "limits of the fallback are given, but nothing may fall back; give --fallback cpu");
+  return rules;
+}
+
+bool matches(std::string_view pattern, std::string_view node, std::string_view op) {
+  if (pattern.starts_with("op:")) return !op.empty() && globMatches(pattern.substr(3), op);
+  return globMatches(pattern, node);
+}
+
+Status checkRules(const PartitionRules& rules, std::span<const std::string> targets) {
+  KILN_TRY(checkTargets(rules.affinities, "affinity", targets));
+  return checkTargets(rules.exclusions, "exclusion", targets);
+}
+
+}  // namespace kiln
