@@ -13,6 +13,7 @@
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
+#include "manifest/base/digest.h"
 
 extern "C" {
 void LLVMInitializeX86TargetInfo();
