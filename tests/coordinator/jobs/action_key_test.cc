@@ -58,6 +58,7 @@ TEST(ActionKey, EachMemberOfACompileSpec) {
                      {"sequences", [](auto& s) { s.sequences.clear(); }},
                      {"numerics", [](auto& s) { s.numerics.contraction = "off"; }},
                      {"fallback", [](auto& s) { s.fallback = "cpu"; }},
+                     {"partition", [](auto& s) { s.partition.fallbackPermille = 7; }},
                      {"maxArtifactBytes", [](auto& s) { ++s.maxArtifactBytes; }},
                      {"maxPlannedBytes", [](auto& s) { ++s.maxPlannedBytes; }}},
                     memberCount<CompileSpec>());
@@ -74,6 +75,14 @@ TEST(ActionKey, EachMemberBelowACompileSpec) {
                      {"opt", [](auto& s) { s.profiles[0].dims["N"].opt = 5; }},
                      {"max", [](auto& s) { s.profiles[0].dims["N"].max = 9; }}},
                     memberCount<DimRange>());
+  eachChangesTheKey({{"affinities", [](auto& s) { s.partition.affinities = {{"conv*", s.target}}; }},
+                     {"exclusions", [](auto& s) { s.partition.exclusions = {{"conv*", s.target}}; }},
+                     {"fallbackOperators", [](auto& s) { s.partition.fallbackOperators = {"Relu"}; }},
+                     {"fallbackPermille", [](auto& s) { s.partition.fallbackPermille = 8; }}},
+                    memberCount<PartitionRules>());
+  eachChangesTheKey({{"pattern", [](auto& s) { s.partition.exclusions = {{"conv*", s.target}}; }},
+                     {"target", [](auto& s) { s.partition.exclusions = {{"conv*", "cpu:x86-64-v4"}}; }}},
+                    memberCount<PlacementRule>());
   eachChangesTheKey({{"contraction", [](auto& s) { s.numerics.contraction = "off"; }},
                      {"reassociation", [](auto& s) { s.numerics.reassociation = "on"; }},
                      {"precision", [](auto& s) { s.numerics.precision = "bf16"; }}},
@@ -214,6 +223,12 @@ TEST(ActionKey, NothingOfADeliverySpec) {
       {"priority", [](auto& d) { d.priority = 7; }},
       {"timeLimitSeconds", [](auto& d) { d.timeLimitSeconds = 60; }},
       {"noCache", [](auto& d) { d.noCache = true; }},
+      {"rebuild",
+       [](auto& d) {
+         d.rebuild = RebuildRequest{digestOf(std::string_view("artifact")), {}};
+         d.noCache = true;
+         d.builders = 1;
+       }},
       {"check", [](auto& d) { d.check = CheckRequest{digestOf(std::string_view("{}")), {}}; }},
   };
   EXPECT_EQ(changes.size(), memberCount<DeliverySpec>()) << "a member without a case";

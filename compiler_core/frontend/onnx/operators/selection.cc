@@ -172,7 +172,8 @@ Result<Values> unique(NodeContext& node) {
   KILN_ASSIGN(Values found, node.unique(rows, sorted != 0));
   // All results share one size, so one symbol.
   const std::int64_t symbol = node.newSymbol();
-  const auto first = [&](Value value, std::int64_t along) {
+  const auto first = [&](Value value, std::int64_t along) -> Result<Value> {
+    if (dimsOf(value)[static_cast<std::size_t>(along)] == Dim(0)) return value;
     return node.truncate(value, found[3], along, symbol);
   };
   KILN_ASSIGN(Value picked, node.gather(input, found[0], axis));
