@@ -14,6 +14,8 @@
 namespace kiln::cli {
 namespace {
 
+constexpr std::uint64_t kMaxBudgetBytes = std::uint64_t{1} << 53;
+
 struct Options {
   std::string model, toolchain;
   std::vector<std::string> data, targets, profiles, pins, sequences;
@@ -158,10 +160,14 @@ void addBuild(CLI::App& app, Context& context) {
                    "More than half of at least 3 builders decide; dissent is recorded");
   command.add_option("--tune", options->tune, "off: no measured choices");
   addPartitionOptions(command, options->partition);
-  command.add_option("--max-artifact-bytes", options->maxArtifactBytes,
-                     "Budget: program and weights together; exit 4 beyond it");
-  command.add_option("--max-planned-bytes", options->maxPlannedBytes,
-                     "Budget: what the program plans to use while it runs; exit 4 beyond it");
+  command
+      .add_option("--max-artifact-bytes", options->maxArtifactBytes,
+                  "Budget: program and weights together; exit 4 beyond it")
+      ->check(CLI::Range(std::uint64_t{1}, kMaxBudgetBytes));
+  command
+      .add_option("--max-planned-bytes", options->maxPlannedBytes,
+                  "Budget: what the program plans to use while it runs; exit 4 beyond it")
+      ->check(CLI::Range(std::uint64_t{1}, kMaxBudgetBytes));
   command.add_flag("--check", options->check,
                    "Check each artifact on a worker that runs its target; exit 10 if it fails");
   command.add_option("--check-plan", options->checkPlan,

@@ -66,8 +66,10 @@ Result<Opened> openSide(const Context& context, const std::string& name) {
   }
   if (storage::OciLayoutStore::isLayout(name)) {
     KILN_ASSIGN(const auto store, storage::OciLayoutStore::open(name));
-    KILN_ASSIGN(const auto offered, storage::readExport(*store));
-    return download(*store, {}, offered.artifact, name);
+    const auto offered = storage::readExport(*store);
+    if (!offered)
+      return fail(Error{Code::kDataLoss, name + ": " + offered.error().message, R"({"exitCode":5})"});
+    return download(*store, {}, offered->artifact, name);
   }
   std::error_code error;
   const bool rebuilt = fs::exists(name + "/compile/manifest.json", error);  // what rebuild --out left

@@ -3,6 +3,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/duration_option.h"
 #include "api/cli/print.h"
+#include "manifest/base/digest.h"
 
 namespace kiln::cli {
 namespace {
@@ -47,6 +48,9 @@ Status tombstone(const Context& context, const Options& options) {
   if (options.dryRun || !options.grace.empty())
     return fail(Code::kInvalidArgument,
                 "--tombstone collects nothing: leave --dry-run and --grace to kiln gc");
+  if (!Digest::parse(options.tombstone, 0) || !options.tombstone.starts_with("sha256:"))
+    return fail(Code::kInvalidArgument, "--tombstone \"" + printable(options.tombstone) +
+                                            "\" is no artifact; give sha256:<64 lowercase hex digits>");
   KILN_ASSIGN(const auto client, context.connect());
   KILN_ASSIGN(const auto artifact, client->addTombstone(options.tombstone, options.reason));
   if (context.json)
@@ -59,6 +63,8 @@ Status tombstone(const Context& context, const Options& options) {
 
 Status run(const Context& context, const Options& options) {
   if (!options.tombstone.empty()) return tombstone(context, options);
+  if (!options.reason.empty())
+    return fail(Code::kInvalidArgument, "--reason goes with --tombstone; nothing was collected");
   std::chrono::seconds grace{0};
   if (!options.grace.empty()) {
     KILN_ASSIGN(grace, parseDuration(options.grace));

@@ -7,6 +7,27 @@
 #include "api/cli/exit_code.h"
 #include "api/cli/print.h"
 
+namespace {
+
+// What is wrong with the command line, and whose --help tells more. An argument that nobody knows comes
+// before one that is missing: it is the typing mistake that the other follows from.
+std::string usageError(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "kiln";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  std::string what = error.what();
+  for (const std::string& unknown : app.remaining(true))
+    if (unknown.starts_with("-") || command == "kiln") {
+      what = unknown + " is not known";
+      break;
+    }
+  return what + "; see " + command + " --help";
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace kiln::cli;
   std::signal(SIGPIPE, SIG_IGN);
@@ -42,8 +63,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    printError({kiln::Code::kInvalidArgument, std::string(error.what()) + "; see kiln --help", {}},
-               context.json);
+    printError({kiln::Code::kInvalidArgument, usageError(app, error), {}}, context.json);
     return kiln::kExitUsage;
   }
   context.readEnvironment();

@@ -66,8 +66,9 @@ Status run(const Context& context, const Options& options) {
     return fail(Code::kInvalidArgument,
                 "give either ARTIFACT, for the farm, or --offline DIR; see kiln rebuild --help");
   if (!options.offline.directory.empty()) return rebuildOffline(context, options.offline);
-  if (!options.offline.key.empty() || !options.offline.out.empty())
-    return fail(Code::kInvalidArgument, "--key and --out go with --offline; on the farm its signer signs");
+  if (!options.offline.key.empty() || !options.offline.out.empty() || !options.offline.statement.empty())
+    return fail(Code::kInvalidArgument,
+                "--key, --statement and --out go with --offline; on the farm its signer signs");
   return rebuildOnFarm(context, options.artifact);
 }
 

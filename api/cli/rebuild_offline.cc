@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "api/cli/print.h"
 #include "api/cli/run_program.h"
@@ -207,9 +208,23 @@ Status checkSame(const std::vector<Difference>& differences, const std::string& 
       differences);
 }
 
+// Nothing where no statement is wanted.
+Result<std::optional<signing::PrivateKey>> loadKey(const OfflineRebuild& options) {
+  if (options.key.empty()) {
+    if (!options.statement.empty())
+      return fail(Code::kInvalidArgument, "--statement needs --key, which signs it");
+    return std::optional<signing::PrivateKey>();
+  }
+  if (options.operatorName.empty()) return fail(Code::kInvalidArgument, "--operator must not be empty");
+  if (!options.statement.empty() && ::access(options.statement.c_str(), F_OK) == 0)
+    return fail(Code::kInvalidArgument, "--statement " + options.statement + ": is there already");
+  KILN_ASSIGN(auto key, signing::PrivateKey::load(options.key));
+  return std::optional<signing::PrivateKey>(std::move(key));
+}
+
 // The bundle of the statement that all of it came out again.
-Result<std::string> signStatement(const OfflineRebuild& options, const Digest& artifact, Reproduction again) {
-  KILN_ASSIGN(const auto key, signing::PrivateKey::load(options.key));
+Result<std::string> signStatement(const OfflineRebuild& options, const signing::PrivateKey& key,
+                                  const Digest& artifact, Reproduction again) {
   again.rebuilderId =
       options.id.empty() ? "urn:kiln:rebuilder:" + digestOf(key.publicKey().der()).hex() : options.id;
   again.worker = "offline";
@@ -231,6 +246,8 @@ Status leaveStatement(const OfflineRebuild& options, const std::string& bundle) 
 Status rebuildOffline(const Context& context, const OfflineRebuild& options) {
   KILN_ASSIGN(const auto trust, loadTrust(context));
   const SystemClock clock;
+  // What could not be signed at the end is told before anything is built.
+  KILN_ASSIGN(const auto key, loadKey(options));
   if (!storage::OciLayoutStore::isLayout(options.directory))
     return fail(Code::kInvalidArgument,
                 options.directory + ": is no export; kiln export ARTIFACT --oci DIR --with-inputs makes one");
@@ -257,8 +274,8 @@ Status rebuildOffline(const Context& context, const OfflineRebuild& options) {
   if (again.fixtures) again.reference = report.reference.action;
   again.sandboxPolicy = report.sandboxPolicy;
   again.absent = report.absent;
-  if (!options.key.empty()) {
-    KILN_ASSIGN(const std::string bundle, signStatement(options, artifact.verdict.artifact, again));
+  if (key) {
+    KILN_ASSIGN(const std::string bundle, signStatement(options, *key, artifact.verdict.artifact, again));
     KILN_TRY(leaveStatement(options, bundle));
   }
   const std::string left = options.key.empty()         ? ""

@@ -60,6 +60,9 @@ bool isCompared(const std::string& path) {
 Result<std::set<std::string>> listFiles(const Side& side) {
   std::set<std::string> out;
   std::error_code error;
+  if (fs::exists(side.directory, error) && !fs::is_directory(side.directory, error))
+    return fail(Code::kInvalidArgument,
+                side.name + ": is no directory; give an artifact or the outputs of a build");
   std::size_t seen = 0;
   for (fs::recursive_directory_iterator it(side.directory, error), end; !error && it != end;
        it.increment(error)) {

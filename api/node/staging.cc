@@ -28,7 +28,7 @@ Result<Staging> Staging::begin(const std::string& destination) {
   if (kind != fs::file_type::not_found &&
       !(kind == fs::file_type::directory && fs::is_empty(target, error) && !error)) {
     return fail(Code::kAlreadyExists,
-                target.string() + ": is there already; remove it or choose another --out");
+                target.string() + ": is there already; remove it or choose another directory");
   }
   auto pattern = (target.parent_path() / ("." + target.filename().string() + ".partial-XXXXXX")).string();
   if (::mkdtemp(pattern.data()) == nullptr) return fail(errnoError(errno, target.parent_path().string()));

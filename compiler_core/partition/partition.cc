@@ -170,6 +170,7 @@ class Decision {
     // What shares a kernel with a node that falls back goes with it.
     const std::string company = "one kernel with \"" + why.front().node + "\": " + why.front().reason;
     for (const std::string& source : namesOf(op)) {
+      if (!fallen_.insert(source).second) continue;  // a node may have become several operations
       const auto own = llvm::find_if(why, [&](const ir::UnsupportedNode& r) { return r.node == source; });
       result_.evidence.fallback.push_back(
           {{source, operatorOf(source), "", 0, own == why.end() ? company : own->reason},
@@ -183,6 +184,7 @@ class Decision {
   PartitionResult& result_;
   ModelGraph model_;
   std::optional<TargetIndex> fallback_;
+  llvm::StringSet<> fallen_;
 };
 
 Status checkShare(PartitionEvidence& evidence, const PartitionRules& rules) {

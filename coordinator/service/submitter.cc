@@ -11,6 +11,7 @@
 #include "coordinator/scheduler/requirements.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
+#include "manifest/spec/target.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_repository.h"
 #include "storage/index/toolchain_repository.h"
@@ -37,10 +38,11 @@ Result<std::optional<JobSnapshot>> knownJob(Connection& connection, const Submis
 Status checkToolchainTargets(const index::ToolchainRecord& toolchain,
                              const std::vector<std::string>& targets) {
   for (const std::string& target : targets)
-    if (std::find(toolchain.targets.begin(), toolchain.targets.end(), target) == toolchain.targets.end())
-      return fail(Code::kUnimplemented,
-                  fmt::format("toolchain {} does not build for {}; it builds for {}", toolchain.label, target,
-                              fmt::join(toolchain.targets, ", ")));
+    for (const std::string& part : targetNames(target))
+      if (std::ranges::find(toolchain.targets, part) == toolchain.targets.end())
+        return fail(Code::kUnimplemented,
+                    fmt::format("toolchain {} does not build for {}; it builds for {}", toolchain.label, part,
+                                fmt::join(toolchain.targets, ", ")));
   return {};
 }
 

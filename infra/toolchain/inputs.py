@@ -1,7 +1,7 @@
 """Where the inputs that a lock names come from: a folder of blobs first, then the package pools. Every byte is checked.
 
-The folder holds files named by the hex of their SHA-256, as `infra/toolchain/build --inputs` fills it and as a farm's
-CAS gives them back: package pools drop old versions.
+The folder holds files named by the hex of their SHA-256, as `infra/toolchain/build --inputs` fills it: package pools drop
+old versions.
 """
 import hashlib
 import os
@@ -102,13 +102,20 @@ def gather(lock, folder):
     if lacking:
         raise Refused("not rebuildable from source; these inputs are neither in "
                       f"{folder} nor to be had:\n  " + "\n  ".join(lacking) +
-                      "\nA tree that was built from them still runs. With `kiln toolchain lock LABEL --inputs DIR` a farm "
-                      "gives back the inputs that it keeps.")
+                      "\nA tree that was built from them still runs. Give --inputs the folder of an earlier build, which has "
+                      "what pools drop.")
     return found
 
 
 def unpack_source(path, target):
-    with tarfile.open(path) as archive:
+    try:
+        unpack_files(path, target)
+    except (tarfile.TarError, OSError, ValueError) as error:
+        raise Refused(f"the source archive cannot be unpacked: {error}") from None
+
+
+def unpack_files(path, target):
+    with tarfile.open(path, "r:") as archive:
         for member in archive:
             name = pathlib.PurePosixPath(member.name)
             if not member.isreg() or name.is_absolute() or ".." in name.parts:

@@ -4,7 +4,7 @@
  "packages":[{"architecture","digest","name","size","version"}...],   Debian packages, by name
  "wheels":[{"digest","name","version"}...],                           CUDA's compiler parts, by name
  "source":{"commit","digest","size"}}                                 absent: this checkout
-Digests are "sha256:<hex>"; sizes are decimal strings. `source` is the archive that sources.py makes.
+Digests are "sha256:<hex>"; sizes are decimal strings. `source` is the archive that inputs.py makes.
 """
 import json
 import pathlib
@@ -66,7 +66,10 @@ class Lock:
         object.__setattr__(self, "inputs", [*self.packages, *self.wheels, *([self.source] if self.source else [])])
 
     def version_of(self, name):
-        return next(package.version for package in self.packages if package.name == name)
+        for package in self.packages:
+            if package.name == name:
+                return package.version
+        raise Refused(f"the lock names no package {name}; infra/toolchain/lock makes a new one")
 
 
 def text_of(lock):

@@ -26,9 +26,11 @@ def make(found, root):
         if not isinstance(wanted, Package):
             continue
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(path)], stdout=subprocess.PIPE) as unpacked:
-            done = subprocess.run(["tar", "-x", "-C", str(root), "--keep-directory-symlink", "--no-same-owner",
-                                   "--no-same-permissions"], stdin=unpacked.stdout, capture_output=True, text=True,
-                                  check=False)
+            # Confined: a link that one package brings must not lead another's files out of the root.
+            done = subprocess.run(["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--bind", str(root),
+                                   str(root), "--", "tar", "-x", "-C", str(root), "--keep-directory-symlink",
+                                   "--no-same-owner", "--no-same-permissions"], stdin=unpacked.stdout,
+                                  capture_output=True, text=True, check=False)
             unpacked.stdout.close()
         if done.returncode != 0 or unpacked.returncode != 0:
             raise Refused(f"{wanted.text()} cannot be unpacked: {done.stderr.strip()}")

@@ -26,19 +26,19 @@ class Verification {
       checkPolicy();
       if (request_.fixtures) checkFixtures();
     }
-    verdict_.passed =
-        std::all_of(verdict_.lines.begin(), verdict_.lines.end(), [](auto& line) { return line.ok; });
+    verdict_.passed = allHold();
     return std::move(verdict_);
   }
 
  private:
+  bool allHold() const {
+    return std::all_of(verdict_.lines.begin(), verdict_.lines.end(), [](auto& line) { return line.ok; });
+  }
   void pass(std::string check, std::string detail) {
     verdict_.lines.push_back({true, std::move(check), std::move(detail)});
   }
   void refuse(std::string check, const Error& error) {
-    bool first =
-        std::all_of(verdict_.lines.begin(), verdict_.lines.end(), [](auto& line) { return line.ok; });
-    if (first)
+    if (allHold())
       verdict_.failure = error.code == Code::kPermissionDenied ? Code::kPermissionDenied : Code::kDataLoss;
     verdict_.lines.push_back({false, std::move(check), error.message});
   }
@@ -188,7 +188,7 @@ class Verification {
     if (!verdict_.statements.empty()) return;
     if (!whyNone.empty())
       refuse("signature", {Code::kPermissionDenied, "no statement that the trust root accepts: " + whyNone});
-    else if (!verdict_.checks.empty() || !verdict_.reproductions.empty())
+    else if (allHold())
       refuse("signature", {Code::kDataLoss, "no bundle says where the artifact comes from"});
   }
 

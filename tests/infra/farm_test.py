@@ -72,6 +72,21 @@ class FarmTest(unittest.TestCase):
         self.assertEqual(artifact["digest"], self.artifact)
         self.assertEqual(len(set(artifact["builders"])), 2)
 
+    def test_one_artifact_over_two_targets(self):
+        both = "cpu:x86-64-v4,cpu:x86-64-v3"
+        built = self.check(self.farm.build(CNN, "--affinity", "op:Conv=cpu:x86-64-v3", "--affinity", "op:Gemm=cpu:x86-64-v4",
+                                           target=both))
+        out = self.farm.home / "both"
+        self.check(self.farm.kiln("fetch", artifact_of(built), "--out", out))
+        self.check(self.farm.kiln("verify", out))
+        shown = self.check(self.farm.kiln("show", out)).stdout
+        self.assertIn("conv3 from cpu:x86-64-v3 to cpu:x86-64-v4", shown)
+        self.assertIn("reproduced", self.check(self.farm.kiln("rebuild", artifact_of(built))).stdout)
+        if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text():
+            ran = self.check(self.farm.kiln("run", out, "--each", "--input", f"image={MODELS}/digits_images.npy",
+                                            "--labels", MODELS / "digits_labels.npy"))
+            self.assertIn("292/297", ran.stdout)
+
     def test_runs_like_onnx_runtime(self):
         out = self.fetch("foreign")
         self.check(self.farm.kiln("run", out, "--each", "--input", f"image={MODELS}/digits_images.npy", "--output-dir", self.farm.home / "o"))

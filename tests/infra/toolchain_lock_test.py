@@ -96,7 +96,7 @@ class Inputs(TempFolder):
         self.assertTrue(text.startswith("not rebuildable from source"), text)
         self.assertIn(f"package kiln-no-such-package 1 ({digest})", text)
         self.assertIn("source of commit " + "0" * 40, text)
-        self.assertIn("kiln toolchain lock", text)
+        self.assertIn("--inputs", text)
 
     def test_the_source_archive_depends_on_the_files_alone(self):
         if subprocess.run(["git", "-C", lockfile.ROOT, "rev-parse"], capture_output=True, check=False).returncode != 0:
@@ -124,6 +124,17 @@ class Inputs(TempFolder):
                 with self.assertRaises(Refused):
                     inputs.unpack_source(path, self.dir / "unpacked")
                 self.assertFalse((self.dir / "up").exists())
+
+
+    def test_what_is_no_source_archive_is_refused(self):
+        path = self.dir / "archive.tar"
+        with tarfile.open(path, "w") as archive:
+            for name in ("a", "a/b"):
+                archive.addfile(tarfile.TarInfo(name))
+        for data in (path.read_bytes(), b"", b"no archive"):
+            path.write_bytes(data)
+            with self.assertRaises(Refused):
+                inputs.unpack_source(path, self.dir / "unpacked")
 
 
 PROBE = r"""
@@ -165,6 +176,27 @@ class Root(TempFolder):
         subprocess.run(["dpkg-deb", "--root-owner-group", "-b", tree, deb], check=True, capture_output=True)
         return Package("probe", "1", "amd64", "sha256:" + "0" * 64, 1), deb
 
+    def tar_package(self, name, members):
+        """A package whose files are these, as no packaging tool would let them be."""
+        def tar(entries):
+            data = io.BytesIO()
+            with tarfile.open(fileobj=data, mode="w") as archive:
+                for kind, path, target, content in entries:
+                    info = tarfile.TarInfo(path)
+                    info.type, info.linkname, info.size, info.mode = kind, target, len(content), 0o755
+                    archive.addfile(info, io.BytesIO(content))
+            return data.getvalue()
+        control = f"Package: {name}\nVersion: 1\nArchitecture: all\nMaintainer: x <x@example>\nDescription: x\n".encode()
+        parts = {"debian-binary": b"2.0\n", "control.tar": tar([(tarfile.REGTYPE, "./control", "", control)]),
+                 "data.tar": tar(members)}
+        deb = self.dir / f"{name}.deb"
+        with open(deb, "wb") as file:
+            file.write(b"!<arch>\n")
+            for member, data in parts.items():
+                file.write(f"{member:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(data):<10}`\n".encode())
+                file.write(data + b"\n" * (len(data) % 2))
+        return Package(name, "1", "all", "sha256:" + "0" * 64, 1), deb
+
     def probe(self):
         source = self.dir / "probe.c"
         source.write_text(PROBE)
@@ -191,6 +223,18 @@ class Root(TempFolder):
         self.assertIn("net none", said)
         self.assertIn("writable 0", said)
         self.assertEqual((self.dir / "out/probe").read_text(), "x")
+
+    def test_a_link_of_one_package_leads_another_nowhere_outside(self):
+        outside = self.dir / "outside"
+        outside.mkdir()
+        link = self.tar_package("link", [(tarfile.SYMTYPE, "./escape", str(outside), b"")])
+        file = self.tar_package("file", [(tarfile.REGTYPE, "./escape/planted", "", b"x")])
+        system = self.dir / "root"
+        system.mkdir()
+        with self.assertRaises(Refused) as caught:
+            root.make(dict([link, file]), system)
+        self.assertIn("package file 1 cannot be unpacked", str(caught.exception))
+        self.assertEqual(list(outside.iterdir()), [])
 
     def test_a_failing_command_is_named(self):
         package, deb = self.package_of({"usr/bin/probe": self.probe()})

@@ -88,6 +88,14 @@ class ToolchainTree(unittest.TestCase):
                              capture_output=True, text=True, check=True)
         self.assertIn("V13.0.88", ran.stdout)
 
+    def test_a_folder_that_is_no_tree_is_not_replaced(self):
+        (self.dir / "mine").mkdir()
+        (self.dir / "mine/kept").write_text("x")
+        done = self.run_build("--out", self.dir / "mine")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is no toolchain tree", done.stderr)
+        self.assertTrue((self.dir / "mine/kept").is_file())
+
     def test_a_missing_compiler_is_named_with_the_next_step(self):
         (self.build_dir / "bin/kiln-cc").unlink()
         done = self.run_build()

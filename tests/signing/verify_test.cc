@@ -88,6 +88,9 @@ TEST_F(VerifyTest, ATombstoneIsToldAndChangesNothing) {
   EXPECT_TRUE(verdict.passed) << verdict.status().error().message;
   ASSERT_EQ(verdict.tombstones.size(), 1u);
   EXPECT_NE(verdict.lines.at(5).detail.find("the licence ended"), std::string::npos);
+  bundles.erase(bundles.begin());
+  expectRefused(Code::kDataLoss, "no bundle says where the artifact comes from");
+  bundles.insert(bundles.begin(), farm.sign());
   bundles.back() = bundle("urn:kiln:builder:stranger", farm.artifact);
   EXPECT_TRUE(verify().tombstones.empty()) << "not counted";
   bundles.back() = bundle(kBuilderId, digestOf("another"));

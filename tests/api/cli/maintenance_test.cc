@@ -55,6 +55,8 @@ TEST_F(KilnMaintenance, GcRefusesWhatItDoesNotUnderstand) {
     EXPECT_EQ(kiln({"gc", std::string("--grace=") + (*grace ? grace : "x")}).exit, 2) << grace;
   EXPECT_EQ(kiln({"gc", "--tombstone", artifact}).exit, 2) << "a reason is needed";
   EXPECT_EQ(kiln({"gc", "--tombstone", artifact, "--reason", "r", "--dry-run"}).exit, 2);
+  EXPECT_EQ(kiln({"gc", "--tombstone", "sha256:1", "--reason", "r"}).exit, 2);
+  EXPECT_EQ(kiln({"gc", "--reason", "r"}).exit, 2) << "a forgotten --tombstone collects nothing";
   EXPECT_TRUE(farm.script.collections.empty());
   EXPECT_TRUE(farm.script.tombstones.empty());
 }

@@ -45,6 +45,19 @@ TEST(KilnUsage, UnknownCommandsAndOptionsExit2) {
   EXPECT_EQ(runKiln({"bake"}).exit, 2);
   EXPECT_EQ(runKiln({"jobs", "--nonsense"}).exit, 2);
   EXPECT_EQ(runKiln({"build", "model.onnx"}).exit, 2);  // no target
+  EXPECT_EQ(runKiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--max-planned-bytes=-1"}).exit, 2);
+  EXPECT_EQ(runKiln({"gc", "--reason", "r"}).exit, 2);
+}
+
+TEST(KilnUsage, AMistypedOptionIsNamedBeforeOneThatIsMissing) {
+  const auto result = runKiln({"build", "model.onnx", "--taget", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 2);
+  EXPECT_NE(result.err.find("--taget is not known; see kiln build --help"), std::string::npos) << result.err;
+  EXPECT_NE(runKiln({"bake"}).err.find("bake is not known"), std::string::npos);
+}
+
+TEST(KilnUsage, WhatGoesWithAnotherOptionIsToldBeforeTheWork) {
+  EXPECT_EQ(runKiln({"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"}).exit, 2);
 }
 
 TEST(KilnUsage, NoFarmNamedSaysWhatToSource) {

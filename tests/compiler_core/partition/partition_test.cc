@@ -120,6 +120,22 @@ TEST(Partition, AFallbackSaysNodeReasonAndShare) {
   EXPECT_EQ(result->evidence.fallbackPermille, 334) << "rounded up";
 }
 
+TEST(Partition, ANodeOfSeveralOperationsFallsBackOnce) {
+  Case both{{.fallback = true,
+             .rules = {.exclusions = {{"*", kV4}}},
+             .operators = {{"one", "Gelu"}, {"two", "Neg"}}}};
+  const auto result = both.run(R"(
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kiln.unary <exp> %x : tensor<4xf32> loc("one")
+  %1 = kiln.unary <tanh> %0 : tensor<4xf32> loc("one")
+  %2 = kiln.unary <neg> %1 : tensor<4xf32> loc("two")
+  return %2 : tensor<4xf32>
+})");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->evidence.fallback.size(), 2u);
+  EXPECT_EQ(result->evidence.fallbackPermille, 1000);
+}
+
 TEST(Partition, TheAllowListAndTheShareAreLimits) {
   Case listed{{.fallback = true,
                .rules = {.exclusions = {{"op:Softmax", kV4}}, .fallbackOperators = {"Add", "Relu"}},
