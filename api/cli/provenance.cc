@@ -65,14 +65,20 @@ Status run(const Context& context, const Options& options) {
     for (const auto& provenance : statements) list.push_back(provenance.toJson());
     Json reproductions = Json::array();
     for (const auto& again : opened.verdict.reproductions) reproductions.push_back(again.toJson());
+    Json tombstones = Json::array();
+    for (const auto& tombstone : opened.verdict.tombstones) tombstones.push_back(tombstone.toJson());
     printJson({{"artifact", opened.verdict.artifact.text()},
                {"provenance", std::move(list)},
-               {"reproductions", std::move(reproductions)}});
+               {"reproductions", std::move(reproductions)},
+               {"tombstones", std::move(tombstones)}});
     return {};
   }
   printLine("artifact    " + opened.verdict.artifact.text());
   for (const auto& provenance : statements) printStatement(provenance);
   for (const auto& again : opened.verdict.reproductions) printReproduction(again);
+  for (const auto& tombstone : opened.verdict.tombstones)
+    printLine(fmt::format("tombstone   not rebuildable since {}: {}", rfc3339(tombstone.issuedOn),
+                          printable(tombstone.reason)));
   for (const auto& line : opened.verdict.lines)
     if (line.detail.starts_with("not counted")) printLine(line.check + "    " + line.detail);
   return {};
