@@ -3,6 +3,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
+#include "manifest/base/printable.h"
 
 namespace kiln::cli {
 namespace {
@@ -78,7 +79,7 @@ Status run(const Context& context, const Options& options) {
   for (const auto& again : opened.verdict.reproductions) printReproduction(again);
   for (const auto& tombstone : opened.verdict.tombstones)
     printLine(fmt::format("tombstone   not rebuildable since {}: {}", rfc3339(tombstone.issuedOn),
-                          printable(tombstone.reason)));
+                          kiln::printable(tombstone.reason)));
   for (const auto& line : opened.verdict.lines)
     if (line.detail.starts_with("not counted")) printLine(line.check + "    " + line.detail);
   return {};
