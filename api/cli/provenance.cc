@@ -79,7 +79,7 @@ Status run(const Context& context, const Options& options) {
   for (const auto& again : opened.verdict.reproductions) printReproduction(again);
   for (const auto& tombstone : opened.verdict.tombstones)
     printLine(fmt::format("tombstone   not rebuildable since {}: {}", rfc3339(tombstone.issuedOn),
-                          kiln::printable(tombstone.reason)));
+                          kiln::printable(tombstone.reason, kMaxTombstoneReason)));
   for (const auto& line : opened.verdict.lines)
     if (line.detail.starts_with("not counted")) printLine(line.check + "    " + line.detail);
   return {};

@@ -1,7 +1,7 @@
 """Where the inputs that a lock names come from: a folder of blobs first, then the package pools. Every byte is checked.
 
-The folder holds files named by the hex of their SHA-256, as `infra/toolchain/build --inputs` fills it: package pools drop
-old versions.
+The folder holds files named by the hex of their SHA-256, as `infra/toolchain/build --inputs` fills it and as a farm's
+CAS gives them back: package pools drop old versions.
 """
 import hashlib
 import os
@@ -12,7 +12,7 @@ import sys
 import tarfile
 import tempfile
 
-from lockfile import Package, Refused, ROOT, Source
+from lockfile import Lock, Package, Refused, ROOT, Source, Wheel
 
 # What kiln-cc and the files beside it are made from.
 SOURCE_PATHS = ["CMakeLists.txt", "compiler_core", "infra/cmake", "infra/toolchain", "manifest"]
@@ -102,9 +102,17 @@ def gather(lock, folder):
     if lacking:
         raise Refused("not rebuildable from source; these inputs are neither in "
                       f"{folder} nor to be had:\n  " + "\n  ".join(lacking) +
-                      "\nA tree that was built from them still runs. Give --inputs the folder of an earlier build, which has "
-                      "what pools drop.")
+                      "\nA tree that was built from them still runs. Give --inputs the folder of an earlier build, or what "
+                      "`kiln toolchain lock LABEL --inputs DIR` gives back of what a farm keeps.")
     return found
+
+
+def measured(lock, found):
+    """The lock with the size of every wheel, and what was found under the names that it has then."""
+    wheels = [Wheel(wheel.name, wheel.version, wheel.digest, found[wheel].stat().st_size) for wheel in lock.wheels]
+    paths = {**found, **{new: found[old] for old, new in zip(lock.wheels, wheels)}}
+    lock = Lock(lock.packages, wheels, lock.source)
+    return lock, {wanted: paths[wanted] for wanted in lock.inputs}
 
 
 def unpack_source(path, target):
