@@ -6,13 +6,15 @@
 #include "api/cli/commands.h"
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
+#include "api/cli/toolchain_sources.h"
+#include "api/client/toolchain_lock.h"
 #include "storage/tree/upload_tree.h"
 
 namespace kiln::cli {
 namespace {
 
 struct Options {
-  std::string name, directory, label;
+  std::string name, directory, label, lock, inputs;
   bool makeDefault = false;
 };
 
@@ -54,8 +56,10 @@ Status list(const Context& context) {
 Status show(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto client, context.connect());
   KILN_ASSIGN(const auto toolchain, client->toolchain(options.name));
-  const auto json = toolchainJson(toolchain);
+  KILN_ASSIGN(const auto sources, findSources(context, *client, toolchain));
+  auto json = toolchainJson(toolchain);
   if (context.json) {
+    addSources(json, toolchain, sources);
     printJson(json);
     return {};
   }
@@ -66,6 +70,7 @@ Status show(const Context& context, const Options& options) {
   printLine("label    " + toolchain.label());
   printLine("tree     sha256:" + toolchain.tree().hash());
   printLine("added    " + timeText(toolchain.added()));
+  printSources(toolchain, sources);
   for (const auto& target : description.value("targets", Json::array())) {
     if (target.is_string()) printLine("target   " + target.get<std::string>());
   }
@@ -98,6 +103,29 @@ Result<std::string> labelOf(const std::string& directory) {
   return label;
 }
 
+// The lock's digest, once it and what it names are in the store; nothing if none is given.
+Result<std::optional<Digest>> uploadLock(const Context& context, client::Client& client,
+                                         const Options& options) {
+  if (options.lock.empty()) {
+    if (!options.inputs.empty())
+      return fail(Code::kInvalidArgument, "--inputs are what a lock names; give it with --lock");
+    return std::optional<Digest>();
+  }
+  std::string text;
+  ToolchainLock lock;
+  KILN_ASSIGN(const Digest digest, client::readLockFile(options.lock, text, lock));
+  std::vector<storage::UploadItem> items;
+  if (!options.inputs.empty()) {
+    KILN_ASSIGN(items, client::findInputs(lock, options.inputs));
+  }
+  items.push_back({digest, "", std::move(text)});
+  const auto sent = storage::uploadMissing(client.blobs(), client.instance(), items);
+  if (!sent) return fail(client.explain(sent.error()));
+  if (!context.json)
+    note(fmt::format("sent {} of lock and inputs in {} blobs", humanBytes(sent->doneBytes), sent->doneBlobs));
+  return std::optional(digest);
+}
+
 Status add(const Context& context, const Options& options) {
   std::string label = options.label;
   if (label.empty()) {
@@ -105,13 +133,17 @@ Status add(const Context& context, const Options& options) {
   }
   KILN_ASSIGN(const auto client, context.connect());
   storage::UploadProgress sent;
+  KILN_ASSIGN(const auto lock, uploadLock(context, *client, options));
   const auto tree = storage::uploadTree(client->blobs(), client->instance(), options.directory,
                                         [&](const storage::UploadProgress& now) { sent = now; });
   if (!tree) return fail(client->explain(tree.error()));
   if (!context.json) note(fmt::format("sent {} in {} blobs", humanBytes(sent.doneBytes), sent.doneBlobs));
-  KILN_ASSIGN(const auto toolchain, client->addToolchain(label, *tree, options.makeDefault));
+  KILN_ASSIGN(const auto toolchain, client->addToolchain(label, *tree, lock, options.makeDefault));
   if (context.json) {
-    printJson(toolchainJson(toolchain));
+    KILN_ASSIGN(const auto sources, findSources(context, *client, toolchain));
+    Json json = toolchainJson(toolchain);
+    addSources(json, toolchain, sources);
+    printJson(json);
   } else {
     printLine(fmt::format("toolchain {} {}", toolchain.label(), tree->text()));
   }
@@ -130,11 +162,23 @@ void addToolchain(CLI::App& app, Context& context) {
                              [&context] { return list(context); });
   addFarmOptions(listing, context);
 
-  auto& showing = addCommand(group, context, "show", "Show a toolchain's components with their digests",
-                             "kiln toolchain show kiln-0.1.0+llvm22.1.8",
-                             [&context, options] { return show(context, *options); });
+  auto& showing = addCommand(
+      group, context, "show", "Show a toolchain's components, its lock, and whether it can be built again",
+      "kiln toolchain show kiln-0.1.0+llvm22.1.8", [&context, options] { return show(context, *options); });
   showing.add_option("TOOLCHAIN", options->name, "A label or sha256:<hex>")->required();
   addFarmOptions(showing, context);
+  addTrustOptions(showing, context);
+
+  const auto saving = std::make_shared<SaveLockOptions>();
+  auto& locking = addCommand(group, context, "lock",
+                             "Write what a toolchain was made from, for infra/toolchain/build --lock",
+                             "kiln toolchain lock kiln-0.1.0+llvm22.1.8 --inputs IN --out tree.lock.json",
+                             [&context, saving] { return saveLock(context, *saving); });
+  locking.add_option("TOOLCHAIN", saving->name, "A label or sha256:<hex>")->required();
+  locking.add_option("--inputs", saving->inputs,
+                     "Write the inputs, too: a folder of blobs named by their SHA-256");
+  locking.add_option("--out", saving->out, "A new file for the lock (default: stdout)");
+  addFarmOptions(locking, context);
 
   auto& adding =
       addCommand(group, context, "add", "Upload a toolchain tree and give it a label, once and for all",
@@ -142,6 +186,9 @@ void addToolchain(CLI::App& app, Context& context) {
                  [&context, options] { return add(context, *options); });
   adding.add_option("DIR", options->directory, "The tree, with toolchain.json at its root")->required();
   adding.add_option("--label", options->label, "The label (default: the one in toolchain.json)");
+  adding.add_option("--lock", options->lock, "What the tree was made from: OUT.lock.json of its build");
+  adding.add_option("--inputs", options->inputs,
+                    "Keep what the lock names: a folder of blobs by their SHA-256");
   adding.add_flag("--default", options->makeDefault, "Make it what jobs get that name none");
   addFarmOptions(adding, context);
 }

@@ -55,7 +55,8 @@ class Client {
   Result<v1::Artifact> artifact(const std::string& digest);
   Result<std::vector<v1::Toolchain>> toolchains();
   Result<v1::Toolchain> toolchain(const std::string& name);
-  Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& tree, bool makeDefault);
+  Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& tree,
+                                     const std::optional<Digest>& lock, bool makeDefault);
   Result<std::vector<v1::ListWorkersResponse::Worker>> workers();
 
   // Collects garbage; waits for as long as that takes. Zero stands for the farm's own grace period.

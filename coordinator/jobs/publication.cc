@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "coordinator/jobs/toolchain_description.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/provenance.h"
+#include "manifest/toolchain/description.h"
 #include "signing/receipt/receipt.h"
 
 namespace kiln::jobs {

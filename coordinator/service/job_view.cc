@@ -148,6 +148,8 @@ v1::Toolchain toProto(const index::ToolchainRecord& toolchain) {
   out.set_is_default(toolchain.isDefault);
   out.set_description_json(toolchain.description);
   setTimestamp(out.mutable_added(), toolchain.added);
+  if (toolchain.lock) *out.mutable_lock() = kiln::toProto(*toolchain.lock);
+  if (toolchain.admission) *out.mutable_admission() = kiln::toProto(*toolchain.admission);
   return out;
 }
 

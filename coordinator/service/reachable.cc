@@ -9,6 +9,7 @@
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
+#include "manifest/toolchain/lock.h"
 #include "signing/bundle/bundle.h"
 #include "signing/receipt/receipt.h"
 #include "storage/tree/directory.h"
@@ -32,6 +33,8 @@ class Walk {
   Status run(const index::InstanceRoots& roots) {
     for (const auto& [digest, root] : roots.artifacts) KILN_TRY(artifact(root));
     for (const Digest& tree : roots.toolchains) KILN_TRY(directory(tree, 0));
+    for (const Digest& each : roots.locks) KILN_TRY(lock(each));
+    for (const Digest& bundle : roots.admissions) keep(bundle);
     for (const Digest& source : roots.sources) keep(source);
     for (const Digest& each : roots.actions) KILN_TRY(action(each));
     for (const std::string& text : roots.deliveries) KILN_TRY(delivery(text));
@@ -69,6 +72,14 @@ class Walk {
       KILN_ASSIGN(Digest below, fromProto(child.digest()));
       KILN_TRY(directory(below, depth + 1));
     }
+    return {};
+  }
+
+  Status lock(const Digest& digest) {
+    KILN_ASSIGN(auto text, document(digest, "toolchain lock"));
+    if (!text) return {};
+    KILN_ASSIGN(const ToolchainLock read, readToolchainLock(*text));
+    for (const LockedInput& input : read.inputs) keep(input.digest);
     return {};
   }
 

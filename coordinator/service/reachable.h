@@ -23,7 +23,9 @@ struct Reached {
   std::set<std::string> damaged;
 };
 
-// Reads what lies on the way: manifests, bundles, receipts, actions, directories, lists of fixtures.
+// Reads what lies on the way: manifests, bundles, receipts, actions, directories, locks, lists
+// of fixtures.
+// A labelled toolchain reaches its tree, its admission, its lock and the inputs that the lock names.
 // A published artifact reaches itself, its statements, the evidence that they name and its fixtures; and, for
 // each provenance that no tombstone covers, what it was built from: model, toolchain, action. A tombstone
 // counts if its bundle holds under `key`; without a key none does. Errors only if the store fails, or holds

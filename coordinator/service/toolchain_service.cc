@@ -2,10 +2,12 @@
 
 #include <map>
 
-#include "coordinator/jobs/toolchain_description.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/rpc.h"
+#include "manifest/statement/toolchain_admission.h"
+#include "manifest/toolchain/description.h"
+#include "manifest/toolchain/lock.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/tree/digest_proto.h"
 #include "storage/tree/tree_walk.h"
@@ -24,6 +26,28 @@ Result<index::ToolchainRecord> find(const Farm& farm, const v1::GetToolchainRequ
 Result<std::vector<index::ToolchainRecord>> list(const Farm& farm, const std::string& instance) {
   KILN_ASSIGN(auto connection, farm.database.acquire());
   return index::listToolchains(*connection, instance);
+}
+
+// kFailedPrecondition if the lock must be uploaded first, kInvalidArgument if it is none.
+Status examineLock(storage::BlobStore& blobs, const std::string& instance, const Digest& lock) {
+  if (lock.size > kMaxToolchainLockBytes)
+    return fail(Code::kInvalidArgument, "lock: must have at most 1 MiB");
+  auto text = storage::getBlob(blobs, instance, lock, kMaxToolchainLockBytes);
+  if (!text && text.error().code == Code::kNotFound)
+    return fail(Code::kFailedPrecondition, "the lock " + lock.text() + " must be uploaded first");
+  if (!text) return fail(text.error().in("lock"));
+  KILN_TRY(readToolchainLock(*text));
+  return {};
+}
+
+// Whether this lock, or none, is news of the toolchain as it stands. kAlreadyExists for another lock.
+Result<bool> needsAdmission(const index::ToolchainRecord& there, const std::optional<Digest>& lock) {
+  if (!lock) return !there.admission.has_value();
+  if (!there.lock) return true;
+  if (*there.lock != *lock)
+    return fail(Code::kAlreadyExists, "label \"" + there.label + "\" was admitted with the lock " +
+                                          there.lock->text() + "; what was said of it never changes");
+  return false;
 }
 
 v1::Toolchain view(const index::ToolchainRecord& toolchain) {
@@ -47,9 +71,9 @@ Result<index::ToolchainRecord> examineToolchain(storage::BlobStore& blobs, const
     return fail(Code::kInvalidArgument, "the tree has no toolchain.json at its root");
   index::ToolchainRecord out;
   KILN_ASSIGN(out.description, storage::getBlob(blobs, instance, description->second, kMaxDescription));
-  auto parsed = jobs::readToolchainDescription(out.description);
+  auto parsed = readToolchainDescription(out.description);
   if (!parsed) return fail(parsed.error().in(kDescriptionFile));
-  for (const jobs::ToolchainComponent& component : parsed->components) {
+  for (const ToolchainComponent& component : parsed->components) {
     auto file = files.find(component.path);
     if (file == files.end() || file->second != component.digest)
       return fail(Code::kInvalidArgument, "component " + component.name + " is not in the tree as " +
@@ -62,15 +86,43 @@ Result<index::ToolchainRecord> examineToolchain(storage::BlobStore& blobs, const
   return out;
 }
 
+Result<index::AdmissionRecord> ToolchainService::admit(const index::ToolchainRecord& toolchain) {
+  const ToolchainAdmission admission{.builderId = farm_.builder.id,
+                                     .label = toolchain.label,
+                                     .lock = toolchain.lock,
+                                     .admittedOn = toolchain.added};
+  KILN_ASSIGN(std::string statement, admissionStatement(toolchain.tree, admission));
+  auto bundle = farm_.signer.sign({.instance = toolchain.instance,
+                                   .statement = statement,
+                                   .subjectSize = toolchain.tree.size,
+                                   .receipts = {}});
+  if (!bundle) return fail(bundle.error().in("signer"));
+  KILN_ASSIGN(const Digest stored, storage::putBlob(farm_.blobs, toolchain.instance, asBytes(*bundle)));
+  return index::AdmissionRecord{toolchain.instance,  toolchain.label, toolchain.lock,
+                                digestOf(statement), stored,          admission.admittedOn};
+}
+
 Result<index::ToolchainRecord> ToolchainService::add(const v1::AddToolchainRequest& request) {
   KILN_ASSIGN(Digest tree, fromProto(request.tree()));
   KILN_ASSIGN(index::ToolchainRecord toolchain, examineToolchain(farm_.blobs, request.instance(), tree));
   if (!request.label().empty() && request.label() != toolchain.label)
     return fail(Code::kInvalidArgument, "the tree's toolchain.json says it is \"" + toolchain.label +
                                             "\", not \"" + request.label().substr(0, 200) + "\"");
+  if (request.has_lock()) {
+    KILN_ASSIGN(toolchain.lock, fromProto(request.lock()));
+    KILN_TRY(examineLock(farm_.blobs, request.instance(), *toolchain.lock));
+  }
   toolchain.added = farm_.clock.now();
-  KILN_TRY(farm_.database.transact(
-      [&](postgres::Connection& c) { return index::addToolchain(c, toolchain, request.make_default()); }));
+  // Signed within the transaction: there is no label without its statement, and no statement about a label
+  // that stands for another tree. Run again, it signs the same statement.
+  KILN_TRY(farm_.database.transact([&](postgres::Connection& c) -> Status {
+    KILN_TRY(index::addToolchain(c, toolchain, request.make_default()));
+    KILN_ASSIGN(auto there, index::lockToolchain(c, toolchain.instance, toolchain.label));
+    KILN_ASSIGN(const bool needed, needsAdmission(there, toolchain.lock));
+    if (!needed) return {};
+    KILN_ASSIGN(auto admission, admit(toolchain));
+    return index::addAdmission(c, admission);
+  }));
   logInfo("toolchain added",
           {{"instance", toolchain.instance}, {"label", toolchain.label}, {"tree", toolchain.tree.text()}});
   KILN_ASSIGN(auto connection, farm_.database.acquire());

@@ -19,6 +19,8 @@ class ToolchainService final : public v1::ToolchainService::Service {
                             v1::Toolchain* response) override;
 
  private:
+  // Has the toolchain's admission signed and keeps the bundle in the store.
+  Result<index::AdmissionRecord> admit(const index::ToolchainRecord& toolchain);
   Result<index::ToolchainRecord> add(const v1::AddToolchainRequest& request);
 
   const Farm& farm_;

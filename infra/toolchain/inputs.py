@@ -12,7 +12,7 @@ import sys
 import tarfile
 import tempfile
 
-from lockfile import Package, Refused, ROOT, Source
+from lockfile import Lock, Package, Refused, ROOT, Source, Wheel
 
 # What kiln-cc and the files beside it are made from.
 SOURCE_PATHS = ["CMakeLists.txt", "compiler_core", "infra/cmake", "infra/toolchain", "manifest"]
@@ -105,6 +105,14 @@ def gather(lock, folder):
                       "\nA tree that was built from them still runs. With `kiln toolchain lock LABEL --inputs DIR` a farm "
                       "gives back the inputs that it keeps.")
     return found
+
+
+def measured(lock, found):
+    """The lock with the size of every wheel, and what was found under the names that it has then."""
+    wheels = [Wheel(wheel.name, wheel.version, wheel.digest, found[wheel].stat().st_size) for wheel in lock.wheels]
+    paths = {**found, **{new: found[old] for old, new in zip(lock.wheels, wheels)}}
+    lock = Lock(lock.packages, wheels, lock.source)
+    return lock, {wanted: paths[wanted] for wanted in lock.inputs}
 
 
 def unpack_source(path, target):

@@ -2,9 +2,10 @@
 
 {"apiVersion":"kiln/v1","kind":"ToolchainLock",
  "packages":[{"architecture","digest","name","size","version"}...],   Debian packages, by name
- "wheels":[{"digest","name","version"}...],                           CUDA's compiler parts, by name
+ "wheels":[{"digest","name","size","version"}...],                    CUDA's compiler parts, by name
  "source":{"commit","digest","size"}}                                 absent: this checkout
-Digests are "sha256:<hex>"; sizes are decimal strings. `source` is the archive that sources.py makes.
+Digests are "sha256:<hex>"; sizes are decimal strings, and a wheel's may be absent. `source` is the archive that inputs.py
+makes. `build` leaves a lock with nothing absent: the form that a farm takes (manifest/FORMAT.md, manifest/toolchain/lock.h).
 """
 import json
 import pathlib
@@ -40,6 +41,7 @@ class Wheel:
     name: str
     version: str
     digest: str
+    size: int = None
 
     def text(self):
         return f"wheel {self.name} {self.version}"
@@ -82,7 +84,7 @@ def text_of(lock):
 
 
 def row(value):
-    members = {name: str(member) for name, member in vars(value).items()}
+    members = {name: str(member) for name, member in vars(value).items() if member is not None}
     return json.dumps(members, sort_keys=True, separators=(",", ":"))
 
 
@@ -115,7 +117,8 @@ def read(path):
 
 
 def entry(kind, members):
-    if not isinstance(members, dict) or set(members) != set(kind.__annotations__):
+    needed = {name for name in kind.__annotations__ if not hasattr(kind, name)}
+    if not isinstance(members, dict) or not needed <= set(members) <= set(kind.__annotations__):
         raise ValueError(f"a {kind.__name__.lower()} has the members {', '.join(kind.__annotations__)}")
     for name, value in members.items():
         if not isinstance(value, str):

@@ -12,8 +12,8 @@ namespace kiln::signing {
 
 struct SignRequest {
   std::string instance;
-  std::string statement;              // canonical JSON: provenanceStatement()
-  std::uint64_t subjectSize = 0;      // of the OCI manifest blob
+  std::string statement;              // canonical JSON, such as provenanceStatement()
+  std::uint64_t subjectSize = 0;      // of the blob that the statement is about: an OCI manifest, a Directory
   std::vector<std::string> receipts;  // receiptDocument() of each builder named in the provenance
 };
 

@@ -41,6 +41,11 @@ Result<std::string> loadBlob(storage::BlobStore& store, const std::string& insta
   return text;
 }
 
+Status checkBlob(storage::BlobStore& store, const std::string& instance, const Digest& digest,
+                 const std::string& what) {
+  return rehash(store, instance, digest, what, nullptr);
+}
+
 Result<Closure> loadClosure(storage::BlobStore& store, const std::string& instance, const Digest& artifact) {
   Closure closure;
   KILN_ASSIGN(std::string ociText,

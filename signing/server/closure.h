@@ -23,5 +23,8 @@ Status checkFixtures(storage::BlobStore& store, const std::string& instance, con
 // A blob as text, rehashed. kFailedPrecondition as above.
 Result<std::string> loadBlob(storage::BlobStore& store, const std::string& instance, const Digest& digest,
                              std::uint64_t limit, const std::string& what);
+// A blob of any size, rehashed. kFailedPrecondition as above.
+Status checkBlob(storage::BlobStore& store, const std::string& instance, const Digest& digest,
+                 const std::string& what);
 
 }  // namespace kiln::signing

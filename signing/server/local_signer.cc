@@ -5,6 +5,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
+#include "manifest/statement/toolchain_admission.h"
 #include "signing/bundle/bundle.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
@@ -13,6 +14,7 @@
 #include "signing/server/receipt_check.h"
 #include "signing/server/reproduction_claim.h"
 #include "signing/server/tombstone_check.h"
+#include "signing/server/toolchain_check.h"
 
 namespace kiln::signing {
 namespace {
@@ -21,27 +23,31 @@ constexpr std::size_t kMaxReceipts = 64;
 
 // What is to be signed.
 struct Claim {
-  Digest artifact;
-  std::variant<Provenance, CheckStatement, Reproduction, Tombstone> about;
+  Digest subject;  // an artifact; of an admission, a toolchain's tree
+  std::variant<Provenance, CheckStatement, Reproduction, Tombstone, ToolchainAdmission> about;
 };
 
 Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
   KILN_ASSIGN(Statement statement, parseStatement(request.statement));
   if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType &&
-      statement.predicateType != kReproductionType && statement.predicateType != kTombstoneType)
+      statement.predicateType != kReproductionType && statement.predicateType != kTombstoneType &&
+      statement.predicateType != kToolchainType)
     return fail(Code::kInvalidArgument, "statement: predicate type " + inQuotes(statement.predicateType) +
                                             " is not signed here; known: " + kProvenanceType + ", " +
-                                            kCheckType + ", " + kReproductionType + ", " + kTombstoneType);
+                                            kCheckType + ", " + kReproductionType + ", " + kTombstoneType +
+                                            ", " + kToolchainType);
   if (statement.subjects.size() != 1) return fail(Code::kInvalidArgument, "statement: must have one subject");
   Claim claim;
-  claim.artifact = {statement.subjects[0].sha256, request.subjectSize};
+  claim.subject = {statement.subjects[0].sha256, request.subjectSize};
   if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(claim.about, CheckStatement::fromJson(statement.predicate));
   } else if (statement.predicateType == kReproductionType) {
     KILN_ASSIGN(claim.about, Reproduction::fromJson(statement.predicate));
   } else if (statement.predicateType == kTombstoneType) {
     KILN_ASSIGN(claim.about, Tombstone::fromJson(statement.predicate));
+  } else if (statement.predicateType == kToolchainType) {
+    KILN_ASSIGN(claim.about, ToolchainAdmission::fromJson(statement.predicate));
   } else {
     KILN_ASSIGN(claim.about, Provenance::fromJson(statement.predicate));
   }
@@ -53,14 +59,16 @@ Result<Claim> readClaim(const SignRequest& request) {
 Status LocalSigner::check(const SignRequest& request) const {
   KILN_ASSIGN(Claim claim, readClaim(request));
   if (request.receipts.size() > kMaxReceipts) return fail(Code::kInvalidArgument, "more than 64 receipts");
-  KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.artifact));
+  if (const auto* admission = std::get_if<ToolchainAdmission>(&claim.about))
+    return checkAdmission(store_, request.instance, *admission, claim.subject);
+  KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.subject));
   if (const auto* check = std::get_if<CheckStatement>(&claim.about))
     return checkClaim(store_, request.instance, *check, request.receipts, closure, authority_, clock_.now());
   if (const auto* again = std::get_if<Reproduction>(&claim.about))
     return checkReproduction(store_, request.instance, *again, request.receipts, closure, authority_,
                              clock_.now());
   if (const auto* tombstone = std::get_if<Tombstone>(&claim.about))
-    return checkTombstone(*tombstone, claim.artifact, records_);
+    return checkTombstone(*tombstone, claim.subject, records_);
   const Provenance& provenance = std::get<Provenance>(claim.about);
   const CompileSpec& spec = closure.manifest.spec;
   if (auto same = checkAgainstSpec(provenance, spec); !same)

@@ -157,6 +157,15 @@ struct ToolchainRecord {
   std::vector<std::string> targets;
   bool isDefault = false;
   TimePoint added;
+  std::optional<Digest> lock, admission;  // of the admission that names a lock, if there is one
+};
+
+// What was signed when a label was given, or when its lock became known later.
+struct AdmissionRecord {
+  std::string instance, label;
+  std::optional<Digest> lock;
+  Digest payload, bundle;
+  TimePoint admitted;
 };
 
 struct FileRecord {

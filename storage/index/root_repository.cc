@@ -23,6 +23,10 @@ constexpr char kOpenActions[] =
 constexpr char kTrees[] =
     "SELECT instance, hash, size FROM toolchains UNION SELECT instance, toolchain_hash, toolchain_size FROM "
     "jobs WHERE state IN (1, 2, 3)";
+constexpr char kLocks[] =
+    "SELECT instance, lock_hash AS hash, lock_size AS size FROM toolchain_admissions WHERE locked";
+constexpr char kAdmissions[] =
+    "SELECT instance, bundle_hash AS hash, bundle_size AS size FROM toolchain_admissions";
 
 // Rows of instance, hash and size.
 Status addDigests(Connection& connection, std::string_view sql, std::vector<Digest> InstanceRoots::* to,
@@ -78,6 +82,8 @@ Result<Roots> loadRoots(Connection& connection, TimePoint disputedSince) {
   Roots roots;
   KILN_TRY(addArtifacts(connection, roots));
   KILN_TRY(addDigests(connection, kTrees, &InstanceRoots::toolchains, roots));
+  KILN_TRY(addDigests(connection, kLocks, &InstanceRoots::locks, roots));
+  KILN_TRY(addDigests(connection, kAdmissions, &InstanceRoots::admissions, roots));
   KILN_TRY(addDigests(connection, kOpenSources, &InstanceRoots::sources, roots));
   KILN_TRY(addDigests(connection, kOpenActions, &InstanceRoots::actions, roots));
   KILN_TRY(addDeliveries(connection, roots));

@@ -21,6 +21,7 @@ struct ArtifactRoot {
 struct InstanceRoots {
   std::map<Digest, ArtifactRoot> artifacts;  // every published one, by its manifest
   std::vector<Digest> toolchains;            // trees: every label's, and those of open jobs
+  std::vector<Digest> locks, admissions;     // of labelled toolchains: ToolchainLocks, bundles
   // Of jobs that have not ended:
   std::vector<Digest> sources, actions;
   std::vector<std::string> deliveries;  // canonical JSON

@@ -17,8 +17,17 @@ ToolchainRecord toolchainAt(const Row& row) {
   out.targets = row.get<std::vector<std::string>>("targets");
   out.isDefault = row.get<bool>("is_default");
   out.added = row.get<TimePoint>("added");
+  out.lock = optionalDigestAt(row, "lock_hash", "lock_size");
+  out.admission = optionalDigestAt(row, "bundle_hash", "bundle_size");
   return out;
 }
+
+// Every toolchain with whether it is the default, and its admission: the one that names a lock, if any does.
+constexpr char kSelect[] =
+    "SELECT t.*, d.label IS NOT NULL AS is_default, a.lock_hash, a.lock_size, a.bundle_hash, a.bundle_size "
+    "FROM toolchains t LEFT JOIN toolchain_defaults d ON d.instance = t.instance AND d.label = t.label LEFT "
+    "JOIN LATERAL (SELECT * FROM toolchain_admissions x WHERE x.instance = t.instance AND x.label = t.label "
+    "ORDER BY x.locked DESC LIMIT 1) a ON true ";
 
 Error unknown(const std::string& name, const std::vector<ToolchainRecord>& all) {
   if (all.empty())
@@ -52,17 +61,34 @@ Status addToolchain(Connection& connection, const ToolchainRecord& toolchain, bo
   return {};
 }
 
+Result<ToolchainRecord> lockToolchain(Connection& connection, const std::string& instance,
+                                      const std::string& label) {
+  KILN_TRY(connection.execute("SELECT FROM toolchains WHERE instance = $1 AND label = $2 FOR UPDATE",
+                              {instance, label}));
+  return findToolchain(connection, instance, label);
+}
+
+Status addAdmission(Connection& connection, const AdmissionRecord& admission) {
+  KILN_TRY(
+      connection.execute("INSERT INTO toolchain_admissions VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                         {admission.instance, admission.label, admission.lock.has_value(),
+                          hashParam(admission.lock), sizeParam(admission.lock), hashParam(admission.payload),
+                          hashParam(admission.bundle), admission.bundle.size, admission.admitted}));
+  return {};
+}
+
 Result<ToolchainRecord> findToolchain(Connection& connection, const std::string& instance,
                                       const std::string& name) {
   std::optional<Digest> digest;
   if (auto parsed = Digest::parse(name, 0)) digest = *parsed;
-  KILN_ASSIGN(postgres::Rows rows,
-              connection.execute(
-                  "SELECT t.*, d.label IS NOT NULL AS is_default FROM toolchains t LEFT JOIN "
-                  "toolchain_defaults d ON d.instance = t.instance AND d.label = t.label WHERE "
-                  "t.instance = $1 AND CASE WHEN $2 = '' THEN d.label IS NOT NULL ELSE t.label = $2 OR "
-                  "t.hash = $3 END ORDER BY t.label = $2 DESC, t.added LIMIT 1",
-                  {instance, name, hashParam(digest)}));
+  KILN_ASSIGN(
+      postgres::Rows rows,
+      connection.execute(
+          kSelect +
+              std::string(
+                  "WHERE t.instance = $1 AND CASE WHEN $2 = '' THEN d.label IS NOT NULL ELSE t.label = $2 OR "
+                  "t.hash = $3 END ORDER BY t.label = $2 DESC, t.added LIMIT 1"),
+          {instance, name, hashParam(digest)}));
   KILN_ASSIGN(auto found, rows.first(toolchainAt));
   if (found) return std::move(*found);
   KILN_ASSIGN(auto all, listToolchains(connection, instance));
@@ -70,12 +96,9 @@ Result<ToolchainRecord> findToolchain(Connection& connection, const std::string&
 }
 
 Result<std::vector<ToolchainRecord>> listToolchains(Connection& connection, const std::string& instance) {
-  KILN_ASSIGN(
-      postgres::Rows rows,
-      connection.execute("SELECT t.*, d.label IS NOT NULL AS is_default FROM toolchains t LEFT JOIN "
-                         "toolchain_defaults d ON d.instance = t.instance AND d.label = t.label WHERE "
-                         "t.instance = $1 ORDER BY t.added, t.label",
-                         {instance}));
+  KILN_ASSIGN(postgres::Rows rows,
+              connection.execute(kSelect + std::string("WHERE t.instance = $1 ORDER BY t.added, t.label"),
+                                 {instance}));
   return rows.map(toolchainAt);
 }
 

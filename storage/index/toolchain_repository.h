@@ -18,6 +18,11 @@ Status addToolchain(postgres::Connection& connection, const ToolchainRecord& too
 // labels that exist and the next step.
 Result<ToolchainRecord> findToolchain(postgres::Connection& connection, const std::string& instance,
                                       const std::string& name);
+// The same by its label alone, held against others who would lock it until the transaction ends.
+Result<ToolchainRecord> lockToolchain(postgres::Connection& connection, const std::string& instance,
+                                      const std::string& label);
+// The first for its label with a lock, or the first without one; another is kAlreadyExists.
+Status addAdmission(postgres::Connection& connection, const AdmissionRecord& admission);
 // Oldest first.
 Result<std::vector<ToolchainRecord>> listToolchains(postgres::Connection& connection,
                                                     const std::string& instance);

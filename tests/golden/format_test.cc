@@ -5,12 +5,15 @@
 #include "manifest/spec/delivery_spec.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
+#include "manifest/statement/toolchain_admission.h"
+#include "manifest/toolchain/lock.h"
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
 #include "signing/receipt/receipt.h"
 #include "signing/trust/trust_root.h"
 #include "tests/support/golden.h"
 #include "tests/support/sample_fixtures.h"
+#include "tests/support/sample_lock.h"
 #include "tests/support/sample_provenance.h"
 
 namespace kiln {
@@ -110,6 +113,19 @@ TEST(Golden, Tombstone) {
                                            .reason = "the licence ended",
                                            .issuedOn = parseRfc3339("2026-11-20T06:00:00Z").value(),
                                            .statements = {Digest{digestOf("a provenance").hash, 0}}});
+}
+
+TEST(Golden, ToolchainAdmission) {
+  keepsItsForm("toolchain-admission.json",
+               ToolchainAdmission{.builderId = "urn:kiln:builder:test",
+                                  .label = "kiln-0.1.0+llvm22.1.8",
+                                  .lock = digestOf("a lock"),
+                                  .admittedOn = parseRfc3339("2026-11-20T06:00:00Z").value()});
+}
+
+TEST(Golden, ToolchainLock) {
+  expectGolden(at("toolchain-lock.json"), toCanonicalJson(testing_support::sampleLock()).value());
+  EXPECT_EQ(readToolchainLock(readGolden(at("toolchain-lock.json")))->inputs.size(), 4u);
 }
 
 TEST(Golden, Receipt) {

@@ -30,10 +30,12 @@ DOCUMENTS = {
     "root.json": "root",
     "policy.json": "policy",
     "tombstone.json": "tombstone",
+    "toolchain-admission.json": "toolchain-admission",
+    "toolchain-lock.json": "toolchain-lock",
 }
 
 # Members that a document may lack.
-OPTIONAL = [["partition"]]
+OPTIONAL = [["partition"], ["lock"]]
 
 
 def damaged(document):

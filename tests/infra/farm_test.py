@@ -1,17 +1,25 @@
 #!/usr/bin/env python3
 """The farm as a user sees it: infra/up, then the command line against real processes."""
+import hashlib
 import json
 import os
 import pathlib
 import signal
 import stat
 import subprocess
+import sys
 import unittest
 import urllib.parse
 import urllib.request
 
 from farm import MODELS, ROOT, Farm, artifact_of, json_of, wait_for
 from tiny_onnx import external_weight, model, node, value_info
+
+sys.path.insert(0, str(ROOT / "infra/toolchain"))
+sys.dont_write_bytecode = True
+import lockfile  # noqa: E402
+from inputs import gather  # noqa: E402
+from lockfile import Lock, Package, Source  # noqa: E402
 
 CNN = MODELS / "digits_cnn.onnx"
 MLP = MODELS / "digits_mlp.onnx"
@@ -161,6 +169,35 @@ class FarmTest(unittest.TestCase):
         self.assertIn("kmath.bc", self.check(self.farm.kiln("toolchain", "show", label)).stdout)
         self.assertIn("worker-", self.check(self.farm.kiln("provenance", self.artifact)).stdout)
         self.check(self.farm.kiln("doctor"))
+
+    def test_toolchains_live_side_by_side_and_are_given_back(self):
+        kiln = lambda *a, code=0: self.check(self.farm.kiln("toolchain", *a), code)
+        old = next(t for t in json_of(kiln("list", "--json"))["toolchains"] if t["default"])
+        self.assertIn("signature verified", kiln("show", old["label"]).stdout)
+        self.assertIn("not rebuildable from source", kiln("show", old["label"]).stdout)
+        tree, kept = self.farm.home / "newer", self.farm.home / "kept"
+        subprocess.run([ROOT / "infra/toolchain/build", "--label", "kiln-newer", "--out", tree], check=True, capture_output=True)
+        kept.mkdir()
+        inputs = {data: "sha256:" + hashlib.sha256(data).hexdigest() for data in (b"a package", b"a source")}
+        for data, digest in inputs.items():
+            (kept / digest.removeprefix("sha256:")).write_bytes(data)
+        lock = Lock([Package("a", "1:2.0-1", "all", inputs[b"a package"], 9)], [], Source("3" * 40, inputs[b"a source"], 8))
+        (self.farm.home / "lock.json").write_text(lockfile.text_of(lock))
+        try:
+            given = ("add", tree, "--lock", self.farm.home / "lock.json", "--inputs", kept, "--default", "--json")
+            added = json_of(kiln(*given))
+            self.assertTrue(added["default"] and added["rebuildable"])
+            self.assertEqual(json_of(kiln(*given))["admission"], added["admission"], "the same again")
+            newer = artifact_of(self.check(self.farm.build(CNN, "--no-cache")))
+            self.assertNotEqual(newer, self.artifact)
+            pinned = artifact_of(self.check(self.farm.build(CNN, "--no-cache", "--toolchain", old["label"])))
+            self.assertEqual(pinned, self.artifact, "an old toolchain still gives its old digest")
+        finally:
+            kiln("add", ROOT / "build/release/toolchain-tree", "--default")
+        back = self.farm.home / "back"
+        kiln("lock", "kiln-newer", "--inputs", back, "--out", self.farm.home / "back.json")
+        found = gather(lockfile.read(self.farm.home / "back.json"), back)  # what infra/toolchain/build --lock does with it
+        self.assertEqual({path.read_bytes() for path in found.values()}, set(inputs))
 
     def test_endpoints_are_private(self):
         path = pathlib.Path(self.farm.env["KILN_ENDPOINT"].removeprefix("unix:"))

@@ -12,7 +12,8 @@ import tarfile
 import tempfile
 import unittest
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent.parent / "infra/toolchain"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FOLDER = ROOT / "infra/toolchain"
 sys.path.insert(0, str(FOLDER))
 sys.dont_write_bytecode = True
 import inputs  # noqa: E402
@@ -53,6 +54,17 @@ class LockFile(TempFolder):
                     Source("3" * 40, "sha256:" + "4" * 64, 6))
         self.assertEqual(self.read(lockfile.text_of(lock)), lock)
 
+    def test_a_farm_takes_the_lock_of_a_built_tree(self):
+        bare = self.read(LOCK)
+        self.assertIsNone(bare.wheels[0].size)
+        self.assertNotIn("None", lockfile.text_of(bare))
+        for wheel in ({**WHEEL, "size": "7"}, WHEEL):
+            read = self.read({**LOCK, "wheels": [wheel]})
+            self.assertEqual(self.read(lockfile.text_of(read)), read)
+        golden = ROOT / "tests/golden/v1/toolchain-lock.json"
+        self.assertEqual([i.text() for i in lockfile.read(golden).inputs][-2:],
+                         ["wheel nvidia-cuda-nvcc 13.0.88", "source of commit " + "a" * 40])
+
     def test_malformed_locks_are_refused_by_name(self):
         self.refused("{", "line 1")
         self.refused("[" * 100000, "")
@@ -65,6 +77,7 @@ class LockFile(TempFolder):
         self.refused({**LOCK, "packages": [{**PACKAGE, "name": "b"}, PACKAGE]}, "sorted")
         self.refused({**LOCK, "packages": [PACKAGE, PACKAGE]}, "each once")
         self.refused({**LOCK, "wheels": [PACKAGE]}, "a wheel has the members")
+        self.refused({**LOCK, "wheels": [{**WHEEL, "size": "x"}]}, "size 'x' is not one")
         self.refused({name: LOCK[name] for name in LOCK if name != "wheels"}, "wheels")
         self.refused("{" + " " * lockfile.LIMIT, "at most")
 
@@ -85,6 +98,15 @@ class Inputs(TempFolder):
         package = Package("kiln-no-such-package", "1", "all", digest, 9)
         found = inputs.gather(Lock([package], []), self.dir / "blobs")
         self.assertEqual(found[package].read_bytes(), b"a package")
+
+    def test_wheels_are_measured(self):
+        digest = self.put(self.dir / "blobs", b"a wheel")
+        wheel, source = Wheel("w", "1.0", digest), Source("0" * 40, self.put(self.dir / "blobs", b"source"), 6)
+        bare = Lock([], [wheel], source)
+        lock, found = inputs.measured(bare, inputs.gather(bare, self.dir / "blobs"))
+        self.assertEqual(lock.wheels, [Wheel("w", "1.0", digest, 7)])
+        self.assertEqual(found[lock.wheels[0]].read_bytes(), b"a wheel")
+        self.assertEqual(set(found), set(lock.inputs))
 
     def test_a_changed_input_is_not_taken(self):
         digest = self.put(self.dir / "blobs", b"a package")

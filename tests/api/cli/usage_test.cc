@@ -29,6 +29,7 @@ TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
                                              {"diff"},
                                              {"toolchain", "add"},
                                              {"toolchain", "list"},
+                                             {"toolchain", "lock"},
                                              {"toolchain", "show"}}) {
     auto arguments = command;
     arguments.push_back("--help");

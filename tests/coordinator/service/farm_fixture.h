@@ -90,11 +90,14 @@ class FarmTest : public ::testing::Test {
     EXPECT_TRUE(storage::uploadMissing(*blobs_, "default", built.directories));
     return built.root;
   }
-  grpc::Status addToolchain(const Digest& tree, const std::string& label = "", v1::Toolchain* out = nullptr) {
+  grpc::Status addToolchain(const Digest& tree, const std::string& label = "", v1::Toolchain* out = nullptr,
+                            const std::optional<Digest>& lock = {}, bool makeDefault = false) {
     v1::AddToolchainRequest request;
     request.set_instance("default");
     request.set_label(label);
     *request.mutable_tree() = toProto(tree);
+    if (lock) *request.mutable_lock() = toProto(*lock);
+    request.set_make_default(makeDefault);
     grpc::ClientContext context;
     v1::Toolchain response;
     return toolchainStub_->AddToolchain(&context, request, out ? out : &response);

@@ -128,13 +128,28 @@ class OldFarm : public FarmTest {
     EXPECT_EQ(get(jobs.jobs(0).id()).actions_size(), 2);
   }
   // By workers of today, signed by a key of today: the same bytes.
-  void rebuilds() {
-    auto one = worker("w3"), two = worker("w4", "other");
-    v1::Job job = submitted(request("again", 2));
+  void rebuilds() { EXPECT_EQ(built("again", ""), artifact_); }
+  // Beside its own toolchain stands a newer one, which jobs get that name none.
+  void rebuildsBesideANewerToolchain() {
+    ASSERT_TRUE(addToolchain(putToolchain("kiln-new", "a newer compiler"), "", nullptr, {}, true).ok());
+    const std::string newer = built("new", "");
+    EXPECT_NE(newer, artifact_);
+    EXPECT_EQ(built("pinned", kLabel), artifact_);
+    EXPECT_EQ(built("current", "kiln-new"), newer);
+  }
+  // The artifact of a job that runs every action again.
+  std::string built(const std::string& key, const std::string& toolchain) {
+    auto one = worker(key + "1"), two = worker(key + "2", "other");
+    v1::SubmitJobRequest wanted = request(key, 2);
+    wanted.set_toolchain(toolchain);
+    DeliverySpec delivery = DeliverySpec::fromJson(Json::parse(wanted.delivery_json())).value();
+    delivery.noCache = true;
+    wanted.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    v1::Job job = submitted(wanted);
     settle(job.id(), {one.get(), two.get()});
     job = get(job.id());
-    ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
-    EXPECT_EQ(job.artifacts(0).digest(), artifact_);
+    EXPECT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+    return job.state() == v1::JOB_SUCCEEDED ? job.artifacts(0).digest() : "";
   }
   void losesNothing() {
     clock_.advance(std::chrono::hours(8 * 24));
@@ -159,6 +174,8 @@ TEST_P(OldFarms, AreMigratedShownVerifiedCollectedAndRebuilt) {
   losesNothing();
   verifies();
   rebuilds();
+  verifies();
+  rebuildsBesideANewerToolchain();
   verifies();
 }
 

@@ -10,7 +10,10 @@ using testing_support::ToolOutcome;
 
 class Refusal : public FarmTest {
  protected:
-  Refusal() { EXPECT_TRUE(addToolchain(putToolchain()).ok()); }
+  Refusal() {
+    EXPECT_TRUE(addToolchain(putToolchain()).ok());
+    signer_.calls = 0;
+  }
 
   // The JobError that travels with a refused submission.
   v1::JobError errorOf(const v1::SubmitJobRequest& bad, grpc::StatusCode code) {

@@ -1,10 +1,10 @@
-#include "coordinator/jobs/toolchain_description.h"
+#include "manifest/toolchain/description.h"
 
 #include <gtest/gtest.h>
 
 #include "manifest/json/json.h"
 
-namespace kiln::jobs {
+namespace kiln {
 namespace {
 
 Json description() {
@@ -57,4 +57,4 @@ TEST(ToolchainDescription, TruncatedTextIsRefused) {
 }
 
 }  // namespace
-}  // namespace kiln::jobs
+}  // namespace kiln

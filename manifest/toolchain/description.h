@@ -7,7 +7,7 @@
 
 #include "manifest/base/digest.h"
 
-namespace kiln::jobs {
+namespace kiln {
 
 struct ToolchainComponent {
   std::string name, version, path;
@@ -20,7 +20,10 @@ struct ToolchainDescription {
   std::vector<std::string> targets;
 };
 
+// 1 to 128 letters, digits and . _ + -; kInvalidArgument says so.
+Status checkToolchainLabel(std::string_view label);
+
 // From outside: strict JSON, every member there, paths safe. kInvalidArgument names the member.
 Result<ToolchainDescription> readToolchainDescription(std::string_view text);
 
-}  // namespace kiln::jobs
+}  // namespace kiln

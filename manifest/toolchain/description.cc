@@ -1,11 +1,9 @@
-#include "coordinator/jobs/toolchain_description.h"
-
-#include <fmt/format.h>
+#include "manifest/toolchain/description.h"
 
 #include "manifest/json/reader.h"
 #include "manifest/spec/path.h"
 
-namespace kiln::jobs {
+namespace kiln {
 namespace {
 
 constexpr std::size_t kMaxComponents = 1024;
@@ -31,6 +29,15 @@ Result<ToolchainComponent> readComponent(const Json& json, const std::string& pl
 
 }  // namespace
 
+Status checkToolchainLabel(std::string_view label) {
+  if (label.empty() || label.size() > kMaxLabel)
+    return fail(Code::kInvalidArgument, "must have 1 to 128 characters");
+  for (char c : label)
+    if (!isLabelCharacter(c))
+      return fail(Code::kInvalidArgument, "may hold letters, digits and . _ + - only");
+  return {};
+}
+
 Result<ToolchainDescription> readToolchainDescription(std::string_view text) {
   KILN_ASSIGN(Json json, parseStrictJson(text));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "toolchain"));
@@ -40,17 +47,14 @@ Result<ToolchainDescription> readToolchainDescription(std::string_view text) {
   KILN_ASSIGN(out.name, reader.string("name"));
   KILN_ASSIGN(out.version, reader.string("version"));
   KILN_ASSIGN(out.label, reader.string("label"));
-  if (out.label.empty() || out.label.size() > kMaxLabel)
-    return badMember(reader.path("label"), "must have 1 to 128 characters");
-  for (char c : out.label)
-    if (!isLabelCharacter(c))
-      return badMember(reader.path("label"), "may hold letters, digits and . _ + - only");
+  if (auto fits = checkToolchainLabel(out.label); !fits)
+    return badMember(reader.path("label"), fits.error().message);
   KILN_ASSIGN(const Json* components, reader.array("components"));
   if (components->empty() || components->size() > kMaxComponents)
-    return badMember(reader.path("components"), fmt::format("must hold 1 to {} components", kMaxComponents));
+    return badMember(reader.path("components"), "must hold 1 to 1024 components");
   for (std::size_t i = 0; i < components->size(); ++i) {
     KILN_ASSIGN(ToolchainComponent component,
-                readComponent((*components)[i], fmt::format("{}[{}]", reader.path("components"), i)));
+                readComponent((*components)[i], reader.path("components") + "[" + std::to_string(i) + "]"));
     out.components.push_back(std::move(component));
   }
   KILN_ASSIGN(out.targets, reader.strings("targets"));
@@ -59,4 +63,4 @@ Result<ToolchainDescription> readToolchainDescription(std::string_view text) {
   return out;
 }
 
-}  // namespace kiln::jobs
+}  // namespace kiln

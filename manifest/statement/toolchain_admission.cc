@@ -1,0 +1,38 @@
+#include "manifest/statement/toolchain_admission.h"
+
+#include "manifest/statement/members.h"
+#include "manifest/toolchain/description.h"
+
+namespace kiln {
+
+Json ToolchainAdmission::toJson() const {
+  Json json{{"issuer", {{"id", builderId}}}, {"label", label}, {"admittedOn", rfc3339(admittedOn)}};
+  if (lock) json["lock"] = digestMember(*lock);
+  return json;
+}
+
+Result<ToolchainAdmission> ToolchainAdmission::fromJson(const Json& predicate) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(predicate, "predicate"));
+  ToolchainAdmission out;
+  KILN_ASSIGN(ObjectReader issuer, reader.object("issuer"));
+  KILN_ASSIGN(out.builderId, issuer.string("id"));
+  if (out.builderId.empty()) return badMember(issuer.path("id"), "must not be empty");
+  KILN_TRY(issuer.finish());
+  KILN_ASSIGN(out.label, reader.string("label"));
+  if (auto fits = checkToolchainLabel(out.label); !fits)
+    return badMember(reader.path("label"), fits.error().message);
+  if (reader.has("lock")) {
+    KILN_ASSIGN(out.lock, readDigestMember(reader, "lock"));
+  }
+  KILN_ASSIGN(out.admittedOn, readTimeMember(reader, "admittedOn"));
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+Result<std::string> admissionStatement(const Digest& tree, const ToolchainAdmission& admission) {
+  KILN_TRY(
+      ToolchainAdmission::fromJson(admission.toJson()));  // nothing is written that a reader would refuse
+  return toCanonicalJson(Statement{{{"toolchain", tree.hash}}, kToolchainType, admission.toJson()}.toJson());
+}
+
+}  // namespace kiln

@@ -1,0 +1,31 @@
+// The statement that a farm admitted a toolchain: from then on the label means this tree there, for ever.
+// Described in manifest/FORMAT.md.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "manifest/base/clock.h"
+#include "manifest/base/digest.h"
+#include "manifest/statement/statement.h"
+
+namespace kiln {
+
+inline constexpr char kToolchainType[] = "urn:kiln:predicate:toolchain:v1";
+
+struct ToolchainAdmission {
+  std::string builderId;       // of the farm that says so
+  std::string label;           // the one that the tree's toolchain.json gives
+  std::optional<Digest> lock;  // what the tree was made from; none where whoever added it named none
+  TimePoint admittedOn;
+
+  // The predicate.
+  Json toJson() const;
+  // kInvalidArgument naming the member.
+  static Result<ToolchainAdmission> fromJson(const Json& predicate);
+};
+
+// The statement about one tree, by its root Directory, in canonical JSON: what the signer signs.
+Result<std::string> admissionStatement(const Digest& tree, const ToolchainAdmission& admission);
+
+}  // namespace kiln

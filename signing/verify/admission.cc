@@ -1,0 +1,48 @@
+#include "signing/verify/admission.h"
+
+#include <array>
+
+#include "manifest/base/printable.h"
+#include "signing/bundle/bundle.h"
+
+namespace kiln::signing {
+namespace {
+
+Result<Bundle> readSigned(std::string_view text, const TrustRoot& root) {
+  KILN_ASSIGN(Bundle bundle, parseBundle(text));
+  const PublicKey* key = root.findKey(bundle.keyId);
+  if (!key) return fail(Code::kPermissionDenied, "signed with a key that the trust root does not list");
+  KILN_TRY(verifyEnvelope(bundle.envelope, std::array{*key}));
+  return bundle;
+}
+
+Result<ToolchainAdmission> readAdmission(const Bundle& bundle, const Digest& tree) {
+  KILN_ASSIGN(Statement said, parseStatement(bundle.envelope.payload));
+  if (said.predicateType != kToolchainType)
+    return fail(Code::kDataLoss,
+                "its predicate type " + inQuotes(said.predicateType) + " is not " + kToolchainType);
+  if (said.subjects.size() != 1 || said.subjects[0].sha256 != tree.hash)
+    return fail(Code::kDataLoss, "its statement is about another tree");
+  return ToolchainAdmission::fromJson(said.predicate);
+}
+
+Error notProven(const Error& error) {
+  Error out = error.in("admission");
+  if (out.code != Code::kPermissionDenied) out.code = Code::kDataLoss;
+  return out;
+}
+
+}  // namespace
+
+Result<ToolchainAdmission> verifyAdmission(std::string_view text, const Digest& tree, const TrustRoot& root,
+                                           TimePoint now) {
+  auto bundle = readSigned(text, root);
+  if (!bundle) return fail(notProven(bundle.error()));
+  auto admission = readAdmission(*bundle, tree);
+  if (!admission) return fail(notProven(admission.error()));
+  if (auto may = root.checkSigner(bundle->keyId, admission->builderId, now); !may)
+    return fail(notProven(may.error()));
+  return admission;
+}
+
+}  // namespace kiln::signing

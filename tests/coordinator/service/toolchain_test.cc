@@ -1,0 +1,153 @@
+// Admitting toolchains: what is signed and kept, what is refused, and that versions live side by side.
+#include "signing/trust/trust_root.h"
+#include "signing/verify/admission.h"
+#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/support/sample_lock.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+using testing_support::sampleLock;
+
+class Toolchains : public FarmTest {
+ protected:
+  v1::Toolchain added(const Digest& tree, const std::optional<Digest>& lock = {}, bool makeDefault = false) {
+    v1::Toolchain out;
+    const grpc::Status status = addToolchain(tree, "", &out, lock, makeDefault);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return out;
+  }
+  v1::Toolchain shown(const std::string& name) {
+    v1::GetToolchainRequest request;
+    request.set_instance("default");
+    request.set_name(name);
+    grpc::ClientContext context;
+    v1::Toolchain out;
+    EXPECT_TRUE(toolchainStub_->GetToolchain(&context, request, &out).ok());
+    return out;
+  }
+  grpc::StatusCode codeOf(const Digest& tree, const Digest& lock) {
+    return addToolchain(tree, "", nullptr, lock).error_code();
+  }
+  Result<ToolchainAdmission> verified(const v1::Toolchain& toolchain) {
+    const auto bundle =
+        storage::getBlob(*blobs_, "default", *fromProto(toolchain.admission()), 1 << 20).value();
+    const auto root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+    return signing::verifyAdmission(bundle, *fromProto(toolchain.tree()), root, clock_.now());
+  }
+  bool there(const Digest& blob) { return storage::hasBlob(*blobs_, "default", blob).value(); }
+  std::string built(const std::string& key, const std::string& toolchain) {
+    auto one = worker("w-" + key);
+    v1::SubmitJobRequest wanted = request(key);
+    wanted.set_toolchain(toolchain);
+    DeliverySpec delivery;
+    delivery.noCache = true;
+    wanted.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    v1::Job job = submitted(wanted);
+    settle(job.id(), {one.get()});
+    job = get(job.id());
+    EXPECT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+    return job.artifacts_size() > 0 ? job.artifacts(0).digest() : "";
+  }
+};
+
+TEST_F(Toolchains, AdmissionLeavesAStatement) {
+  const Digest tree = putToolchain(), lock = put(sampleLock().dump());
+  const v1::Toolchain first = added(tree, lock);
+  EXPECT_EQ(*fromProto(first.lock()), lock);
+  auto said = verified(first);
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_EQ(said->label, kLabel);
+  EXPECT_EQ(said->lock, lock);
+  EXPECT_EQ(said->builderId, kBuilderId);
+  EXPECT_EQ(said->admittedOn, clock_.now());
+  EXPECT_EQ(shown(kLabel).SerializeAsString(), first.SerializeAsString());
+
+  clock_.advance(std::chrono::hours(1));
+  const int signatures = signer_.calls;
+  EXPECT_EQ(added(tree, lock).admission().hash(), first.admission().hash()) << "the same again";
+  EXPECT_EQ(added(tree).admission().hash(), first.admission().hash()) << "nothing said of the lock";
+  EXPECT_EQ(signer_.calls, signatures);
+  EXPECT_FALSE(pool_.execute("DELETE FROM toolchain_admissions"));
+  EXPECT_FALSE(pool_.execute("UPDATE toolchain_admissions SET bundle_size = 1"));
+}
+
+TEST_F(Toolchains, ALockMayBecomeKnownLaterAndThenStays) {
+  const Digest tree = putToolchain(), lock = put(sampleLock().dump());
+  const v1::Toolchain bare = added(tree);
+  EXPECT_FALSE(bare.has_lock());
+  EXPECT_FALSE(verified(bare)->lock);
+  clock_.advance(std::chrono::hours(1));
+  const v1::Toolchain locked = added(tree, lock);
+  EXPECT_EQ(verified(locked)->lock, lock);
+  EXPECT_NE(locked.admission().hash(), bare.admission().hash());
+  Json other = sampleLock();
+  other["wheels"] = Json::array();
+  EXPECT_EQ(codeOf(tree, put(other.dump())), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(shown(kLabel).admission().hash(), locked.admission().hash());
+}
+
+TEST_F(Toolchains, NoLabelWithoutItsStatement) {
+  const Digest tree = putToolchain();
+  signer_.away = true;
+  EXPECT_EQ(addToolchain(tree).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(pool_.execute("SELECT FROM toolchains")->empty());
+  signer_.away = false;
+  EXPECT_TRUE(verified(added(tree)));
+  const int signatures = signer_.calls;
+  EXPECT_EQ(addToolchain(putToolchain(kLabel, "another compiler")).error_code(),
+            grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(signer_.calls, signatures) << "nothing is signed about a label that is another tree's";
+}
+
+TEST_F(Toolchains, HostileLocksAreRefused) {
+  const Digest tree = putToolchain();
+  for (const char* text :
+       {"", "{}", "[[[[", R"({"apiVersion":"kiln/v1","kind":"ToolchainLock"})", "\xff\xfe"})
+    EXPECT_EQ(codeOf(tree, put(text)), grpc::StatusCode::INVALID_ARGUMENT) << text;
+  EXPECT_EQ(codeOf(tree, put(std::string(1 << 16, '['))), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(codeOf(tree, put(sampleLock().dump() + std::string(1 << 20, ' '))),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  Json escaping = sampleLock();
+  escaping["packages"][0]["name"] = "../../etc";
+  EXPECT_EQ(codeOf(tree, put(escaping.dump())), grpc::StatusCode::INVALID_ARGUMENT);
+  Digest claim = digestOf("not uploaded");
+  EXPECT_EQ(codeOf(tree, claim), grpc::StatusCode::FAILED_PRECONDITION);
+  claim.size = ~std::uint64_t{0} >> 1;
+  EXPECT_EQ(codeOf(tree, claim), grpc::StatusCode::INVALID_ARGUMENT) << "never read";
+  EXPECT_TRUE(pool_.execute("SELECT FROM toolchains")->empty());
+}
+
+TEST_F(Toolchains, WhatALabelledToolchainIsMadeFromStays) {
+  const Digest lock = put(sampleLock().dump());
+  std::vector<Digest> kept{lock};
+  for (const char* input : {"clang", "libc", "nvcc"}) kept.push_back(put(input));
+  const Digest stray = put("an input of no lock"), lacking = digestOf("source");
+  const Digest tree = putToolchain();
+  const Digest bare = *fromProto(added(tree).admission());
+  clock_.advance(std::chrono::hours(1));
+  kept.push_back(*fromProto(added(tree, lock).admission()));
+  kept.push_back(bare);
+  clock_.advance(std::chrono::hours(8 * 24));
+  auto report = garbage_.collect(Duration::zero(), false);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->damaged.empty());
+  for (const Digest& blob : kept) EXPECT_TRUE(there(blob)) << blob.text();
+  EXPECT_FALSE(there(stray));
+  EXPECT_FALSE(there(lacking));
+}
+
+TEST_F(Toolchains, AnOldVersionStillGivesItsOldDigest) {
+  added(putToolchain("kiln-1", "compiler 1"));
+  const std::string old = built("k1", "");
+  added(putToolchain("kiln-2", "compiler 2"), {}, true);
+  EXPECT_TRUE(shown("kiln-2").is_default());
+  const std::string newer = built("k2", "");
+  EXPECT_NE(newer, old);
+  EXPECT_EQ(built("k3", "kiln-1"), old);
+  EXPECT_EQ(built("k4", "kiln-2"), newer);
+}
+
+}  // namespace
+}  // namespace kiln::service
