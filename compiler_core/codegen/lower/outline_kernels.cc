@@ -47,6 +47,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
   struct Environment {
     Value pointer;             // in the kernel
     SmallVector<Value> extra;  // values of @main
+    SmallVector<Value> parts;  // of buffers, whose users get new types
   };
   Value handOver(OpBuilder& builder, Value value, Environment& environment) {
     const Location loc = value.getLoc();
@@ -126,6 +127,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
       copy = buffers.planned(builder, loc, alloc.getType(), sizes, /*inScratch=*/false, offset.getInt());
     } else if (Value part = partOf(builder, op, main, buffers)) {
       copy = part;
+      environment.parts.push_back(part);
     } else if (op && isMemoryEffectFree(op) && op->getNumRegions() == 0) {
       for (Value operand : op->getOperands())
         if (failed(rematerialise(builder, operand, main, buffers, map, environment))) return failure();
@@ -211,7 +213,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     }
     Buffers buffers(main, pointers, entry->getArgument(2));
     IRMapping map;
-    Environment own{entry->getArgument(0), {}};
+    Environment own{entry->getArgument(0), {}, {}};
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(loop.getRegion(), captured);
     captured.insert_range(loop.getDynamicLowerBound());
@@ -227,8 +229,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     Value task = arith::IndexCastOp::create(b, loc, b.getIndexType(), entry->getArgument(1));
     map.map(loop.getInductionVars(), indices(b, loc, task, countsOf(b, loop, from, to), from, *steps));
     for (Operation& op : loop.getBody()->without_terminator()) b.clone(op, map);
-    for (Value value : captured)
-      if (value.getDefiningOp<memref::SubViewOp>()) retype(map.lookup(value));
+    for (Value part : own.parts) retype(part);
     func::ReturnOp::create(b, loc);
     placeScratch(kernel.getBody(), buffers);
     if (!own.extra.empty()) environment = extended(b, loop, main, own.extra);
