@@ -1,6 +1,7 @@
 #include "compiler_core/ir/dims.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -33,6 +34,38 @@ AffineExpr simplified(AffineExpr expression) {
   return mlir::simplifyAffineExpr(expression, 0, symbolCount(expression));
 }
 
+// The number that a term of a sum is multiplied with, and the term without it.
+std::pair<std::int64_t, AffineExpr> takenApart(AffineExpr term) {
+  const AffineExpr one = mlir::getAffineConstantExpr(1, term.getContext());
+  if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(term)) return {constant.getValue(), one};
+  auto product = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(term);
+  if (product && term.getKind() == AffineExprKind::Mul)
+    if (auto factor = llvm::dyn_cast<mlir::AffineConstantExpr>(product.getRHS()))
+      return {factor.getValue(), product.getLHS()};
+  return {1, term};
+}
+
+// A sum without the number that divides all its terms, and that number: s0 * 96 + 96 is 96 times s0 + 1.
+std::pair<std::int64_t, AffineExpr> withoutCommonNumber(AffineExpr sum) {
+  llvm::SmallVector<AffineExpr> pending{sum};
+  llvm::SmallVector<std::pair<std::int64_t, AffineExpr>> terms;
+  std::int64_t common = 0;
+  while (!pending.empty()) {
+    const AffineExpr next = pending.pop_back_val();
+    if (next.getKind() == AffineExprKind::Add) {
+      auto pair = llvm::cast<mlir::AffineBinaryOpExpr>(next);
+      pending.append({pair.getRHS(), pair.getLHS()});
+      continue;
+    }
+    terms.push_back(takenApart(next));
+    common = std::gcd(common, terms.back().first);
+  }
+  if (common < 2) return {1, sum};
+  AffineExpr rest = mlir::getAffineConstantExpr(0, sum.getContext());
+  for (const auto& [number, term] : terms) rest = rest + term * (number / common);
+  return {common, simplified(rest)};
+}
+
 // A product taken apart: a number and factors that are no numbers, ordered by their text.
 struct Factors {
   std::int64_t number = 1;
@@ -46,6 +79,10 @@ void collect(AffineExpr expression, Factors& factors) {
     auto product = llvm::cast<mlir::AffineBinaryOpExpr>(expression);
     collect(product.getLHS(), factors);
     collect(product.getRHS(), factors);
+  } else if (expression.getKind() == AffineExprKind::Add) {
+    const auto [number, rest] = withoutCommonNumber(expression);
+    factors.number *= number;
+    factors.others.push_back(rest);
   } else {
     factors.others.push_back(expression);
   }

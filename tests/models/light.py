@@ -133,7 +133,8 @@ def memory(artifact):
 def over_two_targets(compiler, model, given, wanted, directory):
     """A program in partitions of both levels; what its evidence says of them."""
     low, high = X86_LEVELS
-    rules = [part for op in ("MaxPool", "AveragePool", "Sum") for part in ("--affinity", f"op:{op}={low}")]
+    where = {"Conv": high, "MaxPool": low, "AveragePool": low, "Sum": low}
+    rules = [part for op, target in where.items() for part in ("--affinity", f"op:{op}={target}")]
     compiler.compile(model, f"{high},{low}", directory, options=rules)
     (raw,), _ = compiler.run(directory, [given], [1, 2, 7])
     check(raw == wanted, "other bits in partitions")
