@@ -9,6 +9,7 @@ using std::chrono::duration;
 using std::chrono::seconds;
 
 constexpr int kLease = 3;
+constexpr int kLongLease = 10;  // well above a worker's longest wait between two tries, 3 s
 
 const v1::JobAction* compileOf(const v1::Job& job) {
   for (const auto& action : job.actions())
@@ -63,7 +64,7 @@ TEST(WorkerCrash, CostsOneLeaseTimeAndNothingElse) {
 TEST(WorkerCrash, ACoordinatorRestartInterruptsNoCompile) {
   testing_support::PostgresServer postgres;
   FarmProcesses farm(postgres);
-  farm.startCoordinator("", kLease);
+  farm.startCoordinator("", kLongLease);
   ASSERT_TRUE(farm.ready()) << farm.log();
   ASSERT_TRUE(farm.addToolchain(readFile(KILN_BIN "/kiln-slow-cc")));
   Workers workers(farm);
@@ -77,7 +78,7 @@ TEST(WorkerCrash, ACoordinatorRestartInterruptsNoCompile) {
     return compile && compile->stage() == "codegen";
   })) << farm.log();
   farm.coordinator_->kill();
-  farm.startCoordinator("", kLease);
+  farm.startCoordinator("", kLongLease);
   ASSERT_TRUE(eventually([&] { return ended(job = farm.get(id)); })) << farm.log();
   ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
   EXPECT_EQ(job.artifacts(0).builders_size(), 2);
