@@ -94,7 +94,8 @@ Result<Item> GraphImporter::value(Scope& scope, std::string_view name) {
     if (!made && made.error().code != Code::kUnimplemented)
       return fail(made.error().in("initializer " + quoted(name)));
     if (!made) unserved(label, "(initializer)", "", made.error().message);
-    return place->names[name] = made ? Item::tensor(*made) : Item::poisoned();
+    // Under the model's own name for it: the caller's may not last.
+    return place->names[it->first] = made ? Item::tensor(*made) : Item::poisoned();
   }
   return fail(Code::kInvalidArgument, "the value " + quoted(name) + " is defined by nothing");
 }
