@@ -52,8 +52,8 @@ class GraphImporter::Bodies : public BodyImporter {
 
   Result<Item> replay(const std::vector<std::string_view>& names, const Items& arguments,
                       std::string_view output) override {
-    // Finding them takes time too.
-    KILN_TRY(charge(static_cast<std::int64_t>(scope_.graph.nodes.size() / 16)));
+    // Finding them takes time too, and gradients of gradients find them again and again.
+    KILN_TRY(charge(16 + static_cast<std::int64_t>(scope_.graph.nodes.size() / 16)));
     return importer_.replay(scope_, names, arguments, output, scope_.path + nodeLabel(node_) + "/");
   }
 
