@@ -11,12 +11,15 @@ constexpr std::size_t kMaxBundleBytes = 12u << 20;
 
 }  // namespace
 
-Result<std::string> makeBundle(const Envelope& envelope, const PublicKey& key) {
+Result<std::string> makeBundle(const Envelope& envelope, const PublicKey& key,
+                               const std::optional<LogEntry>& entry) {
   if (envelope.signatures.size() != 1 || envelope.payloadType != kInTotoPayload)
     return fail(Code::kInvalidArgument, "a bundle holds one signature over an in-toto statement");
   KILN_TRY(verifyEnvelope(envelope, std::array{key}));
+  Json material{{"publicKey", {{"hint", key.id()}}}};
+  if (entry) material["tlogEntries"] = Json::array({entry->toJson()});
   return toCanonicalJson({{"mediaType", kBundleMediaType},
-                          {"verificationMaterial", {{"publicKey", {{"hint", key.id()}}}}},
+                          {"verificationMaterial", std::move(material)},
                           {"dsseEnvelope", envelope.toJson()}});
 }
 
@@ -31,8 +34,10 @@ Result<Bundle> parseBundle(std::string_view text) {
   KILN_TRY(key.finish());
   if (material.has("tlogEntries")) {
     KILN_ASSIGN(const Json* entries, material.array("tlogEntries"));
-    if (!entries->empty())
-      return badMember(material.path("tlogEntries"), "this release checks no log; must be empty");
+    if (entries->size() > 1) return badMember(material.path("tlogEntries"), "must hold at most one entry");
+    if (!entries->empty()) {
+      KILN_ASSIGN(bundle.logEntry, readLogEntry((*entries)[0], material.path("tlogEntries[0]")));
+    }
   }
   KILN_TRY(material.finish());
   KILN_ASSIGN(const Json* envelope, reader.any("dsseEnvelope"));

@@ -3,7 +3,6 @@
 #include <openssl/ec.h>
 #include <openssl/pem.h>
 
-#include "signing/keys/files.h"
 #include "signing/keys/openssl.h"
 
 namespace kiln::signing {
@@ -58,11 +57,7 @@ std::string PublicKey::id() const {
 }
 
 Status PublicKey::verify(Bytes message, Bytes signature) const {
-  DigestContextPtr context(EVP_MD_CTX_new());
-  bool ok = EVP_DigestVerifyInit(context.get(), nullptr, EVP_sha256(), nullptr, key_->key) == 1 &&
-            EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
-                             message.size()) == 1;
-  clearErrors();
+  bool ok = isSignedBy(key_->key, EVP_sha256(), message, signature);
   if (!ok) return fail(Code::kDataLoss, "the signature was not made by key " + id());
   return {};
 }
@@ -75,40 +70,17 @@ Result<PrivateKey> PrivateKey::create() {
 }
 
 Result<PrivateKey> PrivateKey::load(const std::string& path) {
-  KILN_ASSIGN(std::string pem, readSecretFile(path, kMaxKeyBytes));
-  BioPtr bio = readerOf(pem);
-  EVP_PKEY* key =
-      PEM_read_bio_PrivateKey(bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr);
-  OPENSSL_cleanse(pem.data(), pem.size());
+  KILN_ASSIGN(EVP_PKEY * key, loadPrivateKey(path));
   KILN_ASSIGN(auto handle, own(key, path.c_str()));
   return PrivateKey(std::move(handle));
 }
 
 Status PrivateKey::save(const std::string& path) const {
-  BioPtr bio = writer();
-  if (PEM_write_bio_PKCS8PrivateKey(bio.get(), key_->key, nullptr, nullptr, 0, nullptr, nullptr) != 1)
-    return fail(Code::kInternal, path + ": OpenSSL could not write the key");
-  std::string pem = textOf(bio.get());
-  Status saved = writeSecretFile(path, pem);
-  OPENSSL_cleanse(pem.data(), pem.size());
-  return saved;
+  return savePrivateKey(key_->key, path);
 }
 
 Result<std::string> PrivateKey::sign(Bytes message) const {
-  DigestContextPtr context(EVP_MD_CTX_new());
-  std::size_t size = 0;
-  std::string out;
-  bool ok = EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key_->key) == 1 &&
-            EVP_DigestSign(context.get(), nullptr, &size, message.data(), message.size()) == 1;
-  if (ok) {
-    out.resize(size);
-    ok = EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(out.data()), &size, message.data(),
-                        message.size()) == 1;
-    out.resize(size);
-  }
-  clearErrors();
-  if (!ok) return fail(Code::kInternal, "OpenSSL could not sign");
-  return out;
+  return signMessage(key_->key, EVP_sha256(), message);
 }
 
 }  // namespace kiln::signing

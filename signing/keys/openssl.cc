@@ -2,10 +2,18 @@
 
 #include <openssl/core_names.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 
 #include <cstring>
 
+#include "signing/keys/files.h"
+
 namespace kiln::signing {
+namespace {
+
+constexpr std::size_t kMaxKeyBytes = 16 << 10;
+
+}  // namespace
 
 BioPtr readerOf(std::string_view text) {
   return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
@@ -30,6 +38,52 @@ bool isP256(EVP_PKEY* key) {
 
 void clearErrors() {
   ERR_clear_error();
+}
+
+Result<EVP_PKEY*> loadPrivateKey(const std::string& path) {
+  KILN_ASSIGN(std::string pem, readSecretFile(path, kMaxKeyBytes));
+  BioPtr bio = readerOf(pem);
+  EVP_PKEY* key =
+      PEM_read_bio_PrivateKey(bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr);
+  OPENSSL_cleanse(pem.data(), pem.size());
+  clearErrors();
+  return key;
+}
+
+Status savePrivateKey(EVP_PKEY* key, const std::string& path) {
+  BioPtr bio = writer();
+  if (PEM_write_bio_PKCS8PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1)
+    return fail(Code::kInternal, path + ": OpenSSL could not write the key");
+  std::string pem = textOf(bio.get());
+  Status saved = writeSecretFile(path, pem);
+  OPENSSL_cleanse(pem.data(), pem.size());
+  return saved;
+}
+
+Result<std::string> signMessage(EVP_PKEY* key, const EVP_MD* digest, Bytes message) {
+  DigestContextPtr context(EVP_MD_CTX_new());
+  std::size_t size = 0;
+  std::string out;
+  bool ok = EVP_DigestSignInit(context.get(), nullptr, digest, nullptr, key) == 1 &&
+            EVP_DigestSign(context.get(), nullptr, &size, message.data(), message.size()) == 1;
+  if (ok) {
+    out.resize(size);
+    ok = EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(out.data()), &size, message.data(),
+                        message.size()) == 1;
+    out.resize(size);
+  }
+  clearErrors();
+  if (!ok) return fail(Code::kInternal, "OpenSSL could not sign");
+  return out;
+}
+
+bool isSignedBy(EVP_PKEY* key, const EVP_MD* digest, Bytes message, Bytes signature) {
+  DigestContextPtr context(EVP_MD_CTX_new());
+  bool ok = EVP_DigestVerifyInit(context.get(), nullptr, digest, nullptr, key) == 1 &&
+            EVP_DigestVerify(context.get(), signature.data(), signature.size(), message.data(),
+                             message.size()) == 1;
+  clearErrors();
+  return ok;
 }
 
 }  // namespace kiln::signing

@@ -9,6 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "manifest/base/digest.h"
+#include "manifest/base/result.h"
+
 namespace kiln::signing {
 
 struct KeyHandle {
@@ -34,6 +37,13 @@ BioPtr readerOf(std::string_view text);
 BioPtr writer();
 std::string textOf(BIO* bio);
 bool isP256(EVP_PKEY* key);
+
+// A PKCS#8 PEM file, read and written as PrivateKey::load and save say; the caller owns what is loaded.
+Result<EVP_PKEY*> loadPrivateKey(const std::string& path);
+Status savePrivateKey(EVP_PKEY* key, const std::string& path);
+// One-shot signatures; `digest` is null for Ed25519, which hashes by itself.
+Result<std::string> signMessage(EVP_PKEY* key, const EVP_MD* digest, Bytes message);
+bool isSignedBy(EVP_PKEY* key, const EVP_MD* digest, Bytes message, Bytes signature);
 // Forgets OpenSSL's queued errors, so that they do not surface in another call.
 void clearErrors();
 

@@ -17,12 +17,18 @@ Status setTime(const std::string& path) {
   return {};
 }
 
+// A directory whose entries are all there. Its mode is not left to the umask.
+Status finish(const std::string& directory) {
+  if (::chmod(directory.c_str(), 0755) != 0) return fail(errnoError(errno, directory));
+  return setTime(directory);
+}
+
 // Names are single segments and unique within their directory (walkTree), and nobody else writes below the
 // new directory, so no path here can lead through a symlink.
 Status make(BlobStore& store, const std::string& instance, const TreeEntry& entry, const std::string& path) {
   switch (entry.kind) {
     case EntryKind::kDirectory:
-      if (::mkdir(path.c_str(), 0755) != 0) return fail(errnoError(errno, path));
+      if (::mkdir(path.c_str(), 0700) != 0) return fail(errnoError(errno, path));
       return {};
     case EntryKind::kSymlink:
       if (::symlink(entry.target.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
@@ -42,9 +48,8 @@ Status makeAll(BlobStore& store, const std::string& instance, const std::vector<
       return fail(made.error().in("tree entry '" + entry.path + "'"));
   // Creating entries touched the directories, so their times come last, the innermost first.
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
-    if (entry->kind == EntryKind::kDirectory) KILN_TRY(setTime(directory + "/" + entry->path));
-  if (::chmod(directory.c_str(), 0755) != 0) return fail(errnoError(errno, directory));
-  return setTime(directory);
+    if (entry->kind == EntryKind::kDirectory) KILN_TRY(finish(directory + "/" + entry->path));
+  return finish(directory);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -141,7 +142,7 @@ TEST_F(ExecutorTest, AFailingToolIsAResultWithoutOutputs) {
   EXPECT_EQ(result->output_files_size(), 0);
 }
 
-TEST_F(ExecutorTest, JobOneLeavesNothingForJobTwo) {
+TEST_F(ExecutorTest, JobOneLeavesNothingForJobTwo) {  // attack 19
   const std::string before = run({"facts"})->stdout_raw();
   ASSERT_TRUE(run({"write", "output/planted", "x"}));
   EXPECT_THAT(errorOf({"outputs", "closed"}), HasSubstr("output closed: its mode keeps its own user out"));
@@ -149,6 +150,66 @@ TEST_F(ExecutorTest, JobOneLeavesNothingForJobTwo) {
   EXPECT_EQ(run({"survive"})->exit_code(), 0);
   EXPECT_EQ(run({"facts"})->stdout_raw(), before);
   EXPECT_TRUE(std::filesystem::is_empty(dir_ + "/state/slots"));
+}
+
+// The lines of `text` that begin with one of `names`, or all others.
+std::string linesOf(const std::string& text, const std::vector<std::string>& names, bool named) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    const bool found =
+        std::ranges::any_of(names, [&](const std::string& name) { return line.starts_with(name); });
+    if (found == named) out += line + "\n";
+  }
+  return out;
+}
+
+// What the kernel lets us hide is the same for every action, on a cold and on a warm toolchain, in any state
+// directory, under any umask. What it does not let us hide differs from run to run, so that builders who let
+// it into their outputs disagree: tests/fault/quorum_test.cc has such a compiler.
+TEST_F(ExecutorTest, AttackCase28WhatIsNoInputIsTheSameOrFoundByARebuild) {
+  const std::vector<std::string> drifting = {"AT_RANDOM: ", "clock: ", "rdtsc: "};
+  const std::string cold = run({"tell"})->stdout_raw(), warm = run({"tell"})->stdout_raw();
+  const mode_t mask = umask(0077);
+  const std::string away = dir_ + "/elsewhere/a/longer/path";
+  ASSERT_TRUE(std::filesystem::create_directories(away));
+  auto other = Executor::make(*store_, *sandbox_, away);
+  ASSERT_TRUE(other) << other.error().message;
+  const auto moved = (*other)->run(request({"tell"}));
+  umask(mask);
+
+  const std::string hidden = linesOf(cold, drifting, false);
+  EXPECT_THAT(hidden, HasSubstr("links: 1 "));
+  EXPECT_THAT(hidden, HasSubstr("mtime: 1 1\n"));
+  EXPECT_EQ(linesOf(warm, drifting, false), hidden);
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(linesOf(moved->stdout_raw(), drifting, false), hidden) << moved->stderr_raw();
+  for (const std::string& name : drifting) {
+    EXPECT_NE(linesOf(cold, {name}, true), linesOf(warm, {name}, true)) << name;
+  }
+}
+
+// No file of an action is another name of something that is kept: what it could write to is its own.
+TEST_F(ExecutorTest, AttackCase30NothingIsWrittenThroughALink) {
+  reapi::Directory input, root;
+  addFile(input, "model.onnx", "model");
+  addDirectory(root, "input", input);
+  root.MergeFrom(root_);
+  std::swap(root_, root);
+  const auto spoilt = run({"spoil"});
+  ASSERT_TRUE(spoilt) << spoilt.error().message;
+  EXPECT_THAT(spoilt->stdout_raw(), HasSubstr("create: Read-only file system\n"));
+  EXPECT_THAT(spoilt->stdout_raw(), Not(HasSubstr("done")));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_ + "/state/toolchains")) {
+    struct stat info{};
+    ASSERT_EQ(lstat(entry.path().c_str(), &info), 0);
+    EXPECT_EQ(info.st_uid, geteuid()) << entry.path() << ": not the action's";
+    if (entry.is_regular_file()) {
+      EXPECT_EQ(info.st_mode & 0222, 0u) << entry.path();
+      EXPECT_EQ(info.st_nlink, 1u) << entry.path();
+    }
+  }
+  EXPECT_EQ(*storage::getBlob(*store_, kInstance, digestOf("model"), 100), "model");
 }
 
 TEST_F(ExecutorTest, BadOutputsFailTheAction) {

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
@@ -24,6 +25,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 extern char** environ;
@@ -77,8 +79,29 @@ int facts() {
 
 int addresses() {
   int local = 0;
-  std::printf("%p %p %p %p\n", static_cast<void*>(&local), std::malloc(10), std::malloc(10 << 20),
+  std::printf("addresses: %p %p %p %p\n", static_cast<void*>(&local), std::malloc(10), std::malloc(10 << 20),
               mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  return 0;
+}
+
+// What could get into an output without being an input (attack 28), one "name: value" each.
+int tell() {
+  struct stat tool{}, root{};
+  stat("/work/toolchain/bin/tool", &tool);
+  stat("/work/toolchain", &root);
+  std::printf("links: %lu %lu\n", static_cast<unsigned long>(tool.st_nlink),
+              static_cast<unsigned long>(root.st_nlink));
+  std::printf("mtime: %ld %ld\n", static_cast<long>(tool.st_mtime), static_cast<long>(root.st_mtime));
+  std::printf("mode: %o %o\numask: %o\n", tool.st_mode, root.st_mode, umask(0));
+  std::printf("processes: %d %d %d\n", getpid(), getppid(), getsid(0));
+  addresses();
+  const auto* random = reinterpret_cast<const unsigned long*>(getauxval(AT_RANDOM));
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::printf("AT_RANDOM: %lx\nclock: %ld.%09ld\n", random[0], static_cast<long>(now.tv_sec), now.tv_nsec);
+#ifdef __x86_64__
+  std::printf("rdtsc: %llu\n", __builtin_ia32_rdtsc());
+#endif
   return 0;
 }
 
@@ -266,6 +289,7 @@ int main(int argc, char** argv) {
   const char* second = argc > 3 ? argv[3] : "";
   if (what == "facts") return facts();
   if (what == "addresses") return addresses();
+  if (what == "tell") return tell();
   if (what == "reach") return reach(std::atoi(first), second);
   if (what == "open") return open_(first);
   if (what == "spoil") return spoil();

@@ -99,7 +99,7 @@ TEST_F(SandboxFixture, CannotReachTheNetworkNorAbstractSockets) {
   close(local);
 }
 
-TEST_F(SandboxFixture, CannotSeeHostFiles) {
+TEST_F(SandboxFixture, CannotSeeHostFiles) {  // attack 18
   for (const std::string path : {"/etc/passwd", "/proc/self/status", "/proc/1/root/etc/passwd", "/sys/kernel",
                                  "/root", "/work/../../../etc/passwd", "/dev/mem", "/tmp", "/usr/bin"}) {
     EXPECT_EQ(run({"open", path}).out, path + ": No such file or directory\n");
@@ -109,7 +109,7 @@ TEST_F(SandboxFixture, CannotSeeHostFiles) {
   EXPECT_EQ(run({"open", "/work/input/model.onnx"}).out, "/work/input/model.onnx: done\n");
 }
 
-TEST_F(SandboxFixture, CannotChangeItsInputsNorPlantAnything) {
+TEST_F(SandboxFixture, CannotChangeItsInputsNorPlantAnything) {  // attacks 18, 30
   const std::string out = run({"spoil"}).out;
   EXPECT_THAT(out, Not(HasSubstr("done")));
   EXPECT_THAT(out, HasSubstr("unlink: Read-only file system"));

@@ -61,11 +61,9 @@ Status checkCommand(const reapi::Command& command) {
 // A directory in the finished input root for the output to be mounted on.
 Status addMountPoint(const std::string& root, const std::string& name) {
   if (chmod(root.c_str(), 0755) != 0) return fail(errnoError(errno, "slot directory"));
-  if (mkdir((root + "/" + name).c_str(), 0555) != 0) {
-    if (errno == EEXIST)
-      return fail(Code::kInvalidArgument, "input tree: " + name + " is the output directory");
-    return fail(errnoError(errno, "slot directory"));
-  }
+  if (access((root + "/" + name).c_str(), F_OK) == 0)
+    return fail(Code::kInvalidArgument, "input tree: " + name + " is the output directory");
+  KILN_TRY(makeDirectory(root + "/" + name, 0555));
   if (chmod(root.c_str(), 0555) != 0) return fail(errnoError(errno, "slot directory"));
   return setOldTime(root);
 }

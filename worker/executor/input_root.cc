@@ -35,7 +35,7 @@ Result<std::optional<Digest>> fill(storage::BlobStore& store, const std::string&
     KILN_ASSIGN(const Digest digest, fromProto(node.digest()));
     if (node.name() == keepApart) {
       apart = digest;
-      if (mkdir(below.c_str(), 0555) != 0) return fail(errnoError(errno, "input tree"));
+      KILN_TRY(makeDirectory(below, 0555));
       KILN_TRY(setOldTime(below));
       continue;
     }
@@ -46,6 +46,12 @@ Result<std::optional<Digest>> fill(storage::BlobStore& store, const std::string&
 }
 
 }  // namespace
+
+Status makeDirectory(const std::string& path, mode_t mode) {
+  if (mkdir(path.c_str(), mode) != 0 || chmod(path.c_str(), mode) != 0)
+    return fail(errnoError(errno, "input tree: " + path));
+  return {};
+}
 
 Status setOldTime(const std::string& path) {
   const timespec times[2] = {{1, 0}, {1, 0}};
@@ -65,7 +71,7 @@ Result<std::optional<Digest>> writeInputRoot(storage::BlobStore& store, const st
   if (directory->symlinks_size() > 0) {
     return fail(Code::kInvalidArgument, "input tree: symbolic links in the root are not served");
   }
-  if (mkdir(path.c_str(), 0755) != 0) return fail(errnoError(errno, "input tree: " + path));
+  KILN_TRY(makeDirectory(path, 0755));
   auto apart = fill(store, instance, *directory, keepApart, path);
   if (!apart) (void)sandbox::removeTree(path);
   return apart;

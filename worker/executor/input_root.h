@@ -1,6 +1,8 @@
 // Writing an action's input root to disk.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 
@@ -16,6 +18,9 @@ namespace kiln::executor {
 Result<std::optional<Digest>> writeInputRoot(storage::BlobStore& store, const std::string& instance,
                                              const Digest& root, const std::string& keepApart,
                                              const std::string& path);
+
+// A new directory of exactly this mode, whatever the worker's umask.
+Status makeDirectory(const std::string& path, mode_t mode);
 
 // Sets access and modification time to 1, so that no tool sees when its inputs were written.
 Status setOldTime(const std::string& path);
