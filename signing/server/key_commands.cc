@@ -21,13 +21,17 @@ Status makeKey(const std::string& out) {
 }
 
 Status makeRoot(const std::string& keyPath, const std::string& builderId, bool development,
-                const std::string& out, const Clock& clock) {
+                const std::string& recallKeyPath, const std::string& out, const Clock& clock) {
   if (!development)
     return fail(Code::kInvalidArgument, "only development roots are made from one key; add --development");
   if (builderId.empty()) return fail(Code::kInvalidArgument, "--builder-id must not be empty");
   KILN_ASSIGN(PrivateKey key, PrivateKey::load(keyPath));
-  KILN_ASSIGN(std::string text,
-              toCanonicalJson(developmentRoot(key.publicKey(), builderId, clock.now()).toJson()));
+  TrustRoot root = developmentRoot(key.publicKey(), builderId, clock.now());
+  if (!recallKeyPath.empty()) {
+    KILN_ASSIGN(PrivateKey recallKey, PrivateKey::load(recallKeyPath));
+    root.recallKeys = RecallKeys{{1, {recallKey.publicKey()}}, 1, 0};
+  }
+  KILN_ASSIGN(std::string text, toCanonicalJson(root.toJson()));
   return writeTextFile(out, text + "\n");
 }
 

@@ -61,7 +61,7 @@ int run(int argc, char** argv) {
       "Example: kiln-signer serve --listen unix:/run/kiln/signer.sock --key signer.pem --store store "
       "--worker-ca worker-ca.pem --records records");
 
-  std::string out, keyPath, builderId, ca, name, operatorName;
+  std::string out, keyPath, recallKey, builderId, ca, name, operatorName;
   bool development = false;
   CLI::App* key = app.add_subcommand("make-key", "Make an artifact key");
   key->add_option("--out", out, "file to create")->required();
@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
   root->add_option("--builder-id", builderId, "URI of the farm as a builder")->required();
   root->add_flag("--development", development,
                  "mark it so; policies refuse such roots unless they allow them");
+  root->add_option("--recall-key", recallKey, "a key that alone may recall what this farm built");
   root->add_option("--out", out, "file to create")->required();
   root->footer(
       "Example: kiln-signer make-root --key signer.pem --builder-id urn:kiln:builder:dev --development --out "
@@ -97,7 +98,7 @@ int run(int argc, char** argv) {
   Status done;
   if (*serving) done = serve(options, clock);
   if (*key) done = makeKey(out);
-  if (*root) done = makeRoot(keyPath, builderId, development, out, clock);
+  if (*root) done = makeRoot(keyPath, builderId, development, recallKey, out, clock);
   if (*authority) done = makeWorkerCa(out, clock);
   if (*worker) done = makeWorkerCertificate(ca, name, operatorName, out, clock);
   if (done) return 0;

@@ -75,8 +75,12 @@ TEST(KeyCommands, MakeWhatAFarmNeeds) {
   EXPECT_TRUE(
       verifyReceipt(receipt, Certificate::fromPem(worker.certificatePem()).value(), authority, clock.now()));
 
-  EXPECT_FALSE(makeRoot(directory / "signer.pem", kBuilderId, false, directory / "root.json", clock));
-  ASSERT_TRUE(makeRoot(directory / "signer.pem", kBuilderId, true, directory / "root.json", clock));
+  EXPECT_FALSE(makeRoot(directory / "signer.pem", kBuilderId, false, "", directory / "root.json", clock));
+  ASSERT_TRUE(makeRoot(directory / "signer.pem", kBuilderId, true, "", directory / "root.json", clock));
+  ASSERT_TRUE(makeKey(directory / "recall.pem"));
+  ASSERT_TRUE(makeRoot(directory / "signer.pem", kBuilderId, true, directory / "recall.pem",
+                       directory / "recall-root.json", clock));
+  EXPECT_TRUE(TrustRoot::load(directory / "recall-root.json")->recallKeys);
   TrustRoot root = TrustRoot::load(directory / "root.json").value();
   EXPECT_TRUE(root.development);
   EXPECT_TRUE(root.checkSigner(PrivateKey::load(directory / "signer.pem")->publicKey().id(), kBuilderId,
@@ -84,7 +88,7 @@ TEST(KeyCommands, MakeWhatAFarmNeeds) {
 
   for (const Status& again :
        {makeKey(directory / "signer.pem"), makeWorkerCa(directory / "keys", clock),
-        makeRoot(directory / "signer.pem", kBuilderId, true, directory / "root.json", clock)})
+        makeRoot(directory / "signer.pem", kBuilderId, true, "", directory / "root.json", clock)})
     EXPECT_EQ(again.error().code, Code::kAlreadyExists);
 }
 
