@@ -103,8 +103,9 @@ class Exporter {
       KILN_ASSIGN(const Digest digest, digestOfFile(source("bundles/" + name)));
       if (digest.size > kMaxBundleBytes) return fail(Code::kDataLoss, "bundles/" + name + ": is too large");
       KILN_TRY(copy(digest, "bundles/" + name));
-      KILN_TRY(addReferrer(kBundleType, digestOf(kEmptyConfig),
-                           {{"bundles/" + digest.hex() + ".sigstore.json", kBundleType, digest}}));
+      KILN_ASSIGN(const std::string referrer, makeBundleReferrer(artifact_, digest));
+      KILN_TRY(put(referrer));
+      referrers_.push_back({digestOf(referrer), kBundleType});
       ++summary_.bundles;
     }
     return {};

@@ -1,7 +1,8 @@
 // The read-only HTTP side of a farm, on loopback: OCI pull, metrics, health. It is handed interfaces and
 // knows neither the database nor the farm.
 //
-// Source: OCI Distribution Specification 1.1, "pull" (end-1, end-2, end-3); errors in its JSON form.
+// Source: OCI Distribution Specification 1.1, "pull" (end-1, end-2, end-3) and "listing referrers" (end-12a,
+// end-12b); errors in its JSON form. Conditional requests: RFC 9110 13.
 #pragma once
 
 #include <prometheus/registry.h>
@@ -11,12 +12,19 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 #include "storage/blob/blob_store.h"
 
 namespace kiln::gateway {
+
+// A published artifact and the bundles about it, with their sizes.
+struct PublishedArtifact {
+  Digest artifact;  // its OCI image manifest
+  std::vector<Digest> bundles;
+};
 
 // What may be pulled. Thread safe; called on the gateway's handler threads. `hash` has size 0: sizes are what
 // is asked for. kNotFound for anything that the instance has not published.
@@ -27,6 +35,11 @@ class ArtifactLookup {
   virtual Result<Digest> findManifest(const std::string& instance, const Digest& hash) = 0;
   // A blob that a published artifact of the instance names: config, layer or bundle, with its size.
   virtual Result<Digest> findBlob(const std::string& instance, const Digest& hash) = 0;
+  // What refers to a published artifact.
+  virtual Result<PublishedArtifact> findReferrers(const std::string& instance, const Digest& artifact) = 0;
+  // The one bundle, and its artifact, that the OCI manifest `hash` stands for
+  // (manifest/artifact/oci_layout.h).
+  virtual Result<PublishedArtifact> findReferrer(const std::string& instance, const Digest& hash) = 0;
 };
 
 struct GatewayBackend {

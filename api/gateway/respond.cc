@@ -3,12 +3,17 @@
 #include <prometheus/text_serializer.h>
 
 #include "api/gateway/error_json.h"
+#include "manifest/artifact/media_types.h"
+#include "manifest/artifact/oci_layout.h"
 
 namespace kiln::gateway {
 namespace {
 
 constexpr std::uint64_t kMaxManifestBytes = 4 << 20;
-constexpr std::string_view kManifestType = "application/vnd.oci.image.manifest.v1+json";
+
+std::string tagOf(const Digest& digest) {
+  return "\"" + digest.text() + "\"";
+}
 
 }  // namespace
 
@@ -79,6 +84,9 @@ bool Responder::respond(const Request& request, ResponseWriter& writer) {
       case RouteKind::kBlob:
         blob(answer, *route);
         break;
+      case RouteKind::kReferrers:
+        referrers(answer, *route);
+        break;
     }
   }
   requests_.Add({{"status", std::to_string(answer.status)}}).Increment();
@@ -99,17 +107,62 @@ void Responder::refuse(Answer& answer, const Error& error, RouteKind route) {
   refuse(answer, told.status, told.body);
 }
 
+bool Responder::notModified(Answer& answer, const Digest& digest) {
+  answer.head.set("Docker-Content-Digest", digest.text());
+  answer.head.set(http::field::etag, tagOf(digest));
+  const auto known = answer.request.find(http::field::if_none_match);
+  if (known == answer.request.end() ||
+      !namesTag({known->value().data(), known->value().size()}, tagOf(digest)))
+    return false;
+  answer.status = 304;
+  answer.head.version(11);
+  answer.head.result(answer.status);
+  if (!answer.keep) answer.head.set(http::field::connection, "close");
+  if (!answer.writer.writeHead(answer.head)) answer.keep = false;
+  return true;
+}
+
+void Responder::document(Answer& answer, const Digest& digest, std::string_view type, std::string_view body) {
+  if (!notModified(answer, digest)) text(answer, 200, type, body);
+}
+
 void Responder::manifest(Answer& answer, const Route& route) {
   const auto digest = backend_.artifacts->findManifest(route.instance, route.hash);
-  if (!digest) return refuse(answer, digest.error(), route.kind);
-  const auto bytes = storage::getBlob(*backend_.blobs, route.instance, *digest, kMaxManifestBytes);
+  if (digest) {
+    const auto bytes = storage::getBlob(*backend_.blobs, route.instance, *digest, kMaxManifestBytes);
+    if (!bytes) return refuse(answer, bytes.error(), route.kind);
+    return document(answer, *digest, kOciManifestMediaType, *bytes);
+  }
+  if (digest.error().code != Code::kNotFound) return refuse(answer, digest.error(), route.kind);
+  const auto referrer = backend_.artifacts->findReferrer(route.instance, route.hash);
+  if (!referrer) return refuse(answer, referrer.error(), route.kind);
+  const auto bytes = makeBundleReferrer(referrer->artifact, referrer->bundles.at(0));
   if (!bytes) return refuse(answer, bytes.error(), route.kind);
-  answer.head.set("Docker-Content-Digest", digest->text());
-  answer.head.set(http::field::etag, "\"" + digest->text() + "\"");
-  text(answer, 200, kManifestType, *bytes);
+  document(answer, digestOf(*bytes), kOciManifestMediaType, *bytes);
+}
+
+void Responder::referrers(Answer& answer, const Route& route) {
+  std::vector<LayoutEntry> entries;
+  const auto found = backend_.artifacts->findReferrers(route.instance, route.hash);
+  // To what is not there, nothing refers: the list is empty, as the specification wants it.
+  if (!found && found.error().code != Code::kNotFound) return refuse(answer, found.error(), route.kind);
+  if (found && (route.artifactType.empty() || route.artifactType == kBundleType)) {
+    for (const Digest& bundle : found->bundles) {
+      const auto bytes = makeBundleReferrer(found->artifact, bundle);
+      if (!bytes) return refuse(answer, bytes.error(), route.kind);
+      entries.push_back({digestOf(*bytes), kBundleType});
+    }
+  }
+  const auto index = makeReferrersIndex(entries);
+  if (!index) return refuse(answer, index.error(), route.kind);
+  if (!route.artifactType.empty()) answer.head.set("OCI-Filters-Applied", "artifactType");
+  text(answer, 200, kOciIndexMediaType, *index);
 }
 
 void Responder::blob(Answer& answer, const Route& route) {
+  // Every referrer's config; no store need hold it.
+  if (const Digest empty = digestOf(kEmptyConfig); route.hash.hash == empty.hash)
+    return document(answer, empty, kEmptyMediaType, kEmptyConfig);
   const auto digest = backend_.artifacts->findBlob(route.instance, route.hash);
   if (!digest) return refuse(answer, digest.error(), route.kind);
   const auto missing = backend_.blobs->findMissing(route.instance, {&*digest, 1});
@@ -117,9 +170,14 @@ void Responder::blob(Answer& answer, const Route& route) {
   if (!missing->empty())
     return refuse(answer, {Code::kNotFound, "the store does not hold this blob"}, route.kind);
 
+  if (notModified(answer, *digest)) return;
+
   ByteRange range{0, digest->size};
   const auto wanted = answer.request.find(http::field::range);
-  const bool partial = wanted != answer.request.end();
+  const auto condition = answer.request.find(http::field::if_range);
+  // If-Range: the range, if the client's part is of these bytes; else all of them.
+  const bool partial = wanted != answer.request.end() &&
+                       (condition == answer.request.end() || condition->value() == tagOf(*digest));
   if (partial) {
     const auto parsed = parseRange({wanted->value().data(), wanted->value().size()}, digest->size);
     if (!parsed) {
@@ -132,8 +190,6 @@ void Responder::blob(Answer& answer, const Route& route) {
                                                     std::to_string(digest->size));
   }
   answer.head.set(http::field::accept_ranges, "bytes");
-  answer.head.set("Docker-Content-Digest", digest->text());
-  answer.head.set(http::field::etag, "\"" + digest->text() + "\"");
   const auto begin = [&] {
     return answer.begin(partial ? 206 : 200, "application/octet-stream", range.length);
   };

@@ -22,7 +22,11 @@ class Responder {
   void refuse(Answer& answer, unsigned status, std::string body);
   void refuse(Answer& answer, const Error& error, RouteKind route);
   void text(Answer& answer, unsigned status, std::string_view type, std::string_view body);
+  // Its bytes never change, so a client that has them under this digest is told so. True if it was.
+  bool notModified(Answer& answer, const Digest& digest);
+  void document(Answer& answer, const Digest& digest, std::string_view type, std::string_view text);
   void manifest(Answer& answer, const Route& route);
+  void referrers(Answer& answer, const Route& route);
   void blob(Answer& answer, const Route& route);
 
   GatewayBackend backend_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <vector>
 
 namespace kiln::gateway {
@@ -28,6 +29,33 @@ bool parseNumber(std::string_view text, std::uint64_t& value) {
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
 }
 
+int hexDigit(char c) {
+  return c >= '0' && c <= '9'   ? c - '0'
+         : c >= 'A' && c <= 'F' ? c - 'A' + 10
+         : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                : -1;
+}
+
+// A media type in a query, where '/' and '+' may be percent-encoded.
+Result<std::string> parseArtifactType(std::string_view query) {
+  constexpr std::string_view kName = "artifactType=";
+  const auto bad = fail(Code::kInvalidArgument, "the only query is artifactType=<media type>");
+  if (!query.starts_with(kName) || query.size() > 512) return bad;
+  query.remove_prefix(kName.size());
+  std::string out;
+  for (std::size_t i = 0; i < query.size(); ++i) {
+    char c = query[i];
+    if (c == '%') {
+      if (i + 2 >= query.size() || hexDigit(query[i + 1]) < 0 || hexDigit(query[i + 2]) < 0) return bad;
+      c = static_cast<char>(hexDigit(query[i + 1]) * 16 + hexDigit(query[i + 2]));
+      i += 2;
+    }
+    if (c <= ' ' || c > '~' || c == '&') return bad;
+    out += c;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<Route> parseRoute(std::string_view target) {
@@ -35,23 +63,33 @@ Result<Route> parseRoute(std::string_view target) {
   if (target == "/metrics") return Route{RouteKind::kMetrics, {}, {}};
   if (target == "/v2/" || target == "/v2") return Route{RouteKind::kBase, {}, {}};
   if (target.starts_with("/v2/")) {
-    const auto parts = split(target.substr(4));
-    if (parts.size() == 4 && validInstance(parts[0]) && parts[1] == "artifacts" &&
-        (parts[2] == "manifests" || parts[2] == "blobs")) {
+    const auto question = target.find('?');
+    const auto parts = split(target.substr(4, question == std::string_view::npos ? question : question - 4));
+    const auto kind = parts.size() != 4         ? std::nullopt
+                      : parts[2] == "manifests" ? std::optional(RouteKind::kManifest)
+                      : parts[2] == "blobs"     ? std::optional(RouteKind::kBlob)
+                      : parts[2] == "referrers" ? std::optional(RouteKind::kReferrers)
+                                                : std::nullopt;
+    const bool query = question != std::string_view::npos;
+    if (kind && validInstance(parts[0]) && parts[1] == "artifacts" &&
+        (!query || kind == RouteKind::kReferrers)) {
       const auto hash = parts[3].starts_with("sha256:") ? Digest::parse(parts[3], 0)
                                                         : fail(Code::kInvalidArgument, "not a digest");
       if (!hash) {
         return fail(Code::kInvalidArgument,
                     "artifacts are pulled by digest, sha256:<64 lowercase hex digits>; there are no tags");
       }
-      return Route{parts[2] == "blobs" ? RouteKind::kBlob : RouteKind::kManifest, std::string(parts[0]),
-                   *hash};
+      Route route{*kind, std::string(parts[0]), *hash};
+      if (query) {
+        KILN_ASSIGN(route.artifactType, parseArtifactType(target.substr(question + 1)));
+      }
+      return route;
     }
   }
   return fail(
       Code::kNotFound,
-      "nothing is served here; there are /v2/<instance>/artifacts/{manifests,blobs}/<digest>, /metrics and "
-      "/healthz");
+      "nothing is served here; there are /v2/<instance>/artifacts/{manifests,blobs,referrers}/<digest>, "
+      "/metrics and /healthz");
 }
 
 Result<ByteRange> parseRange(std::string_view header, std::uint64_t size) {
@@ -76,6 +114,20 @@ Result<ByteRange> parseRange(std::string_view header, std::uint64_t size) {
   }
   if (first >= size) return fail(Code::kOutOfRange, "the range starts behind the end of the blob");
   return ByteRange{first, std::min(last, size - 1) - first + 1};
+}
+
+bool namesTag(std::string_view header, std::string_view tag) {
+  while (!header.empty()) {
+    const auto comma = header.find(',');
+    std::string_view one = header.substr(0, comma);
+    header.remove_prefix(comma == std::string_view::npos ? header.size() : comma + 1);
+    while (one.starts_with(' ') || one.starts_with('\t')) one.remove_prefix(1);
+    while (one.ends_with(' ') || one.ends_with('\t')) one.remove_suffix(1);
+    if (one == "*") return true;
+    if (one.starts_with("W/")) one.remove_prefix(2);
+    if (one == tag) return true;
+  }
+  return false;
 }
 
 }  // namespace kiln::gateway

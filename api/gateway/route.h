@@ -1,4 +1,5 @@
-// Request targets of the gateway, parsed strictly: no percent-encoding, no empty segments, no query.
+// Request targets of the gateway, parsed strictly: no percent-encoding, no empty segments; a query
+// only where one is defined, artifactType of referrers.
 #pragma once
 
 #include <string>
@@ -9,12 +10,13 @@
 
 namespace kiln::gateway {
 
-enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob };
+enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob, kReferrers };
 
 struct Route {
   RouteKind kind = RouteKind::kBase;
-  std::string instance;  // kManifest, kBlob
-  Digest hash;           // size 0
+  std::string instance;           // kManifest, kBlob, kReferrers
+  Digest hash;                    // size 0
+  std::string artifactType = {};  // kReferrers: of those asked for; "" for all
 };
 
 // kNotFound for an unknown path, kInvalidArgument for a reference that is not "sha256:<64 hex>" (tags are not
@@ -27,5 +29,8 @@ struct ByteRange {
 // One range of a Range header, "bytes=a-b", "bytes=a-" or "bytes=-n", against a blob of `size` bytes.
 // kOutOfRange when it starts behind the end; kInvalidArgument for anything else, several ranges included.
 Result<ByteRange> parseRange(std::string_view header, std::uint64_t size);
+
+// Whether an If-None-Match header ("*", or entity tags with commas between them, weak ones too) names `tag`.
+bool namesTag(std::string_view header, std::string_view tag);
 
 }  // namespace kiln::gateway

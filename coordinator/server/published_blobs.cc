@@ -1,6 +1,7 @@
 #include "coordinator/server/published_blobs.h"
 
 #include "storage/index/artifact_repository.h"
+#include "storage/index/referrer_repository.h"
 
 namespace kiln::server {
 
@@ -16,6 +17,22 @@ Result<Digest> PublishedBlobs::findBlob(const std::string& instance, const Diges
   KILN_ASSIGN(auto blob, index::findPublishedBlob(*connection, instance, hash));
   if (!blob) return fail(Code::kNotFound, "no published artifact names this blob");
   return *blob;
+}
+
+Result<gateway::PublishedArtifact> PublishedBlobs::findReferrers(const std::string& instance,
+                                                                 const Digest& artifact) {
+  KILN_ASSIGN(auto connection, database_.acquire());
+  KILN_ASSIGN(auto found, index::loadReferrers(*connection, instance, artifact));
+  if (!found) return fail(Code::kNotFound, "no such artifact is published");
+  return gateway::PublishedArtifact{found->artifact, std::move(found->bundles)};
+}
+
+Result<gateway::PublishedArtifact> PublishedBlobs::findReferrer(const std::string& instance,
+                                                                const Digest& hash) {
+  KILN_ASSIGN(auto connection, database_.acquire());
+  KILN_ASSIGN(auto found, index::findReferrer(*connection, instance, hash));
+  if (!found) return fail(Code::kNotFound, "no artifact or bundle is published under this digest");
+  return gateway::PublishedArtifact{found->artifact, std::move(found->bundles)};
 }
 
 }  // namespace kiln::server

@@ -12,6 +12,9 @@ class PublishedBlobs final : public gateway::ArtifactLookup {
   explicit PublishedBlobs(postgres::Pool& database) : database_(database) {}
   Result<Digest> findManifest(const std::string& instance, const Digest& hash) override;
   Result<Digest> findBlob(const std::string& instance, const Digest& hash) override;
+  Result<gateway::PublishedArtifact> findReferrers(const std::string& instance,
+                                                   const Digest& artifact) override;
+  Result<gateway::PublishedArtifact> findReferrer(const std::string& instance, const Digest& hash) override;
 
  private:
   postgres::Pool& database_;

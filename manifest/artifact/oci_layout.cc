@@ -46,6 +46,13 @@ Result<std::string> makeReferrer(const Referrer& referrer) {
       kMaxOciManifestBytes, "the manifest of what refers to the artifact");
 }
 
+Result<std::string> makeBundleReferrer(const Digest& artifact, const Digest& bundle) {
+  return makeReferrer({kBundleType,
+                       artifact,
+                       digestOf(kEmptyConfig),
+                       {{"bundles/" + bundle.hex() + ".sigstore.json", kBundleType, bundle}}});
+}
+
 Result<Referrer> parseReferrer(std::string_view text) {
   KILN_ASSIGN(Json json, parseStrictJson(text, {.bytes = kMaxOciManifestBytes - 1, .depth = 8}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "referrer"));

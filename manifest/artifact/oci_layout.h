@@ -38,6 +38,8 @@ struct Referrer {
 
 // Canonical JSON; kResourceExhausted if it is 4 MiB or more.
 Result<std::string> makeReferrer(const Referrer& referrer);
+// That of one bundle about an artifact; exports and the OCI pull API give the same bytes.
+Result<std::string> makeBundleReferrer(const Digest& artifact, const Digest& bundle);
 // From outside: kInvalidArgument naming the member.
 Result<Referrer> parseReferrer(std::string_view text);
 

@@ -2,6 +2,7 @@
 
 #include "storage/index/codec.h"
 #include "storage/index/mention_repository.h"
+#include "storage/index/referrer_repository.h"
 
 namespace kiln::index {
 namespace {
@@ -82,6 +83,7 @@ Status insertStatement(Connection& connection, const std::string& instance, cons
       "INSERT INTO statements VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
       {instance, hashParam(bundle.payload), hashParam(artifact), bundle.predicateType,
        hashParam(bundle.bundle), bundle.bundle.size, bundle.jobId, bundle.recorded}));
+  KILN_TRY(nameReferrers(connection));
   return bundle.signer ? insertMentions(connection, instance, artifact, bundle) : Status();
 }
 

@@ -81,10 +81,7 @@ Result<OciExport> readExport(OciLayoutStore& store) {
 }
 
 Status addBundle(const std::string& directory, const OciExport& current, std::string_view bundle) {
-  Referrer referrer{kBundleType, current.artifact, digestOf(kEmptyConfig), {}};
-  const Digest blob = digestOf(bundle);
-  referrer.layers.push_back({"bundles/" + blob.hex() + ".sigstore.json", kBundleType, blob});
-  KILN_ASSIGN(const std::string manifest, makeReferrer(referrer));
+  KILN_ASSIGN(const std::string manifest, makeBundleReferrer(current.artifact, digestOf(bundle)));
   std::vector<LayoutEntry> all = current.referrers;
   all.push_back({digestOf(manifest), kBundleType});
   KILN_ASSIGN(const std::string tag, makeReferrersIndex(all));

@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "manifest/artifact/oci_layout.h"
 #include "manifest/json/json.h"
 #include "storage/blob/local_blob_store.h"
 #include "tests/api/gateway/http.h"
@@ -28,7 +29,18 @@ class MapLookup final : public ArtifactLookup {
   Result<Digest> findBlob(const std::string& instance, const Digest& hash) override {
     return find(blobs, instance, hash);
   }
-  std::vector<Digest> manifests, blobs;
+  Result<PublishedArtifact> findReferrers(const std::string& instance, const Digest& artifact) override {
+    KILN_ASSIGN(const Digest found, findManifest(instance, artifact));
+    return PublishedArtifact{found, bundles};
+  }
+  Result<PublishedArtifact> findReferrer(const std::string& instance, const Digest& hash) override {
+    for (const Digest& bundle : bundles)
+      if (instance == "default" &&
+          digestOf(makeBundleReferrer(manifests.at(0), bundle).value()).hash == hash.hash)
+        return PublishedArtifact{manifests.at(0), {bundle}};
+    return fail(Code::kNotFound, "instance \"" + instance + "\" has no such artifact");
+  }
+  std::vector<Digest> manifests, blobs, bundles;
 
  private:
   static Result<Digest> find(const std::vector<Digest>& all, const std::string& instance,
@@ -64,7 +76,10 @@ class GatewayTest : public testing::Test {
                 .dump();
     manifest_ = *storage::putBlob(*blobs_, "default", asBytes(text_));
     lookup_->manifests = {manifest_};
-    lookup_->blobs = {layer_, config_, empty_};
+    bundles_ = {*storage::putBlob(*blobs_, "default", asBytes(R"({"bundle":1})")),
+                *storage::putBlob(*blobs_, "default", asBytes(R"({"bundle":2})"))};
+    lookup_->blobs = {layer_, config_, empty_, bundles_[0], bundles_[1]};
+    lookup_->bundles = bundles_;
   }
 
   void start(GatewayOptions options = {}) {
@@ -98,6 +113,7 @@ class GatewayTest : public testing::Test {
   std::string text_;
   std::shared_ptr<storage::LocalBlobStore> blobs_;
   Digest layer_, config_, empty_, manifest_;
+  std::vector<Digest> bundles_;
   std::shared_ptr<MapLookup> lookup_ = std::make_shared<MapLookup>();
   Status health_;
   std::unique_ptr<Gateway> gateway_;
@@ -137,6 +153,71 @@ TEST_F(GatewayTest, ServesBlobsWholeInPartAndByHead) {
   const auto empty = get("/v2/default/artifacts/blobs/" + empty_.text());
   EXPECT_EQ(empty.status, 200);
   EXPECT_EQ(empty.body, "");
+}
+
+// Bytes under a digest never change, so whoever has them need not be sent them.
+TEST_F(GatewayTest, ConditionalRequests) {
+  start();
+  for (const Digest& digest : {layer_, manifest_}) {
+    const auto path =
+        "/v2/default/artifacts/" + std::string(digest == layer_ ? "blobs/" : "manifests/") + digest.text();
+    const auto tag = get(path).headers.at("etag");
+    EXPECT_EQ(tag, "\"" + digest.text() + "\"");
+    for (const std::string& known : {tag, "W/" + tag, "\"x\", " + tag, std::string("*")}) {
+      for (const char* method : {"GET", "HEAD"}) {
+        const auto reply = get(path, {"If-None-Match: " + known}, method);
+        EXPECT_EQ(reply.status, 304) << known;
+        EXPECT_EQ(reply.body, "");
+        EXPECT_EQ(reply.headers.at("etag"), tag);
+      }
+    }
+    EXPECT_EQ(get(path, {"If-None-Match: \"sha256:other\""}).status, 200);
+  }
+  const auto path = "/v2/default/artifacts/blobs/" + layer_.text();
+  const auto part = get(path, {"Range: bytes=10-19", "If-Range: \"" + layer_.text() + "\""});
+  EXPECT_EQ(part.status, 206);
+  EXPECT_EQ(part.body, large_.substr(10, 10));
+  const auto whole = get(path, {"Range: bytes=10-19", "If-Range: \"sha256:other\""});
+  EXPECT_EQ(whole.status, 200);
+  EXPECT_TRUE(whole.body == large_);
+  EXPECT_EQ(get("/v2/default/artifacts/blobs/" + digestOf("nothing").text(), {"If-None-Match: *"}).status,
+            404);
+}
+
+TEST_F(GatewayTest, BundlesAreReferrers) {
+  start();
+  const auto path = "/v2/default/artifacts/referrers/" + manifest_.text();
+  const auto reply = get(path);
+  ASSERT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.headers.at("content-type"), "application/vnd.oci.image.index.v1+json");
+  EXPECT_FALSE(reply.headers.contains("oci-filters-applied"));
+  const Json list = parseJson(reply.body)->at("manifests");
+  ASSERT_EQ(list.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(list[i].at("artifactType"), kBundleType);
+    // Each descriptor leads to a manifest about the artifact, and that to the bundle.
+    const std::string digest = list[i].at("digest");
+    const auto manifest = get("/v2/default/artifacts/manifests/" + digest);
+    ASSERT_EQ(manifest.status, 200);
+    EXPECT_EQ(digestOf(manifest.body).text(), digest);
+    EXPECT_EQ(manifest.headers.at("docker-content-digest"), digest);
+    EXPECT_EQ(list[i].at("size"), manifest.body.size());
+    const auto referrer = parseReferrer(manifest.body);
+    ASSERT_TRUE(referrer) << referrer.error().message;
+    EXPECT_EQ(referrer->subject, manifest_);
+    const auto bundle = get("/v2/default/artifacts/blobs/" + referrer->layers.at(0).digest.text());
+    EXPECT_EQ(digestOf(bundle.body), bundles_[i]);
+    EXPECT_EQ(get("/v2/default/artifacts/blobs/" + referrer->config.text()).body, kEmptyConfig);
+  }
+  const auto filtered = get(path + "?artifactType=application%2Fvnd.dev.sigstore.bundle.v0.3%2Bjson");
+  EXPECT_EQ(filtered.body, reply.body);
+  EXPECT_EQ(filtered.headers.at("oci-filters-applied"), "artifactType");
+  EXPECT_EQ(parseJson(get(path + "?artifactType=application/x").body)->at("manifests").size(), 0u);
+  // To what is not there, or not this instance's, nothing refers.
+  EXPECT_EQ(parseJson(get("/v2/default/artifacts/referrers/" + layer_.text()).body)->at("manifests").size(),
+            0u);
+  EXPECT_EQ(parseJson(get("/v2/other/artifacts/referrers/" + manifest_.text()).body)->at("manifests").size(),
+            0u);
 }
 
 TEST_F(GatewayTest, OnlyWhatTheInstancePublished) {
@@ -277,6 +358,23 @@ TEST_F(GatewayTest, SkopeoCopiesTheArtifact) {
   EXPECT_EQ(digestOfFile(target + "/manifest.json")->hex(), manifest_.hex());
   EXPECT_EQ(digestOfFile(target + "/" + layer_.hex())->hex(), layer_.hex());
   EXPECT_EQ(digestOfFile(target + "/" + config_.hex())->hex(), config_.hex());
+}
+
+// Another OCI client: the manifest, and every blob that it names, by digest.
+TEST_F(GatewayTest, CraneFetchesTheArtifact) {
+  if (std::system("command -v crane >/dev/null 2>&1") != 0) GTEST_SKIP() << "crane is not installed";
+  start();
+  const auto repository = "127.0.0.1:" + std::to_string(gateway_->port()) + "/default/artifacts@";
+  const auto fetch = [&](const std::string& what, const Digest& digest) {
+    const auto file = directory_ / digest.hex();
+    const auto command = "crane " + what + " --insecure " + repository + digest.text() + " > " + file;
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    return digestOfFile(file).value();
+  };
+  EXPECT_EQ(fetch("manifest", manifest_), manifest_);
+  for (const Digest& blob : {config_, layer_}) EXPECT_EQ(fetch("blob", blob), blob);
+  const auto referrer = makeBundleReferrer(manifest_, bundles_[0]).value();
+  EXPECT_EQ(fetch("manifest", digestOf(referrer)), digestOf(referrer));
 }
 
 TEST_F(GatewayTest, ManyClientsAtOnce) {

@@ -21,6 +21,27 @@ TEST(GatewayRoute, KnowsItsPaths) {
   EXPECT_EQ(parseRoute("/v2/team-1/artifacts/blobs/sha256:" + kHash)->kind, RouteKind::kBlob);
 }
 
+TEST(GatewayRoute, ReferrersMayBeAskedForByType) {
+  const std::string path = "/v2/default/artifacts/referrers/sha256:" + kHash;
+  EXPECT_EQ(parseRoute(path)->kind, RouteKind::kReferrers);
+  EXPECT_EQ(parseRoute(path)->artifactType, "");
+  EXPECT_EQ(parseRoute(path + "?artifactType=a/b+c")->artifactType, "a/b+c");
+  EXPECT_EQ(parseRoute(path + "?artifactType=a%2Fb%2bc")->artifactType, "a/b+c");
+  for (const char* bad : {"?", "?x=1", "?artifactType=a&n=1", "?artifactType=%", "?artifactType=%2",
+                          "?artifactType=%zz", "?artifactType=%00", "?artifactType=a b"})
+    EXPECT_FALSE(parseRoute(path + bad)) << bad;
+  EXPECT_FALSE(parseRoute("/v2/default/artifacts/blobs/sha256:" + kHash + "?artifactType=a"));
+}
+
+TEST(GatewayRoute, EntityTags) {
+  EXPECT_TRUE(namesTag("\"a\"", "\"a\""));
+  EXPECT_TRUE(namesTag(" \"b\" ,\tW/\"a\"", "\"a\""));
+  EXPECT_TRUE(namesTag("*", "\"a\""));
+  EXPECT_FALSE(namesTag("", "\"a\""));
+  EXPECT_FALSE(namesTag("a", "\"a\""));
+  EXPECT_FALSE(namesTag("\"ab\",,", "\"a\""));
+}
+
 TEST(GatewayRoute, RefusesTagsAndMalformedDigests) {
   for (const std::string& reference : {std::string("latest"), kHash, "sha256:" + kHash.substr(1),
                                        "sha512:" + kHash, "sha256:" + std::string(64, 'A')}) {

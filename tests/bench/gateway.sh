@@ -1,0 +1,41 @@
+#!/bin/bash
+# tests/bench/gateway.sh [MIB] [DIRECTORY]
+# A large blob out of the gateway beside nginx with sendfile, in one run: curl fetches both in turn, 7 rounds. Prints GB/s
+# (medians) and the ratio (aim: at least 0.7); no pass or fail. nginx is $KILN_NGINX or in PATH. Default: 1024 MiB.
+set -euo pipefail
+size=${1:-1024} parent=${2:-${TMPDIR:-/tmp}} nginx=${KILN_NGINX:-$(command -v nginx || true)}
+bench=$(cd "$(dirname "$0")/../.." && pwd)/build/release/bin/bench_gateway
+[ -x "$bench" ] || { echo "build it first: ninja -C build/release bench_gateway" >&2; exit 1; }
+[ -n "$nginx" ] || { echo "nginx is not installed: apt-get install nginx-light" >&2; exit 1; }
+port=$((20000 + $$ % 20000))
+work=$(mktemp -d "$parent/kiln-gateway-XXXXXX")
+trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$work"' EXIT
+
+head -c "${size}M" /dev/urandom > "$work/blob"
+mkfifo "$work/hold"
+"$bench" "$work/blob" "$work/store" < "$work/hold" > "$work/url" &
+exec 3> "$work/hold"
+cat > "$work/nginx.conf" <<CONF
+daemon off;
+pid $work/nginx.pid;
+error_log $work/error.log;
+worker_processes 1;
+events { worker_connections 64; }
+http {
+  client_body_temp_path $work/a; proxy_temp_path $work/b; fastcgi_temp_path $work/c; uwsgi_temp_path $work/d; scgi_temp_path $work/e;
+  access_log off; sendfile on; tcp_nopush on;
+  server { listen 127.0.0.1:$port; root $work; }
+}
+CONF
+[ "$(id -u)" != 0 ] || sed -i '1i user root;' "$work/nginx.conf"
+"$nginx" -e "$work/error.log" -c "$work/nginx.conf" &
+theirs=http://127.0.0.1:$port/blob
+for _ in $(seq 600); do [ -s "$work/url" ] && curl -sfI "$theirs" > /dev/null && break; sleep 0.1; done
+ours=$(cat "$work/url")
+
+speed() { curl -sf --noproxy '*' -o /dev/null -w '%{speed_download}\n' "$1"; }
+speed "$ours" > /dev/null; speed "$theirs" > /dev/null  # verified, cached
+for _ in 1 2 3 4 5 6 7; do speed "$ours" >> "$work/ours"; speed "$theirs" >> "$work/theirs"; done
+median() { sort -n "$1" | sed -n 4p; }
+awk -v a="$(median "$work/ours")" -v b="$(median "$work/theirs")" \
+  'BEGIN { printf "gateway %.2f GB/s, nginx %.2f GB/s, ratio %.2f\n", a / 1e9, b / 1e9, a / b }'
