@@ -24,6 +24,8 @@ void addRun(CLI::App& app, Context& context);
 void addAttest(CLI::App& app, Context& context);
 void addRecall(CLI::App& app, Context& context);
 void addTrust(CLI::App& app, Context& context);
+void addBackup(CLI::App& app, Context& context);
+void addRestore(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
 

@@ -60,6 +60,8 @@ int main(int argc, char** argv) {
   addTrust(app, context);
   addRecall(app, context);
   addGc(app, context);
+  addBackup(app, context);
+  addRestore(app, context);
   addDoctor(app, context);
   try {
     app.parse(argc, argv);

@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -44,45 +45,51 @@ class FarmProcesses {
  public:
   // On a new database of `postgres`.
   explicit FarmProcesses(testing_support::PostgresServer& postgres) : database_(postgres.createDatabase()) {
-    EXPECT_TRUE(key_.save(directory_ / "signer.pem"));
-    std::ofstream(directory_ / "worker-ca.pem") << authority_.certificate().pem();
+    std::filesystem::create_directory(directory_ / "keys");
+    EXPECT_TRUE(key_.save(directory_ / "keys/signer.pem"));
+    std::ofstream(directory_ / "keys/worker-ca.pem") << authority_.certificate().pem();
     startSigner();
   }
+  // The place for a farm with the keys of `lost`: an empty directory and a new database, nothing started.
+  FarmProcesses(testing_support::PostgresServer& postgres, const FarmProcesses& lost)
+      : database_(postgres.createDatabase()), key_(lost.key_), authority_(lost.authority_) {}
 
   void startSigner() {
     signer_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{KILN_BIN "/kiln-signer", "serve", "--listen",
-                                 "unix:" + (directory_ / "signer.sock"), "--key", directory_ / "signer.pem",
-                                 "--store", directory_ / "store", "--worker-ca", directory_ / "worker-ca.pem",
-                                 "--records", directory_ / "records"},
+        std::vector<std::string>{
+            KILN_BIN "/kiln-signer", "serve", "--listen", "unix:" + (directory_ / "signer.sock"), "--key",
+            directory_ / "keys/signer.pem", "--store", directory_ / "store", "--worker-ca",
+            directory_ / "keys/worker-ca.pem", "--records", directory_ / "records"},
         directory_ / "signer.log");
   }
   // With `dieAt`, one that kills itself at that point.
-  void startCoordinator(const std::string& dieAt = "", int leaseSeconds = 5) {
-    coordinator_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{
-            dieAt.empty() ? KILN_BIN "/kiln-coordinator" : KILN_BIN "/kiln-dying-coordinator",
-            "--listen",
-            endpoint(),
-            "--database",
-            database_,
-            "--store",
-            directory_ / "store",
-            "--signer",
-            "unix:" + (directory_ / "signer.sock"),
-            "--worker-ca",
-            directory_ / "worker-ca.pem",
-            "--builder-id",
-            "urn:kiln:builder:fault",
-            "--http",
-            "127.0.0.1:0",
-            "--http-port-file",
-            directory_ / "http.port",
-            "--lease-seconds",
-            std::to_string(leaseSeconds),
-            "--grace-seconds",
-            "2"},
-        directory_ / "coordinator.log", std::vector<std::string>{"KILN_DIE_AT=" + dieAt});
+  void startCoordinator(const std::string& dieAt = "", int leaseSeconds = 5,
+                        const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command{
+        dieAt.empty() ? KILN_BIN "/kiln-coordinator" : KILN_BIN "/kiln-dying-coordinator",
+        "--listen",
+        endpoint(),
+        "--database",
+        database_,
+        "--store",
+        directory_ / "store",
+        "--signer",
+        "unix:" + (directory_ / "signer.sock"),
+        "--worker-ca",
+        directory_ / "keys/worker-ca.pem",
+        "--builder-id",
+        "urn:kiln:builder:fault",
+        "--http",
+        "127.0.0.1:0",
+        "--http-port-file",
+        directory_ / "http.port",
+        "--lease-seconds",
+        std::to_string(leaseSeconds),
+        "--grace-seconds",
+        "2"};
+    command.insert(command.end(), more.begin(), more.end());
+    coordinator_ = std::make_unique<ChildProcess>(command, directory_ / "coordinator.log",
+                                                  std::vector<std::string>{"KILN_DIE_AT=" + dieAt});
     if (!channel_) connect();
   }
   // One channel for all coordinators that follow each other on the socket; it tries again quickly.

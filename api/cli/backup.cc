@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include "api/cli/commands.h"
+#include "api/cli/exit_code.h"
+#include "api/cli/postgres_tools.h"
+#include "api/cli/print.h"
+#include "storage/backup/make_backup.h"
+#include "storage/backup/restore_backup.h"
+
+namespace kiln::cli {
+namespace {
+
+struct Options {
+  std::string farm, database, out, from;
+  bool hardLinks = false, withKeys = false;
+};
+
+Json summary(const storage::BackupDocument& document) {
+  return {{"createdOn", rfc3339(document.createdOn)},
+          {"blobs", document.blobs},
+          {"bytes", document.blobBytes},
+          {"files", document.files.size()},
+          {"damaged", document.damaged}};
+}
+
+std::string inWords(const storage::BackupDocument& document) {
+  return fmt::format("{} blobs, {}, {} other files, the database of {}", document.blobs,
+                     humanBytes(document.blobBytes), document.files.size(), rfc3339(document.createdOn));
+}
+
+Status backup(Context& context, const Options& options) {
+  const SystemClock clock;
+  storage::BackupRequest request;
+  request.farm = options.farm;
+  request.destination = options.out;
+  request.blobs = options.hardLinks ? storage::Transfer::kHardLink : storage::Transfer::kCopy;
+  request.withKeys = options.withKeys;
+  request.program = std::string("kiln ") + KILN_VERSION;
+  request.now = clock.now();
+  request.dumpDatabase = [&](const std::string& path) { return dumpDatabase(options.database, path); };
+  KILN_ASSIGN(const auto document, storage::makeBackup(request));
+  if (context.json)
+    printJson(summary(document));
+  else
+    printLine("backed up " + inWords(document) + " to " + options.out);
+  if (!options.withKeys) note("without keys/: keep the farm's private keys elsewhere, or give --with-keys");
+  if (document.damaged.empty()) return {};
+  for (const std::string& blob : document.damaged) note("damaged, and not in the backup: " + blob);
+  context.reported = context.json;
+  return fail(withExit(
+      kExitVerification, Code::kDataLoss,
+      fmt::format("{} blobs of the farm are damaged; the backup holds the rest", document.damaged.size())));
+}
+
+Status restore(Context& context, const Options& options) {
+  KILN_ASSIGN(const auto document, storage::restoreBackup({.source = options.from,
+                                                           .farm = options.farm,
+                                                           .loadDatabase = [&](const std::string& path) {
+                                                             return loadDatabase(options.database, path);
+                                                           }}));
+  if (context.json)
+    printJson(summary(document));
+  else
+    printLine("restored " + inWords(document) + " to " + options.farm);
+  return {};
+}
+
+void addPlaces(CLI::App& command, Options& options) {
+  command.add_option("--farm", options.farm, "The farm's directory, as infra/up --dir")->required();
+  command.add_option("--database", options.database, "Its database, libpq connection string")->required();
+}
+
+}  // namespace
+
+void addBackup(CLI::App& app, Context& context) {
+  auto options = std::make_shared<Options>();
+  auto& command = addCommand(
+      app, context, "backup", "Put a farm's database, blobs and state by, consistently, while it runs",
+      "kiln backup --farm .kiln --database \"$(infra/postgres status .kiln/pg)\" --out /backups/2026-11-20",
+      [&context, options] { return backup(context, *options); });
+  addPlaces(command, *options);
+  command.add_option("--out", options->out, "A directory to make")->required();
+  command.add_flag("--hard-links", options->hardLinks, "Share the blobs' bytes instead of copying them");
+  command.add_flag("--with-keys", options->withKeys,
+                   "The private keys in keys/ as well: who has the backup can sign as the farm");
+}
+
+void addRestore(CLI::App& app, Context& context) {
+  auto options = std::make_shared<Options>();
+  auto& command = addCommand(app, context, "restore",
+                             "Bring a farm back from a backup, into a new directory and an empty database",
+                             "kiln restore --from /backups/2026-11-20 --farm new --database "
+                             "\"$(infra/postgres start new/pg | tail -n 1)\"",
+                             [&context, options] { return restore(context, *options); });
+  addPlaces(command, *options);
+  command.add_option("--from", options->from, "The backup")->required();
+}
+
+}  // namespace kiln::cli

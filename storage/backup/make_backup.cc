@@ -1,0 +1,161 @@
+#include "storage/backup/make_backup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "manifest/base/file.h"
+#include "storage/blob/store_directory.h"
+
+namespace kiln::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Below the farm's directory, what a start makes anew or what is backed up otherwise.
+const std::set<std::string, std::less<>> kLeftOut = {"kiln.env", "logs",  "pg",     "run",
+                                                     "sock",     "store", "workers"};
+constexpr char kKeys[] = "keys";
+
+Status makeParents(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  if (error) return fail(errnoError(error.value(), path));
+  return {};
+}
+
+// Calls `visit` with each regular file below `root` and its relative path. Sockets and links are passed over.
+template <class F>
+Status eachFile(const std::string& root, F visit) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(root, error), end; !error && at != end; at.increment(error)) {
+    if (!at->is_regular_file(error) || at->is_symlink(error)) continue;
+    KILN_TRY(visit(at->path().string(), fs::path(at->path()).lexically_relative(root).generic_string()));
+  }
+  if (error) return fail(errnoError(error.value(), root));
+  return {};
+}
+
+class Backup {
+ public:
+  explicit Backup(const BackupRequest& request) : request_(request) {}
+
+  Result<BackupDocument> make() {
+    const std::string store = request_.farm + "/store";
+    KILN_ASSIGN(const auto directory, StoreDirectory::open(store, true));
+    KILN_ASSIGN(const UniqueFd noSweep, directory->lockNames(StoreDirectory::Sharing::kShared));
+    if (::mkdir(request_.destination.c_str(), 0700) != 0)
+      return fail(errnoError(errno, request_.destination));
+    const std::string dump = at(kBackupDump);
+    KILN_TRY(request_.dumpDatabase(dump));
+    KILN_ASSIGN(out_.database, digestOfFile(dump));
+    KILN_TRY(addReferences(store));
+    KILN_TRY(addBlobs(store));
+    KILN_TRY(addState());
+    out_.createdOn = request_.now;
+    out_.program = request_.program;
+    KILN_TRY(syncFileSystem(request_.destination));
+    KILN_TRY(writeDocument());
+    return std::move(out_);
+  }
+
+ private:
+  std::string at(const std::string& path) const { return request_.destination + "/" + path; }
+
+  // Before the blobs: a reference is made after its blob, so each one read here finds its bytes there.
+  Status addReferences(const std::string& store) {
+    const std::string target = at("store/refs");
+    KILN_TRY(makeParents(target + "/x"));
+    KILN_TRY(eachFile(store + "/refs", [&](const std::string& from, const std::string& name) -> Status {
+      KILN_TRY(makeParents(target + "/" + name));
+      KILN_TRY(transferFile(from, target + "/" + name, 0600, Transfer::kCopy));
+      return {};
+    }));
+    KILN_TRY(transferFile(store + "/format", at("store/format"), 0600, Transfer::kCopy));
+    return {};
+  }
+
+  Status addBlobs(const std::string& store) {
+    const std::string target = at("store/blobs");
+    KILN_TRY(makeParents(target + "/x"));
+    return eachFile(store + "/blobs", [&](const std::string& from, const std::string& name) -> Status {
+      const std::string to = target + "/" + name;
+      KILN_TRY(makeParents(to));
+      auto digest = transferFile(from, to, 0444, request_.blobs);
+      // A corrupt blob may have moved to quarantine meanwhile.
+      if (!digest && digest.error().code == Code::kNotFound) return {};
+      if (!digest) return fail(digest.error());
+      if (digest->hex() == fs::path(name).filename().string()) {
+        ++out_.blobs;
+        out_.blobBytes += digest->size;
+        return {};
+      }
+      out_.damaged.push_back("sha256:" + fs::path(name).filename().string());
+      if (::unlink(to.c_str()) != 0) return fail(errnoError(errno, to));
+      return {};
+    });
+  }
+
+  Status addState() {
+    std::error_code error;
+    for (fs::directory_iterator at(request_.farm, error), end; !error && at != end; at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      if (kLeftOut.contains(name) || (name == kKeys && !request_.withKeys)) continue;
+      if (at->is_symlink(error)) continue;
+      if (at->is_regular_file(error)) KILN_TRY(addFile(at->path().string(), name));
+      if (at->is_directory(error))
+        KILN_TRY(eachFile(at->path().string(), [&](const std::string& from, const std::string& below) {
+          return addFile(from, name + "/" + below);
+        }));
+    }
+    if (error) return fail(errnoError(error.value(), request_.farm));
+    std::ranges::sort(out_.files, {}, &BackupFile::path);
+    std::ranges::sort(out_.damaged);
+    return {};
+  }
+
+  Status addFile(const std::string& from, const std::string& name) {
+    struct stat status{};
+    if (::stat(from.c_str(), &status) != 0) return fail(errnoError(errno, from));
+    const std::string to = at("state/" + name);
+    KILN_TRY(makeParents(to));
+    BackupFile file{name, {}, static_cast<unsigned>(status.st_mode) & 0777};
+    KILN_ASSIGN(file.digest, transferFile(from, to, file.mode, Transfer::kCopy));
+    out_.files.push_back(std::move(file));
+    return {};
+  }
+
+  Status writeDocument() {
+    KILN_ASSIGN(const std::string text, toCanonicalJson(out_.toJson()));
+    const std::string path = at(kBackupDocument);
+    KILN_ASSIGN(const UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600, path));
+    KILN_TRY(writeAll(file.get(), asBytes(text), path));
+    if (::fsync(file.get()) != 0) return fail(errnoError(errno, path));
+    return syncDirectory(request_.destination);
+  }
+
+  const BackupRequest& request_;
+  BackupDocument out_;
+};
+
+}  // namespace
+
+Result<BackupDocument> makeBackup(const BackupRequest& request) {
+  std::error_code error;
+  const auto inside = fs::weakly_canonical(request.destination, error)
+                          .lexically_relative(fs::weakly_canonical(request.farm, error))
+                          .generic_string();
+  if (!inside.starts_with(".."))
+    return fail(
+        Code::kInvalidArgument,
+        request.destination + " lies in the farm's own directory; what destroys the farm takes it along");
+  auto made = Backup(request).make();
+  if (!made) return fail(made.error().in("backup"));
+  return made;
+}
+
+}  // namespace kiln::storage

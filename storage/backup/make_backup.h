@@ -1,0 +1,37 @@
+// A consistent set of a farm's database, blobs and state.
+//
+//   backup.json         what follows, written last: a backup without it is not whole
+//   database.dump       PostgreSQL's, of one snapshot, taken first
+//   store/              the blob store: blobs/, refs/, format
+//   state/              all else of the farm's directory but what a start makes anew
+//
+// Every blob that the dump names is there: blobs are durable before rows name them, and none is removed while
+// the backup holds the store's lock against sweeps. What came later than the dump is there too, and does no
+// harm.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "storage/backup/copy.h"
+#include "storage/backup/document.h"
+
+namespace kiln::storage {
+
+struct BackupRequest {
+  std::string farm;         // the farm's directory
+  std::string destination;  // a directory that does not exist
+  Transfer blobs = Transfer::kCopy;
+  bool withKeys = false;  // the directory keys/ as well: whoever has the backup can then sign as the farm
+  std::string program;    // "kiln 0.1.0"
+  TimePoint now;
+  // Writes PostgreSQL's dump to a new file at the path; called once the store's lock is held.
+  std::function<Status(const std::string& path)> dumpDatabase;
+};
+
+// kAlreadyExists if the destination exists, kNotFound if the farm has no store. Damaged blobs are left out
+// and listed in the document: their absence is the caller's to report. A failure leaves the destination
+// without backup.json.
+Result<BackupDocument> makeBackup(const BackupRequest& request);
+
+}  // namespace kiln::storage

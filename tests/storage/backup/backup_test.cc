@@ -1,0 +1,194 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "storage/backup/make_backup.h"
+#include "storage/backup/restore_backup.h"
+#include "storage/blob/local_blob_store.h"
+#include "tests/support/golden.h"
+#include "tests/support/local_store_harness.h"
+#include "tests/support/manual_clock.h"
+
+namespace kiln::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing_support::readGolden;
+
+// A farm's directory with a store, records and keys; the database is a text.
+class BackupTest : public ::testing::Test {
+ protected:
+  BackupTest() {
+    store_ = LocalBlobStore::open({.directory = farm() + "/store"}).value();
+    first_ = putBlob(*store_, "a", asBytes("first blob")).value();
+    second_ = putBlob(*store_, "b", asBytes("second blob")).value();
+    EXPECT_TRUE(putBlob(*store_, "a", asBytes("")));
+    write("records/2026/one.json", "a record", 0600);
+    write("keys/signer.pem", "a private key", 0600);
+    write("policy.json", "{}", 0644);
+    write("logs/coordinator.log", "of no use later", 0600);
+    write("pg/data/PG_VERSION", "15", 0600);
+  }
+  void write(const std::string& path, const std::string& text, unsigned mode) {
+    fs::create_directories(fs::path(farm() + "/" + path).parent_path());
+    std::ofstream(farm() + "/" + path) << text;
+    ::chmod((farm() + "/" + path).c_str(), mode);
+  }
+  std::string farm() const { return directory_ / "farm"; }
+  std::string backup() const { return directory_ / "backup"; }
+  std::string restored() const { return directory_ / "restored"; }
+
+  BackupRequest request() {
+    return {.farm = farm(),
+            .destination = backup(),
+            .program = "kiln test",
+            .now = clock_.now(),
+            .dumpDatabase = [](const std::string& path) {
+              std::ofstream(path) << "the dump";
+              return Status();
+            }};
+  }
+  Result<BackupDocument> restore() {
+    return restoreBackup(
+        {.source = backup(), .farm = restored(), .loadDatabase = [&](const std::string& path) {
+           loaded_ = readGolden(path);
+           return Status();
+         }});
+  }
+  void expectNoRestore(const std::string& why) {
+    const auto result = restore();
+    ASSERT_FALSE(result) << why;
+    EXPECT_EQ(result.error().code, Code::kDataLoss) << result.error().message;
+    EXPECT_THAT(result.error().message, HasSubstr(why));
+    EXPECT_EQ(loaded_, "") << "the database is loaded last";
+    EXPECT_FALSE(fs::exists(restored() + "/store"));
+  }
+  // Replaces a file of the backup.
+  void damage(const std::string& path, const std::string& text) {
+    ::chmod((backup() + "/" + path).c_str(), 0600);
+    std::ofstream(backup() + "/" + path, std::ios::trunc) << text;
+  }
+  static std::string blobPath(const Digest& digest) {
+    return "store/blobs/" + digest.hex().substr(0, 2) + "/" + digest.hex();
+  }
+
+  testing_support::TempDirectory directory_;
+  testing_support::ManualClock clock_;
+  std::unique_ptr<LocalBlobStore> store_;
+  Digest first_, second_;
+  std::string loaded_;
+};
+
+TEST_F(BackupTest, WhatWasThereComesBack) {
+  BackupRequest asked = request();
+  asked.withKeys = true;
+  const auto made = makeBackup(asked);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->blobs, 2u);
+  EXPECT_EQ(made->blobBytes, first_.size + second_.size);
+  ASSERT_EQ(made->files.size(), 3u);
+  EXPECT_EQ(made->files[0].path, "keys/signer.pem");
+  EXPECT_EQ(BackupDocument::parse(readGolden(backup() + "/backup.json")).value(), *made);
+  store_.reset();
+  fs::remove_all(farm());
+
+  const auto back = restore();
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(loaded_, "the dump");
+  EXPECT_EQ(readGolden(restored() + "/records/2026/one.json"), "a record");
+  struct stat status{};
+  ASSERT_EQ(::stat((restored() + "/keys/signer.pem").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  ASSERT_EQ(::stat((restored() + "/keys").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700u);
+  EXPECT_FALSE(fs::exists(restored() + "/logs"));
+  const auto store = LocalBlobStore::open({.directory = restored() + "/store"}).value();
+  EXPECT_EQ(getBlob(*store, "a", first_, 100).value(), "first blob");
+  EXPECT_EQ(getBlob(*store, "b", second_, 100).value(), "second blob");
+  EXPECT_EQ(getBlob(*store, "b", first_, 100).error().code, Code::kNotFound) << "instances stay apart";
+  EXPECT_EQ(restore().error().code, Code::kAlreadyExists);
+}
+
+TEST_F(BackupTest, KeysAreTakenOnlyWhenAskedFor) {
+  ASSERT_TRUE(makeBackup(request()));
+  EXPECT_FALSE(fs::exists(backup() + "/state/keys"));
+  EXPECT_EQ(makeBackup(request()).error().code, Code::kAlreadyExists);
+}
+
+TEST_F(BackupTest, HardLinksShareTheBytes) {
+  BackupRequest asked = request();
+  asked.blobs = Transfer::kHardLink;
+  ASSERT_TRUE(makeBackup(asked));
+  EXPECT_TRUE(fs::equivalent(backup() + "/" + blobPath(first_), farm() + "/" + blobPath(first_)));
+  ASSERT_TRUE(restore());
+  EXPECT_FALSE(fs::equivalent(restored() + "/" + blobPath(first_), farm() + "/" + blobPath(first_)));
+}
+
+TEST_F(BackupTest, ADamagedBlobIsLeftOutAndSaid) {
+  flipBit(farm() + "/store", first_);
+  const auto made = makeBackup(request());
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_THAT(made->damaged, ElementsAre(first_.text()));
+  EXPECT_EQ(made->blobs, 1u);
+  ASSERT_TRUE(restore());
+  const auto store = LocalBlobStore::open({.directory = restored() + "/store"}).value();
+  EXPECT_EQ(getBlob(*store, "b", second_, 100).value(), "second blob");
+  EXPECT_FALSE(getBlob(*store, "a", first_, 100));
+}
+
+TEST_F(BackupTest, WithoutTheDumpThereIsNoBackup) {
+  BackupRequest asked = request();
+  asked.dumpDatabase = [](const std::string&) { return Status(fail(Code::kUnavailable, "no server")); };
+  EXPECT_EQ(makeBackup(asked).error().code, Code::kUnavailable);
+  EXPECT_FALSE(fs::exists(backup() + "/backup.json"));
+  EXPECT_FALSE(restore());
+  asked.destination = farm() + "/backup";
+  EXPECT_EQ(makeBackup(asked).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(BackupTest, AChangedBackupIsNotRestored) {
+  ASSERT_TRUE(makeBackup(request()));
+  const auto change = [&](const std::string& path, const std::string& text, const std::string& why) {
+    const std::string good = readGolden(backup() + "/" + path);
+    damage(path, text);
+    expectNoRestore(why);
+    damage(path, good);
+    fs::remove_all(restored());
+  };
+  change(blobPath(first_), "other bytes", "its bytes are not its name's");
+  change("database.dump", "another dump", "is not what was backed up");
+  change("state/records/2026/one.json", "another record", "is not what was backed up");
+  fs::rename(backup() + "/" + blobPath(first_), directory_ / "aside");
+  expectNoRestore("holds 1 blobs where there were 2");
+  fs::remove_all(restored());
+  fs::rename(directory_ / "aside", backup() + "/" + blobPath(first_));
+  // A reference without its bytes.
+  std::ofstream(backup() + "/store/refs/i-a/" + digestOf("nothing").hex()) << "";
+  expectNoRestore("is missing, and an instance refers to it");
+}
+
+TEST(BackupDocument, BadDocumentsAreRefused) {
+  const Json good = parseJson(readGolden(KILN_GOLDEN "/v1/backup.json")).value();
+  ASSERT_TRUE(BackupDocument::parse(good.dump()));
+  const auto with = [&](const char* pointer, const Json& value) {
+    Json json = good;
+    json[Json::json_pointer(pointer)] = value;
+    const auto parsed = BackupDocument::parse(json.dump());
+    return parsed ? std::string() : parsed.error().message;
+  };
+  for (const char* path : {"../escape", "/etc/passwd", "a/../b", "", "a//b"})
+    EXPECT_THAT(with("/files/0/path", path), HasSubstr("backup.files[0].path")) << path;
+  EXPECT_THAT(with("/files/0/mode", 04755), HasSubstr("mode"));
+  EXPECT_THAT(with("/files/1", good["files"][0]), HasSubstr("sorted"));
+  EXPECT_THAT(with("/damaged/0", "abc"), HasSubstr("damaged"));
+  EXPECT_THAT(with("/createdOn", "yesterday"), HasSubstr("createdOn"));
+  EXPECT_THAT(with("/more", 1), HasSubstr("more"));
+}
+
+}  // namespace
+}  // namespace kiln::storage
