@@ -8,6 +8,7 @@ Result<std::unique_ptr<client::Client>> Context::connect() const {
   client::ClientOptions options;
   options.endpoint = endpoint;
   options.instance = instance.empty() ? "default" : instance;
+  options.credentials = tls;
   return client::Client::open(std::move(options));
 }
 
@@ -29,6 +30,10 @@ void Context::readEnvironment() {
   };
   fill(endpoint, "KILN_ENDPOINT");
   fill(instance, "KILN_INSTANCE");
+  fill(tls.ca, "KILN_TLS_CA");
+  fill(tls.certificate, "KILN_TLS_CERT");
+  fill(tls.key, "KILN_TLS_KEY");
+  fill(tls.token, "KILN_TOKEN_FILE");
   fill(trustRoot, "KILN_TRUST_ROOT");
   fill(policy, "KILN_POLICY");
   fill(recalls, "KILN_RECALLS");
@@ -38,6 +43,15 @@ void addFarmOptions(CLI::App& command, Context& context) {
   command.add_option("--endpoint", context.endpoint,
                      "The coordinator, unix:/path or host:port (default: $KILN_ENDPOINT)");
   command.add_option("--instance", context.instance, "The tenant (default: $KILN_INSTANCE or \"default\")");
+  command.add_option(
+      "--tls-ca", context.tls.ca,
+      "Authorities of the coordinator's certificate, PEM; for host:port (default: $KILN_TLS_CA)");
+  command.add_option("--tls-cert", context.tls.certificate,
+                     "This client's certificate, PEM (default: $KILN_TLS_CERT)");
+  command.add_option("--tls-key", context.tls.key,
+                     "Its private key, PEM, mode 0600 (default: $KILN_TLS_KEY)");
+  command.add_option("--token-file", context.tls.token,
+                     "A CI system's token, mode 0600, instead of a certificate (default: $KILN_TOKEN_FILE)");
 }
 
 void addTrustOptions(CLI::App& command, Context& context) {

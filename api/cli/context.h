@@ -14,6 +14,7 @@ namespace kiln::cli {
 struct Context {
   std::string endpoint;             // --endpoint, KILN_ENDPOINT
   std::string instance;             // --instance, KILN_INSTANCE
+  storage::ClientCredentials tls;   // --tls-ca, --tls-cert, --tls-key, --token-file and their variables
   std::string trustRoot;            // --trust-root, KILN_TRUST_ROOT
   std::string policy;               // --policy, KILN_POLICY
   std::string recalls;              // --recalls, KILN_RECALLS

@@ -1,7 +1,6 @@
 #include "api/client/client.h"
 
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 
 #include <algorithm>
 #include <thread>
@@ -34,29 +33,22 @@ struct Client::Stubs {
 };
 
 Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
-  const bool socket = options.endpoint.starts_with("unix:") && options.endpoint.size() > 5;
-  const auto colon = options.endpoint.rfind(':');
-  const bool tcp = colon != std::string::npos && colon > 0 && colon + 1 < options.endpoint.size() &&
-                   options.endpoint.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
-                   options.endpoint.find('/') == std::string::npos;
   if (options.endpoint.empty()) {
     return fail(Code::kInvalidArgument,
                 "no farm is named; source the kiln.env that infra/up wrote, or give --endpoint unix:/path");
   }
-  if (!socket && !tcp) {
-    return fail(Code::kInvalidArgument,
-                "\"" + options.endpoint + "\" is no endpoint; give unix:/path/to/socket or host:port");
-  }
-  return std::unique_ptr<Client>(new Client(std::move(options)));
+  KILN_ASSIGN(const auto credentials, storage::channelCredentials(options.endpoint, options.credentials));
+  return std::unique_ptr<Client>(new Client(std::move(options), credentials));
 }
 
-Client::Client(ClientOptions options) : options_(std::move(options)) {
+Client::Client(ClientOptions options, const std::shared_ptr<grpc::ChannelCredentials>& credentials)
+    : options_(std::move(options)) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // A Unix socket needs no host name of its own; the authority would otherwise be the percent-encoded path.
   if (options_.endpoint.starts_with("unix:")) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  channel_ = grpc::CreateCustomChannel(options_.endpoint, grpc::InsecureChannelCredentials(), arguments);
+  channel_ = grpc::CreateCustomChannel(options_.endpoint, credentials, arguments);
   stubs_ = std::make_unique<Stubs>(channel_);
   blobs_ = std::make_unique<storage::RemoteBlobStore>(channel_);
 }

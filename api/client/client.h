@@ -17,12 +17,14 @@
 #include "kiln/v1/worker.pb.h"
 #include "manifest/base/result.h"
 #include "storage/blob/blob_store.h"
+#include "storage/remote/channel.h"
 
 namespace kiln::client {
 
 struct ClientOptions {
   std::string endpoint;  // "unix:/path/to/socket" or "host:port"
   std::string instance = "default";
+  storage::ClientCredentials credentials = {};  // what a "host:port" wants
   std::chrono::milliseconds deadline{30'000};   // of one unary call
   std::chrono::milliseconds reconnect{60'000};  // how long watch() goes on trying when the server goes away
 };
@@ -30,7 +32,7 @@ struct ClientOptions {
 // Thread safe. Connects on first use.
 class Client {
  public:
-  // kInvalidArgument for an endpoint that is neither form.
+  // kInvalidArgument for an endpoint that is neither form, or beyond this machine and without credentials.
   static Result<std::unique_ptr<Client>> open(ClientOptions options);
   ~Client();
 
@@ -76,7 +78,7 @@ class Client {
 
  private:
   struct Stubs;
-  explicit Client(ClientOptions options);
+  Client(ClientOptions options, const std::shared_ptr<grpc::ChannelCredentials>& credentials);
   template <class Response, class Stub, class Request>
   Result<Response> call(Stub& stub,
                         grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),

@@ -16,13 +16,14 @@ using postgres::Row;
 using postgres::Rows;
 
 // $1 worker, $2 operator, $3 kinds, $4 targets, $5 warm toolchains, $6 now, $7 warm advantage in seconds, $8
-// targets whose programs the worker executes. Kind 4 is a check. A program for
-// several targets ("a,b") wants a worker of all of them.
+// targets whose programs the worker executes, $9 its instances, NULL for all. Kind 4 is a check. A program
+// for several targets ("a,b") wants a worker of all of them.
 constexpr char kNext[] = R"sql(
 WITH load AS (SELECT instance, count(*) AS running FROM runs WHERE state = 1 GROUP BY instance)
 SELECT r.* FROM runs r LEFT JOIN load l ON l.instance = r.instance
 WHERE r.state = 0
   AND r.kind = ANY($3::smallint[])
+  AND ($9::text[] IS NULL OR r.instance = ANY($9::text[]))
   AND (r.target = '' OR string_to_array(r.target, ',') <@ CASE WHEN r.kind = 4 THEN $8::text[] ELSE $4::text[] END)
   AND NOT $1::text = ANY(r.excluded_workers)
   AND NOT (r.avoid_worker = $1::text AND r.avoid_until > $6::timestamptz)
@@ -87,9 +88,10 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   // Two calls for one worker at once could each lease a sibling: one goes after the other.
   KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
                               {claim.worker}));
-  KILN_ASSIGN(Rows rows, connection.execute(kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
-                                                    hashes(claim.warmToolchains), now,
-                                                    seconds(settings_.warmAdvantage), claim.runs}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute(kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
+                                         hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
+                                         claim.runs, claim.instances}));
   KILN_ASSIGN(auto found, rows.first(index::runAt));
   if (!found) return found;
   KILN_ASSIGN(std::uint64_t generation, index::currentGeneration(connection));

@@ -30,6 +30,7 @@ struct Claim {
   std::vector<std::string> runs;     // to execute, for checks
   std::vector<index::ActionKind> kinds;
   std::vector<Digest> warmToolchains;
+  std::optional<std::vector<std::string>> instances = std::nullopt;  // whose work; nullopt: everybody's
 };
 
 // What a report names. Reports from elsewhere or of an earlier epoch are stale.

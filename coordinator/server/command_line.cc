@@ -8,7 +8,15 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   constexpr int kUsage = 2;
   CLI::App app("Takes jobs, hands work to workers and publishes what they built.", "kiln-coordinator");
   app.set_version_flag("--version", "kiln-coordinator 0.1.0");
-  app.add_option("--listen", options.listen, "unix:/path to serve gRPC on")->required();
+  app.add_option("--listen", options.listen,
+                 "unix:/path to serve gRPC on, or HOST:PORT with mutual TLS; may be repeated")
+      ->required();
+  app.add_option("--tls-cert", options.tlsCertificate, "certificate of this server with its chain, PEM");
+  app.add_option("--tls-key", options.tlsKey, "its private key, PEM, mode 0600");
+  app.add_option("--tls-client-ca", options.tlsClientCa,
+                 "authorities of clients' certificates, PEM; workers' are known by --worker-ca");
+  app.add_option("--access", options.access,
+                 "access file: what callers over TLS may do; read again on SIGHUP");
   app.add_option("--database", options.database, "libpq connection string")->required();
   app.add_option("--store", options.store, "directory of the blob store")->required();
   app.add_option("--signer", options.signer, "unix:/path of kiln-signer")->required();

@@ -1,15 +1,15 @@
 #include "coordinator/server/coordinator.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/grpcpp.h>
+#include <fmt/format.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <sys/stat.h>
 
 #include <csignal>
 #include <fstream>
 
 #include "api/gateway/gateway.h"
 #include "coordinator/queue/notification_pump.h"
+#include "coordinator/server/guarded_services.h"
+#include "coordinator/server/listen.h"
 #include "coordinator/server/published_blobs.h"
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/audit_service.h"
@@ -22,10 +22,8 @@
 #include "coordinator/service/worker_service.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/index/farm_repository.h"
+#include "storage/index/referrer_repository.h"
 #include "storage/index/schema.h"
-#include "storage/remote/byte_stream_service.h"
-#include "storage/remote/cas_service.h"
-#include "storage/remote/wire_limits.h"
 
 namespace kiln::server {
 namespace {
@@ -38,23 +36,25 @@ constexpr std::size_t kDatabaseSessions = 16;
 constexpr milliseconds kDatabaseRetry{500};
 constexpr seconds kShutdown{3};
 
-// SIGTERM and SIGINT, taken one by one by the main thread.
+// SIGTERM, SIGINT and SIGHUP, taken one by one by the main thread.
 class Signals {
  public:
   Signals() {
     sigemptyset(&set_);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGINT);
+    for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set_, signal);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
-  void wait() {
+  // The one that came.
+  int wait() {
     int signal = 0;
     sigwait(&set_, &signal);
+    return signal;
   }
-  // True if one came within `timeout`.
+  // True if one that ends the program came within `timeout`.
   bool waitFor(milliseconds timeout) {
     timespec limit{static_cast<time_t>(timeout.count() / 1000), timeout.count() % 1000 * 1'000'000};
-    return sigtimedwait(&set_, nullptr, &limit) > 0;
+    const int signal = sigtimedwait(&set_, nullptr, &limit);
+    return signal > 0 && signal != SIGHUP;
   }
 
  private:
@@ -73,6 +73,7 @@ Result<signing::Certificate> loadCertificate(const std::string& path) {
 Status prepareDatabase(const postgres::ConnectionOptions& options) {
   KILN_ASSIGN(postgres::Connection connection, postgres::Connection::open(options));
   KILN_TRY(postgres::migrate(connection, index::migrations()));
+  KILN_TRY(index::nameReferrers(connection));
   KILN_ASSIGN(std::uint64_t generation, index::openGeneration(connection));
   service::logInfo("database ready",
                    {{"address", connection.address()}, {"generation", std::to_string(generation)}});
@@ -104,20 +105,19 @@ Status writePortFile(const std::string& path, std::uint16_t port) {
   return {};
 }
 
-// Every service on one Unix socket that only this user can reach.
-Result<std::unique_ptr<grpc::Server>> listen(const std::string& address,
-                                             const std::vector<grpc::Service*>& services) {
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials());
-  builder.SetMaxReceiveMessageSize(storage::kMaxServerMessageBytes);
-  for (grpc::Service* service : services) builder.RegisterService(service);
-  mode_t before = ::umask(0177);
-  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  ::umask(before);
-  if (!server) return fail(Code::kUnavailable, "--listen: cannot listen on " + address);
-  return server;
+Result<access::AccessRules> loadAccess(const Options& options) {
+  if (options.access.empty()) return access::AccessRules();
+  auto rules = access::AccessRules::load(options.access);
+  if (!rules) return fail(rules.error().in("--access"));
+  return rules;
+}
+
+// A file that cannot be used changes nothing.
+void reloadAccess(const Options& options, access::Gate& gate) {
+  auto rules = loadAccess(options);
+  if (!rules) return service::logWarning("access file kept as it was", {{"error", rules.error().message}});
+  gate.replace(std::move(*rules));
+  service::logInfo("access file read again", {{"file", options.access}});
 }
 
 }  // namespace
@@ -166,11 +166,14 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::GarbageCollector garbage(
       farm, *blobs, {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
   service::MaintenanceService maintenance(farm, garbage);
-  storage::CasService cas(*blobs);
-  storage::ByteStreamService streams(*blobs);
-  KILN_ASSIGN(std::unique_ptr<grpc::Server> server,
-              listen(options.listen, {&jobs, &workers, &fleet, &artifacts, &toolchains, &maintenance, &audits,
-                                      &cas, &streams}));
+  v1::RecallService::Service recalls;  // UNIMPLEMENTED: recalls are not published by the farm yet
+  KILN_ASSIGN(access::AccessRules rules, loadAccess(options));
+  const bool tokens = !rules.tokenIssuers().empty();
+  access::Gate gate(clock, workerAuthority, std::move(rules));
+  GuardedServices guarded(
+      gate, {jobs, workers, fleet, artifacts, toolchains, maintenance, audits, recalls, *blobs});
+  KILN_ASSIGN(Listener listener, listen(options, tokens, guarded.all()));
+  grpc::Server* server = listener.server.get();
   server->GetHealthCheckService()->SetServingStatus(false);
 
   KILN_ASSIGN(HostPort http, parseHostPort(options.http));
@@ -192,10 +195,10 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     garbage.start();
     statements.start();
     server->GetHealthCheckService()->SetServingStatus(true);
-    service::logInfo("serving", {{"address", options.listen},
+    service::logInfo("serving", {{"address", fmt::format("{}", fmt::join(listener.addresses, " "))},
                                  {"http", http.host + ":" + std::to_string(web->port())},
                                  {"builder", options.builderId}});
-    signals.wait();
+    while (signals.wait() == SIGHUP) reloadAccess(options, gate);
     service::logInfo("stopping", {});
     server->GetHealthCheckService()->SetServingStatus(false);
     feed.close();

@@ -1,6 +1,7 @@
 #include "coordinator/server/options.h"
 
 #include <charconv>
+#include <utility>
 
 namespace kiln::server {
 namespace {
@@ -9,7 +10,36 @@ Status bad(const char* flag, const char* what) {
   return fail(Code::kInvalidArgument, std::string(flag) + ": " + what);
 }
 
+// What is missing for serving beyond this machine's sockets.
+Status checkTls(const Options& options, const std::string& endpoint) {
+  std::string missing;
+  for (const auto& [flag, value] : {std::pair{"--tls-cert", &options.tlsCertificate},
+                                    {"--tls-key", &options.tlsKey},
+                                    {"--tls-client-ca", &options.tlsClientCa},
+                                    {"--access", &options.access}})
+    if (value->empty()) missing += (missing.empty() ? "" : ", ") + std::string(flag);
+  if (missing.empty()) return {};
+  return fail(Code::kInvalidArgument, "--listen " + endpoint +
+                                          ": only a Unix socket is served without mutual TLS; give " +
+                                          missing + " as well, or --listen unix:/path");
+}
+
+Status checkListen(const Options& options) {
+  if (options.listen.empty()) return bad("--listen", "must be given");
+  for (const std::string& endpoint : options.listen) {
+    if (isSocket(endpoint)) continue;
+    if (auto address = parseHostPort(endpoint); !address)
+      return fail(address.error().in("--listen wants unix:/path or HOST:PORT"));
+    KILN_TRY(checkTls(options, endpoint));
+  }
+  return {};
+}
+
 }  // namespace
+
+bool isSocket(const std::string& endpoint) {
+  return endpoint.starts_with("unix:/");
+}
 
 Result<HostPort> parseHostPort(const std::string& text) {
   std::size_t colon = text.rfind(':');
@@ -26,7 +56,7 @@ Result<HostPort> parseHostPort(const std::string& text) {
 }
 
 Status checkOptions(const Options& options) {
-  if (!options.listen.starts_with("unix:/")) return bad("--listen", "must be unix:/path");
+  KILN_TRY(checkListen(options));
   if (!options.signer.starts_with("unix:/")) return bad("--signer", "must be unix:/path");
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
   if (options.leaseSeconds < 1 || options.leaseSeconds > 3600)

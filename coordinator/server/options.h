@@ -3,13 +3,18 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "manifest/base/result.h"
 
 namespace kiln::server {
 
 struct Options {
-  std::string listen;                // "unix:/path"; the socket gets mode 0600
+  std::vector<std::string> listen;   // "unix:/path", whose socket gets mode 0600, or "HOST:PORT", with TLS
+  std::string tlsCertificate;        // of this server with its chain, PEM file
+  std::string tlsKey;                // its private key, PEM file, mode 0600
+  std::string tlsClientCa;           // authorities of clients' certificates, PEM file
+  std::string access;                // the access file: what callers over TLS may do
   std::string database;              // libpq conninfo
   std::string store;                 // directory of the CAS
   std::string signer;                // "unix:/path" of kiln-signer
@@ -24,7 +29,11 @@ struct Options {
   int graceSeconds = 15;               // after a start, until a missing worker counts as missing
 };
 
-// kInvalidArgument naming the flag.
+// Whether an endpoint is a Unix socket, which only this user can open.
+bool isSocket(const std::string& endpoint);
+
+// kInvalidArgument naming the flag. An endpoint that is no Unix socket wants the TLS options and the access
+// file.
 Status checkOptions(const Options& options);
 
 struct HostPort {

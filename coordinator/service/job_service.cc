@@ -72,12 +72,17 @@ Result<v1::BuilderOutputs> outputsOf(const JobSnapshot& snapshot, const v1::GetO
 
 }  // namespace
 
-grpc::Status JobService::SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
+grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
                                    v1::Job* response) {
-  Result<JobSnapshot> job = submitter_.submit(*request, callerOf(*context));
+  return submit(*request, *response, "local");
+}
+
+grpc::Status JobService::submit(const v1::SubmitJobRequest& request, v1::Job& response,
+                                const std::string& submitter) {
+  Result<JobSnapshot> job = submitter_.submit(request, submitter);
   if (!job) return refusal(job.error());
   if (index::isOpen(job->job.state)) driver_.wake(job->job.key);
-  *response = view(*job);
+  response = view(*job);
   return grpc::Status::OK;
 }
 

@@ -167,13 +167,20 @@ Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller
 
 grpc::Status WorkerService::Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
                                         v1::SynchronizeResponse* response) {
-  if (request->leases_size() > kMaxListed)
+  return synchronize(*context, *request, *response, std::nullopt);
+}
+
+grpc::Status WorkerService::synchronize(grpc::ServerContext& context, const v1::SynchronizeRequest& request,
+                                        v1::SynchronizeResponse& response,
+                                        std::optional<std::vector<std::string>> instances) {
+  if (request.leases_size() > kMaxListed)
     return {grpc::StatusCode::INVALID_ARGUMENT, "too many lease reports"};
-  auto caller = identify(request->worker());
+  auto caller = identify(request.worker());
   if (!caller) return toGrpc(caller.error());
-  if (Status status = remember(*caller, request->draining()); !status) return toGrpc(status.error());
-  if (Status status = takeReports(*caller, *request, *response); !status) return toGrpc(status.error());
-  return toGrpc(handOut(*context, *caller, *request, *response));
+  caller->claim.instances = std::move(instances);
+  if (Status status = remember(*caller, request.draining()); !status) return toGrpc(status.error());
+  if (Status status = takeReports(*caller, request, response); !status) return toGrpc(status.error());
+  return toGrpc(handOut(context, *caller, request, response));
 }
 
 grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest* request,

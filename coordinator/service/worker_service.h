@@ -3,7 +3,9 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "coordinator/service/completion.h"
 #include "coordinator/service/farm.h"
@@ -19,6 +21,10 @@ class WorkerService final : public v1::WorkerService::Service {
 
   grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
                            v1::SynchronizeResponse* response) override;
+  // The same for a worker that serves only `instances`; nullopt: every instance.
+  grpc::Status synchronize(grpc::ServerContext& context, const v1::SynchronizeRequest& request,
+                           v1::SynchronizeResponse& response,
+                           std::optional<std::vector<std::string>> instances);
 
  private:
   struct Caller;

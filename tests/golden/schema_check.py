@@ -17,6 +17,8 @@ except ImportError:
 
 # golden document -> schema
 DOCUMENTS = {
+    "access.json": "access",
+    "backup.json": "backup",
     "compile-spec.json": "compile-spec",
     "compile-spec-partition.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",

@@ -1,7 +1,6 @@
 // kiln-worker: takes leases from a coordinator and runs them in the sandbox.
 #include <fcntl.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -17,6 +16,7 @@
 
 #include "compiler_core/runtime/program/cpu_features.h"
 #include "manifest/spec/target.h"
+#include "storage/remote/channel.h"
 #include "storage/remote/remote_blob_store.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/doctor.h"
@@ -31,7 +31,7 @@ namespace {
 constexpr int kInternalExit = 1, kUsageExit = 2, kUnavailableExit = 7;
 
 struct Flags {
-  std::string coordinator, certificate, key, state, credentials, caFile, proxy, fetcher, checker;
+  std::string coordinator, tlsCa, certificate, key, state, credentials, caFile, proxy, fetcher, checker;
   int slots = 1;
   std::uint32_t uidBase = 0;
   std::uint32_t drainSeconds = 5;
@@ -57,14 +57,21 @@ Result<UniqueFd> lockState(const std::string& dir) {
   return lock;
 }
 
-std::shared_ptr<grpc::Channel> connect(const std::string& endpoint) {
+// Over a network a worker shows the certificate that its receipts are signed with.
+Result<std::shared_ptr<grpc::Channel>> connect(const Flags& flags) {
+  if (storage::isNetworkEndpoint(flags.coordinator) && flags.tlsCa.empty())
+    return fail(Code::kInvalidArgument, "--coordinator " + flags.coordinator + ": a network wants --tls-ca");
+  KILN_ASSIGN(const auto credentials,
+              storage::channelCredentials(
+                  flags.coordinator,
+                  {.ca = flags.tlsCa, .certificate = flags.certificate, .key = flags.key, .token = ""}));
   grpc::ChannelArguments arguments;
   // A coordinator that comes back is noticed within a second or two.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
   arguments.SetMaxReceiveMessageSize(16 << 20);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(flags.coordinator, credentials, arguments);
 }
 
 int report(const Error& error) {
@@ -144,7 +151,7 @@ Status work(const Flags& flags) {
     if (check.verdict == sandbox::Verdict::kWarning) spdlog::warn("{}: {}", check.name, check.detail);
   }
 
-  const auto channel = connect(flags.coordinator);
+  KILN_ASSIGN(const auto channel, connect(flags));
   storage::RemoteBlobStore store(channel);
   KILN_ASSIGN(const auto executor, executor::Executor::make(store, sandbox, flags.state + "/actions"));
   std::unique_ptr<executor::Fetcher> fetcher;
@@ -184,7 +191,8 @@ int run(int argc, char** argv) {
       "Runs compile actions for a Kiln coordinator.\n"
       "example: kiln-worker --coordinator unix:/run/kiln/coordinator.sock --certificate w1.pem --key w1.key "
       "--state /var/lib/kiln/w1");
-  app.add_option("--coordinator", flags.coordinator, "gRPC endpoint, such as unix:/path");
+  app.add_option("--coordinator", flags.coordinator, "gRPC endpoint, unix:/path or host:port");
+  app.add_option("--tls-ca", flags.tlsCa, "authorities of the coordinator's certificate, PEM; for host:port");
   app.add_option("--certificate", flags.certificate, "this worker's certificate, PEM");
   app.add_option("--key", flags.key, "its private key, PEM, mode 0600");
   app.add_option("--state", flags.state, "a directory of this worker's own; its contents are transient");

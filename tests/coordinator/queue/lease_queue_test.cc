@@ -88,6 +88,19 @@ TEST_F(LeaseQueueTest, InstancesTakeTurns) {
   EXPECT_EQ(acquire(claim("w3"))->instance, "big");
 }
 
+TEST_F(LeaseQueueTest, AWorkerOfSomeInstancesGetsTheirWorkOnly) {
+  insert(jobWithRuns("a", "a", 1, "first"));
+  insert(jobWithRuns("b", "b", 1, "second", kStart + seconds(9)));
+  Claim who = claim("w1");
+  who.instances = std::vector<std::string>{"second", "third"};
+  EXPECT_EQ(acquire(who)->jobId, "b");
+  EXPECT_FALSE(acquire(who));
+  who.instances = std::vector<std::string>();
+  EXPECT_FALSE(acquire(who));
+  who.instances = std::nullopt;
+  EXPECT_EQ(acquire(who)->jobId, "a");
+}
+
 TEST_F(LeaseQueueTest, AWarmToolchainGoesAheadButStarvesNobody) {
   auto cold = jobWithRuns("cold", "cold", 1);
   cold.runs[0].toolchain = digestOf(std::string_view("other toolchain"));

@@ -50,8 +50,9 @@ class SwitchedSigner final : public signing::Signer {
 class FarmTest : public ::testing::Test {
  protected:
   // On an empty database unless another is named.
-  explicit FarmTest(const postgres::ConnectionOptions& database = index::testing::newIndex())
-      : pool_(database, 8) {
+  explicit FarmTest(const postgres::ConnectionOptions& database = index::testing::newIndex(),
+                    TimePoint start = testing_support::ManualClock().now())
+      : clock_(start), pool_(database, 8) {
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
              &jobs_, &workers_, &fleet_, &artifacts_, &toolchains_, &maintenance_, &audits_})
       builder_.RegisterService(service);
@@ -68,7 +69,7 @@ class FarmTest : public ::testing::Test {
     server_->Shutdown();
   }
 
-  Digest put(std::string_view bytes) { return storage::putBlob(*blobs_, "default", asBytes(bytes)).value(); }
+  Digest put(std::string_view bytes) { return storage::putBlob(*blobs_, instance_, asBytes(bytes)).value(); }
 
   // A tree with a toolchain.json that names one component.
   Digest putToolchain(const std::string& label = kLabel, const std::string& compiler = "the compiler") {
@@ -89,13 +90,13 @@ class FarmTest : public ::testing::Test {
     EXPECT_TRUE(tree.addFile("bin/kiln-cc", binary, true));
     EXPECT_TRUE(tree.addFile("toolchain.json", put(toCanonicalJson(description).value()), false));
     storage::BuiltTree built = tree.build();
-    EXPECT_TRUE(storage::uploadMissing(*blobs_, "default", built.directories));
+    EXPECT_TRUE(storage::uploadMissing(*blobs_, instance_, built.directories));
     return built.root;
   }
   grpc::Status addToolchain(const Digest& tree, const std::string& label = "", v1::Toolchain* out = nullptr,
                             const std::optional<Digest>& lock = {}, bool makeDefault = false) {
     v1::AddToolchainRequest request;
-    request.set_instance("default");
+    request.set_instance(instance_);
     request.set_label(label);
     *request.mutable_tree() = toProto(tree);
     if (lock) *request.mutable_lock() = toProto(*lock);
@@ -116,7 +117,9 @@ class FarmTest : public ::testing::Test {
   // An uploaded model for cpu:x86-64-v3.
   v1::SubmitJobRequest request(const std::string& key, int builders = 1,
                                const std::string& model = "a model") {
-    return testing_support::sampleRequest(key, builders, put(model));
+    v1::SubmitJobRequest out = testing_support::sampleRequest(key, builders, put(model));
+    out.set_instance(instance_);
+    return out;
   }
   grpc::Status submit(const v1::SubmitJobRequest& request, v1::Job* job) {
     grpc::ClientContext context;
@@ -164,6 +167,7 @@ class FarmTest : public ::testing::Test {
     return out;
   }
 
+  std::string instance_ = "default";  // of uploads and requests
   testing_support::ManualClock clock_;
   testing_support::TempDirectory directory_;
   std::unique_ptr<storage::LocalBlobStore> blobs_ =

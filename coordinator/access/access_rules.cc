@@ -1,0 +1,209 @@
+#include "coordinator/access/access_rules.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "coordinator/access/pattern.h"
+#include "manifest/json/reader.h"
+#include "signing/keys/files.h"
+
+namespace kiln::access {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1 << 20;
+constexpr std::size_t kMaxKeySetBytes = 256 << 10;
+constexpr std::size_t kMaxEntries = 4096;
+
+Result<std::string> nonEmpty(ObjectReader& reader, std::string_view name) {
+  KILN_ASSIGN(std::string text, reader.string(name));
+  if (text.empty()) return badMember(reader.path(name), "must not be empty");
+  return text;
+}
+
+// Calls `read` with each element of the array `name` as an object.
+template <class F>
+Status forEach(ObjectReader& reader, std::string_view name, F read) {
+  KILN_ASSIGN(const Json* list, reader.array(name));
+  if (list->size() > kMaxEntries) return badMember(reader.path(name), "has more than 4096 entries");
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    KILN_ASSIGN(ObjectReader entry,
+                ObjectReader::open((*list)[i], reader.path(name) + "[" + std::to_string(i) + "]"));
+    KILN_TRY(read(entry));
+    KILN_TRY(entry.finish());
+  }
+  return {};
+}
+
+Result<TokenIssuer> readIssuer(ObjectReader& reader, const AccessRules::FileReader& readFile) {
+  TokenIssuer out;
+  KILN_ASSIGN(out.issuer, nonEmpty(reader, "issuer"));
+  KILN_ASSIGN(out.audience, nonEmpty(reader, "audience"));
+  KILN_ASSIGN(const std::string path, nonEmpty(reader, "jwks"));
+  const auto text = readFile(path);
+  if (!text) return fail(text.error().in(reader.path("jwks")));
+  auto keys = parseJsonWebKeys(*text);
+  if (!keys) return fail(keys.error().in(reader.path("jwks") + " " + path));
+  out.keys = std::move(*keys);
+  return out;
+}
+
+Result<CertificateHolder> readCertificate(ObjectReader reader) {
+  CertificateHolder out;
+  if (reader.has("key")) {
+    KILN_ASSIGN(out.key, reader.string("key"));
+    if (!out.key.starts_with("sha256:") || !Digest::parse(out.key, 0))
+      return badMember(reader.path("key"), "must be \"sha256:<hex>\" of the SubjectPublicKeyInfo");
+  } else {
+    KILN_ASSIGN(out.subject, nonEmpty(reader, "subject"));
+  }
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+Result<WorkerHolder> readWorker(ObjectReader reader) {
+  WorkerHolder out;
+  KILN_ASSIGN(out.name, nonEmpty(reader, "name"));
+  KILN_ASSIGN(out.operatorName, nonEmpty(reader, "operator"));
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+Result<TokenHolder> readToken(ObjectReader reader, const std::vector<TokenIssuer>& issuers) {
+  TokenHolder out;
+  KILN_ASSIGN(out.issuer, nonEmpty(reader, "issuer"));
+  if (std::ranges::find(issuers, out.issuer, &TokenIssuer::issuer) == issuers.end())
+    return badMember(reader.path("issuer"), "is none of tokenIssuers");
+  KILN_ASSIGN(out.subject, nonEmpty(reader, "subject"));
+  if (out.subject.front() == '*')
+    return badMember(reader.path("subject"),
+                     "must not begin with \"*\": that means everyone whom the issuer serves");
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+Result<Identity> readWho(ObjectReader& reader, const std::vector<TokenIssuer>& issuers) {
+  const int kinds = reader.has("certificate") + reader.has("worker") + reader.has("token");
+  if (kinds != 1)
+    return badMember(reader.path("certificate"), "or worker or token must be there, and one alone");
+  if (reader.has("certificate")) {
+    KILN_ASSIGN(ObjectReader inner, reader.object("certificate"));
+    return readCertificate(std::move(inner));
+  }
+  if (reader.has("worker")) {
+    KILN_ASSIGN(ObjectReader inner, reader.object("worker"));
+    return readWorker(std::move(inner));
+  }
+  KILN_ASSIGN(ObjectReader inner, reader.object("token"));
+  return readToken(std::move(inner), issuers);
+}
+
+Result<Grant> readGrant(ObjectReader& reader, const std::vector<TokenIssuer>& issuers) {
+  Grant grant;
+  KILN_ASSIGN(grant.who, readWho(reader, issuers));
+  KILN_ASSIGN(const auto roles, reader.strings("roles"));
+  for (const std::string& name : roles) {
+    const auto role = parseRole(name);
+    if (!role) return fail(role.error().in(reader.path("roles")));
+    // A worker needs the identity that its receipts are signed with; and whoever has one is nothing else.
+    if ((*role == Role::kWorker) != std::holds_alternative<WorkerHolder>(grant.who))
+      return badMember(reader.path("roles"), "the role worker is for \"worker\", and a worker has no other");
+    grant.roles.add(*role);
+  }
+  if (grant.roles.empty()) return badMember(reader.path("roles"), "must name a role");
+  KILN_ASSIGN(grant.instances, reader.strings("instances"));
+  if (grant.instances.empty()) return badMember(reader.path("instances"), "must name an instance, or \"*\"");
+  return grant;
+}
+
+// Whether a grant for `granted` is one for `who`.
+struct IsFor {
+  const Identity& who;
+  bool operator()(const LocalUser&) const { return false; }
+  bool operator()(const CertificateHolder& granted) const {
+    const auto* holder = std::get_if<CertificateHolder>(&who);
+    if (!holder) return false;
+    return granted.key.empty() ? granted.subject == holder->subject : granted.key == holder->key;
+  }
+  bool operator()(const WorkerHolder& granted) const {
+    const auto* holder = std::get_if<WorkerHolder>(&who);
+    return holder && matches(granted.name, holder->name) &&
+           matches(granted.operatorName, holder->operatorName);
+  }
+  bool operator()(const TokenHolder& granted) const {
+    const auto* holder = std::get_if<TokenHolder>(&who);
+    return holder && granted.issuer == holder->issuer && matches(granted.subject, holder->subject);
+  }
+};
+
+}  // namespace
+
+Result<AccessRules> AccessRules::parse(std::string_view text, const FileReader& readFile) {
+  KILN_ASSIGN(const Json json, parseStrictJson(text, {.bytes = kMaxFileBytes, .depth = 8}));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "access"));
+  KILN_TRY(reader.expect("apiVersion", "kiln/v1"));
+  KILN_TRY(reader.expect("kind", "Access"));
+  AccessRules rules;
+  KILN_TRY(forEach(reader, "tokenIssuers", [&](ObjectReader& entry) -> Status {
+    KILN_ASSIGN(TokenIssuer issuer, readIssuer(entry, readFile));
+    // Two entries could differ in the audience, and only the first would count.
+    if (std::ranges::find(rules.tokenIssuers_, issuer.issuer, &TokenIssuer::issuer) !=
+        rules.tokenIssuers_.end())
+      return badMember(entry.path("issuer"), "is there twice");
+    rules.tokenIssuers_.push_back(std::move(issuer));
+    return {};
+  }));
+  KILN_TRY(forEach(reader, "grants", [&](ObjectReader& entry) -> Status {
+    KILN_ASSIGN(Grant grant, readGrant(entry, rules.tokenIssuers_));
+    rules.grants_.push_back(std::move(grant));
+    return {};
+  }));
+  KILN_TRY(reader.finish());
+  return rules;
+}
+
+Result<AccessRules> AccessRules::load(const std::string& path) {
+  KILN_ASSIGN(const std::string text, signing::readTextFile(path, kMaxFileBytes));
+  const auto beside = std::filesystem::path(path).parent_path();
+  auto rules = parse(text, [&](const std::string& name) {
+    return signing::readTextFile((beside / name).string(), kMaxKeySetBytes);
+  });
+  if (!rules) return fail(rules.error().in(path));
+  return rules;
+}
+
+Roles AccessRules::rolesOf(const Identity& who, std::string_view instance) const {
+  Roles roles;
+  if (std::holds_alternative<LocalUser>(who))
+    for (Role role : kEveryRole) roles.add(role);
+  for (const Grant& grant : grants_) {
+    const bool here = std::ranges::any_of(
+        grant.instances, [&](const std::string& name) { return name == kEveryInstance || name == instance; });
+    if (here && std::visit(IsFor{who}, grant.who)) roles.add(grant.roles);
+  }
+  return roles;
+}
+
+Roles AccessRules::rolesAnywhere(const Identity& who) const {
+  Roles roles = rolesOf(who, kEveryInstance);
+  for (const Grant& grant : grants_)
+    if (std::visit(IsFor{who}, grant.who)) roles.add(grant.roles);
+  return roles;
+}
+
+InstanceSet AccessRules::instancesOf(const Identity& who, Role role) const {
+  if (std::holds_alternative<LocalUser>(who)) return {.all = true, .names = {}};
+  InstanceSet out;
+  std::set<std::string> names;
+  for (const Grant& grant : grants_) {
+    if (!grant.roles.has(role) || !std::visit(IsFor{who}, grant.who)) continue;
+    for (const std::string& name : grant.instances) {
+      if (name == kEveryInstance) out.all = true;
+      names.insert(name);
+    }
+  }
+  if (!out.all) out.names.assign(names.begin(), names.end());
+  return out;
+}
+
+}  // namespace kiln::access

@@ -1,0 +1,104 @@
+#include "coordinator/access/gate.h"
+
+#include <fmt/format.h>
+#include <grpc/grpc_security_constants.h>
+#include <grpcpp/security/auth_context.h>
+
+#include "coordinator/access/peer_certificate.h"
+#include "coordinator/access/rpc_table.h"
+#include "manifest/base/printable.h"
+
+namespace kiln::access {
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+
+tl::unexpected<Error> denied(const Identity& who, std::string_view rpc, const std::string& why) {
+  return fail(Code::kPermissionDenied,
+              fmt::format("{} may not call {}: {}; an administrator grants it in the farm's access file",
+                          describe(who), rpc, why));
+}
+
+}  // namespace
+
+Credentials credentialsOf(const grpc::ServerContextBase& context) {
+  Credentials out;
+  out.local = context.peer().starts_with("unix:");
+  if (const auto auth = context.auth_context()) {
+    const auto found = auth->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+    if (!found.empty()) out.certificate.assign(found.front().data(), found.front().size());
+  }
+  const auto [first, last] = context.client_metadata().equal_range("authorization");
+  for (auto at = first; at != last; ++at)
+    out.authorizations.emplace_back(at->second.data(), at->second.size());
+  return out;
+}
+
+Gate::Gate(const Clock& clock, const signing::Certificate& workerAuthority, AccessRules rules)
+    : clock_(clock),
+      workerAuthority_(workerAuthority),
+      rules_(std::make_shared<const AccessRules>(std::move(rules))) {}
+
+void Gate::replace(AccessRules rules) {
+  auto next = std::make_shared<const AccessRules>(std::move(rules));
+  std::lock_guard lock(mutex_);
+  rules_ = std::move(next);
+}
+
+std::shared_ptr<const AccessRules> Gate::rules() const {
+  std::lock_guard lock(mutex_);
+  return rules_;
+}
+
+Result<Identity> Gate::identify(const Credentials& shown) const {
+  if (shown.local) return LocalUser{};
+  if (shown.authorizations.size() > 1)
+    return fail(Code::kUnauthenticated, "the call carries several authorizations; send one token");
+  if (!shown.authorizations.empty()) {
+    const std::string& text = shown.authorizations.front();
+    if (!text.starts_with(kBearer))
+      return fail(Code::kUnauthenticated, "the authorization is no bearer token");
+    return verifyToken(std::string_view(text).substr(kBearer.size()), rules()->tokenIssuers(), clock_.now());
+  }
+  if (shown.certificate.empty())
+    return fail(Code::kUnauthenticated,
+                "nothing says who calls: give a client certificate (--tls-cert, --tls-key) or a token "
+                "(--token-file)");
+  return identifyCertificate(shown.certificate, workerAuthority_, clock_.now());
+}
+
+Status Gate::admit(const Credentials& shown, std::string_view rpc, const std::string& instance) const {
+  KILN_ASSIGN(const Identity who, identify(shown));
+  const RpcRule* rule = findRule(rpc);
+  if (!rule || rule->scope == Scope::kWorker) return denied(who, rpc, "nobody may");
+  const auto now = rules();
+  const bool may =
+      rule->scope == Scope::kAnywhere
+          ? now->rolesAnywhere(who).meets(rule->roles)
+          : now->rolesOf(who, rule->scope == Scope::kFarm ? kEveryInstance : std::string_view(instance))
+                .meets(rule->roles);
+  if (may) return {};
+  const std::string place = rule->scope == Scope::kFarm       ? "in every instance"
+                            : rule->scope == Scope::kAnywhere ? "in some instance"
+                                                              : "in the instance " + inQuotes(instance);
+  return denied(who, rpc, fmt::format("it wants a role among {} {}", rule->roles.names(), place));
+}
+
+Result<InstanceSet> Gate::admitWorker(const Credentials& shown, const std::string& certificatePem) const {
+  constexpr std::string_view kRpc = "kiln.v1.WorkerService/Synchronize";
+  KILN_ASSIGN(const Identity who, identify(shown));
+  const auto presented = signing::Certificate::fromPem(certificatePem);
+  if (!presented) return fail(Code::kUnauthenticated, "worker certificate: " + presented.error().message);
+  if (!std::holds_alternative<LocalUser>(who)) {
+    const WorkerHolder same{presented->commonName(), presented->organisation(),
+                            keyDigest(presented->publicKey())};
+    if (who != Identity(same))
+      return denied(who, kRpc,
+                    "the certificate in the call is of " + describe(same) + " and not of this connection");
+  }
+  const InstanceSet instances = rules()->instancesOf(who, Role::kWorker);
+  if (instances.empty()) return denied(who, kRpc, "it is a worker of no instance");
+  return instances;
+}
+
+}  // namespace kiln::access

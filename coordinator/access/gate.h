@@ -1,0 +1,57 @@
+// The gate of a coordinator: who calls, and whether the call may go on. Every RPC passes it before its
+// service sees it (server/guarded_services.h).
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/access/access_rules.h"
+#include "manifest/base/clock.h"
+#include "signing/keys/certificate.h"
+
+namespace kiln::access {
+
+// What a caller shows.
+struct Credentials {
+  bool local = false;                       // came over a Unix socket
+  std::string certificate;                  // PEM of the TLS peer; "" if it has none
+  std::vector<std::string> authorizations;  // the metadata "authorization"
+};
+Credentials credentialsOf(const grpc::ServerContextBase& context);
+
+// Thread safe.
+class Gate {
+ public:
+  // `clock` and `workerAuthority` must outlive it.
+  Gate(const Clock& clock, const signing::Certificate& workerAuthority, AccessRules rules = {});
+
+  // From now on these rules.
+  void replace(AccessRules rules);
+
+  // kUnauthenticated unless one thing shown proves who calls. A token, where there is one, counts rather than
+  // the certificate of the connection.
+  Result<Identity> identify(const Credentials& shown) const;
+
+  // kPermissionDenied unless `rpc`'s row lets the caller do this in `instance`.
+  Status admit(const Credentials& shown, std::string_view rpc, const std::string& instance) const;
+
+  // The instances that a worker serves which presents `certificatePem` in its call. kPermissionDenied unless
+  // that is what it shows: over a network, the same name, operator and key as in its TLS certificate.
+  Result<InstanceSet> admitWorker(const Credentials& shown, const std::string& certificatePem) const;
+
+ private:
+  std::shared_ptr<const AccessRules> rules() const;
+
+  const Clock& clock_;
+  const signing::Certificate& workerAuthority_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const AccessRules> rules_;  // guarded by mutex_
+};
+
+}  // namespace kiln::access

@@ -1,0 +1,38 @@
+// Who calls, once that is proven.
+#pragma once
+
+#include <string>
+#include <variant>
+
+namespace kiln::access {
+
+// Over the coordinator's private Unix socket, which only its own user can open.
+struct LocalUser {
+  bool operator==(const LocalUser&) const = default;
+};
+// Has the key of a certificate from one of the client authorities.
+struct CertificateHolder {
+  std::string
+      subject;      // RFC 2253, as `openssl x509 -subject -nameopt RFC2253` prints it: "CN=alice,O=Example"
+  std::string key;  // "sha256:<hex>" of the SubjectPublicKeyInfo
+  bool operator==(const CertificateHolder&) const = default;
+};
+// Has the key of a certificate from the farm's worker authority.
+struct WorkerHolder {
+  std::string name, operatorName;
+  std::string key;  // as above
+  bool operator==(const WorkerHolder&) const = default;
+};
+// Sent a token that its issuer signed for this farm.
+struct TokenHolder {
+  std::string issuer, subject;
+  bool operator==(const TokenHolder&) const = default;
+};
+
+using Identity = std::variant<LocalUser, CertificateHolder, WorkerHolder, TokenHolder>;
+
+// For messages, log lines and the record of who submitted: "local", a subject, "worker NAME", "SUBJECT of
+// ISSUER".
+std::string describe(const Identity& identity);
+
+}  // namespace kiln::access

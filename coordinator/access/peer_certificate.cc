@@ -1,0 +1,59 @@
+#include "coordinator/access/peer_certificate.h"
+
+#include <openssl/pem.h>
+
+#include "signing/keys/openssl.h"
+
+namespace kiln::access {
+namespace {
+
+struct X509Free {
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+using X509Ptr = std::unique_ptr<X509, X509Free>;
+
+std::string subjectOf(X509* certificate) {
+  const signing::BioPtr bio = signing::writer();
+  X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+  return signing::textOf(bio.get());
+}
+
+std::string keyOf(X509* certificate) {
+  unsigned char* der = nullptr;
+  const int size = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der);
+  std::string out;
+  if (size > 0) out = digestOf(Bytes(der, static_cast<std::size_t>(size))).text();
+  OPENSSL_free(der);
+  return out;
+}
+
+bool isValid(X509* certificate, TimePoint now) {
+  auto seconds =
+      static_cast<std::time_t>(std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count());
+  return X509_cmp_time(X509_get0_notBefore(certificate), &seconds) < 0 &&
+         X509_cmp_time(X509_get0_notAfter(certificate), &seconds) > 0;
+}
+
+}  // namespace
+
+Result<Identity> identifyCertificate(std::string_view pem, const signing::Certificate& workerAuthority,
+                                     TimePoint now) {
+  const signing::BioPtr bio = signing::readerOf(pem);
+  const X509Ptr certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  signing::clearErrors();
+  if (!certificate) return fail(Code::kUnauthenticated, "the TLS certificate cannot be read");
+  if (!isValid(certificate.get(), now))
+    return fail(Code::kUnauthenticated, "the TLS certificate of " + subjectOf(certificate.get()) +
+                                            " is not valid at " + rfc3339(now));
+  // Only P-256 keys can be a worker's.
+  if (const auto worker = signing::Certificate::fromPem(pem);
+      worker && worker->checkIssuedBy(workerAuthority, now))
+    return WorkerHolder{worker->commonName(), worker->organisation(), keyOf(certificate.get())};
+  return CertificateHolder{subjectOf(certificate.get()), keyOf(certificate.get())};
+}
+
+std::string keyDigest(const signing::PublicKey& key) {
+  return digestOf(key.der()).text();
+}
+
+}  // namespace kiln::access

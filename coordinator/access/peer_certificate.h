@@ -1,0 +1,21 @@
+// What a TLS peer's certificate says. That its chain ends at one of the authorities, TLS has checked.
+#pragma once
+
+#include <string_view>
+
+#include "coordinator/access/identity.h"
+#include "manifest/base/clock.h"
+#include "signing/keys/certificate.h"
+
+namespace kiln::access {
+
+// A WorkerHolder if the farm's worker authority issued it, else a CertificateHolder; so nobody whom the
+// worker authority named is taken for a person of that name. kUnauthenticated if it is not valid at `now`: a
+// connection may outlive its certificate.
+Result<Identity> identifyCertificate(std::string_view pem, const signing::Certificate& workerAuthority,
+                                     TimePoint now);
+
+// Of a certificate's SubjectPublicKeyInfo, "sha256:<hex>".
+std::string keyDigest(const signing::PublicKey& key);
+
+}  // namespace kiln::access

@@ -1,0 +1,16 @@
+#include "coordinator/server/guard.h"
+
+#include "coordinator/service/log.h"
+#include "manifest/base/printable.h"
+
+namespace kiln::server {
+
+Status logged(Status refusal, const grpc::ServerContextBase& context, std::string_view rpc) {
+  if (!refusal)
+    service::logWarning(
+        "call refused",
+        {{"rpc", std::string(rpc)}, {"peer", printable(context.peer())}, {"error", refusal.error().message}});
+  return refusal;
+}
+
+}  // namespace kiln::server

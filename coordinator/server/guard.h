@@ -1,0 +1,54 @@
+// A service behind the gate: a class of it overrides each RPC with pass(), which asks first. An RPC that it
+// does not override is UNIMPLEMENTED for everybody.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <string>
+#include <string_view>
+
+#include "coordinator/access/gate.h"
+#include "storage/remote/status.h"
+
+namespace kiln::server {
+
+// The instance that a request names; "" where what it asks for concerns the whole farm.
+template <class Request>
+std::string instanceOf(const Request& request) {
+  if constexpr (requires { request.instance(); })
+    return request.instance();
+  else if constexpr (requires { request.instance_name(); })
+    return request.instance_name();
+  else
+    return "";
+}
+
+// Refusals are logged: somebody tried what they may not.
+Status logged(Status refusal, const grpc::ServerContextBase& context, std::string_view rpc);
+
+// Thread safe as the service itself. `gate` and `inner` must outlive it.
+template <class Wrapped>
+class Guard : public Wrapped::Service {
+ public:
+  using Inner = typename Wrapped::Service;
+  Guard(const access::Gate& gate, Inner& inner) : gate_(gate), inner_(inner) {}
+
+ protected:
+  Status admit(const grpc::ServerContext& context, std::string_view rpc, const std::string& instance) const {
+    const std::string name = std::string(Wrapped::service_full_name()) + "/" + std::string(rpc);
+    return logged(gate_.admit(access::credentialsOf(context), name, instance), context, name);
+  }
+  // `Out` is the response, or the writer of a stream of them.
+  template <class Request, class Out>
+  grpc::Status pass(std::string_view rpc,
+                    grpc::Status (Inner::*method)(grpc::ServerContext*, const Request*, Out*),
+                    grpc::ServerContext* context, const Request* request, Out* out) {
+    if (const Status status = admit(*context, rpc, instanceOf(*request)); !status) return toGrpc(status);
+    return (inner_.*method)(context, request, out);
+  }
+
+  const access::Gate& gate_;
+  Inner& inner_;
+};
+
+}  // namespace kiln::server

@@ -1,0 +1,83 @@
+#include "coordinator/server/guarded_blobs.h"
+
+#include <functional>
+
+#include "storage/remote/byte_stream_service.h"
+
+namespace kiln::server {
+
+namespace bytestream = google::bytestream;
+using grpc::ServerContext;
+
+namespace {
+
+// A store for one call: every operation asks about its instance first.
+class AskingStore final : public storage::BlobStore {
+ public:
+  using Ask = std::function<Status(const std::string& instance)>;
+  AskingStore(storage::BlobStore& base, Ask ask) : base_(base), ask_(std::move(ask)) {}
+
+  Result<std::unique_ptr<storage::BlobWriter>> beginWrite(const std::string& instance,
+                                                          const Digest& digest) override {
+    KILN_TRY(ask_(instance));
+    return base_.beginWrite(instance, digest);
+  }
+  Status read(const std::string& instance, const Digest& digest, std::uint64_t offset, std::uint64_t length,
+              const storage::ByteSink& sink) override {
+    KILN_TRY(ask_(instance));
+    return base_.read(instance, digest, offset, length, sink);
+  }
+  Result<std::vector<Digest>> findMissing(const std::string& instance,
+                                          std::span<const Digest> digests) override {
+    KILN_TRY(ask_(instance));
+    return base_.findMissing(instance, digests);
+  }
+
+ private:
+  storage::BlobStore& base_;
+  const Ask ask_;
+};
+
+AskingStore storeFor(const access::Gate& gate, const ServerContext& context, storage::BlobStore& base,
+                     std::string_view rpc) {
+  return AskingStore(base, [&gate, &context, rpc](const std::string& instance) {
+    return logged(gate.admit(access::credentialsOf(context), rpc, instance), context, rpc);
+  });
+}
+
+}  // namespace
+
+grpc::Status GuardedCas::FindMissingBlobs(ServerContext* context,
+                                          const reapi::FindMissingBlobsRequest* request,
+                                          reapi::FindMissingBlobsResponse* response) {
+  return pass("FindMissingBlobs", &Inner::FindMissingBlobs, context, request, response);
+}
+grpc::Status GuardedCas::BatchUpdateBlobs(ServerContext* context,
+                                          const reapi::BatchUpdateBlobsRequest* request,
+                                          reapi::BatchUpdateBlobsResponse* response) {
+  return pass("BatchUpdateBlobs", &Inner::BatchUpdateBlobs, context, request, response);
+}
+grpc::Status GuardedCas::BatchReadBlobs(ServerContext* context, const reapi::BatchReadBlobsRequest* request,
+                                        reapi::BatchReadBlobsResponse* response) {
+  return pass("BatchReadBlobs", &Inner::BatchReadBlobs, context, request, response);
+}
+
+grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::ReadRequest* request,
+                                  grpc::ServerWriter<bytestream::ReadResponse>* stream) {
+  AskingStore store = storeFor(gate_, *context, store_, "google.bytestream.ByteStream/Read");
+  return storage::ByteStreamService(store).Read(context, request, stream);
+}
+grpc::Status GuardedStreams::Write(ServerContext* context,
+                                   grpc::ServerReader<bytestream::WriteRequest>* stream,
+                                   bytestream::WriteResponse* response) {
+  AskingStore store = storeFor(gate_, *context, store_, "google.bytestream.ByteStream/Write");
+  return storage::ByteStreamService(store).Write(context, stream, response);
+}
+grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,
+                                              const bytestream::QueryWriteStatusRequest* request,
+                                              bytestream::QueryWriteStatusResponse* response) {
+  AskingStore store = storeFor(gate_, *context, store_, "google.bytestream.ByteStream/QueryWriteStatus");
+  return storage::ByteStreamService(store).QueryWriteStatus(context, request, response);
+}
+
+}  // namespace kiln::server

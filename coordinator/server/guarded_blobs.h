@@ -1,0 +1,43 @@
+// CAS and ByteStream behind the gate.
+#pragma once
+
+#include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
+#include "coordinator/server/guard.h"
+#include "google/bytestream/bytestream.grpc.pb.h"
+#include "storage/blob/blob_store.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::server {
+
+// Thread safe. What they are given must outlive them.
+class GuardedCas final : public Guard<reapi::ContentAddressableStorage> {
+ public:
+  using Guard::Guard;
+  grpc::Status FindMissingBlobs(grpc::ServerContext* context, const reapi::FindMissingBlobsRequest* request,
+                                reapi::FindMissingBlobsResponse* response) override;
+  grpc::Status BatchUpdateBlobs(grpc::ServerContext* context, const reapi::BatchUpdateBlobsRequest* request,
+                                reapi::BatchUpdateBlobsResponse* response) override;
+  grpc::Status BatchReadBlobs(grpc::ServerContext* context, const reapi::BatchReadBlobsRequest* request,
+                              reapi::BatchReadBlobsResponse* response) override;
+};
+
+// The instance stands inside the resource name, and that of an upload in its first message: so each call goes
+// to a service of its own, over a store that asks the gate about the instance which is really used.
+class GuardedStreams final : public google::bytestream::ByteStream::Service {
+ public:
+  GuardedStreams(const access::Gate& gate, storage::BlobStore& store) : gate_(gate), store_(store) {}
+  grpc::Status Read(grpc::ServerContext* context, const google::bytestream::ReadRequest* request,
+                    grpc::ServerWriter<google::bytestream::ReadResponse>* stream) override;
+  grpc::Status Write(grpc::ServerContext* context,
+                     grpc::ServerReader<google::bytestream::WriteRequest>* stream,
+                     google::bytestream::WriteResponse* response) override;
+  grpc::Status QueryWriteStatus(grpc::ServerContext* context,
+                                const google::bytestream::QueryWriteStatusRequest* request,
+                                google::bytestream::QueryWriteStatusResponse* response) override;
+
+ private:
+  const access::Gate& gate_;
+  storage::BlobStore& store_;
+};
+
+}  // namespace kiln::server

@@ -1,0 +1,87 @@
+#include "storage/remote/channel.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "manifest/base/file.h"
+#include "storage/remote/status.h"
+
+namespace kiln::storage {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 1 << 20;
+
+enum class Secrecy { kPublic, kSecret };
+
+Result<std::string> readFile(const std::string& path, Secrecy secrecy) {
+  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
+  if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
+  if (secrecy == Secrecy::kSecret && (status.st_mode & 0077) != 0)
+    return fail(Code::kPermissionDenied, path + ": others may read this secret; run chmod 600 on it");
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size > kMaxFileBytes) return fail(Code::kInvalidArgument, path + ": longer than 1 MiB");
+  std::string text(size, '\0');
+  KILN_TRY(readExactly(file.get(), {reinterpret_cast<std::uint8_t*>(text.data()), size}, 0, path));
+  return text;
+}
+
+// The token of the file as it is now, so that a renewed one counts.
+class TokenFromFile final : public grpc::MetadataCredentialsPlugin {
+ public:
+  explicit TokenFromFile(std::string path) : path_(std::move(path)) {}
+  bool IsBlocking() const override { return true; }
+  grpc::Status GetMetadata(grpc::string_ref, grpc::string_ref, const grpc::AuthContext&,
+                           std::multimap<grpc::string, grpc::string>* metadata) override {
+    auto token = readFile(path_, Secrecy::kSecret);
+    if (!token) return toGrpc(token.error());
+    while (!token->empty() && (token->back() == '\n' || token->back() == '\r')) token->pop_back();
+    metadata->emplace("authorization", "Bearer " + *token);
+    return grpc::Status::OK;
+  }
+
+ private:
+  const std::string path_;
+};
+
+}  // namespace
+
+bool isSocketEndpoint(const std::string& endpoint) {
+  return endpoint.starts_with("unix:") && endpoint.size() > 5;
+}
+
+bool isNetworkEndpoint(const std::string& endpoint) {
+  const auto colon = endpoint.rfind(':');
+  return !endpoint.starts_with("unix:") && colon != std::string::npos && colon > 0 &&
+         colon + 1 < endpoint.size() &&
+         endpoint.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
+         endpoint.find('/') == std::string::npos;
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::string& endpoint,
+                                                                     const ClientCredentials& files) {
+  if (isSocketEndpoint(endpoint)) return grpc::InsecureChannelCredentials();
+  if (!isNetworkEndpoint(endpoint))
+    return fail(Code::kInvalidArgument,
+                "\"" + endpoint + "\" is no endpoint; give unix:/path/to/socket or host:port");
+  if (files.ca.empty() || files.certificate.empty() != files.key.empty() ||
+      (files.certificate.empty() && files.token.empty()))
+    return fail(
+        Code::kInvalidArgument,
+        endpoint + " is reached through TLS: give --tls-ca, and --tls-cert with --tls-key or --token-file");
+  grpc::SslCredentialsOptions tls;
+  KILN_ASSIGN(tls.pem_root_certs, readFile(files.ca, Secrecy::kPublic));
+  if (!files.certificate.empty()) {
+    KILN_ASSIGN(tls.pem_cert_chain, readFile(files.certificate, Secrecy::kPublic));
+    KILN_ASSIGN(tls.pem_private_key, readFile(files.key, Secrecy::kSecret));
+  }
+  auto channel = grpc::SslCredentials(tls);
+  if (files.token.empty()) return channel;
+  KILN_TRY(readFile(files.token, Secrecy::kSecret));
+  return grpc::CompositeChannelCredentials(
+      channel, grpc::MetadataCredentialsFromPlugin(std::make_unique<TokenFromFile>(files.token)));
+}
+
+}  // namespace kiln::storage

@@ -1,0 +1,437 @@
+// Every RPC x role x instance over real mutual TLS, against the table; and that nothing of one instance shows
+// in another.
+#include <google/protobuf/dynamic_message.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include "coordinator/access/rpc_table.h"
+#include "coordinator/server/guarded_services.h"
+#include "coordinator/server/listen.h"
+#include "coordinator/server/published_blobs.h"
+#include "manifest/artifact/oci_layout.h"
+#include "storage/index/referrer_repository.h"
+#include "storage/remote/remote_blob_store.h"
+#include "storage/remote/resource_name.h"
+#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/support/golden.h"
+#include "tests/support/served_rpcs.h"
+#include "tests/support/tls_files.h"
+#include "tests/support/token_factory.h"
+
+namespace kiln::server {
+namespace {
+
+using access::Role;
+using testing_support::TlsFiles;
+using testing_support::TokenFactory;
+
+// Has none.
+class NoRecalls final : public v1::RecallService::Service {
+ public:
+  grpc::Status GetRecalls(grpc::ServerContext*, const v1::GetRecallsRequest*, v1::Recalls*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status PublishRecalls(grpc::ServerContext*, const v1::PublishRecallsRequest*, v1::Recalls*) override {
+    return grpc::Status::OK;
+  }
+};
+
+// Every caller here has its role in the instance "default" alone, but for "root".
+constexpr char kGranted[] = "default", kOther[] = "other";
+
+class AccessWireTest : public service::testing::FarmTest {
+ protected:
+  // TLS judges certificates by the machine's clock, the gate by the farm's.
+  AccessWireTest() : FarmTest(index::testing::newIndex(), SystemClock().now() + std::chrono::minutes(30)) {
+    Json grants = Json::array();
+    for (Role role : access::kEveryRole) {
+      const std::string name(access::roleName(role));
+      if (role == Role::kWorker) {
+        tls_.worker(name, "op", authority_, clock_.now());
+        grants.push_back(grant({{"worker", {{"name", name}, {"operator", "op"}}}}, name, kGranted));
+      } else {
+        tls_.client(name);
+        grants.push_back(grant({{"certificate", {{"subject", "CN=" + name + ",O=people"}}}}, name, kGranted));
+      }
+    }
+    tls_.client("nobody");
+    tls_.client("root");
+    grants.push_back(grant({{"certificate", {{"subject", "CN=root,O=people"}}}}, "admin", "*"));
+    grants.push_back(
+        grant({{"token", {{"issuer", kIssuer}, {"subject", "repo:acme/*"}}}}, "submitter", kGranted));
+    tls_.write("jwks.json", issuer_.jwks());
+    tls_.write("access.json",
+               Json{{"apiVersion", "kiln/v1"},
+                    {"kind", "Access"},
+                    {"tokenIssuers", {{{"issuer", kIssuer}, {"audience", "kiln"}, {"jwks", "jwks.json"}}}},
+                    {"grants", grants}}
+                   .dump());
+    tls_.write("worker-ca.pem", authority_.certificate().pem());
+    gate_.replace(access::AccessRules::load(tls_ / "access.json").value());
+    serve(true);
+  }
+  ~AccessWireTest() override { stop(); }
+
+  static Json grant(Json who, const std::string& role, const std::string& instance) {
+    who["roles"] = {role};
+    who["instances"] = {instance};
+    return who;
+  }
+  void stop() {
+    feed_.close();
+    if (listener_.server) listener_.server->Shutdown(std::chrono::system_clock::now());
+    listener_.server.reset();
+  }
+  void serve(bool tokens) {
+    Options options;
+    options.listen = {"localhost:0"};
+    options.tlsCertificate = tls_ / "server.pem";
+    options.tlsKey = tls_ / "server.key";
+    options.tlsClientCa = tls_ / "ca.pem";
+    options.workerCa = tls_ / "worker-ca.pem";
+    auto listening = listen(options, tokens, guarded_.all());
+    ASSERT_TRUE(listening) << listening.error().message;
+    listener_ = std::move(*listening);
+  }
+  std::string endpoint() const { return listener_.addresses.front(); }
+  std::shared_ptr<grpc::Channel> as(const std::string& name) {
+    return TlsFiles::channel(endpoint(), tls_.certificateOf(name));
+  }
+  std::string token(const std::string& subject, Duration validFor = std::chrono::minutes(10)) {
+    const auto until =
+        std::chrono::duration_cast<std::chrono::seconds>((clock_.now() + validFor).time_since_epoch());
+    return tls_.token(
+        "token",
+        issuer_.token(Json{{"iss", kIssuer}, {"aud", "kiln"}, {"sub", subject}, {"exp", until.count()}}));
+  }
+
+  // A request of the method's type that names `instance`, with nothing else in it.
+  std::string requestFor(const google::protobuf::MethodDescriptor& method, const std::string& instance,
+                         const std::string& worker) {
+    google::protobuf::DynamicMessageFactory factory;
+    std::unique_ptr<google::protobuf::Message> message(factory.GetPrototype(method.input_type())->New());
+    const auto set = [&](const char* field, const std::string& value) {
+      if (const auto* at = method.input_type()->FindFieldByName(field))
+        message->GetReflection()->SetString(message.get(), at, value);
+    };
+    set("instance", instance);
+    set("instance_name", instance);
+    const Digest blob = digestOf("a blob that nobody has");
+    set("resource_name",
+        method.name() == "Read" ? storage::readName(instance, blob) : storage::writeName(instance, blob));
+    if (method.name() == "Synchronize") {
+      v1::SynchronizeRequest request;
+      request.mutable_worker()->set_certificate_pem(worker);
+      return request.SerializeAsString();
+    }
+    return message->SerializeAsString();
+  }
+  // Calls it as a stream of one message, which every kind of RPC looks like on the wire.
+  static grpc::Status call(const std::shared_ptr<grpc::Channel>& channel, const std::string& rpc,
+                           const std::string& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    grpc::CompletionQueue queue;
+    grpc::GenericStub stub(channel);
+    auto stream = stub.PrepareCall(&context, "/" + rpc, &queue);
+    const auto step = [&queue] {
+      void* tag = nullptr;
+      bool ok = false;
+      return queue.Next(&tag, &ok) && ok;
+    };
+    stream->StartCall(nullptr);
+    const grpc::Slice slice(request);
+    grpc::ByteBuffer out(&slice, 1), in;
+    if (step()) {
+      stream->WriteLast(out, {}, nullptr);
+      if (step()) do
+          stream->Read(&in, nullptr);
+        while (step());
+    }
+    grpc::Status status;
+    stream->Finish(&status, nullptr);
+    step();
+    return status;
+  }
+  static bool refused(const grpc::Status& status) {
+    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+           status.error_code() == grpc::StatusCode::UNAUTHENTICATED;
+  }
+
+  static constexpr char kIssuer[] = "https://ci.example.org";
+  TlsFiles tls_;
+  TokenFactory issuer_{"ES256"};
+  access::Gate gate_{clock_, authority_.certificate()};
+  NoRecalls recalls_;
+  GuardedServices guarded_{
+      gate_, {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_, *blobs_}};
+  Listener listener_;
+};
+
+TEST_F(AccessWireTest, EveryRpcRoleAndInstance) {
+  const std::string workerPem = testing_support::readGolden(tls_ / "worker.pem");
+  int calls = 0;
+  for (const auto* method : testing_support::servedRpcs()) {
+    const std::string rpc = method->service()->full_name() + "/" + method->name();
+    const access::RpcRule* rule = access::findRule(rpc);
+    ASSERT_NE(rule, nullptr) << rpc << " has no row in coordinator/access/rpc_table.cc";
+    for (const std::string& name :
+         {"submitter", "auditor", "runtime", "worker", "toolchain-admin", "admin", "nobody", "root"}) {
+      const auto channel = as(name);
+      for (const std::string& instance : {std::string(kGranted), std::string(kOther)}) {
+        const auto role = access::parseRole(name == "root" ? "admin" : name);
+        const bool has = role && rule->roles.has(*role);
+        const bool everywhere = name == "root";
+        const bool may =
+            has && (rule->scope == access::Scope::kWorker || rule->scope == access::Scope::kAnywhere ||
+                    everywhere || (rule->scope == access::Scope::kInstance && instance == kGranted));
+        const grpc::Status status = call(channel, rpc, requestFor(*method, instance, workerPem));
+        EXPECT_EQ(refused(status), !may)
+            << rpc << " as " << name << " in " << instance << ": " << status.error_message();
+        EXPECT_NE(status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << rpc;
+        EXPECT_NE(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+        ++calls;
+      }
+    }
+  }
+  EXPECT_GE(calls, 21 * 8 * 2);
+}
+
+TEST_F(AccessWireTest, ATokenSaysWhoCalls) {
+  v1::ListJobsRequest request;
+  request.set_instance(kGranted);
+  const std::string rpc = "kiln.v1.JobService/ListJobs", good = request.SerializeAsString();
+  const auto file = token("repo:acme/model");
+  const auto channel = TlsFiles::channel(endpoint(), tls_.tokenIn(file));
+  EXPECT_TRUE(call(channel, rpc, good).ok());
+  request.set_instance(kOther);
+  EXPECT_EQ(call(channel, rpc, request.SerializeAsString()).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  // The file is read again for each call: another token is another caller, on the same connection.
+  token("repo:evil/model");
+  EXPECT_EQ(call(channel, rpc, good).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  token("repo:acme/model", -std::chrono::minutes(5));
+  EXPECT_EQ(call(channel, rpc, good).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  tls_.token("token", TokenFactory("ES256").token(Json{{"iss", kIssuer}, {"sub", "repo:acme/model"}}));
+  EXPECT_EQ(call(channel, rpc, good).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  // A token counts rather than the certificate beside it.
+  token("repo:evil/model");
+  storage::ClientCredentials both = tls_.certificateOf("admin");
+  both.token = file;
+  EXPECT_EQ(call(TlsFiles::channel(endpoint(), both), rpc, good).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(AccessWireTest, WhoSubmittedIsRecorded) {
+  ASSERT_TRUE(addToolchain(putToolchain(), "", nullptr, {}, true).ok());
+  const auto known = worker("w1");
+  const auto channel = TlsFiles::channel(endpoint(), tls_.tokenIn(token("repo:acme/model")));
+  for (const auto& each : {as("submitter"), channel}) {
+    grpc::ClientContext context;
+    v1::Job job;
+    const auto status = v1::JobService::NewStub(each)->SubmitJob(
+        &context, request(each == channel ? "by-token" : "by-certificate"), &job);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  auto rows = pool_.execute("SELECT string_agg(submitter, '; ' ORDER BY idempotency_key) AS who FROM jobs");
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(**rows->first([](const postgres::Row& row) { return row.get<std::string>("who"); }),
+            "CN=submitter,O=people; repo:acme/model of https://ci.example.org");
+}
+
+TEST_F(AccessWireTest, WithoutAnythingToShowThereIsNoAnswer) {
+  std::ifstream ca(tls_ / "ca.pem");
+  const std::string roots((std::istreambuf_iterator<char>(ca)), {});
+  const auto bare = grpc::CreateChannel(endpoint(), grpc::SslCredentials({roots, "", ""}));
+  v1::ListJobsRequest request;
+  request.set_instance(kGranted);
+  const std::string rpc = "kiln.v1.JobService/ListJobs";
+  EXPECT_EQ(call(bare, rpc, request.SerializeAsString()).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  // A certificate that another authority issued does not connect, nor does plain text.
+  TlsFiles elsewhere;
+  elsewhere.client("admin");
+  storage::ClientCredentials foreign = elsewhere.certificateOf("admin");
+  foreign.ca = tls_ / "ca.pem";
+  EXPECT_EQ(call(TlsFiles::channel(endpoint(), foreign), rpc, "").error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(call(grpc::CreateChannel(endpoint(), grpc::InsecureChannelCredentials()), rpc, "").error_code(),
+            grpc::StatusCode::UNAVAILABLE);
+  // Where there are no tokens, the connection itself wants a certificate.
+  stop();
+  serve(false);
+  const auto again = grpc::CreateChannel(endpoint(), grpc::SslCredentials({roots, "", ""}));
+  EXPECT_EQ(call(again, rpc, request.SerializeAsString()).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(call(as("auditor"), rpc, request.SerializeAsString()).ok());
+}
+
+TEST_F(AccessWireTest, AConnectionDoesNotOutliveItsCertificate) {
+  v1::ListJobsRequest request;
+  request.set_instance(kGranted);
+  const std::string rpc = "kiln.v1.JobService/ListJobs", bytes = request.SerializeAsString();
+  const auto channel = as("auditor");
+  EXPECT_TRUE(call(channel, rpc, bytes).ok());
+  clock_.advance(std::chrono::hours(366 * 24));
+  EXPECT_EQ(call(channel, rpc, bytes).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(AccessWireTest, AWorkerCallsAsItselfOnly) {
+  const std::string rpc = "kiln.v1.WorkerService/Synchronize";
+  const auto synchronize = [&](const std::string& connection, const signing::Certificate& presented) {
+    v1::SynchronizeRequest request;
+    request.mutable_worker()->set_certificate_pem(presented.pem());
+    return call(as(connection), rpc, request.SerializeAsString());
+  };
+  const auto load = [&](const std::string& name) {
+    return signing::Certificate::fromPem(testing_support::readGolden(tls_ / (name + ".pem"))).value();
+  };
+  EXPECT_TRUE(synchronize("worker", load("worker")).ok());
+  const auto other = tls_.worker("w2", "op", authority_, clock_.now());
+  EXPECT_EQ(synchronize("worker", other).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(synchronize("admin", load("worker")).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(synchronize("w2", other).error_code(), grpc::StatusCode::PERMISSION_DENIED) << "of no instance";
+  // The same name with another key is another worker.
+  const auto key = signing::PrivateKey::create().value();
+  const auto twin = authority_.issue("worker", "op", key.publicKey(), clock_.now()).value();
+  EXPECT_EQ(synchronize("worker", twin).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(AccessWireTest, AWorkerGetsOnlyItsInstancesWork) {
+  const auto runs = [&] {
+    v1::SynchronizeRequest request;
+    auto* self = request.mutable_worker();
+    self->set_certificate_pem(testing_support::readGolden(tls_ / "worker.pem"));
+    self->set_slots(4);
+    self->add_targets("cpu:x86-64-v3");
+    self->add_kinds(v1::ACTION_REFERENCE);
+    self->add_kinds(v1::ACTION_COMPILE);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    v1::SynchronizeResponse response;
+    const auto status = v1::WorkerService::NewStub(as("worker"))->Synchronize(&context, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    std::set<std::string> instances;
+    for (const v1::Lease& lease : response.run()) instances.insert(lease.instance());
+    return instances;
+  };
+  const auto known = worker("w1");  // somebody has to be there for a submission to be taken
+  for (const char* instance : {kOther, kGranted}) {
+    instance_ = instance;
+    ASSERT_TRUE(addToolchain(putToolchain(), "", nullptr, {}, true).ok());
+    const v1::Job job = submitted(request(std::string("job-in-") + instance));
+    ASSERT_TRUE(driver_.advance({instance, job.id()}));
+    EXPECT_EQ(runs(),
+              instance == std::string(kOther) ? std::set<std::string>() : std::set<std::string>{kGranted});
+  }
+}
+
+// Of bytes that one instance has, another sees nothing: no existence, no reading, no hit, no pull.
+TEST_F(AccessWireTest, ABlobOfAnotherInstanceDoesNotExist) {
+  storage::RemoteBlobStore granted(as("submitter")), root(as("root"));
+  const std::string secret = "a model of one tenant";
+  const Digest blob = digestOf(secret);
+  ASSERT_TRUE(storage::putBlob(granted, kGranted, blob, asBytes(secret)));
+  EXPECT_EQ(storage::getBlob(granted, kGranted, blob, 1000).value(), secret);
+  // Whoever has no role there is refused, and told nothing.
+  for (const Digest& asked : {blob, digestOf("a blob that nobody has at all")}) {
+    EXPECT_EQ(storage::getBlob(granted, kOther, asked, 1000).error().code, Code::kPermissionDenied);
+    EXPECT_EQ(granted.findMissing(kOther, {&asked, 1}).error().code, Code::kPermissionDenied);
+    EXPECT_EQ(storage::putBlob(granted, kOther, asked, asBytes(secret)).error().code,
+              Code::kPermissionDenied);
+  }
+  // Whoever has one there finds nothing: unary, batched and streamed.
+  EXPECT_EQ(root.findMissing(kOther, {&blob, 1}).value(), std::vector<Digest>{blob});
+  EXPECT_EQ(storage::getBlob(root, kOther, blob, 1000).error().code, Code::kNotFound);
+  reapi::BatchReadBlobsRequest read;
+  read.set_instance_name(kOther);
+  *read.add_digests() = toProto(blob);
+  reapi::BatchReadBlobsResponse answer;
+  grpc::ClientContext context;
+  ASSERT_TRUE(
+      reapi::ContentAddressableStorage::NewStub(as("root"))->BatchReadBlobs(&context, read, &answer).ok());
+  EXPECT_EQ(answer.responses(0).status().code(), static_cast<int>(grpc::StatusCode::NOT_FOUND));
+  // An upload of the digest alone gains nothing: the bytes have to come.
+  google::bytestream::QueryWriteStatusRequest query;
+  query.set_resource_name(storage::writeName(kOther, blob));
+  google::bytestream::QueryWriteStatusResponse state;
+  grpc::ClientContext second;
+  ASSERT_TRUE(
+      google::bytestream::ByteStream::NewStub(as("root"))->QueryWriteStatus(&second, query, &state).ok());
+  EXPECT_FALSE(state.complete());
+  EXPECT_FALSE(storage::putBlob(root, kOther, blob, asBytes("other bytes of that len")));
+  // Having brought them, it has them.
+  ASSERT_TRUE(storage::putBlob(root, kOther, blob, asBytes(secret)));
+  EXPECT_EQ(storage::getBlob(root, kOther, blob, 1000).value(), secret);
+}
+
+TEST_F(AccessWireTest, AnArtifactOfAnotherInstanceIsNoHitAndNotPulled) {
+  ASSERT_TRUE(addToolchain(putToolchain(), "", nullptr, {}, true).ok());
+  auto one = worker("w1");
+  const v1::Job job = submitted(request("first"));
+  settle(job.id(), {one.get()});
+  const v1::Job done = get(job.id());
+  ASSERT_EQ(done.state(), v1::JOB_SUCCEEDED) << done.error().message();
+  const std::string digest = done.artifacts(0).digest();
+
+  v1::GetArtifactRequest ask;
+  ask.set_instance(kOther);
+  ask.set_digest(digest);
+  const auto stub = v1::ArtifactService::NewStub(as("root"));
+  v1::Artifact artifact;
+  {
+    grpc::ClientContext context;
+    EXPECT_EQ(stub->GetArtifact(&context, ask, &artifact).error_code(), grpc::StatusCode::NOT_FOUND);
+  }
+  ask.set_instance(kGranted);
+  {
+    grpc::ClientContext context;
+    EXPECT_TRUE(stub->GetArtifact(&context, ask, &artifact).ok());
+  }
+  PublishedBlobs published(pool_);
+  const Digest hash = Digest::parse(digest, 0).value();
+  EXPECT_TRUE(published.findManifest(kGranted, hash));
+  EXPECT_EQ(published.findManifest(kOther, hash).error().code, Code::kNotFound);
+  // So are its bundles, as referrers with digests of their own.
+  const auto referrers = published.findReferrers(kGranted, hash);
+  ASSERT_TRUE(referrers) << referrers.error().message;
+  ASSERT_EQ(referrers->bundles.size(), static_cast<std::size_t>(artifact.bundles_size()));
+  EXPECT_EQ(published.findReferrers(kOther, hash).error().code, Code::kNotFound);
+  for (const Digest& bundle : referrers->bundles) {
+    const Digest referrer = digestOf(makeBundleReferrer(referrers->artifact, bundle).value());
+    EXPECT_EQ(published.findReferrer(kGranted, referrer)->bundles, std::vector<Digest>{bundle});
+    EXPECT_EQ(published.findReferrer(kOther, referrer).error().code, Code::kNotFound);
+  }
+  // A row of an earlier release gets its referrer at the next start.
+  ASSERT_TRUE(pool_.execute("UPDATE statements SET referrer_hash = NULL"));
+  const Digest first = digestOf(makeBundleReferrer(referrers->artifact, referrers->bundles.at(0)).value());
+  EXPECT_FALSE(published.findReferrer(kGranted, first));
+  ASSERT_TRUE(index::nameReferrers(**pool_.acquire()));
+  EXPECT_TRUE(published.findReferrer(kGranted, first));
+  // Every blob that the artifact names is of this instance alone.
+  const std::string manifest =
+      storage::getBlob(*blobs_, kGranted, fromProto(artifact.manifest()).value(), 1 << 20).value();
+  for (const Json& layer : parseJson(manifest)->at("layers")) {
+    const Digest blob = Digest::parse(layer.at("digest").get<std::string>(), 0).value();
+    EXPECT_TRUE(published.findBlob(kGranted, blob));
+    EXPECT_EQ(published.findBlob(kOther, blob).error().code, Code::kNotFound);
+  }
+  // The same submission in the other instance builds for itself, and needs its own toolchain and model.
+  instance_ = kOther;
+  auto again = testing_support::sampleRequest("second", 1, digestOf("a model"));
+  again.set_instance(kOther);
+  v1::Job own;
+  EXPECT_EQ(submit(again, &own).error_code(), grpc::StatusCode::NOT_FOUND) << "no toolchain here";
+  ASSERT_TRUE(addToolchain(putToolchain(), "", nullptr, {}, true).ok());
+  EXPECT_EQ(submit(again, &own).error_code(), grpc::StatusCode::FAILED_PRECONDITION) << "no model here";
+  own = submitted(request("second"));
+  ASSERT_TRUE(driver_.advance({kOther, own.id()}));
+  v1::GetJobRequest look;
+  look.set_instance(kOther);
+  look.set_id(own.id());
+  grpc::ClientContext third;
+  ASSERT_TRUE(v1::JobService::NewStub(as("root"))->GetJob(&third, look, &own).ok());
+  for (const auto& action : own.actions()) EXPECT_NE(action.state(), "cached");
+  EXPECT_FALSE(own.artifacts(0).cached());
+  EXPECT_EQ(own.artifacts(0).digest(), "");
+}
+
+}  // namespace
+}  // namespace kiln::server
