@@ -15,9 +15,11 @@
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/logged_signer.h"
 #include "coordinator/service/maintenance_service.h"
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
+#include "signing/keys/files.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/index/farm_repository.h"
 #include "storage/index/schema.h"
@@ -66,6 +68,14 @@ Result<signing::Certificate> loadCertificate(const std::string& path) {
   auto certificate = signing::Certificate::fromPem(pem);
   if (!certificate) return fail(certificate.error().in("--worker-ca " + path));
   return certificate;
+}
+
+Result<signing::VerifierKey> loadLogKey(const std::string& path) {
+  KILN_ASSIGN(std::string text, signing::readTextFile(path, 1024));
+  if (text.ends_with('\n')) text.pop_back();
+  auto key = signing::VerifierKey::parse(text);
+  if (!key) return fail(key.error().in("--log-key " + path));
+  return key;
 }
 
 Status prepareDatabase(const postgres::ConnectionOptions& options) {
@@ -127,6 +137,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
 
   // What everything stands on.
   KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
+  KILN_ASSIGN(signing::VerifierKey logKey, loadLogKey(options.logKey));
   KILN_ASSIGN(std::shared_ptr<storage::LocalBlobStore> blobs,
               storage::LocalBlobStore::open({.directory = options.store}));
   postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = "kiln-coordinator"};
@@ -134,7 +145,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   pool.holdBack({Code::kUnavailable,
                  "the coordinator is starting and its database is not ready yet; try again shortly",
                  {}});
-  std::unique_ptr<signing::Signer> signer = signing::connectSigner(options.signer);
+  std::unique_ptr<signing::Signer> unlogged = signing::connectSigner(options.signer);
+  service::LoggedSigner signer(*unlogged, pool, std::move(logKey));
   auto registry = std::make_shared<prometheus::Registry>();
   service::Metrics metrics(*registry);
   queue::ChangeFeed feed;
@@ -142,7 +154,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::Farm farm{.clock = clock,
                      .database = pool,
                      .blobs = *blobs,
-                     .signer = *signer,
+                     .signer = signer,
                      .workerAuthority = workerAuthority,
                      .feed = feed,
                      .queue = queue::LeaseQueue(clock, lease),
@@ -194,6 +206,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     service::logInfo("stopping", {});
     server->GetHealthCheckService()->SetServingStatus(false);
     feed.close();
+    signer.stop();
     server->Shutdown(std::chrono::system_clock::now() + kShutdown);
     garbage.stop();
     driver.stop();

@@ -10,13 +10,16 @@
 #include "signing/server/key_commands.h"
 #include "signing/server/late_store.h"
 #include "signing/server/local_signer.h"
+#include "signing/server/logged_records.h"
 #include "signing/server/server.h"
 
 namespace kiln::signing {
 namespace {
 
+constexpr std::size_t kDatabaseSessions = 4;
+
 struct ServeOptions {
-  std::string listen, key, store, workerCa, records;
+  std::string listen, key, store, workerCa, database, records;
 };
 
 Status serve(const ServeOptions& options, const Clock& clock) {
@@ -30,10 +33,12 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   KILN_ASSIGN(PrivateKey key, PrivateKey::load(options.key));
   KILN_ASSIGN(std::string pem, readTextFile(options.workerCa, 64 << 10));
   KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem));
-  KILN_ASSIGN(Records records, Records::open(options.records));
+  postgres::Pool database({.conninfo = options.database, .applicationName = "kiln-signer"},
+                          kDatabaseSessions);
+  LoggedRecords records(database, EarlierRecords(options.records), key.publicKey(), clock);
   LateStore store(options.store);
   std::string keyId = key.publicKey().id();
-  LocalSigner signer(std::move(key), std::move(authority), std::move(records), store, clock);
+  LocalSigner signer(std::move(key), std::move(authority), records, store, clock);
   KILN_ASSIGN(auto server, SignerServer::start(options.listen, signer));
   spdlog::info("serving address={} key={}", options.listen, keyId);
   int signal = 0;
@@ -56,10 +61,14 @@ int run(int argc, char** argv) {
   serving->add_option("--key", options.key, "the artifact key, PEM, mode 0600")->required();
   serving->add_option("--store", options.store, "the farm's blob store, opened read-only")->required();
   serving->add_option("--worker-ca", options.workerCa, "certificate of the worker authority")->required();
-  serving->add_option("--records", options.records, "directory of what was signed")->required();
+  serving
+      ->add_option("--database", options.database,
+                   "libpq connection string: what was signed, and the log's intake")
+      ->required();
+  serving->add_option("--records", options.records, "directory of what a release without a log signed");
   serving->footer(
       "Example: kiln-signer serve --listen unix:/run/kiln/signer.sock --key signer.pem --store store "
-      "--worker-ca worker-ca.pem --records records");
+      "--worker-ca worker-ca.pem --database 'host=/run/kiln dbname=kiln'");
 
   std::string out, keyPath, builderId, ca, name, operatorName;
   bool development = false;
