@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   addCancel(app, context);
   addWorkers(app, context);
   addToolchain(app, context);
+  addTrust(app, context);
   addGc(app, context);
   addDoctor(app, context);
   try {

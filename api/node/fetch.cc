@@ -85,7 +85,7 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
     if (!status && isTransport(status.error()) && !transport) transport = status.error();
     return status;
   };
-  auto verdict = signing::verifyArtifact(request, trust.root, trust.policy, clock);
+  auto verdict = signing::verifyArtifact(request, trust.root, trust.policy, clock, {trust.latestSeen});
   if (transport) return fail(std::move(*transport));
   if (!verdict.passed) return fail(verificationError(verdict));
   KILN_TRY(staging.commit());

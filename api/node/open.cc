@@ -74,7 +74,8 @@ Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest
     KILN_ASSIGN(artifact.copy, PrivateCopy::of(directory));
     artifact.directory = artifact.copy->path();
   }
-  artifact.verdict = signing::verifyDirectory(artifact.directory, wanted, trust.root, trust.policy, clock);
+  artifact.verdict = signing::verifyDirectory(artifact.directory, wanted, trust.root, trust.policy, clock,
+                                              {trust.latestSeen});
   if (!artifact.verdict.passed) return fail(verificationError(artifact.verdict).in(directory));
   return artifact;
 }

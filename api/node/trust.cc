@@ -1,5 +1,7 @@
 #include "api/node/trust.h"
 
+#include "signing/trust/trust_store.h"
+
 namespace kiln::node {
 
 Result<Trust> Trust::load(const std::string& rootPath, const std::string& policyPath) {
@@ -9,7 +11,9 @@ Result<Trust> Trust::load(const std::string& rootPath, const std::string& policy
         "no trust root is named; give --trust-root FILE or set KILN_TRUST_ROOT (roots are never discovered)");
   }
   Trust trust;
-  KILN_ASSIGN(trust.root, signing::TrustRoot::load(rootPath));
+  KILN_ASSIGN(const auto store, signing::TrustStore::open(rootPath));
+  trust.root = store.root();
+  trust.latestSeen = store.latestSeen();
   if (policyPath.empty()) {
     trust.policy = defaultPolicy();
   } else {

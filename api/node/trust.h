@@ -13,9 +13,11 @@ namespace kiln::node {
 
 struct Trust {
   signing::TrustRoot root;
+  TimePoint latestSeen{};  // witnesses had seen a log at this time: it is not earlier
   signing::Policy policy;
 
-  // kInvalidArgument if no root is named. Without a policy: defaultPolicy().
+  // kInvalidArgument if no root is named; otherwise as signing::TrustStore::open. Without a policy:
+  // defaultPolicy().
   static Result<Trust> load(const std::string& rootPath, const std::string& policyPath);
 };
 

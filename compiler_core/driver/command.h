@@ -56,18 +56,22 @@ struct ReferenceArguments {
 };
 CommandResult referenceCommand(const ReferenceArguments& arguments);
 
-struct SpecArguments {
-  std::string model, target = "cpu:x86-64-v3", out;
-  std::vector<std::string> profile, pin, sequence;
-  PartitionOptionTexts partition;
-};
-tl::expected<CompileSpec, CommandError> makeSpec(const SpecArguments& arguments);
-CommandResult specCommand(const SpecArguments& arguments);
-
-struct ExplainArguments {
+// A model and what the command line says of it.
+struct ModelArguments {
   std::string model, target = "cpu:x86-64-v3";
   std::vector<std::string> profile, pin, sequence;
   PartitionOptionTexts partition;
+};
+// The spec but for the model's files, which are not read.
+tl::expected<CompileSpec, CommandError> optionsOf(const ModelArguments& arguments);
+tl::expected<CompileSpec, CommandError> makeSpec(const ModelArguments& arguments);
+
+struct SpecArguments : ModelArguments {
+  std::string out;
+};
+CommandResult specCommand(const SpecArguments& arguments);
+
+struct ExplainArguments : ModelArguments {
   bool json = false;
 };
 CommandResult explainCommand(const ExplainArguments& arguments);

@@ -78,27 +78,16 @@ Json json(const CompileResult& result, const std::string& target) {
 }  // namespace
 
 CommandResult explainCommand(const ExplainArguments& arguments) {
-  auto target = parseTarget(arguments.target);
-  if (!target)
-    return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
-  auto profiles = parseProfiles(arguments.profile);
-  if (!profiles) return stop(kExitUsage, profiles.error());
-  CompileSpec spec;
-  spec.profiles = std::move(*profiles);
-  spec.target = target->name;
-  if (auto applied = applyRules(arguments.partition, spec); !applied) return applied;
-  for (const std::string& pin : arguments.pin)
-    if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
-  for (const std::string& sequence : arguments.sequence)
-    if (auto added = addComposite(sequence, spec.sequences); !added) return stop(kExitUsage, added.error());
+  const auto spec = optionsOf(arguments);
+  if (!spec) return tl::make_unexpected(spec.error());
   CompileRequest request;
   request.model = arguments.model;
-  request.target = *target;
-  request.profiles = profilesOf(spec);
-  request.pins = spec.pins;
-  request.sequences = spec.sequences;
-  request.fallback = spec.fallback == "cpu";
-  request.partition = spec.partition;
+  request.target = *parseTarget(arguments.target);
+  request.profiles = profilesOf(*spec);
+  request.pins = spec->pins;
+  request.sequences = spec->sequences;
+  request.fallback = spec->fallback == "cpu";
+  request.partition = spec->partition;
   auto result = compile(request);
   if (!result) return stop(result.error());
   if (!arguments.json) {

@@ -2,25 +2,10 @@
 // file.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
-
-#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/options.h"
 #include "compiler_core/driver/toolchain.h"
-#include "manifest/json/error_line.h"
-
-namespace {
 
 using namespace kiln::driver;
-
-int finish(const CommandResult& result) {
-  if (result) return kiln::kExitOk;
-  const auto& [exit, error] = result.error();
-  fmt::print(stderr, "kiln-cc: {}\n{}\n", error.message, errorLine(error));
-  return exit;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Compiles a model to a program that runs anywhere its target does.", "kiln-cc");
@@ -73,13 +58,7 @@ int main(int argc, char** argv) {
   CLI::App* specApp = command("spec", "Write a CompileSpec for use by hand",
                               "kiln-cc spec --model m.onnx --profile batch=8 --out s.json");
   specApp->add_option("--model", spec.model, "ONNX file")->required();
-  specApp->add_option("--target", spec.target, "Target")->capture_default_str();
-  specApp->add_option("--profile", spec.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
-  specApp->add_option("--pin", spec.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
-  specApp->add_option(
-      "--sequence", spec.sequence,
-      "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none "
-      "(repeatable)");
+  addModelOptions(*specApp, spec);
   specApp->add_option("--out", spec.out, "File (default: standard output)");
   specApp->callback([&] { result = specCommand(spec); });
 
@@ -104,33 +83,21 @@ int main(int argc, char** argv) {
       command("explain", "Say what a compile would do: shapes, kernels, memory, what is not served",
               "kiln-cc explain m.onnx --profile batch=8");
   explainApp->add_option("model", explain.model, "ONNX file")->required();
-  explainApp->add_option("--target", explain.target, "Target")->capture_default_str();
-  explainApp->add_option("--profile", explain.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
-  explainApp->add_option("--pin", explain.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
-  explainApp->add_option(
-      "--sequence", explain.sequence,
-      "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none "
-      "(repeatable)");
+  addModelOptions(*explainApp, explain);
   addPartition(explainApp, explain.partition);
   explainApp->add_flag("--json", explain.json, "As canonical JSON");
   explainApp->callback([&] { result = explainCommand(explain); });
 
-  if (auto pinned = pinHostMath(argv); !pinned) return finish(stop(kiln::kExitInternal, pinned.error()));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    return finish(
-        stop(kiln::kExitUsage,
-             {kiln::Code::kInvalidArgument, error.what() + std::string("; see kiln-cc --help"), {}}));
-  }
+  if (auto pinned = pinHostMath(argv); !pinned)
+    return finish(app.get_name(), stop(kiln::kExitInternal, pinned.error()));
+  if (auto ended = parseCommandLine(app, argc, argv)) return *ended;
   if (version) {
     fmt::print("{}\n", versionAsJson ? versionJson() : versionText());
     return kiln::kExitOk;
   }
   if (app.get_subcommands().empty())
-    return finish(stop(kiln::kExitUsage,
+    return finish(app.get_name(),
+                  stop(kiln::kExitUsage,
                        {kiln::Code::kInvalidArgument, "a command is missing; see kiln-cc --help", {}}));
-  return finish(result);
+  return finish(app.get_name(), result);
 }

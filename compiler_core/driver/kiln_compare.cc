@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
-
-#include "compiler_core/driver/command.h"
 #include "compiler_core/driver/compare_model.h"
+#include "compiler_core/driver/options.h"
 #include "compiler_core/driver/toolchain.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/npy/npy.h"
-#include "manifest/json/error_line.h"
 #include "manifest/json/json.h"
 
 namespace {
@@ -20,7 +16,7 @@ using namespace kiln::driver;
 using kiln::Json;
 
 struct Arguments {
-  SpecArguments model;
+  ModelArguments model;
   std::string spec, toolchain, dump;
   std::vector<std::string> inputs, disabledPasses;
   std::uint64_t seed = 1;
@@ -82,8 +78,7 @@ std::string verdict(const CompareReport& report) {
   if (text.empty())
     text =
         "the outputs differ, no kernel does: a rewrite, or memory that kernels share; try --disable-pass "
-        "(the "
-        "manifest lists the passes)\n";
+        "(the manifest lists the passes)\n";
   text.pop_back();
   return text;
 }
@@ -135,13 +130,6 @@ CommandResult run(const Arguments& arguments) {
   return stop(kiln::kExitCheck, {kiln::Code::kAborted, verdict(*report), {}});
 }
 
-int finish(const CommandResult& result) {
-  if (result) return kiln::kExitOk;
-  const auto& [exit, error] = result.error();
-  fmt::print(stderr, "kiln-compare: {}\n{}\n", error.message, errorLine(error));
-  return exit;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -149,19 +137,14 @@ int main(int argc, char** argv) {
   CLI::App app("Runs a model's program on this machine and names the first operation that is wrong.",
                "kiln-compare");
   app.footer(
-      "Compares outputs, then every value that kernels hand to each other (fused as in the program), and "
-      "where "
-      "something differs each\nnode by itself, with the reference evaluator. Bodies of If and Loop are one "
-      "operation. Exit 10: something differs.\nExample: kiln-compare m.onnx --profile batch=8 --dump "
-      "tensors");
+      "Compares outputs, then every value that kernels hand to each other (fused as in the program), and\n"
+      "where something differs each node by itself, with the reference evaluator. Bodies of If and Loop are\n"
+      "one operation. Exit 10: something differs.\n"
+      "Example: kiln-compare m.onnx --profile batch=8 --dump tensors");
   app.add_option("model", arguments.model.model, "ONNX file")->required();
   app.add_option("--spec", arguments.spec,
                  "CompileSpec of one profile, instead of the options up to --sequence");
-  app.add_option("--target", arguments.model.target, "Target that this machine runs")->capture_default_str();
-  app.add_option("--profile", arguments.model.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
-  app.add_option("--pin", arguments.model.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
-  app.add_option("--sequence", arguments.model.sequence,
-                 "What an input of sequence or optional type holds (see kiln-cc spec)");
+  addModelOptions(app, arguments.model);
   app.add_option("--input", arguments.inputs, "name=file.npy, instead of seeded values (repeatable)")
       ->allow_extra_args(false);
   app.add_option("--seed", arguments.seed, "Of the other inputs")->capture_default_str();
@@ -176,15 +159,8 @@ int main(int argc, char** argv) {
   app.add_option("--dump", arguments.dump, "Folder for all tensors, got and expected, as .npy");
   app.add_flag("--json", arguments.json, "As canonical JSON");
   app.add_option("--toolchain", arguments.toolchain, "Toolchain folder (default: where kiln-compare is)");
-  if (auto pinned = pinHostMath(argv); !pinned) return finish(stop(kiln::kExitInternal, pinned.error()));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    return finish(
-        stop(kiln::kExitUsage,
-             {kiln::Code::kInvalidArgument, error.what() + std::string("; see kiln-compare --help"), {}}));
-  }
-  return finish(run(arguments));
+  if (auto pinned = pinHostMath(argv); !pinned)
+    return finish(app.get_name(), stop(kiln::kExitInternal, pinned.error()));
+  if (auto ended = parseCommandLine(app, argc, argv)) return *ended;
+  return finish(app.get_name(), run(arguments));
 }

@@ -30,7 +30,7 @@ Result<std::vector<ModelFile>> filesOf(const std::string& model) {
 
 }  // namespace
 
-tl::expected<CompileSpec, CommandError> makeSpec(const SpecArguments& arguments) {
+tl::expected<CompileSpec, CommandError> optionsOf(const ModelArguments& arguments) {
   auto target = parseTarget(arguments.target);
   if (!target)
     return stop(target.error().code == Code::kUnimplemented ? kExitUnsupported : kExitUsage, target.error());
@@ -46,9 +46,15 @@ tl::expected<CompileSpec, CommandError> makeSpec(const SpecArguments& arguments)
     if (auto added = addPin(pin, spec.pins); !added) return stop(kExitUsage, added.error());
   for (const std::string& sequence : arguments.sequence)
     if (auto added = addComposite(sequence, spec.sequences); !added) return stop(kExitUsage, added.error());
+  return spec;
+}
+
+tl::expected<CompileSpec, CommandError> makeSpec(const ModelArguments& arguments) {
+  auto spec = optionsOf(arguments);
+  if (!spec) return spec;
   auto files = filesOf(arguments.model);
   if (!files) return stop(files.error());
-  spec.files = std::move(*files);
+  spec->files = std::move(*files);
   return spec;
 }
 

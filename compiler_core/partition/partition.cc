@@ -133,7 +133,9 @@ class Decision {
   }
 
   void append(Refusals refusals) {
-    for (ir::UnsupportedNode& refusal : refusals) result_.unsupported.push_back(std::move(refusal));
+    for (ir::UnsupportedNode& refusal : refusals)
+      if (told_.insert({refusal.node, refusal.reason}).second)  // a node may have become several operations
+        result_.unsupported.push_back(std::move(refusal));
   }
 
   void allow(GraphNode& node, Operation* op, TargetIndex target) const {
@@ -185,6 +187,7 @@ class Decision {
   ModelGraph model_;
   std::optional<TargetIndex> fallback_;
   llvm::StringSet<> fallen_;
+  std::set<std::pair<std::string, std::string>> told_;  // refused node and reason
 };
 
 Status checkShare(PartitionEvidence& evidence, const PartitionRules& rules) {

@@ -1,6 +1,6 @@
 #include "compiler_core/ir/dims.h"
-#include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
+#include "compiler_core/transforms/elementwise.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -14,10 +14,6 @@ using mlir::Operation;
 using mlir::PatternRewriter;
 using mlir::success;
 using mlir::Value;
-
-bool isElementwise(Operation* op) {
-  return llvm::isa<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BitcastOp>(op);
-}
 
 bool isSplat(Value value) {
   auto constant = value.getDefiningOp<ir::ConstantOp>();
@@ -79,14 +75,9 @@ struct Elementwise : mlir::RewritePattern {
       return failure();
     llvm::SmallVector<Value> operands;
     for (Value operand : op->getOperands()) operands.push_back(reshaped(operand, from, *to, rewriter));
-    mlir::OperationState state(op->getLoc(), op->getName());
-    state.addOperands(operands);
     const auto type = ir::tensorType(op->getResult(0));
-    state.addTypes(ir::tensorTypeOf(*to, type.getElementType()));
-    state.propertiesAttr = op->getPropertiesAsAttribute();
-    state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
-    Operation* made = rewriter.create(state);
-    rewriter.replaceOpWithNewOp<ir::ReshapeOp>(op, type, made->getResult(0));
+    Value made = elementwiseOver(op, operands, ir::tensorTypeOf(*to, type.getElementType()), rewriter);
+    rewriter.replaceOpWithNewOp<ir::ReshapeOp>(op, type, made);
     return success();
   }
 

@@ -1,6 +1,6 @@
 #include "compiler_core/ir/dims.h"
-#include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
+#include "compiler_core/transforms/elementwise.h"
 #include "compiler_core/transforms/passes.h"
 #include "compiler_core/transforms/patterns.h"
 #include "mlir/Pass/Pass.h"
@@ -17,9 +17,6 @@ using mlir::success;
 using mlir::Value;
 using Permutation = llvm::SmallVector<std::int64_t>;
 
-bool isElementwise(Operation* op) {
-  return llvm::isa<ir::UnaryOp, ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp, ir::BitcastOp>(op);
-}
 bool follows(Operation* op) {
   return isElementwise(op) || llvm::isa<ir::TransposeOp, ir::SoftmaxOp, ir::ReduceOp, ir::ConcatOp>(op);
 }
@@ -95,13 +92,8 @@ struct Elementwise : mlir::RewritePattern {
     }
     llvm::SmallVector<Value> operands;
     for (Value operand : op->getOperands()) operands.push_back(unsunk(operand, *permutation, rewriter));
-    mlir::OperationState state(op->getLoc(), op->getName());
-    state.addOperands(operands);
-    state.addTypes(before(op->getResult(0).getType(), *permutation));
-    state.propertiesAttr = op->getPropertiesAsAttribute();
-    state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
-    Operation* made = rewriter.create(state);
-    rewriter.replaceOpWithNewOp<ir::TransposeOp>(op, made->getResult(0), *permutation);
+    Value made = elementwiseOver(op, operands, before(op->getResult(0).getType(), *permutation), rewriter);
+    rewriter.replaceOpWithNewOp<ir::TransposeOp>(op, made, *permutation);
     return success();
   }
 };

@@ -1,58 +1,22 @@
 #include "manifest/artifact/oci.h"
 
 #include "manifest/artifact/media_types.h"
+#include "manifest/artifact/oci_descriptor.h"
 #include "manifest/artifact/path_set.h"
-#include "manifest/json/reader.h"
-#include "manifest/spec/path.h"
 
 namespace kiln {
-namespace {
-
-constexpr char kTitle[] = "org.opencontainers.image.title";
-constexpr std::size_t kMaxLayers = 16384;
-
-Json descriptor(const char* mediaType, const Digest& digest) {
-  return {{"mediaType", mediaType}, {"digest", digest.text()}, {"size", digest.size}};
-}
-
-// The OCI form writes sizes as integers; a decimal string is not one.
-Result<Digest> readDescriptor(ObjectReader& reader) {
-  KILN_ASSIGN(std::int64_t size, reader.integer("size", 0, kMaxJsonInteger));
-  KILN_ASSIGN(Digest digest, reader.digest());
-  digest.size = static_cast<std::uint64_t>(size);
-  return digest;
-}
-
-Result<ArtifactFile> readLayer(const Json& json, const std::string& place, bool first) {
-  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
-  ArtifactFile file;
-  file.mediaType = first ? kProgramMediaType : kWeightsMediaType;
-  KILN_TRY(reader.expect("mediaType", file.mediaType));
-  KILN_ASSIGN(file.digest, readDescriptor(reader));
-  KILN_ASSIGN(ObjectReader annotations, reader.object("annotations"));
-  KILN_ASSIGN(file.path, annotations.string(kTitle));
-  if (auto safe = checkRelativePath(file.path); !safe)
-    return badMember(annotations.path(kTitle), safe.error().message);
-  KILN_TRY(annotations.finish());
-  KILN_TRY(reader.finish());
-  return file;
-}
-
-}  // namespace
 
 Result<std::string> makeOciManifest(const Manifest& manifest, const Digest& manifestBlob) {
   Json layers = Json::array();
   auto add = [&](const ArtifactFile& file, const char* mediaType) {
-    Json layer = descriptor(mediaType, file.digest);
-    layer["annotations"] = {{kTitle, file.path}};
-    layers.push_back(std::move(layer));
+    layers.push_back(layerJson(mediaType, file));
   };
   add(manifest.program, kProgramMediaType);
   for (const ArtifactFile& weight : manifest.weights) add(weight, kWeightsMediaType);
   KILN_ASSIGN(std::string text, toCanonicalJson({{"schemaVersion", 2},
                                                  {"mediaType", kOciManifestMediaType},
                                                  {"artifactType", kArtifactType},
-                                                 {"config", descriptor(kManifestMediaType, manifestBlob)},
+                                                 {"config", descriptorJson(kManifestMediaType, manifestBlob)},
                                                  {"layers", std::move(layers)}}));
   if (text.size() >= kMaxOciManifestBytes || manifestBlob.size >= kMaxOciManifestBytes)
     return fail(
@@ -75,12 +39,13 @@ Result<OciManifest> parseOciManifest(std::string_view text) {
   if (out.config.size >= kMaxOciManifestBytes) return badMember(config.path("size"), "must be below 4 MiB");
   KILN_TRY(config.finish());
   KILN_ASSIGN(const Json* layers, reader.array("layers"));
-  if (layers->empty() || layers->size() > kMaxLayers)
+  if (layers->empty() || layers->size() > kMaxOciLayers)
     return badMember("artifact.layers", "must hold 1 to 16384 layers");
   PathSet paths;
   for (const Json& layer : *layers) {
     std::string place = "artifact.layers[" + std::to_string(out.layers.size()) + "]";
-    KILN_ASSIGN(ArtifactFile file, readLayer(layer, place, out.layers.empty()));
+    KILN_ASSIGN(ArtifactFile file,
+                readLayer(layer, place, out.layers.empty() ? kProgramMediaType : kWeightsMediaType));
     if (auto added = paths.add(file.path); !added) return badMember(place, added.error().message);
     out.layers.push_back(std::move(file));
   }

@@ -4,47 +4,19 @@
 
 #include "manifest/artifact/media_types.h"
 #include "manifest/artifact/oci.h"
-#include "manifest/json/reader.h"
+#include "manifest/artifact/oci_descriptor.h"
 #include "manifest/spec/path.h"
 
 namespace kiln {
 namespace {
 
-constexpr char kTitle[] = "org.opencontainers.image.title";
 constexpr char kRefName[] = "org.opencontainers.image.ref.name";
-constexpr std::size_t kMaxLayers = 16384;
 constexpr std::size_t kMaxManifests = 1024;
 
-Json descriptor(const std::string& mediaType, const Digest& digest) {
-  return {{"mediaType", mediaType}, {"digest", digest.text()}, {"size", digest.size}};
-}
-
 Json entryJson(const LayoutEntry& entry) {
-  Json json = descriptor(kOciManifestMediaType, entry.manifest);
+  Json json = descriptorJson(kOciManifestMediaType, entry.manifest);
   json["artifactType"] = entry.artifactType;
   return json;
-}
-
-// The OCI form writes sizes as integers.
-Result<Digest> readDescriptor(ObjectReader& reader) {
-  KILN_ASSIGN(std::int64_t size, reader.integer("size", 0, kMaxJsonInteger));
-  KILN_ASSIGN(Digest digest, reader.digest());
-  digest.size = static_cast<std::uint64_t>(size);
-  return digest;
-}
-
-Result<ArtifactFile> readLayer(const Json& json, const std::string& place) {
-  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
-  ArtifactFile file;
-  KILN_ASSIGN(file.mediaType, reader.string("mediaType"));
-  KILN_ASSIGN(file.digest, readDescriptor(reader));
-  KILN_ASSIGN(ObjectReader annotations, reader.object("annotations"));
-  KILN_ASSIGN(file.path, annotations.string(kTitle));
-  if (auto safe = checkRelativePath(file.path); !safe)
-    return badMember(annotations.path(kTitle), safe.error().message);
-  KILN_TRY(annotations.finish());
-  KILN_TRY(reader.finish());
-  return file;
 }
 
 Result<std::string> bounded(const Json& json, std::size_t limit, const char* what) {
@@ -60,18 +32,18 @@ Result<std::string> bounded(const Json& json, std::size_t limit, const char* wha
 Result<std::string> makeReferrer(const Referrer& referrer) {
   Json layers = Json::array();
   for (const ArtifactFile& layer : referrer.layers) {
-    Json json = descriptor(layer.mediaType, layer.digest);
-    json["annotations"] = {{kTitle, layer.path}};
+    Json json = layerJson(layer.mediaType, layer);
     layers.push_back(std::move(json));
   }
   const bool empty = referrer.config == digestOf(kEmptyConfig);
-  return bounded({{"schemaVersion", 2},
-                  {"mediaType", kOciManifestMediaType},
-                  {"artifactType", referrer.artifactType},
-                  {"config", descriptor(empty ? kEmptyMediaType : referrer.artifactType, referrer.config)},
-                  {"layers", std::move(layers)},
-                  {"subject", descriptor(kOciManifestMediaType, referrer.subject)}},
-                 kMaxOciManifestBytes, "the manifest of what refers to the artifact");
+  return bounded(
+      {{"schemaVersion", 2},
+       {"mediaType", kOciManifestMediaType},
+       {"artifactType", referrer.artifactType},
+       {"config", descriptorJson(empty ? kEmptyMediaType : referrer.artifactType, referrer.config)},
+       {"layers", std::move(layers)},
+       {"subject", descriptorJson(kOciManifestMediaType, referrer.subject)}},
+      kMaxOciManifestBytes, "the manifest of what refers to the artifact");
 }
 
 Result<Referrer> parseReferrer(std::string_view text) {
@@ -90,11 +62,11 @@ Result<Referrer> parseReferrer(std::string_view text) {
   KILN_ASSIGN(out.subject, readDescriptor(subject));
   KILN_TRY(subject.finish());
   KILN_ASSIGN(const Json* layers, reader.array("layers"));
-  if (layers->empty() || layers->size() > kMaxLayers)
+  if (layers->empty() || layers->size() > kMaxOciLayers)
     return badMember("referrer.layers", "must hold 1 to 16384 layers");
   for (const Json& layer : *layers) {
     KILN_ASSIGN(ArtifactFile file,
-                readLayer(layer, "referrer.layers[" + std::to_string(out.layers.size()) + "]"));
+                readLayer(layer, "referrer.layers[" + std::to_string(out.layers.size()) + "]", ""));
     out.layers.push_back(std::move(file));
   }
   KILN_TRY(reader.finish());
@@ -114,7 +86,7 @@ Result<std::string> makeLayoutIndex(const Digest& artifact, const std::vector<La
   first["annotations"] = {{kRefName, "artifact"}};
   Json list = Json::array({std::move(first)});
   for (const LayoutEntry& entry : referrers) list.push_back(entryJson(entry));
-  Json tagged = descriptor(kOciIndexMediaType, tag);
+  Json tagged = descriptorJson(kOciIndexMediaType, tag);
   tagged["annotations"] = {{kRefName, "sha256-" + artifact.hex()}};
   list.push_back(std::move(tagged));
   return bounded({{"schemaVersion", 2}, {"mediaType", kOciIndexMediaType}, {"manifests", std::move(list)}},
@@ -161,7 +133,7 @@ Result<ClosureConfig> parseClosureConfig(std::string_view text) {
   KILN_TRY(reader.expect("apiVersion", "kiln/v1"));
   KILN_TRY(reader.expect("kind", "Closure"));
   KILN_ASSIGN(const Json* omitted, reader.array("omitted"));
-  if (omitted->size() > kMaxLayers) return badMember("closure.omitted", "holds more than 16384 files");
+  if (omitted->size() > kMaxOciLayers) return badMember("closure.omitted", "holds more than 16384 files");
   ClosureConfig out;
   for (const Json& one : *omitted) {
     KILN_ASSIGN(ObjectReader file,

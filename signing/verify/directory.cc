@@ -169,7 +169,7 @@ Verdict refused(std::string check, const Error& error) {
 }  // namespace
 
 Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
-                        const Policy& policy, const Clock& clock) {
+                        const Policy& policy, const Clock& clock, const Known& known) {
   UniqueFd base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (base.get() < 0) return refused("directory", errnoError(errno, directory));
   auto artifactJson = textBelow(base.get(), "artifact.json", kMaxOciManifestBytes);
@@ -183,7 +183,7 @@ Verdict verifyDirectory(const std::string& directory, const Digest& artifact, co
                           return readBelow(base.get(), file.path, file.digest.size, sink);
                         },
                         std::move(*bundles), std::move(*fixtures)};
-  return verifyArtifact(request, root, policy, clock);
+  return verifyArtifact(request, root, policy, clock, known);
 }
 
 }  // namespace kiln::signing

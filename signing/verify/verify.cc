@@ -16,8 +16,8 @@ constexpr std::size_t kMaxBundles = 256;
 
 class Verification {
  public:
-  Verification(const VerifyRequest& request, const TrustRoot& root, const Policy& policy, const Clock& clock)
-      : request_(request), root_(root), policy_(policy), now_(clock.now()) {}
+  Verification(const VerifyRequest& request, const TrustRoot& root, const Policy& policy, TimePoint now)
+      : request_(request), root_(root), policy_(policy), now_(now) {}
 
   Verdict run() {
     if (checkManifest()) {
@@ -253,8 +253,8 @@ Status Verdict::status() const {
 }
 
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
-                       const Clock& clock) {
-  return Verification(request, root, policy, clock).run();
+                       const Clock& clock, const Known& known) {
+  return Verification(request, root, policy, std::max(clock.now(), known.latestSeen)).run();
 }
 
 }  // namespace kiln::signing

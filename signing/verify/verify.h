@@ -37,6 +37,11 @@ struct VerifyRequest {
   std::optional<OfferedFixtures> fixtures = {};
 };
 
+// What a verifier knows besides its root and policy.
+struct Known {
+  TimePoint latestSeen{};  // it is not earlier, whatever the clock says
+};
+
 // One thing that was checked: "file weights/0000.bin", "bundle 1", "policy minBuilders".
 struct VerdictLine {
   bool ok = false;
@@ -68,12 +73,12 @@ struct Verdict {
 // held to the same and kept apart. Fixtures, if there are any, must be exactly those that a counted
 // provenance names.
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
-                       const Clock& clock);
+                       const Clock& clock, const Known& known = {});
 
 // The same for an artifact directory (artifact.json, manifest.json, program.so, weights/,
 // fixtures/, bundles/*.sigstore.json). Symbolic links and special files are refused. `artifact` as in
 // VerifyRequest.
 Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
-                        const Policy& policy, const Clock& clock);
+                        const Policy& policy, const Clock& clock, const Known& known = {});
 
 }  // namespace kiln::signing

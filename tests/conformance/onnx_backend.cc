@@ -1,27 +1,17 @@
 // onnx_backend: runs the ONNX backend test suite, compiled or (with --evaluate) in the reference evaluator.
 // The suite's data are not part of this repository; they are found by --suite.
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <thread>
 
 #include "manifest/base/exit_code.h"
-#include "tests/conformance/isolate.h"
+#include "tests/conformance/command_line.h"
 #include "tests/conformance/report.h"
 
 namespace kiln::conformance {
 namespace {
 
-struct Options {
-  std::string suite, json, bars, expect, compiler, target;
-  std::vector<std::string> filters;
-  std::size_t every = 1;
-  bool evaluate = false, list = false, verbose = false;
-  Limits limits;
-  std::uint64_t memoryMiB = 8192;
+struct Options : SuiteOptions {
+  std::string bars;
+  bool evaluate = false, list = false;
 };
 
 // How a child tells its result.
@@ -37,38 +27,20 @@ CaseResult decode(const Isolated& isolated) {
           json->at("pins").get<std::vector<std::string>>()};
 }
 
-std::vector<Reported> runAll(const std::vector<Case>& cases, const Options& options) {
-  testing_support::TempDirectory scratch;
+std::vector<Reported> runCases(const std::vector<Case>& cases, const Options& options) {
   std::vector<Reported> reported;
   for (const Case& one : cases) reported.push_back({one, {}});
-  const auto folder = [&](std::size_t index) { return scratch / std::to_string(index); };
-  const auto work = [&](std::size_t index) {
-    if (options.evaluate) return encode(evaluateCase(cases[index]));
-    std::filesystem::create_directory(folder(index));
-    return encode(compileCase(cases[index], {options.compiler, options.target, folder(index)}));
+  const auto work = [&](std::size_t index, const CompileOptions& compile) {
+    return encode(options.evaluate ? evaluateCase(cases[index]) : compileCase(cases[index], compile));
   };
-  std::size_t ended = 0;
-  isolate(cases.size(), options.limits, work, [&](std::size_t index, const Isolated& isolated) {
+  runAll(cases.size(), options, work, [&](std::size_t index, const Isolated& isolated, const std::string&) {
     CaseResult& result = reported[index].result;
     result = decode(isolated);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder(index), ignored);
-    ++ended;
     if (result.outcome == Outcome::kFailed || options.verbose)
       std::cout << (result.outcome == Outcome::kFailed ? "FAILED" : outcomeName(result.outcome)) << " "
                 << cases[index].name << (result.reason.empty() ? "" : ": ") << result.reason << std::endl;
-    if (::isatty(STDERR_FILENO)) std::cerr << "\r" << ended << " of " << cases.size() << std::flush;
   });
-  if (::isatty(STDERR_FILENO)) std::cerr << "\r";
   return reported;
-}
-
-Result<Json> readJson(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return fail(Code::kNotFound, path + ": cannot be read");
-  auto json = parseJson(std::string(std::istreambuf_iterator<char>(file), {}), {.bytes = 64u << 20});
-  if (!json) return fail(json.error().in(path));
-  return json;
 }
 
 // Prints what does not hold; whether all does.
@@ -97,10 +69,9 @@ int run(const Options& options) {
     for (const Case& one : cases) std::cout << one.name << "\n";
     return 0;
   }
-  const auto reported = runAll(cases, options);
-  const Json report = makeReport(reported, options.evaluate ? "reference evaluator" : options.target);
-  if (!options.json.empty())
-    std::ofstream(options.json) << report.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+  const auto reported = runCases(cases, options);
+  const Json report = makeReport(reported, options.evaluate ? "reference evaluator" : options.compile.target);
+  if (!options.json.empty()) writeJson(options.json, report);
   const auto holds = check(reported, report, options);
   if (!holds) return std::cerr << holds.error().message << "\n", kExitUsage;
   Json totals = report.value("totals", Json::object());
@@ -118,40 +89,18 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   CLI::App app(
       "Runs the ONNX backend test suite: each case is compiled with kiln-cc, loaded in the runtime, run and "
-      "compared; "
-      "with --evaluate the reference evaluator runs it, before and after the rewrite stage.",
+      "compared; with --evaluate the reference evaluator runs it, before and after the rewrite stage.",
       "onnx_backend");
   app.footer("Example: onnx_backend --suite onnx-backend-1.22.0.tar.zst --json report.json");
   Options options;
-  options.target = hostTarget();
-  options.compiler = compilerBeside();
-  options.limits.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  app.add_option("--suite", options.suite, "Folder of cases or of groups of them, or a .tar.zst of one")
-      ->required();
-  app.add_option("--filter", options.filters,
-                 "Only cases whose name contains this (repeatable: any of them)");
-  app.add_option("--every", options.every, "Only every n-th of these")->check(CLI::PositiveNumber);
+  std::uint64_t memoryMiB = 8192;
+  addSuiteOptions(app, options)->required();
   app.add_flag("--list", options.list, "Print the names of the cases");
-  app.add_flag("--verbose", options.verbose, "Print each case's outcome");
-  app.add_option("--json", options.json, "Write the report here");
-  app.add_option("--expect", options.expect, "Fail when a case no longer passes that did in this report");
   app.add_option("--bars", options.bars, "Fail unless the counts reach those of this file");
-  app.add_option("--jobs", options.limits.jobs, "Cases at a time")->check(CLI::PositiveNumber);
-  app.add_option("--target", options.target, "Target")->capture_default_str();
-  app.add_option("--kiln-cc", options.compiler, "The compiler (default: beside this program)");
-  app.add_option("--time-limit", options.limits.seconds, "Seconds per case")->capture_default_str();
-  app.add_option("--memory-limit", options.memoryMiB, "MiB of address space per process")
-      ->capture_default_str();
+  app.add_option("--memory-limit", memoryMiB, "MiB of address space per process")->capture_default_str();
   app.add_flag("--evaluate", options.evaluate, "Use the reference evaluator");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    app.exit(error);
-    return kExitUsage;
-  }
-  options.limits.bytes = options.memoryMiB << 20;
+  if (auto ended = parseCommandLine(app, argc, argv)) return *ended;
+  options.limits.bytes = memoryMiB << 20;
   return run(options);
 }
 

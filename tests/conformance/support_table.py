@@ -34,7 +34,7 @@ def reasons(case):
     """The refusals in one message, without the names of nodes."""
     text = case.get("reason", "")
     text = re.sub(r"; and \d+ more$", "", text)
-    found = re.findall(r"\((?:\S+), opset \d+\): (.*?)(?=; node '|$)", text) or [text]
+    found = re.findall(r"\((?:\S+)(?:, opset \d+)?\): (.*?)(?=; node '|$)", text) or [text]
     return [re.sub(r"'[^']*'", "an input", r.split("; here it is")[0]).strip().rstrip(";") for r in found]
 
 

@@ -11,6 +11,7 @@
 #include "signing/policy/policy.h"
 #include "signing/receipt/receipt.h"
 #include "signing/trust/trust_root.h"
+#include "tests/support/full_root.h"
 #include "tests/support/golden.h"
 #include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_lock.h"
@@ -171,6 +172,18 @@ TEST(Golden, BundleAndRoot) {
   EXPECT_EQ(bundle.envelope.payload, readGolden(at("provenance.json")));
   EXPECT_EQ(toCanonicalJson(root.toJson()).value(), readGolden(at("root.json")));
   EXPECT_EQ(signing::makeBundle(bundle.envelope, *key).value(), readGolden(at("bundle.sigstore.json")));
+}
+
+// Its keys are random, too: what is committed is read and written back.
+TEST(Golden, RootWithEveryMember) {
+  if (testing_support::acceptsGolden()) {
+    const auto key = signing::PrivateKey::create().value();
+    testing_support::writeGolden(at("root-full.json"),
+                                 toCanonicalJson(testing_support::fullRoot(key).toJson()).value());
+  }
+  const auto root = signing::TrustRoot::parse(readGolden(at("root-full.json")));
+  ASSERT_TRUE(root) << root.error().message;
+  EXPECT_EQ(toCanonicalJson(root->toJson()).value(), readGolden(at("root-full.json")));
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ DOCUMENTS = {
     "receipt.json": "receipt",
     "reproduction.json": "reproduction",
     "root.json": "root",
+    "root-full.json": "root",
     "policy.json": "policy",
     "tombstone.json": "tombstone",
     "toolchain-admission.json": "toolchain-admission",
@@ -35,7 +36,8 @@ DOCUMENTS = {
 }
 
 # Members that a document may lack.
-OPTIONAL = [["partition"], ["lock"]]
+OPTIONAL = [["partition"], ["lock"], ["rootKeys"], ["recallKeys"], ["logs"], ["witnesses"], ["revocations"],
+            ["revocations", 0, "logs"]]
 
 
 def damaged(document):

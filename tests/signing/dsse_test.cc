@@ -35,7 +35,7 @@ TEST(Dsse, SignsAndVerifies) {
   EXPECT_FALSE(verifyEnvelope(back, {}, 0));
 }
 
-TEST(Dsse, PayloadTypeIsPartOfWhatIsSigned) {  // attack 7
+TEST(AttackCases, Case07APayloadTypeIsPartOfWhatIsSigned) {
   Envelope envelope = signEnvelope(kReceiptPayload, "{}", keyA()).value();
   EXPECT_FALSE(parseEnvelope(toCanonicalJson(envelope.toJson()).value(), kInTotoPayload));
   envelope.payloadType = kInTotoPayload;
@@ -43,7 +43,7 @@ TEST(Dsse, PayloadTypeIsPartOfWhatIsSigned) {  // attack 7
   EXPECT_FALSE(verifyEnvelope(relabelled, std::vector{keyA().publicKey()}));
 }
 
-TEST(Dsse, OneKeyCountsOnce) {  // attack 7
+TEST(AttackCases, Case07OneKeyCountsOnceTowardsAThreshold) {
   Envelope envelope = signEnvelope(kInTotoPayload, "{}", keyA()).value();
   envelope.signatures.push_back(envelope.signatures[0]);
   envelope.signatures.push_back(signEnvelope(kInTotoPayload, "{}", keyA())->signatures[0]);

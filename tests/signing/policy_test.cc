@@ -35,7 +35,7 @@ TEST(Policy, ShippedOnesParse) {
   EXPECT_EQ(failing(production, provenance(), false), std::vector<std::string>{"requireCheck"});
 }
 
-TEST(Policy, WorkersOfOneOperatorCountOnceWhereDiversityIsAsked) {  // attack 21
+TEST(AttackCases, Case21WorkersOfOneOperatorCountOnceWhereDiversityIsAsked) {
   Policy policy{"p", true, {"*"}, 2, 2, {"*"}, {"*"}};
   Provenance facts = provenance();
   EXPECT_TRUE(failing(policy, facts).empty());

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "signing/keys/files.h"
+#include "tests/support/full_root.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::signing {
@@ -48,6 +49,40 @@ TEST_F(TrustRootTest, RefusesEveryDamage) {
   };
   for (const auto& [place, damage] : cases) {
     Json json = root.toJson();
+    damage(json);
+    auto parsed = TrustRoot::parse(json.dump());
+    ASSERT_FALSE(parsed) << place;
+    EXPECT_EQ(parsed.error().message.substr(0, parsed.error().message.find(": ")), place)
+        << parsed.error().message;
+  }
+}
+
+TEST_F(TrustRootTest, RefusesEveryDamageToItsRoles) {
+  using Damage = std::function<void(Json&)>;
+  const Json good = testing_support::fullRoot(key).toJson();
+  ASSERT_TRUE(TrustRoot::parse(good.dump()));
+  EXPECT_EQ(TrustRoot::parse(good.dump())->toJson(), good);
+  const std::pair<const char*, Damage> cases[] = {
+      {"root.rootKeys.threshold", [](Json& j) { j["rootKeys"]["threshold"] = 2; }},
+      {"root.rootKeys.threshold", [](Json& j) { j["rootKeys"]["threshold"] = 0; }},
+      {"root.rootKeys.keys", [](Json& j) { j["rootKeys"]["keys"] = Json::array(); }},
+      {"root.rootKeys.keys[1]",
+       [](Json& j) {
+         for (int i = 0; i < 2; ++i) j["rootKeys"]["keys"].push_back(j["rootKeys"]["keys"][0]);
+       }},
+      {"root.recallKeys.wideThreshold", [](Json& j) { j["recallKeys"]["wideThreshold"] = 2; }},
+      {"root.recallKeys.scope", [](Json& j) { j["recallKeys"]["scope"] = -1; }},
+      {"root.logs[0].spki", [&](Json& j) { j["logs"][0]["spki"] = j["keys"][0]["spki"]; }},
+      {"root.logs[0].keyid", [&](Json& j) { j["logs"][0]["keyid"] = j["keys"][0]["keyid"]; }},
+      {"root.logs[0].origin", [](Json& j) { j["logs"][0]["origin"] = ""; }},
+      {"root.logs[1]", [](Json& j) { j["logs"].push_back(j["logs"][0]); }},
+      {"root.witnesses[0].spki", [&](Json& j) { j["witnesses"][0]["spki"] = "AAAA"; }},
+      {"root.revocations[0].keyid", [](Json& j) { j["revocations"][0]["keyid"] = "unknown"; }},
+      {"root.revocations[0].logs[0].size", [](Json& j) { j["revocations"][0]["logs"][0]["size"] = "-1"; }},
+      {"root.revocations[1]", [](Json& j) { j["revocations"].push_back(j["revocations"][0]); }},
+  };
+  for (const auto& [place, damage] : cases) {
+    Json json = good;
     damage(json);
     auto parsed = TrustRoot::parse(json.dump());
     ASSERT_FALSE(parsed) << place;

@@ -15,7 +15,7 @@ Error unsupportedError(const std::vector<ir::UnsupportedNode>& nodes, std::int64
     if (i >= kNamed) continue;
     message += (i ? "; " : "") + std::string("node '") + node.node + "' (" +
                (node.domain.empty() || node.domain == "ai.onnx" ? "" : node.domain + ":") + node.op +
-               ", opset " + std::to_string(node.opset) + "): " + node.reason;
+               (node.opset > 0 ? ", opset " + std::to_string(node.opset) : "") + "): " + node.reason;
   }
   if (nodes.size() > kNamed) message += "; and " + std::to_string(nodes.size() - kNamed) + " more";
   Json details = {{"unsupported", std::move(list)}};

@@ -30,6 +30,8 @@ struct OpenTest : testing::Test {
   }
 };
 
+struct AttackCases : OpenTest {};
+
 TEST_F(OpenTest, OpensAPrivateDirectoryInPlace) {
   const auto opened = open(artifact.farm.artifact);
   ASSERT_TRUE(opened) << opened.error().message;
@@ -58,7 +60,7 @@ TEST_F(OpenTest, AFlippedBitInAnyFileIsExit5) {
   EXPECT_TRUE(open());
 }
 
-TEST_F(OpenTest, ADirectoryOpenToOthersIsCopiedFirst) {  // 31
+TEST_F(AttackCases, Case31ADirectoryOpenToOthersIsCopiedFirst) {
   ASSERT_EQ(::chmod((fetched + "/weights").c_str(), 0777), 0);
   EXPECT_FALSE(isPrivate(fetched));
   std::string copied;
@@ -78,7 +80,7 @@ TEST_F(OpenTest, ADirectoryOpenToOthersIsCopiedFirst) {  // 31
 }
 
 // Whoever can turn a link or rename a folder on the way can swap what was verified.
-TEST_F(OpenTest, AWayThatOthersMayChangeIsCopiedFirst) {  // 31
+TEST_F(AttackCases, Case31AWayThatOthersMayChangeIsCopiedFirst) {
   EXPECT_TRUE(isPrivate(fetched));
   EXPECT_TRUE(isPrivate(fetched + "/"));
   fs::create_directory_symlink(directory.path(), directory / "link");
@@ -160,7 +162,7 @@ TEST_F(OpenTest, OnlyWhatBelongsToAnArtifactIsCopied) {
   EXPECT_EQ(stray.error().code, Code::kDataLoss);
 }
 
-TEST_F(OpenTest, RootsAreNamedNeverDiscovered) {  // 32
+TEST_F(AttackCases, Case32RootsAreNamedNeverDiscovered) {
   artifact.writeTrust(fetched);
   fs::create_directories(fetched + "/trust");
   artifact.writeTrust(fetched + "/trust");

@@ -34,7 +34,7 @@ class Compare : public ::testing::Test {
                                 const std::vector<std::string>& profile = {}) {
     const std::string path = directory_ / "model.onnx";
     std::ofstream(path, std::ios::binary) << model.build();
-    SpecArguments arguments;
+    ModelArguments arguments;
     arguments.model = path;
     arguments.profile = profile;
     auto spec = makeSpec(arguments);

@@ -103,6 +103,15 @@ TEST(Partition, WhatThePrimaryCannotServeFailsByName) {
   EXPECT_EQ(both.marks, (std::vector<std::string>{"", "", ""}));
 }
 
+TEST(Partition, ANodeOfSeveralOperationsIsRefusedOnce) {
+  Case both{{.rules = {.exclusions = {{"first", kV4}}}, .operators = kOperators}};
+  std::string text = kThree;
+  text.replace(text.find("second"), 6, "first");
+  const auto result = both.run(text.c_str());
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->unsupported.size(), 1u);
+}
+
 TEST(Partition, AFallbackSaysNodeReasonAndShare) {
   Case both{{.fallback = true,
              .rules = {.exclusions = {{"op:Softmax", kV4}}, .fallbackOperators = {"Softmax"}},

@@ -1,29 +1,18 @@
 // onnx_dynamic: the cases of the ONNX backend suite with symbolic dimensions, against their static compiles.
 // The suite's data are not part of this repository; they are found by --suite.
-#include <unistd.h>
-
-#include <CLI/CLI.hpp>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <thread>
 
 #include "manifest/base/exit_code.h"
+#include "tests/conformance/command_line.h"
 #include "tests/conformance/dynamic/dynamic_report.h"
 #include "tests/conformance/dynamic/own_cases.h"
-#include "tests/conformance/isolate.h"
 #include "tests/conformance/random/evaluate.h"
 
 namespace kiln::conformance {
 namespace {
 
-struct Options {
-  std::string suite, json, expect, coverage, reasons;
-  std::vector<std::string> filters;
-  std::size_t every = 1;
-  bool verbose = false;
-  CompileOptions compile;
-  Limits limits{.seconds = 300};
+struct Options : SuiteOptions {
+  std::string coverage, reasons;
 };
 
 void print(const Case& one, const DynamicResult& result, bool verbose) {
@@ -35,40 +24,21 @@ void print(const Case& one, const DynamicResult& result, bool verbose) {
               << (dims.reason.empty() ? "" : ": ") << dims.reason << std::endl;
 }
 
-std::vector<DynamicReported> runAll(const std::vector<Case>& cases, const Options& options) {
-  testing_support::TempDirectory scratch;
+std::vector<DynamicReported> runCases(const std::vector<Case>& cases, const Options& options) {
   std::vector<DynamicReported> reported;
   for (const Case& one : cases) reported.push_back({one, {}});
-  const auto folder = [&](std::size_t index) { return scratch / std::to_string(index); };
-  const auto work = [&](std::size_t index) {
-    CompileOptions compile = options.compile;
-    compile.scratch = folder(index);
-    std::filesystem::create_directory(compile.scratch);
+  const auto work = [&](std::size_t index, const CompileOptions& compile) {
     return encode(dynamicCase(cases[index], compile));
   };
-  std::size_t ended = 0;
-  isolate(cases.size(), options.limits, work, [&](std::size_t index, const Isolated& isolated) {
+  runAll(cases.size(), options, work, [&](std::size_t index, const Isolated& isolated, const std::string&) {
     DynamicResult& result = reported[index].result;
     if (isolated.failure.empty())
       result = decode(isolated.text);
     else
       result.wrong = isolated.failure;
-    std::error_code ignored;
-    std::filesystem::remove_all(folder(index), ignored);
     print(cases[index], result, options.verbose);
-    ++ended;
-    if (::isatty(STDERR_FILENO)) std::cerr << "\r" << ended << " of " << cases.size() << std::flush;
   });
-  if (::isatty(STDERR_FILENO)) std::cerr << "\r";
   return reported;
-}
-
-Result<Json> readJson(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return fail(Code::kNotFound, path + ": cannot be read");
-  auto json = parseJson(std::string(std::istreambuf_iterator<char>(file), {}), {.bytes = 64u << 20});
-  if (!json) return fail(json.error().in(path));
-  return json;
 }
 
 Result<std::vector<std::string>> missed(const std::vector<DynamicReported>& reported,
@@ -103,10 +73,9 @@ int run(const Options& options) {
   // The expansion of a function uses operators that have cases of their own.
   std::erase_if(cases, [](const Case& one) { return one.name.find("_expanded") != std::string::npos; });
   for (Case& one : ownCases(own.path())) cases.push_back(std::move(one));
-  const auto reported = runAll(choose(cases, options.filters, options.every), options);
+  const auto reported = runCases(choose(cases, options.filters, options.every), options);
   const Json report = makeReport(reported, options.compile.target);
-  if (!options.json.empty())
-    std::ofstream(options.json) << report.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+  if (!options.json.empty()) writeJson(options.json, report);
   const auto lines = missed(reported, options);
   if (!lines) return std::cerr << lines.error().message << "\n", kExitUsage;
   for (const std::string& line : *lines) std::cout << "REGRESSED " << line << "\n";
@@ -126,35 +95,15 @@ int main(int argc, char** argv) {
       "onnx_dynamic");
   app.footer("Example: onnx_dynamic --suite onnx-backend-1.22.0.tar.zst --json report.json");
   Options options;
-  options.compile.target = hostTarget();
-  options.compile.compiler = compilerBeside();
-  options.limits.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  auto* suite =
-      app.add_option("--suite", options.suite, "Folder of cases or of groups of them, or a .tar.zst of one");
+  options.limits.seconds = 300;
+  auto* suite = addSuiteOptions(app, options);
   auto* covered =
       app.add_option("--coverage", options.coverage,
                      "Run nothing: fail when an operator of the importer is neither served in this "
                      "report nor among the --reasons");
   app.add_option("--reasons", options.reasons, "{operator: why it has no dynamic case}")->needs(covered);
   suite->excludes(covered);
-  app.add_option("--filter", options.filters,
-                 "Only cases whose name contains this (repeatable: any of them)");
-  app.add_option("--every", options.every, "Only every n-th of these")->check(CLI::PositiveNumber);
-  app.add_flag("--verbose", options.verbose, "Print each case's outcome");
-  app.add_option("--json", options.json, "Write the report here");
-  app.add_option("--expect", options.expect, "Fail when a case is no longer served that was in this report");
-  app.add_option("--jobs", options.limits.jobs, "Cases at a time")->check(CLI::PositiveNumber);
-  app.add_option("--target", options.compile.target, "Target")->capture_default_str();
-  app.add_option("--kiln-cc", options.compile.compiler, "The compiler (default: beside this program)");
-  app.add_option("--time-limit", options.limits.seconds, "Seconds per case")->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    app.exit(error);
-    return kExitUsage;
-  }
+  if (auto ended = parseCommandLine(app, argc, argv)) return *ended;
   return options.coverage.empty() ? run(options) : coverage(options);
 }
 

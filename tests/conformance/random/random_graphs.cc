@@ -1,32 +1,25 @@
 // random_graphs: makes random valid ONNX graphs, compiles and runs them, and compares with the reference
 // evaluator.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <set>
-#include <thread>
 
 #include "manifest/base/exit_code.h"
-#include "tests/conformance/isolate.h"
-#include "tests/conformance/program.h"
+#include "tests/conformance/command_line.h"
 #include "tests/conformance/random/evaluate.h"
 #include "tests/conformance/random/rules.h"
-#include "tests/support/temp_directory.h"
 
 namespace kiln::conformance::random {
 namespace {
 
 constexpr double kRelative = 1e-3, kAbsolute = 1e-6;
 
-struct Options {
+struct Options : RunOptions {
   std::uint64_t seed = 1;
   std::size_t count = 50;
   std::string keep, write;
   bool coverage = false;
-  CompileOptions compile;
-  Limits limits;
 };
 
 // "" when all is well; "refused: ..." or what is wrong.
@@ -109,32 +102,26 @@ int writeModels(const Options& options) {
 
 int run(const Options& options) {
   if (!options.keep.empty()) std::filesystem::create_directories(options.keep);
-  testing_support::TempDirectory scratch;
-  const auto folder = [&](std::size_t index) { return scratch / std::to_string(index); };
-  const auto work = [&](std::size_t index) {
-    CompileOptions compile = options.compile;
-    compile.scratch = folder(index);
-    std::filesystem::create_directory(compile.scratch);
+  const auto work = [&](std::size_t index, const CompileOptions& compile) {
     return runOne(options.seed + index, compile);
   };
   std::size_t failed = 0, refused = 0;
-  isolate(options.count, options.limits, work, [&](std::size_t index, const Isolated& result) {
+  const auto done = [&](std::size_t index, const Isolated& result, const std::string& folder) {
     const std::string text = result.failure.empty() ? result.text : result.failure;
+    if (text.empty()) return;
+    const std::uint64_t seed = options.seed + index;
+    const bool refusal = text.starts_with("refused: ");
+    ++(refusal ? refused : failed);
+    std::cout << (refusal ? "" : "FAILED ") << "seed " << seed << " (" << listOf(generate(seed).operators)
+              << "): " << text << std::endl;
     std::error_code ignored;
-    if (!text.empty()) {
-      const std::uint64_t seed = options.seed + index;
-      const bool refusal = text.starts_with("refused: ");
-      ++(refusal ? refused : failed);
-      std::cout << (refusal ? "" : "FAILED ") << "seed " << seed << " (" << listOf(generate(seed).operators)
-                << "): " << text << std::endl;
-      if (!refusal && !options.keep.empty())
-        std::filesystem::copy(
-            folder(index), options.keep + "/" + std::to_string(seed),
-            std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing,
-            ignored);
-    }
-    std::filesystem::remove_all(folder(index), ignored);
-  });
+    if (!refusal && !options.keep.empty())
+      std::filesystem::copy(
+          folder, options.keep + "/" + std::to_string(seed),
+          std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing,
+          ignored);
+  };
+  runAll(options.count, options, work, done);
   std::cout << options.count - failed - refused << " passed, " << failed << " failed, " << refused
             << " skipped (seeds " << options.seed << " to " << options.seed + options.count - 1 << ")\n";
   return failed == 0 ? 0 : kExitCheck;
@@ -145,26 +132,14 @@ int main(int argc, char** argv) {
                "random_graphs");
   app.footer("Example, one graph again: random_graphs --seed 1234 --count 1 --keep /tmp");
   Options options;
-  options.compile.target = hostTarget();
-  options.compile.compiler = compilerBeside();
-  options.limits.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   app.add_option("--seed", options.seed, "The first seed")->capture_default_str();
   app.add_option("--count", options.count, "How many graphs")->capture_default_str();
-  app.add_option("--jobs", options.limits.jobs, "Graphs at a time");
   app.add_option("--keep", options.keep, "Folder for the models that fail");
   app.add_option("--write", options.write, "Write the models to this folder and do no more");
-  app.add_option("--target", options.compile.target, "Target")->capture_default_str();
-  app.add_option("--kiln-cc", options.compile.compiler, "The compiler (default: beside this program)");
+  addRunOptions(app, options);
   app.add_flag("--coverage", options.coverage,
                "Fail when an operator of the importer's table has neither a rule nor a reason");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    app.exit(error);
-    return kExitUsage;
-  }
+  if (auto ended = parseCommandLine(app, argc, argv)) return *ended;
   if (options.coverage) return coverage();
   return options.write.empty() ? run(options) : writeModels(options);
 }

@@ -1,0 +1,308 @@
+#include <fmt/format.h>
+#include <filesystem>
+
+#include "api/cli/commands.h"
+#include "api/cli/duration_option.h"
+#include "api/cli/print.h"
+#include "api/cli/trust_edit.h"
+#include "signing/keys/files.h"
+#include "signing/keys/public_pem.h"
+
+namespace kiln::cli {
+namespace {
+
+using signing::PrivateKey;
+using signing::RootFile;
+using signing::TrustRoot;
+
+struct Options {
+  std::string root, out, expires = "365d";
+  std::vector<std::string> keys;  // private root keys to sign with
+  // init
+  std::string directory;
+  int threshold = 2, of = 3, recallKeys = 2, scope = 100;
+  // add-key, rotate
+  std::string role = "signer", publicKey, id, until = "730d", overlap = "14d", old;
+  // revoke
+  std::string keyId, at, reason;
+  std::vector<std::string> logs;
+  // show
+  std::string previous;
+};
+
+Result<RootFile> readRootFile(const std::string& path) {
+  KILN_ASSIGN(const std::string text, signing::readTextFile(path, 2 * signing::kMaxRootBytes));
+  auto file = RootFile::parse(text);
+  if (!file) return fail(file.error().in(path));
+  return file;
+}
+
+Result<TimePoint> inFuture(const std::string& duration) {
+  KILN_ASSIGN(const std::chrono::seconds length, parseDuration(duration));
+  return SystemClock().now() + length;
+}
+
+std::string countOf(const RootFile& file, const signing::ThresholdKeys& role) {
+  return fmt::format("{} of {}", file.signers(role.keys).size(), role.threshold);
+}
+
+Status replaceFile(const std::string& path, const std::string& text) {
+  const std::string fresh = path + ".new";
+  KILN_TRY(signing::writeTextFile(fresh, text));
+  std::error_code error;
+  std::filesystem::rename(fresh, path, error);
+  if (error) return fail(errnoError(error.value(), path));
+  return {};
+}
+
+// Signs with the keys given and writes a new file, or the root itself where none is named; says how far the
+// signatures are.
+Status finish(const Context& context, RootFile file, const Options& options, const RootFile* previous) {
+  for (const std::string& path : options.keys) {
+    KILN_ASSIGN(const PrivateKey key, PrivateKey::load(path));
+    KILN_TRY(file.sign(key));
+  }
+  const std::string& out = options.out.empty() ? options.root : options.out;
+  KILN_TRY(options.out.empty() ? replaceFile(out, file.text()) : signing::writeTextFile(out, file.text()));
+  const bool done = signing::checkSigned(file) && (!previous || signing::checkSuccessor(*previous, file));
+  if (context.json) {
+    printJson({{"root", out}, {"version", file.root.version}, {"complete", done}});
+    return {};
+  }
+  if (file.root.rootKeys) note("signed by " + countOf(file, *file.root.rootKeys) + " of its own root keys");
+  if (previous && previous->root.rootKeys)
+    note(fmt::format("signed by {} of the root keys of version {}", countOf(file, *previous->root.rootKeys),
+                     previous->root.version));
+  note(done ? "complete: give it to those who trust this root"
+            : "not complete: kiln trust sign FILE --key ROOT.key adds a signature");
+  printLine(out);
+  return {};
+}
+
+Status init(const Context& context, const Options& options) {
+  if (options.of < 1 || options.of > static_cast<int>(signing::kMaxThresholdKeys) || options.threshold < 1 ||
+      options.threshold > options.of)
+    return fail(Code::kInvalidArgument, "--threshold M and --of N: 1 <= M <= N <= 8");
+  if (options.recallKeys < 0 || options.recallKeys > static_cast<int>(signing::kMaxThresholdKeys))
+    return fail(Code::kInvalidArgument, "--recall-keys: 0 to 8");
+  TrustRoot root;
+  KILN_ASSIGN(root.expires, inFuture(options.expires));
+  std::error_code error;
+  if (std::filesystem::exists(options.out, error))
+    return fail(Code::kAlreadyExists, options.out + ": is there already; no keys were made");
+  std::filesystem::create_directories(options.directory, error);
+  if (error) return fail(errnoError(error.value(), options.directory));
+  Options signingWith = options;
+  const auto make = [&](const std::string& name, signing::ThresholdKeys& role) -> Result<std::string> {
+    const std::string path = options.directory + "/" + name;
+    KILN_ASSIGN(const PrivateKey key, PrivateKey::create());
+    KILN_TRY(key.save(path));
+    role.keys.push_back(key.publicKey());
+    return path;
+  };
+  root.rootKeys.emplace().threshold = options.threshold;
+  for (int i = 1; i <= options.of; ++i) {
+    KILN_ASSIGN(const std::string path, make(fmt::format("root-{}.key", i), *root.rootKeys));
+    signingWith.keys.push_back(path);
+  }
+  if (options.recallKeys > 0) {
+    root.recallKeys.emplace();
+    root.recallKeys->wideThreshold = std::min(2, options.recallKeys);
+    root.recallKeys->scope = options.scope;
+    for (int i = 1; i <= options.recallKeys; ++i)
+      KILN_TRY(make(fmt::format("recall-{}.key", i), root.recallKeys->issuers));
+  }
+  KILN_ASSIGN(RootFile file, RootFile::of(std::move(root)));
+  if (!context.json) note("take the keys in " + options.directory + " offline, each to another place");
+  return finish(context, std::move(file), signingWith, nullptr);
+}
+
+// Reads the root, lets `change` make its successor, and finishes that.
+template <class Change>
+Status edit(const Context& context, const Options& options, Change change) {
+  KILN_ASSIGN(const RootFile before, readRootFile(options.root));
+  if (auto whole = signing::checkSigned(before); !whole) return fail(whole.error().in(options.root));
+  KILN_ASSIGN(const TimePoint expires, inFuture(options.expires));
+  TrustRoot next = successorOf(before.root, expires);
+  KILN_TRY(change(next));
+  KILN_ASSIGN(RootFile file, RootFile::of(std::move(next)));
+  // What was made must be readable again.
+  KILN_TRY(TrustRoot::parse(file.envelope.payload));
+  return finish(context, std::move(file), options, before.root.rootKeys ? &before : nullptr);
+}
+
+Result<NewKey> newKey(const Options& options) {
+  NewKey key;
+  KILN_ASSIGN(key.role, parseKeyRole(options.role));
+  KILN_ASSIGN(key.spki, signing::readPublicKeyFile(options.publicKey));
+  key.id = options.id;
+  key.validFrom = SystemClock().now() - std::chrono::hours(1);
+  KILN_ASSIGN(key.validUntil, inFuture(options.until));
+  return key;
+}
+
+Status add(const Context& context, const Options& options) {
+  KILN_ASSIGN(const NewKey key, newKey(options));
+  return edit(context, options, [&](TrustRoot& next) { return addKey(next, key); });
+}
+
+Status rotate(const Context& context, const Options& options) {
+  KILN_ASSIGN(const NewKey key, newKey(options));
+  KILN_ASSIGN(const TimePoint oldUntil, inFuture(options.overlap));
+  return edit(context, options, [&](TrustRoot& next) {
+    return options.old.empty() ? rotateSigner(next, key, oldUntil) : replaceKey(next, key, options.old);
+  });
+}
+
+Result<signing::Revocation::LogSize> parseLogSize(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon != std::string::npos && colon > 0) {
+    const std::string digits = text.substr(colon + 1);
+    if (!digits.empty() && digits.size() <= 15 && digits.find_first_not_of("0123456789") == std::string::npos)
+      return signing::Revocation::LogSize{text.substr(0, colon), std::stoull(digits)};
+  }
+  return fail(Code::kInvalidArgument,
+              "--log " + text + ": ORIGIN:SIZE, the log's size when the key was safe");
+}
+
+Status revoke(const Context& context, const Options& options) {
+  signing::Revocation revocation;
+  revocation.keyId = options.keyId;
+  revocation.reason = options.reason;
+  revocation.at = SystemClock().now();
+  if (!options.at.empty()) {
+    KILN_ASSIGN(revocation.at, parseRfc3339(options.at));
+  }
+  for (const std::string& text : options.logs) {
+    KILN_ASSIGN(auto size, parseLogSize(text));
+    revocation.logs.push_back(std::move(size));
+  }
+  return edit(context, options, [&](TrustRoot& next) { return revokeKey(next, revocation); });
+}
+
+Status sign(const Context& context, const Options& options) {
+  KILN_ASSIGN(RootFile file, readRootFile(options.root));
+  std::optional<RootFile> previous;
+  if (!options.previous.empty()) {
+    KILN_ASSIGN(previous, readRootFile(options.previous));
+  }
+  return finish(context, std::move(file), options, previous ? &*previous : nullptr);
+}
+
+void printRoot(const RootFile& file) {
+  const TrustRoot& root = file.root;
+  printLine(fmt::format("version     {}{}", root.version, root.development ? ", for development" : ""));
+  printLine("expires     " + rfc3339(root.expires));
+  if (root.rootKeys) printLine("signed by   " + countOf(file, *root.rootKeys) + " root keys needed");
+  for (const auto& builder : root.builders)
+    for (const std::string& id : builder.keys)
+      printLine(fmt::format("speaks for  {}: key {}", printable(builder.id), id));
+  for (const auto& key : root.keys)
+    printLine(fmt::format("key         {} from {} to {}", key.key.id(), rfc3339(key.validFrom),
+                          rfc3339(key.validUntil)));
+  for (const auto& gone : root.revocations)
+    printLine(
+        fmt::format("revoked     {} since {}: {}", gone.keyId, rfc3339(gone.at), printable(gone.reason)));
+  if (root.recallKeys)
+    printLine(fmt::format("recalls     by {} of {} keys; beyond {} listed digests by {}",
+                          root.recallKeys->issuers.threshold, root.recallKeys->issuers.keys.size(),
+                          root.recallKeys->scope, root.recallKeys->wideThreshold));
+  for (const auto& log : root.logs) printLine("log         " + printable(log.origin));
+  for (const auto& witness : root.witnesses) printLine("witness     " + printable(witness.name));
+}
+
+Status show(const Context& context, const Options& options) {
+  KILN_ASSIGN(const RootFile file, readRootFile(options.root));
+  Status holds = signing::checkSigned(file);
+  if (holds && !options.previous.empty()) {
+    KILN_ASSIGN(const RootFile previous, readRootFile(options.previous));
+    holds = signing::checkSuccessor(previous, file);
+  }
+  if (context.json) {
+    Json json{{"root", file.root.toJson()}, {"signaturesHold", holds.has_value()}};
+    if (!holds) json["why"] = holds.error().message;
+    printJson(json);
+  } else {
+    printRoot(file);
+  }
+  if (!holds) return fail(Error{holds.error().code, holds.error().message, R"({"exitCode":5})"});
+  return {};
+}
+
+}  // namespace
+
+void addTrust(CLI::App& app, Context& context) {
+  CLI::App& group = *app.add_subcommand("trust", "Trust roots: whose signatures count, under whose control");
+  group.require_subcommand(1);
+  group.footer("Example:\n  kiln trust show root.json");
+  const auto options = std::make_shared<Options>();
+  const auto adder = [&](const std::string& name, const std::string& what, const std::string& example,
+                         Status (*run)(const Context&, const Options&)) -> CLI::App& {
+    return addCommand(group, context, name, what, example,
+                      [&context, options, run] { return run(context, *options); });
+  };
+  const auto editing = [&](CLI::App& command) {
+    command.add_option("ROOT", options->root, "The root in force")->required();
+    command.add_option("--out", options->out, "A new file for its successor")->required();
+    command.add_option("--key", options->keys, "A private root key to sign with; may be repeated");
+    command.add_option("--expires", options->expires, "When the successor ends, from now (default 365d)");
+  };
+  const auto keyed = [&](CLI::App& command) {
+    command.add_option("--public", options->publicKey, "The key, PEM")->required();
+    command.add_option("--role", options->role, "signer (default), root, recall, log or witness");
+    command.add_option("--id", options->id,
+                       "The builder or author of a signer, a log's origin, a witness's name");
+    command.add_option("--until", options->until, "How long a signer or log key lasts (default 730d)");
+  };
+
+  auto& starting = adder("init", "Make a root with M of N offline keys",
+                         "kiln trust init --out root.json --keys offline --threshold 2 --of 3", init);
+  starting.add_option("--out", options->out, "A new file for the root")->required();
+  starting.add_option("--keys", options->directory, "A directory for the private keys, mode 0600")
+      ->required();
+  starting.add_option("--threshold", options->threshold, "How many root keys must sign (default 2)");
+  starting.add_option("--of", options->of, "How many root keys there are (default 3)");
+  starting.add_option("--recall-keys", options->recallKeys,
+                      "How many keys may recall (default 2, 0 for none)");
+  starting.add_option("--recall-scope", options->scope,
+                      "How many digests one recall key alone may list (default 100)");
+  starting.add_option("--expires", options->expires, "When the root ends, from now (default 365d)");
+
+  auto& adding =
+      adder("add-key", "Add a key: the next version of the root",
+            "kiln trust add-key root.json --id urn:example:farm --public signer.pem --out next.json "
+            "--key offline/root-1.key",
+            add);
+  editing(adding);
+  keyed(adding);
+
+  auto& rotating =
+      adder("rotate", "Put a new key beside a signer's old one, or in a root or recall key's place",
+            "kiln trust rotate root.json --id urn:example:farm --public new.pem --out next.json", rotate);
+  editing(rotating);
+  keyed(rotating);
+  rotating.add_option("--overlap", options->overlap, "How long the signer's old keys last (default 14d)");
+  rotating.add_option("--old", options->old, "The id of the root or recall key that goes");
+
+  auto& revoking = adder("revoke", "Let a signer's key count no more, but for what a log shows to be older",
+                         "kiln trust revoke root.json --keyid ID --reason stolen --out next.json", revoke);
+  editing(revoking);
+  revoking.add_option("--keyid", options->keyId, "The key's id, as kiln trust show prints it")->required();
+  revoking.add_option("--reason", options->reason, "Why, for people")->required();
+  revoking.add_option("--at", options->at, "Since when, 2026-11-20T05:23:32Z (default: now)");
+  revoking.add_option("--log", options->logs, "ORIGIN:SIZE of a log when the key was safe; may be repeated");
+
+  auto& signing = adder("sign", "Add signatures of root keys to a root",
+                        "kiln trust sign next.json --key offline/root-2.key --previous root.json", sign);
+  signing.add_option("ROOT", options->root, "The root to sign; rewritten unless --out is given")->required();
+  signing.add_option("--key", options->keys, "A private root key; may be repeated")->required();
+  signing.add_option("--out", options->out, "A new file instead");
+  signing.add_option("--previous", options->previous, "The root in force, to see what its keys still owe");
+
+  auto& showing = adder("show", "Show a root and whether its signatures hold (exit 5 if not)",
+                        "kiln trust show next.json --previous root.json", show);
+  showing.add_option("ROOT", options->root, "The root")->required();
+  showing.add_option("--previous", options->previous, "The root before, whose keys must have signed, too");
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,120 @@
+#include "api/cli/trust_edit.h"
+
+#include <algorithm>
+
+namespace kiln::cli {
+namespace {
+
+Result<signing::PublicKey> artifactKey(const NewKey& key) {
+  auto made = signing::PublicKey::fromDer(key.spki);
+  if (!made) return fail(Code::kInvalidArgument, "this role wants a P-256 key: " + made.error().message);
+  return made;
+}
+
+tl::unexpected<Error> alreadyThere(const std::string& id) {
+  return fail(Code::kAlreadyExists, "key " + id + " has this role already");
+}
+
+Status addTo(signing::ThresholdKeys& role, const NewKey& key) {
+  KILN_ASSIGN(signing::PublicKey made, artifactKey(key));
+  if (std::ranges::any_of(role.keys, [&](auto& one) { return one.id() == made.id(); }))
+    return alreadyThere(made.id());
+  role.keys.push_back(std::move(made));
+  return {};
+}
+
+signing::TrustedBuilder* findBuilder(signing::TrustRoot& root, const std::string& id) {
+  auto at = std::ranges::find(root.builders, id, &signing::TrustedBuilder::id);
+  return at == root.builders.end() ? nullptr : &*at;
+}
+
+Status addSigner(signing::TrustRoot& root, const NewKey& key) {
+  KILN_ASSIGN(signing::PublicKey made, artifactKey(key));
+  const std::string id = made.id();
+  signing::TrustedBuilder* builder = findBuilder(root, key.id);
+  if (builder && std::ranges::find(builder->keys, id) != builder->keys.end()) return alreadyThere(id);
+  if (!root.findKey(id)) root.keys.push_back({std::move(made), key.validFrom, key.validUntil});
+  if (builder)
+    builder->keys.push_back(id);
+  else
+    root.builders.push_back({key.id, {id}});
+  return {};
+}
+
+}  // namespace
+
+signing::TrustRoot successorOf(const signing::TrustRoot& root, TimePoint expires) {
+  signing::TrustRoot next = root;
+  ++next.version;
+  next.expires = expires;
+  return next;
+}
+
+Result<KeyRole> parseKeyRole(const std::string& text) {
+  if (text == "signer") return KeyRole::kSigner;
+  if (text == "root") return KeyRole::kRoot;
+  if (text == "recall") return KeyRole::kRecall;
+  if (text == "log") return KeyRole::kLog;
+  if (text == "witness") return KeyRole::kWitness;
+  return fail(Code::kInvalidArgument, "--role " + text + ": one of signer, root, recall, log, witness");
+}
+
+Status addKey(signing::TrustRoot& root, const NewKey& key) {
+  const bool named = key.role == KeyRole::kRoot || key.role == KeyRole::kRecall || !key.id.empty();
+  if (!named)
+    return fail(Code::kInvalidArgument,
+                "--id is missing: the builder of a signer, the origin of a log, the name of a witness");
+  switch (key.role) {
+    case KeyRole::kSigner:
+      return addSigner(root, key);
+    case KeyRole::kRoot:
+      if (!root.rootKeys) root.rootKeys.emplace();
+      return addTo(*root.rootKeys, key);
+    case KeyRole::kRecall:
+      if (!root.recallKeys) root.recallKeys = signing::RecallKeys{.issuers = {}, .wideThreshold = 1};
+      return addTo(root.recallKeys->issuers, key);
+    case KeyRole::kLog:
+      if (std::ranges::find(root.logs, key.spki, &signing::TrustedLog::spki) != root.logs.end())
+        return alreadyThere(toBase64(digestOf(key.spki).hash));
+      root.logs.push_back({key.id, key.spki, key.validFrom, key.validUntil});
+      return {};
+    case KeyRole::kWitness:
+      if (std::ranges::find(root.witnesses, key.spki, &signing::TrustedWitness::spki) != root.witnesses.end())
+        return alreadyThere(toBase64(digestOf(key.spki).hash));
+      root.witnesses.push_back({key.id, key.spki});
+      return {};
+  }
+  return {};
+}
+
+Status rotateSigner(signing::TrustRoot& root, const NewKey& key, TimePoint oldUntil) {
+  const signing::TrustedBuilder* builder = findBuilder(root, key.id);
+  if (!builder) return fail(Code::kNotFound, "the root lists no signer for " + key.id);
+  const std::vector<std::string> before = builder->keys;
+  KILN_TRY(addSigner(root, key));
+  for (signing::TrustedKey& one : root.keys)
+    if (std::ranges::find(before, one.key.id()) != before.end() && one.validUntil > oldUntil)
+      one.validUntil = oldUntil;
+  return {};
+}
+
+Status replaceKey(signing::TrustRoot& root, const NewKey& key, const std::string& oldKeyId) {
+  signing::ThresholdKeys* role = nullptr;
+  if (key.role == KeyRole::kRoot && root.rootKeys) role = &*root.rootKeys;
+  if (key.role == KeyRole::kRecall && root.recallKeys) role = &root.recallKeys->issuers;
+  if (!role) return fail(Code::kInvalidArgument, "--old goes with --role root or recall, which the root has");
+  if (std::erase_if(role->keys, [&](auto& one) { return one.id() == oldKeyId; }) == 0)
+    return fail(Code::kNotFound, "no key of this role has the id " + oldKeyId);
+  return addTo(*role, key);
+}
+
+Status revokeKey(signing::TrustRoot& root, signing::Revocation revocation) {
+  if (!root.findKey(revocation.keyId))
+    return fail(Code::kNotFound, "no signer's key has the id " + revocation.keyId +
+                                     "; a root or recall key is taken out with kiln trust rotate --old");
+  std::erase_if(root.revocations, [&](auto& one) { return one.keyId == revocation.keyId; });
+  root.revocations.push_back(std::move(revocation));
+  return {};
+}
+
+}  // namespace kiln::cli

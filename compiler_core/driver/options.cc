@@ -1,0 +1,40 @@
+#include "compiler_core/driver/options.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "manifest/json/error_line.h"
+
+namespace kiln::driver {
+
+void addModelOptions(CLI::App& app, ModelArguments& model) {
+  app.add_option("--target", model.target, "Target")->capture_default_str();
+  app.add_option("--profile", model.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
+  app.add_option("--pin", model.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
+  app.add_option("--sequence", model.sequence,
+                 "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or "
+                 "INPUT=none (repeatable)");
+}
+
+std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return finish(app.get_name(),
+                  stop(kExitUsage,
+                       {Code::kInvalidArgument, error.what() + ("; see " + app.get_name() + " --help"), {}}));
+  }
+  return std::nullopt;
+}
+
+int finish(std::string_view program, const CommandResult& result) {
+  if (result) return kExitOk;
+  const auto& [exit, error] = result.error();
+  fmt::print(stderr, "{}: {}\n{}\n", program, error.message, errorLine(error));
+  return exit;
+}
+
+}  // namespace kiln::driver

@@ -1,0 +1,139 @@
+// `kiln trust`: the life of a root from its making to a revocation, with the real program.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "manifest/json/json.h"
+#include "signing/trust/signed_root.h"
+#include "signing/trust/trust_store.h"
+#include "tests/api/cli/kiln_process.h"
+
+namespace kiln {
+namespace {
+
+using testing_support::KilnResult;
+using testing_support::runKiln;
+
+struct KilnTrust : testing::Test {
+  testing_support::TempDirectory directory;
+  const std::string root = directory / "root.json", next = directory / "next.json",
+                    keys = directory / "offline";
+
+  KilnResult trust(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "trust");
+    return runKiln(arguments, {}, directory.path());
+  }
+  std::string rootKey(int number) const { return keys + "/root-" + std::to_string(number) + ".key"; }
+  void init() {
+    const auto made = trust({"init", "--out", root, "--keys", keys, "--threshold", "2", "--of", "3"});
+    ASSERT_EQ(made.exit, 0) << made.err;
+  }
+  // A signer's key that the root does not know yet; its file.
+  std::string signer(const std::string& name) {
+    EXPECT_TRUE(signing::PrivateKey::create()->save(directory / name));
+    return directory / name;
+  }
+  std::string idOf(const std::string& file) const {
+    return signing::PrivateKey::load(file)->publicKey().id();
+  }
+  // Puts next.json in the place of root.json, as whoever publishes roots does.
+  void publish() { std::filesystem::rename(next, root); }
+};
+
+TEST_F(KilnTrust, MakesOfflineKeysAndASignedRoot) {
+  init();
+  for (const char* name : {"root-1.key", "root-2.key", "root-3.key", "recall-1.key", "recall-2.key"}) {
+    struct stat facts{};
+    ASSERT_EQ(::stat((keys + "/" + name).c_str(), &facts), 0) << name;
+    EXPECT_EQ(facts.st_mode & 0777, 0600u) << name;
+  }
+  const auto opened = signing::TrustStore::open(root);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_FALSE(opened->root().development);
+  EXPECT_EQ(opened->root().rootKeys->threshold, 2);
+  EXPECT_EQ(opened->root().recallKeys->wideThreshold, 2);
+  EXPECT_EQ(trust({"init", "--out", root, "--keys", directory / "other"}).exit, 2) << "never overwritten";
+  EXPECT_FALSE(std::filesystem::exists(directory / "other"));
+}
+
+TEST_F(KilnTrust, ASuccessorNeedsBothThresholds) {
+  init();
+  const std::string key = signer("signer.pem");
+  auto added =
+      trust({"add-key", root, "--id", "urn:farm", "--public", key, "--out", next, "--key", rootKey(1)});
+  ASSERT_EQ(added.exit, 0) << added.err;
+  EXPECT_NE(added.err.find("not complete"), std::string::npos) << added.err;
+  EXPECT_EQ(trust({"show", next, "--previous", root}).exit, 5);
+  const auto done = trust({"sign", next, "--key", rootKey(3), "--previous", root, "--json"});
+  ASSERT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(parseJson(done.out)->at("complete"), true);
+  const auto shown = trust({"show", next, "--previous", root});
+  EXPECT_EQ(shown.exit, 0) << shown.err;
+  EXPECT_NE(shown.out.find("speaks for  urn:farm: key " + idOf(key)), std::string::npos) << shown.out;
+  ASSERT_TRUE(signing::TrustStore::open(root));
+  publish();
+  ASSERT_TRUE(signing::TrustStore::open(root));
+  EXPECT_EQ(signing::TrustStore::open(root)->root().version, 2u);
+}
+
+TEST_F(KilnTrust, ARotatedSignerOverlapsTheOldOne) {
+  init();
+  const std::string first = signer("first.pem"), second = signer("second.pem");
+  const std::vector<std::string> sign{"--key", rootKey(1), "--key", rootKey(2), "--out", next};
+  const auto edit = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), sign.begin(), sign.end());
+    const auto done = trust(arguments);
+    ASSERT_EQ(done.exit, 0) << done.err;
+    publish();
+  };
+  edit({"add-key", root, "--id", "urn:farm", "--public", first});
+  edit({"rotate", root, "--id", "urn:farm", "--public", second, "--overlap", "7d"});
+  const signing::TrustRoot rotated = signing::TrustRoot::load(root).value();
+  const TimePoint now = SystemClock().now();
+  for (const std::string& key : {first, second}) EXPECT_TRUE(rotated.checkSigner(idOf(key), "urn:farm", now));
+  const TimePoint later = now + std::chrono::days(8);
+  EXPECT_FALSE(rotated.checkSigner(idOf(first), "urn:farm", later));
+  EXPECT_TRUE(rotated.checkSigner(idOf(second), "urn:farm", later));
+  edit({"revoke", root, "--keyid", idOf(first), "--reason", "stolen", "--log", "log.example:17"});
+  const signing::TrustRoot revoked = signing::TrustRoot::load(root).value();
+  EXPECT_FALSE(revoked.checkSigner(idOf(first), "urn:farm", now));
+  const signing::LogPosition early{"log.example", 16, {}}, late{"log.example", 17, {}};
+  EXPECT_TRUE(revoked.checkSigner(idOf(first), "urn:farm", now, &early));
+  EXPECT_FALSE(revoked.checkSigner(idOf(first), "urn:farm", now, &late));
+}
+
+TEST_F(KilnTrust, ARootKeyIsReplacedUnderBothThresholds) {
+  init();
+  const std::string fresh = signer("root-4.key"), gone = idOf(rootKey(1));
+  const auto rotate = [&](std::vector<std::string> with) {
+    std::vector<std::string> arguments{"rotate", root,       "--role", "root",  "--old",
+                                       gone,     "--public", fresh,    "--out", next};
+    for (const std::string& key : with) arguments.insert(arguments.end(), {"--key", key});
+    ASSERT_EQ(trust(arguments).exit, 0);
+  };
+  rotate({rootKey(2), fresh});  // enough for the new root, one short for the old
+  EXPECT_EQ(trust({"show", next}).exit, 0);
+  EXPECT_EQ(trust({"show", next, "--previous", root}).exit, 5);
+  std::filesystem::remove(next);
+  rotate({rootKey(2), rootKey(3)});
+  EXPECT_EQ(trust({"show", next, "--previous", root}).exit, 0);
+  const signing::TrustRoot root2 = signing::TrustRoot::load(next).value();
+  EXPECT_EQ(root2.rootKeys->keys.size(), 3u);
+}
+
+TEST_F(KilnTrust, RefusesWhatMakesNoSense) {
+  init();
+  const std::string key = signer("signer.pem");
+  EXPECT_EQ(trust({"init", "--out", next, "--keys", keys, "--threshold", "3", "--of", "2"}).exit, 2);
+  EXPECT_EQ(trust({"add-key", root, "--public", key, "--out", next}).exit, 2) << "whose key?";
+  EXPECT_EQ(trust({"add-key", root, "--id", "x", "--role", "log", "--public", key, "--out", next}).exit, 2)
+      << "a log has an Ed25519 key";
+  EXPECT_EQ(trust({"add-key", root, "--id", "x", "--role", "king", "--public", key, "--out", next}).exit, 2);
+  EXPECT_EQ(trust({"rotate", root, "--id", "urn:nobody", "--public", key, "--out", next}).exit, 6);
+  EXPECT_EQ(trust({"revoke", root, "--keyid", "nobody", "--reason", "r", "--out", next}).exit, 6);
+  EXPECT_FALSE(std::filesystem::exists(next));
+}
+
+}  // namespace
+}  // namespace kiln

@@ -1,0 +1,212 @@
+// Threshold-signed roots, their successors, and what a client remembers of them.
+#include "signing/trust/trust_store.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/signed_root.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::signing {
+namespace {
+
+using testing_support::signedBy;
+using testing_support::thresholdOf;
+
+const TimePoint kNow = parseRfc3339("2026-11-20T06:00:00Z").value();
+
+struct RootTest : ::testing::Test {
+  testing_support::TempDirectory directory;
+  const std::string path = directory / "root.json";
+  std::vector<PrivateKey> old = testing_support::newKeys(3), fresh = testing_support::newKeys(2);
+  PrivateKey signer = PrivateKey::create().value();
+  TrustRoot first = version(1, thresholdOf(2, old));
+
+  TrustRoot version(std::uint64_t number, ThresholdKeys keys) const {
+    TrustRoot root = developmentRoot(signer.publicKey(), "urn:b", kNow);
+    root.development = false;
+    root.version = number;
+    root.rootKeys = std::move(keys);
+    return root;
+  }
+  void place(const RootFile& file) const { std::ofstream(path, std::ios::trunc) << file.text(); }
+  Status openAfter(const RootFile& file) const {
+    place(file);
+    auto store = TrustStore::open(path);
+    if (!store) return fail(store.error());
+    EXPECT_EQ(store->root().version, file.root.version);
+    return {};
+  }
+  void expectRefused(const RootFile& file, const std::string& why) const {
+    const Status opened = openAfter(file);
+    ASSERT_FALSE(opened) << why;
+    EXPECT_EQ(opened.error().code, Code::kDataLoss);
+    EXPECT_NE(opened.error().message.find(why), std::string::npos) << opened.error().message;
+    EXPECT_NE(opened.error().message.find("root.json"), std::string::npos);
+  }
+};
+struct AttackCases : RootTest {};
+
+TEST_F(RootTest, KeepsItsSignaturesInAFile) {
+  const RootFile file = signedBy(first, {&old[0], &old[1]});
+  const RootFile back = RootFile::parse(file.text()).value();
+  EXPECT_EQ(back.signers(first.rootKeys->keys).size(), 2u);
+  EXPECT_TRUE(checkSigned(back));
+  EXPECT_EQ(back.root.toJson(), first.toJson());
+  EXPECT_FALSE(TrustRoot::parse(file.text())) << "an envelope is no document";
+}
+
+TEST_F(RootTest, WantsItsOwnThreshold) {
+  expectRefused(signedBy(first, {&old[0]}), "signed by 1 of the 2 root keys");
+  expectRefused(signedBy(first, {&old[0], &fresh[0]}), "signed by 1 of the 2");
+  expectRefused(signedBy(first, {}), "signed by 0 of the 2");
+  TrustRoot nobody = first;
+  nobody.rootKeys.reset();
+  expectRefused(signedBy(nobody, {}), "names no root keys");
+  EXPECT_TRUE(openAfter(signedBy(first, {&old[2], &old[0]})));
+}
+
+TEST_F(AttackCases, Case07ARootKeyCountsOnceHoweverOftenItSigned) {
+  RootFile file = signedBy(first, {&old[0]});
+  file.envelope.signatures.push_back(
+      signEnvelope(kRootPayload, file.envelope.payload, old[0])->signatures[0]);
+  ASSERT_EQ(file.envelope.signatures.size(), 2u);
+  expectRefused(file, "signed by 1 of the 2");
+  RootFile confused = signedBy(first, {});
+  for (const PrivateKey& key : old)
+    confused.envelope.signatures.push_back(
+        signEnvelope(kInTotoPayload, confused.envelope.payload, key)->signatures[0]);
+  expectRefused(confused, "signed by 0 of the 2");
+}
+
+TEST_F(RootTest, ASuccessorIsSignedByBothThresholds) {
+  const TrustRoot second = version(2, thresholdOf(2, fresh));
+  ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  expectRefused(signedBy(second, {&fresh[0], &fresh[1]}), "that version 1 wants");
+  expectRefused(signedBy(second, {&fresh[0], &fresh[1], &old[0]}), "that version 1 wants");
+  expectRefused(signedBy(second, {&old[0], &old[1], &fresh[0]}), "that it wants");
+  EXPECT_TRUE(openAfter(signedBy(second, {&old[0], &old[1], &fresh[0], &fresh[1]})));
+  EXPECT_TRUE(openAfter(signedBy(second, {&fresh[0], &fresh[1]}))) << "the same again, by its own keys";
+  // The keys that are gone have no say any more.
+  expectRefused(signedBy(version(3, thresholdOf(2, old)), {&old[0], &old[1]}), "that version 2 wants");
+}
+
+TEST_F(AttackCases, Case13RootRollbackIsRefused) {
+  TrustRoot second = first, sibling = first;
+  second.version = 2;
+  sibling.builders[0].id = "urn:other";
+  ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  ASSERT_TRUE(openAfter(signedBy(second, {&old[0], &old[1]})));
+  expectRefused(signedBy(first, {&old[0], &old[1]}), "version 1 is not after version 2");
+  sibling.version = 2;  // another of the same version
+  expectRefused(signedBy(sibling, {&old[0], &old[1]}), "version 2 is not after version 2");
+  place(signedBy(second, {&old[1], &old[2]}));
+  EXPECT_TRUE(TrustStore::open(path)) << "other signatures under the same content";
+}
+
+TEST_F(AttackCases, Case13ASignedRootNeverBecomesADevelopmentRoot) {
+  ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  expectRefused(RootFile::of(developmentRoot(PrivateKey::create()->publicKey(), "urn:b", kNow)).value(),
+                "is not signed");
+}
+
+// A root that is held back ends: nobody signs for it then.
+TEST_F(AttackCases, Case13AFrozenRootExpires) {
+  ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  const TrustRoot root = TrustStore::open(path)->root();
+  EXPECT_TRUE(root.checkSigner(signer.publicKey().id(), "urn:b", kNow));
+  const Status late = root.checkSigner(signer.publicKey().id(), "urn:b", first.expires);
+  ASSERT_FALSE(late);
+  EXPECT_NE(late.error().message.find("the trust root expired"), std::string::npos);
+}
+
+TEST_F(AttackCases, Case13ADamagedMemoryIsNoFreshStart) {
+  ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  std::ofstream(path + ".state", std::ios::trunc) << "{";
+  const auto opened = TrustStore::open(path);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::kDataLoss);
+  EXPECT_NE(opened.error().message.find("root.json.state"), std::string::npos);
+}
+
+TEST_F(AttackCases, Case22ItIsNeverEarlierThanWhatWitnessesSaw) {
+  ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  TrustStore one = TrustStore::open(path).value(), two = TrustStore::open(path).value();
+  ASSERT_TRUE(one.rememberTime(kNow + std::chrono::hours(2)));
+  ASSERT_TRUE(two.rememberTime(kNow + std::chrono::hours(1)));
+  EXPECT_EQ(one.latestSeen(), kNow + std::chrono::hours(2));
+  EXPECT_EQ(TrustStore::open(path)->latestSeen(), kNow + std::chrono::hours(2)) << "the later one stays";
+}
+
+TEST_F(RootTest, RemembersTheNewestRecalls) {
+  TrustRoot root = first;
+  root.recallKeys = RecallKeys{thresholdOf(1, fresh), 2, 10};
+  ASSERT_TRUE(openAfter(signedBy(root, {&old[0], &old[1]})));
+  TrustStore one = TrustStore::open(path).value(), two = TrustStore::open(path).value();
+  ASSERT_TRUE(one.rememberRecalls("second", 2));
+  ASSERT_TRUE(two.rememberRecalls("first", 1));
+  EXPECT_EQ(TrustStore::open(path)->recalls(), "second");
+  // Another recall key: what the old one signed, however high its version, is forgotten.
+  root.version = 2;
+  root.recallKeys = RecallKeys{thresholdOf(1, {old[0]}), 1, 10};
+  ASSERT_TRUE(openAfter(signedBy(root, {&old[0], &old[1]})));
+  EXPECT_EQ(TrustStore::open(path)->recalls(), "");
+}
+
+TEST_F(RootTest, MemoryIsForThisUserAlone) {
+  ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  struct stat facts{};
+  ASSERT_EQ(::stat((path + ".state").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 0777, 0600u);
+}
+
+TEST_F(RootTest, OfADevelopmentRootNothingIsRemembered) {
+  ASSERT_TRUE(openAfter(RootFile::of(developmentRoot(signer.publicKey(), "urn:b", kNow)).value()));
+  EXPECT_FALSE(std::filesystem::exists(path + ".state"));
+}
+
+TEST_F(RootTest, AReadOnlyFolderKeepsNothing) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  place(signedBy(first, {&old[0], &old[1]}));
+  ::chmod(directory.path().c_str(), 0500);
+  EXPECT_TRUE(TrustStore::open(path));
+  ::chmod(directory.path().c_str(), 0700);
+  EXPECT_FALSE(std::filesystem::exists(path + ".state"));
+}
+
+struct RevocationTest : RootTest {
+  Revocation stolen{"", kNow, "stolen", {{"log.example", 100}}};
+};
+
+TEST_F(RevocationTest, LogOrderDecides) {  // attack 12
+  LogPosition before{"log.example", 99, {}}, after{"log.example", 100, kNow - std::chrono::days(1)};
+  EXPECT_FALSE(stolen.spares(nullptr));
+  EXPECT_TRUE(stolen.spares(&before));
+  EXPECT_FALSE(stolen.spares(&after)) << "the order, not the time";
+  LogPosition other{"other.example", 5, {}};
+  EXPECT_FALSE(stolen.spares(&other)) << "no order, no time";
+  other.cosigned = kNow - std::chrono::seconds(1);
+  EXPECT_TRUE(stolen.spares(&other));
+  other.cosigned = kNow;
+  EXPECT_FALSE(stolen.spares(&other));
+}
+
+TEST_F(RevocationTest, ValidityIsJudgedByWhenWitnessesSawTheStatement) {  // attack 12
+  const std::string id = signer.publicKey().id();
+  first.expires = kNow + std::chrono::days(900);
+  const TimePoint end = first.keys[0].validUntil, late = end + std::chrono::days(1);
+  EXPECT_FALSE(first.checkSigner(id, "urn:b", late));
+  LogPosition place{"log.example", 1, {}};
+  EXPECT_FALSE(first.checkSigner(id, "urn:b", late, &place)) << "an order without a time";
+  place.cosigned = end - std::chrono::seconds(1);
+  EXPECT_TRUE(first.checkSigner(id, "urn:b", late, &place));
+  place.cosigned = end;
+  EXPECT_FALSE(first.checkSigner(id, "urn:b", late, &place));
+}
+
+}  // namespace
+}  // namespace kiln::signing
