@@ -22,6 +22,7 @@ void addCheck(CLI::App& app, Context& context);
 void addWarmup(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);
 void addTrust(CLI::App& app, Context& context);
+void addLog(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
 

@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   addWorkers(app, context);
   addToolchain(app, context);
   addTrust(app, context);
+  addLog(app, context);
   addGc(app, context);
   addDoctor(app, context);
   try {

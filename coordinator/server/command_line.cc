@@ -14,6 +14,7 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--signer", options.signer, "unix:/path of kiln-signer")->required();
   app.add_option("--log-key", options.logKey, "verifier key of the log, the .vkey file of kiln-log's key")
       ->required();
+  app.add_option("--log-tiles", options.logTiles, "directory of kiln-log's files, to serve below /log/");
   app.add_option("--worker-ca", options.workerCa, "certificate of the worker authority, PEM")->required();
   app.add_option("--builder-id", options.builderId, "builder.id URI written into provenance")->required();
   app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")

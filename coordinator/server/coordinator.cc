@@ -10,6 +10,7 @@
 
 #include "api/gateway/gateway.h"
 #include "coordinator/queue/notification_pump.h"
+#include "coordinator/server/log_files.h"
 #include "coordinator/server/published_blobs.h"
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/job_driver.h"
@@ -19,7 +20,6 @@
 #include "coordinator/service/maintenance_service.h"
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
-#include "signing/keys/files.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/index/farm_repository.h"
 #include "storage/index/schema.h"
@@ -68,14 +68,6 @@ Result<signing::Certificate> loadCertificate(const std::string& path) {
   auto certificate = signing::Certificate::fromPem(pem);
   if (!certificate) return fail(certificate.error().in("--worker-ca " + path));
   return certificate;
-}
-
-Result<signing::VerifierKey> loadLogKey(const std::string& path) {
-  KILN_ASSIGN(std::string text, signing::readTextFile(path, 1024));
-  if (text.ends_with('\n')) text.pop_back();
-  auto key = signing::VerifierKey::parse(text);
-  if (!key) return fail(key.error().in("--log-key " + path));
-  return key;
 }
 
 Status prepareDatabase(const postgres::ConnectionOptions& options) {
@@ -137,7 +129,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
 
   // What everything stands on.
   KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
-  KILN_ASSIGN(signing::VerifierKey logKey, loadLogKey(options.logKey));
+  KILN_ASSIGN(signing::VerifierKey logKey, signing::loadVerifierKey(options.logKey));
   KILN_ASSIGN(std::shared_ptr<storage::LocalBlobStore> blobs,
               storage::LocalBlobStore::open({.directory = options.store}));
   postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = "kiln-coordinator"};
@@ -181,6 +173,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                      {&jobs, &workers, &fleet, &artifacts, &toolchains, &maintenance, &cas, &streams}));
   server->GetHealthCheckService()->SetServingStatus(false);
 
+  std::shared_ptr<gateway::LogFiles> logFiles;
+  if (!options.logTiles.empty()) logFiles = std::make_shared<LogFilesOnDisk>(options.logTiles);
   KILN_ASSIGN(HostPort http, parseHostPort(options.http));
   KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port},
                                                 {.artifacts = std::make_shared<PublishedBlobs>(pool),
@@ -189,7 +183,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                                                  .health = [&pool]() -> Status {
                                                    KILN_TRY(pool.execute("SELECT 1"));
                                                    return {};
-                                                 }}));
+                                                 },
+                                                 .log = std::move(logFiles)}));
   KILN_TRY(writePortFile(options.httpPortFile, web->port()));
 
   KILN_ASSIGN(bool ready, waitForDatabase(database, signals));

@@ -69,14 +69,14 @@ make_state() {
       --name "worker-$n" --operator development --out "$dir/keys/workers/worker-$n"
   done
   [ -e "$dir/trust/root.json" ] || "$signer" make-root --key "$dir/keys/signer.pem" --builder-id "$builder_id" \
-    --development --out "$dir/trust/root.json"
+    --log-key "$dir/keys/log.vkey" --development --out "$dir/trust/root.json"
   [ -e "$dir/policy.json" ] || cp "$root/signing/policy/development.json" "$dir/policy.json"
 }
 
 # A name of its own for every farm: a witness must be able to tell their logs apart. A key that was left without its
 # public half by a kill in between has signed nothing.
 make_log_key() {
-  rm -f "$dir/keys/log.key"
+  [ -e "$dir/log/checkpoint" ] || rm -f "$dir/keys/log.key"
   "$bin/kiln-log" make-key --origin "log-$(od -An -N4 -tx1 /dev/urandom | tr -d ' ').kiln.internal" --out "$dir/keys/log"
 }
 
@@ -87,7 +87,8 @@ start_farm() {
     --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "$database" --records "$dir/records"
   launch log "$bin/kiln-log" serve --key "$dir/keys/log" --database "$database" --tiles "$dir/log"
   launch coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
-    --database "$database" --store "$dir/store" --signer "unix:$sock/signer.sock" --log-key "$dir/keys/log.vkey" \
+    --database "$database" --store "$dir/store" --signer "unix:$sock/signer.sock" \
+    --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" \
     --http "127.0.0.1:$(cat "$dir/http.port" 2>/dev/null || echo 0)" --http-port-file "$dir/http.port"
   local n

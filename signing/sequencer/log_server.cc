@@ -17,7 +17,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kRetry{500};      // while the database or the log is not to be had
 constexpr milliseconds kPatience{1000};  // without a notification, look all the same
-constexpr std::size_t kMaxVerifierBytes = 1024;
 
 // Blocked before any thread exists.
 class Signals {
@@ -46,13 +45,10 @@ bool isTransient(const Error& error) {
 }
 
 Result<std::string> originOf(const std::string& prefix, const Ed25519PrivateKey& key) {
-  KILN_ASSIGN(std::string text, readTextFile(prefix + ".vkey", kMaxVerifierBytes));
-  if (text.ends_with('\n')) text.pop_back();
-  auto verifier = VerifierKey::parse(text);
-  if (!verifier) return fail(verifier.error().in(prefix + ".vkey"));
-  if (verifier->key.raw() != key.publicKey().raw())
+  KILN_ASSIGN(VerifierKey verifier, loadVerifierKey(prefix + ".vkey"));
+  if (verifier.key.raw() != key.publicKey().raw())
     return fail(Code::kInvalidArgument, prefix + ".vkey does not belong to " + prefix + ".key");
-  return verifier->name;
+  return verifier.name;
 }
 
 // Appends until a signal (then: no error) or an error.

@@ -10,10 +10,11 @@ namespace kiln::signing {
 
 // A new P-256 key at `out`, mode 0600.
 Status makeKey(const std::string& out);
-// A root for one key and one builder at `out`. Roots that are not for development are made by several people
-// and not by this command: kInvalidArgument unless `development`.
-Status makeRoot(const std::string& keyPath, const std::string& builderId, bool development,
-                const std::string& out, const Clock& clock);
+// A root for one key, one builder and, unless `logKey` is empty, the log of that .vkey file, at `out`. Roots
+// that are not for development are made by several people and not by this command: kInvalidArgument unless
+// `development`.
+Status makeRoot(const std::string& keyPath, const std::string& builderId, const std::string& logKey,
+                bool development, const std::string& out, const Clock& clock);
 // DIR/worker-ca.pem and DIR/worker-ca.key.
 Status makeWorkerCa(const std::string& directory, const Clock& clock);
 // PREFIX.pem and PREFIX.key, issued by the authority in `caDirectory`.

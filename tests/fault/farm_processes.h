@@ -16,7 +16,6 @@
 #include "manifest/spec/compile_spec.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/certificate.h"
-#include "signing/keys/files.h"
 #include "signing/log/verifier_key.h"
 #include "signing/sequencer/log_server.h"
 #include "storage/blob/upload.h"
@@ -69,11 +68,7 @@ class FarmProcesses {
                                  database_, "--tiles", directory_ / "tiles"},
         directory_ / "log.log");
   }
-  signing::VerifierKey logKey() const {
-    std::string text = signing::readTextFile(directory_ / "log.vkey", 1024).value();
-    text.pop_back();
-    return signing::VerifierKey::parse(text).value();
-  }
+  signing::VerifierKey logKey() const { return signing::loadVerifierKey(directory_ / "log.vkey").value(); }
   // With `dieAt`, one that kills itself at that point.
   void startCoordinator(const std::string& dieAt = "", int leaseSeconds = 5) {
     coordinator_ = std::make_unique<ChildProcess>(

@@ -70,9 +70,7 @@ class LogTest : public testing::Test {
  protected:
   LogTest() {
     EXPECT_TRUE(makeLogKey("log.fault.example", directory_ / "log"));
-    std::string text = readTextFile(directory_ / "log.vkey", 1024).value();
-    text.pop_back();
-    log_ = VerifierKey::parse(text).value();
+    log_ = loadVerifierKey(directory_ / "log.vkey").value();
     live_ = std::make_unique<Intake>(PostgresServer::shared().createDatabase(), key_);
   }
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "signing/keys/files.h"
+#include "signing/log/verifier_key.h"
 #include "signing/receipt/worker_identity.h"
 #include "signing/server/key_commands.h"
 #include "signing/server/late_store.h"
@@ -75,16 +76,21 @@ TEST(KeyCommands, MakeWhatAFarmNeeds) {
   EXPECT_TRUE(
       verifyReceipt(receipt, Certificate::fromPem(worker.certificatePem()).value(), authority, clock.now()));
 
-  EXPECT_FALSE(makeRoot(directory / "signer.pem", kBuilderId, false, directory / "root.json", clock));
-  ASSERT_TRUE(makeRoot(directory / "signer.pem", kBuilderId, true, directory / "root.json", clock));
+  const VerifierKey log{"log.example", NoteKeyKind::kEd25519, Ed25519PrivateKey::create()->publicKey()};
+  ASSERT_TRUE(writeTextFile(directory / "log.vkey", log.text() + "\n"));
+  EXPECT_FALSE(makeRoot(directory / "signer.pem", kBuilderId, "", false, directory / "root.json", clock));
+  ASSERT_TRUE(makeRoot(directory / "signer.pem", kBuilderId, directory / "log.vkey", true,
+                       directory / "root.json", clock));
   TrustRoot root = TrustRoot::load(directory / "root.json").value();
   EXPECT_TRUE(root.development);
+  ASSERT_EQ(root.logs.size(), 1u);
+  EXPECT_EQ(root.logs[0].origin, "log.example");
   EXPECT_TRUE(root.checkSigner(PrivateKey::load(directory / "signer.pem")->publicKey().id(), kBuilderId,
                                clock.now()));
 
-  for (const Status& again :
-       {makeKey(directory / "signer.pem"), makeWorkerCa(directory / "keys", clock),
-        makeRoot(directory / "signer.pem", kBuilderId, true, directory / "root.json", clock)})
+  for (const Status& again : {makeKey(directory / "signer.pem"), makeWorkerCa(directory / "keys", clock),
+                              makeRoot(directory / "signer.pem", kBuilderId, directory / "log.vkey", true,
+                                       directory / "root.json", clock)})
     EXPECT_EQ(again.error().code, Code::kAlreadyExists);
 }
 
