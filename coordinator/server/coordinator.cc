@@ -13,11 +13,13 @@
 #include "coordinator/server/log_files.h"
 #include "coordinator/server/published_blobs.h"
 #include "coordinator/service/artifact_service.h"
+#include "coordinator/service/audit_service.h"
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/logged_signer.h"
 #include "coordinator/service/maintenance_service.h"
+#include "coordinator/service/statement_reader.h"
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
 #include "storage/blob/local_blob_store.h"
@@ -163,14 +165,16 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::FleetService fleet(farm);
   service::ArtifactService artifacts(farm);
   service::ToolchainService toolchains(farm);
+  service::AuditService audits(farm);
+  service::StatementReader statements(farm);
   service::GarbageCollector garbage(
       farm, *blobs, {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
   service::MaintenanceService maintenance(farm, garbage);
   storage::CasService cas(*blobs);
   storage::ByteStreamService streams(*blobs);
   KILN_ASSIGN(std::unique_ptr<grpc::Server> server,
-              listen(options.listen,
-                     {&jobs, &workers, &fleet, &artifacts, &toolchains, &maintenance, &cas, &streams}));
+              listen(options.listen, {&jobs, &workers, &fleet, &artifacts, &toolchains, &maintenance, &audits,
+                                      &cas, &streams}));
   server->GetHealthCheckService()->SetServingStatus(false);
 
   std::shared_ptr<gateway::LogFiles> logFiles;
@@ -193,6 +197,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     queue::NotificationPump pump(database, feed);
     driver.start();
     garbage.start();
+    statements.start();
     server->GetHealthCheckService()->SetServingStatus(true);
     service::logInfo("serving", {{"address", options.listen},
                                  {"http", http.host + ":" + std::to_string(web->port())},
@@ -203,6 +208,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     feed.close();
     signer.stop();
     server->Shutdown(std::chrono::system_clock::now() + kShutdown);
+    statements.stop();
     garbage.stop();
     driver.stop();
   }

@@ -4,6 +4,7 @@
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/statement_reader.h"
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/artifact_repository.h"
@@ -77,6 +78,7 @@ Status Checker::publish(const index::JobSnapshot& snapshot, const DeliverySpec& 
                                    .receipts = {receipt}});
   if (!bundle) return fail(bundle.error().in("signer"));
   index::BundleRecord record{digestOf(statement), digestOf(*bundle), kCheckType, key.id, farm_.clock.now()};
+  KILN_TRY(readMentions(*bundle, record));
   KILN_TRY(storage::putBlob(farm_.blobs, key.instance, record.bundle, asBytes(*bundle)));
   const auto outcome = check.passed() ? index::CheckOutcome::kPassed : index::CheckOutcome::kFailed;
   KILN_TRY(farm_.database.transact([&](Connection& c) -> Status {

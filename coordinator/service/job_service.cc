@@ -72,9 +72,9 @@ Result<v1::BuilderOutputs> outputsOf(const JobSnapshot& snapshot, const v1::GetO
 
 }  // namespace
 
-grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
+grpc::Status JobService::SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                                    v1::Job* response) {
-  Result<JobSnapshot> job = submitter_.submit(*request);
+  Result<JobSnapshot> job = submitter_.submit(*request, callerOf(*context));
   if (!job) return refusal(job.error());
   if (index::isOpen(job->job.state)) driver_.wake(job->job.key);
   *response = view(*job);

@@ -3,6 +3,7 @@
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/statement_reader.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
@@ -104,6 +105,7 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   if (!bundle) return fail(bundle.error().in("signer"));
   farm_.reached(kPointSigned);
   record.bundle.bundle = digestOf(*bundle);
+  KILN_TRY(readMentions(*bundle, record.bundle));
   KILN_TRY(storage::putBlob(farm_.blobs, key.instance, record.bundle.bundle, asBytes(*bundle)));
   farm_.reached(kPointBundleStored);
 

@@ -5,6 +5,7 @@
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/jobs/publication.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/statement_reader.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/reproduction.h"
 #include "signing/receipt/receipt.h"
@@ -120,8 +121,9 @@ Status publishReproduction(const Farm& farm, const index::JobSnapshot& snapshot,
                                   .subjectSize = artifact.digest.size,
                                   .receipts = {document}});
   if (!bundle) return fail(bundle.error().in("signer"));
-  const index::BundleRecord record{digestOf(statement), digestOf(*bundle), kReproductionType, key.id,
-                                   farm.clock.now()};
+  index::BundleRecord record{digestOf(statement), digestOf(*bundle), kReproductionType, key.id,
+                             farm.clock.now()};
+  KILN_TRY(readMentions(*bundle, record));
   KILN_TRY(storage::putBlob(farm.blobs, key.instance, record.bundle, asBytes(*bundle)));
   KILN_TRY(farm.database.transact([&](Connection& c) -> Status {
     KILN_ASSIGN(auto current, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));

@@ -13,6 +13,13 @@ constexpr std::size_t kMaxDetails = 5 << 10;
 
 }  // namespace
 
+std::string callerOf(const grpc::ServerContext& context) {
+  const auto proven = context.auth_context();
+  if (!proven || !proven->IsPeerAuthenticated()) return "local";
+  const auto names = proven->GetPeerIdentity();
+  return names.empty() ? "local" : std::string(names.front().data(), names.front().size());
+}
+
 grpc::Status refusal(const Error& error) {
   grpc::Status plain = toGrpc(error);
   index::JobErrorRecord record = jobs::jobError(error);

@@ -20,4 +20,8 @@ grpc::Status answer(const Result<T>& result, Message* response, F convert) {
 // A refused submission: the status carries a google.rpc.Status whose one detail is the JobError.
 grpc::Status refusal(const Error& error);
 
+// Who calls: the identity that the connection proved; "local" over a socket that proves none, which is one
+// that only this farm's user can open.
+std::string callerOf(const grpc::ServerContext& context);
+
 }  // namespace kiln::service

@@ -158,7 +158,7 @@ Status excludeBuilders(Connection& connection, Submission& submission) {
 
 }  // namespace
 
-Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request) {
+Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const std::string& submitter) {
   KILN_ASSIGN(Submission submission, jobs::readSubmission(request));
   KILN_ASSIGN(auto connection, farm_.database.acquire());
   KILN_ASSIGN(auto known, knownJob(*connection, submission));
@@ -168,6 +168,7 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request) {
   KILN_TRY(excludeBuilders(*connection, submission));
 
   JobSnapshot snapshot = newJob(submission, toolchain, farm_.clock.now());
+  snapshot.job.submitter = submitter;
   KILN_ASSIGN(auto blobs, plan(farm_, *connection, submission, toolchain, snapshot));
   bool cached = !index::isOpen(snapshot.job.state);
   if (!cached) {
@@ -193,6 +194,7 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request) {
   if (cached) farm_.metrics.jobEnded(snapshot.job.state, Duration::zero());
   logInfo("job submitted", {{"instance", snapshot.job.key.instance},
                             {"job", snapshot.job.key.id},
+                            {"submitter", submitter},
                             {"toolchain", toolchain.label},
                             {"targets", fmt::format("{}", fmt::join(submission.targets, ","))},
                             {"cached", cached ? "yes" : "no"}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/service/log.h"
+#include "coordinator/service/statement_reader.h"
 #include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
 #include "storage/index/artifact_repository.h"
@@ -55,8 +56,8 @@ Result<index::ArtifactRecord> addTombstone(const Farm& farm, const std::string& 
   auto bundle = farm.signer.sign(
       {.instance = instance, .statement = statement, .subjectSize = record.digest.size, .receipts = {}});
   if (!bundle) return fail(bundle.error().in("signer"));
-  const index::BundleRecord stored{digestOf(statement), digestOf(*bundle), kTombstoneType, "",
-                                   tombstone.issuedOn};
+  index::BundleRecord stored{digestOf(statement), digestOf(*bundle), kTombstoneType, "", tombstone.issuedOn};
+  KILN_TRY(readMentions(*bundle, stored));
   KILN_TRY(storage::putBlob(farm.blobs, instance, stored.bundle, asBytes(*bundle)));
   KILN_TRY(farm.database.transact(
       [&](postgres::Connection& c) { return index::insertStatement(c, instance, record.digest, stored); }));

@@ -8,6 +8,7 @@
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/description.h"
 #include "manifest/toolchain/lock.h"
+#include "storage/index/toolchain_parts.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/tree/digest_proto.h"
 #include "storage/tree/tree_walk.h"
@@ -28,16 +29,16 @@ Result<std::vector<index::ToolchainRecord>> list(const Farm& farm, const std::st
   return index::listToolchains(*connection, instance);
 }
 
-// kFailedPrecondition if the lock must be uploaded first, kInvalidArgument if it is none.
-Status examineLock(storage::BlobStore& blobs, const std::string& instance, const Digest& lock) {
+// What it names. kFailedPrecondition if the lock must be uploaded first, kInvalidArgument if it is none.
+Result<std::vector<index::PartRecord>> examineLock(storage::BlobStore& blobs, const std::string& instance,
+                                                   const Digest& lock) {
   if (lock.size > kMaxToolchainLockBytes)
     return fail(Code::kInvalidArgument, "lock: must have at most 1 MiB");
   auto text = storage::getBlob(blobs, instance, lock, kMaxToolchainLockBytes);
   if (!text && text.error().code == Code::kNotFound)
     return fail(Code::kFailedPrecondition, "the lock " + lock.text() + " must be uploaded first");
   if (!text) return fail(text.error().in("lock"));
-  KILN_TRY(readToolchainLock(*text));
-  return {};
+  return index::lockedPartsOf(*text);
 }
 
 // Whether this lock, or none, is news of the toolchain as it stands. kAlreadyExists for another lock.
@@ -108,9 +109,10 @@ Result<index::ToolchainRecord> ToolchainService::add(const v1::AddToolchainReque
   if (!request.label().empty() && request.label() != toolchain.label)
     return fail(Code::kInvalidArgument, "the tree's toolchain.json says it is \"" + toolchain.label +
                                             "\", not \"" + request.label().substr(0, 200) + "\"");
+  std::vector<index::PartRecord> parts;
   if (request.has_lock()) {
     KILN_ASSIGN(toolchain.lock, fromProto(request.lock()));
-    KILN_TRY(examineLock(farm_.blobs, request.instance(), *toolchain.lock));
+    KILN_ASSIGN(parts, examineLock(farm_.blobs, request.instance(), *toolchain.lock));
   }
   toolchain.added = farm_.clock.now();
   // Signed within the transaction: there is no label without its statement, and no statement about a label
@@ -120,6 +122,7 @@ Result<index::ToolchainRecord> ToolchainService::add(const v1::AddToolchainReque
     KILN_ASSIGN(auto there, index::lockToolchain(c, toolchain.instance, toolchain.label));
     KILN_ASSIGN(const bool needed, needsAdmission(there, toolchain.lock));
     if (!needed) return {};
+    KILN_TRY(index::insertParts(c, toolchain.instance, toolchain.tree, parts));
     KILN_ASSIGN(auto admission, admit(toolchain));
     return index::addAdmission(c, admission);
   }));

@@ -1,6 +1,7 @@
 #include "storage/index/artifact_repository.h"
 
 #include "storage/index/codec.h"
+#include "storage/index/mention_repository.h"
 
 namespace kiln::index {
 namespace {
@@ -81,7 +82,7 @@ Status insertStatement(Connection& connection, const std::string& instance, cons
       "INSERT INTO statements VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
       {instance, hashParam(bundle.payload), hashParam(artifact), bundle.predicateType,
        hashParam(bundle.bundle), bundle.bundle.size, bundle.jobId, bundle.recorded}));
-  return {};
+  return bundle.signer ? insertMentions(connection, instance, artifact, bundle) : Status();
 }
 
 Status insertPublication(Connection& connection, const PublicationRecord& publication) {

@@ -16,7 +16,8 @@ namespace kiln::index {
 // that it came with take the place of those before (earlier statements keep naming theirs).
 Status insertPublication(postgres::Connection& connection, const PublicationRecord& publication);
 
-// A further statement about a published artifact.
+// A further statement about a published artifact. Its mentions go in with it if it brings them
+// (BundleRecord::signer); if not, they follow (mention_repository.h).
 Status insertStatement(postgres::Connection& connection, const std::string& instance, const Digest& artifact,
                        const BundleRecord& bundle);
 

@@ -33,6 +33,7 @@ JobRecord jobAt(const Row& row) {
   job.options = row.get<std::string>("options");
   job.delivery = row.get<std::string>("delivery");
   job.modelName = row.get<std::string>("model_name");
+  job.submitter = row.get<std::string>("submitter");
   if (job.state == JobState::kFailed)
     job.error = JobErrorRecord{row.get<int>("error_code"), row.get<std::string>("error_message"),
                                row.get<int>("error_exit"), row.get<std::string>("error_details")};
@@ -137,8 +138,8 @@ Columns targetColumns(const std::vector<TargetRecord>& targets) {
 constexpr char kInsertJob[] = R"sql(
 WITH job AS (
   INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, reuse, submitted, ended, toolchain_label,
-    toolchain_hash, toolchain_size, options, delivery, model_name)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)),
+    toolchain_hash, toolchain_size, options, delivery, model_name, submitter)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $30)),
 source AS (
   INSERT INTO sources (instance, job_id, ordinal, path, hash, size, git_url, git_commit, git_path, origin_url,
     origin_commit, origin_path)
@@ -186,7 +187,8 @@ Status insertJob(Connection& connection, const JobSnapshot& snapshot) {
                                            targets.texts[0],
                                            targets.hashes,
                                            targets.texts[1],
-                                           targets.texts[2]}));
+                                           targets.texts[2],
+                                           job.submitter}));
   KILN_TRY(addActions(connection, key, 0, snapshot.actions));
   return addRuns(connection, snapshot.runs);
 }

@@ -9,6 +9,7 @@
 
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
+#include "storage/index/mention.h"
 
 namespace kiln::index {
 
@@ -83,6 +84,7 @@ struct JobRecord {
   std::string options;   // canonical JSON, as submitted
   std::string delivery;  // canonical JSON of the DeliverySpec
   std::string modelName;
+  std::string submitter = "local";  // the identity that the caller proved; "local": the farm's private socket
   std::optional<JobErrorRecord> error;
   std::uint64_t revision = 0;
 };
@@ -179,6 +181,8 @@ struct BundleRecord {
   std::string predicateType;
   std::string jobId;
   TimePoint recorded;
+  std::optional<Digest> signer = {};   // SHA-256 of the key that the bundle names; nothing: not read yet
+  std::vector<Mention> mentions = {};  // when it is stored: its own ones
 };
 
 struct MaterialRecord {

@@ -1,6 +1,7 @@
 #include "storage/index/toolchain_repository.h"
 
 #include "storage/index/codec.h"
+#include "storage/index/toolchain_parts.h"
 
 namespace kiln::index {
 namespace {
@@ -53,6 +54,7 @@ Status addToolchain(Connection& connection, const ToolchainRecord& toolchain, bo
                                             there.tree.text() +
                                             "; a label never changes, choose another one");
   }
+  KILN_TRY(insertParts(connection, toolchain.instance, toolchain.tree, componentsOf(toolchain.description)));
   const char* sql =
       makeDefault ? "INSERT INTO toolchain_defaults VALUES ($1, $2) ON CONFLICT (instance) DO UPDATE SET "
                     "label = excluded.label"

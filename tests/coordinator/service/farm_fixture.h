@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/service/artifact_service.h"
+#include "coordinator/service/audit_service.h"
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/maintenance_service.h"
@@ -53,13 +54,14 @@ class FarmTest : public ::testing::Test {
   explicit FarmTest(const postgres::ConnectionOptions& database = index::testing::newIndex())
       : pool_(database, 8) {
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-             &jobs_, &workers_, &fleet_, &artifacts_, &toolchains_, &maintenance_})
+             &jobs_, &workers_, &fleet_, &artifacts_, &toolchains_, &maintenance_, &audits_})
       builder_.RegisterService(service);
     server_ = builder_.BuildAndStart();
     channel_ = server_->InProcessChannel({});
     jobStub_ = v1::JobService::NewStub(channel_);
     toolchainStub_ = v1::ToolchainService::NewStub(channel_);
     artifactStub_ = v1::ArtifactService::NewStub(channel_);
+    auditStub_ = v1::AuditService::NewStub(channel_);
     fleetStub_ = v1::FleetService::NewStub(channel_);
   }
   ~FarmTest() override {
@@ -193,6 +195,7 @@ class FarmTest : public ::testing::Test {
   FleetService fleet_{farm_};
   ArtifactService artifacts_{farm_};
   ToolchainService toolchains_{farm_};
+  AuditService audits_{farm_};
   GarbageCollector garbage_{farm_, *blobs_, {}};
   MaintenanceService maintenance_{farm_, garbage_};
   grpc::ServerBuilder builder_;
@@ -201,6 +204,7 @@ class FarmTest : public ::testing::Test {
   std::unique_ptr<v1::JobService::Stub> jobStub_;
   std::unique_ptr<v1::ToolchainService::Stub> toolchainStub_;
   std::unique_ptr<v1::ArtifactService::Stub> artifactStub_;
+  std::unique_ptr<v1::AuditService::Stub> auditStub_;
   std::unique_ptr<v1::FleetService::Stub> fleetStub_;
 };
 

@@ -1,0 +1,165 @@
+#include "coordinator/service/affected.h"
+
+#include "coordinator/service/audit_view.h"
+#include "coordinator/service/page_token.h"
+#include "manifest/base/printable.h"
+#include "storage/index/audit_repository.h"
+#include "storage/index/mention_repository.h"
+#include "storage/index/toolchain_parts.h"
+#include "storage/index/toolchain_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using index::AnyOf;
+using index::MentionKind;
+
+constexpr std::size_t kMaxText = 4096;
+constexpr int kMaxTrees = 256;      // toolchains that one part may be in
+constexpr int kUnreadLimit = 1000;  // counted to here
+
+// The conditions of a request, and the toolchains that they come to.
+struct Conditions {
+  index::AffectedQuery query;
+  std::vector<Digest> trees;
+};
+
+Status addText(const std::string& member, const std::string& text, MentionKind kind, Conditions& out) {
+  if (text.empty()) return {};
+  if (text.size() > kMaxText) return fail(Code::kInvalidArgument, member + ": must have at most 4096 bytes");
+  out.query.all.push_back({{kind, index::textValue(text)}});
+  return {};
+}
+
+Status addArtifact(const std::string& text, Conditions& out) {
+  if (text.empty()) return {};
+  auto digest = Digest::parse(text, 0);
+  if (!digest) return fail(digest.error().in("artifact"));
+  out.query.all.push_back({{MentionKind::kArtifact, *digest}});
+  return {};
+}
+
+// A digest, or a text; of a "git+" URL also what follows.
+Status addSource(const std::string& text, Conditions& out) {
+  if (text.empty()) return {};
+  if (text.starts_with("sha256:")) {
+    auto digest = Digest::parse(text, 0);
+    if (!digest) return fail(digest.error().in("source"));
+    out.query.all.push_back({{MentionKind::kInput, *digest}});
+    return {};
+  }
+  KILN_TRY(addText("source", text, MentionKind::kSource, out));
+  if (text.starts_with("git+"))
+    out.query.all.back().push_back(
+        {MentionKind::kSource, index::textValue(std::string_view(text).substr(4))});
+  return {};
+}
+
+AnyOf anyTree(const std::vector<Digest>& trees) {
+  AnyOf out;
+  for (const Digest& tree : trees) out.push_back({MentionKind::kToolchain, {tree.hash, 0}});
+  return out;
+}
+
+Status addToolchain(postgres::Connection& connection, const std::string& text, Conditions& out) {
+  if (text.empty()) return {};
+  Digest tree;
+  if (auto digest = Digest::parse(text, 0); digest && text.starts_with("sha256:")) {
+    tree = *digest;
+  } else {
+    KILN_ASSIGN(const auto toolchain, index::findToolchain(connection, out.query.instance, text));
+    tree = toolchain.tree;
+  }
+  out.query.all.push_back(anyTree({tree}));
+  out.trees.push_back(tree);
+  return {};
+}
+
+Status addComponent(postgres::Connection& connection, const std::string& text, Conditions& out) {
+  if (text.empty()) return {};
+  if (text.size() > kMaxText) return fail(Code::kInvalidArgument, "component: must have at most 4096 bytes");
+  KILN_ASSIGN(const auto trees, index::treesWithPart(connection, out.query.instance, text, kMaxTrees));
+  if (trees.empty())
+    return fail(Code::kNotFound, "no toolchain here has a part " + inQuotes(text) +
+                                     "; kiln toolchain show LABEL lists the parts of one");
+  if (trees.size() > kMaxTrees)
+    return fail(Code::kInvalidArgument, "component: more than " + std::to_string(kMaxTrees) +
+                                            " toolchains have it; name a version or a digest");
+  out.query.all.push_back(anyTree(trees));
+  out.trees.insert(out.trees.end(), trees.begin(), trees.end());
+  return {};
+}
+
+Status addKey(const std::string& text, Conditions& out) {
+  if (text.empty()) return {};
+  auto key = index::keyValue(text);
+  if (!key) return fail(key.error().in("key"));
+  out.query.all.push_back({{MentionKind::kKey, *key}});
+  return {};
+}
+
+Result<TimePoint> timeOf(const google::protobuf::Timestamp& stamp, const char* member) {
+  constexpr std::int64_t kYear10000 = 253'402'300'800;
+  if (stamp.seconds() < 0 || stamp.seconds() >= kYear10000 || stamp.nanos() < 0 ||
+      stamp.nanos() > 999'999'999)
+    return fail(Code::kInvalidArgument, std::string(member) + ": must be a time from 1970 to 9999");
+  return TimePoint(std::chrono::seconds(stamp.seconds()) + std::chrono::microseconds(stamp.nanos() / 1000));
+}
+
+Result<Conditions> readConditions(postgres::Connection& connection, const v1::ListAffectedRequest& request) {
+  Conditions out;
+  out.query.instance = request.instance();
+  KILN_TRY(addArtifact(request.artifact(), out));
+  KILN_TRY(addSource(request.source(), out));
+  KILN_TRY(addToolchain(connection, request.toolchain(), out));
+  KILN_TRY(addComponent(connection, request.component(), out));
+  KILN_TRY(addText("worker", request.worker(), MentionKind::kWorker, out));
+  KILN_TRY(addText("operator", request.operator_(), MentionKind::kOperator, out));
+  KILN_TRY(addKey(request.key(), out));
+  KILN_TRY(addText("target", request.target(), MentionKind::kTarget, out));
+  if (request.has_since()) {
+    KILN_ASSIGN(out.query.since, timeOf(request.since(), "since"));
+  }
+  if (request.has_until()) {
+    KILN_ASSIGN(out.query.until, timeOf(request.until(), "until"));
+  }
+  if (out.query.all.empty() && !out.query.since && !out.query.until)
+    return fail(Code::kInvalidArgument,
+                "name what is to be looked for: artifact, source, toolchain, component, worker, operator, "
+                "key, target, "
+                "since or until");
+  return out;
+}
+
+}  // namespace
+
+Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
+                                              const v1::ListAffectedRequest& request) {
+  KILN_ASSIGN(const int limit, pageSize(request.page_size()));
+  KILN_ASSIGN(Conditions conditions, readConditions(connection, request));
+  const std::string question = questionOf(request);
+  KILN_ASSIGN(const std::string position, readPageToken(question, request.page_token()));
+  if (!position.empty()) {
+    KILN_ASSIGN(conditions.query.after, readPosition(position));
+  }
+  KILN_ASSIGN(const index::AffectedPage page, index::findAffected(connection, conditions.query, limit));
+  v1::ListAffectedResponse out;
+  for (const index::AffectedRecord& entry : page.entries) {
+    v1::Affected& added = *out.add_affected();
+    added.set_artifact(entry.artifact.text());
+    added.set_target(entry.target);
+    *added.mutable_statement() = toProto(entry.statement);
+  }
+  if (!conditions.trees.empty()) {
+    KILN_ASSIGN(const auto admissions,
+                index::listAdmissions(connection, conditions.query.instance, conditions.trees));
+    for (const index::AdmissionRecord& admission : admissions) *out.add_admissions() = toProto(admission);
+  }
+  if (page.next) out.set_next_page_token(makePageToken(question, positionText(*page.next)));
+  KILN_ASSIGN(const std::uint64_t unread,
+              index::countUnread(connection, conditions.query.instance, kUnreadLimit));
+  out.set_unread(unread);
+  return out;
+}
+
+}  // namespace kiln::service

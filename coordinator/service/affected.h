@@ -1,0 +1,14 @@
+// ListAffected: from what an auditor names to what the index holds.
+#pragma once
+
+#include "coordinator/service/farm.h"
+#include "kiln/v1/audit.pb.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::service {
+
+// kInvalidArgument naming the member, kNotFound for a toolchain or part that no toolchain has.
+Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
+                                              const v1::ListAffectedRequest& request);
+
+}  // namespace kiln::service

@@ -1,0 +1,219 @@
+#include "coordinator/service/audit_service.h"
+
+#include "coordinator/service/affected.h"
+#include "coordinator/service/audit_view.h"
+#include "coordinator/service/comparison.h"
+#include "coordinator/service/job_view.h"
+#include "coordinator/service/page_token.h"
+#include "coordinator/service/rpc.h"
+#include "storage/index/artifact_repository.h"
+#include "storage/index/toolchain_repository.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::service {
+namespace {
+
+using postgres::Connection;
+
+// The page that a request asks for.
+struct Page {
+  int size = 0;
+  std::string question, position;
+
+  template <class Request>
+  static Result<Page> of(const Request& request) {
+    Page out;
+    KILN_ASSIGN(out.size, pageSize(request.page_size()));
+    out.question = questionOf(request);
+    KILN_ASSIGN(out.position, readPageToken(out.question, request.page_token()));
+    return out;
+  }
+  // Where the next page begins, after a list that was asked for one entry more than the page holds.
+  template <class Entry, class PositionOf>
+  std::string next(std::vector<Entry>& entries, PositionOf positionOf) const {
+    if (entries.size() <= static_cast<std::size_t>(size)) return "";
+    entries.resize(static_cast<std::size_t>(size));
+    return makePageToken(question, positionOf(entries.back()));
+  }
+};
+
+Result<Digest> digestPosition(const Page& page) {
+  return page.position.empty() ? Digest{} : Digest::parse(page.position, 0);
+}
+
+Result<index::ArtifactRecord> find(Connection& connection, const std::string& instance,
+                                   const std::string& text) {
+  KILN_ASSIGN(const Digest digest, Digest::parse(text, 0));
+  KILN_ASSIGN(auto artifact, index::loadArtifact(connection, instance, digest));
+  if (!artifact) return fail(Code::kNotFound, "no artifact " + digest.text() + " is published here");
+  return std::move(*artifact);
+}
+
+Result<v1::GetProvenanceResponse> provenance(Connection& connection,
+                                             const v1::GetProvenanceRequest& request) {
+  KILN_ASSIGN(const Page page, Page::of(request));
+  KILN_ASSIGN(const auto artifact, find(connection, request.instance(), request.artifact()));
+  std::optional<index::Position> after;
+  if (!page.position.empty()) {
+    KILN_ASSIGN(after, readPosition(page.position));
+  }
+  KILN_ASSIGN(auto statements,
+              index::listStatementsOf(connection, request.instance(), artifact.digest, after, page.size + 1));
+  v1::GetProvenanceResponse out;
+  out.set_artifact(artifact.digest.text());
+  out.set_target(artifact.target);
+  out.set_toolchain(artifact.toolchain.text());
+  setTimestamp(out.mutable_published(), artifact.published);
+  out.set_next_page_token(page.next(statements, [](const index::StatementRecord& last) {
+    return positionText({last.bundle.recorded, last.bundle.payload});
+  }));
+  for (const index::StatementRecord& statement : statements) *out.add_statements() = toProto(statement);
+  if (after) return out;
+  KILN_ASSIGN(const auto parts, index::listParts(connection, request.instance(), artifact.toolchain));
+  for (const index::PartRecord& part : parts) *out.add_parts() = toProto(part);
+  KILN_ASSIGN(const auto admissions,
+              index::listAdmissions(connection, request.instance(), {artifact.toolchain}));
+  for (const index::AdmissionRecord& admission : admissions) *out.add_admissions() = toProto(admission);
+  return out;
+}
+
+Result<v1::ListSubmissionsResponse> submissions(Connection& connection,
+                                                const v1::ListSubmissionsRequest& request) {
+  KILN_ASSIGN(const Page page, Page::of(request));
+  KILN_ASSIGN(const Digest artifact, Digest::parse(request.artifact(), 0));
+  KILN_ASSIGN(auto found,
+              index::listSubmissions(connection, request.instance(), artifact, page.position, page.size + 1));
+  v1::ListSubmissionsResponse out;
+  out.set_next_page_token(page.next(found, [](const index::SubmissionRecord& last) { return last.jobId; }));
+  for (const index::SubmissionRecord& submission : found) *out.add_submissions() = toProto(submission);
+  return out;
+}
+
+Result<v1::CompareArtifactsResponse> comparison(const Farm& farm, Connection& connection,
+                                                const v1::CompareArtifactsRequest& request) {
+  KILN_ASSIGN(const Page page, Page::of(request));
+  KILN_ASSIGN(const auto first, find(connection, request.instance(), request.first()));
+  KILN_ASSIGN(const auto second, find(connection, request.instance(), request.second()));
+  KILN_ASSIGN(Comparison compared, compareArtifacts(farm, connection, first, second));
+  const auto nameOf = [](const ProvenanceDifference& difference) {
+    return digestOf(difference.what + "\n" + difference.name).hex();
+  };
+  auto at = compared.differences.begin();
+  while (!page.position.empty() && at != compared.differences.end() && nameOf(*at++) != page.position) {
+  }
+  std::vector<ProvenanceDifference> rest(at, compared.differences.end());
+  v1::CompareArtifactsResponse out;
+  *out.mutable_first() = toProto(compared.first);
+  *out.mutable_second() = toProto(compared.second);
+  out.set_next_page_token(page.next(rest, nameOf));
+  for (const ProvenanceDifference& difference : rest) {
+    v1::Difference& added = *out.add_differences();
+    added.set_what(difference.what);
+    added.set_name(difference.name);
+    added.set_first(difference.first);
+    added.set_second(difference.second);
+  }
+  return out;
+}
+
+Result<v1::ListIndexedArtifactsResponse> indexedArtifacts(Connection& connection,
+                                                          const v1::ListIndexRequest& request) {
+  KILN_ASSIGN(const Page page, Page::of(request));
+  KILN_ASSIGN(const Digest after, digestPosition(page));
+  KILN_ASSIGN(auto digests, index::listArtifactsByHash(connection, request.instance(), after, page.size + 1));
+  v1::ListIndexedArtifactsResponse out;
+  out.set_next_page_token(page.next(digests, [](const Digest& last) { return last.hex(); }));
+  for (const Digest& digest : digests) {
+    KILN_ASSIGN(const auto artifact, index::loadArtifact(connection, request.instance(), digest));
+    if (artifact) *out.add_artifacts() = indexedArtifact(*artifact);
+  }
+  return out;
+}
+
+Result<v1::ListIndexedStatementsResponse> indexedStatements(Connection& connection,
+                                                            const v1::ListIndexRequest& request) {
+  KILN_ASSIGN(const Page page, Page::of(request));
+  KILN_ASSIGN(const Digest after, digestPosition(page));
+  KILN_ASSIGN(auto statements, index::listStatements(connection, request.instance(), after, page.size + 1));
+  v1::ListIndexedStatementsResponse out;
+  out.set_next_page_token(
+      page.next(statements, [](const index::StatementRecord& last) { return last.bundle.payload.hex(); }));
+  for (const index::StatementRecord& statement : statements)
+    *out.add_statements() = indexedStatement(statement);
+  return out;
+}
+
+Result<v1::ListIndexedToolchainsResponse> indexedToolchains(Connection& connection,
+                                                            const v1::ListIndexRequest& request) {
+  KILN_ASSIGN(const Page page, Page::of(request));
+  KILN_ASSIGN(auto toolchains, index::listToolchains(connection, request.instance()));
+  std::sort(toolchains.begin(), toolchains.end(),
+            [](const auto& a, const auto& b) { return a.label < b.label; });
+  std::erase_if(toolchains, [&](const index::ToolchainRecord& each) { return each.label <= page.position; });
+  v1::ListIndexedToolchainsResponse out;
+  out.set_next_page_token(
+      page.next(toolchains, [](const index::ToolchainRecord& last) { return last.label; }));
+  for (const index::ToolchainRecord& toolchain : toolchains) {
+    v1::IndexedToolchain& added = *out.add_toolchains();
+    added.set_label(toolchain.label);
+    *added.mutable_tree() = kiln::toProto(toolchain.tree);
+    added.set_description_json(toolchain.description);
+    KILN_ASSIGN(const auto parts, index::listParts(connection, request.instance(), toolchain.tree));
+    for (const index::PartRecord& part : parts) *added.add_parts() = toProto(part);
+    KILN_ASSIGN(const auto admissions,
+                index::listAdmissions(connection, request.instance(), {toolchain.tree}));
+    for (const index::AdmissionRecord& admission : admissions)
+      if (admission.label == toolchain.label) *added.add_admissions() = toProto(admission);
+  }
+  return out;
+}
+
+// Asks with a connection of the pool.
+template <class Request, class Response, class F>
+grpc::Status ask(const Farm& farm, const Request& request, Response* response, F question) {
+  auto connection = farm.database.acquire();
+  if (!connection) return toGrpc(connection.error());
+  return answer(question(**connection, request), response, [](const Response& out) { return out; });
+}
+
+}  // namespace
+
+grpc::Status AuditService::ListAffected(grpc::ServerContext*, const v1::ListAffectedRequest* request,
+                                        v1::ListAffectedResponse* response) {
+  return ask(farm_, *request, response, listAffected);
+}
+
+grpc::Status AuditService::GetProvenance(grpc::ServerContext*, const v1::GetProvenanceRequest* request,
+                                         v1::GetProvenanceResponse* response) {
+  return ask(farm_, *request, response, provenance);
+}
+
+grpc::Status AuditService::ListSubmissions(grpc::ServerContext*, const v1::ListSubmissionsRequest* request,
+                                           v1::ListSubmissionsResponse* response) {
+  return ask(farm_, *request, response, submissions);
+}
+
+grpc::Status AuditService::CompareArtifacts(grpc::ServerContext*, const v1::CompareArtifactsRequest* request,
+                                            v1::CompareArtifactsResponse* response) {
+  return ask(farm_, *request, response,
+             [&](Connection& connection, const v1::CompareArtifactsRequest& asked) {
+               return comparison(farm_, connection, asked);
+             });
+}
+
+grpc::Status AuditService::ListIndexedArtifacts(grpc::ServerContext*, const v1::ListIndexRequest* request,
+                                                v1::ListIndexedArtifactsResponse* response) {
+  return ask(farm_, *request, response, indexedArtifacts);
+}
+
+grpc::Status AuditService::ListIndexedStatements(grpc::ServerContext*, const v1::ListIndexRequest* request,
+                                                 v1::ListIndexedStatementsResponse* response) {
+  return ask(farm_, *request, response, indexedStatements);
+}
+
+grpc::Status AuditService::ListIndexedToolchains(grpc::ServerContext*, const v1::ListIndexRequest* request,
+                                                 v1::ListIndexedToolchainsResponse* response) {
+  return ask(farm_, *request, response, indexedToolchains);
+}
+
+}  // namespace kiln::service

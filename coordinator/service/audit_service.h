@@ -1,0 +1,33 @@
+// kiln.v1.AuditService.
+#pragma once
+
+#include "coordinator/service/farm.h"
+#include "kiln/v1/audit.grpc.pb.h"
+
+namespace kiln::service {
+
+// Thread safe; reads only.
+class AuditService final : public v1::AuditService::Service {
+ public:
+  explicit AuditService(const Farm& farm) : farm_(farm) {}
+
+  grpc::Status ListAffected(grpc::ServerContext* context, const v1::ListAffectedRequest* request,
+                            v1::ListAffectedResponse* response) override;
+  grpc::Status GetProvenance(grpc::ServerContext* context, const v1::GetProvenanceRequest* request,
+                             v1::GetProvenanceResponse* response) override;
+  grpc::Status ListSubmissions(grpc::ServerContext* context, const v1::ListSubmissionsRequest* request,
+                               v1::ListSubmissionsResponse* response) override;
+  grpc::Status CompareArtifacts(grpc::ServerContext* context, const v1::CompareArtifactsRequest* request,
+                                v1::CompareArtifactsResponse* response) override;
+  grpc::Status ListIndexedArtifacts(grpc::ServerContext* context, const v1::ListIndexRequest* request,
+                                    v1::ListIndexedArtifactsResponse* response) override;
+  grpc::Status ListIndexedStatements(grpc::ServerContext* context, const v1::ListIndexRequest* request,
+                                     v1::ListIndexedStatementsResponse* response) override;
+  grpc::Status ListIndexedToolchains(grpc::ServerContext* context, const v1::ListIndexRequest* request,
+                                     v1::ListIndexedToolchainsResponse* response) override;
+
+ private:
+  const Farm& farm_;
+};
+
+}  // namespace kiln::service

@@ -1,0 +1,25 @@
+// Rows of the index as messages of kiln.v1.AuditService, and positions in its lists as text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kiln/v1/audit.pb.h"
+#include "storage/index/audit_repository.h"
+#include "storage/index/toolchain_parts.h"
+
+namespace kiln::service {
+
+v1::StatementRef toProto(const index::BundleRecord& statement);
+v1::Admission toProto(const index::AdmissionRecord& admission);
+v1::ToolchainPart toProto(const index::PartRecord& part);
+v1::ProvenanceStatement toProto(const index::StatementRecord& statement);
+v1::IndexedStatement indexedStatement(const index::StatementRecord& statement);
+v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact);
+v1::Submission toProto(const index::SubmissionRecord& submission);
+
+// "<microseconds> <hex>"
+std::string positionText(const index::Position& position);
+Result<index::Position> readPosition(std::string_view text);
+
+}  // namespace kiln::service

@@ -1,0 +1,19 @@
+// What changed between two artifacts, by their newest provenances.
+#pragma once
+
+#include "coordinator/service/farm.h"
+#include "manifest/statement/compare.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+struct Comparison {
+  index::BundleRecord first, second;  // the statements compared
+  std::vector<ProvenanceDifference> differences;
+};
+
+// kFailedPrecondition if one has no provenance; errors of the CAS and of statements that do not parse.
+Result<Comparison> compareArtifacts(const Farm& farm, postgres::Connection& connection,
+                                    const index::ArtifactRecord& first, const index::ArtifactRecord& second);
+
+}  // namespace kiln::service

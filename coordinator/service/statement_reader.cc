@@ -1,0 +1,125 @@
+#include "coordinator/service/statement_reader.h"
+
+#include "coordinator/service/log.h"
+#include "manifest/toolchain/lock.h"
+#include "signing/bundle/bundle.h"
+#include "storage/index/mention_repository.h"
+#include "storage/index/toolchain_parts.h"
+
+namespace kiln::service {
+namespace {
+
+constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
+constexpr int kBatch = 200;
+constexpr std::chrono::minutes kPause{1};
+
+Status readOne(const Farm& farm, index::UnreadStatement& unread) {
+  KILN_ASSIGN(const std::string bundle,
+              storage::getBlob(farm.blobs, unread.instance, unread.bundle.bundle, kMaxBundleBytes));
+  KILN_TRY(readMentions(bundle, unread.bundle));
+  return farm.database.transact([&](postgres::Connection& c) {
+    return index::insertMentions(c, unread.instance, unread.artifact, unread.bundle);
+  });
+}
+
+Status readLock(const Farm& farm, const index::ToolchainRecord& toolchain) {
+  KILN_ASSIGN(const std::string text,
+              storage::getBlob(farm.blobs, toolchain.instance, *toolchain.lock, kMaxToolchainLockBytes));
+  KILN_ASSIGN(const auto parts, index::lockedPartsOf(text));
+  return farm.database.transact([&](postgres::Connection& c) {
+    return index::insertParts(c, toolchain.instance, toolchain.tree, parts);
+  });
+}
+
+}  // namespace
+
+Status readMentions(std::string_view bundle, index::BundleRecord& record) {
+  KILN_ASSIGN(const signing::Bundle parsed, signing::parseBundle(bundle));
+  if (digestOf(parsed.envelope.payload).hash != record.payload.hash)
+    return fail(Code::kDataLoss, "the bundle " + record.bundle.text() + " holds another statement");
+  KILN_ASSIGN(const Digest signer, index::keyValue(parsed.keyId));
+  KILN_ASSIGN(index::StatementMentions mentions, index::mentionsOf(parsed.envelope.payload, signer));
+  record.signer = signer;
+  record.mentions = std::move(mentions.all);
+  return {};
+}
+
+StatementReader::~StatementReader() {
+  stop();
+}
+
+Result<std::size_t> StatementReader::readStatements(bool provenance) {
+  std::size_t read = 0;
+  std::vector<index::UnreadStatement> batch;
+  do {
+    KILN_ASSIGN(auto connection, farm_.database.acquire());
+    const auto last = batch.empty() ? nullptr : &batch.back();
+    KILN_ASSIGN(batch, index::listUnread(*connection, provenance, last, kBatch));
+    for (index::UnreadStatement& unread : batch) {
+      {
+        std::lock_guard lock(mutex_);
+        if (stopping_) return read;
+      }
+      if (Status status = readOne(farm_, unread); status)
+        ++read;
+      else
+        logWarning("a statement cannot be read", {{"instance", unread.instance},
+                                                  {"statement", unread.bundle.payload.text()},
+                                                  {"error", status.error().message}});
+    }
+  } while (batch.size() == kBatch);
+  return read;
+}
+
+Result<std::size_t> StatementReader::readLocks() {
+  std::vector<index::ToolchainRecord> unread;
+  {
+    KILN_ASSIGN(auto connection, farm_.database.acquire());
+    KILN_ASSIGN(unread, index::listUnreadLocks(*connection));
+  }
+  std::size_t read = 0;
+  for (const index::ToolchainRecord& toolchain : unread) {
+    if (Status status = readLock(farm_, toolchain); status)
+      ++read;
+    else
+      logWarning(
+          "a toolchain's lock cannot be read",
+          {{"instance", toolchain.instance}, {"label", toolchain.label}, {"error", status.error().message}});
+  }
+  return read;
+}
+
+// Provenances first: what others say of an artifact is found by its content too.
+Result<std::size_t> StatementReader::readAll() {
+  KILN_ASSIGN(const std::size_t locks, readLocks());
+  KILN_ASSIGN(const std::size_t provenances, readStatements(true));
+  KILN_ASSIGN(const std::size_t others, readStatements(false));
+  if (provenances + others > 0)
+    logInfo("statements read into the index", {{"statements", std::to_string(provenances + others)}});
+  return locks + provenances + others;
+}
+
+void StatementReader::start() {
+  thread_ = std::thread([this] { readForEver(); });
+}
+
+void StatementReader::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void StatementReader::readForEver() {
+  std::unique_lock lock(mutex_);
+  do {
+    lock.unlock();
+    if (auto read = readAll(); !read)
+      logWarning("statements were not read into the index", {{"error", read.error().message}});
+    lock.lock();
+  } while (!stopped_.wait_for(lock, kPause, [&] { return stopping_; }));
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,45 @@
+// From a bundle to the rows by which its statement is found; and the statements that were stored without
+// them.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+#include "coordinator/service/farm.h"
+
+namespace kiln::service {
+
+// Fills in who signed and what is mentioned. kInvalidArgument or kDataLoss if the bundle is not the one of
+// the record's payload. The signature is not looked at: the index claims nothing.
+Status readMentions(std::string_view bundle, index::BundleRecord& record);
+
+// Reads what an earlier release stored, or what was stored in haste, from the CAS. Thread safe; any number of
+// coordinators may read at once.
+class StatementReader {
+ public:
+  explicit StatementReader(const Farm& farm) : farm_(farm) {}
+  ~StatementReader();
+
+  // Every statement and every lock that is unread; the number that were read. One whose blob cannot be read
+  // stays unread, with a warning: `kiln audit` names it.
+  Result<std::size_t> readAll();
+
+  // readAll() at once and then every minute, until stop().
+  void start();
+  void stop();  // idempotent
+
+ private:
+  Result<std::size_t> readStatements(bool provenance);
+  Result<std::size_t> readLocks();
+  void readForEver();
+
+  const Farm& farm_;
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace kiln::service

@@ -1,0 +1,68 @@
+// The questions that auditors ask, page by page. Every answer names the signed statements that prove it; the
+// index only leads to them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/index/affected_query.h"
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+// A statement that meets every condition, and the artifact that it is about.
+struct AffectedRecord {
+  Digest artifact;
+  std::string target;
+  BundleRecord statement;
+};
+
+struct AffectedPage {
+  std::vector<AffectedRecord> entries;
+  std::optional<Position> next;  // where to go on; nothing: that was all
+};
+
+// Newest first. Looks at a bounded number of rows: where conditions rarely meet, a page may hold fewer than
+// `limit` entries, or none, and still have a next one.
+Result<AffectedPage> findAffected(postgres::Connection& connection, const AffectedQuery& query, int limit);
+
+// A statement with its edges, as they are stored.
+struct StatementRecord {
+  Digest artifact;
+  BundleRecord bundle;  // with signer and its own mentions
+  std::vector<MaterialRecord> materials;
+  std::vector<BuilderRecord> builders;
+  std::vector<Mention> inherited;  // mentions of its artifact's content
+};
+// About one artifact, oldest first, after `after`.
+Result<std::vector<StatementRecord>> listStatementsOf(postgres::Connection& connection,
+                                                      const std::string& instance, const Digest& artifact,
+                                                      const std::optional<Position>& after, int limit);
+// All of the instance, by payload.
+Result<std::vector<StatementRecord>> listStatements(postgres::Connection& connection,
+                                                    const std::string& instance, const Digest& after,
+                                                    int limit);
+// All of the instance by hash, as stored: files, fixtures, and the actions that became them.
+Result<std::vector<Digest>> listArtifactsByHash(postgres::Connection& connection, const std::string& instance,
+                                                const Digest& after, int limit);
+
+// Who asked for an artifact: no statement proves it.
+struct SubmissionRecord {
+  std::string jobId, submitter, target;
+  TimePoint submitted;
+  bool cached = false;
+  std::vector<SourceRecord> sources;  // the model first
+};
+// Oldest first, after the job of this id.
+Result<std::vector<SubmissionRecord>> listSubmissions(postgres::Connection& connection,
+                                                      const std::string& instance, const Digest& artifact,
+                                                      const std::string& after, int limit);
+
+// The statements by which labels were given to these trees, oldest first; at most 1000.
+Result<std::vector<AdmissionRecord>> listAdmissions(postgres::Connection& connection,
+                                                    const std::string& instance,
+                                                    const std::vector<Digest>& trees);
+
+}  // namespace kiln::index

@@ -1,0 +1,106 @@
+#include "storage/index/toolchain_parts.h"
+
+#include <algorithm>
+
+#include "manifest/toolchain/description.h"
+#include "manifest/toolchain/lock.h"
+#include "storage/index/codec.h"
+
+namespace kiln::index {
+namespace {
+
+using postgres::Connection;
+using postgres::Row;
+using postgres::Rows;
+
+// "package libc6 2.36-9", "source of commit <hex>": its kind, its name, its version.
+PartRecord lockedPart(const LockedInput& input) {
+  const std::string_view what = input.what;
+  const std::size_t first = what.find(' '), last = what.rfind(' ');
+  if (first == std::string_view::npos) return {"input", std::string(what), "", "", input.digest};
+  const std::string name(what.substr(first + 1, last > first ? last - first - 1 : 0));
+  return {std::string(what.substr(0, first)), name, std::string(what.substr(last + 1)), "", input.digest};
+}
+
+}  // namespace
+
+std::vector<PartRecord> componentsOf(std::string_view description) {
+  std::vector<PartRecord> out;
+  const auto read = readToolchainDescription(description);
+  if (!read) return out;
+  for (const ToolchainComponent& component : read->components)
+    out.push_back({"component", component.name, component.version, component.path, component.digest});
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::vector<PartRecord>> lockedPartsOf(std::string_view lock) {
+  KILN_ASSIGN(const ToolchainLock read, readToolchainLock(lock));
+  std::vector<PartRecord> out;
+  for (const LockedInput& input : read.inputs) out.push_back(lockedPart(input));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Status insertParts(Connection& connection, const std::string& instance, const Digest& tree,
+                   const std::vector<PartRecord>& parts) {
+  for (const PartRecord& part : parts)
+    KILN_TRY(connection.execute(
+        "INSERT INTO toolchain_parts (instance, tree_hash, kind, name, version, path, hash, "
+        "size) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+        {instance, hashParam(tree), part.kind, part.name, part.version, part.path, hashParam(part.digest),
+         part.digest.size}));
+  return {};
+}
+
+Result<std::vector<PartRecord>> listParts(Connection& connection, const std::string& instance,
+                                          const Digest& tree) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT * FROM toolchain_parts WHERE instance = $1 AND tree_hash = $2 "
+                                 "ORDER BY kind, name COLLATE \"C\", path COLLATE \"C\"",
+                                 {instance, hashParam(tree)}));
+  return rows.map([](const Row& row) {
+    return PartRecord{row.get<std::string>("kind"), row.get<std::string>("name"),
+                      row.get<std::string>("version"), row.get<std::string>("path"),
+                      digestAt(row, "hash", "size")};
+  });
+}
+
+Result<std::vector<Digest>> treesWithPart(Connection& connection, const std::string& instance,
+                                          const std::string& part, int limit) {
+  const auto digest = Digest::parse(part, 0);
+  const std::size_t at = part.rfind('@');
+  const bool versioned = at != std::string::npos;
+  const char* sql =
+      digest ? "SELECT DISTINCT tree_hash FROM toolchain_parts WHERE instance = $1 AND hash = $2 LIMIT $3"
+      : versioned
+          ? "SELECT DISTINCT tree_hash FROM toolchain_parts WHERE instance = $1 AND name = $2 AND version = "
+            "$4 "
+            "LIMIT $3"
+          : "SELECT DISTINCT tree_hash FROM toolchain_parts WHERE instance = $1 AND name = $2 LIMIT $3";
+  std::vector<postgres::Param> params{
+      instance, digest ? hashParam(*digest) : postgres::Param(part.substr(0, at)), limit + 1};
+  if (!digest && versioned) params.emplace_back(part.substr(at + 1));
+  KILN_ASSIGN(Rows rows, connection.execute(sql, params));
+  return rows.map([](const Row& row) { return hashAt(row, "tree_hash"); });
+}
+
+Result<std::vector<ToolchainRecord>> listUnreadLocks(Connection& connection) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT a.instance, a.label, a.lock_hash, a.lock_size, t.hash, t.size FROM toolchain_admissions a "
+          "JOIN toolchains t ON t.instance = a.instance AND t.label = a.label WHERE a.locked AND NOT EXISTS "
+          "(SELECT FROM toolchain_parts p WHERE p.instance = t.instance AND p.tree_hash = t.hash AND "
+          "p.kind <> 'component') ORDER BY a.admitted"));
+  return rows.map([](const Row& row) {
+    ToolchainRecord out;
+    out.instance = row.get<std::string>("instance");
+    out.label = row.get<std::string>("label");
+    out.tree = digestAt(row, "hash", "size");
+    out.lock = digestAt(row, "lock_hash", "lock_size");
+    return out;
+  });
+}
+
+}  // namespace kiln::index

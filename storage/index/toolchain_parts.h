@@ -1,0 +1,40 @@
+// What toolchains consist of: components of their trees, and the inputs that their locks name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+struct PartRecord {
+  std::string kind;  // component; package, wheel, source
+  std::string name, version;
+  std::string path;  // of a component
+  Digest digest;
+  auto operator<=>(const PartRecord&) const = default;
+};
+
+// Of toolchain.json: the part of an unreadable one is nothing. Sorted as they are stored.
+std::vector<PartRecord> componentsOf(std::string_view description);
+// Of a ToolchainLock. kInvalidArgument if it is none.
+Result<std::vector<PartRecord>> lockedPartsOf(std::string_view lock);
+
+// Parts that are known already stay as they are.
+Status insertParts(postgres::Connection& connection, const std::string& instance, const Digest& tree,
+                   const std::vector<PartRecord>& parts);
+// By kind, name and path.
+Result<std::vector<PartRecord>> listParts(postgres::Connection& connection, const std::string& instance,
+                                          const Digest& tree);
+
+// The trees that have a part: of this digest ("sha256:<hex>"), of this name and version ("ptxas@13.0.88"), or
+// of this name in any version. At most `limit` and one more.
+Result<std::vector<Digest>> treesWithPart(postgres::Connection& connection, const std::string& instance,
+                                          const std::string& part, int limit);
+
+// Toolchains whose lock's parts are not there, from before they were kept.
+Result<std::vector<ToolchainRecord>> listUnreadLocks(postgres::Connection& connection);
+
+}  // namespace kiln::index
