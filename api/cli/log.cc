@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/commands.h"
+#include "api/cli/log_witness.h"
 #include "api/cli/print.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"
@@ -155,6 +156,7 @@ void addLog(CLI::App& app, Context& context) {
   add(*log, "verify", "Read the whole log and check every entry and tile against its checkpoint",
       "kiln log verify --since checkpoint.txt", [&context, options] { return verify(context, *options); })
       ->add_option("--since", options->since, "an earlier checkpoint that the log must continue");
+  addLogWitness(*log, context);
 }
 
 }  // namespace kiln::cli

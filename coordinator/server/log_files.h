@@ -2,7 +2,7 @@
 #pragma once
 
 #include "api/gateway/gateway.h"
-#include "signing/sequencer/tile_directory.h"
+#include "signing/follow/tile_directory.h"
 
 namespace kiln::server {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "signing/follow/http.h"
+#include "signing/follow/tile_directory.h"
 #include "signing/log/leaf.h"
-#include "signing/sequencer/tile_directory.h"
 
 namespace kiln::signing {
 namespace {

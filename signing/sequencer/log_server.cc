@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "signing/keys/files.h"
+#include "signing/witness/witness_client.h"
 #include "storage/postgres/listener.h"
 
 namespace kiln::signing {
@@ -51,6 +52,21 @@ Result<std::string> originOf(const std::string& prefix, const Ed25519PrivateKey&
   return verifier.name;
 }
 
+Result<std::vector<WitnessEndpoint>> readWitnesses(const LogOptions& options) {
+  std::vector<WitnessEndpoint> out;
+  for (const std::string& text : options.witnesses) {
+    const auto equals = text.find('=');
+    if (equals == text.npos) return fail(Code::kInvalidArgument, "--witness: must be FILE.vkey=URL");
+    KILN_ASSIGN(VerifierKey key, loadVerifierKey(text.substr(0, equals)));
+    if (key.kind != NoteKeyKind::kCosignature)
+      return fail(Code::kInvalidArgument, "--witness: " + key.name + " has no key of a cosigner");
+    out.push_back({std::move(key), text.substr(equals + 1)});
+  }
+  if (options.quorum > static_cast<int>(out.size()))
+    return fail(Code::kInvalidArgument, "--quorum: more than there are witnesses");
+  return out;
+}
+
 // Appends until a signal (then: no error) or an error.
 Status sequence(const SequencerSettings& settings, const Ed25519PrivateKey& key, WritableTiles& tiles,
                 Signals& signals) {
@@ -89,6 +105,11 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
   settings.database = {.conninfo = options.database, .applicationName = "kiln-log"};
   settings.origin = std::move(origin);
   settings.reached = std::move(reached);
+  KILN_ASSIGN(std::vector<WitnessEndpoint> witnesses, readWitnesses(options));
+  const std::size_t quorum = options.quorum < 0 ? witnesses.size() : static_cast<std::size_t>(options.quorum);
+  settings.witness = [&](Note& checkpoint, std::uint64_t from, TileTree& tree) {
+    return collectCosignatures(witnesses, quorum, checkpoint, from, tree);
+  };
   std::string said;
   for (;;) {
     auto tiles = WritableTiles::open(options.tiles);
@@ -112,6 +133,10 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
       ->required();
   serving->add_option("--database", options.database, "libpq connection string")->required();
   serving->add_option("--tiles", options.tiles, "directory of the log's public files")->required();
+  serving->add_option("--witness", options.witnesses,
+                      "FILE.vkey=URL of a witness that cosigns each checkpoint before it counts");
+  serving->add_option("--quorum", options.quorum,
+                      "how many cosignatures that takes (default: of every witness)");
   serving->footer(
       "Example: kiln-log serve --key keys/log --database 'host=/run/kiln dbname=kiln' --tiles log");
   std::string origin, out;

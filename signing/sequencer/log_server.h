@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "manifest/base/result.h"
 #include "signing/sequencer/sequencer.h"
@@ -10,9 +11,11 @@
 namespace kiln::signing {
 
 struct LogOptions {
-  std::string key;       // PREFIX of PREFIX.key, mode 0600, and PREFIX.vkey
-  std::string database;  // libpq conninfo
-  std::string tiles;     // directory
+  std::string key;                     // PREFIX of PREFIX.key, mode 0600, and PREFIX.vkey
+  std::string database;                // libpq conninfo
+  std::string tiles;                   // directory
+  std::vector<std::string> witnesses;  // "FILE.vkey=URL"
+  int quorum = -1;                     // cosignatures that a checkpoint needs; -1: of all of them
 };
 
 // PREFIX.key and PREFIX.vkey: a new Ed25519 key for the log `origin`. kAlreadyExists rather than overwrite.

@@ -53,15 +53,6 @@ Status check(TileTree& tree, const Checkpoint& checkpoint) {
                  "Restore the directory, or move it away: it is written again from the database");
 }
 
-Result<std::vector<std::vector<TreeHash>>> proofsOf(TileTree& tree, std::uint64_t begin, std::uint64_t end) {
-  std::vector<std::vector<TreeHash>> out;
-  for (std::uint64_t index = begin; index < end; ++index) {
-    KILN_ASSIGN(auto proof, inclusionProof(tree, index, tree.size()));
-    out.push_back(std::move(proof));
-  }
-  return out;
-}
-
 // Whether the smaller of the two is the beginning of the larger.
 Result<bool> agree(Connection& connection, TileTree& tree, const Checkpoint& onDisk, const LogState& state) {
   if (onDisk.size < state.size) {
@@ -72,24 +63,20 @@ Result<bool> agree(Connection& connection, TileTree& tree, const Checkpoint& onD
   return root == state.root;
 }
 
-Status adopt(Connection& connection, WritableTiles& tiles, TileTree& tree, const Signed& newer,
-             const LogState& state, TimePoint now) {
-  KILN_ASSIGN(auto leaves, readEntries(tiles, newer.checkpoint.size, state.size, newer.checkpoint.size));
+// Gives the rows of the entries their places again; the next append covers them.
+Status adopt(Connection& connection, WritableTiles& tiles, TileTree& tree, std::uint64_t from,
+             TimePoint now) {
+  KILN_ASSIGN(auto leaves, readEntries(tiles, tree.size(), from, tree.size()));
   std::vector<index::AdoptedLeaf> adopted;
   for (std::string& text : leaves) {
-    const std::uint64_t index = state.size + adopted.size();
+    const std::uint64_t index = from + adopted.size();
     KILN_ASSIGN(TreeHash hash, tree.hash(0, index));
     auto leaf = Leaf::parse(text);
     if (hash != leafHash(text) || !leaf)
       return refused("entry " + std::to_string(index) + " is damaged", "Restore the directory");
     adopted.push_back({Digest{leaf->digest, 0}, {index, std::move(text)}});
   }
-  KILN_ASSIGN(auto proofs, proofsOf(tree, state.size, newer.checkpoint.size));
-  return connection.transact([&](Connection& c) -> Status {
-    KILN_TRY(index::adoptLeaves(c, adopted, now));
-    return index::commitCheckpoint(c, state.epoch, state.size,
-                                   {newer.checkpoint.size, newer.checkpoint.root, newer.note}, proofs);
-  });
+  return connection.transact([&](Connection& c) { return index::adoptLeaves(c, adopted, now); });
 }
 
 Status writeAgain(Connection& connection, WritableTiles& tiles, std::uint64_t from, const LogState& state) {
@@ -109,8 +96,8 @@ Status writeAgain(Connection& connection, WritableTiles& tiles, std::uint64_t fr
 
 }  // namespace
 
-Result<LogState> reconcile(Connection& connection, WritableTiles& tiles, const VerifierKey& log,
-                           LogState state, TimePoint now) {
+Status reconcile(Connection& connection, WritableTiles& tiles, const VerifierKey& log, const LogState& state,
+                 TimePoint now) {
   KILN_ASSIGN(Signed onDisk, newest(tiles, log));
   TileTree tree(tiles, onDisk.checkpoint.size);
   KILN_TRY(check(tree, onDisk.checkpoint));
@@ -119,15 +106,9 @@ Result<LogState> reconcile(Connection& connection, WritableTiles& tiles, const V
     return refused("they and the database tell two histories", "Keep both and find out which is the log's");
   if (onDisk.checkpoint.size < state.size)
     KILN_TRY(writeAgain(connection, tiles, onDisk.checkpoint.size, state));
-  if (onDisk.checkpoint.size > state.size) {
-    KILN_TRY(adopt(connection, tiles, tree, onDisk, state, now));
-    state.size = onDisk.checkpoint.size;
-    state.root = onDisk.checkpoint.root;
-    state.checkpoint = onDisk.note;
-  }
+  if (onDisk.checkpoint.size > state.size) return adopt(connection, tiles, tree, state.size, now);
   auto published = tiles.checkpoint();
-  if (!published || *published != state.checkpoint) KILN_TRY(tiles.publish(state.checkpoint));
-  return state;
+  return published && *published == state.checkpoint ? Status{} : tiles.publish(state.checkpoint);
 }
 
 }  // namespace kiln::signing

@@ -32,7 +32,12 @@ Result<std::unique_ptr<Sequencer>> Sequencer::open(const SequencerSettings& sett
   KILN_ASSIGN(index::LogCheckpoint empty, emptyLog(settings.origin, key));
   KILN_ASSIGN(index::LogState state, index::openLog(connection, settings.origin, empty));
   const VerifierKey log{settings.origin, NoteKeyKind::kEd25519, key.publicKey()};
-  KILN_ASSIGN(state, reconcile(connection, tiles, log, std::move(state), clock.now()));
+  KILN_TRY(reconcile(connection, tiles, log, state, clock.now()));
+  if (state.size > 0) {  // a witness that has seen more ends it here, before anything is signed
+    KILN_ASSIGN(Note note, signCheckpoint({settings.origin, state.size, state.root}, key));
+    TileTree tree(tiles, state.size);
+    KILN_TRY(settings.witness(note, state.size, tree));
+  }
   return std::unique_ptr<Sequencer>(
       new Sequencer(settings, key, tiles, std::move(connection), std::move(state)));
 }

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string_view>
 
+#include "signing/follow/tile_directory.h"
 #include "signing/log/checkpoint.h"
-#include "signing/sequencer/tile_directory.h"
 #include "storage/index/log_repository.h"
 
 namespace kiln::signing {

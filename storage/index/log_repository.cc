@@ -166,7 +166,7 @@ Status adoptLeaves(Connection& connection, const std::vector<AdoptedLeaf>& leave
       "FROM "
       "unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS n (d, l, i) ON CONFLICT (log_digest) DO UPDATE "
       "SET leaf = excluded.leaf, log_index = excluded.log_index "
-      "WHERE s.log_index IS NULL OR s.log_index = excluded.log_index",
+      "WHERE s.log_index IS NULL OR (s.log_index = excluded.log_index AND s.leaf = excluded.leaf)",
       {digests, bytes, indexes, now});
   if (!rows && rows.error().code != Code::kAlreadyExists) return fail(rows.error());
   if (!rows || rows->affected() != static_cast<std::int64_t>(leaves.size()))

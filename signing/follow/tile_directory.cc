@@ -1,11 +1,10 @@
-#include "signing/sequencer/tile_directory.h"
+#include "signing/follow/tile_directory.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 
@@ -23,16 +22,6 @@ std::string parentOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-Status writeDurably(const std::string& path, std::string_view content) {
-  const std::string fresh = path + ".new";
-  KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_TRUNC, 0644, fresh));
-  KILN_TRY(writeAll(file.get(), asBytes(content), fresh));
-  if (::fsync(file.get()) != 0) return fail(errnoError(errno, fresh));
-  KILN_TRY(file.close(fresh));
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
-  return {};
-}
-
 // Makes what is missing of `path` below `root`; names the directories that gained an entry.
 Status makeDirectories(const std::string& root, const std::string& path, std::set<std::string>& changed) {
   for (auto slash = path.find('/', root.size() + 1);; slash = path.find('/', slash + 1)) {
@@ -48,7 +37,15 @@ Status makeDirectories(const std::string& root, const std::string& path, std::se
 }  // namespace
 
 Result<std::string> TileDirectory::read(const TilePath& path) {
-  return readTextFile(directory_ + "/" + path.text(), kMaxTileBytes);
+  const std::string name = directory_ + "/" + path.text();
+  KILN_ASSIGN(const UniqueFd file, openFile(name, O_RDONLY, 0, name));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, name));
+  if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) > kMaxTileBytes)
+    return fail(Code::kDataLoss, name + ": not a tile");
+  std::string out(static_cast<std::size_t>(status.st_size), '\0');
+  KILN_TRY(readExactly(file.get(), {reinterpret_cast<std::uint8_t*>(out.data()), out.size()}, 0, name));
+  return out;
 }
 
 Result<std::string> TileDirectory::checkpoint() const {
@@ -68,20 +65,14 @@ Status WritableTiles::write(const TileMap& tiles) {
   for (const auto& [path, bytes] : tiles) {
     const std::string name = directory_ + "/" + path.text();
     KILN_TRY(makeDirectories(directory_, parentOf(name), changed));
-    KILN_TRY(writeDurably(name, bytes));
-    changed.insert(parentOf(name));
+    KILN_TRY(replaceFile(name, bytes));
   }
   for (const std::string& directory : changed) KILN_TRY(syncDirectory(directory));
   return {};
 }
 
-Status WritableTiles::replace(const std::string& name, std::string_view content) {
-  KILN_TRY(writeDurably(directory_ + "/" + name, content));
-  return syncDirectory(directory_);
-}
-
 Status WritableTiles::stage(const std::string& note) {
-  return replace(kStaged, note);
+  return replaceFile(directory_ + "/" + kStaged, note);
 }
 
 std::optional<std::string> WritableTiles::staged() const {
@@ -90,7 +81,7 @@ std::optional<std::string> WritableTiles::staged() const {
 }
 
 Status WritableTiles::publish(const std::string& note) {
-  return replace(kCheckpoint, note);
+  return replaceFile(directory_ + "/" + kCheckpoint, note);
 }
 
 void WritableTiles::prune(const TileMap& tiles) {

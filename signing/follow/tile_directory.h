@@ -46,7 +46,6 @@ class WritableTiles final : public TileDirectory {
  private:
   WritableTiles(std::string directory, UniqueFd lock)
       : TileDirectory(std::move(directory)), lock_(std::move(lock)) {}
-  Status replace(const std::string& name, std::string_view content);
 
   UniqueFd lock_;
 };
