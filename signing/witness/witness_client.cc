@@ -17,6 +17,14 @@ Result<HttpAnswer> post(const WitnessEndpoint& witness, const std::string& check
                   kMaxAnswer);
 }
 
+// The body of a 409.
+Result<std::uint64_t> sizeIn(std::string body) {
+  if (body.ends_with('\n')) body.pop_back();
+  auto size = parseDecimal(body);
+  if (!size) return fail(Code::kUnavailable, "a witness answered a conflict without a size");
+  return size;
+}
+
 // The witness's own cosignature in its answer.
 Result<NoteSignature> cosignatureIn(const std::string& body, const Note& checkpoint,
                                     const WitnessEndpoint& witness) {
@@ -27,25 +35,29 @@ Result<NoteSignature> cosignatureIn(const std::string& body, const Note& checkpo
   return fail(Code::kUnavailable, witness.key.name + " answered without its cosignature");
 }
 
+tl::unexpected<Error> contradicts(const WitnessEndpoint& witness, const char* what, std::uint64_t seen) {
+  return fail(Code::kDataLoss, "witness " + witness.key.name + " has cosigned " + what + " (" +
+                                   std::to_string(seen) +
+                                   " entries); nothing is appended. Restore the newest tiles and database");
+}
+
+// Asks again, once, from where the witness says that it stands.
 Result<NoteSignature> askOne(const WitnessEndpoint& witness, const Note& checkpoint, std::uint64_t from,
                              TileTree& tree) {
   const std::string text = checkpoint.toString();
   KILN_ASSIGN(HttpAnswer answer, post(witness, text, from, tree));
   if (answer.status == 409) {
-    if (answer.body.ends_with('\n')) answer.body.pop_back();
-    auto seen = parseDecimal(answer.body);
-    if (!seen) return fail(Code::kUnavailable, witness.key.name + ": a conflict without a size");
-    if (*seen > tree.size() || *seen == from)
-      return fail(Code::kDataLoss, "witness " + witness.key.name + " has cosigned " +
-                                       (*seen > tree.size() ? "a larger log" : "another log of this size") +
-                                       " (" + std::to_string(*seen) + " entries, ours has " +
-                                       std::to_string(tree.size()) +
-                                       "); nothing is appended. Restore the newest tiles and database");
-    KILN_ASSIGN(answer, post(witness, text, *seen, tree));
-    if (answer.status == 422)
-      return fail(Code::kDataLoss, "witness " + witness.key.name +
-                                       " has cosigned another history; nothing is appended. Restore the "
-                                       "newest tiles and database");
+    KILN_ASSIGN(std::uint64_t seen, sizeIn(answer.body));
+    if (seen > tree.size()) return contradicts(witness, "a larger log", seen);
+    if (seen != from) {
+      from = seen;
+      KILN_ASSIGN(answer, post(witness, text, from, tree));
+    }
+  }
+  if (answer.status == 422) return contradicts(witness, "another history", from);
+  if (answer.status == 409) {
+    KILN_ASSIGN(std::uint64_t seen, sizeIn(answer.body));
+    if (seen == from) return contradicts(witness, "another log of this size", seen);
   }
   if (answer.status != 200)
     return fail(Code::kUnavailable, witness.key.name + ": HTTP status " + std::to_string(answer.status));
