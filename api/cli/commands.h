@@ -21,6 +21,8 @@ void addProvenance(CLI::App& app, Context& context);
 void addCheck(CLI::App& app, Context& context);
 void addWarmup(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);
+void addAttest(CLI::App& app, Context& context);
+void addRecall(CLI::App& app, Context& context);
 void addTrust(CLI::App& app, Context& context);
 void addLog(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);

@@ -70,18 +70,21 @@ int run(int argc, char** argv) {
       "Example: kiln-signer serve --listen unix:/run/kiln/signer.sock --key signer.pem --store store "
       "--worker-ca worker-ca.pem --database 'host=/run/kiln dbname=kiln'");
 
-  std::string out, keyPath, logKey, builderId, ca, name, operatorName;
-  bool development = false;
+  RootOptions rootOptions;
+  std::string out, ca, name, operatorName;
   CLI::App* key = app.add_subcommand("make-key", "Make an artifact key");
   key->add_option("--out", out, "file to create")->required();
   key->footer("Example: kiln-signer make-key --out signer.pem");
 
   CLI::App* root = app.add_subcommand("make-root", "Make a development trust root for one key");
-  root->add_option("--key", keyPath, "the artifact key")->required();
-  root->add_option("--builder-id", builderId, "URI of the farm as a builder")->required();
-  root->add_option("--log-key", logKey, "verifier key of the farm's log, the .vkey file of kiln-log's key");
-  root->add_flag("--development", development,
+  root->add_option("--key", rootOptions.keyPath, "the artifact key")->required();
+  root->add_option("--builder-id", rootOptions.builderId, "URI of the farm as a builder")->required();
+  root->add_option("--log-key", rootOptions.logKey,
+                   "verifier key of the farm's log, the .vkey file of kiln-log's key");
+  root->add_flag("--development", rootOptions.development,
                  "mark it so; policies refuse such roots unless they allow them");
+  root->add_option("--recall-key", rootOptions.recallKeyPath,
+                   "a key that alone may recall what this farm built");
   root->add_option("--out", out, "file to create")->required();
   root->footer(
       "Example: kiln-signer make-root --key signer.pem --builder-id urn:kiln:builder:dev --log-key log.vkey "
@@ -108,7 +111,7 @@ int run(int argc, char** argv) {
   Status done;
   if (*serving) done = serve(options, clock);
   if (*key) done = makeKey(out);
-  if (*root) done = makeRoot(keyPath, builderId, logKey, development, out, clock);
+  if (*root) done = makeRoot(rootOptions, out, clock);
   if (*authority) done = makeWorkerCa(out, clock);
   if (*worker) done = makeWorkerCertificate(ca, name, operatorName, out, clock);
   if (done) return 0;

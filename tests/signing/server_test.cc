@@ -78,9 +78,16 @@ TEST(KeyCommands, MakeWhatAFarmNeeds) {
 
   const VerifierKey log{"log.example", NoteKeyKind::kEd25519, Ed25519PrivateKey::create()->publicKey()};
   ASSERT_TRUE(writeTextFile(directory / "log.vkey", log.text() + "\n"));
-  EXPECT_FALSE(makeRoot(directory / "signer.pem", kBuilderId, "", false, directory / "root.json", clock));
-  ASSERT_TRUE(makeRoot(directory / "signer.pem", kBuilderId, directory / "log.vkey", true,
-                       directory / "root.json", clock));
+  RootOptions options{
+      .keyPath = directory / "signer.pem", .builderId = kBuilderId, .logKey = directory / "log.vkey"};
+  EXPECT_FALSE(makeRoot(options, directory / "root.json", clock));
+  options.development = true;
+  ASSERT_TRUE(makeRoot(options, directory / "root.json", clock));
+  EXPECT_FALSE(TrustRoot::load(directory / "root.json")->recallKeys);
+  ASSERT_TRUE(makeKey(directory / "recall.pem"));
+  options.recallKeyPath = directory / "recall.pem";
+  ASSERT_TRUE(makeRoot(options, directory / "recall-root.json", clock));
+  EXPECT_TRUE(TrustRoot::load(directory / "recall-root.json")->recallKeys);
   TrustRoot root = TrustRoot::load(directory / "root.json").value();
   EXPECT_TRUE(root.development);
   ASSERT_EQ(root.logs.size(), 1u);
@@ -89,8 +96,7 @@ TEST(KeyCommands, MakeWhatAFarmNeeds) {
                                clock.now()));
 
   for (const Status& again : {makeKey(directory / "signer.pem"), makeWorkerCa(directory / "keys", clock),
-                              makeRoot(directory / "signer.pem", kBuilderId, directory / "log.vkey", true,
-                                       directory / "root.json", clock)})
+                              makeRoot(options, directory / "root.json", clock)})
     EXPECT_EQ(again.error().code, Code::kAlreadyExists);
 }
 
