@@ -17,7 +17,6 @@
 #include "signing/bundle/bundle.h"
 #include "signing/keys/certificate.h"
 #include "signing/log/verifier_key.h"
-#include "signing/sequencer/log_server.h"
 #include "storage/blob/upload.h"
 #include "storage/postgres/connection.h"
 #include "storage/remote/remote_blob_store.h"
@@ -49,7 +48,10 @@ class FarmProcesses {
   explicit FarmProcesses(testing_support::PostgresServer& postgres) : database_(postgres.createDatabase()) {
     EXPECT_TRUE(key_.save(directory_ / "signer.pem"));
     std::ofstream(directory_ / "worker-ca.pem") << authority_.certificate().pem();
-    EXPECT_TRUE(signing::makeLogKey("log.fault.example", directory_ / "log"));
+    ChildProcess makeKey({KILN_BIN "/kiln-log", "make-key", "--origin", "log.fault.example", "--out",
+                          directory_ / "log"},
+                         directory_ / "log.log");
+    EXPECT_EQ(makeKey.wait(), 0);
     startSigner();
     startLog();
   }
