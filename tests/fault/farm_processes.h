@@ -48,9 +48,9 @@ class FarmProcesses {
   explicit FarmProcesses(testing_support::PostgresServer& postgres) : database_(postgres.createDatabase()) {
     EXPECT_TRUE(key_.save(directory_ / "signer.pem"));
     std::ofstream(directory_ / "worker-ca.pem") << authority_.certificate().pem();
-    ChildProcess makeKey({KILN_BIN "/kiln-log", "make-key", "--origin", "log.fault.example", "--out",
-                          directory_ / "log"},
-                         directory_ / "log.log");
+    ChildProcess makeKey(
+        {KILN_BIN "/kiln-log", "make-key", "--origin", "log.fault.example", "--out", directory_ / "log"},
+        directory_ / "log.log");
     EXPECT_EQ(makeKey.wait(), 0);
     startSigner();
     startLog();
