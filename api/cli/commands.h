@@ -26,6 +26,7 @@ void addRecall(CLI::App& app, Context& context);
 void addTrust(CLI::App& app, Context& context);
 void addBackup(CLI::App& app, Context& context);
 void addRestore(CLI::App& app, Context& context);
+void addLog(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
 

@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   addToolchain(app, context);
   addAttest(app, context);
   addTrust(app, context);
+  addLog(app, context);
   addRecall(app, context);
   addGc(app, context);
   addBackup(app, context);

@@ -28,6 +28,7 @@ class Responder {
   void manifest(Answer& answer, const Route& route);
   void referrers(Answer& answer, const Route& route);
   void blob(Answer& answer, const Route& route);
+  void logFile(Answer& answer, const Route& route);
 
   GatewayBackend backend_;
   prometheus::Family<prometheus::Counter>& requests_;

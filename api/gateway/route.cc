@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "signing/log/tile_path.h"
+
 namespace kiln::gateway {
 namespace {
 
@@ -59,9 +61,14 @@ Result<std::string> parseArtifactType(std::string_view query) {
 }  // namespace
 
 Result<Route> parseRoute(std::string_view target) {
-  if (target == "/healthz") return Route{RouteKind::kHealth, {}, {}};
-  if (target == "/metrics") return Route{RouteKind::kMetrics, {}, {}};
-  if (target == "/v2/" || target == "/v2") return Route{RouteKind::kBase, {}, {}};
+  if (target == "/healthz") return Route{.kind = RouteKind::kHealth};
+  if (target == "/metrics") return Route{.kind = RouteKind::kMetrics};
+  if (target == "/v2/" || target == "/v2") return Route{.kind = RouteKind::kBase};
+  if (target == "/log/checkpoint") return Route{.kind = RouteKind::kCheckpoint};
+  if (target.starts_with("/log/tile/")) {
+    if (!signing::TilePath::parse(target.substr(5))) return fail(Code::kNotFound, "no log has such a tile");
+    return Route{.kind = RouteKind::kTile, .tile = std::string(target.substr(5))};
+  }
   if (target.starts_with("/v2/")) {
     const auto question = target.find('?');
     const auto parts = split(target.substr(4, question == std::string_view::npos ? question : question - 4));
@@ -79,7 +86,7 @@ Result<Route> parseRoute(std::string_view target) {
         return fail(Code::kInvalidArgument,
                     "artifacts are pulled by digest, sha256:<64 lowercase hex digits>; there are no tags");
       }
-      Route route{*kind, std::string(parts[0]), *hash};
+      Route route{*kind, std::string(parts[0]), *hash, {}};
       if (query) {
         KILN_ASSIGN(route.artifactType, parseArtifactType(target.substr(question + 1)));
       }
@@ -89,7 +96,7 @@ Result<Route> parseRoute(std::string_view target) {
   return fail(
       Code::kNotFound,
       "nothing is served here; there are /v2/<instance>/artifacts/{manifests,blobs,referrers}/<digest>, "
-      "/metrics and /healthz");
+      "/log/checkpoint, /log/tile/..., /metrics and /healthz");
 }
 
 Result<ByteRange> parseRange(std::string_view header, std::uint64_t size) {

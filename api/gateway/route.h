@@ -10,12 +10,13 @@
 
 namespace kiln::gateway {
 
-enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob, kReferrers };
+enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob, kReferrers, kCheckpoint, kTile };
 
 struct Route {
   RouteKind kind = RouteKind::kBase;
   std::string instance;           // kManifest, kBlob, kReferrers
   Digest hash;                    // size 0
+  std::string tile;               // kTile: the path of a tile as signing/log/tile_path.h writes it
   std::string artifactType = {};  // kReferrers: of those asked for; "" for all
 };
 

@@ -106,11 +106,8 @@ class Backup {
       const std::string name = at->path().filename().string();
       if (kLeftOut.contains(name) || (name == kKeys && !request_.withKeys)) continue;
       if (at->is_symlink(error)) continue;
-      if (at->is_regular_file(error)) KILN_TRY(addFile(at->path().string(), name));
-      if (at->is_directory(error))
-        KILN_TRY(eachFile(at->path().string(), [&](const std::string& from, const std::string& below) {
-          return addFile(from, name + "/" + below);
-        }));
+      if (at->is_regular_file(error)) KILN_TRY(addFile(name));
+      if (at->is_directory(error)) KILN_TRY(addDirectory(name));
     }
     if (error) return fail(errnoError(error.value(), request_.farm));
     std::ranges::sort(out_.files, {}, &BackupFile::path);
@@ -118,14 +115,27 @@ class Backup {
     return {};
   }
 
-  Status addFile(const std::string& from, const std::string& name) {
+  // A log writes its tiles, then the checkpoint that covers them: read the other way round, none of them is
+  // missing.
+  Status addDirectory(const std::string& name) {
+    const std::string checkpoint = name + "/checkpoint";
+    KILN_TRY(addFile(checkpoint));
+    return eachFile(request_.farm + "/" + name, [&](const std::string&, const std::string& below) -> Status {
+      const std::string path = name + "/" + below;
+      return path == checkpoint ? Status() : addFile(path);
+    });
+  }
+
+  // One that is not there, or not any more, was of passing use to a running program.
+  Status addFile(const std::string& name) {
+    const std::string from = request_.farm + "/" + name, to = at("state/" + name);
     struct stat status{};
-    if (::stat(from.c_str(), &status) != 0) return fail(errnoError(errno, from));
-    const std::string to = at("state/" + name);
+    if (::stat(from.c_str(), &status) != 0) return errno == ENOENT ? Status() : fail(errnoError(errno, from));
     KILN_TRY(makeParents(to));
-    BackupFile file{name, {}, static_cast<unsigned>(status.st_mode) & 0777};
-    KILN_ASSIGN(file.digest, transferFile(from, to, file.mode, Transfer::kCopy));
-    out_.files.push_back(std::move(file));
+    const auto mode = static_cast<unsigned>(status.st_mode) & 0777;
+    const auto digest = transferFile(from, to, mode, Transfer::kCopy);
+    if (!digest) return digest.error().code == Code::kNotFound ? Status() : fail(digest.error());
+    out_.files.push_back({name, *digest, mode});
     return {};
   }
 

@@ -92,6 +92,7 @@ TEST_F(BackupDrill, ADestroyedFarmComesBackElsewhere) {
   EXPECT_NE(said.find("pg_restore"), std::string::npos) << said;
 
   restored.startSigner();
+  restored.startLog();
   restored.startCoordinator();
   ASSERT_TRUE(restored.ready()) << restored.log();
   for (const std::string& digest : {artifact, later}) {

@@ -15,7 +15,9 @@
 #include "kiln/v1/job.grpc.pb.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/compile_spec.h"
+#include "signing/bundle/bundle.h"
 #include "signing/keys/certificate.h"
+#include "signing/log/verifier_key.h"
 #include "storage/blob/upload.h"
 #include "storage/postgres/connection.h"
 #include "storage/remote/remote_blob_store.h"
@@ -48,7 +50,12 @@ class FarmProcesses {
     std::filesystem::create_directory(directory_ / "keys");
     EXPECT_TRUE(key_.save(directory_ / "keys/signer.pem"));
     std::ofstream(directory_ / "keys/worker-ca.pem") << authority_.certificate().pem();
+    ChildProcess makeKey(
+        {KILN_BIN "/kiln-log", "make-key", "--origin", "log.fault.example", "--out", directory_ / "keys/log"},
+        directory_ / "log.log");
+    EXPECT_EQ(makeKey.wait(), 0);
     startSigner();
+    startLog();
   }
   // The place for a farm with the keys of `lost`: an empty directory and a new database, nothing started.
   FarmProcesses(testing_support::PostgresServer& postgres, const FarmProcesses& lost)
@@ -56,11 +63,20 @@ class FarmProcesses {
 
   void startSigner() {
     signer_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{
-            KILN_BIN "/kiln-signer", "serve", "--listen", "unix:" + (directory_ / "signer.sock"), "--key",
-            directory_ / "keys/signer.pem", "--store", directory_ / "store", "--worker-ca",
-            directory_ / "keys/worker-ca.pem", "--records", directory_ / "records"},
+        std::vector<std::string>{KILN_BIN "/kiln-signer", "serve", "--listen",
+                                 "unix:" + (directory_ / "signer.sock"), "--key",
+                                 directory_ / "keys/signer.pem", "--store", directory_ / "store",
+                                 "--worker-ca", directory_ / "keys/worker-ca.pem", "--database", database_},
         directory_ / "signer.log");
+  }
+  void startLog() {
+    log_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{KILN_BIN "/kiln-log", "serve", "--key", directory_ / "keys/log",
+                                 "--database", database_, "--tiles", directory_ / "tiles"},
+        directory_ / "log.log");
+  }
+  signing::VerifierKey logKey() const {
+    return signing::loadVerifierKey(directory_ / "keys/log.vkey").value();
   }
   // With `dieAt`, one that kills itself at that point.
   void startCoordinator(const std::string& dieAt = "", int leaseSeconds = 5,
@@ -75,6 +91,8 @@ class FarmProcesses {
         directory_ / "store",
         "--signer",
         "unix:" + (directory_ / "signer.sock"),
+        "--log-key",
+        directory_ / "keys/log.vkey",
         "--worker-ca",
         directory_ / "keys/worker-ca.pem",
         "--builder-id",
@@ -169,6 +187,18 @@ class FarmProcesses {
     auto rows = connection->execute("SELECT count(*) AS n FROM " + table);
     return **rows->first([](const postgres::Row& row) { return row.get<int>("n"); });
   }
+  // The one bundle of an artifact.
+  signing::Bundle bundleOf(const std::string& artifact) {
+    v1::GetArtifactRequest request;
+    request.set_instance("default");
+    request.set_digest(artifact);
+    grpc::ClientContext context;
+    v1::Artifact out;
+    EXPECT_TRUE(v1::ArtifactService::NewStub(channel_)->GetArtifact(&context, request, &out).ok());
+    EXPECT_EQ(out.bundles_size(), 1);
+    const Digest digest = fromProto(out.bundles(0)).value();
+    return signing::parseBundle(storage::getBlob(*blobs_, "default", digest, 1 << 20).value()).value();
+  }
   std::string signerLog() {
     std::ifstream file(directory_ / "signer.log");
     return {std::istreambuf_iterator<char>(file), {}};
@@ -184,7 +214,7 @@ class FarmProcesses {
   std::string database_;
   signing::PrivateKey key_ = signing::PrivateKey::create().value();
   signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
-  std::unique_ptr<ChildProcess> signer_, coordinator_;
+  std::unique_ptr<ChildProcess> signer_, log_, coordinator_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::JobService::Stub> jobs_;
   std::unique_ptr<storage::RemoteBlobStore> blobs_;
