@@ -192,11 +192,14 @@ def row(bin_dir, model, sizes, target, names):
         work = pathlib.Path(work)
         work.chmod(0o755)
         spec = work / "spec.json"
+        model = shutil.copyfile(model, work / "model.onnx")
         spec_of(bin_dir / "kiln-cc", model, sizes, target, spec)
+        for path in (model, spec):
+            path.chmod(0o644)  # for the variation that is another user
         for name in ["", *names]:
             base = work / (name or "plain").replace(" ", "-")
             base.mkdir()
-            place = Place(base, bin_dir, pathlib.Path(model), spec)
+            place = Place(base, bin_dir, model, spec)
             try:
                 if name:
                     VARIATIONS[name](place)
@@ -212,9 +215,9 @@ def models(arguments):
     for text in chosen:
         path, *sizes = text.split(":")
         yield pathlib.Path(path).stem, path, sizes
-    for folder in sorted(arguments.light.glob("light/*")) if arguments.light else []:
-        if (folder / "model.onnx").is_file() and any(name in folder.name for name in arguments.net or [""]):
-            yield folder.name, str(folder / "model.onnx"), []
+    for path in sorted(arguments.light.glob("light/*.onnx")) if arguments.light else []:
+        if any(name in path.stem for name in arguments.net or [""]):
+            yield path.stem, str(path), []
 
 
 @contextlib.contextmanager

@@ -2,12 +2,14 @@
 """The matrix finds what it is for: compilers made up here, each of which lets one thing leak into its output."""
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
 import unittest
 
-MATRIX = pathlib.Path(__file__).resolve().parent / "matrix.py"
+HERE = pathlib.Path(__file__).resolve().parent
+MATRIX = HERE / "matrix.py"
 ANSWERS = '''#!/bin/sh
 case $1 in
   --version) echo '{"targets":["cpu:x"]}'; exit ;;
@@ -64,7 +66,7 @@ class Matrix(unittest.TestCase):
             return subprocess.run([sys.executable, MATRIX, "--bin", compiler.parent, "--model", model, *arguments],
                                   capture_output=True, text=True, check=False)
 
-    def test_each_leak_is_named(self):
+    def test_case_28_each_leak_is_named(self):
         for name, statement in LEAKS.items():
             with self.subTest(name):
                 done = self.run_matrix(statement, "--vary", name, "--vary", "again")
@@ -84,6 +86,34 @@ class Matrix(unittest.TestCase):
         done = self.run_matrix('echo program >"$2/program"', *(word for name in LEAKS for word in ("--vary", name)))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"rebuild agreement: {len(LEAKS)} of {len(LEAKS)} (100.00 %)", done.stdout)
+
+    def test_case_29_folding_does_not_ask_the_processor(self):
+        """Exp, Tanh and Sin of a constant are folded by the compiler: one digest on processors with other routines."""
+        sys.path.insert(0, str(HERE.parent / "infra"))
+        import tiny_onnx as onnx
+        values = struct.pack("<64f", *(index / 7 - 4 for index in range(64)))
+        weight = onnx.field(1, 64) + onnx.field(2, 1) + onnx.field(8, "w") + onnx.field(9, values)
+        chain = [onnx.node(op, [a], [b], op) for op, a, b in (("Exp", "w", "a"), ("Tanh", "a", "b"), ("Sin", "b", "c"))]
+        model = onnx.model([*chain, onnx.node("Add", ["x", "c"], ["y"], "Add")], [onnx.value_info("x", [64])],
+                           [onnx.value_info("y", [64])], [weight])
+        with tempfile.TemporaryDirectory() as work:
+            path = pathlib.Path(work) / "folds.onnx"
+            path.write_bytes(model)
+            done = subprocess.run([sys.executable, MATRIX, "--bin", os.environ["KILN_TEST_BIN"], "--model", path, "--target",
+                                   "cpu:x86-64-v3", "--vary", "cpu Nehalem", "--vary", "cpu max", "--vary", "libc dispatch"],
+                                  capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"rebuild agreement: [123] of [123] \(100")
+
+    def test_the_light_networks_of_a_suite(self):
+        with tempfile.TemporaryDirectory() as suite:
+            (pathlib.Path(suite) / "light").mkdir()
+            for name in ("light_a", "light_b"):
+                (pathlib.Path(suite) / f"light/{name}.onnx").write_bytes(b"model")
+            done = self.run_matrix('echo program >"$2/program"', "--light", suite, "--net", "_b", "--vary", "again")
+        self.assertIn("light_b ", done.stdout, done.stderr)
+        self.assertNotIn("light_a ", done.stdout)
+        self.assertIn("rebuild agreement: 2 of 2", done.stdout)  # that model and run_on's
 
     def test_names_do_not_make_an_output_equal(self):
         done = self.run_matrix('echo x >"$2/${TZ%%/*}"', "--vary", "time zone")

@@ -160,7 +160,7 @@ TEST_F(Quorum, OtherBytesFailTheJobOrAreOutvoted) {
   EXPECT_EQ(fileOf(outputs(job.id(), "w1"), "program.so"), testing_support::kSampleProgram);
 }
 
-TEST_F(Quorum, DigestsOfNothingAreRefusedAndOthersBuild) {
+TEST_F(Quorum, Case01DigestsOfNothingAreRefusedAndOthersBuild) {
   ASSERT_TRUE(farm.addToolchain());
   auto liar = worker("liar");
   liar->forge = [&](const v1::Lease&, v1::Finished& report) {
@@ -178,7 +178,7 @@ TEST_F(Quorum, DigestsOfNothingAreRefusedAndOthersBuild) {
 }
 
 // A receipt of an earlier lease shown again, with the outputs it lists.
-TEST_F(Quorum, AReplayedReceiptIsRefused) {
+TEST_F(Quorum, Case03AReplayedReceiptIsRefused) {
   ASSERT_TRUE(farm.addToolchain());
   auto liar = worker("liar"), one = worker("w1");
   std::map<int, v1::Finished> kept;
@@ -197,8 +197,8 @@ TEST_F(Quorum, AReplayedReceiptIsRefused) {
   EXPECT_EQ(farm.count("action_results WHERE job_id = '" + second.id() + "'"), 0);
 }
 
-// Attack 25. The signer is asked directly, by somebody who has everything that a coordinator has.
-TEST_F(Quorum, InventedBuildersAreNotSigned) {
+// The signer is asked directly, by somebody who has everything that a coordinator has.
+TEST_F(Quorum, Case25InventedBuildersAreNotSigned) {
   ASSERT_TRUE(farm.addToolchain());
   auto one = worker("w1"), two = worker("w2");
   v1::Job job = submitted(farm.request("k1"));

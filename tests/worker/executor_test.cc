@@ -142,7 +142,7 @@ TEST_F(ExecutorTest, AFailingToolIsAResultWithoutOutputs) {
   EXPECT_EQ(result->output_files_size(), 0);
 }
 
-TEST_F(ExecutorTest, JobOneLeavesNothingForJobTwo) {  // attack 19
+TEST_F(ExecutorTest, Case19JobOneLeavesNothingForJobTwo) {
   const std::string before = run({"facts"})->stdout_raw();
   ASSERT_TRUE(run({"write", "output/planted", "x"}));
   EXPECT_THAT(errorOf({"outputs", "closed"}), HasSubstr("output closed: its mode keeps its own user out"));
@@ -167,7 +167,7 @@ std::string linesOf(const std::string& text, const std::vector<std::string>& nam
 // What the kernel lets us hide is the same for every action, on a cold and on a warm toolchain, in any state
 // directory, under any umask. What it does not let us hide differs from run to run, so that builders who let
 // it into their outputs disagree: tests/fault/quorum_test.cc has such a compiler.
-TEST_F(ExecutorTest, AttackCase28WhatIsNoInputIsTheSameOrFoundByARebuild) {
+TEST_F(ExecutorTest, Case28WhatIsNoInputIsTheSameOrFoundByARebuild) {
   const std::vector<std::string> drifting = {"AT_RANDOM: ", "clock: ", "rdtsc: "};
   const std::string cold = run({"tell"})->stdout_raw(), warm = run({"tell"})->stdout_raw();
   const mode_t mask = umask(0077);
@@ -190,7 +190,7 @@ TEST_F(ExecutorTest, AttackCase28WhatIsNoInputIsTheSameOrFoundByARebuild) {
 }
 
 // No file of an action is another name of something that is kept: what it could write to is its own.
-TEST_F(ExecutorTest, AttackCase30NothingIsWrittenThroughALink) {
+TEST_F(ExecutorTest, Case30NothingIsWrittenThroughALink) {
   reapi::Directory input, root;
   addFile(input, "model.onnx", "model");
   addDirectory(root, "input", input);

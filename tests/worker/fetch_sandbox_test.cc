@@ -61,7 +61,7 @@ TEST_F(FetchSandbox, FilesComeBackAsBlobsAndTheFlagsAreTheLeases) {
   EXPECT_EQ(*storage::getBlob(store_, "default", digestOf("data"), 100), "data");
 }
 
-TEST_F(FetchSandbox, NothingOfTheFarmIsBesideIt) {
+TEST_F(FetchSandbox, Case26NothingOfTheFarmIsBesideIt) {
   const auto result = run("/usr/bin/ls / /etc; test -e '" + dir_ +
                           "' && echo seen; test -w /usr && echo writable; "
                           "/usr/bin/env; exit 0\n");
@@ -74,7 +74,7 @@ TEST_F(FetchSandbox, NothingOfTheFarmIsBesideIt) {
   EXPECT_THAT(result->stdout_raw(), HasSubstr("HOME=/nonexistent\n"));
 }
 
-TEST_F(FetchSandbox, CredentialsAreACopyThatOnlyThisFetchSees) {
+TEST_F(FetchSandbox, Case26CredentialsAreACopyThatOnlyThisFetchSees) {
   ASSERT_EQ(mkdir((dir_ + "/secrets").c_str(), 0700), 0);
   std::ofstream(dir_ + "/secrets/git") << "token=abc\n";
   ASSERT_EQ(chmod((dir_ + "/secrets/git").c_str(), 0600), 0);

@@ -67,7 +67,7 @@ TEST_F(WriteModel, WhatIsNoOnnxModelComesAlone) {
   EXPECT_EQ(written("m.mlir"), "module {}");
 }
 
-TEST_F(WriteModel, DataOutsideTheModelsDirectoryIsRefused) {
+TEST_F(WriteModel, Case18DataOutsideTheModelsDirectoryIsRefused) {
   for (const std::string location : {"../../etc/passwd", "/etc/passwd", "a/../b", "net.onnx", ""}) {
     files_ = {{"net.onnx", modelWithDataAt(location)}};
     unlink((out_ + "/net.onnx").c_str());

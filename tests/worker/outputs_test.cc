@@ -61,7 +61,7 @@ TEST_F(Outputs, FilesInByteOrderWithTheirExecutableBit) {
   EXPECT_EQ(visit(), "a=2 a-z=1 program.so*=p weights/0001.bin=w ");
 }
 
-TEST_F(Outputs, LinksFifosSocketsAndDevicesAreNamedAndRefused) {
+TEST_F(Outputs, Case18LinksFifosSocketsAndDevicesAreNamedAndRefused) {
   ASSERT_EQ(symlink("/etc/passwd", (dir_ + "/link").c_str()), 0);
   EXPECT_EQ(visit(), "output link is a symbolic link; only regular files and directories are collected");
   unlink((dir_ + "/link").c_str());

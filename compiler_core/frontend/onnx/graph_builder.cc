@@ -265,6 +265,15 @@ Result<Value> GraphBuilder::concat(mlir::ValueRange operands, std::int64_t axis)
     if (!isEmpty(operand) || first == operands.end() || rankOf(operand) != rankOf(*first) ||
         !dropsOut(operand, *first, axis))
       inputs.push_back(operand);
+  // Extents that only a run gives may fit there; numbers that differ are the model's fault, which is told
+  // below.
+  for (Value input : inputs)
+    for (std::int64_t i = 0; i < std::min(rankOf(input), rankOf(inputs[0])); ++i) {
+      const Dim mine = dimsOf(input)[i], its = dimsOf(inputs[0])[i];
+      if (i != axis && !(mine == its) && !(mine.isStatic() && its.isStatic()))
+        return undecided("whether extents " + describe(its) + " and " + describe(mine) + " of dimension " +
+                         std::to_string(i) + " are the same");
+    }
   return infer<ir::ConcatOp>(inputs, {integer(context(), axis)});
 }
 

@@ -53,7 +53,7 @@ class DriftTest(unittest.TestCase):
         self.assertTrue(found["equal"] and found["traced"])
         self.assertGreater(len(self.passes(self.clean)), 20)
 
-    def test_diff_names_the_pass_and_the_function_where_it_began(self):
+    def test_case_20_diff_names_the_pass_and_the_function_where_it_began(self):
         drifted = 0
         names = [name for name in dict.fromkeys(self.passes(self.clean)) if name != "stage:program"]
         for number, name in enumerate(names[len(names) // 3 :]):

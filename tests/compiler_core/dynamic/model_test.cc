@@ -255,6 +255,19 @@ TEST(DynamicModel, WhatTheRangesDoNotDecideIsRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("is not known at compile time"));
 }
 
+TEST(DynamicModel, ExtentsThatMayFitAreNotTheModelsFault) {
+  OnnxBuilder model;
+  model.input("x", {"N", 4})
+      .input("z", {"M", 4})
+      .output("y")
+      .node("Concat", {"x", "z"}, {"y"}, {onnxInt("axis", 1)});
+  auto refused = checkModel({model, {{"p", {{"M", 2, 4, 8}, {"N", 2, 4, 8}}}}, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("whether extents (N) and (M) of dimension 0 are the same is not known"));
+}
+
 TEST(DynamicModel, TheMiddleOfAnImage) {
   for (const std::int64_t size : {4, 40}) {
     OnnxBuilder model(18);

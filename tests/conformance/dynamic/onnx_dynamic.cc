@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
       "onnx_dynamic");
   app.footer("Example: onnx_dynamic --suite onnx-backend-1.22.0.tar.zst --json report.json");
   Options options;
-  options.limits.seconds = 300;
+  options.limits.seconds = 900;  // a network takes a minute and a half of one idle core
   auto* suite = addSuiteOptions(app, options);
   auto* covered =
       app.add_option("--coverage", options.coverage,

@@ -47,7 +47,7 @@ void eachChangesTheKey(const Changes& changes, std::size_t members) {
   }
 }
 
-TEST(ActionKey, EachMemberOfACompileSpec) {
+TEST(ActionKey, Case17EachMemberOfACompileSpec) {
   eachChangesTheKey({{"files", [](auto& s) { s.files.pop_back(); }},
                      {"toolchain", [](auto& s) { s.toolchain = digestOf(std::string_view("other")); }},
                      {"target", [](auto& s) { s.target = "cpu:x86-64-v4"; }},
@@ -132,7 +132,7 @@ TEST(ActionKey, EachValueOfTheSpecsDocument) {
   }
 }
 
-TEST(ActionKey, OneBitOfTheWeights) {
+TEST(ActionKey, Case17OneBitOfTheWeights) {
   std::string weights(64, '\0');
   auto withWeights = [&] {
     CompileSpec spec = fullSpec();
@@ -157,7 +157,7 @@ T blobOf(const BuiltAction& built, const reapi::Digest& digest) {
 
 // What the worker hands to the sandbox is the Command, and the Action names it: each argument, each variable
 // and each output path, and every field that these messages have.
-TEST(ActionKey, EachArgumentVariableAndOutputPath) {
+TEST(ActionKey, Case17EachArgumentVariableAndOutputPath) {
   const BuiltAction built = buildAction(ActionKind::kCompile, fullSpec()).value();
   reapi::Action action;
   for (const storage::UploadItem& item : built.blobs)

@@ -116,8 +116,8 @@ TEST_F(Refusal, TheNameComesFromTheCertificate) {
   EXPECT_EQ(response.workers(0).description().operator_(), "acme");
 }
 
-// Attack 1: bytes that are not what the report declares.
-TEST_F(Refusal, DigestsWithoutTheirBytes) {
+// Bytes that are not what the report declares.
+TEST_F(Refusal, Case01DigestsWithoutTheirBytes) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));
   one->tamper = [](const v1::Lease&, ToolOutcome& outcome) { outcome.files["extra"] = "honest"; };
@@ -136,8 +136,8 @@ TEST_F(Refusal, DigestsWithoutTheirBytes) {
   EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
 }
 
-// Attack 1, with a receipt that agrees with the lie: the blob itself is asked for.
-TEST_F(Refusal, AnOutputThatIsNotInTheStore) {
+// With a receipt that agrees with the lie: the blob itself is asked for.
+TEST_F(Refusal, Case01AnOutputThatIsNotInTheStore) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));
   auto leases = one->poll();
@@ -152,8 +152,8 @@ TEST_F(Refusal, AnOutputThatIsNotInTheStore) {
   EXPECT_NE(attemptError(job.id()).find("output "), std::string::npos) << attemptError(job.id());
 }
 
-// Attack 2: a manifest for other parameters than those asked for.
-TEST_F(Refusal, AManifestOfAnotherSpec) {
+// A manifest for other parameters than those asked for.
+TEST_F(Refusal, Case02AManifestOfAnotherSpec) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));
   one->tamper = [](const v1::Lease& lease, ToolOutcome& outcome) {
@@ -174,8 +174,8 @@ TEST_F(Refusal, AManifestOfAnotherSpec) {
   EXPECT_EQ(signer_.calls, 0);
 }
 
-// Attack 2: evidence that names other bytes than were uploaded.
-TEST_F(Refusal, AProgramThatIsNotTheOneInTheEvidence) {
+// Evidence that names other bytes than were uploaded.
+TEST_F(Refusal, Case02AProgramThatIsNotTheOneInTheEvidence) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));
   one->tamper = [](const v1::Lease&, ToolOutcome& outcome) {
@@ -206,8 +206,8 @@ TEST_F(Refusal, FixturesThatAreNotAsListed) {
   has(refused("k5", [](ToolOutcome& o) { o.files.erase("fixtures.json"); }), "lack fixtures.json");
 }
 
-// Attack 3: a good result of one job reported for another.
-TEST_F(Refusal, AResultOfAnotherLease) {
+// A good result of one job reported for another.
+TEST_F(Refusal, Case03AResultOfAnotherLease) {
   auto one = worker("w1");
   submitted(request("k1", 1, "model a"));
   auto first = one->poll();
@@ -256,8 +256,8 @@ TEST_F(Refusal, AReportForALeaseOfAnotherWorkerIsForgotten) {
   EXPECT_TRUE(pool_.execute("SELECT * FROM action_results")->empty());
 }
 
-// Attack 24: the index is changed by hand. What is signed does not follow it.
-TEST_F(Refusal, ATamperedResultRowIsNotPublished) {
+// The index is changed by hand. What is signed does not follow it.
+TEST_F(Refusal, Case24ATamperedResultRowIsNotPublished) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));
   ASSERT_TRUE(one->work());
@@ -283,8 +283,8 @@ TEST_F(Refusal, ATamperedResultRowIsNotPublished) {
   EXPECT_EQ(signer_.calls, 0);
 }
 
-// Attack 24: rows that agree among themselves make another model's artifact the answer to this one.
-TEST_F(Refusal, ACacheRowThatPointsAtAnotherArtifactIsNoHit) {
+// Rows that agree among themselves make another model's artifact the answer to this one.
+TEST_F(Refusal, Case17ACacheRowThatPointsAtAnotherArtifactIsNoHit) {
   auto one = worker("w1");
   v1::Job mine = submitted(request("k1")), other = submitted(request("k2", 1, "another model"));
   settle(mine.id(), {one.get()});

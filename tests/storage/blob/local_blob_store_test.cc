@@ -62,7 +62,7 @@ TEST(LocalBlobStore, RefusesANewerFormat) {
   EXPECT_EQ(openStore(directory / "s").error().code, Code::kFailedPrecondition);
 }
 
-TEST(LocalBlobStore, MovesCorruptBlobsAside) {
+TEST(LocalBlobStore, Case04MovesCorruptBlobsAside) {
   LocalStoreHarness harness;
   Digest digest = putBlob(harness.store(), "a", asBytes("evidence")).value();
   harness.corrupt(digest);
@@ -71,7 +71,7 @@ TEST(LocalBlobStore, MovesCorruptBlobsAside) {
   EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).error().code, Code::kNotFound);
 }
 
-TEST(LocalBlobStore, ATruncatedBlobIsMissing) {
+TEST(LocalBlobStore, Case04ATruncatedBlobIsMissing) {
   LocalStoreHarness harness;
   Digest digest = putBlob(harness.store(), "a", asBytes("truncated")).value();
   fs::permissions(blobFile(harness.root(), digest), fs::perms::owner_all);

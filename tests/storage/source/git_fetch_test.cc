@@ -80,7 +80,7 @@ TEST_F(Fetch, AbsentCommitsAndRepositoriesAreNamed) {
   EXPECT_TRUE(std::filesystem::is_empty(temporary_.path()));
 }
 
-TEST_F(Fetch, HostsThatAreNotNamedAreRefused) {
+TEST_F(Fetch, Case26HostsThatAreNotNamedAreRefused) {
   GitHttpServer server(repositories());
   GitFetchOptions closed = options(server);
   closed.allowedHosts = {"git.example.org"};
@@ -94,7 +94,7 @@ TEST_F(Fetch, HostsThatAreNotNamedAreRefused) {
             Code::kInvalidArgument);
 }
 
-TEST_F(Fetch, RedirectsToAnotherHostAreNotFollowed) {
+TEST_F(Fetch, Case26RedirectsToAnotherHostAreNotFollowed) {
   GitHttpServer server(repositories());
   auto refused = fetchCommit(reference(server, first_, "/redirect"), options(server));
   ASSERT_FALSE(refused);
@@ -116,7 +116,7 @@ TEST_F(Fetch, CredentialsOpenPrivateRepositories) {
   EXPECT_EQ(tree->read("models/m.onnx", 100).value(), "model bytes");
 }
 
-TEST_F(Fetch, LargeRepositoriesAndSlowServersAreCutOff) {
+TEST_F(Fetch, Case26LargeRepositoriesAndSlowServersAreCutOff) {
   std::mt19937 random(1);
   std::string noise(1 << 20, '\0');
   for (char& c : noise) c = static_cast<char>(random());

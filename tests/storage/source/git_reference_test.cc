@@ -70,7 +70,7 @@ TEST(GitUrl, Splits) {
     EXPECT_EQ(parseGitUrl(bad).error().code, Code::kInvalidArgument) << bad;
 }
 
-TEST(HostPolicy, InternalAddressesAreNotPublic) {
+TEST(HostPolicy, Case26InternalAddressesAreNotPublic) {
   for (const char* address : {"8.8.8.8", "1.1.1.1", "2606:4700::1111", "2a00:1450::1"})
     EXPECT_TRUE(isPublicAddress(address)) << address;
   for (const char* address : {"127.0.0.1",
