@@ -22,7 +22,12 @@ class KilnAsksTheIndex : public AuditedFarm {
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{&audits, &artifacts, &cas, &streams})
       builder.RegisterService(service);
     server = builder.BuildAndStart();
-    std::ofstream(directory_ / "root.json") << toCanonicalJson(root_.toJson()).value();
+    // The command reads the machine's clock, the farm another one: the root holds for both.
+    const TimePoint now = SystemClock().now();
+    signing::TrustRoot root = root_;
+    root.keys[0].validFrom = std::min(now, clock_.now()) - std::chrono::hours(1);
+    root.keys[0].validUntil = root.expires = std::max(now, clock_.now()) + std::chrono::hours(1000);
+    std::ofstream(directory_ / "root.json") << toCanonicalJson(root.toJson()).value();
     std::ofstream(directory_ / "policy.json")
         << R"({"allowDevelopment":true,"apiVersion":"kiln/v1","builderIds":["*"],"kind":"Policy","minBuilders":1,"minOperators":1,"name":"test","targets":["*"],"toolchains":["*"]})";
   }
@@ -68,7 +73,9 @@ TEST_F(KilnAsksTheIndex, WhatWasTouchedByWhat) {
 
   const Json page = jsonOf({"affected", "--toolchain", kLabel, "--limit", "1"});
   ASSERT_EQ(page.at("affected").size(), 1u);
-  EXPECT_EQ(affected({"--toolchain", kLabel, "--page-token", page.at("nextPageToken")}).size(), 1u);
+  EXPECT_EQ(
+      affected({"--toolchain", kLabel, "--page-token", page.at("nextPageToken").get<std::string>()}).size(),
+      1u);
   const KilnResult text = kiln({"affected", "--artifact", first_});
   EXPECT_NE(text.out.find(first_ + "  cpu:x86-64-v3"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("provenance"), std::string::npos) << text.out;
