@@ -74,7 +74,7 @@ void order(const Graph& graph, Layers& layers) {
         }
         if (neighbours > 0) wanted[node] = sum / neighbours;
       }
-      std::ranges::stable_sort(layer, {}, [&](std::size_t node) { return wanted[node]; });
+      std::ranges::sort(layer, {}, [&](std::size_t node) { return std::pair(wanted[node], place[node]); });
       number(layer);
     }
 }
