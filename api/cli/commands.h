@@ -23,7 +23,10 @@ void addAudit(CLI::App& app, Context& context);
 void addCheck(CLI::App& app, Context& context);
 void addWarmup(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);
+void addAttest(CLI::App& app, Context& context);
+void addRecall(CLI::App& app, Context& context);
 void addTrust(CLI::App& app, Context& context);
+void addLog(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
 

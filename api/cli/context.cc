@@ -31,6 +31,7 @@ void Context::readEnvironment() {
   fill(instance, "KILN_INSTANCE");
   fill(trustRoot, "KILN_TRUST_ROOT");
   fill(policy, "KILN_POLICY");
+  fill(recalls, "KILN_RECALLS");
 }
 
 void addFarmOptions(CLI::App& command, Context& context) {
@@ -44,6 +45,8 @@ void addTrustOptions(CLI::App& command, Context& context) {
                      "root.json that names whose signatures count (default: $KILN_TRUST_ROOT)");
   command.add_option("--policy", context.policy,
                      "Policy document that the evidence must satisfy (default: $KILN_POLICY)");
+  command.add_option("--recalls", context.recalls,
+                     "recalls.json that the root's recall keys signed (default: $KILN_RECALLS)");
 }
 
 }  // namespace kiln::cli

@@ -16,6 +16,7 @@ struct Context {
   std::string instance;             // --instance, KILN_INSTANCE
   std::string trustRoot;            // --trust-root, KILN_TRUST_ROOT
   std::string policy;               // --policy, KILN_POLICY
+  std::string recalls;              // --recalls, KILN_RECALLS
   bool json = false;                // --json
   bool terminal = false;            // stderr is a terminal: progress may rewrite its line
   bool reported = false;            // the command has printed its failure itself

@@ -55,7 +55,8 @@ void checkProcessor(Report& report) {
 void checkPrograms(Report& report) {
   const fs::path home = programDirectory();
   std::string absent;
-  for (const char* name : {"kiln-cc", "kiln-coordinator", "kiln-fetcher", "kiln-signer", "kiln-worker"}) {
+  for (const char* name :
+       {"kiln-cc", "kiln-coordinator", "kiln-fetcher", "kiln-log", "kiln-signer", "kiln-worker"}) {
     if (::access((home / name).c_str(), X_OK) != 0)
       absent += fmt::format("{}{}", absent.empty() ? "" : ", ", name);
   }

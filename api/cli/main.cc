@@ -58,7 +58,10 @@ int main(int argc, char** argv) {
   addCancel(app, context);
   addWorkers(app, context);
   addToolchain(app, context);
+  addAttest(app, context);
   addTrust(app, context);
+  addLog(app, context);
+  addRecall(app, context);
   addGc(app, context);
   addDoctor(app, context);
   try {

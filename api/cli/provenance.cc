@@ -36,7 +36,7 @@ Result<ToolchainDescription> toolchainOf(client::Client& client, const Digest& t
 // What a farm can add to the statements; a directory that is looked at without one goes without.
 void askFarm(client::Client& client, graph::Ancestry& ancestry) {
   if (!ancestry.provenances.empty()) {
-    const Digest tree = ancestry.provenances.front().resolvedDependencies.front().digest;
+    const Digest tree = ancestry.provenances.front().provenance.resolvedDependencies.front().digest;
     if (auto toolchain = toolchainOf(client, tree))
       ancestry.toolchain = std::move(*toolchain);
     else
@@ -62,7 +62,9 @@ Result<Opened> open(const Context& context, const std::string& name) {
   Opened out;
   KILN_ASSIGN(out.artifact, openArtifact(context, name));
   const auto& verdict = out.artifact.verdict;
-  out.ancestry = {verdict.artifact, verdict.statements, verdict.reproductions, verdict.checks, {}, {}};
+  out.ancestry = {verdict.artifact, {}, verdict.reproductions, verdict.checks, {}, {}};
+  for (std::size_t i = 0; i < verdict.statements.size(); ++i)
+    out.ancestry.provenances.push_back({verdict.statements[i], verdict.evidence.at(i).payload.text()});
   if (!name.starts_with("sha256:")) return out;
   KILN_ASSIGN(const auto client, context.connect());
   askFarm(*client, out.ancestry);
@@ -79,7 +81,7 @@ Json listOf(const Statements& statements) {
 Json jsonOf(const Opened& opened) {
   const auto& verdict = opened.artifact.verdict;
   Json digests = Json::array(), submitters = Json::array(), components = Json::array();
-  for (const auto& said : verdict.statements) digests.push_back(graph::statementOf(verdict.artifact, said));
+  for (const auto& built : opened.ancestry.provenances) digests.push_back(built.statement);
   for (const auto& said : verdict.reproductions)
     digests.push_back(graph::statementOf(verdict.artifact, said));
   for (const auto& said : verdict.checks) digests.push_back(graph::statementOf(verdict.artifact, said));
@@ -107,10 +109,10 @@ Status compare(const Context& context, const Options& options, const Opened& fir
   const auto& a = first.ancestry;
   const auto& b = second.ancestry;
   const bool known = a.toolchain && b.toolchain;
-  const auto found = compareProvenance(a.provenances.back(), b.provenances.back(),
-                                       known ? &*a.toolchain : nullptr, known ? &*b.toolchain : nullptr);
-  const std::string one = graph::statementOf(a.artifact, a.provenances.back()),
-                    two = graph::statementOf(b.artifact, b.provenances.back());
+  const graph::Built& one = a.provenances.back();
+  const graph::Built& two = b.provenances.back();
+  const auto found = compareProvenance(one.provenance, two.provenance, known ? &*a.toolchain : nullptr,
+                                       known ? &*b.toolchain : nullptr);
   if (context.json || options.format == "json") {
     Json list = Json::array();
     for (const auto& each : found)
@@ -118,12 +120,12 @@ Status compare(const Context& context, const Options& options, const Opened& fir
           {{"what", each.what}, {"name", each.name}, {"first", each.first}, {"second", each.second}});
     printJson({{"first", a.artifact.text()},
                {"second", b.artifact.text()},
-               {"statements", {one, two}},
+               {"statements", {one.statement, two.statement}},
                {"differences", std::move(list)}});
     return {};
   }
-  printLine("A  " + a.artifact.text() + " by statement " + one);
-  printLine("B  " + b.artifact.text() + " by statement " + two);
+  printLine("A  " + a.artifact.text() + " by statement " + one.statement);
+  printLine("B  " + b.artifact.text() + " by statement " + two.statement);
   for (const auto& each : found) {
     printOneLine(each.what + " " + each.name);
     printOneLine("  A  " + (each.first.empty() ? "none" : each.first));

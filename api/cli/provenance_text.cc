@@ -19,9 +19,9 @@ void printMembers(const std::map<std::string, std::string>& members) {
   for (const auto& [key, value] : members) printOneLine(fmt::format("  {:<16} {}", key, value));
 }
 
-void printStatement(const Digest& artifact, const Provenance& provenance) {
+void printStatement(const Provenance& provenance, const std::string& statement) {
   printOneLine("built by    " + provenance.builderId);
-  printOneLine("statement   " + graph::statementOf(artifact, provenance));
+  printOneLine("statement   " + statement);
   printOneLine("job         " + provenance.invocationId);
   printOneLine(
       fmt::format("time        {} to {}", rfc3339(provenance.startedOn), rfc3339(provenance.finishedOn)));
@@ -66,7 +66,7 @@ void printOneLine(std::string_view text) {
 
 void printProvenance(const signing::Verdict& verdict, const graph::Ancestry& ancestry) {
   printOneLine("artifact    " + verdict.artifact.text());
-  for (const auto& provenance : verdict.statements) printStatement(verdict.artifact, provenance);
+  for (const auto& built : ancestry.provenances) printStatement(built.provenance, built.statement);
   if (ancestry.toolchain) {
     printOneLine("toolchain   " + ancestry.toolchain->label);
     for (const auto& component : ancestry.toolchain->components)

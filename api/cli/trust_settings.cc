@@ -7,7 +7,7 @@
 namespace kiln::cli {
 
 Result<node::Trust> loadTrust(const Context& context) {
-  return node::Trust::load(context.trustRoot, context.policy);
+  return node::Trust::load(context.trustRoot, context.policy, context.recalls);
 }
 
 Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::string& artifact) {

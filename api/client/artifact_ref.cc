@@ -49,6 +49,7 @@ Result<node::ArtifactRef> findArtifact(Client& client, const std::string& digest
     KILN_ASSIGN(const Digest root, fromProto(artifact.fixtures()));
     KILN_ASSIGN(ref.fixtures, listFixtures(client, root));
   }
+  KILN_ASSIGN(ref.recalls, client.recalls());
   return ref;
 }
 

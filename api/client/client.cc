@@ -10,6 +10,7 @@
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/job.grpc.pb.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
+#include "kiln/v1/recall.grpc.pb.h"
 #include "kiln/v1/worker.grpc.pb.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/tree/digest_proto.h"
@@ -18,12 +19,18 @@ namespace kiln::client {
 
 struct Client::Stubs {
   explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
-      : jobs(channel), artifacts(channel), toolchains(channel), fleet(channel), maintenance(channel) {}
+      : jobs(channel),
+        artifacts(channel),
+        toolchains(channel),
+        fleet(channel),
+        maintenance(channel),
+        recalls(channel) {}
   v1::JobService::Stub jobs;
   v1::ArtifactService::Stub artifacts;
   v1::ToolchainService::Stub toolchains;
   v1::FleetService::Stub fleet;
   v1::MaintenanceService::Stub maintenance;
+  v1::RecallService::Stub recalls;
 };
 
 Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
@@ -201,6 +208,23 @@ Result<v1::CollectGarbageResponse> Client::collectGarbage(std::chrono::seconds g
   if (grace > std::chrono::seconds::zero()) request.mutable_grace()->set_seconds(grace.count());
   return call<v1::CollectGarbageResponse>(stubs_->maintenance, &v1::MaintenanceService::Stub::CollectGarbage,
                                           request, kPatience);
+}
+
+Result<std::string> Client::recalls() {
+  auto found =
+      call<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::GetRecalls, v1::GetRecallsRequest());
+  // A farm of an earlier release has none.
+  if (!found && found.error().code == Code::kUnimplemented) return std::string();
+  if (!found) return fail(std::move(found).error());
+  return found->document();
+}
+
+Result<std::uint64_t> Client::publishRecalls(const std::string& document) {
+  v1::PublishRecallsRequest request;
+  request.set_document(document);
+  KILN_ASSIGN(const auto done,
+              call<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::PublishRecalls, request));
+  return done.version();
 }
 
 Result<v1::Artifact> Client::addTombstone(const std::string& artifact, const std::string& reason) {

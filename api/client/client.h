@@ -63,6 +63,11 @@ class Client {
   Result<v1::CollectGarbageResponse> collectGarbage(std::chrono::seconds grace, bool dryRun);
   Result<v1::Artifact> addTombstone(const std::string& artifact, const std::string& reason);
 
+  // The newest recalls.json on the farm; "" if there is none. Nothing of it is believed.
+  Result<std::string> recalls();
+  // Puts a newer one in force there; its version.
+  Result<std::uint64_t> publishRecalls(const std::string& document);
+
   // The farm's CAS over the same channel. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }
   // For the services that have a client of their own.

@@ -39,6 +39,7 @@ class Exporter {
     KILN_TRY(addArtifact());
     KILN_TRY(addBundles());
     KILN_TRY(addFixtures());
+    KILN_TRY(addRecalls());
     if (request_.store) KILN_TRY(addClosure());
     KILN_ASSIGN(const std::string tag, makeReferrersIndex(referrers_));
     KILN_TRY(put(tag));
@@ -130,6 +131,15 @@ class Exporter {
               [](const ArtifactFile& a, const ArtifactFile& b) { return a.path < b.path; });
     summary_.fixtures = layers.size();
     return addReferrer(kFixturesType, digestOf(kEmptyConfig), std::move(layers));
+  }
+
+  // What was recalled by then; whoever opens the export needs it, and believes it by its signatures.
+  Status addRecalls() {
+    std::error_code error;
+    if (!fs::exists(source(signing::kRecallsFile), error)) return {};
+    KILN_ASSIGN(const Digest digest, digestOfFile(source(signing::kRecallsFile)));
+    KILN_TRY(copy(digest, signing::kRecallsFile));
+    return addReferrer(kRecallsType, digestOf(kEmptyConfig), {{signing::kRecallsFile, kRecallsType, digest}});
   }
 
   // One blob of the closure, by the name that people see; equal blobs are listed once.

@@ -13,6 +13,8 @@ HttpError httpError(const Error& error, RouteKind route) {
   const bool manifest = route == RouteKind::kManifest;
   switch (error.code) {
     case Code::kNotFound:
+      if (route == RouteKind::kCheckpoint || route == RouteKind::kTile)
+        return httpError(404, "NOT_FOUND", error.message);
       return httpError(404, manifest ? "MANIFEST_UNKNOWN" : "BLOB_UNKNOWN", error.message);
     case Code::kInvalidArgument:
       return httpError(400, "DIGEST_INVALID", error.message);

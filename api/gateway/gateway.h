@@ -1,7 +1,8 @@
-// The read-only HTTP side of a farm, on loopback: OCI pull, metrics, health. It is handed interfaces and
-// knows neither the database nor the farm.
+// The read-only HTTP side of a farm, on loopback: OCI pull, the log's tiles, metrics, health. It is handed
+// interfaces and knows neither the database nor the farm.
 //
 // Source: OCI Distribution Specification 1.1, "pull" (end-1, end-2, end-3); errors in its JSON form.
+// C2SP tlog-tiles below /log/.
 #pragma once
 
 #include <prometheus/registry.h>
@@ -29,11 +30,22 @@ class ArtifactLookup {
   virtual Result<Digest> findBlob(const std::string& instance, const Digest& hash) = 0;
 };
 
+// The public files of the farm's log, as C2SP tlog-tiles names them. Thread safe. kNotFound for what is not
+// there (yet).
+class LogFiles {
+ public:
+  virtual ~LogFiles() = default;
+  virtual Result<std::string> checkpoint() = 0;
+  // `path` is well formed: "tile/0/000", "tile/entries/x001/234.p/5".
+  virtual Result<std::string> tile(const std::string& path) = 0;
+};
+
 struct GatewayBackend {
   std::shared_ptr<ArtifactLookup> artifacts;
   std::shared_ptr<storage::BlobStore> blobs;
   std::shared_ptr<prometheus::Registry> metrics;
-  std::function<Status()> health;  // an error answers /healthz with 503, its message stays here
+  std::function<Status()> health;      // an error answers /healthz with 503, its message stays here
+  std::shared_ptr<LogFiles> log = {};  // null: nothing is served below /log/
 };
 
 struct GatewayOptions {

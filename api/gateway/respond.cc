@@ -79,6 +79,10 @@ bool Responder::respond(const Request& request, ResponseWriter& writer) {
       case RouteKind::kBlob:
         blob(answer, *route);
         break;
+      case RouteKind::kCheckpoint:
+      case RouteKind::kTile:
+        logFile(answer, *route);
+        break;
     }
   }
   requests_.Add({{"status", std::to_string(answer.status)}}).Increment();
@@ -107,6 +111,16 @@ void Responder::manifest(Answer& answer, const Route& route) {
   answer.head.set("Docker-Content-Digest", digest->text());
   answer.head.set(http::field::etag, "\"" + digest->text() + "\"");
   text(answer, 200, kManifestType, *bytes);
+}
+
+// Tiles never change; the checkpoint does with every commit.
+void Responder::logFile(Answer& answer, const Route& route) {
+  const bool tile = route.kind == RouteKind::kTile;
+  if (!backend_.log) return refuse(answer, {Code::kNotFound, "this farm serves no log"}, route.kind);
+  const auto bytes = tile ? backend_.log->tile(route.tile) : backend_.log->checkpoint();
+  if (!bytes) return refuse(answer, bytes.error(), route.kind);
+  answer.head.set(http::field::cache_control, tile ? "public, max-age=31536000, immutable" : "no-cache");
+  text(answer, 200, tile ? "application/octet-stream" : "text/plain; charset=utf-8", *bytes);
 }
 
 void Responder::blob(Answer& answer, const Route& route) {

@@ -24,6 +24,7 @@ class Responder {
   void text(Answer& answer, unsigned status, std::string_view type, std::string_view body);
   void manifest(Answer& answer, const Route& route);
   void blob(Answer& answer, const Route& route);
+  void logFile(Answer& answer, const Route& route);
 
   GatewayBackend backend_;
   prometheus::Family<prometheus::Counter>& requests_;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <vector>
 
+#include "signing/log/tile_path.h"
+
 namespace kiln::gateway {
 namespace {
 
@@ -31,9 +33,14 @@ bool parseNumber(std::string_view text, std::uint64_t& value) {
 }  // namespace
 
 Result<Route> parseRoute(std::string_view target) {
-  if (target == "/healthz") return Route{RouteKind::kHealth, {}, {}};
-  if (target == "/metrics") return Route{RouteKind::kMetrics, {}, {}};
-  if (target == "/v2/" || target == "/v2") return Route{RouteKind::kBase, {}, {}};
+  if (target == "/healthz") return Route{.kind = RouteKind::kHealth};
+  if (target == "/metrics") return Route{.kind = RouteKind::kMetrics};
+  if (target == "/v2/" || target == "/v2") return Route{.kind = RouteKind::kBase};
+  if (target == "/log/checkpoint") return Route{.kind = RouteKind::kCheckpoint};
+  if (target.starts_with("/log/tile/")) {
+    if (!signing::TilePath::parse(target.substr(5))) return fail(Code::kNotFound, "no log has such a tile");
+    return Route{.kind = RouteKind::kTile, .tile = std::string(target.substr(5))};
+  }
   if (target.starts_with("/v2/")) {
     const auto parts = split(target.substr(4));
     if (parts.size() == 4 && validInstance(parts[0]) && parts[1] == "artifacts" &&
@@ -44,14 +51,13 @@ Result<Route> parseRoute(std::string_view target) {
         return fail(Code::kInvalidArgument,
                     "artifacts are pulled by digest, sha256:<64 lowercase hex digits>; there are no tags");
       }
-      return Route{parts[2] == "blobs" ? RouteKind::kBlob : RouteKind::kManifest, std::string(parts[0]),
-                   *hash};
+      return Route{
+          parts[2] == "blobs" ? RouteKind::kBlob : RouteKind::kManifest, std::string(parts[0]), *hash, {}};
     }
   }
-  return fail(
-      Code::kNotFound,
-      "nothing is served here; there are /v2/<instance>/artifacts/{manifests,blobs}/<digest>, /metrics and "
-      "/healthz");
+  return fail(Code::kNotFound,
+              "nothing is served here; there are /v2/<instance>/artifacts/{manifests,blobs}/<digest>, "
+              "/log/checkpoint, /log/tile/..., /metrics and /healthz");
 }
 
 Result<ByteRange> parseRange(std::string_view header, std::uint64_t size) {

@@ -9,12 +9,13 @@
 
 namespace kiln::gateway {
 
-enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob };
+enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob, kCheckpoint, kTile };
 
 struct Route {
   RouteKind kind = RouteKind::kBase;
   std::string instance;  // kManifest, kBlob
   Digest hash;           // size 0
+  std::string tile;      // kTile: the path of a tile as signing/log/tile_path.h writes it
 };
 
 // kNotFound for an unknown path, kInvalidArgument for a reference that is not "sha256:<64 hex>" (tags are not

@@ -26,7 +26,7 @@ class Drawing {
         artifact_(graph_.node("artifact", Shape::kArtifact, {"artifact", brief(ancestry.artifact.text())})) {}
 
   Graph draw() {
-    for (const Provenance& provenance : ancestry_.provenances) add(provenance);
+    for (const Built& built : ancestry_.provenances) add(built.provenance, built.statement);
     for (const Reproduction& again : ancestry_.reproductions)
       later("reproduced", again.worker, again.operatorName, statementOf(ancestry_.artifact, again), "");
     for (const CheckStatement& check : ancestry_.checks)
@@ -63,8 +63,7 @@ class Drawing {
     return node;
   }
 
-  void add(const Provenance& provenance) {
-    const std::string digest = statementOf(ancestry_.artifact, provenance);
+  void add(const Provenance& provenance, const std::string& digest) {
     const std::size_t built = graph_.node(
         "statement " + digest, Shape::kStatement,
         {"built by " + provenance.builderId, "statement " + brief(digest), rfc3339(provenance.finishedOn)});
@@ -112,9 +111,6 @@ Graph provenanceGraph(const Ancestry& ancestry) {
   return Drawing(ancestry).draw();
 }
 
-std::string statementOf(const Digest& artifact, const Provenance& said) {
-  return digestText(provenanceStatement(artifact, said));
-}
 std::string statementOf(const Digest& artifact, const Reproduction& said) {
   return digestText(reproductionStatement(artifact, said));
 }

@@ -18,9 +18,15 @@ struct Submitter {
   std::string name, job;
 };
 
+// What a statement says that counts, and the digest of the statement, "sha256:<hex>".
+struct Built {
+  Provenance provenance;
+  std::string statement;
+};
+
 struct Ancestry {
   Digest artifact;
-  std::vector<Provenance> provenances;
+  std::vector<Built> provenances;
   std::vector<Reproduction> reproductions;
   std::vector<CheckStatement> checks;
   std::optional<ToolchainDescription> toolchain;  // of the tree that the provenances name
@@ -30,7 +36,6 @@ struct Ancestry {
 Graph provenanceGraph(const Ancestry& ancestry);
 
 // The digest of the statement that says so, "sha256:<hex>": that of its canonical text.
-std::string statementOf(const Digest& artifact, const Provenance& said);
 std::string statementOf(const Digest& artifact, const Reproduction& said);
 std::string statementOf(const Digest& artifact, const CheckStatement& said);
 

@@ -79,16 +79,20 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
     KILN_ASSIGN(request.fixtures, offeredFixtures(store, ref));
     KILN_TRY(staging.write("fixtures/fixtures.json", asBytes(request.fixtures->list)));
   }
+  Trust current = trust;
+  KILN_TRY(current.learnCarried(ref.recalls));
+  if (current.recalls) KILN_TRY(staging.write(signing::kRecallsFile, asBytes(current.recalls->text)));
   std::optional<Error> transport;
   request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) -> Status {
     auto status = staging.download(file.path, file.digest, store, ref.instance, sink);
     if (!status && isTransport(status.error()) && !transport) transport = status.error();
     return status;
   };
-  auto verdict = signing::verifyArtifact(request, trust.root, trust.policy, clock, {trust.latestSeen});
+  auto verdict = signing::verifyArtifact(request, current.root, current.policy, clock, current.known());
   if (transport) return fail(std::move(*transport));
   if (!verdict.passed) return fail(verificationError(verdict));
   KILN_TRY(staging.commit());
+  KILN_TRY(current.learn(verdict));
   return verdict;
 }
 

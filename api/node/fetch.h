@@ -19,12 +19,15 @@ struct ArtifactRef {
   Digest artifact;  // the hash that was asked for; the size is the index's word
   std::vector<Digest> bundles;
   std::vector<FixtureFile> fixtures;  // "fixtures.json", "default/input_0.npy": needed only for warming up
+  std::string recalls = {};           // recalls.json as it is offered; believed only as far as it is signed
 };
 
 // Downloads into a temporary directory beside `destination`, verifies every blob while it streams, the
-// bundles under `trust` and the fixtures by what the bundles say of them, and renames. On any failure nothing
-// is left behind. Errors: verificationError() when anything does not verify; the store's own error when it
-// could not be read (kUnavailable, ...); kAlreadyExists if there is something at `destination`.
+// bundles under `trust` and the fixtures by what the bundles say of them, and renames. The newest recalls
+// that are known, from `trust` or from there, decide too and are left beside the artifact as recalls.json. On
+// any failure nothing is left behind. Errors: verificationError() when anything does not verify; the store's
+// own error when it could not be read (kUnavailable, ...); kAlreadyExists if there is something at
+// `destination`.
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
                                        const std::string& destination, const Trust& trust,
                                        const Clock& clock);

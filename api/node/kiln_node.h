@@ -24,6 +24,13 @@ typedef struct kiln_node kiln_node;
  * development will do. */
 int kiln_node_open(const char* directory, const char* digest, const char* trust_root, const char* policy,
                    kiln_node** node, char** message);
+/* The same with the newest recalls.json that is known, or NULL; what it recalls is not opened. */
+int kiln_node_open_with_recalls(const char* directory, const char* digest, const char* trust_root,
+                                const char* policy, const char* recalls, kiln_node** node, char** message);
+/* Whether a loaded artifact would still be accepted: 0, or an error whose message says what was recalled. Its
+ * sessions run on; what to do is the caller's to decide. Call it whenever a newer recalls.json is there. */
+int kiln_node_recheck(kiln_node* node, const char* trust_root, const char* policy, const char* recalls,
+                      char** message);
 /* For kiln_session_open. Lives until kiln_node_close. */
 kiln_artifact* kiln_node_artifact(kiln_node* node);
 /* "sha256:<hex>" of what was verified. Lives until kiln_node_close. */

@@ -31,8 +31,11 @@ Result<VerifiedArtifact> openExport(const std::string& directory, const Digest& 
   VerifiedArtifact artifact;
   KILN_ASSIGN(artifact.copy, PrivateCopy::create());
   artifact.directory = artifact.copy->path() + "/artifact";
-  auto verdict = fetchArtifact(*store, {"", found->artifact, found->bundles, found->fixtures},
-                               artifact.directory, trust, clock);
+  ArtifactRef ref{"", found->artifact, found->bundles, found->fixtures};
+  if (found->recalls) {
+    KILN_ASSIGN(ref.recalls, storage::getBlob(*store, "", *found->recalls, signing::kMaxRecallsBytes));
+  }
+  auto verdict = fetchArtifact(*store, ref, artifact.directory, trust, clock);
   if (!verdict) return fail(verdict.error().in(directory));
   artifact.verdict = std::move(*verdict);
   return artifact;
@@ -74,10 +77,22 @@ Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest
     KILN_ASSIGN(artifact.copy, PrivateCopy::of(directory));
     artifact.directory = artifact.copy->path();
   }
-  artifact.verdict = signing::verifyDirectory(artifact.directory, wanted, trust.root, trust.policy, clock,
-                                              {trust.latestSeen});
+  Trust current = trust;
+  auto carried = signing::recallsIn(artifact.directory);
+  if (!carried) return fail(carried.error().in(directory));
+  KILN_TRY(current.learnCarried(*carried));
+  artifact.verdict = signing::verifyDirectory(artifact.directory, wanted, current.root, current.policy, clock,
+                                              current.known());
   if (!artifact.verdict.passed) return fail(verificationError(artifact.verdict).in(directory));
+  KILN_TRY(current.learn(artifact.verdict));
   return artifact;
+}
+
+Status recheckArtifact(const VerifiedArtifact& artifact, const Trust& trust, const Clock& clock) {
+  const auto verdict = signing::verifyDirectory(artifact.directory, artifact.verdict.artifact, trust.root,
+                                                trust.policy, clock, trust.known(), true);
+  if (!verdict.passed) return fail(verificationError(verdict));
+  return {};
 }
 
 }  // namespace kiln::node

@@ -15,6 +15,7 @@
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/file.h"
+#include "signing/verify/verify.h"
 
 namespace kiln::node {
 namespace fs = std::filesystem;
@@ -100,6 +101,7 @@ class Sizes {
   std::optional<std::uint64_t> limit(const std::string& path) const {
     if (auto found = files_.find(path); found != files_.end()) return found->second;
     if (path.starts_with("bundles/")) return kMaxBundleBytes;
+    if (path == signing::kRecallsFile) return signing::kMaxRecallsBytes;
     return std::nullopt;
   }
 

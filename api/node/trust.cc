@@ -1,25 +1,60 @@
 #include "api/node/trust.h"
 
-#include "signing/trust/trust_store.h"
+#include <algorithm>
+
+#include "signing/keys/files.h"
 
 namespace kiln::node {
 
-Result<Trust> Trust::load(const std::string& rootPath, const std::string& policyPath) {
+Result<Trust> Trust::load(const std::string& rootPath, const std::string& policyPath,
+                          const std::string& recallsPath) {
   if (rootPath.empty()) {
     return fail(
         Code::kInvalidArgument,
         "no trust root is named; give --trust-root FILE or set KILN_TRUST_ROOT (roots are never discovered)");
   }
   Trust trust;
-  KILN_ASSIGN(const auto store, signing::TrustStore::open(rootPath));
-  trust.root = store.root();
-  trust.latestSeen = store.latestSeen();
+  KILN_ASSIGN(auto store, signing::TrustStore::open(rootPath));
+  trust.store = std::make_shared<signing::TrustStore>(std::move(store));
+  trust.root = trust.store->root();
+  trust.latestSeen = trust.store->latestSeen();
   if (policyPath.empty()) {
     trust.policy = defaultPolicy();
   } else {
     KILN_ASSIGN(trust.policy, signing::Policy::load(policyPath));
   }
+  if (!trust.store->recalls().empty()) {
+    KILN_ASSIGN(trust.recalls, signing::Recalls::parse(trust.store->recalls(), trust.root));
+  }
+  if (!recallsPath.empty()) {
+    KILN_ASSIGN(const std::string text, signing::readTextFile(recallsPath, signing::kMaxRecallsBytes));
+    if (auto learnt = trust.learn(text); !learnt) return fail(learnt.error().in(recallsPath));
+  }
   return trust;
+}
+
+Status Trust::learn(const std::string& recallsJson) {
+  KILN_ASSIGN(signing::Recalls news, signing::Recalls::parse(recallsJson, root));
+  if (recalls && news.version <= recalls->version) {
+    // An old one is no news; another of the same version is a fork.
+    return recalls->extends(news) ? Status{}
+                                  : fail(Code::kDataLoss, "recalls.json contradicts the one known here");
+  }
+  if (recalls && !news.extends(*recalls))
+    return fail(Code::kDataLoss, "recalls.json version " + std::to_string(news.version) +
+                                     " leaves out recalls of version " + std::to_string(recalls->version));
+  recalls = std::move(news);
+  return store ? store->rememberRecalls(recalls->text, recalls->version) : Status{};
+}
+
+Status Trust::learnCarried(const std::string& recallsJson) {
+  if (recallsJson.empty() || !root.recallKeys || !signing::Recalls::parse(recallsJson, root)) return {};
+  return learn(recallsJson);
+}
+
+Status Trust::learn(const signing::Verdict& verdict) {
+  latestSeen = std::max(latestSeen, verdict.cosigned);
+  return store && verdict.passed ? store->rememberTime(verdict.cosigned) : Status{};
 }
 
 signing::Policy defaultPolicy() {

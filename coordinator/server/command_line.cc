@@ -12,6 +12,9 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--database", options.database, "libpq connection string")->required();
   app.add_option("--store", options.store, "directory of the blob store")->required();
   app.add_option("--signer", options.signer, "unix:/path of kiln-signer")->required();
+  app.add_option("--log-key", options.logKey, "verifier key of the log, the .vkey file of kiln-log's key")
+      ->required();
+  app.add_option("--log-tiles", options.logTiles, "directory of kiln-log's files, to serve below /log/");
   app.add_option("--worker-ca", options.workerCa, "certificate of the worker authority, PEM")->required();
   app.add_option("--builder-id", options.builderId, "builder.id URI written into provenance")->required();
   app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")
@@ -32,7 +35,8 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.footer(
       "Example: kiln-coordinator --listen unix:/run/kiln/coordinator.sock --database 'host=/run/kiln "
       "dbname=kiln' "
-      "--store store --signer unix:/run/kiln/signer.sock --worker-ca worker-ca.pem --builder-id "
+      "--store store --signer unix:/run/kiln/signer.sock --log-key keys/log.vkey --worker-ca worker-ca.pem "
+      "--builder-id "
       "https://example.org/kiln");
   try {
     app.parse(argc, argv);

@@ -10,12 +10,14 @@
 
 #include "api/gateway/gateway.h"
 #include "coordinator/queue/notification_pump.h"
+#include "coordinator/server/log_files.h"
 #include "coordinator/server/published_blobs.h"
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/audit_service.h"
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/logged_signer.h"
 #include "coordinator/service/maintenance_service.h"
 #include "coordinator/service/statement_reader.h"
 #include "coordinator/service/toolchain_service.h"
@@ -129,6 +131,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
 
   // What everything stands on.
   KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
+  KILN_ASSIGN(signing::VerifierKey logKey, signing::loadVerifierKey(options.logKey));
   KILN_ASSIGN(std::shared_ptr<storage::LocalBlobStore> blobs,
               storage::LocalBlobStore::open({.directory = options.store}));
   postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = "kiln-coordinator"};
@@ -136,7 +139,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   pool.holdBack({Code::kUnavailable,
                  "the coordinator is starting and its database is not ready yet; try again shortly",
                  {}});
-  std::unique_ptr<signing::Signer> signer = signing::connectSigner(options.signer);
+  std::unique_ptr<signing::Signer> unlogged = signing::connectSigner(options.signer);
+  service::LoggedSigner signer(*unlogged, pool, std::move(logKey));
   auto registry = std::make_shared<prometheus::Registry>();
   service::Metrics metrics(*registry);
   queue::ChangeFeed feed;
@@ -144,7 +148,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::Farm farm{.clock = clock,
                      .database = pool,
                      .blobs = *blobs,
-                     .signer = *signer,
+                     .signer = signer,
                      .workerAuthority = workerAuthority,
                      .feed = feed,
                      .queue = queue::LeaseQueue(clock, lease),
@@ -173,6 +177,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                                       &cas, &streams}));
   server->GetHealthCheckService()->SetServingStatus(false);
 
+  std::shared_ptr<gateway::LogFiles> logFiles;
+  if (!options.logTiles.empty()) logFiles = std::make_shared<LogFilesOnDisk>(options.logTiles);
   KILN_ASSIGN(HostPort http, parseHostPort(options.http));
   KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port},
                                                 {.artifacts = std::make_shared<PublishedBlobs>(pool),
@@ -181,7 +187,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                                                  .health = [&pool]() -> Status {
                                                    KILN_TRY(pool.execute("SELECT 1"));
                                                    return {};
-                                                 }}));
+                                                 },
+                                                 .log = std::move(logFiles)}));
   KILN_TRY(writePortFile(options.httpPortFile, web->port()));
 
   KILN_ASSIGN(bool ready, waitForDatabase(database, signals));
@@ -199,6 +206,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     service::logInfo("stopping", {});
     server->GetHealthCheckService()->SetServingStatus(false);
     feed.close();
+    signer.stop();
     server->Shutdown(std::chrono::system_clock::now() + kShutdown);
     statements.stop();
     garbage.stop();

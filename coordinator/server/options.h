@@ -13,6 +13,8 @@ struct Options {
   std::string database;              // libpq conninfo
   std::string store;                 // directory of the CAS
   std::string signer;                // "unix:/path" of kiln-signer
+  std::string logKey;                // verifier key of the log, a .vkey file
+  std::string logTiles;              // directory of kiln-log's files, served below /log/; "" for none
   std::string workerCa;              // certificate of the worker authority, PEM file
   std::string builderId;             // URI that trust roots name
   std::string http = "127.0.0.1:0";  // loopback address and port of the read-only HTTP side

@@ -52,7 +52,7 @@ socket_dir() {
 
 make_state() {
   chmod 711 "$dir"
-  (umask 077 && mkdir -p "$dir"/{keys,keys/workers,records,run,store,trust} "$(socket_dir)")
+  (umask 077 && mkdir -p "$dir"/{keys,keys/workers,run,store,trust} "$(socket_dir)")
   mkdir -p "$dir/logs" "$dir/workers"
   chmod 700 "$dir/logs"  # names models, sources and errors of every instance
   chmod 711 "$dir/workers"
@@ -61,6 +61,7 @@ make_state() {
   chmod 700 "$sock"
   local signer=$bin/kiln-signer
   [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
+  [ -e "$dir/keys/log.vkey" ] || make_log_key
   [ -e "$dir/keys/worker-ca.pem" ] || "$signer" make-worker-ca --out "$dir/keys"
   local n
   for n in $(seq "$workers"); do
@@ -68,17 +69,26 @@ make_state() {
       --name "worker-$n" --operator development --out "$dir/keys/workers/worker-$n"
   done
   [ -e "$dir/trust/root.json" ] || "$signer" make-root --key "$dir/keys/signer.pem" --builder-id "$builder_id" \
-    --development --out "$dir/trust/root.json"
+    --log-key "$dir/keys/log.vkey" --development --out "$dir/trust/root.json"
   [ -e "$dir/policy.json" ] || cp "$root/signing/policy/development.json" "$dir/policy.json"
+}
+
+# A name of its own for every farm: a witness must be able to tell their logs apart. A key that was left without its
+# public half by a kill in between has signed nothing.
+make_log_key() {
+  [ -e "$dir/log/checkpoint" ] || rm -f "$dir/keys/log.key"
+  "$bin/kiln-log" make-key --origin "log-$(od -An -N4 -tx1 /dev/urandom | tr -d ' ').kiln.internal" --out "$dir/keys/log"
 }
 
 start_farm() {
   local database
   database=$("$root/infra/postgres" start "$dir/pg" | tail -n 1)
   launch signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$dir/keys/signer.pem" \
-    --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --records "$dir/records"
+    --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "$database" --records "$dir/records"
+  launch log "$bin/kiln-log" serve --key "$dir/keys/log" --database "$database" --tiles "$dir/log"
   launch coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
     --database "$database" --store "$dir/store" --signer "unix:$sock/signer.sock" \
+    --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" \
     --http "127.0.0.1:$(cat "$dir/http.port" 2>/dev/null || echo 0)" --http-port-file "$dir/http.port"
   local n
@@ -133,6 +143,6 @@ register_toolchain() {
 
 stop_farm() {
   local name
-  for name in $(names | grep '^worker-') coordinator signer; do terminate "$name"; done
+  for name in $(names | grep '^worker-') coordinator log signer; do terminate "$name"; done
   "$root/infra/postgres" stop "$dir/pg"
 }

@@ -20,6 +20,7 @@ inline constexpr std::size_t kMaxLayoutIndexBytes = 4u << 20;
 
 // What refers to an artifact, by artifactType.
 inline constexpr char kBundleType[] = "application/vnd.dev.sigstore.bundle.v0.3+json";
+inline constexpr char kRecallsType[] = "application/vnd.kiln.recalls.v1+json";
 inline constexpr char kFixturesType[] = "application/vnd.kiln.fixtures.v1+json";
 inline constexpr char kClosureType[] = "application/vnd.kiln.closure.v1+json";
 inline constexpr char kBlobMediaType[] = "application/octet-stream";

@@ -8,6 +8,13 @@ namespace {
 
 constexpr std::size_t kMaxItems = 20000;
 
+Status checkMeasured(ObjectReader& item) {
+  KILN_ASSIGN(ObjectReader measured, item.object("measured"));
+  for (const char* name : {"maxAbsolute", "maxRelative", "accuracy"})
+    if (measured.has(name)) KILN_TRY(measured.decimal(name));
+  return measured.finish();
+}
+
 }  // namespace
 
 Status checkReport(const Json& report) {
@@ -21,6 +28,7 @@ Status checkReport(const Json& report) {
     KILN_ASSIGN(ObjectReader item, ObjectReader::open(json, reader.path("items")));
     for (const char* name : {"kind", "name", "detail"}) KILN_TRY(item.string(name));
     KILN_ASSIGN(const bool one, item.boolean("passed"));
+    if (item.has("measured")) KILN_TRY(checkMeasured(item));
     KILN_TRY(item.finish());
     all = all && one;
   }

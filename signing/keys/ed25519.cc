@@ -28,6 +28,14 @@ Result<Ed25519PublicKey> Ed25519PublicKey::fromRaw(std::string_view raw) {
   return Ed25519PublicKey(std::move(handle));
 }
 
+Result<Ed25519PublicKey> Ed25519PublicKey::fromDer(std::string_view spki) {
+  // RFC 8410: a fixed head, then the key.
+  if (spki.size() < kRawBytes) return fail(Code::kInvalidArgument, "public key: too short");
+  KILN_ASSIGN(Ed25519PublicKey key, fromRaw(spki.substr(spki.size() - kRawBytes)));
+  if (key.der() != spki) return fail(Code::kInvalidArgument, "public key: not an Ed25519 key");
+  return key;
+}
+
 std::string Ed25519PublicKey::raw() const {
   std::string out(kRawBytes, '\0');
   std::size_t size = out.size();

@@ -18,6 +18,9 @@ class Ed25519PublicKey {
   // kInvalidArgument unless it is 32 bytes.
   static Result<Ed25519PublicKey> fromRaw(std::string_view raw);
 
+  // A SubjectPublicKeyInfo in its one form. kInvalidArgument for anything else.
+  static Result<Ed25519PublicKey> fromDer(std::string_view spki);
+
   std::string raw() const;
   std::string der() const;  // SubjectPublicKeyInfo
 

@@ -64,4 +64,15 @@ Status writeTextFile(const std::string& path, std::string_view content) {
   return writeNew(path, content, 0644);
 }
 
+Status replaceFile(const std::string& path, std::string_view content) {
+  const std::string fresh = path + ".new";
+  KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, fresh));
+  KILN_TRY(writeAll(file.get(), asBytes(content), fresh));
+  if (::fsync(file.get()) != 0) return fail(errnoError(errno, fresh));
+  KILN_TRY(file.close(fresh));
+  if (::rename(fresh.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
+  const auto slash = path.rfind('/');
+  return syncDirectory(slash == path.npos ? "." : path.substr(0, slash));
+}
+
 }  // namespace kiln::signing

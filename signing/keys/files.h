@@ -19,4 +19,8 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit);
 Status writeSecretFile(const std::string& path, std::string_view content);
 Status writeTextFile(const std::string& path, std::string_view content);
 
+// Replaces whatever is at `path` (mode 0644): afterwards, also after a crash, it is the old content or the
+// new, and the new one once this has returned. One writer at a time.
+Status replaceFile(const std::string& path, std::string_view content);
+
 }  // namespace kiln::signing

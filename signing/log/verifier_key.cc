@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "signing/keys/files.h"
+
 namespace kiln::signing {
 namespace {
+
+constexpr std::size_t kMaxFileBytes = 1024;
 
 tl::unexpected<Error> malformed(const char* what) {
   return fail(Code::kInvalidArgument, std::string("verifier key: ") + what);
@@ -45,6 +49,14 @@ Result<VerifierKey> VerifierKey::parse(std::string_view text) {
   VerifierKey out{std::string(name), static_cast<NoteKeyKind>((*bytes)[0]), *key};
   if (out.text() != text) return malformed("its hint is not that of its key");
   return out;
+}
+
+Result<VerifierKey> loadVerifierKey(const std::string& path) {
+  KILN_ASSIGN(std::string text, readTextFile(path, kMaxFileBytes));
+  if (text.ends_with('\n')) text.pop_back();
+  auto key = VerifierKey::parse(text);
+  if (!key) return fail(key.error().in(path));
+  return key;
 }
 
 Status verifyNote(const Note& note, const VerifierKey& key) {

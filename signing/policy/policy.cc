@@ -1,17 +1,15 @@
 #include "signing/policy/policy.h"
 
-#include <algorithm>
-#include <set>
+#include <fmt/format.h>
 
-#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
-#include "manifest/spec/target.h"
 #include "signing/keys/files.h"
 
 namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxPolicyBytes = 1u << 20;
+constexpr std::int64_t kMaxSeconds = std::int64_t{100} * 366 * 86400;
 
 Result<std::vector<std::string>> readList(ObjectReader& reader, std::string_view name) {
   KILN_ASSIGN(std::vector<std::string> list, reader.strings(name));
@@ -19,77 +17,122 @@ Result<std::vector<std::string>> readList(ObjectReader& reader, std::string_view
   return list;
 }
 
-bool accepts(const std::vector<std::string>& accepted, const std::string& value) {
-  return std::any_of(accepted.begin(), accepted.end(),
-                     [&](const std::string& one) { return one == "*" || one == value; });
+Result<std::vector<std::string>> readOptionalList(ObjectReader& reader, std::string_view name) {
+  if (!reader.has(name)) return std::vector<std::string>();
+  return readList(reader, name);
 }
 
-RuleResult oneOf(const char* rule, const std::vector<std::string>& accepted, const std::string& value) {
-  if (accepts(accepted, value)) return {true, rule, "satisfied by " + printable(value)};
-  std::string list;
-  for (const std::string& one : accepted) list += (list.empty() ? "" : ", ") + one;
-  return {false, rule, printable(value) + " is not accepted; accepted: " + list};
+Result<std::optional<std::int64_t>> readSeconds(ObjectReader& reader, std::string_view name) {
+  if (!reader.has(name)) return std::optional<std::int64_t>();
+  KILN_ASSIGN(const std::int64_t value, reader.integer(name, 1, kMaxSeconds));
+  return std::optional(value);
 }
 
-// A program for several targets ("a,b") wants each of them accepted.
-RuleResult allOf(const char* rule, const std::vector<std::string>& accepted,
-                 const std::vector<std::string>& values) {
-  std::string list;
-  for (const std::string& value : values) {
-    RuleResult one = oneOf(rule, accepted, value);
-    if (!one.ok) return one;
-    list += (list.empty() ? "" : ",") + printable(value);
+Result<std::optional<double>> readDecimal(ObjectReader& reader, std::string_view name) {
+  if (!reader.has(name)) return std::optional<double>();
+  KILN_ASSIGN(const double value, reader.decimal(name));
+  return std::optional(value);
+}
+
+Result<bool> readFlag(ObjectReader& reader, std::string_view name) {
+  return reader.has(name) ? reader.boolean(name) : false;
+}
+
+Result<WantedCheck> readCheck(const Json& json, const std::string& place) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
+  WantedCheck check;
+  KILN_ASSIGN(check.kind, reader.string("kind"));
+  if (check.kind.empty()) return badMember(reader.path("kind"), "must not be empty");
+  if (reader.has("name")) {
+    KILN_ASSIGN(check.name, reader.string("name"));
   }
-  return {true, rule, "satisfied by " + list};
+  KILN_ASSIGN(check.maxAbsolute, readDecimal(reader, "maxAbsolute"));
+  KILN_ASSIGN(check.maxRelative, readDecimal(reader, "maxRelative"));
+  KILN_ASSIGN(check.minAccuracy, readDecimal(reader, "minAccuracy"));
+  KILN_TRY(reader.finish());
+  return check;
 }
 
-RuleResult atLeast(const char* rule, int wanted, const std::set<std::string>& found) {
-  std::string list;
-  for (const std::string& one : found) list += (list.empty() ? "" : ", ") + printable(one);
-  std::string counted = std::to_string(found.size()) + " of " + std::to_string(wanted) + ": " + list;
-  if (static_cast<int>(found.size()) >= wanted) return {true, rule, "satisfied by " + counted};
-  return {false, rule, counted};
+Result<WantedStatement> readStatement(const Json& json, const std::string& place) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
+  WantedStatement wanted;
+  KILN_ASSIGN(wanted.predicateType, reader.string("predicateType"));
+  KILN_ASSIGN(wanted.authors, readList(reader, "authors"));
+  KILN_TRY(reader.finish());
+  return wanted;
 }
 
-// Who made these bytes, each once.
-struct Agreement {
-  std::set<std::string> workers, operators;
-
-  void add(const std::string& worker, const std::string& operatorName) {
-    workers.insert(worker + " (" + operatorName + ")");
-    operators.insert(operatorName);
-  }
-};
-
-Agreement agreementOf(const Policy& policy, const PolicyFacts& facts) {
-  const Provenance& provenance = *facts.provenance;
-  Agreement out;
-  for (const Builder& builder : provenance.builders) out.add(builder.worker, builder.operatorName);
-  const auto action = provenance.internalParameters.find("action");
-  for (const Reproduction& one : facts.reproductions) {
-    const bool same = action != provenance.internalParameters.end() && action->second == one.compile.text();
-    if (!same || !accepts(policy.builderIds, one.rebuilderId)) continue;
-    if (one.rebuilderId == provenance.builderId)
-      out.add(one.worker, one.operatorName);
-    else
-      out.add(one.rebuilderId, one.rebuilderId);
+template <class T>
+Result<std::vector<T>> readObjects(ObjectReader& reader, std::string_view name,
+                                   Result<T> (*read)(const Json&, const std::string&)) {
+  std::vector<T> out;
+  if (!reader.has(name)) return out;
+  KILN_ASSIGN(const Json* list, reader.array(name));
+  for (const Json& element : *list) {
+    KILN_ASSIGN(T one, read(element, reader.path(name) + "[" + std::to_string(out.size()) + "]"));
+    out.push_back(std::move(one));
   }
   return out;
 }
 
-// The latest check decides; without the rule it is only told.
-RuleResult checked(bool required, std::span<const CheckStatement> checks) {
-  constexpr char kRule[] = "requireCheck";
-  if (checks.empty())
-    return {!required, kRule,
-            required ? "the artifact is unchecked" : "not required; the artifact is unchecked"};
-  const CheckStatement& last = *std::ranges::max_element(checks, {}, &CheckStatement::finishedOn);
-  const std::string by = "check by " + printable(last.worker) + " at " + rfc3339(last.finishedOn);
-  if (last.passed()) return {true, kRule, "satisfied by " + by};
-  return {!required, kRule, (required ? "" : "not required; ") + by + " failed: " + last.failures()};
+Status readArtifactRules(ObjectReader& reader, Policy& policy) {
+  KILN_ASSIGN(policy.signers, readOptionalList(reader, "signers"));
+  if (reader.has("minToolchainVersion")) {
+    KILN_ASSIGN(policy.minToolchainVersion, reader.string("minToolchainVersion"));
+    if (!parseVersion(policy.minToolchainVersion))
+      return badMember(reader.path("minToolchainVersion"), "must be a version such as \"0.2.0\"");
+  }
+  if (reader.has("maxFallbackPermille")) {
+    KILN_ASSIGN(const std::int64_t most, reader.integer("maxFallbackPermille", 0, 1000));
+    policy.maxFallbackPermille = static_cast<int>(most);
+  }
+  KILN_ASSIGN(policy.partitionTargets, readOptionalList(reader, "partitionTargets"));
+  return {};
+}
+
+Status readEvidenceRules(ObjectReader& reader, Policy& policy) {
+  KILN_ASSIGN(policy.requireCheck, readFlag(reader, "requireCheck"));
+  KILN_ASSIGN(policy.checks, readObjects<WantedCheck>(reader, "checks", readCheck));
+  if (!policy.checks.empty() && !policy.requireCheck)
+    return badMember(reader.path("checks"), "says what a check must hold, so requireCheck must be true");
+  KILN_ASSIGN(policy.refuseEmulated, readFlag(reader, "refuseEmulated"));
+  KILN_ASSIGN(policy.statements, readObjects<WantedStatement>(reader, "statements", readStatement));
+  KILN_ASSIGN(policy.requireLog, readFlag(reader, "requireLog"));
+  if (reader.has("minWitnesses")) {
+    KILN_ASSIGN(const std::int64_t least, reader.integer("minWitnesses", 0, 16));
+    policy.minWitnesses = static_cast<int>(least);
+    if (least > 0 && !policy.requireLog)
+      return badMember(reader.path("minWitnesses"), "witnesses see a log, so requireLog must be true");
+  }
+  KILN_ASSIGN(policy.maxAgeSeconds, readSeconds(reader, "maxAgeSeconds"));
+  KILN_ASSIGN(policy.maxRecallAgeSeconds, readSeconds(reader, "maxRecallAgeSeconds"));
+  return {};
+}
+
+Json checkJson(const WantedCheck& check) {
+  Json out{{"kind", check.kind}};
+  if (!check.name.empty()) out["name"] = check.name;
+  if (check.maxAbsolute) out["maxAbsolute"] = fmt::format("{}", *check.maxAbsolute);
+  if (check.maxRelative) out["maxRelative"] = fmt::format("{}", *check.maxRelative);
+  if (check.minAccuracy) out["minAccuracy"] = fmt::format("{}", *check.minAccuracy);
+  return out;
 }
 
 }  // namespace
+
+std::optional<std::vector<std::uint32_t>> parseVersion(std::string_view text) {
+  std::vector<std::uint32_t> out;
+  while (out.size() < 4) {
+    const std::size_t dot = text.find('.');
+    const std::string_view part = text.substr(0, dot);
+    const auto number = parseDecimal(part);
+    if (!number || *number > UINT32_MAX) return std::nullopt;
+    out.push_back(static_cast<std::uint32_t>(*number));
+    if (dot == std::string_view::npos) return out;
+    text.remove_prefix(dot + 1);
+  }
+  return std::nullopt;
+}
 
 Json Policy::toJson() const {
   Json json{{"apiVersion", "kiln/v1"},
@@ -102,6 +145,18 @@ Json Policy::toJson() const {
             {"targets", targets},
             {"toolchains", toolchains}};
   if (requireCheck) json["requireCheck"] = true;
+  if (!signers.empty()) json["signers"] = signers;
+  if (!minToolchainVersion.empty()) json["minToolchainVersion"] = minToolchainVersion;
+  if (maxFallbackPermille) json["maxFallbackPermille"] = *maxFallbackPermille;
+  if (!partitionTargets.empty()) json["partitionTargets"] = partitionTargets;
+  for (const WantedCheck& check : checks) json["checks"].push_back(checkJson(check));
+  if (refuseEmulated) json["refuseEmulated"] = true;
+  for (const WantedStatement& one : statements)
+    json["statements"].push_back({{"predicateType", one.predicateType}, {"authors", one.authors}});
+  if (requireLog) json["requireLog"] = true;
+  if (minWitnesses > 0) json["minWitnesses"] = minWitnesses;
+  if (maxAgeSeconds) json["maxAgeSeconds"] = *maxAgeSeconds;
+  if (maxRecallAgeSeconds) json["maxRecallAgeSeconds"] = *maxRecallAgeSeconds;
   return json;
 }
 
@@ -124,9 +179,8 @@ Result<Policy> Policy::parse(std::string_view text) {
     if (one != "*" && (!one.starts_with("sha256:") || !Digest::parse(one, 0)))
       return badMember(reader.path("toolchains"),
                        "must hold \"sha256:\" digests; a label can be re-pointed, a digest cannot");
-  if (reader.has("requireCheck")) {
-    KILN_ASSIGN(policy.requireCheck, reader.boolean("requireCheck"));
-  }
+  KILN_TRY(readArtifactRules(reader, policy));
+  KILN_TRY(readEvidenceRules(reader, policy));
   KILN_TRY(reader.finish());
   return policy;
 }
@@ -136,30 +190,6 @@ Result<Policy> Policy::load(const std::string& path) {
   auto policy = parse(text);
   if (!policy) return fail(policy.error().in(path));
   return policy;
-}
-
-std::vector<RuleResult> evaluate(const Policy& policy, const PolicyFacts& facts) {
-  const Provenance& provenance = *facts.provenance;
-  auto parameter = [&](const char* name) {
-    auto found = provenance.externalParameters.find(name);
-    return found == provenance.externalParameters.end() ? std::string() : found->second;
-  };
-  const Agreement agreement = agreementOf(policy, facts);
-  std::vector<RuleResult> out;
-  if (!facts.developmentRoot)
-    out.push_back({true, "allowDevelopment", "satisfied by a root that is not for development"});
-  else if (policy.allowDevelopment)
-    out.push_back(
-        {true, "allowDevelopment", "satisfied: the root is marked development, which this policy allows"});
-  else
-    out.push_back({false, "allowDevelopment", "the root is marked development, which this policy refuses"});
-  out.push_back(oneOf("builderIds", policy.builderIds, provenance.builderId));
-  out.push_back(atLeast("minBuilders", policy.minBuilders, agreement.workers));
-  out.push_back(atLeast("minOperators", policy.minOperators, agreement.operators));
-  out.push_back(allOf("targets", policy.targets, targetNames(parameter("target"))));
-  out.push_back(oneOf("toolchains", policy.toolchains, parameter("toolchain")));
-  out.push_back(checked(policy.requireCheck, facts.checks));
-  return out;
 }
 
 }  // namespace kiln::signing

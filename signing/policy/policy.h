@@ -1,19 +1,30 @@
-// Policy: what an artifact must satisfy here. One JSON document, one evaluator, for CLI, gateway and node
-// library. Form: manifest/schemas/policy.schema.json; signing/policy/{development,production}.json are two to
-// start from.
+// Policy: what an artifact must satisfy here. One JSON document; its evaluator is evaluate.h. Form:
+// manifest/schemas/policy.schema.json, described in manifest/FORMAT.md;
+// signing/policy/{development,production}.json are two to start from.
 #pragma once
 
-#include <span>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "manifest/json/json.h"
-#include "manifest/statement/check_statement.h"
-#include "manifest/statement/provenance.h"
-#include "manifest/statement/reproduction.h"
 
 namespace kiln::signing {
+
+// Something that the latest check must have compared, and how close it had to be.
+struct WantedCheck {
+  std::string kind;  // of the report's items: "fixture", "golden", "metric", "limit", "memory"
+  std::string name;  // of a golden or metric; "" for every item of the kind
+  std::optional<double> maxAbsolute, maxRelative, minAccuracy;
+};
+
+// A statement of a third party that must be there.
+struct WantedStatement {
+  std::string predicateType;
+  std::vector<std::string> authors;  // ids of the root's builders; "*" accepts any
+};
 
 struct Policy {
   std::string name;
@@ -24,6 +35,18 @@ struct Policy {
   std::vector<std::string> targets;     // accepted targets; "*" accepts any
   std::vector<std::string> toolchains;  // accepted toolchain digests, "sha256:<hex>"; "*" accepts any
   bool requireCheck = false;            // the latest check statement must be one that passed
+  // Left out where nothing is asked.
+  std::vector<std::string> signers = {};           // accepted key ids
+  std::string minToolchainVersion = {};            // "0.2.0", by the label that the farm states
+  std::optional<int> maxFallbackPermille = {};     // of the graph's nodes
+  std::vector<std::string> partitionTargets = {};  // accepted targets of partitions
+  std::vector<WantedCheck> checks = {};            // requireCheck goes with it
+  bool refuseEmulated = false;                     // checks on devices that say they are emulated
+  std::vector<WantedStatement> statements = {};
+  bool requireLog = false;                               // statements count only with a trusted log's entry
+  int minWitnesses = 0;                                  // that cosigned it
+  std::optional<std::int64_t> maxAgeSeconds = {};        // since the compile ended
+  std::optional<std::int64_t> maxRecallAgeSeconds = {};  // since the newest recalls.json that is known
 
   Json toJson() const;
   // kInvalidArgument naming the member; unknown members and empty lists are refused.
@@ -32,25 +55,7 @@ struct Policy {
   static Result<Policy> load(const std::string& path);
 };
 
-// What is known about an artifact once its signature holds.
-struct PolicyFacts {
-  bool developmentRoot = false;
-  const Provenance* provenance = nullptr;
-  std::span<const CheckStatement> checks = {};
-  // Signed by keys that speak for their rebuilder. One of the provenance's own farm adds its worker and
-  // operator; any other adds one builder and one operator by its id, whatever names it states. Those of ids
-  // that the policy does not accept, or of another action, add nothing.
-  std::span<const Reproduction> reproductions = {};
-};
-
-// One rule and how it came out: "minBuilders: satisfied by w1 (acme), w2 (acme)" or what is missing.
-struct RuleResult {
-  bool ok = false;
-  std::string rule;
-  std::string detail;
-};
-
-// Every rule, in a fixed order. The artifact passes if all are ok.
-std::vector<RuleResult> evaluate(const Policy& policy, const PolicyFacts& facts);
+// A version "1.22.3" as numbers; nothing if it is no list of 1 to 4 numbers.
+std::optional<std::vector<std::uint32_t>> parseVersion(std::string_view text);
 
 }  // namespace kiln::signing

@@ -6,6 +6,7 @@
 
 #include "signing/keys/certificate.h"
 #include "signing/keys/files.h"
+#include "signing/log/verifier_key.h"
 #include "signing/trust/trust_root.h"
 
 namespace kiln::signing {
@@ -20,14 +21,21 @@ Status makeKey(const std::string& out) {
   return key.save(out);
 }
 
-Status makeRoot(const std::string& keyPath, const std::string& builderId, bool development,
-                const std::string& out, const Clock& clock) {
-  if (!development)
+Status makeRoot(const RootOptions& options, const std::string& out, const Clock& clock) {
+  if (!options.development)
     return fail(Code::kInvalidArgument, "only development roots are made from one key; add --development");
-  if (builderId.empty()) return fail(Code::kInvalidArgument, "--builder-id must not be empty");
-  KILN_ASSIGN(PrivateKey key, PrivateKey::load(keyPath));
-  KILN_ASSIGN(std::string text,
-              toCanonicalJson(developmentRoot(key.publicKey(), builderId, clock.now()).toJson()));
+  if (options.builderId.empty()) return fail(Code::kInvalidArgument, "--builder-id must not be empty");
+  KILN_ASSIGN(PrivateKey key, PrivateKey::load(options.keyPath));
+  TrustRoot root = developmentRoot(key.publicKey(), options.builderId, clock.now());
+  if (!options.logKey.empty()) {
+    KILN_ASSIGN(VerifierKey log, loadVerifierKey(options.logKey));
+    root.logs.push_back({log.name, log.key.der(), root.keys[0].validFrom, root.keys[0].validUntil});
+  }
+  if (!options.recallKeyPath.empty()) {
+    KILN_ASSIGN(PrivateKey recallKey, PrivateKey::load(options.recallKeyPath));
+    root.recallKeys = RecallKeys{{1, {recallKey.publicKey()}}, 1, 0};
+  }
+  KILN_ASSIGN(std::string text, toCanonicalJson(root.toJson()));
   return writeTextFile(out, text + "\n");
 }
 

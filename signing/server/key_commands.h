@@ -10,10 +10,17 @@ namespace kiln::signing {
 
 // A new P-256 key at `out`, mode 0600.
 Status makeKey(const std::string& out);
+// What a development root says, beside its one key.
+struct RootOptions {
+  std::string keyPath;
+  std::string builderId;
+  std::string logKey;         // .vkey file of the farm's log; "" for none
+  std::string recallKeyPath;  // who alone may recall the farm's artifacts; "" for nobody
+  bool development = false;
+};
 // A root for one key and one builder at `out`. Roots that are not for development are made by several people
 // and not by this command: kInvalidArgument unless `development`.
-Status makeRoot(const std::string& keyPath, const std::string& builderId, bool development,
-                const std::string& out, const Clock& clock);
+Status makeRoot(const RootOptions& options, const std::string& out, const Clock& clock);
 // DIR/worker-ca.pem and DIR/worker-ca.key.
 Status makeWorkerCa(const std::string& directory, const Clock& clock);
 // PREFIX.pem and PREFIX.key, issued by the authority in `caDirectory`.

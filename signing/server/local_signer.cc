@@ -6,7 +6,6 @@
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
-#include "signing/bundle/bundle.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
 #include "signing/server/check_claim.h"
@@ -86,8 +85,7 @@ Result<std::string> LocalSigner::sign(const SignRequest& request) {
   if (first) return *first;
   KILN_TRY(check(request));
   KILN_ASSIGN(Envelope envelope, signEnvelope(kInTotoPayload, request.statement, key_));
-  KILN_ASSIGN(std::string bundle, makeBundle(envelope, key_.publicKey()));
-  return records_.add(request.statement, bundle);
+  return records_.add(request.instance, envelope, key_.publicKey());
 }
 
 }  // namespace kiln::signing

@@ -28,11 +28,11 @@ namespace kiln::signing {
 // reference must outlive the signer.
 class LocalSigner final : public Signer {
  public:
-  LocalSigner(PrivateKey key, Certificate authority, Records records, storage::BlobStore& store,
+  LocalSigner(PrivateKey key, Certificate authority, Records& records, storage::BlobStore& store,
               const Clock& clock)
       : key_(std::move(key)),
         authority_(std::move(authority)),
-        records_(std::move(records)),
+        records_(records),
         store_(store),
         clock_(clock) {}
 
@@ -44,7 +44,7 @@ class LocalSigner final : public Signer {
 
   const PrivateKey key_;
   const Certificate authority_;
-  const Records records_;
+  Records& records_;
   storage::BlobStore& store_;
   const Clock& clock_;
 };

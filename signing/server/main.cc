@@ -10,13 +10,16 @@
 #include "signing/server/key_commands.h"
 #include "signing/server/late_store.h"
 #include "signing/server/local_signer.h"
+#include "signing/server/logged_records.h"
 #include "signing/server/server.h"
 
 namespace kiln::signing {
 namespace {
 
+constexpr std::size_t kDatabaseSessions = 4;
+
 struct ServeOptions {
-  std::string listen, key, store, workerCa, records;
+  std::string listen, key, store, workerCa, database, records;
 };
 
 Status serve(const ServeOptions& options, const Clock& clock) {
@@ -30,10 +33,12 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   KILN_ASSIGN(PrivateKey key, PrivateKey::load(options.key));
   KILN_ASSIGN(std::string pem, readTextFile(options.workerCa, 64 << 10));
   KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem));
-  KILN_ASSIGN(Records records, Records::open(options.records));
+  postgres::Pool database({.conninfo = options.database, .applicationName = "kiln-signer"},
+                          kDatabaseSessions);
+  LoggedRecords records(database, EarlierRecords(options.records), key.publicKey(), clock);
   LateStore store(options.store);
   std::string keyId = key.publicKey().id();
-  LocalSigner signer(std::move(key), std::move(authority), std::move(records), store, clock);
+  LocalSigner signer(std::move(key), std::move(authority), records, store, clock);
   KILN_ASSIGN(auto server, SignerServer::start(options.listen, signer));
   spdlog::info("serving address={} key={}", options.listen, keyId);
   int signal = 0;
@@ -56,25 +61,34 @@ int run(int argc, char** argv) {
   serving->add_option("--key", options.key, "the artifact key, PEM, mode 0600")->required();
   serving->add_option("--store", options.store, "the farm's blob store, opened read-only")->required();
   serving->add_option("--worker-ca", options.workerCa, "certificate of the worker authority")->required();
-  serving->add_option("--records", options.records, "directory of what was signed")->required();
+  serving
+      ->add_option("--database", options.database,
+                   "libpq connection string: what was signed, and the log's intake")
+      ->required();
+  serving->add_option("--records", options.records, "directory of what a release without a log signed");
   serving->footer(
       "Example: kiln-signer serve --listen unix:/run/kiln/signer.sock --key signer.pem --store store "
-      "--worker-ca worker-ca.pem --records records");
+      "--worker-ca worker-ca.pem --database 'host=/run/kiln dbname=kiln'");
 
-  std::string out, keyPath, builderId, ca, name, operatorName;
-  bool development = false;
+  RootOptions rootOptions;
+  std::string out, ca, name, operatorName;
   CLI::App* key = app.add_subcommand("make-key", "Make an artifact key");
   key->add_option("--out", out, "file to create")->required();
   key->footer("Example: kiln-signer make-key --out signer.pem");
 
   CLI::App* root = app.add_subcommand("make-root", "Make a development trust root for one key");
-  root->add_option("--key", keyPath, "the artifact key")->required();
-  root->add_option("--builder-id", builderId, "URI of the farm as a builder")->required();
-  root->add_flag("--development", development,
+  root->add_option("--key", rootOptions.keyPath, "the artifact key")->required();
+  root->add_option("--builder-id", rootOptions.builderId, "URI of the farm as a builder")->required();
+  root->add_option("--log-key", rootOptions.logKey,
+                   "verifier key of the farm's log, the .vkey file of kiln-log's key");
+  root->add_flag("--development", rootOptions.development,
                  "mark it so; policies refuse such roots unless they allow them");
+  root->add_option("--recall-key", rootOptions.recallKeyPath,
+                   "a key that alone may recall what this farm built");
   root->add_option("--out", out, "file to create")->required();
   root->footer(
-      "Example: kiln-signer make-root --key signer.pem --builder-id urn:kiln:builder:dev --development --out "
+      "Example: kiln-signer make-root --key signer.pem --builder-id urn:kiln:builder:dev --log-key log.vkey "
+      "--development --out "
       "root.json");
 
   CLI::App* authority = app.add_subcommand("make-worker-ca", "Make the authority that names workers");
@@ -97,7 +111,7 @@ int run(int argc, char** argv) {
   Status done;
   if (*serving) done = serve(options, clock);
   if (*key) done = makeKey(out);
-  if (*root) done = makeRoot(keyPath, builderId, development, out, clock);
+  if (*root) done = makeRoot(rootOptions, out, clock);
   if (*authority) done = makeWorkerCa(out, clock);
   if (*worker) done = makeWorkerCertificate(ca, name, operatorName, out, clock);
   if (done) return 0;

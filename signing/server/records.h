@@ -1,34 +1,27 @@
-// What was signed: one file per payload, DIR/<sha256 of the payload>.json, holding the bundle. Written once,
-// never replaced; a payload is signed once and a repeat gets the first bundle.
+// What was signed. A payload is signed once: its record is written once, and every repeat gets the first
+// bundle.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "manifest/base/digest.h"
+#include "signing/dsse/dsse.h"
 
 namespace kiln::signing {
 
-// Thread safe, and safe with other processes on the same directory.
+// Thread safe. kUnavailable if the records cannot be reached now; kDataLoss if one is damaged.
 class Records {
  public:
-  // Creates the directory (mode 0700) if it is not there.
-  static Result<Records> open(const std::string& directory);
-
-  // The bundle of a payload, if it was signed. kDataLoss if its record does not hold that payload any more.
-  Result<std::optional<std::string>> find(std::string_view payload) const;
+  virtual ~Records() = default;
+  // The bundle of a payload, if it was signed.
+  virtual Result<std::optional<std::string>> find(std::string_view payload) = 0;
   // The same by the payload's digest; its size is not looked at.
-  Result<std::optional<std::string>> find(const Digest& payload) const;
-
-  // Durable on return. The bundle to hand out: `bundle`, or the one that another call recorded first.
-  Result<std::string> add(std::string_view payload, const std::string& bundle) const;
-
- private:
-  explicit Records(std::string directory) : directory_(std::move(directory)) {}
-  std::string pathOf(const Digest& payload) const;
-
-  std::string directory_;
+  virtual Result<std::optional<std::string>> find(const Digest& payload) = 0;
+  // Durable on return. The bundle to hand out: this envelope's, signed by `key`, or the one that another call
+  // recorded first.
+  virtual Result<std::string> add(const std::string& instance, const Envelope& envelope,
+                                  const PublicKey& key) = 0;
 };
 
 }  // namespace kiln::signing

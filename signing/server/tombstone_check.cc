@@ -5,7 +5,7 @@
 
 namespace kiln::signing {
 
-Status checkTombstone(const Tombstone& tombstone, const Digest& artifact, const Records& records) {
+Status checkTombstone(const Tombstone& tombstone, const Digest& artifact, Records& records) {
   for (const Digest& digest : tombstone.statements) {
     auto refused = [&](const std::string& why) {
       return fail(Code::kFailedPrecondition, "tombstone: statement " + digest.text() + " " + why);

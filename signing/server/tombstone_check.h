@@ -8,6 +8,6 @@ namespace kiln::signing {
 
 // kFailedPrecondition unless each statement that it names was signed here, for the same builder id, as a
 // provenance of this artifact.
-Status checkTombstone(const Tombstone& tombstone, const Digest& artifact, const Records& records);
+Status checkTombstone(const Tombstone& tombstone, const Digest& artifact, Records& records);
 
 }  // namespace kiln::signing

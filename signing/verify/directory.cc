@@ -169,21 +169,34 @@ Verdict refused(std::string check, const Error& error) {
 }  // namespace
 
 Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
-                        const Policy& policy, const Clock& clock, const Known& known) {
+                        const Policy& policy, const Clock& clock, const Known& known, bool statementsOnly) {
   UniqueFd base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (base.get() < 0) return refused("directory", errnoError(errno, directory));
   auto artifactJson = textBelow(base.get(), "artifact.json", kMaxOciManifestBytes);
   if (!artifactJson) return refused("artifact", artifactJson.error());
   auto bundles = readBundles(base.get());
   if (!bundles) return refused("bundles", bundles.error());
-  auto fixtures = readFixtures(base.get());
-  if (!fixtures) return refused("fixtures", fixtures.error());
-  VerifyRequest request{*artifactJson, artifact,
+  VerifyRequest request{*artifactJson,
+                        artifact,
                         [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) {
                           return readBelow(base.get(), file.path, file.digest.size, sink);
                         },
-                        std::move(*bundles), std::move(*fixtures)};
+                        std::move(*bundles),
+                        {},
+                        statementsOnly};
+  if (!statementsOnly) {
+    auto fixtures = readFixtures(base.get());
+    if (!fixtures) return refused("fixtures", fixtures.error());
+    request.fixtures = std::move(*fixtures);
+  }
   return verifyArtifact(request, root, policy, clock, known);
+}
+
+Result<std::string> recallsIn(const std::string& directory) {
+  KILN_ASSIGN(const UniqueFd base, openFile(directory, O_RDONLY | O_DIRECTORY, 0, directory));
+  auto text = textBelow(base.get(), kRecallsFile, kMaxRecallsBytes);
+  if (!text && text.error().code == Code::kNotFound) return std::string();
+  return text;
 }
 
 }  // namespace kiln::signing

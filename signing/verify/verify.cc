@@ -1,13 +1,11 @@
 #include "signing/verify/verify.h"
 
 #include <algorithm>
-#include <array>
-#include <variant>
 
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/media_types.h"
 #include "manifest/base/printable.h"
-#include "signing/bundle/bundle.h"
+#include "signing/verify/read_statement.h"
 
 namespace kiln::signing {
 namespace {
@@ -16,15 +14,17 @@ constexpr std::size_t kMaxBundles = 256;
 
 class Verification {
  public:
-  Verification(const VerifyRequest& request, const TrustRoot& root, const Policy& policy, TimePoint now)
-      : request_(request), root_(root), policy_(policy), now_(now) {}
+  Verification(const VerifyRequest& request, const TrustRoot& root, const Policy& policy, const Known& known,
+               TimePoint now)
+      : request_(request), root_(root), policy_(policy), known_(known), now_(now) {}
 
   Verdict run() {
     if (checkManifest()) {
-      checkLayerFiles();
+      if (!request_.statementsOnly) checkLayerFiles();
       checkBundles();
+      checkRecalls();
       checkPolicy();
-      if (request_.fixtures) checkFixtures();
+      if (request_.fixtures && !request_.statementsOnly) checkFixtures();
     }
     verdict_.passed = allHold();
     return std::move(verdict_);
@@ -100,70 +100,35 @@ class Verification {
     }
   }
 
-  using Said = std::variant<Provenance, CheckStatement, Reproduction, Tombstone>;
-
-  // The statement in a bundle whose signature holds, about this artifact and in agreement with its manifest.
-  Result<Said> readBundle(const std::string& text, std::string& keyId) {
-    KILN_ASSIGN(Bundle bundle, parseBundle(text));
-    keyId = bundle.keyId;
-    const PublicKey* key = root_.findKey(bundle.keyId);
-    if (!key) return fail(Code::kPermissionDenied, "signed with a key that the trust root does not list");
-    KILN_TRY(verifyEnvelope(bundle.envelope, std::array{*key}));
-    KILN_ASSIGN(Statement statement, parseStatement(bundle.envelope.payload));
-    if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType &&
-        statement.predicateType != kReproductionType && statement.predicateType != kTombstoneType)
-      return fail(Code::kInvalidArgument, "predicate type " + inQuotes(statement.predicateType) +
-                                              " is none of " + kProvenanceType + ", " + kCheckType + ", " +
-                                              kReproductionType + ", " + kTombstoneType);
-    if (statement.subjects.size() != 1 || statement.subjects[0].sha256 != verdict_.artifact.hash)
-      return fail(Code::kDataLoss, "its statement is about another artifact (sha256:" +
-                                       toHex(statement.subjects[0].sha256) + ")");
-    if (statement.predicateType == kCheckType) {
-      KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(statement.predicate));
-      KILN_TRY(root_.checkSigner(bundle.keyId, check.builderId, now_));
-      return Said(std::move(check));
-    }
-    if (statement.predicateType == kReproductionType) {
-      KILN_ASSIGN(Reproduction again, Reproduction::fromJson(statement.predicate));
-      KILN_TRY(root_.checkSigner(bundle.keyId, again.rebuilderId, now_));
-      if (again.manifest != config_)
-        return fail(Code::kDataLoss,
-                    "its statement reproduces another Manifest (" + again.manifest.text() + ")");
-      return Said(std::move(again));
-    }
-    if (statement.predicateType == kTombstoneType) {
-      KILN_ASSIGN(Tombstone tombstone, Tombstone::fromJson(statement.predicate));
-      KILN_TRY(root_.checkSigner(bundle.keyId, tombstone.builderId, now_));
-      return Said(std::move(tombstone));
-    }
-    KILN_ASSIGN(Provenance provenance, Provenance::fromJson(statement.predicate));
-    KILN_TRY(checkAgainstSpec(provenance, verdict_.manifest.spec));
-    KILN_TRY(root_.checkSigner(bundle.keyId, provenance.builderId, now_));
-    return Said(std::move(provenance));
-  }
-
-  void keep(const std::string& line, const std::string& keyId, Said said) {
-    if (auto* check = std::get_if<CheckStatement>(&said)) {
-      pass(line, "check by " + printable(check->worker) + ", " + (check->passed() ? "passed" : "failed") +
-                     ", signed by key " + keyId);
+  void keep(const std::string& line, CountedStatement counted) {
+    const std::string by =
+        ", signed by key " + counted.evidence.keyId + (counted.evidence.logged ? ", logged" : "");
+    if (auto* provenance = std::get_if<Provenance>(&counted.said)) {
+      pass(line, "signed by key " + counted.evidence.keyId + (counted.evidence.logged ? ", logged," : "") +
+                     " for builder " + printable(provenance->builderId) +
+                     (counted.without.empty() ? "" : "; not counted: " + counted.without));
+      verdict_.statements.push_back(std::move(*provenance));
+      verdict_.evidence.push_back(std::move(counted.evidence));
+    } else if (!countsStatement(policy_, counted.evidence)) {
+      pass(line, "not counted: the policy wants it in a log" + by);
+    } else if (auto* check = std::get_if<CheckStatement>(&counted.said)) {
+      pass(line,
+           "check by " + printable(check->worker) + ", " + (check->passed() ? "passed" : "failed") + by);
       verdict_.checks.push_back(std::move(*check));
-      return;
-    }
-    if (auto* again = std::get_if<Reproduction>(&said)) {
+    } else if (auto* again = std::get_if<Reproduction>(&counted.said)) {
       pass(line, "reproduced by " + printable(again->worker) + " of " + printable(again->operatorName) +
-                     " (" + printable(again->rebuilderId) + "), signed by key " + keyId);
+                     " (" + printable(again->rebuilderId) + ")" + by);
       verdict_.reproductions.push_back(std::move(*again));
-      return;
-    }
-    if (auto* tombstone = std::get_if<Tombstone>(&said)) {
+    } else if (auto* tombstone = std::get_if<Tombstone>(&counted.said)) {
       pass(line, "not rebuildable since " + rfc3339(tombstone->issuedOn) + ": " +
-                     printable(tombstone->reason) + ", signed by key " + keyId);
+                     printable(tombstone->reason) + by);
       verdict_.tombstones.push_back(std::move(*tombstone));
-      return;
+    } else {
+      auto& attestation = std::get<Attestation>(counted.said);
+      pass(line,
+           printable(attestation.predicateType) + " by " + printable(attestation.evidence.ids.front()) + by);
+      verdict_.attestations.push_back(std::move(attestation));
     }
-    auto& provenance = std::get<Provenance>(said);
-    pass(line, "signed by key " + keyId + " for builder " + printable(provenance.builderId));
-    verdict_.statements.push_back(std::move(provenance));
   }
 
   void checkBundles() {
@@ -172,17 +137,20 @@ class Verification {
                     {Code::kDataLoss, request_.bundles.empty()
                                           ? "no bundle: the artifact is not signed"
                                           : "more than " + std::to_string(kMaxBundles) + " bundles"});
+    const StatementReader reader(root_, known_.recalls, now_);
+    const StatementSubject about{verdict_.artifact, config_, verdict_.manifest.spec};
     std::string whyNone;
     for (std::size_t i = 0; i < request_.bundles.size(); ++i) {
-      std::string check = "bundle " + std::to_string(i + 1), keyId;
-      auto said = readBundle(request_.bundles[i], keyId);
-      if (said) {
-        keep(check, keyId, std::move(*said));
-      } else if (said.error().code == Code::kPermissionDenied) {
-        pass(check, "not counted: " + said.error().message);
-        if (whyNone.empty()) whyNone = said.error().message;
+      const std::string check = "bundle " + std::to_string(i + 1);
+      auto counted = reader.read(request_.bundles[i], about);
+      if (counted) {
+        if (counted->cosigned) verdict_.cosigned = std::max(verdict_.cosigned, *counted->cosigned);
+        keep(check, std::move(*counted));
+      } else if (counted.error().code == Code::kPermissionDenied) {
+        pass(check, "not counted: " + counted.error().message);
+        if (whyNone.empty()) whyNone = counted.error().message;
       } else {
-        refuse(check, said.error());
+        refuse(check, counted.error());
       }
     }
     if (!verdict_.statements.empty()) return;
@@ -192,11 +160,41 @@ class Verification {
       refuse("signature", {Code::kDataLoss, "no bundle says where the artifact comes from"});
   }
 
+  // Recalled content condemns the artifact, whoever signed it.
+  void checkRecalls() {
+    if (!known_.recalls) {
+      if (root_.recallKeys) pass("recalls", "none are known here");
+      return;
+    }
+    std::vector<Digest> made{verdict_.artifact};
+    for (const Material& material : dependencies(verdict_.manifest.spec)) made.push_back(material.digest);
+    for (const Digest& digest : made)
+      if (const RecallEntry* recall = known_.recalls->condemns(digest))
+        return refuse("recalls",
+                      {Code::kPermissionDenied,
+                       (digest == made.front() ? "" : digest.text() + " in it was ") + describe(*recall)});
+    pass("recalls", "version " + std::to_string(known_.recalls->version) + " of " +
+                        rfc3339(known_.recalls->issuedOn) + " condemns nothing in it" +
+                        (now_ < known_.recalls->expires ? "" : "; it has expired"));
+  }
+
+  PolicyFacts factsOf(std::size_t statement) const {
+    PolicyFacts facts{root_.development, &verdict_.statements[statement], verdict_.checks,
+                      verdict_.reproductions};
+    facts.evidence = &verdict_.evidence[statement];
+    facts.manifest = &verdict_.manifest;
+    facts.attestations = verdict_.attestations;
+    facts.now = now_;
+    if (known_.recalls && now_ < known_.recalls->expires) facts.recallsIssued = known_.recalls->issuedOn;
+    return facts;
+  }
+
   // The first statement that satisfies every rule decides; if none does, the last one says what is missing.
   void checkPolicy() {
     std::vector<RuleResult> rules;
-    for (const Provenance& provenance : verdict_.statements) {
-      rules = evaluate(policy_, {root_.development, &provenance, verdict_.checks, verdict_.reproductions});
+    for (std::size_t i = 0; i < verdict_.statements.size(); ++i) {
+      rules = evaluate(policy_, factsOf(i));
+      verdict_.agreement = agreementOf(policy_, factsOf(i));
       if (std::all_of(rules.begin(), rules.end(), [](auto& rule) { return rule.ok; })) break;
     }
     for (RuleResult& rule : rules) {
@@ -237,6 +235,7 @@ class Verification {
   const VerifyRequest& request_;
   const TrustRoot& root_;
   const Policy& policy_;
+  const Known& known_;
   const TimePoint now_;
   std::vector<ArtifactFile> layers_;
   Digest config_;  // of the Manifest
@@ -254,7 +253,7 @@ Status Verdict::status() const {
 
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
                        const Clock& clock, const Known& known) {
-  return Verification(request, root, policy, std::max(clock.now(), known.latestSeen)).run();
+  return Verification(request, root, policy, known, std::max(clock.now(), known.latestSeen)).run();
 }
 
 }  // namespace kiln::signing

@@ -14,7 +14,8 @@
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
-#include "signing/policy/policy.h"
+#include "signing/policy/evaluate.h"
+#include "signing/recall/recalls.h"
 #include "signing/trust/trust_root.h"
 
 namespace kiln::signing {
@@ -35,11 +36,14 @@ struct VerifyRequest {
   FileReader read;                   // config ("manifest.json"), layers, "fixtures/<path>"
   std::vector<std::string> bundles;  // Sigstore bundles, JSON
   std::optional<OfferedFixtures> fixtures = {};
+  // Takes the files as verified before and looks at Manifest, statements, recalls and policy again.
+  bool statementsOnly = false;
 };
 
 // What a verifier knows besides its root and policy.
 struct Known {
-  TimePoint latestSeen{};  // it is not earlier, whatever the clock says
+  TimePoint latestSeen{};            // it is not earlier, whatever the clock says
+  const Recalls* recalls = nullptr;  // the newest; null for none
 };
 
 // One thing that was checked: "file weights/0000.bin", "bundle 1", "policy minBuilders".
@@ -59,6 +63,10 @@ struct Verdict {
   std::vector<CheckStatement> checks;       // likewise
   std::vector<Reproduction> reproductions;  // likewise, and of this very Manifest
   std::vector<Tombstone> tombstones;        // likewise
+  std::vector<Attestation> attestations;    // likewise, by third parties
+  Agreement agreement;                      // that the policy counted, if passed
+  std::vector<StatementEvidence> evidence;  // of `statements`, one by one
+  TimePoint cosigned{};  // witnesses had seen a log with one of the statements at this time; 0 if none did
 
   // Ok if passed; otherwise the first line that failed: kDataLoss for bytes or signatures that are wrong,
   // kPermissionDenied for trust or policy. Both end `kiln` with exit code 5.
@@ -69,9 +77,10 @@ struct Verdict {
 // provenance statement of this artifact, signed by a key that the root accepts for its builder at the clock's
 // time, that agrees with the manifest and satisfies the policy. A bundle that is malformed, replayed from
 // another artifact or badly signed fails the artifact, even beside a good one; one by a key that the root
-// does not accept (any more) is noted and not counted. Check statements, reproductions and tombstones are
-// held to the same and kept apart. Fixtures, if there are any, must be exactly those that a counted
-// provenance names.
+// does not accept (any more), or whose statement was recalled, is noted and not counted. Check statements,
+// reproductions, tombstones and third parties' statements are held to the same and kept apart. Recalled
+// content fails the artifact, whoever signed it. Fixtures, if there are any, must be exactly those that a
+// counted provenance names.
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
                        const Clock& clock, const Known& known = {});
 
@@ -79,6 +88,11 @@ Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, cons
 // fixtures/, bundles/*.sigstore.json). Symbolic links and special files are refused. `artifact` as in
 // VerifyRequest.
 Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
-                        const Policy& policy, const Clock& clock, const Known& known = {});
+                        const Policy& policy, const Clock& clock, const Known& known = {},
+                        bool statementsOnly = false);
+
+// The recalls.json that an artifact directory carries, as it is; "" if it has none.
+inline constexpr char kRecallsFile[] = "recalls.json";
+Result<std::string> recallsIn(const std::string& directory);
 
 }  // namespace kiln::signing

@@ -25,6 +25,10 @@ Status takeReferrer(OciLayoutStore& store, const Referrer& referrer, OciExport& 
   } else if (referrer.artifactType == kFixturesType) {
     if (!out.fixtures.empty()) return fail(Code::kInvalidArgument, "fixtures are there twice");
     for (const ArtifactFile& layer : referrer.layers) out.fixtures.push_back({layer.path, layer.digest});
+  } else if (referrer.artifactType == kRecallsType) {
+    if (referrer.layers.size() != 1 || out.recalls)
+      return fail(Code::kInvalidArgument, "recalls are one layer, once");
+    out.recalls = referrer.layers[0].digest;
   } else if (referrer.artifactType == kClosureType) {
     if (out.closure) return fail(Code::kInvalidArgument, "the closure is there twice");
     KILN_ASSIGN(const std::string config, getBlob(store, {}, referrer.config, kMaxOciManifestBytes));
@@ -60,7 +64,7 @@ Result<OciExport> readExport(OciLayoutStore& store) {
       if (found) return fail(Code::kInvalidArgument, "index.json names more than one artifact");
       out.artifact = digest;
       found = true;
-    } else if (type == kBundleType || type == kFixturesType || type == kClosureType) {
+    } else if (type == kBundleType || type == kFixturesType || type == kRecallsType || type == kClosureType) {
       auto referrer = parseReferrer(text);
       if (!referrer) return fail(referrer.error().in("manifest " + digest.text()));
       referrers.emplace_back(digest, std::move(*referrer));

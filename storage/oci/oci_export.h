@@ -15,6 +15,7 @@ struct OciExport {
   Digest artifact;
   std::vector<Digest> bundles;
   std::vector<FixtureFile> fixtures;
+  std::optional<Digest> recalls;         // recalls.json
   std::optional<ClosureConfig> closure;  // of an export with inputs
   std::vector<LayoutEntry> referrers;    // all that refer to the artifact, in the index's order
 };

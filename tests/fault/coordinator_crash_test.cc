@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "coordinator/service/farm.h"
+#include "signing/log/log_proof.h"
 #include "tests/fault/farm_processes.h"
 #include "tests/support/fake_worker.h"
 
@@ -77,8 +78,7 @@ TEST_P(CrashPoint, TheNextCoordinatorFinishesTheJobOnce) {
   EXPECT_EQ(farm.count("jobs"), 1);
   EXPECT_EQ(farm.count("artifacts"), 1);
   EXPECT_EQ(farm.count("statements"), 1);
-  auto records = std::filesystem::directory_iterator(farm.directory_ / "records");
-  EXPECT_EQ(std::distance(begin(records), end(records)), 2)
+  EXPECT_EQ(farm.count("signatures"), 2)
       << "nothing is signed twice: the toolchain's admission, the artifact's provenance";
   farm.coordinator_->signal(SIGTERM);
   EXPECT_EQ(farm.coordinator_->wait(), 0);
@@ -94,6 +94,41 @@ INSTANTIATE_TEST_SUITE_P(Points, CrashPoint,
                            std::erase(name, '-');
                            return name;
                          });
+
+// Killed while the artifact is signed and no checkpoint covers it: nothing is released that is not logged,
+// and nothing is signed or logged twice.
+TEST(AttackCases, Case23KilledBetweenSignatureAndLogNothingIsReleasedUnlogged) {
+  FarmProcesses farm(testing_support::PostgresServer::shared());
+  farm.startCoordinator();
+  ASSERT_TRUE(farm.ready()) << farm.log();
+  farm.addToolchain();
+  StubbornWorker worker(workerOf(farm, "w1"));
+  worker.step();
+  farm.log_.reset();
+  v1::Job job;
+  ASSERT_TRUE(farm.submit(farm.request("unlogged"), &job).ok());
+  ASSERT_TRUE(eventually([&] {
+    worker.step();
+    return farm.count("signatures") == 2;
+  })) << farm.log();
+  EXPECT_EQ(farm.count("artifacts"), 0);
+  EXPECT_EQ(farm.count("signatures WHERE tree_size IS NULL"), 1);
+  farm.coordinator_->kill();
+  farm.coordinator_.reset();
+  farm.startCoordinator();
+  ASSERT_TRUE(farm.ready()) << farm.log();
+  EXPECT_EQ(farm.count("artifacts"), 0) << "still unlogged, still unpublished";
+  farm.startLog();
+  ASSERT_TRUE(eventually([&] {
+    worker.step();
+    return farm.get(job.id()).state() == v1::JOB_SUCCEEDED;
+  })) << farm.log();
+  EXPECT_EQ(farm.count("artifacts"), 1);
+  EXPECT_EQ(farm.count("signatures"), 2);
+  EXPECT_EQ(farm.count("signatures WHERE tree_size IS NULL"), 0);
+  const signing::Bundle bundle = farm.bundleOf(farm.get(job.id()).artifacts(0).digest());
+  EXPECT_TRUE(signing::checkLogEntry(bundle, farm.key_.publicKey(), std::array{farm.logKey()}, {}));
+}
 
 TEST(Outage, PostgresAwayInMidJobIsSaidAndRecoversByItself) {
   testing_support::PostgresServer postgres;

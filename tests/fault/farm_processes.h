@@ -14,7 +14,9 @@
 #include "kiln/v1/job.grpc.pb.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/compile_spec.h"
+#include "signing/bundle/bundle.h"
 #include "signing/keys/certificate.h"
+#include "signing/log/verifier_key.h"
 #include "storage/blob/upload.h"
 #include "storage/postgres/connection.h"
 #include "storage/remote/remote_blob_store.h"
@@ -46,7 +48,12 @@ class FarmProcesses {
   explicit FarmProcesses(testing_support::PostgresServer& postgres) : database_(postgres.createDatabase()) {
     EXPECT_TRUE(key_.save(directory_ / "signer.pem"));
     std::ofstream(directory_ / "worker-ca.pem") << authority_.certificate().pem();
+    ChildProcess makeKey(
+        {KILN_BIN "/kiln-log", "make-key", "--origin", "log.fault.example", "--out", directory_ / "log"},
+        directory_ / "log.log");
+    EXPECT_EQ(makeKey.wait(), 0);
     startSigner();
+    startLog();
   }
 
   void startSigner() {
@@ -54,9 +61,16 @@ class FarmProcesses {
         std::vector<std::string>{KILN_BIN "/kiln-signer", "serve", "--listen",
                                  "unix:" + (directory_ / "signer.sock"), "--key", directory_ / "signer.pem",
                                  "--store", directory_ / "store", "--worker-ca", directory_ / "worker-ca.pem",
-                                 "--records", directory_ / "records"},
+                                 "--database", database_},
         directory_ / "signer.log");
   }
+  void startLog() {
+    log_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{KILN_BIN "/kiln-log", "serve", "--key", directory_ / "log", "--database",
+                                 database_, "--tiles", directory_ / "tiles"},
+        directory_ / "log.log");
+  }
+  signing::VerifierKey logKey() const { return signing::loadVerifierKey(directory_ / "log.vkey").value(); }
   // With `dieAt`, one that kills itself at that point.
   void startCoordinator(const std::string& dieAt = "", int leaseSeconds = 5) {
     coordinator_ = std::make_unique<ChildProcess>(
@@ -70,6 +84,8 @@ class FarmProcesses {
             directory_ / "store",
             "--signer",
             "unix:" + (directory_ / "signer.sock"),
+            "--log-key",
+            directory_ / "log.vkey",
             "--worker-ca",
             directory_ / "worker-ca.pem",
             "--builder-id",
@@ -162,6 +178,18 @@ class FarmProcesses {
     auto rows = connection->execute("SELECT count(*) AS n FROM " + table);
     return **rows->first([](const postgres::Row& row) { return row.get<int>("n"); });
   }
+  // The one bundle of an artifact.
+  signing::Bundle bundleOf(const std::string& artifact) {
+    v1::GetArtifactRequest request;
+    request.set_instance("default");
+    request.set_digest(artifact);
+    grpc::ClientContext context;
+    v1::Artifact out;
+    EXPECT_TRUE(v1::ArtifactService::NewStub(channel_)->GetArtifact(&context, request, &out).ok());
+    EXPECT_EQ(out.bundles_size(), 1);
+    const Digest digest = fromProto(out.bundles(0)).value();
+    return signing::parseBundle(storage::getBlob(*blobs_, "default", digest, 1 << 20).value()).value();
+  }
   std::string signerLog() {
     std::ifstream file(directory_ / "signer.log");
     return {std::istreambuf_iterator<char>(file), {}};
@@ -177,7 +205,7 @@ class FarmProcesses {
   std::string database_;
   signing::PrivateKey key_ = signing::PrivateKey::create().value();
   signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
-  std::unique_ptr<ChildProcess> signer_, coordinator_;
+  std::unique_ptr<ChildProcess> signer_, log_, coordinator_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::JobService::Stub> jobs_;
   std::unique_ptr<storage::RemoteBlobStore> blobs_;

@@ -6,9 +6,11 @@
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/vsa.h"
 #include "manifest/toolchain/lock.h"
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
+#include "signing/recall/recalls.h"
 #include "signing/receipt/receipt.h"
 #include "signing/trust/trust_root.h"
 #include "tests/support/full_root.h"
@@ -172,6 +174,75 @@ TEST(Golden, BundleAndRoot) {
   EXPECT_EQ(bundle.envelope.payload, readGolden(at("provenance.json")));
   EXPECT_EQ(toCanonicalJson(root.toJson()).value(), readGolden(at("root.json")));
   EXPECT_EQ(signing::makeBundle(bundle.envelope, *key).value(), readGolden(at("bundle.sigstore.json")));
+}
+
+TEST(Golden, PolicyWithEveryMember) {
+  signing::Policy policy{
+      "golden", false, {"urn:kiln:builder:test"}, 2, 2, {"cpu:x86-64-v3"}, {digestOf("toolchain").text()},
+      true};
+  policy.signers = {"IvEP6V0fkUov8uXA76oDs4YKnjiZF7rRTIlx34SdJSc="};
+  policy.minToolchainVersion = "0.1.0";
+  policy.maxFallbackPermille = 50;
+  policy.partitionTargets = {"cpu:x86-64-v3"};
+  policy.checks = {{"golden", "imagenet", 0.001, 0.01, 0.75}};
+  policy.refuseEmulated = true;
+  policy.statements = {{"https://spdx.dev/Document/v2.3", {"urn:legal"}}};
+  policy.requireLog = true;
+  policy.minWitnesses = 2;
+  policy.maxAgeSeconds = 31536000;
+  policy.maxRecallAgeSeconds = 86400;
+  expectGolden(at("policy-full.json"), toCanonicalJson(policy.toJson()).value());
+  EXPECT_EQ(signing::Policy::load(at("policy-full.json"))->toJson(), policy.toJson());
+}
+
+TEST(Golden, VerificationSummary) {
+  keepsItsForm("vsa.json", VerificationSummary{.verifierId = "urn:kiln:builder:test",
+                                               .verifierVersion = "0.1.0",
+                                               .timeVerified = parseRfc3339("2026-11-20T06:00:00Z").value(),
+                                               .artifact = Digest{digestOf("artifact").hash, 0},
+                                               .policyUri = "urn:kiln:policy:production",
+                                               .policy = Digest{digestOf("policy").hash, 0},
+                                               .from = {Digest{digestOf("a provenance").hash, 0}},
+                                               .buildLevel = 2,
+                                               .builders = {"w1 (acme)", "w2 (acme)"},
+                                               .operators = {"acme"}});
+}
+
+TEST(Golden, Recall) {
+  const TimePoint now = parseRfc3339("2026-11-20T06:00:00Z").value();
+  const signing::Recall recall{signing::RecallKind::kWorker,
+                               "w3",
+                               "disk faults",
+                               now,
+                               now - std::chrono::days(2),
+                               now,
+                               {{"log.example", 17, 42}},
+                               {Digest{digestOf("a provenance").hash, 0}},
+                               true};
+  keepsItsForm("recall.json", recall);
+}
+
+// The payload of a recalls.json; its signatures are random.
+TEST(Golden, Recalls) {
+  const TimePoint now = parseRfc3339("2026-11-20T06:00:00Z").value();
+  if (testing_support::acceptsGolden()) {
+    const std::array keys{signing::PrivateKey::create().value()};
+    const auto recall =
+        signing::Recall::fromJson(parseCanonicalJson(readGolden(at("recall.json"))).value()).value();
+    const auto text =
+        signing::Recalls::issue(nullptr, recall, keys, now, now + std::chrono::days(7), "").value();
+    testing_support::writeGolden(at("recalls.json"),
+                                 signing::parseEnvelope(text, signing::kRecallsPayload)->payload);
+  }
+  // Under any key that the root might list, it reads the same.
+  const signing::PrivateKey key = signing::PrivateKey::create().value();
+  const auto outer =
+      signing::signEnvelope(signing::kRecallsPayload, readGolden(at("recalls.json")), key).value();
+  signing::TrustRoot root = signing::developmentRoot(key.publicKey(), "urn:b", now);
+  root.recallKeys = signing::RecallKeys{{1, {key.publicKey()}}, 1, 100};
+  const auto read = signing::Recalls::parse(outer.toJson().dump(), root);
+  ASSERT_FALSE(read) << "the entry was signed by another key";
+  EXPECT_NE(read.error().message.find("recalls.entries[0]"), std::string::npos) << read.error().message;
 }
 
 // Its keys are random, too: what is committed is read and written back.

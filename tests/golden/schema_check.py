@@ -30,14 +30,22 @@ DOCUMENTS = {
     "root.json": "root",
     "root-full.json": "root",
     "policy.json": "policy",
+    "policy-full.json": "policy",
+    "recall.json": "recall",
+    "recalls.json": "recalls",
     "tombstone.json": "tombstone",
+    "vsa.json": "vsa",
     "toolchain-admission.json": "toolchain-admission",
     "toolchain-lock.json": "toolchain-lock",
 }
 
 # Members that a document may lack.
 OPTIONAL = [["partition"], ["lock"], ["rootKeys"], ["recallKeys"], ["logs"], ["witnesses"], ["revocations"],
-            ["revocations", 0, "logs"]]
+            ["revocations", 0, "logs"], ["since"], ["until"],
+            *([name] for name in ("requireCheck", "signers", "minToolchainVersion", "maxFallbackPermille",
+                                  "partitionTargets", "checks", "refuseEmulated", "statements", "requireLog",
+                                  "minWitnesses", "maxAgeSeconds", "maxRecallAgeSeconds")),
+            *(["checks", 0, name] for name in ("name", "maxAbsolute", "maxRelative", "minAccuracy"))]
 
 
 def damaged(document):

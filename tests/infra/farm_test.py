@@ -214,6 +214,33 @@ class FarmTest(unittest.TestCase):
         found = gather(lockfile.read(self.farm.home / "back.json"), back)  # what infra/toolchain/build --lock does with it
         self.assertEqual({path.read_bytes() for path in found.values()}, set(inputs))
 
+    def test_every_bundle_is_in_the_log_that_the_root_names(self):
+        out = self.fetch("logged")
+        root = json.loads((self.farm.dir / "trust" / "root.json").read_text())
+        self.assertEqual(len(root["logs"]), 1)
+        indexes = set()
+        for path in (out / "bundles").iterdir():
+            entry = json.loads(path.read_text())["verificationMaterial"]["tlogEntries"][0]
+            self.assertIn(root["logs"][0]["origin"] + "\n", entry["inclusionProof"]["checkpoint"]["envelope"])
+            indexes.add(entry["logIndex"])
+        self.assertEqual(len(indexes), len(list((out / "bundles").iterdir())))
+        checkpoint = json_of(self.check(self.farm.kiln("log", "checkpoint", "--json")))
+        self.assertEqual(checkpoint["origin"], root["logs"][0]["origin"])
+        earlier = self.farm.home / "checkpoint"
+        earlier.write_text(checkpoint["checkpoint"])
+        self.check(self.farm.build(MLP, "--profile", "N=5:5:5"))
+        self.assertIn("consistent with its first", self.check(self.farm.kiln("log", "verify", "--since", earlier)).stdout)
+        proof = json_of(self.check(self.farm.kiln("log", "prove", "inclusion", sorted(indexes)[0])))
+        self.assertEqual(json.loads(proof["leaf"])["kind"], "hashedrekord")
+        self.check(self.farm.kiln("log", "prove", "consistency", checkpoint["size"]))
+        self.check(self.farm.kiln("log", "prove", "inclusion", "1000000"), 2)
+        self.check(self.farm.kiln("log", "verify", "--log", self.farm.dir / "log"))
+        self.assertEqual((self.farm.dir / "keys" / "log.key").stat().st_mode & 0o777, 0o600)
+        # A log by another key is not believed.
+        foreign = self.farm.home / "foreign"
+        subprocess.run([ROOT / "build/release/bin/kiln-log", "make-key", "--origin", checkpoint["origin"], "--out", foreign], check=True)
+        self.check(self.farm.kiln("log", "checkpoint", "--log-key", f"{foreign}.vkey"), 5)
+
     def test_endpoints_are_private(self):
         path = pathlib.Path(self.farm.env["KILN_ENDPOINT"].removeprefix("unix:"))
         self.assertTrue(stat.S_ISSOCK(path.stat().st_mode))
@@ -366,6 +393,13 @@ class FaultTest(unittest.TestCase):
         self.farm.kill("signer")
         self.restart()
         self.finish(job)
+
+    def test_log_killed_in_mid_job_holds_it_until_it_is_back(self):
+        self.farm.kill("log")
+        job = self.submit(35)
+        self.restart()
+        self.finish(job)
+        self.assertEqual(self.farm.kiln("log", "verify").returncode, 0)
 
     def test_database_down_is_said_and_recovers(self):
         job = self.submit(41)

@@ -12,6 +12,7 @@
 #include "signing/server/local_signer.h"
 #include "signing/trust/trust_root.h"
 #include "tests/support/memory_blob_store.h"
+#include "tests/support/memory_records.h"
 #include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_spec.h"
 #include "tests/support/temp_directory.h"
@@ -36,8 +37,8 @@ struct Farm {
   testing_support::MemoryBlobStore store;
   PrivateKey key = PrivateKey::create().value();
   Authority authority = Authority::create(clock.now()).value();
-  LocalSigner signer{key, authority.certificate(), Records::open(directory / "records").value(), store,
-                     clock};
+  testing_support::MemoryRecords records;
+  LocalSigner signer{key, authority.certificate(), records, store, clock};
   TrustRoot root = developmentRoot(key.publicKey(), kBuilderId, clock.now());
 
   Manifest manifest = makeManifest(testing_support::sampleSpec(), testing_support::sampleEvidence()).value();

@@ -1,4 +1,4 @@
-#include "signing/policy/policy.h"
+#include "signing/policy/evaluate.h"
 
 #include <gtest/gtest.h>
 
@@ -60,6 +60,128 @@ TEST(Policy, AProgramForSeveralTargetsWantsEachAccepted) {
             std::vector<std::string>{"targets"});
 }
 
+Manifest partitioned(Json stage) {
+  Manifest manifest;
+  manifest.stages = {{"partition", std::move(stage)}};
+  return manifest;
+}
+
+// How one rule came out under `policy`; the first of its name.
+RuleResult ruled(const Policy& policy, const PolicyFacts& facts, const std::string& rule) {
+  for (const RuleResult& one : evaluate(policy, facts))
+    if (one.rule == rule) return one;
+  ADD_FAILURE() << rule << " was not asked";
+  return {};
+}
+Policy anyPolicy() {
+  return {"p", true, {"*"}, 1, 1, {"*"}, {"*"}};
+}
+
+TEST(Policy, SignersAreAcceptedByKey) {
+  Policy policy = anyPolicy();
+  policy.signers = {"key-1", "key-2"};
+  const Provenance statement = provenance();
+  const StatementEvidence one{{}, "key-1"}, other{{}, "key-3"};
+  PolicyFacts facts{false, &statement};
+  EXPECT_FALSE(ruled(policy, facts, "signers").ok) << "unknown";
+  facts.evidence = &one;
+  EXPECT_TRUE(ruled(policy, facts, "signers").ok);
+  facts.evidence = &other;
+  EXPECT_EQ(ruled(policy, facts, "signers").detail, "key-3 is not accepted; accepted: key-1, key-2");
+}
+
+TEST(AttackCases, Case10AToolchainOlderThanTheLeastVersionIsRefused) {
+  Policy policy = anyPolicy();
+  policy.minToolchainVersion = "0.10.0";
+  for (auto [label, ok] : {std::pair<const char*, bool>{"kiln-0.10.0+llvm22.1.8", true},
+                           {"kiln-0.10.1", true},
+                           {"kiln-1.0", true},
+                           {"kiln-0.9.9+llvm99.0", false},
+                           {"kiln-0.10", false},
+                           {"nightly", false},
+                           {"kiln-99999999999999999999", false},
+                           {"", false}}) {
+    Provenance statement = provenance();
+    if (*label) statement.externalParameters["toolchainLabel"] = label;
+    EXPECT_EQ(ruled(policy, {false, &statement}, "minToolchainVersion").ok, ok) << label;
+  }
+}
+
+TEST(Policy, FallbackAndPartitionComeFromTheManifest) {
+  Policy policy = anyPolicy();
+  policy.maxFallbackPermille = 50;
+  policy.partitionTargets = {"cuda:sm_90a", "cpu:x86-64-v3"};
+  const Provenance statement = provenance();
+  const auto verdict = [&](const Json& stage, const char* rule) {
+    const Manifest manifest = partitioned(stage);
+    PolicyFacts facts{false, &statement};
+    facts.manifest = &manifest;
+    return ruled(policy, facts, rule);
+  };
+  const Json gpu{{"target", "cuda:sm_90a"}}, cpu{{"target", "cpu:x86-64-v3"}},
+      other{{"target", "cpu:x86-64-v4"}};
+  EXPECT_TRUE(verdict({{"fallbackPermille", 50}}, "maxFallbackPermille").ok);
+  EXPECT_FALSE(verdict({{"fallbackPermille", 51}}, "maxFallbackPermille").ok);
+  EXPECT_TRUE(verdict({{"fallback", Json::array()}}, "maxFallbackPermille").ok)
+      << "one target, nothing fell back";
+  EXPECT_FALSE(verdict({{"fallback", {{{"node", "n"}}}}}, "maxFallbackPermille").ok) << "of how many?";
+  EXPECT_FALSE(verdict(Json::object(), "maxFallbackPermille").ok);
+  EXPECT_TRUE(verdict({{"partitions", {gpu, cpu}}}, "partitionTargets").ok);
+  EXPECT_FALSE(verdict({{"partitions", {gpu, other}}}, "partitionTargets").ok);
+  EXPECT_FALSE(verdict(Json::object(), "partitionTargets").ok);
+  PolicyFacts nothing{false, &statement};
+  EXPECT_FALSE(ruled(policy, nothing, "partitionTargets").ok);
+}
+
+TEST(Policy, ThirdPartiesAreHeldToTheirAuthors) {
+  Policy policy = anyPolicy();
+  policy.statements = {{"https://spdx.dev/Document/v2.3", {"urn:legal"}}};
+  const Provenance statement = provenance();
+  std::vector<Attestation> all{{"https://spdx.dev/Document/v2.3", {{}, "k", false, {}, {"urn:stranger"}}},
+                               {"urn:evaluation", {{}, "k", false, {}, {"urn:legal"}}}};
+  PolicyFacts facts{false, &statement};
+  facts.attestations = all;
+  EXPECT_FALSE(ruled(policy, facts, "statements").ok);
+  all[0].evidence.ids.push_back("urn:legal");
+  EXPECT_TRUE(ruled(policy, facts, "statements").ok);
+}
+
+TEST(Policy, LogAndWitnesses) {
+  Policy policy = anyPolicy();
+  policy.requireLog = true;
+  policy.minWitnesses = 2;
+  const Provenance statement = provenance();
+  StatementEvidence evidence{{}, "k"};
+  PolicyFacts facts{false, &statement};
+  facts.evidence = &evidence;
+  EXPECT_FALSE(ruled(policy, facts, "requireLog").ok);
+  EXPECT_FALSE(countsStatement(policy, evidence));
+  evidence.logged = true;
+  evidence.witnesses = {"w1"};
+  EXPECT_TRUE(ruled(policy, facts, "requireLog").ok);
+  EXPECT_EQ(ruled(policy, facts, "minWitnesses").detail, "1 of 2: w1");
+  evidence.witnesses.insert("w2");
+  EXPECT_TRUE(ruled(policy, facts, "minWitnesses").ok);
+  EXPECT_TRUE(countsStatement(policy, evidence));
+}
+
+TEST(Policy, AgesAreBounded) {
+  Policy policy = anyPolicy();
+  policy.maxAgeSeconds = 3600;
+  policy.maxRecallAgeSeconds = 60;
+  Provenance statement = provenance();
+  statement.finishedOn = parseRfc3339("2026-11-20T05:00:00Z").value();
+  PolicyFacts facts{false, &statement};
+  facts.now = statement.finishedOn + std::chrono::hours(1);
+  EXPECT_TRUE(ruled(policy, facts, "maxAgeSeconds").ok);
+  EXPECT_FALSE(ruled(policy, facts, "maxRecallAgeSeconds").ok) << "no news at all";
+  facts.recallsIssued = facts.now - std::chrono::seconds(60);
+  EXPECT_TRUE(ruled(policy, facts, "maxRecallAgeSeconds").ok);
+  facts.now += std::chrono::seconds(1);
+  EXPECT_FALSE(ruled(policy, facts, "maxAgeSeconds").ok);
+  EXPECT_FALSE(ruled(policy, facts, "maxRecallAgeSeconds").ok);
+}
+
 CheckStatement check(bool passed, TimePoint at) {
   CheckStatement out;
   out.worker = "w1";
@@ -87,6 +209,91 @@ TEST(Policy, TheLatestCheckDecides) {
   policy.requireCheck = false;
   EXPECT_TRUE(verdict({check(false, late)}).ok) << "told, not required";
   EXPECT_NE(verdict({check(false, late)}).detail.find("failed"), std::string::npos);
+}
+
+TEST(Policy, RequiredChecksHoldTheirTolerances) {
+  Policy policy = anyPolicy();
+  policy.requireCheck = true;
+  const Provenance facts = provenance();
+  const auto verdict = [&](const WantedCheck& wanted, const std::vector<Json>& items) {
+    policy.checks = {wanted};
+    std::vector<CheckStatement> checks{check(true, TimePoint{})};
+    checks[0].report["items"] = items;
+    return ruled(policy, {false, &facts, checks}, "checks");
+  };
+  const auto item = [](const char* kind, const char* name, Json measured) {
+    Json one{{"kind", kind}, {"name", name}, {"passed", true}, {"detail", ""}};
+    if (!measured.is_null()) one["measured"] = std::move(measured);
+    return one;
+  };
+  const Json close{{"maxAbsolute", "0.000100"}, {"maxRelative", "0.01"}};
+  EXPECT_TRUE(verdict({"golden", "g", 0.001, 0.01}, {item("golden", "g: y", close)}).ok);
+  EXPECT_FALSE(verdict({"golden", "g", 0.00001}, {item("golden", "g: y", close)}).ok) << "not close enough";
+  EXPECT_FALSE(verdict({"golden", "g", {}, 0.001}, {item("golden", "g: y", close)}).ok);
+  EXPECT_FALSE(verdict({"golden", "h"}, {item("golden", "g: y", close)}).ok) << "another golden";
+  EXPECT_FALSE(verdict({"fixture"}, {item("golden", "g: y", close)}).ok) << "another kind";
+  EXPECT_FALSE(verdict({"golden", "g", 0.001}, {item("golden", "g: y", nullptr)}).ok) << "says no number";
+  EXPECT_FALSE(
+      verdict({"golden", "", 0.001}, {item("golden", "g: y", close), item("golden", "h: y", nullptr)}).ok)
+      << "each of the kind";
+  EXPECT_TRUE(verdict({"metric", "top1", {}, {}, 0.75}, {item("metric", "top1", {{"accuracy", "0.75"}})}).ok);
+  EXPECT_FALSE(
+      verdict({"metric", "top1", {}, {}, 0.76}, {item("metric", "top1", {{"accuracy", "0.75"}})}).ok);
+  EXPECT_FALSE(ruled(policy, {false, &facts}, "checks").ok) << "unchecked";
+}
+
+TEST(Policy, EmulatedChecksAreRefusedWhereThePolicySaysSo) {
+  Policy policy = anyPolicy();
+  policy.requireCheck = true;
+  const Provenance facts = provenance();
+  std::vector<CheckStatement> checks{check(true, TimePoint{})};
+  checks[0].report["device"]["emulated"] = true;
+  EXPECT_TRUE(ruled(policy, {false, &facts, checks}, "requireCheck").ok);
+  policy.refuseEmulated = true;
+  EXPECT_FALSE(ruled(policy, {false, &facts, checks}, "requireCheck").ok);
+  EXPECT_EQ(ruled(policy, {false, &facts, checks}, "refuseEmulated").detail, "1 emulated check not counted");
+  checks.push_back(check(true, TimePoint{}));
+  EXPECT_TRUE(ruled(policy, {false, &facts, checks}, "requireCheck").ok);
+}
+
+TEST(Policy, EveryMemberRoundTrips) {
+  Policy policy{"p", false, {"*"}, 2, 1, {"*"}, {"*"}, true};
+  policy.signers = {"k"};
+  policy.minToolchainVersion = "0.2.0";
+  policy.maxFallbackPermille = 0;
+  policy.partitionTargets = {"cuda:sm_90a"};
+  policy.checks = {{"golden", "g", 0.001, 0.25, {}}, {"metric", "top1", {}, {}, 0.75}};
+  policy.refuseEmulated = true;
+  policy.statements = {{"urn:sbom", {"urn:legal"}}};
+  policy.requireLog = true;
+  policy.minWitnesses = 2;
+  policy.maxAgeSeconds = 3600;
+  policy.maxRecallAgeSeconds = 60;
+  const Json good = policy.toJson();
+  auto parsed = Policy::parse(good.dump());
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->toJson(), good);
+  for (auto [name, value] : {std::pair<const char*, Json>{"minToolchainVersion", "new"},
+                             {"maxFallbackPermille", 1001},
+                             {"partitionTargets", Json::array()},
+                             {"checks", {{{"kind", ""}}}},
+                             {"checks", {{{"kind", "golden"}, {"maxAbsolute", 1}}}},
+                             {"statements", {{{"predicateType", "p"}, {"authors", Json::array()}}}},
+                             {"minWitnesses", 17},
+                             {"maxAgeSeconds", 0},
+                             {"maxRecallAgeSeconds", -1}}) {
+    Json bad = good;
+    bad[name] = value;
+    auto refused = Policy::parse(bad.dump());
+    ASSERT_FALSE(refused) << name;
+    EXPECT_NE(refused.error().message.find(std::string("policy.") + name), std::string::npos)
+        << refused.error().message;
+  }
+  for (const char* needed : {"requireCheck", "requireLog"}) {
+    Json bad = good;
+    bad[needed] = false;
+    EXPECT_FALSE(Policy::parse(bad.dump())) << needed;
+  }
 }
 
 TEST(Policy, ParsesStrictly) {

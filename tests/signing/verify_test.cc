@@ -5,8 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 
+#include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "tests/signing/farm_fixture.h"
 
@@ -46,14 +48,13 @@ struct VerifyTest : ::testing::Test {
     EXPECT_EQ(status.error().code, code) << status.error().message;
     EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
   }
+  static std::string sign(const Statement& statement, const PrivateKey& key) {
+    const std::string text = toCanonicalJson(statement.toJson()).value();
+    return makeBundle(signEnvelope(kInTotoPayload, text, key).value(), key.publicKey()).value();
+  }
   // A bundle by `key` over a provenance that the test has changed, as no honest signer would make it.
   std::string forge(const PrivateKey& key) {
-    std::string statement =
-        toCanonicalJson(
-            Statement{{{"artifact.json", farm.artifact.hash}}, kProvenanceType, farm.provenance.toJson()}
-                .toJson())
-            .value();
-    return makeBundle(signEnvelope(kInTotoPayload, statement, key).value(), key.publicKey()).value();
+    return sign({{{"artifact.json", farm.artifact.hash}}, kProvenanceType, farm.provenance.toJson()}, key);
   }
 };
 
@@ -145,7 +146,7 @@ TEST_F(VerifyTest, EveryFlippedByteOfTheBundleIsRefused) {
   }
 }
 
-TEST_F(VerifyTest, TruncatedOversizedAndMissingFiles) {  // attack 5
+TEST_F(VerifyTest, Case05TruncatedOversizedAndMissingFilesAreRefused) {
   files["program.so"].pop_back();
   expectRefused(Code::kDataLoss, "file program.so: is 1 bytes short");
   files["program.so"] = std::string(1 << 20, 'x');
@@ -219,17 +220,78 @@ TEST_F(AttackCases, Case11ForgedAndUnknownParametersAreRefused) {  // and 2
 }
 
 TEST_F(VerifyTest, AnotherPredicateIsNoProvenance) {
-  std::string statement =
-      toCanonicalJson(
-          Statement{{{"a", farm.artifact.hash}}, "https://slsa.dev/verification_summary/v1", Json::object()}
-              .toJson())
-          .value();
-  bundles = {
-      makeBundle(signEnvelope(kInTotoPayload, statement, farm.key).value(), farm.key.publicKey()).value()};
-  expectRefused(Code::kDataLoss, "predicate type");
+  bundles = {sign({{{"a", farm.artifact.hash}}, "urn:example:evaluation", Json::object()}, farm.key)};
+  expectRefused(Code::kDataLoss, "no bundle says where the artifact comes from");
 }
 
-TEST_F(VerifyTest, LogEntriesThatNobodyChecksAreRefused) {  // attack 16, without a log
+VerificationSummary summaryOf(const Digest& artifact) {
+  VerificationSummary out;
+  out.verifierId = kBuilderId;
+  out.verifierVersion = "0.1.0";
+  out.artifact = artifact;
+  out.policyUri = "urn:kiln:policy:test";
+  out.builders = {"w1 (acme)", "w2 (acme)"};
+  out.operators = {"acme"};
+  return out;
+}
+
+TEST_F(AttackCases, Case08ASummaryOfAnotherArtifactIsRefused) {
+  VerificationSummary summary = summaryOf(farm.artifact);
+  bundles.push_back(sign(parseStatement(verificationStatement(summary).value()).value(), farm.key));
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed);
+  ASSERT_EQ(verdict.attestations.size(), 1u);
+  EXPECT_EQ(verdict.attestations[0].evidence.ids, std::vector<std::string>{kBuilderId});
+  // Another's subject, and this one's subject around another's summary.
+  summary.artifact = digestOf("another");
+  Statement other = parseStatement(verificationStatement(summary).value()).value();
+  bundles.back() = sign(other, farm.key);
+  expectRefused(Code::kDataLoss, "about another artifact");
+  other.subjects[0].sha256 = farm.artifact.hash;
+  bundles.back() = sign(other, farm.key);
+  expectRefused(Code::kDataLoss, "it summarises another artifact");
+}
+
+TEST(Vsa, ClaimsNoMoreAgreementThanThereIs) {
+  const Json good = summaryOf(digestOf("artifact")).toJson();
+  ASSERT_TRUE(VerificationSummary::fromJson(good));
+  EXPECT_EQ(good.at(kVsaAgreement).at("reproduced"), true);
+  EXPECT_EQ(good.at(kVsaAgreement).at("independently"), false) << "two workers of one operator";
+  const auto refuses = [&](const std::function<void(Json&)>& damage) {
+    Json bad = good;
+    damage(bad);
+    return !VerificationSummary::fromJson(bad);
+  };
+  EXPECT_TRUE(refuses([](Json& j) { j[kVsaAgreement]["independently"] = true; }));
+  EXPECT_TRUE(refuses([](Json& j) { j[kVsaAgreement]["operators"] = {"acme", "acme"}; }));
+  EXPECT_TRUE(refuses([](Json& j) { j["verificationResult"] = "FAILED"; }));
+  EXPECT_TRUE(refuses([](Json& j) { j["verifiedLevels"] = {"SLSA_BUILD_REPRODUCED"}; }));
+  EXPECT_TRUE(refuses([](Json& j) { j["verifiedLevels"] = {"SLSA_BUILD_LEVEL_4"}; }));
+  EXPECT_TRUE(refuses([](Json& j) { j["resourceUri"] = "sha256:1"; }));
+  EXPECT_TRUE(refuses([](Json& j) { j["more"] = 1; }));
+}
+
+TEST_F(VerifyTest, AThirdPartysStatementIsKeptByWhomItsKeySpeaksFor) {
+  const Statement sbom{{{"a", farm.artifact.hash}}, "https://spdx.dev/Document/v2.3", Json::object()};
+  const PrivateKey author = PrivateKey::create().value();
+  bundles.push_back(sign(sbom, author));
+  EXPECT_TRUE(verify().attestations.empty()) << "a stranger";
+  farm.root.keys.push_back({author.publicKey(), farm.root.keys[0].validFrom, farm.root.keys[0].validUntil});
+  EXPECT_TRUE(verify().attestations.empty()) << "a key that speaks for nobody";
+  farm.root.builders.push_back({"urn:legal", {author.publicKey().id()}});
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed);
+  ASSERT_EQ(verdict.attestations.size(), 1u);
+  EXPECT_EQ(verdict.attestations[0].evidence.ids, std::vector<std::string>{"urn:legal"});
+  policy.statements = {{sbom.predicateType, {"urn:legal"}}};
+  EXPECT_TRUE(verify().passed);
+  policy.statements = {{sbom.predicateType, {"urn:other"}}};
+  expectRefused(Code::kPermissionDenied, "policy statements");
+  bundles.back() = sign({{{"a", digestOf("another").hash}}, sbom.predicateType, Json::object()}, author);
+  expectRefused(Code::kDataLoss, "about another artifact");
+}
+
+TEST_F(VerifyTest, MalformedLogEntriesAreRefused) {
   Json json = Json::parse(bundles[0]);
   json["verificationMaterial"]["tlogEntries"] = Json::array({Json::object()});
   bundles = {json.dump()};

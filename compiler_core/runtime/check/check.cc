@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "compiler_core/runtime/batch/batch.h"
@@ -59,8 +60,11 @@ class Check {
   }
 
  private:
-  void add(std::string kind, std::string name, bool passed, std::string detail) {
-    report_.items.push_back({std::move(kind), std::move(name), passed, std::move(detail)});
+  void add(std::string kind, std::string name, bool passed, std::string detail,
+           std::map<std::string, double> measured = {}) {
+    std::erase_if(measured, [](const auto& one) { return !std::isfinite(one.second); });
+    report_.items.push_back(
+        {std::move(kind), std::move(name), passed, std::move(detail), std::move(measured)});
   }
 
   // Results that differ are found again, one by one, by fixtures().
@@ -108,7 +112,8 @@ class Check {
     add(kind, name, comparison.passed(),
         comparison.passed() ? fmt::format("{} elements, largest error {:.3g} absolute, {:.3g} relative",
                                           comparison.elements, comparison.maxAbsolute, comparison.maxRelative)
-                            : comparison.text());
+                            : comparison.text(),
+        {{"maxAbsolute", comparison.maxAbsolute}, {"maxRelative", comparison.maxRelative}});
     return {};
   }
 
@@ -168,7 +173,8 @@ class Check {
     const double accuracy = static_cast<double>(correct) / static_cast<double>(labels.size());
     add("metric", metric.name, accuracy >= metric.threshold,
         fmt::format("accuracy {}/{} = {:.4f}, at least {:.4f} wanted", correct, labels.size(), accuracy,
-                    metric.threshold));
+                    metric.threshold),
+        {{"accuracy", accuracy}});
     return {};
   }
 
@@ -195,6 +201,7 @@ class Check {
     report_.threads = counters.threads;
     report_.path = counters.path;
     report_.processor = processorName();
+    report_.emulated = isEmulated();
     add("memory", "observed peak within the plan", counters.observed_peak_bytes <= counters.planned_bytes,
         fmt::format("{} of {} bytes", counters.observed_peak_bytes, counters.planned_bytes));
   }
@@ -223,6 +230,20 @@ class Check {
 };
 
 }  // namespace
+
+bool isEmulated() {
+#if defined(__x86_64__)
+  // What QEMU says where it translates code rather than let the processor run it.
+  constexpr char kTranslator[] = "TCGTCGTCGTCG";
+  unsigned eax = 0, text[3] = {}, ecx = 0, edx = 0;
+  constexpr unsigned kHypervisor = 1u << 31;
+  if (!__get_cpuid(1, &eax, &text[0], &ecx, &edx) || (ecx & kHypervisor) == 0) return false;
+  __cpuid(0x40000000, eax, text[0], text[1], text[2]);
+  return std::memcmp(text, kTranslator, sizeof text) == 0;
+#else
+  return false;
+#endif
+}
 
 std::string processorName() {
 #if defined(__x86_64__)

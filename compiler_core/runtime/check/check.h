@@ -17,5 +17,7 @@ Result<CheckReport> check(const std::string& artifact, const CheckPlan& plan,
 
 // What the processor calls itself ("Intel(R) Xeon(R) ..."), "" where it does not say.
 std::string processorName();
+// Whether its instructions are translated (QEMU's TCG says so), as far as can be seen.
+bool isEmulated();
 
 }  // namespace kiln::runtime

@@ -19,9 +19,13 @@ bool CheckReport::passed() const {
 
 Json CheckReport::toJson() const {
   Json list = Json::array();
-  for (const CheckItem& item : items)
-    list.push_back(
-        {{"kind", item.kind}, {"name", item.name}, {"passed", item.passed}, {"detail", item.detail}});
+  for (const CheckItem& item : items) {
+    Json one{{"kind", item.kind}, {"name", item.name}, {"passed", item.passed}, {"detail", item.detail}};
+    for (const auto& [name, value] : item.measured) one["measured"][name] = fmt::format("{:.12f}", value);
+    list.push_back(std::move(one));
+  }
+  Json device{{"processor", processor}, {"threads", threads}, {"path", path}};
+  if (emulated) device["emulated"] = true;
   return {{"passed", passed()},
           {"items", std::move(list)},
           {"measured",
@@ -36,7 +40,7 @@ Json CheckReport::toJson() const {
             {"plannedBytes", std::to_string(plannedBytes)},
             {"observedPeakBytes", std::to_string(observedPeakBytes)},
             {"weightBytes", std::to_string(weightBytes)}}},
-          {"device", {{"processor", processor}, {"threads", threads}, {"path", path}}}};
+          {"device", std::move(device)}};
 }
 
 }  // namespace kiln::runtime

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct CheckItem {
   std::string name;  // "profile default: probability"
   bool passed = false;
   std::string detail;  // what was found, for people
+  // And for policies: "maxAbsolute", "maxRelative" (the largest errors), "accuracy". Finite.
+  std::map<std::string, double> measured = {};
 };
 
 struct Latency {
@@ -30,10 +33,11 @@ struct CheckReport {
   std::uint32_t threads = 0;
   std::string path;       // "cpu:x86-64-v3 profile default"
   std::string processor;  // what the machine calls itself
+  bool emulated = false;  // that processor's code is translated: times and limits say little
 
   bool passed() const;
-  // {"passed","items":[{"kind","name","passed","detail"}],"measured":{...},"device":{...}}; times are decimal
-  // strings in seconds, sizes decimal strings in bytes.
+  // {"passed","items":[{"kind","name","passed","detail","measured"?}],"measured":{...},"device":{...}}; times
+  // are decimal strings in seconds, sizes decimal strings in bytes.
   Json toJson() const;
 };
 

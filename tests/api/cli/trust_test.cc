@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "manifest/json/json.h"
+#include "signing/keys/files.h"
+#include "signing/recall/recalls.h"
 #include "signing/trust/signed_root.h"
 #include "signing/trust/trust_store.h"
 #include "tests/api/cli/kiln_process.h"
@@ -120,6 +122,45 @@ TEST_F(KilnTrust, ARootKeyIsReplacedUnderBothThresholds) {
   EXPECT_EQ(trust({"show", next, "--previous", root}).exit, 0);
   const signing::TrustRoot root2 = signing::TrustRoot::load(next).value();
   EXPECT_EQ(root2.rootKeys->keys.size(), 3u);
+}
+
+TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
+  init();
+  const std::string recalls = directory / "recalls.json";
+  const std::string one = keys + "/recall-1.key", two = keys + "/recall-2.key";
+  const auto recall = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"recall", "--trust-root", root, "--recalls", recalls});
+    return runKiln(arguments, {}, directory.path());
+  };
+  const auto inForce = [&] {
+    return signing::Recalls::parse(signing::readTextFile(recalls, 1 << 20).value(),
+                                   signing::TrustRoot::load(root).value());
+  };
+  const std::string artifact = digestOf("artifact").text();
+  auto done = recall({"--artifact", artifact, "--reason", "wrong weights", "--sign-with", one});
+  ASSERT_EQ(done.exit, 0) << done.err;
+  ASSERT_TRUE(inForce());
+  EXPECT_NE(inForce()->condemns(digestOf("artifact")), nullptr) << "one key is enough for one artifact";
+  // A whole worker: a draft until the second key signs.
+  done = recall(
+      {"--worker", "w3", "--since", "2026-11-01T00:00:00Z", "--reason", "disk faults", "--sign-with", one});
+  ASSERT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(done.lastLine(), recalls + ".draft");
+  EXPECT_EQ(inForce()->version, 1u);
+  done = recall({"--cosign", recalls + ".draft", "--sign-with", two});
+  ASSERT_EQ(done.exit, 0) << done.err;
+  ASSERT_TRUE(inForce()) << inForce().error().message;
+  EXPECT_EQ(inForce()->version, 2u);
+  EXPECT_EQ(inForce()->entries.size(), 2u);
+  // Lifting the first is an entry of its own.
+  done = recall({"--lift", inForce()->entries[0].id().text(), "--reason", "a mistake", "--sign-with", two});
+  ASSERT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(inForce()->condemns(digestOf("artifact")), nullptr);
+  EXPECT_EQ(inForce()->entries.size(), 3u);
+  EXPECT_EQ(recall({"--reason", "r", "--sign-with", one}).exit, 2) << "recall what?";
+  EXPECT_EQ(recall({"--artifact", artifact, "--worker", "w", "--reason", "r", "--sign-with", one}).exit, 2);
+  EXPECT_EQ(recall({"--artifact", artifact, "--sign-with", one}).exit, 2) << "why?";
+  EXPECT_EQ(recall({"--refresh", "--sign-with", one}).exit, 0) << "news without a recall";
 }
 
 TEST_F(KilnTrust, RefusesWhatMakesNoSense) {

@@ -40,6 +40,15 @@ class MapLookup final : public ArtifactLookup {
   }
 };
 
+class OneTileLog final : public LogFiles {
+ public:
+  Result<std::string> checkpoint() override { return "a note\n"; }
+  Result<std::string> tile(const std::string& path) override {
+    if (path != "tile/0/000.p/3") return fail(Code::kNotFound, "the log has no such tile");
+    return std::string("\0hashes", 7);
+  }
+};
+
 class GatewayTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -68,8 +77,8 @@ class GatewayTest : public testing::Test {
   }
 
   void start(GatewayOptions options = {}) {
-    gateway_ = std::move(*Gateway::start(
-        options, {lookup_, blobs_, std::make_shared<prometheus::Registry>(), [this] { return health_; }}));
+    gateway_ = std::move(*Gateway::start(options, {lookup_, blobs_, std::make_shared<prometheus::Registry>(),
+                                                   [this] { return health_; }, log_}));
     base_ = "http://127.0.0.1:" + std::to_string(gateway_->port());
   }
   HttpReply get(const std::string& path, std::vector<std::string> headers = {}, const char* method = "GET") {
@@ -100,9 +109,28 @@ class GatewayTest : public testing::Test {
   Digest layer_, config_, empty_, manifest_;
   std::shared_ptr<MapLookup> lookup_ = std::make_shared<MapLookup>();
   Status health_;
+  std::shared_ptr<OneTileLog> log_;
   std::unique_ptr<Gateway> gateway_;
   std::string base_;
 };
+
+TEST_F(GatewayTest, ServesTheLogsFiles) {
+  start();
+  EXPECT_EQ(get("/log/checkpoint").status, 404) << "a farm without a log";
+  gateway_->stop();
+  log_ = std::make_shared<OneTileLog>();
+  start();
+  const auto note = get("/log/checkpoint");
+  EXPECT_EQ(note.status, 200);
+  EXPECT_EQ(note.body, "a note\n");
+  EXPECT_EQ(note.headers.at("cache-control"), "no-cache");
+  const auto tile = get("/log/tile/0/000.p/3");
+  EXPECT_EQ(tile.status, 200);
+  EXPECT_EQ(tile.body, std::string("\0hashes", 7));
+  EXPECT_NE(tile.headers.at("cache-control").find("immutable"), std::string::npos);
+  EXPECT_EQ(get("/log/tile/0/000").status, 404);
+  EXPECT_EQ(get("/log/lock").status, 404);
+}
 
 TEST_F(GatewayTest, ServesManifestByDigest) {
   start();

@@ -21,6 +21,17 @@ TEST(GatewayRoute, KnowsItsPaths) {
   EXPECT_EQ(parseRoute("/v2/team-1/artifacts/blobs/sha256:" + kHash)->kind, RouteKind::kBlob);
 }
 
+TEST(GatewayRoute, KnowsTheLogsFiles) {
+  EXPECT_EQ(parseRoute("/log/checkpoint")->kind, RouteKind::kCheckpoint);
+  const auto tile = parseRoute("/log/tile/entries/x001/234.p/5");
+  ASSERT_TRUE(tile);
+  EXPECT_EQ(tile->kind, RouteKind::kTile);
+  EXPECT_EQ(tile->tile, "tile/entries/x001/234.p/5");
+  for (const char* target : {"/log", "/log/", "/log/lock", "/log/checkpoint.staged", "/log/tile/0/../../lock",
+                             "/log/tile/0/000.p/256", "/log/tile/0/0"})
+    EXPECT_EQ(parseRoute(target).error().code, Code::kNotFound) << target;
+}
+
 TEST(GatewayRoute, RefusesTagsAndMalformedDigests) {
   for (const std::string& reference : {std::string("latest"), kHash, "sha256:" + kHash.substr(1),
                                        "sha512:" + kHash, "sha256:" + std::string(64, 'A')}) {

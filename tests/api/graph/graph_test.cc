@@ -14,7 +14,7 @@ const Digest kArtifact = digestOf(std::string_view("artifact"));
 Ancestry sample() {
   Ancestry out;
   out.artifact = kArtifact;
-  out.provenances = {testing_support::sampleProvenance()};
+  out.provenances = {{testing_support::sampleProvenance(), "sha256:0123456789abcdef0123"}};
   out.submitters = {{"ci@example.com", "job-1"}, {"somebody else", "job-2"}};
   out.toolchain =
       ToolchainDescription{"kiln", "0.1", "kiln-0.1", {{"ptxas", "13.0.88", "bin/ptxas", kArtifact}}, {}};
@@ -39,17 +39,25 @@ TEST(ProvenanceGraph, LeadsFromCommitAndComponentsToTheArtifact) {
         "worker w1", "of acme", "submitter ci@example.com", "toolchain kiln-0.1"})
     EXPECT_NE(dot.find(word), std::string::npos) << word << "\n" << dot;
   EXPECT_EQ(dot.find("somebody else"), std::string::npos) << "whose job made no statement";
-  EXPECT_NE(dot.find(statementOf(kArtifact, ancestry.provenances[0]).substr(0, 20)), std::string::npos);
+  EXPECT_NE(dot.find("statement sha256:0123456789abcdef"), std::string::npos) << dot;
   const Graph graph = provenanceGraph(ancestry);
   const Layout layout = layOut(graph);
   for (const Edge& edge : graph.edges())
     EXPECT_LT(layout.boxes[edge.from].x, layout.boxes[edge.to].x) << "edges lead to the right";
 }
 
-TEST(ProvenanceGraph, TheStatementIsNamedByTheDigestOfWhatWasSigned) {
-  const Provenance provenance = testing_support::sampleProvenance();
-  const std::string signedText = provenanceStatement(kArtifact, provenance).value();
-  EXPECT_EQ(statementOf(kArtifact, provenance), digestOf(signedText).text());
+TEST(ProvenanceGraph, ACheckIsNamedByTheDigestOfWhatWasSigned) {
+  CheckStatement check;
+  check.builderId = "urn:b";
+  check.report = {{"device", {{"name", "a device"}}},
+                  {"items", Json::array()},
+                  {"measured", Json::object()},
+                  {"passed", true}};
+  const std::string text = checkStatement(kArtifact, check).value();
+  EXPECT_EQ(statementOf(kArtifact, check), digestOf(text).text());
+  Ancestry ancestry = sample();
+  ancestry.checks = {check};
+  EXPECT_NE(toDot(provenanceGraph(ancestry)).find("on a device"), std::string::npos);
 }
 
 TEST(GraphLayout, BoxesDoNotOverlapAndStayInside) {

@@ -60,7 +60,7 @@ TEST_F(FetchTest, OneFlippedBitInAnyBlobLeavesNothing) {  // 4
   }
 }
 
-TEST_F(FetchTest, TruncatedOversizedAndEndlessBlobsAreRefused) {  // 5
+TEST_F(FetchTest, Case05TruncatedOversizedAndEndlessBlobsAreRefused) {
   for (const auto lie : {Lie::kTruncate, Lie::kExtend, Lie::kEndless, Lie::kOther}) {
     for (const auto& [name, digest] : artifact.blobs()) {
       store.about = digest;

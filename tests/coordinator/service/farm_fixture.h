@@ -13,6 +13,7 @@
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
 #include "signing/server/local_signer.h"
+#include "signing/server/logged_records.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/tree/tree_builder.h"
 #include "tests/storage/index/index_fixture.h"
@@ -170,10 +171,10 @@ class FarmTest : public ::testing::Test {
       storage::LocalBlobStore::open({.directory = directory_ / "store", .clock = &clock_}).value();
   signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
   signing::PrivateKey key_ = signing::PrivateKey::create().value();
-  signing::LocalSigner localSigner_{key_, authority_.certificate(),
-                                    signing::Records::open(directory_ / "records").value(), *blobs_, clock_};
-  SwitchedSigner signer_{localSigner_};
   postgres::Pool pool_;
+  signing::LoggedRecords records_{pool_, signing::EarlierRecords(""), key_.publicKey(), clock_};
+  signing::LocalSigner localSigner_{key_, authority_.certificate(), records_, *blobs_, clock_};
+  SwitchedSigner signer_{localSigner_};
   std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   Metrics metrics_{*registry_};
   queue::ChangeFeed feed_;

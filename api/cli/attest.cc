@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "api/cli/commands.h"
+#include "api/cli/print.h"
+#include "api/cli/trust_settings.h"
+#include "manifest/artifact/oci.h"
+#include "manifest/statement/vsa.h"
+#include "signing/bundle/bundle.h"
+#include "signing/keys/files.h"
+#include "storage/oci/oci_export.h"
+
+namespace kiln::cli {
+namespace {
+
+constexpr std::size_t kMaxPredicateBytes = 4u << 20;
+
+struct Options {
+  std::string directory, type, predicate, key, out, id, policyUri;
+  bool vsa = false;
+};
+
+// Where the artifact lies: what its digest is, and how a bundle is added.
+struct Place {
+  std::string directory;
+  Digest artifact;
+  std::optional<storage::OciExport> layout;
+};
+
+Result<Place> find(const std::string& directory) {
+  Place place{directory, {}, {}};
+  if (storage::OciLayoutStore::isLayout(directory)) {
+    KILN_ASSIGN(const auto store, storage::OciLayoutStore::open(directory));
+    KILN_ASSIGN(place.layout, storage::readExport(*store));
+    place.artifact = place.layout->artifact;
+    return place;
+  }
+  KILN_ASSIGN(const std::string text,
+              signing::readTextFile(directory + "/artifact.json", kMaxOciManifestBytes));
+  KILN_TRY(parseOciManifest(text));
+  place.artifact = digestOf(text);
+  return place;
+}
+
+Status add(const Place& place, const std::string& bundle, const std::string& out) {
+  if (!out.empty()) return signing::writeTextFile(out, bundle);
+  if (place.layout) return storage::addBundle(place.directory, *place.layout, bundle);
+  return signing::writeTextFile(place.directory + "/bundles/" + digestOf(bundle).hex() + ".sigstore.json",
+                                bundle);
+}
+
+Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
+  if (options.type.empty() || options.predicate.empty())
+    return fail(Code::kInvalidArgument, "give --type and --predicate, or --vsa");
+  KILN_ASSIGN(const std::string text, signing::readTextFile(options.predicate, kMaxPredicateBytes));
+  auto json = parseStrictJson(text);
+  if (!json)
+    return fail(Code::kInvalidArgument, options.predicate + ": " + json.error().message +
+                                            "; write fractions as strings, which every verifier reads alike");
+  if (!json->is_object())
+    return fail(Code::kInvalidArgument, options.predicate + ": must hold a JSON object");
+  return toCanonicalJson(
+      Statement{{{"artifact.json", artifact.hash}}, options.type, std::move(*json)}.toJson());
+}
+
+// Promotion: the artifact passed this policy, as verified here and now.
+Result<std::string> summary(const Context& context, const Options& options) {
+  if (options.id.empty()) return fail(Code::kInvalidArgument, "--vsa needs --id: whom the key speaks for");
+  KILN_ASSIGN(const node::Trust trust, loadTrust(context));
+  const SystemClock clock;
+  KILN_ASSIGN(const auto opened, node::openArtifact(options.directory, Digest{}, trust, clock));
+  VerificationSummary out;
+  out.verifierId = options.id;
+  out.verifierVersion = KILN_VERSION;
+  out.timeVerified = clock.now();
+  out.artifact = opened.verdict.artifact;
+  KILN_ASSIGN(const std::string policy, toCanonicalJson(trust.policy.toJson()));
+  out.policy = digestOf(policy);
+  out.policyUri = options.policyUri.empty() ? "urn:kiln:policy:" + trust.policy.name : options.policyUri;
+  for (const auto& evidence : opened.verdict.evidence) out.from.push_back(evidence.payload);
+  // What a farm says of itself on one machine is provenance; one under a real root is hosted and signs apart
+  // from its workers. Whether no build step can reach the key (level 3), a verifier cannot see.
+  out.buildLevel = trust.root.development ? 1 : 2;
+  out.builders.assign(opened.verdict.agreement.workers.begin(), opened.verdict.agreement.workers.end());
+  out.operators.assign(opened.verdict.agreement.operators.begin(), opened.verdict.agreement.operators.end());
+  return verificationStatement(out);
+}
+
+Status run(const Context& context, const Options& options) {
+  KILN_ASSIGN(const Place place, find(options.directory));
+  KILN_ASSIGN(const signing::PrivateKey key, signing::PrivateKey::load(options.key));
+  KILN_ASSIGN(const std::string statement,
+              options.vsa ? summary(context, options) : thirdParty(options, place.artifact));
+  KILN_ASSIGN(const auto envelope, signing::signEnvelope(signing::kInTotoPayload, statement, key));
+  KILN_ASSIGN(const std::string bundle, signing::makeBundle(envelope, key.publicKey()));
+  KILN_TRY(add(place, bundle, options.out));
+  if (context.json)
+    printJson({{"artifact", place.artifact.text()},
+               {"bundle", digestOf(bundle).text()},
+               {"statement", digestOf(statement).text()},
+               {"key", key.publicKey().id()}});
+  else
+    printLine(fmt::format("signed {} about {}", options.vsa ? kVsaType : printable(options.type),
+                          place.artifact.text()));
+  return {};
+}
+
+}  // namespace
+
+void addAttest(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = addCommand(
+      app, context, "attest",
+      "Add a signed statement about an artifact: SBOM, licences, an evaluation, a verdict",
+      "kiln attest model --type https://spdx.dev/Document/v2.3 --predicate sbom.json --key legal.pem",
+      [&context, options] { return run(context, *options); });
+  command.add_option("DIR", options->directory, "A fetched directory or an export")->required();
+  command.add_option("--type", options->type, "The predicate's type, a URI");
+  command.add_option("--predicate", options->predicate, "A JSON file with the predicate");
+  command.add_flag("--vsa", options->vsa, "Verify it, and sign that it passed: a verification summary");
+  command.add_option("--id", options->id, "With --vsa: the verifier's URI, as a trust root lists it");
+  command.add_option("--policy-uri", options->policyUri, "With --vsa: where the policy can be read");
+  command.add_option("--key", options->key, "The author's private key")->required();
+  command.add_option("--out", options->out, "Write the bundle there, instead of beside the artifact");
+  addTrustOptions(command, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,162 @@
+// kiln log: what anybody may ask a transparency log, checked with the keys of the named root.
+#include <fmt/format.h>
+
+#include "api/cli/commands.h"
+#include "api/cli/log_witness.h"
+#include "api/cli/print.h"
+#include "signing/follow/log_source.h"
+#include "signing/keys/files.h"
+#include "signing/trust/trust_root.h"
+
+namespace kiln::cli {
+namespace {
+
+using namespace signing;
+
+struct LogOptions {
+  std::string log, key, since;
+  std::uint64_t index = 0, from = 0;
+};
+
+// Where the log is: --log, else the farm that kiln.env points at.
+Result<std::unique_ptr<LogSource>> source(const LogOptions& options) {
+  if (!options.log.empty()) return openLogSource(options.log);
+  const char* farm = std::getenv("KILN_HTTP");
+  if (farm && *farm) return openLogSource(std::string(farm) + "/log");
+  return fail(Code::kInvalidArgument,
+              "name the log with --log URL or --log DIR, or source a farm's kiln.env");
+}
+
+// --log-key, else the logs that the trust root names.
+Result<std::vector<VerifierKey>> trustedLogs(const Context& context, const LogOptions& options) {
+  std::vector<VerifierKey> out;
+  if (!options.key.empty()) {
+    KILN_ASSIGN(VerifierKey key, loadVerifierKey(options.key));
+    out.push_back(std::move(key));
+    return out;
+  }
+  if (context.trustRoot.empty())
+    return fail(Code::kInvalidArgument, "name a trust root (--trust-root) or a log key (--log-key)");
+  KILN_ASSIGN(TrustRoot root, TrustRoot::load(context.trustRoot));
+  for (const TrustedLog& log : root.logs) {
+    KILN_ASSIGN(auto key, Ed25519PublicKey::fromDer(log.spki));
+    out.push_back({log.origin, NoteKeyKind::kEd25519, std::move(key)});
+  }
+  if (out.empty())
+    return fail(Code::kPermissionDenied, context.trustRoot + " names no log; use a newer root, or --log-key");
+  return out;
+}
+
+Json hashesJson(const std::vector<TreeHash>& hashes) {
+  Json out = Json::array();
+  for (const TreeHash& hash : hashes) out.push_back(toBase64(hash));
+  return out;
+}
+
+Status showCheckpoint(const Context& context, const LogOptions& options) {
+  KILN_ASSIGN(auto log, source(options));
+  KILN_ASSIGN(auto keys, trustedLogs(context, options));
+  KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
+  const Checkpoint& checkpoint = opened.checkpoint;
+  if (context.json)
+    printJson({{"origin", checkpoint.origin},
+               {"size", std::to_string(checkpoint.size)},
+               {"root", toBase64(checkpoint.root)},
+               {"checkpoint", opened.note.toString()}});
+  else
+    printLine(fmt::format("{}: {} entries, root {}, {} signatures", printable(checkpoint.origin),
+                          checkpoint.size, toBase64(checkpoint.root), opened.note.signatures.size()));
+  return {};
+}
+
+Status prove(const Context& context, const LogOptions& options, bool consistency) {
+  KILN_ASSIGN(auto log, source(options));
+  KILN_ASSIGN(auto keys, trustedLogs(context, options));
+  KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
+  const Checkpoint& checkpoint = opened.checkpoint;
+  TileTree tree(*log, checkpoint.size);
+  KILN_ASSIGN(TreeHash root, treeRoot(tree, checkpoint.size));
+  if (root != checkpoint.root) return fail(Code::kDataLoss, "the tiles do not lead to the checkpoint's root");
+  Json out{{"checkpoint", opened.note.toString()}};
+  if (consistency) {
+    KILN_ASSIGN(auto proof, consistencyProof(tree, options.from, checkpoint.size));
+    KILN_ASSIGN(TreeHash before, treeRoot(tree, options.from));
+    KILN_TRY(verifyConsistency(options.from, checkpoint.size, before, root, proof));
+    out["from"] = {{"size", std::to_string(options.from)}, {"root", toBase64(before)}};
+    out["hashes"] = hashesJson(proof);
+  } else {
+    KILN_ASSIGN(auto proof, inclusionProof(tree, options.index, checkpoint.size));
+    KILN_ASSIGN(auto entry, readEntries(*log, checkpoint.size, options.index, options.index + 1));
+    KILN_TRY(verifyInclusion(options.index, checkpoint.size, leafHash(entry[0]), proof, root));
+    out["index"] = std::to_string(options.index);
+    out["leaf"] = entry[0];
+    out["hashes"] = hashesJson(proof);
+  }
+  printJson(out);
+  return {};
+}
+
+// Everything that the log has published leads to its checkpoint, which continues an earlier one.
+Status verify(const Context& context, const LogOptions& options) {
+  KILN_ASSIGN(auto log, source(options));
+  KILN_ASSIGN(auto keys, trustedLogs(context, options));
+  KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
+  const Checkpoint& now = opened.checkpoint;
+  std::uint64_t since = 0;
+  if (!options.since.empty()) {
+    KILN_ASSIGN(std::string text, readTextFile(options.since, 64 << 10));
+    KILN_ASSIGN(OpenedCheckpoint earlier, openCheckpointText(text, keys));
+    since = earlier.checkpoint.size;
+    if (since > now.size)
+      return fail(Code::kDataLoss,
+                  fmt::format("the log had {} entries and has {}: it was truncated", since, now.size));
+    TileTree tree(*log, now.size);
+    KILN_ASSIGN(auto proof, consistencyProof(tree, since, now.size));
+    KILN_TRY(verifyConsistency(since, now.size, earlier.checkpoint.root, now.root, proof));
+  }
+  KILN_TRY(checkWholeLog(*log, now, [&](std::uint64_t) {}));
+  if (context.json)
+    printJson({{"verified", true},
+               {"origin", now.origin},
+               {"size", std::to_string(now.size)},
+               {"since", std::to_string(since)}});
+  else
+    printLine(fmt::format("verified {}: {} entries lead to root {}{}", printable(now.origin), now.size,
+                          toBase64(now.root),
+                          since ? fmt::format(", consistent with its first {}", since) : ""));
+  return {};
+}
+
+}  // namespace
+
+void addLog(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<LogOptions>();
+  CLI::App* log = app.add_subcommand("log", "The transparency log: its checkpoint, proofs, the whole of it");
+  log->require_subcommand(1);
+  const auto add = [&](CLI::App& parent, const char* name, const char* what, const char* example,
+                       std::function<Status()> run) {
+    CLI::App& command = addCommand(parent, context, name, what, example, std::move(run));
+    command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
+    command.add_option("--log-key", options->key, "a log's .vkey file, instead of the root's logs");
+    addTrustOptions(command, context);
+    return &command;
+  };
+  add(*log, "checkpoint", "Show the newest checkpoint that a trusted log signed", "kiln log checkpoint",
+      [&context, options] { return showCheckpoint(context, *options); });
+  CLI::App* proof = log->add_subcommand("prove", "Print a proof that has been checked, as JSON");
+  proof->require_subcommand(1);
+  add(*proof, "inclusion", "An entry is in the newest tree", "kiln log prove inclusion 7",
+      [&context, options] { return prove(context, *options, false); })
+      ->add_option("INDEX", options->index, "the entry's index")
+      ->required();
+  add(*proof, "consistency", "The newest tree begins with that of SIZE entries",
+      "kiln log prove consistency 7", [&context, options] { return prove(context, *options, true); })
+      ->add_option("SIZE", options->from, "size of the earlier tree")
+      ->required();
+  add(*log, "verify", "Read the whole log and check every entry and tile against its checkpoint",
+      "kiln log verify --since checkpoint.txt", [&context, options] { return verify(context, *options); })
+      ->add_option("--since", options->since, "an earlier checkpoint that the log must continue");
+  addLogWitness(*log, context);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,123 @@
+// kiln log witness: cosigns what a log publishes, if it continues what was cosigned before.
+#include "api/cli/log_witness.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include "api/cli/print.h"
+#include "signing/follow/log_source.h"
+#include "signing/keys/files.h"
+#include "signing/witness/witness_server.h"
+
+namespace kiln::cli {
+namespace {
+
+using namespace signing;
+
+struct Options {
+  std::string key, name, state, listen = "127.0.0.1:0", portFile;
+  std::vector<std::string> logKeys, follow;
+  int every = 10;
+};
+
+// The key in PREFIX.key; made, with PREFIX.vkey, if it is not there.
+Result<Ed25519PrivateKey> witnessKey(const Options& options) {
+  auto key = Ed25519PrivateKey::load(options.key + ".key");
+  if (key || key.error().code != Code::kNotFound) return key;
+  KILN_ASSIGN(Ed25519PrivateKey made, Ed25519PrivateKey::create());
+  KILN_TRY(made.save(options.key + ".key"));
+  const VerifierKey verifier{options.name, NoteKeyKind::kCosignature, made.publicKey()};
+  KILN_TRY(writeTextFile(options.key + ".vkey", verifier.text() + "\n"));
+  return made;
+}
+
+// Takes the log's newest checkpoint as if the log had sent it, with a proof from the log's own tiles.
+Status followOnce(Witness& witness, const std::string& where, const std::vector<VerifierKey>& logs) {
+  auto source = openLogSource(where);
+  KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*source, logs));
+  const Checkpoint& now = opened.checkpoint;
+  std::uint64_t seen = 0;
+  if (auto last = witness.last(now.origin)) {
+    KILN_ASSIGN(OpenedCheckpoint before, openCheckpointText(*last, logs));
+    if (before.checkpoint == now) return {};
+    seen = before.checkpoint.size;
+    if (seen > now.size)
+      return fail(Code::kDataLoss,
+                  fmt::format("{}: shows {} entries, {} were cosigned", where, now.size, seen));
+  }
+  TileTree tree(*source, now.size);
+  KILN_ASSIGN(auto proof, consistencyProof(tree, seen, now.size));
+  const WitnessAnswer answer =
+      witness.addCheckpoint(AddCheckpoint{seen, std::move(proof), opened.note.toString()}.text());
+  if (answer.status == 200) return {};
+  return fail(answer.status == 409 || answer.status == 422 ? Code::kDataLoss : Code::kInternal,
+              fmt::format("{}: {} {}", where, answer.status, answer.body));
+}
+
+Result<std::unique_ptr<WitnessServer>> listen(const Options& options, Witness& witness) {
+  const auto colon = options.listen.rfind(':');
+  if (colon == std::string::npos) return fail(Code::kInvalidArgument, "--listen: must be HOST:PORT");
+  const std::string port = options.listen.substr(colon + 1);
+  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != port.npos ||
+      std::stoi(port) > 65535)
+    return fail(Code::kInvalidArgument, "--listen: has no valid port");
+  KILN_ASSIGN(auto server, WitnessServer::start(options.listen.substr(0, colon),
+                                                static_cast<std::uint16_t>(std::stoi(port)), witness));
+  if (!options.portFile.empty())
+    KILN_TRY(replaceFile(options.portFile, std::to_string(server->port()) + "\n"));
+  return server;
+}
+
+Status run(const Options& options) {
+  sigset_t signals;  // blocked before any thread exists
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  KILN_ASSIGN(Ed25519PrivateKey key, witnessKey(options));
+  std::vector<VerifierKey> logs;
+  for (const std::string& path : options.logKeys) {
+    KILN_ASSIGN(VerifierKey log, loadVerifierKey(path));
+    logs.push_back(std::move(log));
+  }
+  SystemClock clock;
+  KILN_ASSIGN(auto witness, Witness::open(options.state, options.name, std::move(key), logs, clock));
+  KILN_ASSIGN(auto server, listen(options, *witness));
+  note(fmt::format("witness {} on port {}", options.name, server->port()));
+  const timespec pause{options.every, 0};
+  do {
+    for (const std::string& where : options.follow)
+      if (Status followed = followOnce(*witness, where, logs); !followed) {
+        note("witness: " + followed.error().message);
+        if (followed.error().code == Code::kDataLoss) return followed;
+      }
+  } while (sigtimedwait(&signals, nullptr, &pause) < 0);
+  return {};
+}
+
+}  // namespace
+
+void addLogWitness(CLI::App& log, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = addCommand(
+      log, context, "witness",
+      "Cosign checkpoints that continue what was cosigned before, until SIGTERM; exit 5 if a log that it "
+      "follows shows another history",
+      "kiln log witness --name witness.example.org --key witness --state DIR --log-key log.vkey --listen "
+      "127.0.0.1:8090 --follow https://log.example.org",
+      [options] { return run(*options); });
+  command.add_option("--name", options->name, "the witness's name")->required();
+  command.add_option("--key", options->key, "PREFIX of PREFIX.key and PREFIX.vkey; made if it is not there")
+      ->required();
+  command.add_option("--state", options->state, "directory of what was cosigned")->required();
+  command.add_option("--log-key", options->logKeys, ".vkey file of a log to cosign")->required();
+  command.add_option("--listen", options->listen, "loopback HOST:PORT for add-checkpoint")
+      ->capture_default_str();
+  command.add_option("--port-file", options->portFile, "file that receives the port");
+  command.add_option("--follow", options->follow, "URL or directory of a log to look at by itself");
+  command.add_option("--every", options->every, "seconds between two looks")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 86400));
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,10 @@
+// The part of `kiln log` that is a process.
+#pragma once
+
+#include "api/cli/context.h"
+
+namespace kiln::cli {
+
+void addLogWitness(CLI::App& log, Context& context);
+
+}  // namespace kiln::cli

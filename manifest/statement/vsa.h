@@ -1,0 +1,44 @@
+// The Verification Summary Attestation: somebody held an artifact against a policy, and this came of it. Only
+// what passed is summarised here. Source: slsa.dev/spec/v1.0/verification_summary; described in
+// manifest/statement/BUILD_TYPE.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "manifest/base/clock.h"
+#include "manifest/base/digest.h"
+#include "manifest/statement/statement.h"
+
+namespace kiln {
+
+inline constexpr char kVsaType[] = "https://slsa.dev/verification_summary/v1";
+// Our own property of the predicate: who agreed on the bytes.
+inline constexpr char kVsaAgreement[] = "urn:kiln:vsa:agreement:v1";
+
+struct VerificationSummary {
+  std::string verifierId;  // whom the key speaks for
+  std::string verifierVersion;
+  TimePoint timeVerified;
+  Digest artifact;  // its size is not written
+  std::string policyUri;
+  Digest policy;             // of the document's canonical form; its size is not written
+  std::vector<Digest> from;  // payloads of the statements that counted, sorted; likewise
+  int buildLevel = 1;        // SLSA_BUILD_LEVEL_<n>, 0 to 3
+  // Workers "name (operator)" and operators whose results agreed. It was reproduced if there are two workers,
+  // and independently so if there are two operators: several workers of one operator say it as one.
+  std::vector<std::string> builders, operators;
+
+  std::string resourceUri() const;  // "urn:kiln:artifact:sha256:<hex>"
+
+  // The predicate.
+  Json toJson() const;
+  // kInvalidArgument naming the member; also for any other result than PASSED, and for claims of agreement
+  // that its own lists do not bear out.
+  static Result<VerificationSummary> fromJson(const Json& predicate);
+};
+
+// The statement about one artifact, in canonical JSON: what is signed.
+Result<std::string> verificationStatement(const VerificationSummary& summary);
+
+}  // namespace kiln

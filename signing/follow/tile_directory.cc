@@ -1,0 +1,95 @@
+#include "signing/follow/tile_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <set>
+
+#include "signing/keys/files.h"
+
+namespace kiln::signing {
+namespace {
+
+constexpr std::size_t kMaxTileBytes = (kMaxEntryBytes + 2) * kTileWidth;
+constexpr std::size_t kMaxNoteBytes = 64 << 10;
+constexpr char kCheckpoint[] = "checkpoint";
+constexpr char kStaged[] = "checkpoint.staged";
+
+std::string parentOf(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+// Makes what is missing of `path` below `root`; names the directories that gained an entry.
+Status makeDirectories(const std::string& root, const std::string& path, std::set<std::string>& changed) {
+  for (auto slash = path.find('/', root.size() + 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (!std::filesystem::exists(part)) {
+      KILN_TRY(makeDirectory(part, 0755));
+      changed.insert(parentOf(part));
+    }
+    if (slash == path.npos) return {};
+  }
+}
+
+}  // namespace
+
+Result<std::string> TileDirectory::read(const TilePath& path) {
+  const std::string name = directory_ + "/" + path.text();
+  KILN_ASSIGN(const UniqueFd file, openFile(name, O_RDONLY, 0, name));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, name));
+  if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) > kMaxTileBytes)
+    return fail(Code::kDataLoss, name + ": not a tile");
+  std::string out(static_cast<std::size_t>(status.st_size), '\0');
+  KILN_TRY(readExactly(file.get(), {reinterpret_cast<std::uint8_t*>(out.data()), out.size()}, 0, name));
+  return out;
+}
+
+Result<std::string> TileDirectory::checkpoint() const {
+  return readTextFile(directory_ + "/" + kCheckpoint, kMaxNoteBytes);
+}
+
+Result<WritableTiles> WritableTiles::open(const std::string& directory) {
+  KILN_TRY(makeDirectory(directory, 0755));
+  KILN_ASSIGN(UniqueFd lock, openFile(directory + "/lock", O_RDWR | O_CREAT, 0600, directory));
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(Code::kUnavailable, directory + ": another kiln-log writes here");
+  return WritableTiles(directory, std::move(lock));
+}
+
+Status WritableTiles::write(const TileMap& tiles) {
+  std::set<std::string> changed;
+  for (const auto& [path, bytes] : tiles) {
+    const std::string name = directory_ + "/" + path.text();
+    KILN_TRY(makeDirectories(directory_, parentOf(name), changed));
+    KILN_TRY(replaceFile(name, bytes));
+  }
+  for (const std::string& directory : changed) KILN_TRY(syncDirectory(directory));
+  return {};
+}
+
+Status WritableTiles::stage(const std::string& note) {
+  return replaceFile(directory_ + "/" + kStaged, note);
+}
+
+std::optional<std::string> WritableTiles::staged() const {
+  auto note = readTextFile(directory_ + "/" + kStaged, kMaxNoteBytes);
+  return note ? std::optional(*note) : std::nullopt;
+}
+
+Status WritableTiles::publish(const std::string& note) {
+  return replaceFile(directory_ + "/" + kCheckpoint, note);
+}
+
+void WritableTiles::prune(const TileMap& tiles) {
+  for (const auto& [path, bytes] : tiles) {
+    if (!path.isFull()) continue;
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_ + "/" + path.text() + ".p", ignored);
+  }
+}
+
+}  // namespace kiln::signing

@@ -1,0 +1,53 @@
+// A log's public files in a directory, named as C2SP tlog-tiles names them: "checkpoint", "tile/…". Any web
+// server may serve it as it is. Kept apart from the blob store and from the database on purpose: it is the
+// second witness of what the log holds when one of them comes back from an old backup.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "manifest/base/file.h"
+#include "signing/log/tiles.h"
+
+namespace kiln::signing {
+
+// Reading. Thread safe.
+class TileDirectory : public TileReader {
+ public:
+  explicit TileDirectory(std::string directory) : directory_(std::move(directory)) {}
+
+  Result<std::string> read(const TilePath& path) override;
+  // The published checkpoint, a signed note. kNotFound before the first.
+  Result<std::string> checkpoint() const;
+
+ protected:
+  const std::string directory_;
+};
+
+// Writing; one process at a time. Not thread safe.
+class WritableTiles final : public TileDirectory {
+ public:
+  // Makes the directory if it is not there, and holds it until destruction. kUnavailable while another
+  // process does.
+  static Result<WritableTiles> open(const std::string& directory);
+
+  // Durable on return.
+  Status write(const TileMap& tiles);
+  // A signed checkpoint that is about to be committed, durable on return: from now on its tiles are the
+  // log's, whatever becomes of the database.
+  Status stage(const std::string& note);
+  std::optional<std::string> staged() const;
+  // Makes a checkpoint visible, durably.
+  Status publish(const std::string& note);
+  // Partial tiles that a full one in `tiles` has replaced are removed; what cannot be removed stays.
+  void prune(const TileMap& tiles);
+
+ private:
+  WritableTiles(std::string directory, UniqueFd lock)
+      : TileDirectory(std::move(directory)), lock_(std::move(lock)) {}
+
+  UniqueFd lock_;
+};
+
+}  // namespace kiln::signing

@@ -1,0 +1,91 @@
+#include "signing/policy/check_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "manifest/base/printable.h"
+#include "manifest/json/reader.h"
+
+namespace kiln::signing {
+namespace {
+
+std::string textOf(const Json& json, const char* name) {
+  return json.value(name, std::string());
+}
+
+RuleResult checked(bool required, std::span<const CheckStatement> checks) {
+  constexpr char kRule[] = "requireCheck";
+  if (checks.empty())
+    return {!required, kRule,
+            required ? "the artifact is unchecked" : "not required; the artifact is unchecked"};
+  const CheckStatement& last = *std::ranges::max_element(checks, {}, &CheckStatement::finishedOn);
+  const std::string by = "check by " + printable(last.worker) + " at " + rfc3339(last.finishedOn);
+  if (last.passed()) return {true, kRule, "satisfied by " + by};
+  return {!required, kRule, (required ? "" : "not required; ") + by + " failed: " + last.failures()};
+}
+
+// Why a number that the item states is not within the wanted bound; "" if it is.
+std::string outOfBound(const Json& item, const char* name, double bound, bool atLeast) {
+  const auto measured = item.find("measured");
+  if (measured == item.end() || !measured->contains(name)) return std::string("does not state ") + name;
+  auto reader = ObjectReader::open(*measured, "measured");
+  const auto value = reader ? reader->decimal(name) : fail(reader.error());
+  if (!value) return std::string("states no number as ") + name;
+  if (atLeast ? *value >= bound : *value <= bound) return "";
+  return fmt::format("{} is {}, {} {} wanted", name, *value, atLeast ? "at least" : "at most", bound);
+}
+
+std::string whyNot(const WantedCheck& wanted, const Json& item) {
+  if (!item.at("passed").get<bool>()) return "failed";
+  std::string why;
+  if (wanted.maxAbsolute) why = outOfBound(item, "maxAbsolute", *wanted.maxAbsolute, false);
+  if (why.empty() && wanted.maxRelative) why = outOfBound(item, "maxRelative", *wanted.maxRelative, false);
+  if (why.empty() && wanted.minAccuracy) why = outOfBound(item, "accuracy", *wanted.minAccuracy, true);
+  return why;
+}
+
+RuleResult holds(const WantedCheck& wanted, const CheckStatement* last) {
+  const std::string what = printable(wanted.kind) + (wanted.name.empty() ? "" : " " + printable(wanted.name));
+  if (!last) return {false, "checks", what + ": the artifact is unchecked"};
+  int found = 0;
+  for (const Json& item : last->report.at("items")) {
+    const std::string name = textOf(item, "name");
+    // A golden's items are named after it and its outputs: "golden: output".
+    const bool named = wanted.name.empty() || name == wanted.name || name.starts_with(wanted.name + ": ");
+    if (textOf(item, "kind") != wanted.kind || !named) continue;
+    ++found;
+    if (const std::string why = whyNot(wanted, item); !why.empty())
+      return {false, "checks", what + ": " + printable(name) + " " + why};
+  }
+  if (found == 0) return {false, "checks", what + ": the latest check compared nothing of it"};
+  return {true, "checks", fmt::format("{}: satisfied by {} item{}", what, found, found == 1 ? "" : "s")};
+}
+
+bool isEmulated(const CheckStatement& check) {
+  const Json& device = check.report.at("device");
+  const auto at = device.find("emulated");
+  return at != device.end() && *at != Json(false);
+}
+
+}  // namespace
+
+void addCheckRules(const Policy& policy, std::span<const CheckStatement> checks,
+                   std::vector<RuleResult>& out) {
+  std::vector<CheckStatement> real;
+  if (policy.refuseEmulated) {
+    std::ranges::copy_if(checks, std::back_inserter(real), [](auto& check) { return !isEmulated(check); });
+    const std::size_t refused = checks.size() - real.size();
+    out.push_back({true, "refuseEmulated",
+                   refused == 0
+                       ? "satisfied: no check was emulated"
+                       : fmt::format("{} emulated check{} not counted", refused, refused == 1 ? "" : "s")});
+    checks = real;
+  }
+  out.push_back(checked(policy.requireCheck, checks));
+  const CheckStatement* last =
+      checks.empty() ? nullptr : &*std::ranges::max_element(checks, {}, &CheckStatement::finishedOn);
+  for (const WantedCheck& wanted : policy.checks) out.push_back(holds(wanted, last));
+}
+
+}  // namespace kiln::signing

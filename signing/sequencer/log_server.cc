@@ -1,0 +1,159 @@
+#include "signing/sequencer/log_server.h"
+
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "signing/keys/files.h"
+#include "signing/witness/witness_client.h"
+#include "storage/postgres/listener.h"
+
+namespace kiln::signing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRetry{500};      // while the database or the log is not to be had
+constexpr milliseconds kPatience{1000};  // without a notification, look all the same
+
+// Blocked before any thread exists.
+class Signals {
+ public:
+  Signals() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGTERM);
+    sigaddset(&set_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+  // True if one came within `timeout`.
+  bool waitFor(milliseconds timeout) {
+    timespec limit{static_cast<time_t>(timeout.count() / 1000), timeout.count() % 1000 * 1'000'000};
+    return sigtimedwait(&set_, nullptr, &limit) > 0;
+  }
+
+ private:
+  sigset_t set_;
+};
+
+// Another attempt may succeed: the database is away or lacks the tables, the log is in other hands for now.
+bool isTransient(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
+         error.code == Code::kAborted || error.code == Code::kResourceExhausted ||
+         error.message.find("42P01") != std::string::npos;
+}
+
+Result<std::string> originOf(const std::string& prefix, const Ed25519PrivateKey& key) {
+  KILN_ASSIGN(VerifierKey verifier, loadVerifierKey(prefix + ".vkey"));
+  if (verifier.key.raw() != key.publicKey().raw())
+    return fail(Code::kInvalidArgument, prefix + ".vkey does not belong to " + prefix + ".key");
+  return verifier.name;
+}
+
+Result<std::vector<WitnessEndpoint>> readWitnesses(const LogOptions& options) {
+  std::vector<WitnessEndpoint> out;
+  for (const std::string& text : options.witnesses) {
+    const auto equals = text.find('=');
+    if (equals == text.npos) return fail(Code::kInvalidArgument, "--witness: must be FILE.vkey=URL");
+    KILN_ASSIGN(VerifierKey key, loadVerifierKey(text.substr(0, equals)));
+    if (key.kind != NoteKeyKind::kCosignature)
+      return fail(Code::kInvalidArgument, "--witness: " + key.name + " has no key of a cosigner");
+    out.push_back({std::move(key), text.substr(equals + 1)});
+  }
+  if (options.quorum > static_cast<int>(out.size()))
+    return fail(Code::kInvalidArgument, "--quorum: more than there are witnesses");
+  return out;
+}
+
+// Appends until a signal (then: no error) or an error.
+Status sequence(const SequencerSettings& settings, const Ed25519PrivateKey& key, WritableTiles& tiles,
+                Signals& signals) {
+  SystemClock clock;
+  KILN_ASSIGN(auto listener, postgres::Listener::open(settings.database, {"kiln_log_intake"}));
+  KILN_ASSIGN(auto sequencer, Sequencer::open(settings, key, tiles, clock));
+  spdlog::info("sequencing origin={} size={}", settings.origin, sequencer->size());
+  while (!signals.waitFor(milliseconds(0))) {
+    KILN_ASSIGN(std::uint64_t appended, sequencer->append());
+    if (appended > 0) {
+      spdlog::info("appended leaves={} size={}", appended, sequencer->size());
+      continue;
+    }
+    if (auto heard = listener.wait(kPatience); !heard) return fail(heard.error());
+  }
+  return {};
+}
+
+}  // namespace
+
+Status makeLogKey(const std::string& origin, const std::string& prefix) {
+  if (!isKeyName(origin)) return fail(Code::kInvalidArgument, "--origin must be a host name");
+  KILN_ASSIGN(Ed25519PrivateKey key, Ed25519PrivateKey::create());
+  KILN_TRY(key.save(prefix + ".key"));
+  const VerifierKey verifier{origin, NoteKeyKind::kEd25519, key.publicKey()};
+  return writeTextFile(prefix + ".vkey", verifier.text() + "\n");
+}
+
+Status runLog(const LogOptions& options, std::function<void(std::string_view)> reached) {
+  Signals signals;
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-log"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
+  KILN_ASSIGN(Ed25519PrivateKey key, Ed25519PrivateKey::load(options.key + ".key"));
+  KILN_ASSIGN(std::string origin, originOf(options.key, key));
+  SequencerSettings settings;
+  settings.database = {.conninfo = options.database, .applicationName = "kiln-log"};
+  settings.origin = std::move(origin);
+  settings.reached = std::move(reached);
+  KILN_ASSIGN(std::vector<WitnessEndpoint> witnesses, readWitnesses(options));
+  const std::size_t quorum = options.quorum < 0 ? witnesses.size() : static_cast<std::size_t>(options.quorum);
+  settings.witness = [&](Note& checkpoint, std::uint64_t from, TileTree& tree) {
+    return collectCosignatures(witnesses, quorum, checkpoint, from, tree);
+  };
+  std::string said;
+  for (;;) {
+    auto tiles = WritableTiles::open(options.tiles);
+    Status status = tiles ? sequence(settings, key, *tiles, signals) : fail(tiles.error());
+    if (status) break;
+    if (!isTransient(status.error())) return status;
+    if (said != status.error().message) spdlog::warn("waiting error=\"{}\"", status.error().message);
+    said = status.error().message;
+    if (signals.waitFor(kRetry)) break;
+  }
+  spdlog::info("stopping");
+  return {};
+}
+
+std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options) {
+  CLI::App app("Keeps the transparency log: sequences what kiln-signer signed, and signs checkpoints.",
+               "kiln-log");
+  app.require_subcommand(1);
+  CLI::App* serving = app.add_subcommand("serve", "Sequence until SIGTERM");
+  serving->add_option("--key", options.key, "PREFIX of the log key: PREFIX.key, mode 0600, and PREFIX.vkey")
+      ->required();
+  serving->add_option("--database", options.database, "libpq connection string")->required();
+  serving->add_option("--tiles", options.tiles, "directory of the log's public files")->required();
+  serving->add_option("--witness", options.witnesses,
+                      "FILE.vkey=URL of a witness that cosigns each checkpoint before it counts");
+  serving->add_option("--quorum", options.quorum,
+                      "how many cosignatures that takes (default: of every witness)");
+  serving->footer(
+      "Example: kiln-log serve --key keys/log --database 'host=/run/kiln dbname=kiln' --tiles log");
+  std::string origin, out;
+  CLI::App* key = app.add_subcommand("make-key", "Make a log's key");
+  key->add_option("--origin", origin, "the log's name: the host name of its URL")->required();
+  key->add_option("--out", out, "PREFIX of the .key and .vkey files")->required();
+  key->footer("Example: kiln-log make-key --origin log.example.org --out keys/log");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (*serving) return std::nullopt;
+  Status made = makeLogKey(origin, out);
+  if (made) return 0;
+  std::fprintf(stderr, "kiln-log: %s\n", made.error().message.c_str());
+  return made.error().code == Code::kInvalidArgument ? 2 : 1;
+}
+
+}  // namespace kiln::signing

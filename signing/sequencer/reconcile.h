@@ -1,0 +1,20 @@
+// Before anything is appended: database and tiles must tell one history. Either may have come back from a
+// backup; the one that lacks what the other has is completed, and if they contradict each other nothing goes
+// on.
+#pragma once
+
+#include "signing/follow/tile_directory.h"
+#include "signing/log/checkpoint.h"
+#include "storage/index/log_repository.h"
+
+namespace kiln::signing {
+
+// `state` is what openLog() gave. Afterwards both hold what either held:
+//  - tiles that go further than the database: their entries get their places again, signatures included, and
+//    the next append covers them with the checkpoint that the tiles had;
+//  - a database that goes further than the tiles: they are written again from its leaves;
+//  - neither holds the other, or tiles do not lead to their checkpoint: kDataLoss with the next step.
+Status reconcile(postgres::Connection& connection, WritableTiles& tiles, const VerifierKey& log,
+                 const index::LogState& state, TimePoint now);
+
+}  // namespace kiln::signing

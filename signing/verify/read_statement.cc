@@ -1,0 +1,201 @@
+#include "signing/verify/read_statement.h"
+
+#include <algorithm>
+#include <array>
+
+#include "manifest/base/printable.h"
+#include "manifest/statement/vsa.h"
+#include "signing/log/log_proof.h"
+
+namespace kiln::signing {
+namespace {
+
+constexpr std::size_t kRawKey = 32;  // at the end of an Ed25519 SubjectPublicKeyInfo
+
+VerifierKey verifierKey(const std::string& name, NoteKeyKind kind, const std::string& spki) {
+  // The root was parsed: these are Ed25519 keys.
+  return {name, kind, *Ed25519PublicKey::fromRaw(std::string_view(spki).substr(spki.size() - kRawKey))};
+}
+
+tl::unexpected<Error> denied(const std::string& why) {
+  return fail(Code::kPermissionDenied, why);
+}
+
+// Names that a recall of a device may mean: whatever text the report states of it.
+std::vector<std::string> devicesOf(const CheckStatement& check) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : check.report.at("device").items())
+    if (value.is_string()) out.push_back(value.get<std::string>());
+  return out;
+}
+
+std::vector<std::string> sourcesOf(const Provenance& provenance) {
+  std::vector<std::string> out;
+  for (const Material& material : provenance.resolvedDependencies) {
+    if (!material.uri.empty()) out.push_back(material.uri);
+    const auto claimed = material.annotations.find("claimedOrigin");
+    if (claimed != material.annotations.end()) out.push_back(claimed->second);
+  }
+  const auto source = provenance.externalParameters.find("modelSource");
+  if (source != provenance.externalParameters.end()) out.push_back(source->second);
+  return out;
+}
+
+Status checkSubject(const Statement& statement, const Digest& artifact, bool alone) {
+  const bool about = std::ranges::any_of(statement.subjects,
+                                         [&](const Subject& one) { return one.sha256 == artifact.hash; });
+  if (about && (!alone || statement.subjects.size() == 1)) return {};
+  return fail(Code::kDataLoss,
+              "its statement is about another artifact (sha256:" + toHex(statement.subjects[0].sha256) + ")");
+}
+
+}  // namespace
+
+struct StatementReader::Opened {
+  Bundle bundle;
+  StatementEvidence evidence;
+  std::optional<LogPosition> logged;
+
+  const LogPosition* place() const { return logged ? &*logged : nullptr; }
+};
+
+StatementReader::StatementReader(const TrustRoot& root, const Recalls* recalls, TimePoint now)
+    : root_(root), recalls_(recalls), now_(now) {
+  for (const TrustedLog& log : root.logs)
+    logs_.push_back(verifierKey(log.origin, NoteKeyKind::kEd25519, log.spki));
+  for (const TrustedWitness& witness : root.witnesses)
+    witnesses_.push_back(verifierKey(witness.name, NoteKeyKind::kCosignature, witness.spki));
+}
+
+Result<StatementReader::Opened> StatementReader::open(const std::string& text) const {
+  Opened out;
+  KILN_ASSIGN(out.bundle, parseBundle(text));
+  const PublicKey* key = root_.findKey(out.bundle.keyId);
+  if (!key) return denied("signed with a key that the trust root does not list");
+  KILN_TRY(verifyEnvelope(out.bundle.envelope, std::array{*key}));
+  out.evidence.payload = digestOf(out.bundle.envelope.payload);
+  out.evidence.keyId = out.bundle.keyId;
+  auto proof = checkLogEntry(out.bundle, *key, logs_, witnesses_);
+  if (!proof) {
+    const Code code = proof.error().code;
+    // No entry, or one of a log that means nothing here.
+    if (code == Code::kNotFound || code == Code::kPermissionDenied) return out;
+    return fail(proof.error());
+  }
+  LogPosition place{proof->origin, proof->index, {}};
+  if (!proof->cosigned.empty()) place.cosigned = proof->cosigned.front().time;
+  const TimePoint seen = place.cosigned.value_or(now_);
+  const bool valid = std::ranges::any_of(root_.logs, [&](const TrustedLog& log) {
+    return log.origin == proof->origin && log.validFrom <= seen && seen < log.validUntil;
+  });
+  if (!valid) return out;
+  out.evidence.logged = true;
+  for (const Cosigned& one : proof->cosigned) out.evidence.witnesses.insert(one.witness);
+  out.logged = std::move(place);
+  return out;
+}
+
+Status StatementReader::checkSigner(const Opened& opened, const std::string& id) const {
+  return root_.checkSigner(opened.bundle.keyId, id, now_, opened.place());
+}
+
+Status StatementReader::checkRecalled(const Opened& opened, std::optional<TimePoint> madeAt,
+                                      const std::vector<std::string>& sources,
+                                      const std::vector<std::string>& devices) const {
+  if (!recalls_) return {};
+  const RecallEntry* recall = recalls_->touches({opened.evidence.payload, madeAt, opened.place()},
+                                                opened.bundle.keyId, sources, devices);
+  return recall ? denied(describe(*recall)) : Status{};
+}
+
+Status StatementReader::checkWorker(const Opened& opened, TimePoint madeAt, const std::string& worker,
+                                    const std::string& operatorName) const {
+  if (!recalls_) return {};
+  const RecallEntry* recall =
+      recalls_->touchesWorker({opened.evidence.payload, madeAt, opened.place()}, worker, operatorName);
+  return recall ? denied(describe(*recall)) : Status{};
+}
+
+Result<CountedStatement> StatementReader::readProvenance(Opened opened, const Json& predicate,
+                                                         const StatementSubject& about) const {
+  KILN_ASSIGN(Provenance provenance, Provenance::fromJson(predicate));
+  KILN_TRY(checkAgainstSpec(provenance, about.spec));
+  KILN_TRY(checkSigner(opened, provenance.builderId));
+  KILN_TRY(checkRecalled(opened, provenance.finishedOn, sourcesOf(provenance), {}));
+  std::string without;
+  std::erase_if(provenance.builders, [&](const Builder& builder) {
+    const Status counts = checkWorker(opened, provenance.finishedOn, builder.worker, builder.operatorName);
+    if (!counts)
+      without += (without.empty() ? "" : "; ") + printable(builder.worker) + " " + counts.error().message;
+    return !counts;
+  });
+  if (provenance.builders.empty()) return denied(without);
+  std::optional<TimePoint> cosigned;
+  if (opened.logged) cosigned = opened.logged->cosigned;
+  return CountedStatement{std::move(provenance), std::move(opened.evidence), cosigned, std::move(without)};
+}
+
+Result<Said> StatementReader::readOther(const Opened& opened, const Statement& statement,
+                                        const StatementSubject& about) const {
+  if (statement.predicateType == kCheckType) {
+    KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(statement.predicate));
+    KILN_TRY(checkSigner(opened, check.builderId));
+    KILN_TRY(checkRecalled(opened, check.finishedOn, {}, devicesOf(check)));
+    KILN_TRY(checkWorker(opened, check.finishedOn, check.worker, check.operatorName));
+    return Said(std::move(check));
+  }
+  if (statement.predicateType == kReproductionType) {
+    KILN_ASSIGN(Reproduction again, Reproduction::fromJson(statement.predicate));
+    KILN_TRY(checkSigner(opened, again.rebuilderId));
+    if (again.manifest != about.config)
+      return fail(Code::kDataLoss,
+                  "its statement reproduces another Manifest (" + again.manifest.text() + ")");
+    KILN_TRY(checkRecalled(opened, again.finishedOn, {}, {}));
+    KILN_TRY(checkWorker(opened, again.finishedOn, again.worker, again.operatorName));
+    return Said(std::move(again));
+  }
+  if (statement.predicateType == kTombstoneType) {
+    KILN_ASSIGN(Tombstone tombstone, Tombstone::fromJson(statement.predicate));
+    KILN_TRY(checkSigner(opened, tombstone.builderId));
+    KILN_TRY(checkRecalled(opened, tombstone.issuedOn, {}, {}));
+    return Said(std::move(tombstone));
+  }
+  if (statement.predicateType == kVsaType) {
+    KILN_ASSIGN(const VerificationSummary summary, VerificationSummary::fromJson(statement.predicate));
+    KILN_TRY(checkSigner(opened, summary.verifierId));
+    if (summary.artifact.hash != about.artifact.hash)
+      return fail(Code::kDataLoss, "it summarises another artifact (" + summary.artifact.text() + ")");
+    KILN_TRY(checkRecalled(opened, summary.timeVerified, {}, {}));
+    Attestation attestation{statement.predicateType, opened.evidence};
+    attestation.evidence.ids = {summary.verifierId};
+    return Said(std::move(attestation));
+  }
+  // A third party's: it does not name its author, so whoever the key speaks for does.
+  Attestation attestation{statement.predicateType, opened.evidence};
+  Status why;
+  for (const TrustedBuilder& builder : root_.builders) {
+    if (std::ranges::find(builder.keys, opened.bundle.keyId) == builder.keys.end()) continue;
+    why = checkSigner(opened, builder.id);
+    if (why) attestation.evidence.ids.push_back(builder.id);
+  }
+  if (attestation.evidence.ids.empty())
+    return why ? denied("signed with a key that speaks for nobody in the trust root") : fail(why.error());
+  KILN_TRY(checkRecalled(opened, std::nullopt, {}, {}));
+  return Said(std::move(attestation));
+}
+
+Result<CountedStatement> StatementReader::read(const std::string& text, const StatementSubject& about) const {
+  KILN_ASSIGN(Opened opened, open(text));
+  KILN_ASSIGN(const Statement statement, parseStatement(opened.bundle.envelope.payload));
+  const std::string& type = statement.predicateType;
+  const bool ours = type == kProvenanceType || type == kCheckType || type == kReproductionType ||
+                    type == kTombstoneType || type == kVsaType;
+  KILN_TRY(checkSubject(statement, about.artifact, ours));
+  if (type == kProvenanceType) return readProvenance(std::move(opened), statement.predicate, about);
+  KILN_ASSIGN(Said said, readOther(opened, statement, about));
+  std::optional<TimePoint> cosigned;
+  if (opened.logged) cosigned = opened.logged->cosigned;
+  return CountedStatement{std::move(said), std::move(opened.evidence), cosigned, ""};
+}
+
+}  // namespace kiln::signing

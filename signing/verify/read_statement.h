@@ -1,0 +1,69 @@
+// From a bundle to a statement that counts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "manifest/spec/compile_spec.h"
+#include "manifest/statement/check_statement.h"
+#include "manifest/statement/provenance.h"
+#include "manifest/statement/reproduction.h"
+#include "manifest/statement/tombstone.h"
+#include "signing/bundle/bundle.h"
+#include "signing/log/verifier_key.h"
+#include "signing/policy/evaluate.h"
+#include "signing/recall/recalls.h"
+#include "signing/trust/trust_root.h"
+
+namespace kiln::signing {
+
+using Said = std::variant<Provenance, CheckStatement, Reproduction, Tombstone, Attestation>;
+
+struct CountedStatement {
+  Said said;
+  StatementEvidence evidence;
+  std::optional<TimePoint> cosigned;  // every trusted witness of it had seen the log by then
+  std::string without;                // which of its builders do not count, and why; "" for none
+};
+
+// What a statement must be about.
+struct StatementSubject {
+  Digest artifact, config;
+  const CompileSpec& spec;
+};
+
+// Thread safe. What is passed by reference must outlive it.
+class StatementReader {
+ public:
+  StatementReader(const TrustRoot& root, const Recalls* recalls, TimePoint now);
+
+  // The statement in a bundle whose signature holds, about this artifact and in agreement with its manifest.
+  // kPermissionDenied if it does not count: a key that the root does not list, not for this builder, not at
+  // this time, revoked, recalled. kDataLoss or kInvalidArgument if it is malformed, badly signed, of another
+  // artifact, or comes with a log entry that proves nothing. A provenance is without the builders that were
+  // recalled.
+  Result<CountedStatement> read(const std::string& bundle, const StatementSubject& about) const;
+
+ private:
+  struct Opened;
+  Result<Opened> open(const std::string& text) const;
+  Status checkSigner(const Opened& opened, const std::string& id) const;
+  Status checkRecalled(const Opened& opened, std::optional<TimePoint> madeAt,
+                       const std::vector<std::string>& sources,
+                       const std::vector<std::string>& devices) const;
+  Status checkWorker(const Opened& opened, TimePoint madeAt, const std::string& worker,
+                     const std::string& operatorName) const;
+  Result<CountedStatement> readProvenance(Opened opened, const Json& predicate,
+                                          const StatementSubject& about) const;
+  Result<Said> readOther(const Opened& opened, const Statement& statement,
+                         const StatementSubject& about) const;
+
+  const TrustRoot& root_;
+  const Recalls* recalls_;
+  const TimePoint now_;
+  std::vector<VerifierKey> logs_, witnesses_;
+};
+
+}  // namespace kiln::signing

@@ -1,0 +1,62 @@
+// A witness: cosigns checkpoints of the logs that it knows, each of which continues the last one it cosigned.
+// Source: C2SP tlog-witness.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "manifest/base/clock.h"
+#include "manifest/base/file.h"
+#include "signing/log/checkpoint.h"
+#include "signing/witness/add_checkpoint.h"
+
+namespace kiln::signing {
+
+struct WitnessAnswer {
+  int status = 500;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body;
+};
+
+// Thread safe. What it has cosigned is durable before it says so, so that no crash makes it sign two
+// histories. One process at a time on a state directory.
+class Witness {
+ public:
+  // `name` is that of its key. kUnavailable if another process holds `directory`. `clock` outlives it.
+  static Result<std::unique_ptr<Witness>> open(const std::string& directory, std::string name,
+                                               Ed25519PrivateKey key, std::vector<VerifierKey> logs,
+                                               const Clock& clock);
+
+  // The answer to a POST of add-checkpoint: 200 and its cosignature; 400 malformed, or an old size beyond the
+  // checkpoint's; 404 a log that it does not know; 403 not signed by the log; 409 and the size that it
+  // cosigned last (text/x.tlog.size), if the request begins elsewhere, or has another tree of that size; 422
+  // the proof does not hold.
+  WitnessAnswer addCheckpoint(std::string_view request);
+
+  // The last checkpoint that it cosigned, with its cosignature. kNotFound if there is none.
+  Result<std::string> last(const std::string& origin);
+
+ private:
+  Witness(std::string directory, std::string name, Ed25519PrivateKey key, std::vector<VerifierKey> logs,
+          const Clock& clock, UniqueFd lock)
+      : directory_(std::move(directory)),
+        name_(std::move(name)),
+        key_(std::move(key)),
+        logs_(std::move(logs)),
+        clock_(clock),
+        lock_(std::move(lock)) {}
+  std::string pathOf(const std::string& origin) const;
+  Result<Checkpoint> latest(const VerifierKey& log) const;
+
+  const std::string directory_;
+  const std::string name_;
+  const Ed25519PrivateKey key_;
+  const std::vector<VerifierKey> logs_;
+  const Clock& clock_;
+  const UniqueFd lock_;
+  std::mutex mutex_;  // from reading a log's last checkpoint until the next one is durable
+};
+
+}  // namespace kiln::signing

@@ -1,0 +1,133 @@
+// Recalls on a node: taken in, carried along, enforced at fetch and load, told about loaded artifacts.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "api/node/kiln_node.h"
+#include "api/node/open.h"
+#include "signing/keys/files.h"
+#include "tests/api/node/signed_artifact.h"
+#include "tests/support/signed_root.h"
+
+namespace kiln::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NodeRecallTest : testing::Test {
+  testing_support::SignedArtifact artifact;
+  testing_support::TempDirectory directory;
+  std::vector<signing::PrivateKey> keys = testing_support::newKeys(2);
+  const std::string fetched = directory / "out", root = directory / "root.json";
+  const TimePoint now = SystemClock().now();
+
+  void SetUp() override {
+    artifact.trust.root.recallKeys = signing::RecallKeys{testing_support::thresholdOf(1, keys), 2, 10};
+    artifact.writeTrust(directory.path());
+  }
+  Trust trust() const { return Trust::load(root, directory / "policy.json").value(); }
+  // The next version of recalls.json with one more recall of these artifacts.
+  std::string issue(const std::string& before, std::vector<Digest> artifacts) const {
+    std::optional<signing::Recalls> old;
+    if (!before.empty()) old = signing::Recalls::parse(before, artifact.trust.root).value();
+    std::optional<signing::Recall> recall;
+    if (!artifacts.empty()) {
+      recall.emplace();
+      recall->what = artifacts.front().text();
+      recall->reason = "wrong weights";
+      recall->issuedOn = now;
+      recall->listed = std::move(artifacts);
+    }
+    return signing::Recalls::issue(old ? &*old : nullptr, recall, keys, now, now + std::chrono::days(7), "")
+        .value();
+  }
+  Result<signing::Verdict> fetch(const std::string& offered, const std::string& to) {
+    node::ArtifactRef ref = artifact.ref;
+    ref.recalls = offered;
+    return fetchArtifact(artifact.farm.store, ref, to, trust(), SystemClock());
+  }
+  static void expectRecalled(const Error& error) {
+    EXPECT_NE(error.message.find("wrong weights"), std::string::npos) << error.message;
+    EXPECT_NE(error.details.find("\"exitCode\":5"), std::string::npos) << error.details;
+  }
+};
+
+TEST_F(NodeRecallTest, WhatIsRecalledIsNotFetched) {
+  const auto refused = fetch(issue("", {artifact.farm.artifact}), fetched);
+  ASSERT_FALSE(refused);
+  expectRecalled(refused.error());
+  EXPECT_FALSE(fs::exists(fetched));
+}
+
+TEST_F(NodeRecallTest, NewsIsRememberedBesideTheRoot) {
+  ASSERT_FALSE(fetch(issue("", {artifact.farm.artifact}), fetched));
+  const auto without = fetch("", fetched);  // a farm that keeps the news from us
+  ASSERT_FALSE(without);
+  expectRecalled(without.error());
+  ASSERT_FALSE(fetch(issue("", {}), fetched)) << "an older version";
+}
+
+TEST_F(NodeRecallTest, RecallsTravelWithTheDirectory) {
+  const std::string clean = issue("", {});
+  ASSERT_TRUE(fetch(clean, fetched));
+  EXPECT_EQ(signing::recallsIn(fetched).value(), clean);
+  ASSERT_TRUE(openArtifact(fetched, {}, trust(), SystemClock()));
+  fs::remove(fetched + "/recalls.json");
+  ASSERT_TRUE(signing::writeTextFile(fetched + "/recalls.json", issue(clean, {artifact.farm.artifact})));
+  const auto opened = openArtifact(fetched, {}, trust(), SystemClock());
+  ASSERT_FALSE(opened);
+  expectRecalled(opened.error());
+  EXPECT_FALSE(openArtifact(fetched, {}, Trust::load(root, directory / "policy.json").value(), SystemClock()))
+      << "also with what came along gone";
+}
+
+TEST_F(NodeRecallTest, RecallsOfOthersThatComeAlongMeanNothing) {
+  ASSERT_TRUE(fetch("", fetched));
+  std::ofstream(fetched + "/recalls.json") << "{\"planted\":true}";
+  EXPECT_TRUE(openArtifact(fetched, {}, trust(), SystemClock()));
+  Trust named = trust();
+  EXPECT_FALSE(named.learn(std::string("{\"planted\":true}"))) << "but one that was named must hold";
+}
+
+struct AttackCases : NodeRecallTest {};
+
+TEST_F(AttackCases, Case13RecallsAreNotRolledBack) {
+  const std::string first = issue("", {}), second = issue(first, {artifact.farm.artifact});
+  Trust known = trust();
+  ASSERT_TRUE(known.learn(second));
+  ASSERT_TRUE(known.learn(first)) << "old news";
+  EXPECT_EQ(known.recalls->version, 2u);
+  const auto fork = known.learn(issue(issue(first, {}), {}));  // version 3 without the recall
+  ASSERT_FALSE(fork);
+  EXPECT_NE(fork.error().message.find("leaves out recalls"), std::string::npos) << fork.error().message;
+  EXPECT_EQ(trust().recalls->version, 2u) << "remembered beside the root";
+}
+
+TEST_F(NodeRecallTest, LoadedArtifactsAreLookedAtAgain) {
+  ASSERT_TRUE(fetch("", fetched));
+  Trust known = trust();
+  const VerifiedArtifact loaded = openArtifact(fetched, {}, known, SystemClock()).value();
+  EXPECT_TRUE(recheckArtifact(loaded, known, SystemClock()));
+  ASSERT_TRUE(known.learn(issue("", {artifact.farm.artifact})));
+  const auto recalled = recheckArtifact(loaded, known, SystemClock());
+  ASSERT_FALSE(recalled);
+  expectRecalled(recalled.error());
+}
+
+TEST_F(NodeRecallTest, CApiRefusesWhatIsRecalled) {
+  ASSERT_TRUE(fetch("", fetched));
+  const std::string recalls = directory / "recalls.json", policy = directory / "policy.json";
+  ASSERT_TRUE(signing::writeTextFile(recalls, issue("", {artifact.farm.artifact})));
+  kiln_node* node = nullptr;
+  char* message = nullptr;
+  EXPECT_EQ(kiln_node_open_with_recalls(fetched.c_str(), nullptr, root.c_str(), policy.c_str(),
+                                        recalls.c_str(), &node, &message),
+            static_cast<int>(Code::kPermissionDenied));
+  ASSERT_NE(message, nullptr);
+  EXPECT_NE(std::string(message).find("wrong weights"), std::string::npos) << message;
+  kiln_node_free_message(message);
+}
+
+}  // namespace
+}  // namespace kiln::node

@@ -1,0 +1,242 @@
+// What recalls and a log's order do to a verdict.
+#include <gtest/gtest.h>
+
+#include "signing/bundle/bundle.h"
+#include "signing/log/checkpoint.h"
+#include "signing/log/cosignature.h"
+#include "signing/log/leaf.h"
+#include "signing/log/tiles.h"
+#include "signing/verify/verify.h"
+#include "tests/signing/farm_fixture.h"
+#include "tests/signing/log/memory_tiles.h"
+#include "tests/support/signed_root.h"
+
+namespace kiln::signing {
+namespace {
+
+// A log that holds what it is given, cosigned by one witness.
+class SmallLog {
+ public:
+  void trust(TrustRoot& root) const {
+    root.logs = {{"log.example", key_.publicKey().der(), root.keys[0].validFrom, root.expires}};
+    root.witnesses = {{"witness.example", witness_.publicKey().der()}};
+  }
+  // The bundle with its entry, which is the log's next.
+  std::string add(const std::string& text, const PublicKey& signer, TimePoint seen) {
+    const Bundle bundle = parseBundle(text).value();
+    leaves_.push_back(leafOf(bundle.envelope, signer)->text());
+    testing_support::MemoryTiles tiles;
+    tiles.put(grow(tiles, 0, leaves_).value());
+    TileTree tree(tiles, leaves_.size());
+    const TreeHash root = treeRoot(tree, leaves_.size()).value();
+    Note note = signCheckpoint({"log.example", leaves_.size(), root}, key_).value();
+    note.signatures.push_back(cosign(note, "witness.example", witness_, seen).value());
+    const VerifierKey log{"log.example", NoteKeyKind::kEd25519, key_.publicKey()};
+    const std::size_t index = leaves_.size() - 1;
+    const LogEntry entry{log.id(),
+                         index,
+                         leaves_.size(),
+                         root,
+                         inclusionProof(tree, index, leaves_.size()).value(),
+                         note.toString(),
+                         leaves_.back()};
+    return makeBundle(bundle.envelope, signer, entry).value();
+  }
+
+ private:
+  const Ed25519PrivateKey key_ = Ed25519PrivateKey::create().value();
+  const Ed25519PrivateKey witness_ = Ed25519PrivateKey::create().value();
+  std::vector<std::string> leaves_;
+};
+
+struct RecalledTest : ::testing::Test {
+  Farm farm;
+  Policy policy{"test", true, {"*"}, 1, 1, {"*"}, {"*"}};
+  std::vector<PrivateKey> keys = testing_support::newKeys(2);
+  std::vector<std::string> bundles{farm.sign()};
+  std::optional<Recalls> recalls;
+  SmallLog log;
+
+  RecalledTest() { farm.root.recallKeys = RecallKeys{testing_support::thresholdOf(1, keys), 2, 10}; }
+
+  void recall(RecallKind kind, const std::string& what, std::vector<Digest> listed = {}) {
+    const bool whole = listed.empty();
+    const Recall one{kind, what, "found bad", farm.clock.now(), {}, {}, {}, std::move(listed), whole};
+    recalls = Recalls::parse(Recalls::issue(recalls ? &*recalls : nullptr, one, keys, farm.clock.now(),
+                                            farm.clock.now() + std::chrono::days(7), "")
+                                 .value(),
+                             farm.root)
+                  .value();
+  }
+  Verdict verify() {
+    const std::map<std::string, std::string> files{{"manifest.json", farm.manifestText},
+                                                   {"program.so", testing_support::kSampleProgram},
+                                                   {"weights/0000.bin", testing_support::kSampleWeights}};
+    VerifyRequest request{farm.ociText,
+                          {},
+                          [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) {
+                            return sink(asBytes(files.at(file.path)));
+                          },
+                          bundles};
+    return verifyArtifact(request, farm.root, policy, farm.clock, {{}, recalls ? &*recalls : nullptr});
+  }
+  void expectRefused(const std::string& part) {
+    const Status status = verify().status();
+    ASSERT_FALSE(status) << part;
+    EXPECT_EQ(status.error().code, Code::kPermissionDenied);
+    EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
+  }
+  // The provenance signed again, as by the farm's key, with changes that the test has made.
+  std::string forge() const {
+    const std::string text = provenanceStatement(farm.artifact, farm.provenance).value();
+    return makeBundle(signEnvelope(kInTotoPayload, text, farm.key).value(), farm.key.publicKey()).value();
+  }
+};
+struct AttackCases : RecalledTest {};
+
+TEST_F(RecalledTest, ContentCondemnsWhateverDerivesFromIt) {
+  const CompileSpec& spec = farm.manifest.spec;
+  for (const auto& [kind, digest] : {std::pair{RecallKind::kToolchain, spec.toolchain},
+                                     {RecallKind::kSource, spec.files[0].digest},
+                                     {RecallKind::kArtifact, farm.artifact}}) {
+    recalls.reset();
+    EXPECT_TRUE(verify().passed);
+    recall(kind, digest.text());
+    expectRefused("recalls: ");
+    expectRefused("found bad");
+  }
+  recalls.reset();
+  recall(RecallKind::kComponent, digestOf("a bad ptxas").text(), {{spec.toolchain.hash, 0}});
+  expectRefused("component");
+  recalls.reset();
+  recall(RecallKind::kToolchain, digestOf("another toolchain").text());
+  EXPECT_TRUE(verify().passed);
+}
+
+TEST_F(RecalledTest, LiftingBringsItBack) {
+  recall(RecallKind::kArtifact, farm.artifact.text());
+  ASSERT_FALSE(verify().passed);
+  recall(RecallKind::kLift, recalls->entries[0].id().text());
+  EXPECT_TRUE(verify().passed);
+}
+
+TEST_F(RecalledTest, EvidenceOfAWorkerIsTakenAwayAndPolicyDecidesOnTheRest) {
+  policy.minBuilders = policy.minOperators = 2;
+  ASSERT_TRUE(verify().passed);
+  recall(RecallKind::kWorker, "w1");
+  expectRefused("policy minBuilders: 1 of 2: w2 (other)");
+  policy.minBuilders = policy.minOperators = 1;
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed);
+  ASSERT_EQ(verdict.statements[0].builders.size(), 1u);
+  recall(RecallKind::kOperator, "other");
+  expectRefused("no statement that the trust root accepts");
+  // A fresh rebuild by somebody else restores.
+  farm.provenance.builders = {{"w9", "third", digestOf("receipt")}};
+  bundles.push_back(forge());
+  EXPECT_TRUE(verify().passed);
+}
+
+TEST_F(RecalledTest, ListedEvidenceIsThatAlone) {
+  const Digest payload{digestOf(parseBundle(bundles[0])->envelope.payload).hash, 0};
+  farm.provenance.invocationId = "job-2";
+  bundles.push_back(forge());
+  recall(RecallKind::kKey, farm.key.publicKey().id(), {payload});
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed);
+  ASSERT_EQ(verdict.statements.size(), 1u);
+  EXPECT_EQ(verdict.statements[0].invocationId, "job-2");
+  recalls.reset();
+  recall(RecallKind::kKey, farm.key.publicKey().id());
+  expectRefused("found bad (key");
+}
+
+TEST_F(RecalledTest, ASourceUrlTakesItsProvenanceAway) {
+  farm.provenance.resolvedDependencies[1].uri = "git+https://host/repo@0123#m.onnx";
+  bundles.push_back(forge());
+  recall(RecallKind::kSourceUrl, "git+https://host/repo");
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed) << "the same bytes from elsewhere";
+  EXPECT_EQ(verdict.statements.size(), 1u);
+  bundles.erase(bundles.begin());
+  expectRefused("source-url");
+}
+
+TEST_F(RecalledTest, NewsMustNotBeTooOld) {
+  policy.maxRecallAgeSeconds = 3600;
+  expectRefused("policy maxRecallAgeSeconds");
+  recall(RecallKind::kWorker, "w9");
+  EXPECT_TRUE(verify().passed);
+  farm.clock.set(farm.clock.now() + std::chrono::hours(2));
+  expectRefused("policy maxRecallAgeSeconds");
+  policy.maxRecallAgeSeconds = 30 * 86400;
+  EXPECT_TRUE(verify().passed);
+  farm.clock.set(farm.clock.now() + std::chrono::days(7));
+  expectRefused("that has not expired is not known");
+}
+
+TEST_F(AttackCases, Case12TheLogsOrderDecidesAboutARevokedKey) {
+  log.trust(farm.root);
+  const std::string early = log.add(bundles[0], farm.key.publicKey(), farm.clock.now());
+  farm.provenance.invocationId = "job-2";
+  const std::string late = log.add(forge(), farm.key.publicKey(), farm.clock.now());
+  farm.root.revocations = {{farm.key.publicKey().id(), farm.clock.now(), "stolen", {{"log.example", 1}}}};
+  bundles = {early};
+  EXPECT_TRUE(verify().passed) << "in the log before the key was stolen";
+  bundles = {late};
+  expectRefused("entry 1 of log.example, does not prove");
+  bundles = {early, late};
+  EXPECT_EQ(verify().statements.size(), 1u);
+  farm.root.logs.clear();  // a log that nobody trusts any more says nothing
+  expectRefused("without a place in a log");
+}
+
+TEST_F(AttackCases, Case12AnExpiredKeysStatementCountsIfWitnessesSawItInTime) {
+  log.trust(farm.root);
+  const TimePoint then = farm.clock.now();
+  bundles = {log.add(bundles[0], farm.key.publicKey(), then)};
+  farm.root.keys[0].validUntil = then + std::chrono::days(1);
+  farm.clock.set(then + std::chrono::days(2));
+  const Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_EQ(verdict.cosigned, then) << "what a client remembers";
+  farm.root.keys[0].validUntil = then;
+  expectRefused("and witnesses saw the statement on");
+}
+
+TEST_F(AttackCases, Case16AnEntryOfAnotherSignatureFailsTheArtifact) {
+  log.trust(farm.root);
+  const std::string mine = bundles[0];
+  farm.provenance.invocationId = "job-2";
+  const std::string other = log.add(forge(), farm.key.publicKey(), farm.clock.now());
+  Json json = Json::parse(mine);
+  json["verificationMaterial"]["tlogEntries"] = Json::parse(other)["verificationMaterial"]["tlogEntries"];
+  bundles = {json.dump()};
+  const Status status = verify().status();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kDataLoss);
+}
+
+TEST_F(RecalledTest, APolicyMayWantLogAndWitnesses) {
+  log.trust(farm.root);
+  policy.requireLog = true;
+  policy.minWitnesses = 1;
+  expectRefused("policy requireLog");
+  bundles = {log.add(bundles[0], farm.key.publicKey(), farm.clock.now())};
+  EXPECT_TRUE(verify().passed);
+  policy.minWitnesses = 2;
+  expectRefused("policy minWitnesses: 1 of 2");
+  std::string receipt;
+  const std::string text = checkStatement(farm.artifact, farm.check(true, &receipt)).value();
+  const std::string check =
+      makeBundle(signEnvelope(kInTotoPayload, text, farm.key).value(), farm.key.publicKey()).value();
+  policy.minWitnesses = 1;
+  policy.requireCheck = true;
+  bundles.push_back(check);
+  expectRefused("policy requireCheck");
+  bundles.back() = log.add(check, farm.key.publicKey(), farm.clock.now());
+  EXPECT_TRUE(verify().passed);
+}
+
+}  // namespace
+}  // namespace kiln::signing

@@ -1,0 +1,209 @@
+// recalls.json: whose signatures it needs, what it touches, what may follow it.
+#include "signing/recall/recalls.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/support/full_root.h"
+#include "tests/support/signed_root.h"
+
+namespace kiln::signing {
+namespace {
+
+const TimePoint kNow = parseRfc3339("2026-11-20T06:00:00Z").value();
+
+Digest bare(std::string_view text) {
+  return {digestOf(text).hash, 0};
+}
+
+Recall recallOf(RecallKind kind, const std::string& what, std::vector<Digest> listed, bool whole) {
+  std::ranges::sort(listed);
+  Recall out{kind, what, "bad", kNow, {}, {}, {}, std::move(listed), whole};
+  return out;
+}
+
+struct RecallsTest : ::testing::Test {
+  std::vector<PrivateKey> keys = testing_support::newKeys(2);
+  TrustRoot root = developmentRoot(PrivateKey::create()->publicKey(), "urn:b", kNow);
+  RecallsTest() { root.recallKeys = RecallKeys{testing_support::thresholdOf(1, keys), 2, 2}; }
+
+  std::span<const PrivateKey> one() const { return std::span(keys).first(1); }
+  Result<Recalls> next(const Recalls* before, const std::optional<Recall>& recall,
+                       std::span<const PrivateKey> by) const {
+    const auto text = Recalls::issue(before, recall, by, kNow, kNow + std::chrono::days(7), "");
+    if (!text) return fail(text.error());
+    return Recalls::parse(*text, root);
+  }
+  // The file of these recalls, all signed by both keys.
+  Recalls holding(const std::vector<Recall>& all) const {
+    Recalls out = next(nullptr, std::nullopt, keys).value();
+    for (const Recall& recall : all) out = next(&out, recall, keys).value();
+    return out;
+  }
+  void expectRefused(const Result<Recalls>& recalls, Code code, const std::string& why) const {
+    ASSERT_FALSE(recalls) << why;
+    EXPECT_EQ(recalls.error().code, code);
+    EXPECT_NE(recalls.error().message.find(why), std::string::npos) << recalls.error().message;
+  }
+};
+struct AttackCases : RecallsTest {};
+
+TEST_F(RecallsTest, KeepsWhatItSays) {
+  Recall recall = recallOf(RecallKind::kWorker, "w1", {bare("a"), bare("b")}, true);
+  recall.since = kNow - std::chrono::hours(2);
+  recall.until = kNow;
+  recall.logs = {{"log.example", 3, 9}};
+  const Recalls recalls = holding({recall});
+  EXPECT_EQ(recalls.version, 2u);
+  ASSERT_EQ(recalls.entries.size(), 1u);
+  EXPECT_EQ(recalls.entries[0].recall.toJson(), recall.toJson());
+  EXPECT_EQ(Recalls::parse(recalls.text, root)->text, recalls.text);
+}
+
+TEST_F(RecallsTest, OnlyTheRootsRecallKeysCount) {
+  const auto strangers = testing_support::newKeys(2);
+  expectRefused(next(nullptr, std::nullopt, strangers), Code::kDataLoss, "signed by 0 of the 1 recall keys");
+  const std::string text = holding({}).text;
+  root.recallKeys.reset();
+  expectRefused(Recalls::parse(text, root), Code::kPermissionDenied, "lets nobody recall");
+}
+
+TEST_F(RecallsTest, NothingThatWasSignedCanBeChanged) {
+  const auto recall = recallOf(RecallKind::kArtifact, bare("a").text(), {bare("a")}, false);
+  const Recalls recalls = next(nullptr, recall, one()).value();
+  for (std::size_t i = 0; i < recalls.text.size(); i += 7) {
+    std::string bad = recalls.text;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    EXPECT_FALSE(Recalls::parse(bad, root)) << i;
+    EXPECT_FALSE(Recalls::parse(recalls.text.substr(0, i), root)) << i;
+  }
+}
+
+TEST_F(AttackCases, Case33ARecallBeyondItsScopeNeedsTwoKeys) {
+  const std::vector<Digest> many{bare("a"), bare("b"), bare("c")};
+  const auto small = recallOf(RecallKind::kToolchain, bare("t").text(), {many[0], many[1]}, false);
+  const auto long_ = recallOf(RecallKind::kToolchain, bare("t").text(), many, false);
+  const auto whole = recallOf(RecallKind::kOperator, "acme", {}, true);
+  EXPECT_TRUE(next(nullptr, small, one()));
+  for (const Recall& wide : {long_, whole}) {
+    expectRefused(next(nullptr, wide, one()), Code::kDataLoss, "signed by 1 of the 2 recall keys");
+    EXPECT_TRUE(next(nullptr, wide, keys));
+  }
+  // What one key lists and nothing else is touched.
+  const Recalls recalls = next(nullptr, small, one()).value();
+  EXPECT_NE(recalls.condemns(many[0]), nullptr);
+  EXPECT_EQ(recalls.condemns(bare("t")), nullptr) << "not the whole toolchain";
+  // Signed twice by one key is signed once.
+  const std::vector<PrivateKey> twice{keys[0], keys[0]};
+  expectRefused(next(nullptr, whole, twice), Code::kDataLoss, "signed by 1 of the 2");
+}
+
+TEST_F(AttackCases, Case33LiftingIsAnotherEntryUnderTheSameControl) {
+  const auto whole = recallOf(RecallKind::kToolchain, bare("t").text(), {}, true);
+  const Recalls before = holding({whole});
+  ASSERT_NE(before.condemns(bare("t")), nullptr);
+  Recall lift{RecallKind::kLift, before.entries[0].id().text(), "a false alarm", kNow, {}, {}, {}, {}, false};
+  expectRefused(next(&before, lift, one()), Code::kDataLoss, "signed by 1 of the 2");
+  const Recalls after = next(&before, lift, keys).value();
+  EXPECT_EQ(after.condemns(bare("t")), nullptr);
+  EXPECT_EQ(after.entries.size(), 2u) << "both stay on record";
+  EXPECT_TRUE(after.extends(before));
+  lift.what = bare("unknown").text();
+  expectRefused(next(&before, lift, keys), Code::kInvalidArgument, "lifts no recall");
+  lift.what = after.entries[1].id().text();
+  expectRefused(next(&after, lift, keys), Code::kInvalidArgument, "lifts no recall");
+}
+
+TEST_F(AttackCases, Case13ALaterVersionTakesNothingAway) {
+  const Recall recall = recallOf(RecallKind::kArtifact, bare("a").text(), {bare("a")}, false);
+  const Recalls before = holding({recall}), emptied = holding({});
+  EXPECT_FALSE(emptied.extends(before));
+  EXPECT_TRUE(before.extends(before));
+  EXPECT_TRUE(next(&before, std::nullopt, one())->extends(before)) << "news without a recall, by one key";
+}
+
+TEST_F(RecallsTest, ContentIsCondemnedByListAndAsAWhole) {
+  const Recalls recalls =
+      holding({recallOf(RecallKind::kComponent, bare("ptxas").text(), {bare("t1"), bare("t2")}, true),
+               recallOf(RecallKind::kWorker, "w1", {bare("statement")}, false)});
+  for (const char* touched : {"ptxas", "t1", "t2"})
+    EXPECT_NE(recalls.condemns(bare(touched)), nullptr) << touched;
+  EXPECT_EQ(recalls.condemns(bare("t3")), nullptr);
+  EXPECT_EQ(recalls.condemns(bare("statement")), nullptr) << "evidence, not content";
+  EXPECT_EQ(describe(*recalls.condemns(bare("t1"))),
+            "recalled on 2026-11-20T06:00:00Z: bad (component " + bare("ptxas").text() + ")");
+}
+
+TEST_F(RecallsTest, WindowsAreJudgedByTheLogAndElseByTheStatement) {
+  Recall recall = recallOf(RecallKind::kWorker, "w1", {bare("listed")}, true);
+  recall.since = kNow;
+  recall.until = kNow + std::chrono::hours(1);
+  recall.logs = {{"log.example", 10, 20}};
+  const Recalls recalls = holding({recall});
+  const auto touched = [&](const StatementPlace& place, const char* worker = "w1") {
+    return recalls.touchesWorker(place, worker, "acme") != nullptr;
+  };
+  const TimePoint inside = kNow + std::chrono::minutes(1), after = kNow + std::chrono::hours(1);
+  EXPECT_TRUE(touched({bare("x"), inside}));
+  EXPECT_FALSE(touched({bare("x"), after}));
+  EXPECT_FALSE(touched({bare("x"), kNow - std::chrono::seconds(1)}));
+  EXPECT_TRUE(touched({bare("listed"), after})) << "found when it was issued";
+  EXPECT_FALSE(touched({bare("x"), inside}, "w2"));
+  EXPECT_FALSE(touched({bare("listed"), inside}, "w2"));
+  LogPosition ninth{"log.example", 9, {}}, tenth{"log.example", 10, {}}, other{"other", 10, {}};
+  EXPECT_FALSE(touched({bare("x"), inside, &ninth})) << "the order, whatever the statement says";
+  EXPECT_TRUE(touched({bare("x"), after, &tenth}));
+  EXPECT_FALSE(touched({bare("x"), after, &other}));
+}
+
+TEST_F(RecallsTest, KeysSourcesAndDevicesTouchStatements) {
+  const Recalls recalls = holding({recallOf(RecallKind::kKey, "key-1", {}, true),
+                                   recallOf(RecallKind::kSourceUrl, "git+https://host/repo", {}, true),
+                                   recallOf(RecallKind::kDevice, "Broken GPU", {}, true)});
+  const StatementPlace place{bare("x"), kNow};
+  const auto touched = [&](const std::string& key, std::vector<std::string> uris,
+                           std::vector<std::string> devices) {
+    return recalls.touches(place, key, uris, devices) != nullptr;
+  };
+  EXPECT_TRUE(touched("key-1", {}, {}));
+  EXPECT_FALSE(touched("key-2", {}, {}));
+  EXPECT_TRUE(touched("", {"git+https://host/repo@0123#m.onnx"}, {}));
+  EXPECT_TRUE(touched("", {"git+https://host/repo"}, {}));
+  EXPECT_FALSE(touched("", {"git+https://host/repository@0123"}, {}));
+  EXPECT_TRUE(touched("", {}, {"Broken GPU"}));
+  EXPECT_FALSE(touched("", {}, {"Broken GPU 2"}));
+}
+
+TEST_F(RecallsTest, RefusesEveryDamage) {
+  Recall good = recallOf(RecallKind::kWorker, "w1", {bare("a")}, true);
+  good.since = kNow;
+  good.until = kNow + std::chrono::hours(1);
+  good.logs = {{"log.example", 1, 2}};
+  ASSERT_TRUE(Recall::fromJson(good.toJson()));
+  using Damage = std::function<void(Json&)>;
+  const std::pair<const char*, Damage> cases[] = {
+      {"recall.recalls", [](Json& j) { j["recalls"] = "everything"; }},
+      {"recall.what", [](Json& j) { j["what"] = ""; }},
+      {"recall.what", [](Json& j) { j["recalls"] = "artifact"; }},
+      {"recall.reason", [](Json& j) { j["reason"] = ""; }},
+      {"recall.issuedOn", [](Json& j) { j["issuedOn"] = "now"; }},
+      {"recall.until", [](Json& j) { j["until"] = j["since"]; }},
+      {"recall.listed", [](Json& j) { j["listed"].push_back(j["listed"][0]); }},
+      {"recall.listed", [](Json& j) { j["listed"] = {"a"}; }},
+      {"recall.listed", [](Json& j) { j["listed"] = Json::array(), j["whole"] = false; }},
+      {"recall.logs.to", [](Json& j) { j["logs"][0]["to"] = "1"; }},
+      {"recall.more", [](Json& j) { j["more"] = 1; }},
+  };
+  for (const auto& [place, damage] : cases) {
+    Json json = good.toJson();
+    damage(json);
+    const auto parsed = Recall::fromJson(json);
+    ASSERT_FALSE(parsed) << place;
+    EXPECT_EQ(parsed.error().message.substr(0, parsed.error().message.find(": ")), place)
+        << parsed.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace kiln::signing
