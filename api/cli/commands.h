@@ -18,6 +18,8 @@ void addExport(CLI::App& app, Context& context);
 void addRebuild(CLI::App& app, Context& context);
 void addDiff(CLI::App& app, Context& context);
 void addProvenance(CLI::App& app, Context& context);
+void addAffected(CLI::App& app, Context& context);
+void addAudit(CLI::App& app, Context& context);
 void addCheck(CLI::App& app, Context& context);
 void addWarmup(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);

@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
   addVerify(app, context);
   addShow(app, context);
   addProvenance(app, context);
+  addAffected(app, context);
+  addAudit(app, context);
   addExport(app, context);
   addRebuild(app, context);
   addDiff(app, context);

@@ -1,87 +1,158 @@
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
+#include "api/cli/provenance_text.h"
 #include "api/cli/trust_settings.h"
-#include "manifest/base/printable.h"
+#include "api/client/audit_client.h"
+#include "manifest/statement/compare.h"
+#include "storage/tree/digest_proto.h"
+#include "storage/tree/directory.h"
 
 namespace kiln::cli {
 namespace {
 
+constexpr std::uint64_t kMaxDirectory = 4u << 20, kMaxDescription = 1u << 20;
+constexpr char kDescriptionFile[] = "toolchain.json";
+
 struct Options {
-  std::string artifact, format = "text";
+  std::string artifact, against, format = "text";
 };
 
-void printMaterial(const char* title, const Material& material) {
-  std::string text = fmt::format("  {:<10} {} {}", title, material.name, material.digest.text());
-  if (!material.uri.empty()) text += " from " + material.uri;
-  for (const auto& [key, value] : material.annotations) text += fmt::format(" {}={}", key, value);
-  printLine(text);
+// The toolchain.json of a tree that a signed statement names, by the digests that lead to it.
+Result<ToolchainDescription> toolchainOf(client::Client& client, const Digest& tree) {
+  KILN_ASSIGN(const auto bytes, storage::getBlob(client.blobs(), client.instance(), tree, kMaxDirectory));
+  if (digestOf(bytes) != tree) return fail(Code::kDataLoss, "what came is another tree");
+  KILN_ASSIGN(const auto root, storage::parseDirectory(bytes, 1));
+  const auto file =
+      std::ranges::find(root.files(), kDescriptionFile, [](const auto& each) { return each.name(); });
+  if (file == root.files().end()) return fail(Code::kNotFound, "the tree has no toolchain.json");
+  KILN_ASSIGN(const Digest digest, fromProto(file->digest()));
+  KILN_ASSIGN(const auto text, storage::getBlob(client.blobs(), client.instance(), digest, kMaxDescription));
+  if (digestOf(text) != digest) return fail(Code::kDataLoss, "what came is another toolchain.json");
+  return readToolchainDescription(text);
 }
 
-void printStatement(const Provenance& provenance) {
-  printLine("built by    " + provenance.builderId);
-  printLine("job         " + provenance.invocationId);
-  printLine(
-      fmt::format("time        {} to {}", rfc3339(provenance.startedOn), rfc3339(provenance.finishedOn)));
-  for (const auto& builder : provenance.builders) {
-    printLine(fmt::format("  {:<10} {} of {}, receipt {}", "worker", builder.worker, builder.operatorName,
-                          builder.receipt.text()));
+// What a farm can add to the statements; a directory that is looked at without one goes without.
+void askFarm(client::Client& client, graph::Ancestry& ancestry) {
+  if (!ancestry.provenances.empty()) {
+    const Digest tree = ancestry.provenances.front().provenance.resolvedDependencies.front().digest;
+    if (auto toolchain = toolchainOf(client, tree))
+      ancestry.toolchain = std::move(*toolchain);
+    else
+      note("the toolchain's components are not known: " + toolchain.error().message);
   }
-  printLine("from");
-  for (const auto& material : provenance.resolvedDependencies) printMaterial("material", material);
-  printLine("as asked");
-  for (const auto& [key, value] : provenance.externalParameters)
-    printLine(fmt::format("  {:<16} {}", key, value));
-  printLine("decided by the farm");
-  for (const auto& [key, value] : provenance.internalParameters)
-    printLine(fmt::format("  {:<16} {}", key, value));
-  for (const auto& [key, value] : provenance.builderVersion)
-    printLine(fmt::format("  {:<16} {}", key, value));
-  if (!provenance.byproducts.empty()) printLine("and left");
-  for (const auto& material : provenance.byproducts) printMaterial("by-product", material);
+  v1::ListSubmissionsRequest request;
+  request.set_artifact(ancestry.artifact.text());
+  const auto submissions = client::AuditClient(client).submissions(request);
+  if (!submissions) return note("who submitted is not known: " + submissions.error().message);
+  for (const auto& submission : submissions->submissions())
+    ancestry.submitters.push_back({submission.submitter(), submission.job()});
+  if (!submissions->next_page_token().empty()) note("there are more submissions than are shown");
 }
 
-void printReproduction(const Reproduction& again) {
-  printLine(fmt::format("reproduced  by {} of {} ({})", again.worker, again.operatorName, again.rebuilderId));
-  printLine(fmt::format("time        {} to {}", rfc3339(again.startedOn), rfc3339(again.finishedOn)));
-  if (!again.invocationId.empty()) printLine("job         " + again.invocationId);
-  printLine(fmt::format("  {:<16} {}", "compile", again.compile.text()));
-  if (again.reference) printLine(fmt::format("  {:<16} {}", "reference", again.reference->text()));
-  printLine(fmt::format("  {:<16} {}", "sandboxPolicy", again.sandboxPolicy.text()));
-  for (const auto& file : again.absent)
-    printLine(fmt::format("  {:<16} {} {}", "without", file.path, file.digest.text()));
+struct Opened {
+  node::VerifiedArtifact artifact;
+  graph::Ancestry ancestry;
+};
+
+// Everything but who submitted is read from statements whose signatures hold under the named root, or has a
+// digest that these name; the index is not asked.
+Result<Opened> open(const Context& context, const std::string& name) {
+  Opened out;
+  KILN_ASSIGN(out.artifact, openArtifact(context, name));
+  const auto& verdict = out.artifact.verdict;
+  out.ancestry = {verdict.artifact, {}, verdict.reproductions, verdict.checks, {}, {}};
+  for (std::size_t i = 0; i < verdict.statements.size(); ++i)
+    out.ancestry.provenances.push_back({verdict.statements[i], verdict.evidence.at(i).payload.text()});
+  if (!name.starts_with("sha256:")) return out;
+  KILN_ASSIGN(const auto client, context.connect());
+  askFarm(*client, out.ancestry);
+  return out;
 }
 
-// Everything shown is read from statements whose signatures hold under the named root; the index is not
-// asked.
-Status run(const Context& context, const Options& options) {
-  if (options.format != "text" && options.format != "json") {
-    return fail(Code::kInvalidArgument, "--format " + options.format + ": text and json are served");
-  }
-  KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
-  const auto& statements = opened.verdict.statements;
+template <class Statements>
+Json listOf(const Statements& statements) {
+  Json out = Json::array();
+  for (const auto& statement : statements) out.push_back(statement.toJson());
+  return out;
+}
+
+Json jsonOf(const Opened& opened) {
+  const auto& verdict = opened.artifact.verdict;
+  Json digests = Json::array(), submitters = Json::array(), components = Json::array();
+  for (const auto& built : opened.ancestry.provenances) digests.push_back(built.statement);
+  for (const auto& said : verdict.reproductions)
+    digests.push_back(graph::statementOf(verdict.artifact, said));
+  for (const auto& said : verdict.checks) digests.push_back(graph::statementOf(verdict.artifact, said));
+  for (const auto& each : opened.ancestry.submitters)
+    submitters.push_back({{"submitter", each.name}, {"job", each.job}});
+  if (opened.ancestry.toolchain)
+    for (const auto& part : opened.ancestry.toolchain->components)
+      components.push_back({{"name", part.name},
+                            {"version", part.version},
+                            {"path", part.path},
+                            {"digest", part.digest.text()}});
+  return {{"artifact", verdict.artifact.text()},
+          {"provenance", listOf(verdict.statements)},
+          {"reproductions", listOf(verdict.reproductions)},
+          {"checks", listOf(verdict.checks)},
+          {"tombstones", listOf(verdict.tombstones)},
+          {"statements", std::move(digests)},
+          {"components", std::move(components)},
+          {"submissions", std::move(submitters)}};
+}
+
+// By the newest provenance of each.
+Status compare(const Context& context, const Options& options, const Opened& first) {
+  KILN_ASSIGN(const Opened second, open(context, options.against));
+  const auto& a = first.ancestry;
+  const auto& b = second.ancestry;
+  const bool known = a.toolchain && b.toolchain;
+  const graph::Built& one = a.provenances.back();
+  const graph::Built& two = b.provenances.back();
+  const auto found = compareProvenance(one.provenance, two.provenance, known ? &*a.toolchain : nullptr,
+                                       known ? &*b.toolchain : nullptr);
   if (context.json || options.format == "json") {
     Json list = Json::array();
-    for (const auto& provenance : statements) list.push_back(provenance.toJson());
-    Json reproductions = Json::array();
-    for (const auto& again : opened.verdict.reproductions) reproductions.push_back(again.toJson());
-    Json tombstones = Json::array();
-    for (const auto& tombstone : opened.verdict.tombstones) tombstones.push_back(tombstone.toJson());
-    printJson({{"artifact", opened.verdict.artifact.text()},
-               {"provenance", std::move(list)},
-               {"reproductions", std::move(reproductions)},
-               {"tombstones", std::move(tombstones)}});
+    for (const auto& each : found)
+      list.push_back(
+          {{"what", each.what}, {"name", each.name}, {"first", each.first}, {"second", each.second}});
+    printJson({{"first", a.artifact.text()},
+               {"second", b.artifact.text()},
+               {"statements", {one.statement, two.statement}},
+               {"differences", std::move(list)}});
     return {};
   }
-  printLine("artifact    " + opened.verdict.artifact.text());
-  for (const auto& provenance : statements) printStatement(provenance);
-  for (const auto& again : opened.verdict.reproductions) printReproduction(again);
-  for (const auto& tombstone : opened.verdict.tombstones)
-    printLine(fmt::format("tombstone   not rebuildable since {}: {}", rfc3339(tombstone.issuedOn),
-                          kiln::printable(tombstone.reason, kMaxTombstoneReason)));
-  for (const auto& line : opened.verdict.lines)
-    if (line.detail.starts_with("not counted")) printLine(line.check + "    " + line.detail);
+  printLine("A  " + a.artifact.text() + " by statement " + one.statement);
+  printLine("B  " + b.artifact.text() + " by statement " + two.statement);
+  for (const auto& each : found) {
+    printOneLine(each.what + " " + each.name);
+    printOneLine("  A  " + (each.first.empty() ? "none" : each.first));
+    printOneLine("  B  " + (each.second.empty() ? "none" : each.second));
+  }
+  if (found.empty()) printLine("they were made in the same way");
+  note("kiln diff A B says where the bytes differ");
+  return {};
+}
+
+Status run(const Context& context, const Options& options) {
+  const bool drawing = options.format == "dot" || options.format == "svg";
+  if (!drawing && options.format != "text" && options.format != "json")
+    return fail(Code::kInvalidArgument, "--format is text, json, dot or svg");
+  if (!options.against.empty() && drawing)
+    return fail(Code::kInvalidArgument, "--against prints text or json");
+  KILN_ASSIGN(const Opened opened, open(context, options.artifact));
+  if (!options.against.empty()) return compare(context, options, opened);
+  if (context.json || options.format == "json") {
+    printJson(jsonOf(opened));
+  } else if (options.format == "dot") {
+    printLine(graph::toDot(graph::provenanceGraph(opened.ancestry)));
+  } else if (options.format == "svg") {
+    printLine(graph::toSvg(graph::provenanceGraph(opened.ancestry)));
+  } else {
+    printProvenance(opened.artifact.verdict, opened.ancestry);
+  }
   return {};
 }
 
@@ -89,11 +160,16 @@ Status run(const Context& context, const Options& options) {
 
 void addProvenance(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command = addCommand(
-      app, context, "provenance", "Who built and reproduced an artifact from what, by its signed statements",
-      "kiln provenance sha256:<hex> --format json", [&context, options] { return run(context, *options); });
+  auto& command =
+      addCommand(app, context, "provenance",
+                 "Who built, reproduced and checked an artifact from what, by its signed statements",
+                 "kiln provenance sha256:<hex> --format svg > provenance.svg\n"
+                 "  kiln provenance sha256:<hex> --against sha256:<hex>",
+                 [&context, options] { return run(context, *options); });
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
-  command.add_option("--format", options->format, "text or json");
+  command.add_option("--against", options->against,
+                     "Another artifact: print what changed between the two instead");
+  command.add_option("--format", options->format, "text, json, dot or svg");
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

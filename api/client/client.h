@@ -72,6 +72,8 @@ class Client {
 
   // The farm's CAS over the same channel. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }
+  // For the services that have a client of their own.
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   // An error of blobs(), saying where the farm was looked for and how to start it if it was not reached at
   // all.
   Error explain(Error error) const;

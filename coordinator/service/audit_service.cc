@@ -41,6 +41,17 @@ Result<Digest> digestPosition(const Page& page) {
   return page.position.empty() ? Digest{} : Digest::parse(page.position, 0);
 }
 
+// After the statement that a page token names.
+Result<std::optional<index::Position>> positionOf(const Page& page) {
+  if (page.position.empty()) return std::optional<index::Position>();
+  KILN_ASSIGN(const index::Position position, readPosition(page.position));
+  return std::optional(position);
+}
+
+std::string positionAfter(const index::StatementRecord& last) {
+  return positionText({last.bundle.recorded, last.bundle.payload});
+}
+
 Result<index::ArtifactRecord> find(Connection& connection, const std::string& instance,
                                    const std::string& text) {
   KILN_ASSIGN(const Digest digest, Digest::parse(text, 0));
@@ -53,10 +64,7 @@ Result<v1::GetProvenanceResponse> provenance(Connection& connection,
                                              const v1::GetProvenanceRequest& request) {
   KILN_ASSIGN(const Page page, Page::of(request));
   KILN_ASSIGN(const auto artifact, find(connection, request.instance(), request.artifact()));
-  std::optional<index::Position> after;
-  if (!page.position.empty()) {
-    KILN_ASSIGN(after, readPosition(page.position));
-  }
+  KILN_ASSIGN(const auto after, positionOf(page));
   KILN_ASSIGN(auto statements,
               index::listStatementsOf(connection, request.instance(), artifact.digest, after, page.size + 1));
   v1::GetProvenanceResponse out;
@@ -64,9 +72,7 @@ Result<v1::GetProvenanceResponse> provenance(Connection& connection,
   out.set_target(artifact.target);
   out.set_toolchain(artifact.toolchain.text());
   setTimestamp(out.mutable_published(), artifact.published);
-  out.set_next_page_token(page.next(statements, [](const index::StatementRecord& last) {
-    return positionText({last.bundle.recorded, last.bundle.payload});
-  }));
+  out.set_next_page_token(page.next(statements, positionAfter));
   for (const index::StatementRecord& statement : statements) *out.add_statements() = toProto(statement);
   if (after) return out;
   KILN_ASSIGN(const auto parts, index::listParts(connection, request.instance(), artifact.toolchain));
@@ -125,7 +131,9 @@ Result<v1::ListIndexedArtifactsResponse> indexedArtifacts(Connection& connection
   out.set_next_page_token(page.next(digests, [](const Digest& last) { return last.hex(); }));
   for (const Digest& digest : digests) {
     KILN_ASSIGN(const auto artifact, index::loadArtifact(connection, request.instance(), digest));
-    if (artifact) *out.add_artifacts() = indexedArtifact(*artifact);
+    if (!artifact) continue;
+    KILN_ASSIGN(const auto actions, index::listActionsOf(connection, request.instance(), digest));
+    *out.add_artifacts() = indexedArtifact(*artifact, actions);
   }
   return out;
 }
@@ -133,11 +141,12 @@ Result<v1::ListIndexedArtifactsResponse> indexedArtifacts(Connection& connection
 Result<v1::ListIndexedStatementsResponse> indexedStatements(Connection& connection,
                                                             const v1::ListIndexRequest& request) {
   KILN_ASSIGN(const Page page, Page::of(request));
-  KILN_ASSIGN(const Digest after, digestPosition(page));
-  KILN_ASSIGN(auto statements, index::listStatements(connection, request.instance(), after, page.size + 1));
+  KILN_ASSIGN(const Digest artifact, Digest::parse(request.artifact(), 0));
+  KILN_ASSIGN(const auto after, positionOf(page));
+  KILN_ASSIGN(auto statements,
+              index::listStatementsOf(connection, request.instance(), artifact, after, page.size + 1));
   v1::ListIndexedStatementsResponse out;
-  out.set_next_page_token(
-      page.next(statements, [](const index::StatementRecord& last) { return last.bundle.payload.hex(); }));
+  out.set_next_page_token(page.next(statements, positionAfter));
   for (const index::StatementRecord& statement : statements)
     *out.add_statements() = indexedStatement(statement);
   return out;

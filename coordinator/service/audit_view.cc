@@ -76,13 +76,14 @@ v1::ProvenanceStatement toProto(const index::StatementRecord& statement) {
 v1::IndexedStatement indexedStatement(const index::StatementRecord& statement) {
   v1::IndexedStatement out;
   *out.mutable_statement() = toProto(statement);
-  out.set_artifact(statement.artifact.text());
   addMentions(statement.bundle.mentions, true, out);
   addMentions(statement.inherited, false, out);
+  for (const std::string& table : statement.inconsistent) out.add_inconsistent(table);
   return out;
 }
 
-v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact) {
+v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact,
+                                    const std::vector<Digest>& actions) {
   v1::IndexedArtifact out;
   *out.mutable_manifest() = kiln::toProto(artifact.digest);
   *out.mutable_config() = kiln::toProto(artifact.config);
@@ -96,10 +97,7 @@ v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact) {
     added.set_media_type(file.mediaType);
     *added.mutable_digest() = kiln::toProto(file.digest);
   }
-  std::uint64_t provenances = 0;
-  for (const index::BundleRecord& bundle : artifact.bundles)
-    provenances += bundle.predicateType == kProvenanceType;
-  out.set_provenances(provenances);
+  for (const Digest& action : actions) out.add_actions(action.text());
   return out;
 }
 

@@ -15,7 +15,8 @@ v1::Admission toProto(const index::AdmissionRecord& admission);
 v1::ToolchainPart toProto(const index::PartRecord& part);
 v1::ProvenanceStatement toProto(const index::StatementRecord& statement);
 v1::IndexedStatement indexedStatement(const index::StatementRecord& statement);
-v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact);
+v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact,
+                                    const std::vector<Digest>& actions);
 v1::Submission toProto(const index::SubmissionRecord& submission);
 
 // "<microseconds> <hex>"

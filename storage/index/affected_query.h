@@ -18,7 +18,7 @@ struct Position {
   Digest payload;
 };
 
-// Any one of these mentions.
+// Any one of these mentions, which are of one kind.
 using AnyOf = std::vector<Mention>;
 
 struct AffectedQuery {
@@ -35,19 +35,19 @@ struct BoundSql {
 
 // The posting lists behind the conditions: a statement that says who or with which key is found also by what
 // its artifact is made of; one that is asked for its content alone is the one that says so.
-struct PostingTerm {
-  Mention mention;
-  bool own = true;
+struct Postings {
+  MentionKind kind = MentionKind::kStatement;
+  std::vector<Digest> values;  // any of them
+  bool ownOnly = true;
 };
-using Postings = std::vector<PostingTerm>;
 std::vector<Postings> postingsOf(const std::vector<AnyOf>& all);
 
-// One row per list of postings, by `list`: how many rows within the window (`entries`, counted to `limit` per
-// term), `oldest` and `newest` (null if none).
+// One row per list of postings, by `list`: how many rows within the window (`entries`, the newest `limit` per
+// value being counted), how far back these reach, `oldest` and `newest` (null if none).
 BoundSql surveySql(const AffectedQuery& query, const std::vector<Postings>& lists, int limit);
 
-// The newest `scan` rows of the first list after the position: recorded, payload_hash, artifact_hash, and
-// `hit`, whether all other lists have that statement too.
+// The newest `scan` rows of the first list after the position: recorded, payload_hash, and `hit`, whether all
+// other lists have that statement too. Read from the index alone.
 BoundSql candidatesSql(const AffectedQuery& query, const std::vector<Postings>& lists, int scan);
 
 }  // namespace kiln::index

@@ -14,29 +14,27 @@ using postgres::Rows;
 
 constexpr int kSurvey = 500;           // rows counted per term to find the rarest condition
 constexpr int kFirstScan = 128;        // candidates looked at first; four times as many each time after
-constexpr int kCandidateLimit = 4000;  // for one page
+constexpr int kCandidateLimit = 2000;  // for one page
 
 struct Candidate {
   Position at;
-  Digest artifact;
   bool hit = false;
 };
 
 Candidate candidateAt(const Row& row) {
-  return {{row.get<TimePoint>("recorded"), hashAt(row, "payload_hash")},
-          hashAt(row, "artifact_hash"),
-          row.get<bool>("hit")};
+  return {{row.get<TimePoint>("recorded"), hashAt(row, "payload_hash")}, row.get<bool>("hit")};
 }
 
 // The rarest list first, and the window no wider than where all lists have rows. False if one has none.
 Result<bool> narrow(Connection& connection, AffectedQuery& query, std::vector<Postings>& lists) {
   const BoundSql survey = surveySql(query, lists, kSurvey);
   KILN_ASSIGN(Rows rows, connection.execute(survey.sql, survey.params));
-  std::vector<std::pair<std::uint64_t, std::size_t>> order;
+  // Fewest entries first; of those with as many as are counted, the one whose newest reach back farthest.
+  std::vector<std::tuple<std::uint64_t, TimePoint, std::size_t>> order;
   for (int i = 0; i < rows.size(); ++i) {
     const auto entries = rows[i].get<std::uint64_t>("entries");
     if (entries == 0) return false;
-    order.emplace_back(entries, static_cast<std::size_t>(i));
+    order.emplace_back(entries, rows[i].get<TimePoint>("reach"), static_cast<std::size_t>(i));
     const auto oldest = rows[i].get<TimePoint>("oldest"), newest = rows[i].get<TimePoint>("newest");
     query.since = std::max(query.since.value_or(oldest), oldest);
     query.until = std::min(query.until.value_or(TimePoint::max()), newest + Duration(1));
@@ -44,7 +42,7 @@ Result<bool> narrow(Connection& connection, AffectedQuery& query, std::vector<Po
   KILN_TRY(rows.status());
   std::sort(order.begin(), order.end());
   std::vector<Postings> sorted;
-  for (const auto& [entries, list] : order) sorted.push_back(std::move(lists[list]));
+  for (const auto& [entries, reach, list] : order) sorted.push_back(std::move(lists[list]));
   lists = std::move(sorted);
   return *query.since < *query.until;
 }
@@ -94,6 +92,20 @@ Status addRows(Connection& connection, const char* sql, const std::string& insta
   return rows.status();
 }
 
+// Rows of a table that name another artifact (or, of mentions, another time) than the statement's own row.
+Status findInconsistent(Connection& connection, const std::string& table, const std::string& differs,
+                        const std::string& instance, std::vector<StatementRecord>& out) {
+  return addRows(
+      connection,
+      ("SELECT DISTINCT s.payload_hash FROM statements s JOIN " + table +
+       " e ON e.instance = s.instance AND e.payload_hash = s.payload_hash WHERE s.instance = $1 AND "
+       "s.payload_hash = ANY($2::bytea[]) AND (" +
+       differs + ")")
+          .c_str(),
+      instance, out,
+      [&](StatementRecord& statement, const Row&) { statement.inconsistent.push_back(table); });
+}
+
 Result<std::vector<StatementRecord>> withEdges(Connection& connection, const std::string& instance,
                                                Rows found) {
   KILN_ASSIGN(std::vector<StatementRecord> out, found.map(statementAt));
@@ -120,6 +132,10 @@ Result<std::vector<StatementRecord>> withEdges(Connection& connection, const std
                 const Mention mention{static_cast<MentionKind>(row.get<int>("kind")), hashAt(row, "value")};
                 (row.get<bool>("own") ? statement.bundle.mentions : statement.inherited).push_back(mention);
               }));
+  const std::string artifact = "e.artifact_hash <> s.artifact_hash";
+  KILN_TRY(findInconsistent(connection, "materials", artifact, instance, out));
+  KILN_TRY(findInconsistent(connection, "builders", artifact, instance, out));
+  KILN_TRY(findInconsistent(connection, "mentions", "e.recorded <> s.recorded", instance, out));
   return out;
 }
 
@@ -136,7 +152,7 @@ Result<AffectedPage> findAffected(Connection& connection, const AffectedQuery& a
   std::vector<Digest> payloads;
   page.next = query.after;
   bool ended = false, full = false;
-  int scan = std::max(kFirstScan, limit + 1);
+  int scan = lists.size() == 1 ? limit + 1 : std::max(kFirstScan, limit + 1);
   for (int left = kCandidateLimit; left > 0 && !ended && !full; scan *= 4) {
     query.after = page.next;
     const BoundSql sql = candidatesSql(query, lists, std::min(scan, left));
@@ -171,13 +187,13 @@ Result<std::vector<StatementRecord>> listStatementsOf(Connection& connection, co
   return withEdges(connection, instance, std::move(rows));
 }
 
-Result<std::vector<StatementRecord>> listStatements(Connection& connection, const std::string& instance,
-                                                    const Digest& after, int limit) {
+Result<std::vector<Digest>> listActionsOf(Connection& connection, const std::string& instance,
+                                          const Digest& artifact) {
   KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT * FROM statements WHERE instance = $1 AND payload_hash > $2 "
-                                 "ORDER BY payload_hash LIMIT $3",
-                                 {instance, hashParam(after), limit}));
-  return withEdges(connection, instance, std::move(rows));
+              connection.execute("SELECT action_hash FROM artifact_actions WHERE instance = $1 AND "
+                                 "artifact_hash = $2 ORDER BY action_hash",
+                                 {instance, hashParam(artifact)}));
+  return rows.map([](const Row& row) { return hashAt(row, "action_hash"); });
 }
 
 Result<std::vector<Digest>> listArtifactsByHash(Connection& connection, const std::string& instance,

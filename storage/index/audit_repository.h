@@ -35,18 +35,20 @@ struct StatementRecord {
   std::vector<MaterialRecord> materials;
   std::vector<BuilderRecord> builders;
   std::vector<Mention> inherited;  // mentions of its artifact's content
+  std::vector<std::string>
+      inconsistent;  // tables whose copies of its artifact and time differ from its own row
 };
 // About one artifact, oldest first, after `after`.
 Result<std::vector<StatementRecord>> listStatementsOf(postgres::Connection& connection,
                                                       const std::string& instance, const Digest& artifact,
                                                       const std::optional<Position>& after, int limit);
-// All of the instance, by payload.
-Result<std::vector<StatementRecord>> listStatements(postgres::Connection& connection,
-                                                    const std::string& instance, const Digest& after,
-                                                    int limit);
-// All of the instance by hash, as stored: files, fixtures, and the actions that became them.
+// All artifacts of the instance, by hash.
 Result<std::vector<Digest>> listArtifactsByHash(postgres::Connection& connection, const std::string& instance,
                                                 const Digest& after, int limit);
+
+// The compiles that the cache answers with an artifact.
+Result<std::vector<Digest>> listActionsOf(postgres::Connection& connection, const std::string& instance,
+                                          const Digest& artifact);
 
 // Who asked for an artifact: no statement proves it.
 struct SubmissionRecord {

@@ -11,14 +11,14 @@ using postgres::Row;
 using postgres::Rows;
 
 constexpr char kInsertOwn[] =
-    "INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash, artifact_hash) "
-    "SELECT $1, m.kind, m.value, true, $4, $2, $3 FROM unnest($5::bigint[], $6::bytea[]) AS m(kind, value) "
+    "INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash) "
+    "SELECT $1, m.kind, m.value, true, $3, $2 FROM unnest($4::bigint[], $5::bytea[]) AS m(kind, value) "
     "ON CONFLICT (instance, payload_hash, kind, value) DO NOTHING";
 
 // What the artifact's provenances said of its content (MentionKind: isContent()).
 constexpr char kInherit[] =
-    "INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash, artifact_hash) "
-    "SELECT DISTINCT $1::text, m.kind, m.value, false, $4::timestamptz, $2::bytea, $3::bytea "
+    "INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash) "
+    "SELECT DISTINCT $1::text, m.kind, m.value, false, $4::timestamptz, $2::bytea "
     "FROM statements s JOIN mentions m ON m.instance = s.instance AND m.payload_hash = s.payload_hash "
     "WHERE s.instance = $1 AND s.artifact_hash = $3 AND s.predicate_type = $5 AND m.own "
     "AND m.kind IN (2, 3, 4, 5) ON CONFLICT (instance, payload_hash, kind, value) DO NOTHING";
@@ -33,8 +33,8 @@ Status insertMentions(Connection& connection, const std::string& instance, const
     kinds.push_back(static_cast<std::int64_t>(mention.kind));
     values.push_back(mention.value);
   }
-  KILN_TRY(connection.execute(kInsertOwn, {instance, hashParam(bundle.payload), hashParam(artifact),
-                                           bundle.recorded, kinds, hashesParam(values)}));
+  KILN_TRY(connection.execute(
+      kInsertOwn, {instance, hashParam(bundle.payload), bundle.recorded, kinds, hashesParam(values)}));
   if (bundle.predicateType != kProvenanceType)
     KILN_TRY(connection.execute(kInherit, {instance, hashParam(bundle.payload), hashParam(artifact),
                                            bundle.recorded, kProvenanceType}));

@@ -4,23 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "storage/index/part.h"
 #include "storage/index/records.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::index {
-
-struct PartRecord {
-  std::string kind;  // component; package, wheel, source
-  std::string name, version;
-  std::string path;  // of a component
-  Digest digest;
-  auto operator<=>(const PartRecord&) const = default;
-};
-
-// Of toolchain.json: the part of an unreadable one is nothing. Sorted as they are stored.
-std::vector<PartRecord> componentsOf(std::string_view description);
-// Of a ToolchainLock. kInvalidArgument if it is none.
-Result<std::vector<PartRecord>> lockedPartsOf(std::string_view lock);
 
 // Parts that are known already stay as they are.
 Status insertParts(postgres::Connection& connection, const std::string& instance, const Digest& tree,

@@ -19,7 +19,6 @@ CREATE TABLE mentions (
   own           boolean     NOT NULL,  -- false: of the artifact, said by its provenance and not by this statement
   recorded      timestamptz NOT NULL,  -- the statement's
   payload_hash  bytea       NOT NULL,
-  artifact_hash bytea       NOT NULL,
   PRIMARY KEY (instance, payload_hash, kind, value),
   FOREIGN KEY (instance, payload_hash) REFERENCES statements (instance, payload_hash) ON DELETE CASCADE
 );

@@ -115,12 +115,12 @@ TEST_F(AffectedTest, ConditionsThatNeverMeetComeToAnEnd) {
       connection_.execute("INSERT INTO statements SELECT 'default', sha256(i::text::bytea), $1, 't', $1, 1, "
                           "'j', $2::timestamptz + i * interval '1 s', $1 FROM generate_series(1, 20000) i",
                           {Bytes(named("artifact a").hash), kStart}));
-  ASSERT_TRUE(connection_.execute(
-      "INSERT INTO mentions SELECT 'default', CASE i % 2 WHEN 0 THEN 2 ELSE 6 END, CASE i % 2 WHEN 0 THEN $2 "
-      "ELSE $3 "
-      "END, true, $4::timestamptz + i * interval '1 s', sha256(i::text::bytea), $1 FROM generate_series(1, "
-      "20000) i",
-      {Bytes(named("artifact a").hash), Bytes(named("t").hash), Bytes(textValue("w").hash), kStart}));
+  ASSERT_TRUE(
+      connection_.execute("INSERT INTO mentions SELECT 'default', CASE i % 2 WHEN 0 THEN 2 ELSE 6 END, CASE "
+                          "i % 2 WHEN 0 THEN $1 ELSE $2 "
+                          "END, true, $3::timestamptz + i * interval '1 s', sha256(i::text::bytea) FROM "
+                          "generate_series(1, 20000) i",
+                          {Bytes(named("t").hash), Bytes(textValue("w").hash), kStart}));
   AffectedQuery query{.instance = "default", .all = {{toolchain("t")}, {text(MentionKind::kWorker, "w")}}};
   auto page = findAffected(connection_, query, 50);
   ASSERT_TRUE(page) << page.error().message;

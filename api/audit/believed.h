@@ -1,0 +1,54 @@
+// Whom an audit believes, and a signed statement that such a one made.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/audit/finding.h"
+#include "api/audit/index_source.h"
+#include "manifest/base/clock.h"
+#include "manifest/statement/statement.h"
+#include "signing/log/verifier_key.h"
+#include "signing/trust/trust_root.h"
+
+namespace kiln::audit {
+
+// A trust root, with the keys of its logs and witnesses as proofs want them.
+struct Believed {
+  const signing::TrustRoot& root;
+  TimePoint now;
+  std::vector<signing::VerifierKey> logs, witnesses;
+
+  static Result<Believed> of(const signing::TrustRoot& root, TimePoint now);
+};
+
+struct SignedStatement {
+  Statement statement;
+  std::string payload, keyId;
+};
+
+// What all checks of one audit share.
+struct Audit {
+  const BlobReader& blobs;
+  const Believed& believed;
+  const FindingSink& found;
+
+  void report(FindingKind kind, std::string table, std::string subject, std::string what) const {
+    found({kind, std::move(table), std::move(subject), std::move(what)});
+  }
+};
+
+// Reads a blob for `subject`. Nothing, and a finding, if it is not there or not itself; an error if the store
+// could not be asked.
+Result<std::optional<std::string>> readFor(const Audit& audit, const Digest& digest, std::uint64_t limit,
+                                           FindingKind kind, const std::string& table,
+                                           const std::string& subject, const std::string& name);
+
+// The statement that a row of `table` leads to: its bundle is there and signed by a key that the root lists
+// and lets speak for whom the statement names, where a log is trusted it holds the signature, and payload and
+// predicate type are the row's. Nothing, and findings, otherwise.
+Result<std::optional<SignedStatement>> openStatement(const Audit& audit, const v1::StatementRef& row,
+                                                     const std::string& table);
+
+}  // namespace kiln::audit

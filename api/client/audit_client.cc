@@ -1,0 +1,58 @@
+#include "api/client/audit_client.h"
+
+#include "api/client/rpc_error.h"
+#include "kiln/v1/audit.grpc.pb.h"
+
+namespace kiln::client {
+namespace {
+
+constexpr std::chrono::seconds kDeadline{60};
+
+using Service = v1::AuditService::Stub;
+
+}  // namespace
+
+struct AuditClient::Stub {
+  explicit Stub(const std::shared_ptr<grpc::Channel>& channel) : channel(channel), service(channel) {}
+  std::shared_ptr<grpc::Channel> channel;
+  Service service;
+};
+
+AuditClient::AuditClient(const Client& client)
+    : client_(client), stub_(std::make_unique<Stub>(client.channel())) {}
+AuditClient::~AuditClient() = default;
+
+template <class Response, class Method, class Request>
+Result<Response> AuditClient::call(Method method, Request& request) {
+  request.set_instance(client_.instance());
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+  Response response;
+  const grpc::Status status = (stub_->service.*method)(&context, request, &response);
+  if (!status.ok()) return fail(rpcError(status, *stub_->channel, client_.endpoint()));
+  return response;
+}
+
+Result<v1::ListAffectedResponse> AuditClient::affected(v1::ListAffectedRequest request) {
+  return call<v1::ListAffectedResponse>(&Service::ListAffected, request);
+}
+Result<v1::GetProvenanceResponse> AuditClient::provenance(v1::GetProvenanceRequest request) {
+  return call<v1::GetProvenanceResponse>(&Service::GetProvenance, request);
+}
+Result<v1::ListSubmissionsResponse> AuditClient::submissions(v1::ListSubmissionsRequest request) {
+  return call<v1::ListSubmissionsResponse>(&Service::ListSubmissions, request);
+}
+Result<v1::CompareArtifactsResponse> AuditClient::compare(v1::CompareArtifactsRequest request) {
+  return call<v1::CompareArtifactsResponse>(&Service::CompareArtifacts, request);
+}
+Result<v1::ListIndexedArtifactsResponse> AuditClient::indexedArtifacts(v1::ListIndexRequest request) {
+  return call<v1::ListIndexedArtifactsResponse>(&Service::ListIndexedArtifacts, request);
+}
+Result<v1::ListIndexedStatementsResponse> AuditClient::indexedStatements(v1::ListIndexRequest request) {
+  return call<v1::ListIndexedStatementsResponse>(&Service::ListIndexedStatements, request);
+}
+Result<v1::ListIndexedToolchainsResponse> AuditClient::indexedToolchains(v1::ListIndexRequest request) {
+  return call<v1::ListIndexedToolchainsResponse>(&Service::ListIndexedToolchains, request);
+}
+
+}  // namespace kiln::client
