@@ -19,6 +19,7 @@
 #include "coordinator/service/log.h"
 #include "coordinator/service/logged_signer.h"
 #include "coordinator/service/maintenance_service.h"
+#include "coordinator/service/recall_service.h"
 #include "coordinator/service/statement_reader.h"
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
@@ -166,11 +167,11 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::ArtifactService artifacts(farm);
   service::ToolchainService toolchains(farm);
   service::AuditService audits(farm);
+  service::RecallService recalls(farm, options.trustRoot);
   service::StatementReader statements(farm);
   service::GarbageCollector garbage(
       farm, *blobs, {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
   service::MaintenanceService maintenance(farm, garbage);
-  v1::RecallService::Service recalls;  // UNIMPLEMENTED: recalls are not published by the farm yet
   KILN_ASSIGN(access::AccessRules rules, loadAccess(options));
   const bool tokens = !rules.tokenIssuers().empty();
   access::Gate gate(clock, workerAuthority, std::move(rules));

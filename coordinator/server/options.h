@@ -22,6 +22,7 @@ struct Options {
   std::string logTiles;              // directory of kiln-log's files, served below /log/; "" for none
   std::string workerCa;              // certificate of the worker authority, PEM file
   std::string builderId;             // URI that trust roots name
+  std::string trustRoot;             // root.json whose recall keys may recall here; "" for none
   std::string http = "127.0.0.1:0";  // loopback address and port of the read-only HTTP side
   std::string httpPortFile;          // receives the port in decimal; "" for none
   int leaseSeconds = 30;

@@ -5,6 +5,7 @@
 
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/recalls.h"
 #include "manifest/artifact/oci.h"
 #include "signing/receipt/receipt.h"
 #include "signing/trust/trust_root.h"
@@ -36,8 +37,10 @@ Result<signing::Verdict> verified(const Farm& farm, const index::ArtifactRecord&
     request.bundles.push_back(std::move(bundle));
   }
   const TimePoint now = farm.clock.now();
+  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+  const signing::Known known{.recalls = recalls ? &*recalls : nullptr};
   return signing::verifyArtifact(request, signing::developmentRoot(key, farm.builder.id, now), anyPolicy(),
-                                 farm.clock);
+                                 farm.clock, known);
 }
 
 std::string originOf(const Material& material) {
@@ -68,7 +71,8 @@ bool answers(const Provenance& provenance, const WantedProof& wanted) {
                      });
 }
 
-Status provesItself(const Farm& farm, const index::ResultRecord& result) {
+Status provesItself(const Farm& farm, const std::optional<signing::Recalls>& recalls,
+                    const index::ResultRecord& result) {
   KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
   KILN_ASSIGN(signing::Receipt receipt,
               signing::verifyReceipt(result.receipt, certificate, farm.workerAuthority, farm.clock.now()));
@@ -82,7 +86,10 @@ Status provesItself(const Farm& farm, const index::ResultRecord& result) {
                    return a.path == "output/" + b.path && a.digest == b.digest;
                  });
   if (!same) return fail(Code::kDataLoss, "the stored result is not what its receipt says");
-  return {};
+  if (!recalls) return {};
+  const signing::StatementPlace place{digestOf(result.receipt), result.recorded, nullptr};
+  const auto* recall = recalls->touchesWorker(place, result.worker, result.operatorName);
+  return recall ? fail(Code::kPermissionDenied, describe(*recall)) : Status{};
 }
 
 }  // namespace
@@ -109,9 +116,12 @@ Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
 }
 
 void dropUnproven(const Farm& farm, const std::string& job, std::vector<index::ResultRecord>& results) {
+  if (std::ranges::all_of(results, [&](auto& result) { return result.jobId == job; })) return;
+  const auto recalls = recallsInForce(farm);
   std::erase_if(results, [&](const index::ResultRecord& result) {
     if (result.jobId == job) return false;
-    Status proven = provesItself(farm, result);
+    // What cannot be known to be unrecalled is built again.
+    Status proven = recalls ? provesItself(farm, *recalls, result) : fail(recalls.error());
     if (!proven)
       logWarning("an earlier result does not prove itself",
                  {{"job", result.jobId}, {"worker", result.worker}, {"error", proven.error().message}});

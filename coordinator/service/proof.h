@@ -20,13 +20,15 @@ struct WantedProof {
 
 // The builders of a provenance statement that this farm signed about the artifact and that answers what is
 // wanted, after every byte of the artifact was hashed and every bundle verified: by the same code and rules
-// as anybody else's verification. Nothing if there is none, or if anything about the artifact does not hold.
+// as anybody else's verification, the recalls in force among them. Nothing if there is none, or if anything
+// about the artifact does not hold.
 Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
                                                                const index::ArtifactRecord& artifact,
                                                                const WantedProof& wanted);
 
 // Takes out the results of other jobs than `job` that their own receipt does not prove: signed by the worker
-// that the row names, about this run of this action, with these outputs.
+// that the row names, about this run of this action, with these outputs; and those of workers and operators
+// that were recalled.
 void dropUnproven(const Farm& farm, const std::string& job, std::vector<index::ResultRecord>& results);
 
 }  // namespace kiln::service

@@ -63,13 +63,14 @@ make_state() {
   [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
   [ -e "$dir/keys/log.vkey" ] || make_log_key
   [ -e "$dir/keys/worker-ca.pem" ] || "$signer" make-worker-ca --out "$dir/keys"
+  [ -e "$dir/keys/recall.pem" ] || "$signer" make-key --out "$dir/keys/recall.pem"
   local n
   for n in $(seq "$workers"); do
     [ -e "$dir/keys/workers/worker-$n.pem" ] || "$signer" make-worker-certificate --ca "$dir/keys" \
       --name "worker-$n" --operator development --out "$dir/keys/workers/worker-$n"
   done
   [ -e "$dir/trust/root.json" ] || "$signer" make-root --key "$dir/keys/signer.pem" --builder-id "$builder_id" \
-    --log-key "$dir/keys/log.vkey" --development --out "$dir/trust/root.json"
+    --log-key "$dir/keys/log.vkey" --recall-key "$dir/keys/recall.pem" --development --out "$dir/trust/root.json"
   [ -e "$dir/policy.json" ] || cp "$root/signing/policy/development.json" "$dir/policy.json"
 }
 
@@ -89,7 +90,7 @@ start_farm() {
   launch coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
     --database "$database" --store "$dir/store" --signer "unix:$sock/signer.sock" \
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
-    --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" \
+    --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --http "127.0.0.1:$(cat "$dir/http.port" 2>/dev/null || echo 0)" --http-port-file "$dir/http.port"
   local n
   for n in $(seq "$workers"); do

@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "coordinator/service/recalls.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
+#include "signing/keys/files.h"
+#include "signing/trust/trust_root.h"
 #include "tests/coordinator/service/farm_fixture.h"
 
 namespace kiln::service {
@@ -58,6 +61,67 @@ TEST_F(Proof, AHitReturnsTheOriginalsProvenance) {
   auto said = signing::parseBundle(textOf(bundle())).value();
   auto provenance = Provenance::fromJson(parseStatement(said.envelope.payload).value().predicate).value();
   EXPECT_EQ(provenance.invocationId, first.id());
+}
+
+// With a root that lets one key recall as much as it likes.
+class RecalledProof : public Proof {
+ protected:
+  RecalledProof() {
+    signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+    root.recallKeys = signing::RecallKeys{{1, {recallKey.publicKey()}}, 1, 10};
+    EXPECT_TRUE(signing::writeTextFile(trustRoot, root.toJson().dump()));
+  }
+  std::string next(signing::RecallKind kind, const std::string& what) {
+    const bool lift = kind == signing::RecallKind::kLift;
+    const signing::Recall recall{kind, what, "bad", clock_.now(), {}, {}, {}, {}, !lift};
+    return signing::Recalls::issue(current ? &*current : nullptr, recall, std::array{recallKey}, clock_.now(),
+                                   clock_.now() + std::chrono::days(7), "")
+        .value();
+  }
+  void recall(signing::RecallKind kind, const std::string& what) {
+    auto published = publishRecalls(farm_, trustRoot, next(kind, what));
+    ASSERT_TRUE(published) << published.error().message;
+    current = std::move(*published);
+  }
+
+  const std::string trustRoot = directory_ / "recall-root.json";
+  const signing::PrivateKey recallKey = signing::PrivateKey::create().value();
+  std::optional<signing::Recalls> current;
+};
+
+TEST_F(RecalledProof, EvidenceThatWasRecalledMakesNoHit) {
+  recall(signing::RecallKind::kWorker, "w1");
+  EXPECT_NE(again("recalled").state(), v1::JOB_SUCCEEDED) << "neither the artifact nor the worker's result";
+  recall(signing::RecallKind::kLift, current->entries[0].id().text());
+  const v1::Job lifted = again("lifted");
+  EXPECT_EQ(lifted.state(), v1::JOB_SUCCEEDED);
+  EXPECT_TRUE(lifted.artifacts(0).cached());
+}
+
+TEST_F(RecalledProof, ContentThatWasRecalledMakesNoHit) {
+  forgetResults();
+  recall(signing::RecallKind::kArtifact, digest());
+  EXPECT_NE(again("recalled").state(), v1::JOB_SUCCEEDED);
+  EXPECT_EQ(recallsInForce(farm_).value()->text, current->text);
+}
+
+TEST_F(RecalledProof, OnlyNewerRecallsUnderTheFarmsRootComeIntoForce) {
+  const auto refused = [&](const std::string& root, const std::string& document) {
+    auto published = publishRecalls(farm_, root, document);
+    return published ? Code::kUnknown : published.error().code;
+  };
+  const std::string first = next(signing::RecallKind::kWorker, "w9");
+  EXPECT_EQ(refused("", first), Code::kFailedPrecondition);
+  EXPECT_EQ(refused(trustRoot, "{}"), Code::kInvalidArgument);
+  recall(signing::RecallKind::kWorker, "w9");
+  EXPECT_EQ(refused(trustRoot, first), Code::kFailedPrecondition) << "another of the same version";
+  EXPECT_TRUE(publishRecalls(farm_, trustRoot, current->text)) << "the same again";
+  signing::Recalls emptied = *current;
+  emptied.entries.clear();
+  const auto forgetful = signing::Recalls::issue(&emptied, std::nullopt, std::array{recallKey}, clock_.now(),
+                                                 clock_.now() + std::chrono::days(1), "")
+                             .value();
+  EXPECT_EQ(refused(trustRoot, forgetful), Code::kDataLoss) << "leaves out what was recalled";
 }
 
 TEST_F(Proof, ABundleThatIsNotAsSignedIsNoHit) {

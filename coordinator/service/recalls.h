@@ -1,0 +1,20 @@
+// The recalls that are in force on this farm.
+#pragma once
+
+#include <optional>
+
+#include "coordinator/service/farm.h"
+#include "signing/recall/recalls.h"
+
+namespace kiln::service {
+
+// The newest that were published, whose signatures hold under the root that they were published with; nothing
+// if there are none. kDataLoss if the row holds something else.
+Result<std::optional<signing::Recalls>> recallsInForce(const Farm& farm);
+
+// Puts a newer version in force. Errors as RecallService.PublishRecalls; `trustRoot` is the path of the
+// farm's root, "" if it was given none.
+Result<signing::Recalls> publishRecalls(const Farm& farm, const std::string& trustRoot,
+                                        const std::string& document);
+
+}  // namespace kiln::service
