@@ -10,13 +10,12 @@ std::string brief(const std::string& digest) {
   return digest.substr(0, kShortDigest);
 }
 
-// The member of a report's device that names it, if it has one.
+// The processor that a report names (compiler_core/runtime/check/report.h); "" if it names none.
 std::string deviceOf(const CheckStatement& check) {
   const auto device = check.report.find("device");
-  if (device == check.report.end()) return "";
-  if (device->is_string()) return device->get<std::string>();
-  const auto name = device->is_object() ? device->find("name") : device->end();
-  return device->is_object() && name != device->end() && name->is_string() ? name->get<std::string>() : "";
+  if (device == check.report.end() || !device->is_object()) return "";
+  const auto name = device->find("processor");
+  return name != device->end() && name->is_string() ? name->get<std::string>() : "";
 }
 
 class Drawing {

@@ -49,10 +49,15 @@ TEST(ProvenanceGraph, LeadsFromCommitAndComponentsToTheArtifact) {
 TEST(ProvenanceGraph, ACheckIsNamedByTheDigestOfWhatWasSigned) {
   CheckStatement check;
   check.builderId = "urn:b";
-  check.report = {{"device", {{"name", "a device"}}},
-                  {"items", Json::array()},
-                  {"measured", Json::object()},
-                  {"passed", true}};
+  check.invocationId = "job-2";
+  check.worker = "w3";
+  check.operatorName = "acme";
+  check.startedOn = check.finishedOn = parseRfc3339("2026-11-20T06:00:00Z").value();
+  check.report = {
+      {"device", {{"processor", "a device"}}},
+      {"items", {{{"kind", "fixture"}, {"name", "y"}, {"passed", true}, {"detail", "8 elements"}}}},
+      {"measured", Json::object()},
+      {"passed", true}};
   const std::string text = checkStatement(kArtifact, check).value();
   EXPECT_EQ(statementOf(kArtifact, check), digestOf(text).text());
   Ancestry ancestry = sample();
