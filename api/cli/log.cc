@@ -132,6 +132,7 @@ Status verify(const Context& context, const LogOptions& options) {
 void addLog(CLI::App& app, Context& context) {
   const auto options = std::make_shared<LogOptions>();
   CLI::App* log = app.add_subcommand("log", "The transparency log: its checkpoint, proofs, the whole of it");
+  log->footer("Example:\n  kiln log checkpoint");
   log->require_subcommand(1);
   const auto add = [&](CLI::App& parent, const char* name, const char* what, const char* example,
                        std::function<Status()> run) {
@@ -144,6 +145,7 @@ void addLog(CLI::App& app, Context& context) {
   add(*log, "checkpoint", "Show the newest checkpoint that a trusted log signed", "kiln log checkpoint",
       [&context, options] { return showCheckpoint(context, *options); });
   CLI::App* proof = log->add_subcommand("prove", "Print a proof that has been checked, as JSON");
+  proof->footer("Example:\n  kiln log prove inclusion 7");
   proof->require_subcommand(1);
   add(*proof, "inclusion", "An entry is in the newest tree", "kiln log prove inclusion 7",
       [&context, options] { return prove(context, *options, false); })

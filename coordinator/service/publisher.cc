@@ -3,6 +3,7 @@
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/recalls.h"
 #include "coordinator/service/statement_reader.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"
@@ -85,6 +86,11 @@ Status commit(Connection& connection, const index::JobSnapshot& snapshot, const 
 Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   const index::JobKey& key = snapshot.job.key;
   KILN_ASSIGN(jobs::Publication publication, assemble(farm_, snapshot, step));
+  // The same inputs give the same bytes again.
+  std::vector<Digest> content{publication.record.artifact.digest};
+  for (const index::MaterialRecord& material : publication.record.materials)
+    content.push_back(material.digest);
+  KILN_TRY(checkNotRecalled(farm_, content));
   for (const Digest& policy : publication.sandboxPolicies)
     if (auto status = rehash(farm_.blobs, key.instance, policy); !status)
       return fail(status.error().in("sandbox policy"));

@@ -1,6 +1,7 @@
 #include "coordinator/service/recalls.h"
 
 #include "coordinator/service/log.h"
+#include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
 #include "storage/index/recall_repository.h"
@@ -63,6 +64,16 @@ Result<signing::Recalls> publishRecalls(const Farm& farm, const std::string& tru
   logInfo("recalls in force",
           {{"version", std::to_string(news.version)}, {"recalls", std::to_string(news.entries.size())}});
   return news;
+}
+
+Status checkNotRecalled(const Farm& farm, std::span<const Digest> content) {
+  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+  if (!recalls) return {};
+  for (const Digest& digest : content)
+    if (const auto* entry = recalls->condemns(digest))
+      return fail(Error{Code::kPermissionDenied, describe(*entry),
+                        "{\"exitCode\":" + std::to_string(kExitVerification) + "}"});
+  return {};
 }
 
 }  // namespace kiln::service

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "coordinator/service/farm.h"
 #include "signing/recall/recalls.h"
@@ -16,5 +17,9 @@ Result<std::optional<signing::Recalls>> recallsInForce(const Farm& farm);
 // farm's root, "" if it was given none.
 Result<signing::Recalls> publishRecalls(const Farm& farm, const std::string& trustRoot,
                                         const std::string& document);
+
+// kPermissionDenied, as what does not verify (exit code 5), if any of these bytes was recalled: what is made
+// of them would be, too.
+Status checkNotRecalled(const Farm& farm, std::span<const Digest> content);
 
 }  // namespace kiln::service

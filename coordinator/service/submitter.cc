@@ -11,6 +11,7 @@
 #include "coordinator/scheduler/requirements.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
+#include "coordinator/service/recalls.h"
 #include "manifest/spec/target.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_repository.h"
@@ -66,6 +67,14 @@ Status checkUploaded(const Farm& farm, const Submission& submission) {
   return fail(Error{Code::kFailedPrecondition,
                     fmt::format("{} of {} source blobs must be uploaded first", list.size(), digests.size()),
                     Json{{"missing", std::move(list)}}.dump()});
+}
+
+// What is known of a job's inputs before it runs.
+std::vector<Digest> contentOf(const JobSnapshot& snapshot) {
+  std::vector<Digest> content{snapshot.job.toolchain};
+  for (const index::SourceRecord& source : snapshot.sources)
+    if (source.blob) content.push_back(*source.blob);
+  return content;
 }
 
 JobSnapshot newJob(const Submission& submission, const index::ToolchainRecord& toolchain, TimePoint now) {
@@ -169,6 +178,7 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
 
   JobSnapshot snapshot = newJob(submission, toolchain, farm_.clock.now());
   snapshot.job.submitter = submitter;
+  if (!submission.delivery.rebuild) KILN_TRY(checkNotRecalled(farm_, contentOf(snapshot)));
   KILN_ASSIGN(auto blobs, plan(farm_, *connection, submission, toolchain, snapshot));
   bool cached = !index::isOpen(snapshot.job.state);
   if (!cached) {

@@ -1,5 +1,7 @@
 // Hits carry their proof: what the index or the store says about an earlier build is believed for what is
 // signed, and for nothing else.
+#include <gmock/gmock.h>
+
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -103,6 +105,24 @@ TEST_F(RecalledProof, ContentThatWasRecalledMakesNoHit) {
   recall(signing::RecallKind::kArtifact, digest());
   EXPECT_NE(again("recalled").state(), v1::JOB_SUCCEEDED);
   EXPECT_EQ(recallsInForce(farm_).value()->text, current->text);
+}
+
+TEST_F(RecalledProof, RecalledContentIsNotPublishedFromAnEarlierResult) {
+  recall(signing::RecallKind::kArtifact, digest());
+  v1::Job job = again("recalled");
+  settle(job.id(), {one.get()});
+  job = get(job.id());
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_EQ(job.error().exit_code(), 5);
+  EXPECT_THAT(job.error().message(), ::testing::HasSubstr("bad (artifact " + digest()));
+}
+
+TEST_F(RecalledProof, ARecalledToolchainIsRefusedAtTheSubmission) {
+  recall(signing::RecallKind::kToolchain, putToolchain().text());
+  v1::Job job;
+  const grpc::Status refused = submit(request("recalled"), &job);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_message(), ::testing::HasSubstr("bad (toolchain sha256:"));
 }
 
 TEST_F(RecalledProof, OnlyNewerRecallsUnderTheFarmsRootComeIntoForce) {
