@@ -95,15 +95,6 @@ Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options) {
   return keys;
 }
 
-Status replaceFile(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  KILN_TRY(signing::writeTextFile(fresh, text));
-  std::error_code error;
-  std::filesystem::rename(fresh, path, error);
-  if (error) return fail(errnoError(error.value(), path));
-  return {};
-}
-
 // Writes the new version where it belongs, or a draft where signatures are missing; tells the farm.
 Status place(const Context& context, const Options& options, const signing::TrustRoot& root,
              const std::string& text) {
@@ -114,7 +105,7 @@ Status place(const Context& context, const Options& options, const signing::Trus
   }
   const std::string& target = options.out.empty() ? options.recalls : options.out;
   const std::string path = whole ? target : target + ".draft";
-  KILN_TRY(replaceFile(path, text));
+  KILN_TRY(signing::replaceFile(path, text));
   if (context.json) {
     Json json{{"recalls", path}, {"complete", whole.has_value()}};
     if (whole) json["version"] = whole->version;

@@ -46,15 +46,6 @@ std::string countOf(const RootFile& file, const signing::ThresholdKeys& role) {
   return fmt::format("{} of {}", file.signers(role.keys).size(), role.threshold);
 }
 
-Status replaceFile(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  KILN_TRY(signing::writeTextFile(fresh, text));
-  std::error_code error;
-  std::filesystem::rename(fresh, path, error);
-  if (error) return fail(errnoError(error.value(), path));
-  return {};
-}
-
 // Signs with the keys given and writes a new file, or the root itself where none is named; says how far the
 // signatures are.
 Status finish(const Context& context, RootFile file, const Options& options, const RootFile* previous) {
@@ -63,7 +54,8 @@ Status finish(const Context& context, RootFile file, const Options& options, con
     KILN_TRY(file.sign(key));
   }
   const std::string& out = options.out.empty() ? options.root : options.out;
-  KILN_TRY(options.out.empty() ? replaceFile(out, file.text()) : signing::writeTextFile(out, file.text()));
+  KILN_TRY(options.out.empty() ? signing::replaceFile(out, file.text())
+                               : signing::writeTextFile(out, file.text()));
   const bool done = signing::checkSigned(file) && (!previous || signing::checkSuccessor(*previous, file));
   if (context.json) {
     printJson({{"root", out}, {"version", file.root.version}, {"complete", done}});

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <set>
 
-#include "coordinator/access/pattern.h"
+#include "manifest/base/glob.h"
 #include "manifest/json/reader.h"
 #include "signing/keys/files.h"
 
@@ -127,12 +127,12 @@ struct IsFor {
   }
   bool operator()(const WorkerHolder& granted) const {
     const auto* holder = std::get_if<WorkerHolder>(&who);
-    return holder && matches(granted.name, holder->name) &&
-           matches(granted.operatorName, holder->operatorName);
+    return holder && globMatches(granted.name, holder->name) &&
+           globMatches(granted.operatorName, holder->operatorName);
   }
   bool operator()(const TokenHolder& granted) const {
     const auto* holder = std::get_if<TokenHolder>(&who);
-    return holder && granted.issuer == holder->issuer && matches(granted.subject, holder->subject);
+    return holder && granted.issuer == holder->issuer && globMatches(granted.subject, holder->subject);
   }
 };
 

@@ -2,31 +2,11 @@
 
 #include <algorithm>
 
+#include "manifest/base/glob.h"
 #include "manifest/base/printable.h"
 
 namespace kiln {
 namespace {
-
-// Iterative, with one point to return to: linear in practice and never more than the product of both lengths.
-bool globMatches(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 Result<std::vector<PlacementRule>> parsePlacements(const char* option,
                                                    const std::vector<std::string>& texts) {

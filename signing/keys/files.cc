@@ -72,7 +72,7 @@ Status replaceFile(const std::string& path, std::string_view content) {
   KILN_TRY(file.close(fresh));
   if (::rename(fresh.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
   const auto slash = path.rfind('/');
-  return syncDirectory(slash == path.npos ? "." : path.substr(0, slash));
+  return syncDirectory(slash == path.npos ? "." : path.substr(0, slash + 1));
 }
 
 }  // namespace kiln::signing

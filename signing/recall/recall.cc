@@ -4,6 +4,7 @@
 #include <array>
 
 #include "manifest/json/reader.h"
+#include "manifest/statement/members.h"
 
 namespace kiln::signing {
 namespace {
@@ -23,13 +24,6 @@ Result<RecallKind> readKind(ObjectReader& reader) {
   const auto at = std::ranges::find(kNames, name);
   if (at == kNames.end()) return badMember(reader.path("recalls"), "is no kind of recall");
   return static_cast<RecallKind>(at - kNames.begin());
-}
-
-Result<TimePoint> readTime(ObjectReader& reader, std::string_view name) {
-  KILN_ASSIGN(const std::string text, reader.string(name));
-  auto time = parseRfc3339(text);
-  if (!time) return badMember(reader.path(name), time.error().message);
-  return *time;
 }
 
 Result<std::vector<Digest>> readListed(ObjectReader& reader) {
@@ -63,10 +57,10 @@ Result<std::vector<Recall::LogRange>> readLogs(ObjectReader& reader) {
 
 Status readWindow(ObjectReader& reader, Recall& recall) {
   if (reader.has("since")) {
-    KILN_ASSIGN(recall.since, readTime(reader, "since"));
+    KILN_ASSIGN(recall.since, readTimeMember(reader, "since"));
   }
   if (reader.has("until")) {
-    KILN_ASSIGN(recall.until, readTime(reader, "until"));
+    KILN_ASSIGN(recall.until, readTimeMember(reader, "until"));
     if (recall.since && *recall.until <= *recall.since)
       return badMember(reader.path("until"), "must be after since");
   }
@@ -118,7 +112,7 @@ Result<Recall> Recall::fromJson(const Json& json) {
   KILN_ASSIGN(recall.reason, reader.string("reason"));
   if (recall.reason.empty() || recall.reason.size() > kMaxRecallReason)
     return badMember(reader.path("reason"), "must have 1 to 1000 bytes");
-  KILN_ASSIGN(recall.issuedOn, readTime(reader, "issuedOn"));
+  KILN_ASSIGN(recall.issuedOn, readTimeMember(reader, "issuedOn"));
   if (recall.kind != RecallKind::kLift) {
     KILN_ASSIGN(recall.whole, reader.boolean("whole"));
     KILN_ASSIGN(recall.listed, readListed(reader));

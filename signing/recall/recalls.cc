@@ -5,18 +5,12 @@
 
 #include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
+#include "manifest/statement/members.h"
 
 namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxEntries = 4096;
-
-Result<TimePoint> readTime(ObjectReader& reader, std::string_view name) {
-  KILN_ASSIGN(const std::string text, reader.string(name));
-  auto time = parseRfc3339(text);
-  if (!time) return badMember(reader.path(name), time.error().message);
-  return *time;
-}
 
 std::size_t signersOf(const Envelope& envelope, const RecallKeys& keys) {
   const auto signers = verifyEnvelope(envelope, keys.issuers.keys);
@@ -113,8 +107,8 @@ Result<Recalls> Recalls::parse(std::string_view text, const TrustRoot& root) {
   Recalls out;
   KILN_ASSIGN(const std::int64_t version, reader.integer("version", 1, kMaxJsonInteger));
   out.version = static_cast<std::uint64_t>(version);
-  KILN_ASSIGN(out.issuedOn, readTime(reader, "issuedOn"));
-  KILN_ASSIGN(out.expires, readTime(reader, "expires"));
+  KILN_ASSIGN(out.issuedOn, readTimeMember(reader, "issuedOn"));
+  KILN_ASSIGN(out.expires, readTimeMember(reader, "expires"));
   if (out.expires <= out.issuedOn) return badMember(reader.path("expires"), "must be after issuedOn");
   KILN_ASSIGN(out.checkpoint, reader.string("checkpoint"));
   KILN_ASSIGN(const Json* entries, reader.array("entries"));

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "manifest/json/reader.h"
+#include "manifest/statement/members.h"
 #include "signing/trust/trust_root.h"
 
 namespace kiln::signing {
@@ -10,13 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxText = 1000;
 constexpr int kMaxScope = 1'000'000;
-
-Result<TimePoint> readTime(ObjectReader& reader, std::string_view name) {
-  KILN_ASSIGN(std::string text, reader.string(name));
-  auto time = parseRfc3339(text);
-  if (!time) return badMember(reader.path(name), time.error().message);
-  return *time;
-}
 
 Result<std::string> readName(ObjectReader& reader, std::string_view name) {
   KILN_ASSIGN(std::string text, reader.string(name));
@@ -30,8 +24,8 @@ struct Validity {
 };
 Result<Validity> readValidity(ObjectReader& reader) {
   Validity out;
-  KILN_ASSIGN(out.from, readTime(reader, "validFrom"));
-  KILN_ASSIGN(out.until, readTime(reader, "validUntil"));
+  KILN_ASSIGN(out.from, readTimeMember(reader, "validFrom"));
+  KILN_ASSIGN(out.until, readTimeMember(reader, "validUntil"));
   if (out.until <= out.from) return badMember(reader.path("validUntil"), "must be after validFrom");
   return out;
 }
@@ -157,7 +151,7 @@ Result<Revocation> readRevocation(ObjectReader& reader, const TrustRoot& root) {
   KILN_ASSIGN(out.keyId, reader.string("keyid"));
   if (!root.findKey(out.keyId))
     return badMember(reader.path("keyid"), "names a key that is not among the root's keys");
-  KILN_ASSIGN(out.at, readTime(reader, "at"));
+  KILN_ASSIGN(out.at, readTimeMember(reader, "at"));
   KILN_ASSIGN(out.reason, readName(reader, "reason"));
   if (reader.has("logs")) {
     KILN_ASSIGN(out.logs, (readList<Revocation::LogSize>(reader, "logs", readLogSize,
@@ -255,7 +249,7 @@ Result<TrustRoot> TrustRoot::parse(std::string_view text) {
   KILN_ASSIGN(root.development, reader.boolean("development"));
   KILN_ASSIGN(std::int64_t version, reader.integer("version", 1, kMaxJsonInteger));
   root.version = static_cast<std::uint64_t>(version);
-  KILN_ASSIGN(root.expires, readTime(reader, "expires"));
+  KILN_ASSIGN(root.expires, readTimeMember(reader, "expires"));
   KILN_ASSIGN(root.keys,
               (readList<TrustedKey>(reader, "keys", readTrustedKey, [](auto& one) { return one.key.id(); })));
   KILN_ASSIGN(root.builders, (readList<TrustedBuilder>(

@@ -1,10 +1,10 @@
-#include "coordinator/access/pattern.h"
+#include "manifest/base/glob.h"
 
 #include <cstddef>
 
-namespace kiln::access {
+namespace kiln {
 
-bool matches(std::string_view pattern, std::string_view text) {
+bool globMatches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0;
   // The last '*' seen, and where in `text` what stands for it ends so far.
   std::size_t star = std::string_view::npos, resume = 0;
@@ -26,4 +26,4 @@ bool matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-}  // namespace kiln::access
+}  // namespace kiln
