@@ -64,12 +64,26 @@ Result<std::optional<std::string>> LoggedSigner::released(const std::string& sta
 
 Result<std::string> LoggedSigner::sign(const signing::SignRequest& request) {
   KILN_TRY(signer_.sign(request));
+  return await(request.statement);
+}
+
+Result<std::vector<std::string>> LoggedSigner::signAll(std::span<const signing::SignRequest> requests) {
+  KILN_TRY(signer_.signAll(requests));
+  std::vector<std::string> out;
+  for (const signing::SignRequest& request : requests) {
+    KILN_ASSIGN(std::string bundle, await(request.statement));
+    out.push_back(std::move(bundle));
+  }
+  return out;
+}
+
+Result<std::string> LoggedSigner::await(const std::string& statement) {
   const auto end = steady_clock::now() + patience_;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const std::uint64_t seen = growths_;
     lock.unlock();
-    KILN_ASSIGN(auto bundle, released(request.statement));
+    KILN_ASSIGN(auto bundle, released(statement));
     if (bundle) return *bundle;
     if (steady_clock::now() >= end)
       return fail(Code::kUnavailable,
