@@ -17,6 +17,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds kListen{250};  // also how soon the thread sees that it is to end
 constexpr milliseconds kRetry{250};
 constexpr milliseconds kLookAgain{500};  // without a notification
+constexpr milliseconds kKeyAge{1000};
 
 signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::string& leaf,
                           const signing::VerifierKey& log) {
@@ -44,6 +45,19 @@ void LoggedSigner::stop() {
     stopping_ = true;
   }
   changed_.notify_all();
+}
+
+Result<std::string> LoggedSigner::publicKeyPem() {
+  const auto now = steady_clock::now();
+  {
+    std::lock_guard lock(mutex_);
+    if (!key_.empty() && now - keyAsked_ < kKeyAge) return key_;
+  }
+  KILN_ASSIGN(std::string key, signer_.publicKeyPem());
+  std::lock_guard lock(mutex_);
+  key_ = key;
+  keyAsked_ = now;
+  return key;
 }
 
 Result<std::optional<std::string>> LoggedSigner::released(const std::string& statement) {

@@ -28,7 +28,8 @@ class LoggedSigner final : public signing::Signer {
   Result<std::vector<std::string>> signAll(std::span<const signing::SignRequest> requests) override;
   // Ends present and future waits: kUnavailable. Idempotent.
   void stop();
-  Result<std::string> publicKeyPem() override { return signer_.publicKeyPem(); }
+  // As it was at most a second ago.
+  Result<std::string> publicKeyPem() override;
 
  private:
   Result<std::optional<std::string>> released(const std::string& statement);
@@ -41,8 +42,10 @@ class LoggedSigner final : public signing::Signer {
   const std::chrono::milliseconds patience_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t growths_ = 0;  // guarded by mutex_
-  bool stopping_ = false;      // guarded by mutex_
+  std::uint64_t growths_ = 0;                       // guarded by mutex_
+  bool stopping_ = false;                           // guarded by mutex_
+  std::string key_;                                 // guarded by mutex_; "" before it was asked for
+  std::chrono::steady_clock::time_point keyAsked_;  // guarded by mutex_
   std::thread thread_;
 };
 
