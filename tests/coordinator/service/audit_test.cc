@@ -69,6 +69,14 @@ class AuditQuestions : public FarmTest {
     return out;
   }
 
+  // The one among the statements that is a provenance.
+  static v1::ProvenanceStatement provenanceIn(const v1::GetProvenanceResponse& found) {
+    for (const auto& each : found.statements())
+      if (each.statement().predicate_type() == kProvenanceType) return each;
+    ADD_FAILURE() << "no provenance";
+    return {};
+  }
+
   Digest tree;
   std::unique_ptr<testing_support::FakeWorker> one, two;
 };
@@ -189,8 +197,7 @@ TEST_F(AuditQuestions, ProvenanceLeadsToCommitPartsBuildersAndKey) {
   const std::string artifact = built("a", 2);
   const auto found = provenance(artifact);
   ASSERT_EQ(found.statements_size(), 2) << "the provenance and the compile statement";
-  const int first = found.statements(0).builders_size() > 0 ? 0 : 1;
-  const v1::ProvenanceStatement& said = found.statements(first);
+  const v1::ProvenanceStatement said = provenanceIn(found);
   EXPECT_EQ(said.key(), key_.publicKey().id());
   ASSERT_EQ(said.builders_size(), 2);
   EXPECT_EQ(said.builders(1).operator_(), "other");
@@ -250,7 +257,7 @@ TEST_F(AuditQuestions, ComparingSaysWhatChanged) {
     v1::CompareArtifactsResponse page;
     const grpc::Status status = auditStub_->CompareArtifacts(&context, request, &page);
     ASSERT_TRUE(status.ok()) << status.error_message();
-    EXPECT_EQ(page.first().payload(), provenance(a).statements(0).statement().payload());
+    EXPECT_EQ(page.first().payload(), provenanceIn(provenance(a)).statement().payload());
     for (const auto& difference : page.differences())
       changed[difference.what() + " " + difference.name()] = difference.second();
     if (page.next_page_token().empty()) break;
