@@ -17,6 +17,7 @@ using std::chrono::steady_clock;
 constexpr milliseconds kListen{250};  // also how soon the thread sees that it is to end
 constexpr milliseconds kRetry{250};
 constexpr milliseconds kLookAgain{500};  // without a notification
+constexpr milliseconds kKeyAge{1000};
 
 signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::string& leaf,
                           const signing::VerifierKey& log) {
@@ -46,6 +47,19 @@ void LoggedSigner::stop() {
   changed_.notify_all();
 }
 
+Result<std::string> LoggedSigner::publicKeyPem() {
+  const auto now = steady_clock::now();
+  {
+    std::lock_guard lock(mutex_);
+    if (!key_.empty() && now - keyAsked_ < kKeyAge) return key_;
+  }
+  KILN_ASSIGN(std::string key, signer_.publicKeyPem());
+  std::lock_guard lock(mutex_);
+  key_ = key;
+  keyAsked_ = now;
+  return key;
+}
+
 Result<std::optional<std::string>> LoggedSigner::released(const std::string& statement) {
   const Digest digest{signing::logDigest(signing::kInTotoPayload, statement), 0};
   KILN_ASSIGN(auto connection, database_.acquire());
@@ -64,12 +78,26 @@ Result<std::optional<std::string>> LoggedSigner::released(const std::string& sta
 
 Result<std::string> LoggedSigner::sign(const signing::SignRequest& request) {
   KILN_TRY(signer_.sign(request));
+  return await(request.statement);
+}
+
+Result<std::vector<std::string>> LoggedSigner::signAll(std::span<const signing::SignRequest> requests) {
+  KILN_TRY(signer_.signAll(requests));
+  std::vector<std::string> out;
+  for (const signing::SignRequest& request : requests) {
+    KILN_ASSIGN(std::string bundle, await(request.statement));
+    out.push_back(std::move(bundle));
+  }
+  return out;
+}
+
+Result<std::string> LoggedSigner::await(const std::string& statement) {
   const auto end = steady_clock::now() + patience_;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const std::uint64_t seen = growths_;
     lock.unlock();
-    KILN_ASSIGN(auto bundle, released(request.statement));
+    KILN_ASSIGN(auto bundle, released(statement));
     if (bundle) return *bundle;
     if (steady_clock::now() >= end)
       return fail(Code::kUnavailable,

@@ -17,7 +17,7 @@ v1::Recalls toProto(const signing::Recalls& recalls) {
 
 grpc::Status RecallService::GetRecalls(grpc::ServerContext*, const v1::GetRecallsRequest*,
                                        v1::Recalls* response) {
-  return answer(recallsInForce(farm_), response, [](const std::optional<signing::Recalls>& recalls) {
+  return answer(recallsInForce(farm_), response, [](const std::shared_ptr<const signing::Recalls>& recalls) {
     return recalls ? toProto(*recalls) : v1::Recalls();
   });
 }

@@ -36,15 +36,19 @@ Status checkFollows(const signing::Recalls& news, const index::RecallsRecord& be
 
 }  // namespace
 
-Result<std::optional<signing::Recalls>> recallsInForce(const Farm& farm) {
+Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm) {
   KILN_ASSIGN(auto connection, farm.database.acquire());
   KILN_ASSIGN(auto record, index::newestRecalls(*connection));
-  if (!record) return std::optional<signing::Recalls>();
+  if (!record) return nullptr;
+  const Digest evidence = digestOf(digestOf(record->root).hex() + digestOf(record->document).hex());
+  if (auto known = farm.recalls->find(evidence)) return known;
   auto recalls = readRecalls(*record);
   if (!recalls)
     return fail(Code::kDataLoss, "recalls version " + std::to_string(record->version) +
                                      " in the database: " + recalls.error().message);
-  return std::optional(std::move(*recalls));
+  auto read = std::make_shared<const signing::Recalls>(std::move(*recalls));
+  farm.recalls->remember(evidence, read);
+  return read;
 }
 
 Result<signing::Recalls> publishRecalls(const Farm& farm, const std::string& trustRoot,

@@ -1,7 +1,7 @@
 // The recalls that are in force on this farm.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <span>
 
 #include "coordinator/service/farm.h"
@@ -9,9 +9,9 @@
 
 namespace kiln::service {
 
-// The newest that were published, whose signatures hold under the root that they were published with; nothing
-// if there are none. kDataLoss if the row holds something else.
-Result<std::optional<signing::Recalls>> recallsInForce(const Farm& farm);
+// The newest that were published, whose signatures hold under the root that they were published with; null if
+// there are none. kDataLoss if the row holds something else.
+Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm);
 
 // Puts a newer version in force. Errors as RecallService.PublishRecalls; `trustRoot` is the path of the
 // farm's root, "" if it was given none.

@@ -187,7 +187,7 @@ class FarmProcesses {
     auto rows = connection->execute("SELECT count(*) AS n FROM " + table);
     return **rows->first([](const postgres::Row& row) { return row.get<int>("n"); });
   }
-  // The one bundle of an artifact.
+  // The provenance of an artifact that was published once.
   signing::Bundle bundleOf(const std::string& artifact) {
     v1::GetArtifactRequest request;
     request.set_instance("default");
@@ -195,7 +195,7 @@ class FarmProcesses {
     grpc::ClientContext context;
     v1::Artifact out;
     EXPECT_TRUE(v1::ArtifactService::NewStub(channel_)->GetArtifact(&context, request, &out).ok());
-    EXPECT_EQ(out.bundles_size(), 1);
+    EXPECT_EQ(out.bundles_size(), 2);
     const Digest digest = fromProto(out.bundles(0)).value();
     return signing::parseBundle(storage::getBlob(*blobs_, "default", digest, 1 << 20).value()).value();
   }

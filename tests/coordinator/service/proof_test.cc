@@ -44,8 +44,18 @@ class Proof : public FarmTest {
   v1::Job again(const std::string& key, int builders = 1) { return submitted(request(key, builders)); }
   void replaceBundle(const std::string& text) {
     Digest other = put(text);
-    ASSERT_TRUE(pool_.execute("UPDATE statements SET bundle_hash = $1, bundle_size = $2",
-                              {Bytes(other.hash), other.size}));
+    ASSERT_TRUE(pool_.execute(
+        "UPDATE statements SET bundle_hash = $1, bundle_size = $2 WHERE predicate_type LIKE '%provenance%'",
+        {Bytes(other.hash), other.size}));
+  }
+
+  // Changes a byte of the program in the store, and says which file that is.
+  std::string damage() {
+    auto oci = parseOciManifest(textOf(*fromProto(artifact(digest()).manifest()))).value();
+    const std::string program = fileOf(oci.layers.at(0).digest);
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    std::fstream(program, std::ios::in | std::ios::out).write("X", 1);
+    return program;
   }
 
   std::unique_ptr<testing_support::FakeWorker> one;
@@ -59,7 +69,7 @@ TEST_F(Proof, AHitReturnsTheOriginalsProvenance) {
   EXPECT_TRUE(hit.artifacts(0).cached());
   EXPECT_EQ(hit.artifacts(0).digest(), digest());
   EXPECT_EQ(hit.artifacts(0).builders(0), "w1");
-  ASSERT_EQ(artifact(digest()).bundles_size(), 1) << "nothing is signed anew";
+  ASSERT_EQ(artifact(digest()).bundles_size(), 2) << "nothing is signed anew";
   auto said = signing::parseBundle(textOf(bundle())).value();
   auto provenance = Provenance::fromJson(parseStatement(said.envelope.payload).value().predicate).value();
   EXPECT_EQ(provenance.invocationId, first.id());
@@ -174,12 +184,32 @@ TEST_F(Proof, BuildersThatOnlyARowNamesDoNotCount) {
   EXPECT_EQ(job.artifacts(0).builders_size(), 2) << "the missing one ran, the first one's receipt counts";
 }
 
+// A hit is verified once; what is remembered of it says nothing about other bytes, bundles or recalls.
+TEST_F(Proof, WhatHeldBeforeIsLookedAtAgain) {
+  forgetResults();
+  EXPECT_EQ(again("hit").state(), v1::JOB_SUCCEEDED);
+  EXPECT_EQ(again("another").state(), v1::JOB_SUCCEEDED);
+  damage();
+  EXPECT_NE(again("damaged").state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(Proof, AnotherBundleIsVerifiedThoughTheArtifactHeldBefore) {
+  forgetResults();
+  EXPECT_EQ(again("hit").state(), v1::JOB_SUCCEEDED);
+  replaceBundle("{}");
+  EXPECT_NE(again("forged").state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(RecalledProof, WhatHeldBeforeTheRecallIsNoHitAfterIt) {
+  forgetResults();
+  EXPECT_EQ(again("hit").state(), v1::JOB_SUCCEEDED);
+  recall(signing::RecallKind::kWorker, "w1");
+  EXPECT_NE(again("recalled").state(), v1::JOB_SUCCEEDED);
+}
+
 TEST_F(Proof, DamagedOrMissingBytesAreNoHit) {
   forgetResults();
-  auto oci = parseOciManifest(textOf(*fromProto(artifact(digest()).manifest()))).value();
-  const std::string program = fileOf(oci.layers.at(0).digest);
-  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  std::fstream(program, std::ios::in | std::ios::out).write("X", 1);
+  const std::string program = damage();
   EXPECT_NE(again("damaged").state(), v1::JOB_SUCCEEDED);
   std::filesystem::remove(program);
   EXPECT_NE(again("missing").state(), v1::JOB_SUCCEEDED);
