@@ -34,7 +34,8 @@ Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const s
   const Audit audit{blobs, believed, found};
   if (history) {
     out.checkpoint = history->note();
-    KILN_ASSIGN(counts.log, auditLog(audit, source, *history, options.fromEntry, [&](const LogCounts& walked) {
+    KILN_ASSIGN(counts.log,
+                auditLog(audit, source, *history, options.fromEntry, [&](const LogCounts& walked) {
                   counts.log = walked;
                   progress();
                 }));

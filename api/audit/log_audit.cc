@@ -122,9 +122,9 @@ class LogWalk {
   // The index leads to the very signature that the log holds.
   Status checkBundle(std::uint64_t place, const signing::Leaf& leaf, const v1::LoggedEntry& row) {
     const auto digest = fromProto(row.bundle());
-    KILN_ASSIGN(const auto text, readFor(audit_, digest.value_or(Digest{}), kMaxBundleBytes,
-                                         FindingKind::kMissingStatement, row.table(), row.payload(),
-                                         "the bundle of " + nameOf(place)));
+    KILN_ASSIGN(const auto text,
+                readFor(audit_, digest.value_or(Digest{}), kMaxBundleBytes, FindingKind::kMissingStatement,
+                        row.table(), row.payload(), "the bundle of " + nameOf(place)));
     if (!text) return {};
     const auto bundle = signing::parseBundle(*text);
     if (!bundle) {
@@ -136,7 +136,7 @@ class LogWalk {
         signing::logDigest(envelope.payloadType, envelope.payload) != leaf.digest)
       audit_.report(FindingKind::kTamperedRow, row.table(), row.payload(),
                     nameOf(place) + " of the log is about another statement than its bundle holds");
-    else if (envelope.signatures.size() != 1 || envelope.signatures[0].signature != leaf.signature)
+    else if (envelope.signatures.size() != 1 || envelope.signatures[0] != leaf.signature)
       audit_.report(FindingKind::kBadSignature, row.table(), row.payload(),
                     "its bundle has another signature than " + nameOf(place) + " of the log");
     return {};
@@ -144,7 +144,7 @@ class LogWalk {
 
   void reportMissing(std::uint64_t place, const signing::Leaf& leaf, const v1::LoggedEntry& row) {
     const bool proven = digestOf(row.statement()).text() == row.payload() &&
-                        signing::logDigest(kInTotoPayload, row.statement()) == leaf.digest;
+                        signing::logDigest(signing::kInTotoPayload, row.statement()) == leaf.digest;
     if (!proven)
       return audit_.report(FindingKind::kTamperedRow, kSignatures, row.payload(),
                            nameOf(place) + " of the log is about another statement than its row");

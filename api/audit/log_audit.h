@@ -13,9 +13,9 @@ struct LogCounts {
   std::uint64_t foreign = 0;  // of them, of other instances, says the farm
 };
 
-// Walks the log from entry `from` to its newest checkpoint, a tile of entries at a time. An entry that the index
-// lacks is asked for again at the end: what was signed a moment ago may be on its way. `seen` is called after
-// each tile. Errors are of the farm or the log being asked.
+// Walks the log from entry `from` to its newest checkpoint, a tile of entries at a time. An entry that the
+// index lacks is asked for again at the end: what was signed a moment ago may be on its way. `seen` is called
+// after each tile. Errors are of the farm or the log being asked.
 Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, const LogHistory& history,
                            std::uint64_t from, const std::function<void(const LogCounts&)>& seen);
 

@@ -12,7 +12,8 @@ namespace {
 constexpr int kPage = 500, kMaxLimit = 1'000'000;
 
 struct Options {
-  std::string artifact, source, toolchain, component, worker, operatorName, key, target, submitter, device, since, until, token;
+  std::string artifact, source, toolchain, component, worker, operatorName, key, target, submitter, device,
+      since, until, token;
   int limit = 50;
 };
 
@@ -126,7 +127,8 @@ void addAffected(CLI::App& app, Context& context) {
       app, context, "affected",
       "Artifacts that something has touched, newest first, each with the signed statement that says so",
       "kiln affected --component ptxas@13.0.88 --operator acme --since 2026-11-01 --until 2026-11-20\n\n"
-      "All conditions must hold at once. Exit 6: the farm has never seen such a name. The index leads to the statements; `kiln provenance` and `kiln "
+      "All conditions must hold at once. Exit 6: the farm has never seen such a name. The index leads to the "
+      "statements; `kiln provenance` and `kiln "
       "verify` check "
       "them.",
       [&context, options] { return run(context, *options); });
@@ -143,7 +145,8 @@ void addAffected(CLI::App& app, Context& context) {
   command.add_option("--target", options->target, "Such as cpu:x86-64-v3");
   command.add_option("--submitter", options->submitter,
                      "Whose jobs came to the artifact: an identity as kiln provenance shows it");
-  command.add_option("--device", options->device, "What a check's report says of its device, such as a processor's name");
+  command.add_option("--device", options->device,
+                     "What a check's report says of its device, such as a processor's name");
   command.add_option("--since", options->since, "Recorded from this date or time on (UTC)");
   command.add_option("--until", options->until, "And before this one");
   command.add_option("--limit", options->limit, "How many at most (default 50)");

@@ -7,7 +7,7 @@
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
 #include "api/client/audit_client.h"
-#include "manifest/base/file.h"
+#include "signing/keys/files.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {
@@ -63,7 +63,7 @@ Result<std::unique_ptr<signing::LogSource>> logOf(const Options& options, const 
 
 Result<std::string> seenBefore(const Options& options) {
   if (options.checkpoint.empty()) return std::string();
-  auto text = readTextFile(options.checkpoint, kMaxCheckpoint);
+  auto text = signing::readTextFile(options.checkpoint, kMaxCheckpoint);
   if (!text && text.error().code == Code::kNotFound) return std::string();
   return text;
 }
@@ -83,7 +83,8 @@ void report(const Context& context, const audit::Audited& audited, bool logged, 
   std::string text = counted(counts.toolchains, "toolchain") + ", " + counted(counts.artifacts, "artifact") +
                      ", " + counted(counts.statements, "statement");
   if (logged) {
-    text += ", " + std::to_string(counts.log.entries) + (counts.log.entries == 1 ? " log entry" : " log entries");
+    text +=
+        ", " + std::to_string(counts.log.entries) + (counts.log.entries == 1 ? " log entry" : " log entries");
     if (counts.log.foreign > 0) text += fmt::format(" ({} of other instances)", counts.log.foreign);
   }
   text += counts.findings > 0 ? ": " + counted(counts.findings, "finding")
@@ -120,7 +121,7 @@ Status run(Context& context, const Options& options) {
   if (context.terminal) fmt::print(stderr, "\n");
   if (!audited) return fail(client->explain(audited.error()));
   if (!options.checkpoint.empty() && !audited->checkpoint.empty())
-    KILN_TRY(replaceFile(options.checkpoint, audited->checkpoint));
+    KILN_TRY(signing::replaceFile(options.checkpoint, audited->checkpoint));
   report(context, *audited, log != nullptr, std::move(findings));
   if (audited->counts.findings == 0) return {};
   context.reported = true;
@@ -141,8 +142,9 @@ void addAudit(CLI::App& app, Context& context) {
       "unlogged-signature, bad-signature,\ntampered-row, damaged-log.",
       [&context, options] { return run(context, *options); });
   command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
-  command.add_option("--checkpoint", options->checkpoint,
-                     "A file: the checkpoint in it, if it is there, must be continued; the newest one is kept in it");
+  command.add_option(
+      "--checkpoint", options->checkpoint,
+      "A file: the checkpoint in it, if it is there, must be continued; the newest one is kept in it");
   command.add_option("--since-entry", options->fromEntry, "Walk the log from this entry on (default 0)");
   addFarmOptions(command, context);
   addTrustOptions(command, context);

@@ -6,6 +6,7 @@
 #include "coordinator/service/page_token.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
+#include "manifest/spec/target.h"
 #include "storage/index/affected.h"
 #include "storage/index/audit_repository.h"
 #include "storage/index/mention_repository.h"
@@ -156,7 +157,7 @@ Status checkNames(postgres::Connection& connection, const v1::ListAffectedReques
     const std::vector<std::string> known;
   } names[] = {{"worker", request.worker(), MentionKind::kWorker, workers},
                {"operator", request.operator_(), MentionKind::kOperator, operators},
-               {"target", request.target(), MentionKind::kTarget, {}},
+               {"target", request.target(), MentionKind::kTarget, servedTargets()},
                {"submitter", request.submitter(), MentionKind::kSubmitter, {}},
                {"device", request.device(), MentionKind::kDevice, {}}};
   for (const auto& [what, name, kind, known] : names) {
@@ -182,9 +183,12 @@ Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
     KILN_ASSIGN(conditions.query.after, readPosition(position));
   }
   KILN_ASSIGN(const index::AffectedPage page, index::findAffected(connection, conditions.query, limit));
-  if (page.entries.empty() && !page.next && !conditions.query.after)
-    KILN_TRY(checkNames(connection, request));
   v1::ListAffectedResponse out;
+  KILN_ASSIGN(const std::uint64_t unread,
+              index::countUnread(connection, conditions.query.instance, kUnreadLimit));
+  out.set_unread(unread);
+  if (page.entries.empty() && !page.next && !conditions.query.after && unread == 0)
+    KILN_TRY(checkNames(connection, request));
   for (const index::AffectedRecord& entry : page.entries) {
     v1::Affected& added = *out.add_affected();
     added.set_artifact(entry.artifact.text());
@@ -197,9 +201,6 @@ Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
     for (const index::AdmissionRecord& admission : admissions) *out.add_admissions() = toProto(admission);
   }
   if (page.next) out.set_next_page_token(makePageToken(question, positionText(*page.next)));
-  KILN_ASSIGN(const std::uint64_t unread,
-              index::countUnread(connection, conditions.query.instance, kUnreadLimit));
-  out.set_unread(unread);
   return out;
 }
 

@@ -69,13 +69,14 @@ Result<std::vector<AffectedRecord>> describe(Connection& connection, const std::
     times.emplace_back(postgres::Param(place.recorded).data());
     numbers.push_back(place.number);
   }
-  KILN_ASSIGN(Rows rows,
-              connection.execute(
-                  "SELECT s.*, a.size, a.target FROM unnest($2::timestamptz[], $3::bigint[]) WITH ORDINALITY "
-                  "AS p(recorded, number, place) JOIN statements s ON s.instance = $1 AND s.recorded = "
-                  "p.recorded AND statement_number(s.payload_hash) = p.number JOIN artifacts a ON a.instance = "
-                  "$1 AND a.hash = s.artifact_hash ORDER BY p.place",
-                  {instance, times, numbers}));
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT s.*, a.size, a.target FROM unnest($2::timestamptz[], $3::bigint[]) WITH ORDINALITY "
+          "AS p(recorded, number, place) JOIN statements s ON s.instance = $1 AND s.recorded = "
+          "p.recorded AND statement_number(s.payload_hash) = p.number JOIN artifacts a ON a.instance = "
+          "$1 AND a.hash = s.artifact_hash ORDER BY p.place",
+          {instance, times, numbers}));
   return rows.map([](const Row& row) {
     AffectedRecord out{digestAt(row, "artifact_hash", "size"), row.get<std::string>("target"), {}};
     out.statement = {hashAt(row, "payload_hash"), digestAt(row, "bundle_hash", "bundle_size"),
@@ -88,8 +89,7 @@ Result<std::vector<AffectedRecord>> describe(Connection& connection, const std::
 Position positionOf(const Place& place) {
   Position out{place.recorded, {}};
   for (std::size_t i = 0; i < 8; ++i)
-    out.payload.hash[i] =
-        static_cast<std::uint8_t>(static_cast<std::uint64_t>(place.number) >> (56 - 8 * i));
+    out.payload.hash[i] = static_cast<std::uint8_t>(static_cast<std::uint64_t>(place.number) >> (56 - 8 * i));
   return out;
 }
 
@@ -131,8 +131,9 @@ Result<AffectedPage> findAffected(Connection& connection, const AffectedQuery& q
 }
 
 Result<bool> isMentioned(Connection& connection, const std::string& instance, const Mention& mention) {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT true AS found FROM mentions WHERE term = $1::uuid LIMIT 1",
-                                            {termOf(instance, mention)}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT true AS found FROM mentions WHERE term = $1::uuid LIMIT 1",
+                                 {termOf(instance, mention)}));
   return rows.size() > 0;
 }
 

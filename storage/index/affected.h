@@ -23,8 +23,8 @@ struct AffectedPage {
   std::optional<Position> next;  // where to go on; nothing: that was all
 };
 
-// Looks at a bounded number of rows: where conditions rarely meet, a page may hold fewer than `limit` entries,
-// or none, and still have a next one.
+// Looks at a bounded number of rows: where conditions rarely meet, a page may hold fewer than `limit`
+// entries, or none, and still have a next one.
 Result<AffectedPage> findAffected(postgres::Connection& connection, const AffectedQuery& query, int limit);
 
 // Whether any statement mentions this.

@@ -38,8 +38,9 @@ class Range {
   Range(const Stretch& stretch, Binder& binder) {
     const std::string since = binder.bind(stretch.since, "timestamptz");
     const std::string before = binder.bind(stretch.before, "timestamptz");
-    where_ = fmt::format("m.term = t.term AND m.own = t.own AND m.recorded >= {} AND (m.recorded, m.statement) < ({}, {})",
-                         since, before, binder.bind(stretch.number, "bigint"));
+    where_ = fmt::format(
+        "m.term = t.term AND m.own = t.own AND m.recorded >= {} AND (m.recorded, m.statement) < ({}, {})",
+        since, before, binder.bind(stretch.number, "bigint"));
   }
   const std::string& where() const { return where_; }
 

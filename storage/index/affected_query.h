@@ -1,6 +1,6 @@
-// The SQL by which statements are found by what they mention: an intersection of posting lists in the order of
-// time, newest first. Apart from its execution, so that the bench can show each plan. The text depends on the
-// number of conditions alone, so each connection prepares each once.
+// The SQL by which statements are found by what they mention: an intersection of posting lists in the order
+// of time, newest first. Apart from its execution, so that the bench can show each plan. The text depends on
+// the number of conditions alone, so each connection prepares each once.
 #pragma once
 
 #include <optional>
@@ -35,8 +35,9 @@ struct BoundSql {
   std::vector<postgres::Param> params;
 };
 
-// The posting lists behind the conditions: a statement that says who, with which key or on which device is found
-// also by what its artifact is made of; one that is asked for its content alone is the one that says so.
+// The posting lists behind the conditions: a statement that says who, with which key or on which device is
+// found also by what its artifact is made of; one that is asked for its content alone is the one that says
+// so.
 struct Postings {
   std::vector<std::string> terms;  // any of them; termOf()
   bool ownOnly = true;

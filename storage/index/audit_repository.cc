@@ -42,7 +42,8 @@ Status addRows(Connection& connection, const char* sql, const std::string& insta
 constexpr char kUnknownSubmitter[] =
     "e.kind = 9 AND NOT EXISTS (SELECT FROM job_targets t JOIN jobs j ON j.instance = t.instance AND j.id = "
     "t.job_id WHERE t.instance = s.instance AND t.artifact_hash = s.artifact_hash AND "
-    "sha256(convert_to(j.submitter, 'UTF8')) = e.value) AND NOT EXISTS (SELECT FROM statements o JOIN jobs j ON "
+    "sha256(convert_to(j.submitter, 'UTF8')) = e.value) AND NOT EXISTS (SELECT FROM statements o JOIN jobs j "
+    "ON "
     "j.instance = o.instance AND j.id = o.job_id WHERE o.instance = s.instance AND o.artifact_hash = "
     "s.artifact_hash AND sha256(convert_to(j.submitter, 'UTF8')) = e.value)";
 
@@ -164,7 +165,8 @@ Result<std::vector<LoggedRecord>> listLogged(Connection& connection, const std::
       connection.execute(
           "SELECT g.log_index, g.payload_hash, g.instance <> $1 AS foreign, s.bundle_hash AS said, "
           "s.bundle_size AS said_size, a.bundle_hash AS admitted, a.bundle_size AS admitted_size FROM "
-          "(SELECT * FROM signatures WHERE log_index >= $2 ORDER BY log_index LIMIT $3) g LEFT JOIN statements "
+          "(SELECT * FROM signatures WHERE log_index >= $2 ORDER BY log_index LIMIT $3) g LEFT JOIN "
+          "statements "
           "s ON s.instance = $1 AND s.payload_hash = g.payload_hash LEFT JOIN LATERAL (SELECT * FROM "
           "toolchain_admissions a WHERE a.instance = $1 AND a.payload_hash = g.payload_hash LIMIT 1) a ON "
           "s.payload_hash IS NULL ORDER BY g.log_index",

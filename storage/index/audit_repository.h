@@ -51,8 +51,8 @@ struct LoggedRecord {
   std::uint64_t place = 0;
   bool foreign = false;           // of another instance, whose rows are not looked at
   std::optional<Digest> payload;  // nothing: known from the log alone
-  std::string table;              // where the instance has the statement: statements, toolchain_admissions, or nowhere
-  Digest bundle;                  // of that row
+  std::string table;  // where the instance has the statement: statements, toolchain_admissions, or nowhere
+  Digest bundle;      // of that row
 };
 // From this place on, by place.
 Result<std::vector<LoggedRecord>> listLogged(postgres::Connection& connection, const std::string& instance,

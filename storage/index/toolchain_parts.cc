@@ -55,10 +55,11 @@ Result<std::vector<Digest>> treesWithPart(Connection& connection, const std::str
 }
 
 Result<std::vector<std::string>> partNames(Connection& connection, const std::string& instance) {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT name FROM toolchain_parts WHERE instance = $1 UNION SELECT "
-                                            "name || '@' || version FROM toolchain_parts WHERE instance = $1 "
-                                            "LIMIT 10000",
-                                            {instance}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT name FROM toolchain_parts WHERE instance = $1 UNION SELECT "
+                                 "name || '@' || version FROM toolchain_parts WHERE instance = $1 "
+                                 "LIMIT 10000",
+                                 {instance}));
   return rows.map([](const Row& row) { return row.get<std::string>("name"); });
 }
 

@@ -25,20 +25,30 @@ JOIN job_targets t ON t.instance = s.instance AND t.artifact_hash = s.artifact_h
 JOIN jobs j ON j.instance = t.instance AND j.id = t.job_id
 GROUP BY s.instance, s.payload_hash, j.submitter ON CONFLICT DO NOTHING;
 
+-- The oldest statement about an artifact: what submitters it has, all have.
+CREATE FUNCTION oldest_statement(instance text, artifact_hash bytea, but bytea) RETURNS bytea LANGUAGE sql STABLE AS
+  $$SELECT s.payload_hash FROM statements s WHERE s.instance = $1 AND s.artifact_hash = $2 AND s.payload_hash <> $3
+    ORDER BY s.recorded LIMIT 1$$;
+
 CREATE FUNCTION mention_submitter_of_job() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  who bytea := (SELECT sha256(convert_to(submitter, 'UTF8')) FROM jobs WHERE instance = NEW.instance AND id = NEW.job_id);
 BEGIN
+  IF EXISTS (SELECT FROM mentions WHERE instance = NEW.instance AND kind = 9 AND value = who
+             AND payload_hash = oldest_statement(NEW.instance, NEW.artifact_hash, '')) THEN
+    RETURN NULL;
+  END IF;
   INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash)
-  SELECT s.instance, 9, sha256(convert_to(j.submitter, 'UTF8')),
-    s.predicate_type = 'https://slsa.dev/provenance/v1' OR j.id = s.job_id, s.recorded, s.payload_hash
-  FROM jobs j JOIN statements s ON s.instance = j.instance
-  WHERE j.instance = NEW.instance AND j.id = NEW.job_id AND s.artifact_hash = NEW.artifact_hash
+  SELECT s.instance, 9, who, s.predicate_type = 'https://slsa.dev/provenance/v1' OR s.job_id = NEW.job_id, s.recorded,
+    s.payload_hash
+  FROM statements s WHERE s.instance = NEW.instance AND s.artifact_hash = NEW.artifact_hash AND who IS NOT NULL
   ORDER BY s.recorded, s.payload_hash ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
 CREATE TRIGGER job_targets_submitter AFTER INSERT OR UPDATE OF artifact_hash ON job_targets
   FOR EACH ROW WHEN (NEW.artifact_hash IS NOT NULL) EXECUTE FUNCTION mention_submitter_of_job();
 
--- A new statement has its own job's submitter, and all that the artifact's other statements have.
+-- A new statement has its own job's submitter, and all that the artifact's oldest one has.
 CREATE FUNCTION mention_submitters_of_statement() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash)
@@ -48,9 +58,9 @@ BEGIN
     SELECT sha256(convert_to(j.submitter, 'UTF8')) AS value, true AS own FROM jobs j
     WHERE j.instance = NEW.instance AND j.id = NEW.job_id
     UNION ALL
-    SELECT m.value, false FROM statements s
-    JOIN mentions m ON m.instance = s.instance AND m.payload_hash = s.payload_hash AND m.kind = 9
-    WHERE s.instance = NEW.instance AND s.artifact_hash = NEW.artifact_hash) v
+    SELECT m.value, false FROM mentions m
+    WHERE m.instance = NEW.instance AND m.kind = 9
+      AND m.payload_hash = oldest_statement(NEW.instance, NEW.artifact_hash, NEW.payload_hash)) v
   GROUP BY v.value ORDER BY v.value ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;

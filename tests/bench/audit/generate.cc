@@ -107,14 +107,13 @@ INSERT INTO job_targets (instance, job_id, ordinal, target, artifact_hash)
 SELECT 'default', lpad(i::text, 12, '0'), 0, 'target-' || target, artifact FROM drawn {chunk})sql";
 
 std::string filled(const char* sql, std::int64_t artifacts, const std::string& chunk = "") {
-  return fmt::format(fmt::runtime(sql), fmt::arg("artifacts", artifacts), fmt::arg("chunk", chunk),
-                     fmt::arg("toolchains", kToolchains), fmt::arg("workers", kWorkers),
-                     fmt::arg("operators", kOperators), fmt::arg("keys", kKeys), fmt::arg("models", kModels),
-                     fmt::arg("repositories", kRepositories), fmt::arg("targets", kTargets),
-                     fmt::arg("submitters", kSubmitters), fmt::arg("devices", kDevices),
-                     fmt::arg("apart", kSecondsApart), fmt::arg("year", kYear),
-                     fmt::arg("provenance", kProvenanceType), fmt::arg("reproduction", kReproductionType),
-                     fmt::arg("check", kCheckType));
+  return fmt::format(
+      fmt::runtime(sql), fmt::arg("artifacts", artifacts), fmt::arg("chunk", chunk),
+      fmt::arg("toolchains", kToolchains), fmt::arg("workers", kWorkers), fmt::arg("operators", kOperators),
+      fmt::arg("keys", kKeys), fmt::arg("models", kModels), fmt::arg("repositories", kRepositories),
+      fmt::arg("targets", kTargets), fmt::arg("submitters", kSubmitters), fmt::arg("devices", kDevices),
+      fmt::arg("apart", kSecondsApart), fmt::arg("year", kYear), fmt::arg("provenance", kProvenanceType),
+      fmt::arg("reproduction", kReproductionType), fmt::arg("check", kCheckType));
 }
 
 // Drops what would be kept up row by row; returns the statements that make it again, as it was.

@@ -33,7 +33,8 @@ PublicationRecord publication(int number, bool mentioned) {
   out.bundle = {digestNamed("payload " + name), digestNamed("bundle " + name), kProvenanceType, out.job.id,
                 out.artifact.published};
   for (int i = 0; i < kMaterials; ++i)
-    out.materials.push_back({"data", fmt::format("input/{}", i), "", digestNamed(fmt::format("{} {}", name, i))});
+    out.materials.push_back(
+        {"data", fmt::format("input/{}", i), "", digestNamed(fmt::format("{} {}", name, i))});
   out.builders = {{"worker-1", "operator-1"}, {"worker-2", "operator-2"}};
   if (!mentioned) return out;
   out.bundle.signer = digestNamed("key 1");

@@ -26,15 +26,25 @@ class Draw {
   index::AnyOf tree() {
     return {{index::MentionKind::kToolchain, digestNamed("tree " + std::to_string(below(kToolchains)))}};
   }
-  index::AnyOf model() { return {{index::MentionKind::kInput, digestNamed("model " + std::to_string(below(kModels)))}}; }
-  index::AnyOf popularModel() { return {{index::MentionKind::kInput, digestNamed("model " + std::to_string(below(10)))}}; }
+  index::AnyOf model() {
+    return {{index::MentionKind::kInput, digestNamed("model " + std::to_string(below(kModels)))}};
+  }
+  index::AnyOf popularModel() {
+    return {{index::MentionKind::kInput, digestNamed("model " + std::to_string(below(10)))}};
+  }
   index::AnyOf repository() { return text(index::MentionKind::kSource, repositoryOf(below(kRepositories))); }
-  index::AnyOf commit() { return text(index::MentionKind::kSource, commitOf(below(kRepositories), below(50))); }
-  index::AnyOf worker() { return text(index::MentionKind::kWorker, "worker-" + std::to_string(below(kWorkers))); }
+  index::AnyOf commit() {
+    return text(index::MentionKind::kSource, commitOf(below(kRepositories), below(50)));
+  }
+  index::AnyOf worker() {
+    return text(index::MentionKind::kWorker, "worker-" + std::to_string(below(kWorkers)));
+  }
   index::AnyOf operatorName() {
     return text(index::MentionKind::kOperator, "operator-" + std::to_string(below(kOperators)));
   }
-  index::AnyOf key() { return {{index::MentionKind::kKey, digestNamed("key " + std::to_string(below(kKeys)))}}; }
+  index::AnyOf key() {
+    return {{index::MentionKind::kKey, digestNamed("key " + std::to_string(below(kKeys)))}};
+  }
   index::AnyOf submitter() {
     return text(index::MentionKind::kSubmitter, "submitter-" + std::to_string(below(kSubmitters)));
   }
@@ -52,7 +62,9 @@ class Draw {
   }
 
  private:
-  static index::AnyOf text(index::MentionKind kind, const std::string& value) { return {{kind, index::textValue(value)}}; }
+  static index::AnyOf text(index::MentionKind kind, const std::string& value) {
+    return {{kind, index::textValue(value)}};
+  }
   const std::int64_t artifacts_;
   std::mt19937_64 random_{7};
 };
