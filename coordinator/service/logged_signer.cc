@@ -6,17 +6,9 @@
 #include "signing/log/leaf.h"
 #include "signing/log/log_proof.h"
 #include "storage/index/log_repository.h"
-#include "storage/postgres/listener.h"
 
 namespace kiln::service {
 namespace {
-
-using std::chrono::milliseconds;
-using std::chrono::steady_clock;
-
-constexpr milliseconds kListen{250};  // also how soon the thread sees that it is to end
-constexpr milliseconds kRetry{250};
-constexpr milliseconds kLookAgain{500};  // without a notification
 
 signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::string& leaf,
                           const signing::VerifierKey& log) {
@@ -26,25 +18,6 @@ signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::strin
 }
 
 }  // namespace
-
-LoggedSigner::LoggedSigner(signing::Signer& signer, postgres::Pool& database, signing::VerifierKey log,
-                           milliseconds patience)
-    : signer_(signer), database_(database), log_(std::move(log)), patience_(patience), thread_([this] {
-        follow();
-      }) {}
-
-LoggedSigner::~LoggedSigner() {
-  stop();
-  thread_.join();
-}
-
-void LoggedSigner::stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-}
 
 Result<std::optional<std::string>> LoggedSigner::released(const std::string& statement) {
   const Digest digest{signing::logDigest(signing::kInTotoPayload, statement), 0};
@@ -64,45 +37,7 @@ Result<std::optional<std::string>> LoggedSigner::released(const std::string& sta
 
 Result<std::string> LoggedSigner::sign(const signing::SignRequest& request) {
   KILN_TRY(signer_.sign(request));
-  const auto end = steady_clock::now() + patience_;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const std::uint64_t seen = growths_;
-    lock.unlock();
-    KILN_ASSIGN(auto bundle, released(request.statement));
-    if (bundle) return *bundle;
-    if (steady_clock::now() >= end)
-      return fail(Code::kUnavailable,
-                  "signed, but no checkpoint of the log covers it yet; is kiln-log running?");
-    lock.lock();
-    changed_.wait_for(lock, kLookAgain, [&] { return stopping_ || growths_ != seen; });
-  }
-  return fail(Code::kUnavailable, "the coordinator is stopping");
-}
-
-void LoggedSigner::follow() {
-  std::optional<postgres::Listener> listener;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    bool heard = false;
-    if (!listener) {
-      if (auto opened = postgres::Listener::open(database_.options(), {"kiln_log"})) {
-        listener.emplace(std::move(*opened));
-        heard = true;  // it may have grown meanwhile
-      }
-    } else if (auto got = listener->wait(kListen)) {
-      heard = !got->empty();
-    } else {
-      listener.reset();
-    }
-    lock.lock();
-    if (heard) {
-      ++growths_;
-      changed_.notify_all();
-    }
-    if (!listener) changed_.wait_for(lock, kRetry, [&] { return stopping_; });
-  }
+  return growth_.await(patience_, [&] { return released(request.statement); });
 }
 
 }  // namespace kiln::service
