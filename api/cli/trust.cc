@@ -5,6 +5,7 @@
 #include "api/cli/duration_option.h"
 #include "api/cli/print.h"
 #include "api/cli/trust_edit.h"
+#include "api/cli/trust_sigstore.h"
 #include "signing/keys/files.h"
 #include "signing/keys/public_pem.h"
 
@@ -27,7 +28,7 @@ struct Options {
   std::string keyId, at, reason;
   std::vector<std::string> logs;
   // show
-  std::string previous;
+  std::string previous, sigstore;
 };
 
 Result<RootFile> readRootFile(const std::string& path) {
@@ -210,12 +211,24 @@ Status show(const Context& context, const Options& options) {
     KILN_ASSIGN(const RootFile previous, readRootFile(options.previous));
     holds = signing::checkSuccessor(previous, file);
   }
+  // What is not known to be signed is not handed on to others.
+  Json written;
+  if (holds && !options.sigstore.empty()) {
+    KILN_ASSIGN(written, writeSigstoreFiles(file.root, options.sigstore));
+  }
   if (context.json) {
     Json json{{"root", file.root.toJson()}, {"signaturesHold", holds.has_value()}};
     if (!holds) json["why"] = holds.error().message;
+    if (!written.is_null()) json["sigstore"] = written;
     printJson(json);
   } else {
     printRoot(file);
+    if (!written.is_null()) {
+      printLine("sigstore    " + written["trustedRoot"].get<std::string>());
+      for (const Json& key : written["keys"])
+        printLine(fmt::format("            {} is key {}", key["file"].get<std::string>(),
+                              key["keyid"].get<std::string>()));
+    }
   }
   if (!holds) return fail(Error{holds.error().code, holds.error().message, R"({"exitCode":5})"});
   return {};
@@ -295,6 +308,10 @@ void addTrust(CLI::App& app, Context& context) {
                         "kiln trust show next.json --previous root.json", show);
   showing.add_option("ROOT", options->root, "The root")->required();
   showing.add_option("--previous", options->previous, "The root before, whose keys must have signed, too");
+  showing.add_option(
+      "--sigstore", options->sigstore,
+      "A directory for what stock verifiers take (cosign, @sigstore/verify): trusted_root.json and "
+      "a PEM per signer");
 }
 
 }  // namespace kiln::cli

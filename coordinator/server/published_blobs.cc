@@ -7,7 +7,7 @@ namespace kiln::server {
 
 Result<Digest> PublishedBlobs::findManifest(const std::string& instance, const Digest& hash) {
   KILN_ASSIGN(auto connection, database_.acquire());
-  KILN_ASSIGN(auto artifact, index::loadArtifact(*connection, instance, hash));
+  KILN_ASSIGN(auto artifact, index::findArtifact(*connection, instance, hash));
   if (!artifact) return fail(Code::kNotFound, "no such artifact is published");
   return artifact->digest;
 }

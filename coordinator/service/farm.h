@@ -8,14 +8,18 @@
 #include "coordinator/jobs/publication.h"
 #include "coordinator/queue/change_feed.h"
 #include "coordinator/queue/lease_queue.h"
+#include "coordinator/service/memory.h"
 #include "coordinator/service/metrics.h"
 #include "manifest/base/clock.h"
 #include "signing/client/signer_client.h"
 #include "signing/keys/certificate.h"
+#include "signing/recall/recalls.h"
 #include "storage/blob/blob_store.h"
 #include "storage/postgres/pool.h"
 
 namespace kiln::service {
+
+struct ProvenArtifact;  // service/proof.h
 
 // References to things that outlive every service; all of them thread safe.
 struct Farm {
@@ -32,6 +36,9 @@ struct Farm {
   // Told the name of each point that a job passes between two durable states. Fault tests stop the program
   // there.
   std::function<void(std::string_view)> reached = [](std::string_view) {};
+  // What hits would otherwise verify each time (service/proof.cc, service/recalls.cc).
+  std::shared_ptr<Memory<ProvenArtifact>> proofs = std::make_shared<Memory<ProvenArtifact>>(4096);
+  std::shared_ptr<Memory<signing::Recalls>> recalls = std::make_shared<Memory<signing::Recalls>>(2);
 };
 
 // The points, in the order in which a job passes them.

@@ -10,6 +10,10 @@
 namespace kiln::service {
 namespace {
 
+using std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kKeyAge{1000};
+
 signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::string& leaf,
                           const signing::VerifierKey& log) {
   return {
@@ -18,6 +22,19 @@ signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::strin
 }
 
 }  // namespace
+
+Result<std::string> LoggedSigner::publicKeyPem() {
+  const auto now = steady_clock::now();
+  {
+    std::lock_guard lock(mutex_);
+    if (!key_.empty() && now - keyAsked_ < kKeyAge) return key_;
+  }
+  KILN_ASSIGN(std::string key, signer_.publicKeyPem());
+  std::lock_guard lock(mutex_);
+  key_ = key;
+  keyAsked_ = now;
+  return key;
+}
 
 Result<std::optional<std::string>> LoggedSigner::released(const std::string& statement) {
   const Digest digest{signing::logDigest(signing::kInTotoPayload, statement), 0};

@@ -19,7 +19,8 @@ class LoggedSigner final : public signing::Signer {
   // checked. Further errors: kUnavailable if no checkpoint came in time (the signature is taken in: the same
   // statement again waits on), kDataLoss if the database's proof does not hold.
   Result<std::string> sign(const signing::SignRequest& request) override;
-  Result<std::string> publicKeyPem() override { return signer_.publicKeyPem(); }
+  // As it was at most a second ago.
+  Result<std::string> publicKeyPem() override;
 
  private:
   Result<std::optional<std::string>> released(const std::string& statement);
@@ -29,6 +30,9 @@ class LoggedSigner final : public signing::Signer {
   LogGrowth& growth_;
   const signing::VerifierKey log_;
   const std::chrono::milliseconds patience_;
+  std::mutex mutex_;
+  std::string key_;                                 // guarded by mutex_; "" before it was asked for
+  std::chrono::steady_clock::time_point keyAsked_;  // guarded by mutex_
 };
 
 }  // namespace kiln::service

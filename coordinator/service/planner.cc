@@ -18,19 +18,19 @@ namespace {
 // Gives the target its published artifact, if that stands for this submission as it is.
 Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
                      const index::ToolchainRecord& toolchain, const CompileSpec& options,
-                     const DeliverySpec& delivery, const index::ArtifactRecord& artifact,
+                     const DeliverySpec& delivery, index::ArtifactRecord artifact,
                      const index::JobSnapshot& snapshot, index::TargetRecord& target) {
   if (!artifact.fixtures) return {};
   KILN_ASSIGN(CompileSpec spec,
               jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
-  KILN_ASSIGN(auto complete, index::loadArtifact(connection, artifact.instance, artifact.digest));
-  if (!complete) return {};
-  KILN_ASSIGN(auto needed, index::blobsOf(connection, artifact.instance, artifact.digest));
-  needed.push_back(artifact.digest);
+  KILN_TRY(index::loadEvidence(connection, artifact));
+  std::vector<Digest> needed{artifact.digest, artifact.config, *artifact.fixtures};
+  for (const index::FileRecord& file : artifact.files) needed.push_back(file.digest);
+  for (const index::BundleRecord& record : artifact.bundles) needed.push_back(record.bundle);
   KILN_ASSIGN(auto missing, farm.blobs.findMissing(artifact.instance, needed));
   if (!missing.empty()) return {};
   const auto materials = jobs::materialsOf(spec, snapshot, toolchain);
-  KILN_ASSIGN(auto builders, provenBuilders(farm, *complete, {spec, materials, delivery}));
+  KILN_ASSIGN(auto builders, provenBuilders(farm, artifact, {spec, materials, delivery}));
   if (!builders) return {};
   target.artifact = artifact.digest;
   target.cached = true;

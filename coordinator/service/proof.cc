@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/service/log.h"
@@ -22,25 +23,54 @@ const signing::Policy& anyPolicy() {
   return policy;
 }
 
-Result<signing::Verdict> verified(const Farm& farm, const index::ArtifactRecord& artifact) {
-  KILN_ASSIGN(std::string pem, farm.signer.publicKeyPem());
-  KILN_ASSIGN(signing::PublicKey key, signing::PublicKey::fromPem(pem));
+// All that the verdict on an artifact rests on.
+Digest evidenceOf(const index::ArtifactRecord& artifact, const std::string& signer,
+                  const signing::Recalls* recalls) {
+  std::string all =
+      digestOf(signer).hex() + digestOf(recalls ? recalls->text : "").hex() + artifact.digest.hex();
+  for (const index::BundleRecord& record : artifact.bundles) all += record.bundle.hex();
+  return digestOf(all);
+}
+
+// The store vouches for each: hashed now, or lately and untouched since.
+Status checkBytes(const Farm& farm, const std::string& instance, std::span<const Digest> blobs) {
+  for (const Digest& blob : blobs)
+    KILN_TRY(farm.blobs.read(instance, blob, 0, 1, [](Bytes) { return Status(); }));
+  return {};
+}
+
+Result<std::shared_ptr<const ProvenArtifact>> verified(const Farm& farm,
+                                                       const index::ArtifactRecord& artifact) {
+  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
   const std::string& instance = artifact.instance;
-  KILN_ASSIGN(std::string text,
+  const Digest evidence = evidenceOf(artifact, pem, recalls.get());
+  if (auto known = farm.proofs->find(evidence)) {
+    KILN_TRY(checkBytes(farm, instance, known->blobs));
+    return known;
+  }
+  KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
+  KILN_ASSIGN(const std::string text,
               storage::getBlob(farm.blobs, instance, artifact.digest, kMaxOciManifestBytes));
   signing::VerifyRequest request{.artifactJson = text, .artifact = artifact.digest};
+  std::vector<Digest> blobs{artifact.digest};
   request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) {
+    blobs.push_back(file.digest);
     return farm.blobs.read(instance, file.digest, 0, 0, sink);
   };
   for (const index::BundleRecord& record : artifact.bundles) {
     KILN_ASSIGN(std::string bundle, storage::getBlob(farm.blobs, instance, record.bundle, kMaxBundleBytes));
     request.bundles.push_back(std::move(bundle));
+    blobs.push_back(record.bundle);
   }
-  const TimePoint now = farm.clock.now();
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
-  const signing::Known known{.recalls = recalls ? &*recalls : nullptr};
-  return signing::verifyArtifact(request, signing::developmentRoot(key, farm.builder.id, now), anyPolicy(),
-                                 farm.clock, known);
+  const signing::TrustRoot root = signing::developmentRoot(key, farm.builder.id, farm.clock.now());
+  signing::Verdict verdict =
+      signing::verifyArtifact(request, root, anyPolicy(), farm.clock, {.recalls = recalls.get()});
+  KILN_TRY(verdict.status());
+  auto proven = std::make_shared<const ProvenArtifact>(std::move(verdict.manifest.spec),
+                                                       std::move(verdict.statements), std::move(blobs));
+  farm.proofs->remember(evidence, proven);
+  return proven;
 }
 
 std::string originOf(const Material& material) {
@@ -71,8 +101,7 @@ bool answers(const Provenance& provenance, const WantedProof& wanted) {
                      });
 }
 
-Status provesItself(const Farm& farm, const std::optional<signing::Recalls>& recalls,
-                    const index::ResultRecord& result) {
+Status provesItself(const Farm& farm, const signing::Recalls* recalls, const index::ResultRecord& result) {
   KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
   KILN_ASSIGN(signing::Receipt receipt,
               signing::verifyReceipt(result.receipt, certificate, farm.workerAuthority, farm.clock.now()));
@@ -98,15 +127,14 @@ Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
                                                                const index::ArtifactRecord& artifact,
                                                                const WantedProof& wanted) {
   const std::optional<std::vector<std::string>> none;
-  auto verdict = verified(farm, artifact);
-  Status holds = verdict ? verdict->status() : fail(verdict.error());
-  if (!holds) {
+  const auto proven = verified(farm, artifact);
+  if (!proven) {
     logWarning("a cached artifact does not prove itself",
-               {{"artifact", artifact.digest.text()}, {"error", holds.error().message}});
+               {{"artifact", artifact.digest.text()}, {"error", proven.error().message}});
     return none;
   }
-  if (!(verdict->manifest.spec == wanted.spec)) return none;
-  for (const Provenance& provenance : verdict->statements) {
+  if (!((*proven)->spec == wanted.spec)) return none;
+  for (const Provenance& provenance : (*proven)->statements) {
     if (!answers(provenance, wanted)) continue;
     std::vector<std::string> workers;
     for (const Builder& builder : provenance.builders) workers.push_back(builder.worker);
@@ -121,7 +149,7 @@ void dropUnproven(const Farm& farm, const std::string& job, std::vector<index::R
   std::erase_if(results, [&](const index::ResultRecord& result) {
     if (result.jobId == job) return false;
     // What cannot be known to be unrecalled is built again.
-    Status proven = recalls ? provesItself(farm, *recalls, result) : fail(recalls.error());
+    Status proven = recalls ? provesItself(farm, recalls->get(), result) : fail(recalls.error());
     if (!proven)
       logWarning("an earlier result does not prove itself",
                  {{"job", result.jobId}, {"worker", result.worker}, {"error", proven.error().message}});

@@ -7,9 +7,17 @@
 
 #include "coordinator/service/farm.h"
 #include "manifest/spec/delivery_spec.h"
+#include "manifest/statement/provenance.h"
 #include "storage/index/records.h"
 
 namespace kiln::service {
+
+// An artifact whose every byte and bundle held, once.
+struct ProvenArtifact {
+  CompileSpec spec;                    // of its Manifest
+  std::vector<Provenance> statements;  // that count
+  std::vector<Digest> blobs;           // all that was verified: OCI manifest, config, layers, bundles
+};
 
 // What a submission wants of an artifact that is there already.
 struct WantedProof {
@@ -20,8 +28,10 @@ struct WantedProof {
 
 // The builders of a provenance statement that this farm signed about the artifact and that answers what is
 // wanted, after every byte of the artifact was hashed and every bundle verified: by the same code and rules
-// as anybody else's verification, the recalls in force among them. Nothing if there is none, or if anything
-// about the artifact does not hold.
+// as anybody else's verification, the recalls in force among them. What held is remembered for the same
+// artifact, bundles, signing key and recalls; of the bytes, the store then says that it hashed them lately
+// and that they were not touched since. Nothing if there is none, or if anything about the artifact does not
+// hold. `artifact` is with its bundles.
 Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
                                                                const index::ArtifactRecord& artifact,
                                                                const WantedProof& wanted);

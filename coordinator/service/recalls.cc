@@ -77,24 +77,30 @@ Result<std::optional<signing::Recalls>> broughtForward(const RecallSettings& set
 
 }  // namespace
 
-Result<std::optional<signing::Recalls>> recallsInForce(const Farm& farm) {
+Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm) {
   KILN_ASSIGN(auto connection, farm.database.acquire());
   KILN_ASSIGN(auto record, index::newestRecalls(*connection));
-  if (!record) return std::optional<signing::Recalls>();
+  if (!record) return nullptr;
+  const Digest evidence = digestOf(digestOf(record->root).hex() + digestOf(record->document).hex());
+  if (auto known = farm.recalls->find(evidence)) return known;
   auto recalls = readRecalls(*record);
   if (!recalls)
     return fail(Code::kDataLoss, "recalls version " + std::to_string(record->version) +
                                      " in the database: " + recalls.error().message);
-  return std::optional(std::move(*recalls));
+  auto read = std::make_shared<const signing::Recalls>(std::move(*recalls));
+  farm.recalls->remember(evidence, read);
+  return read;
 }
 
-Result<std::optional<signing::Recalls>> recallsToServe(const Farm& farm, const RecallSettings& settings) {
+Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
+                                                               const RecallSettings& settings) {
   KILN_ASSIGN(auto recalls, recallsInForce(farm));
   if (!recalls || recalls->logged || !settings.logger || settings.trustRoot.empty()) return recalls;
   auto forward = broughtForward(settings, *recalls);
   if (!forward)
     logWarning("recalls are served without a proof of the log", {{"error", forward.error().message}});
-  return forward && *forward ? std::move(*forward) : std::move(recalls);
+  if (!forward || !*forward) return recalls;
+  return std::make_shared<const signing::Recalls>(std::move(**forward));
 }
 
 Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& settings,

@@ -1,7 +1,7 @@
 // The recalls that are in force on this farm.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <span>
 
 #include "coordinator/service/farm.h"
@@ -15,13 +15,14 @@ struct RecallSettings {
   RecallLogger* logger = nullptr;  // null if the farm cannot prove what is in its log
 };
 
-// The newest that were published, whose signatures hold under the root that they were published with; nothing
-// if there are none. kDataLoss if the row holds something else.
-Result<std::optional<signing::Recalls>> recallsInForce(const Farm& farm);
+// The newest that were published, whose signatures hold under the root that they were published with; null if
+// there are none. kDataLoss if the row holds something else.
+Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm);
 
 // The same for whoever asks for them: what came into force before the root named a log is taken into the log
 // now, and proven as soon as a checkpoint covers it.
-Result<std::optional<signing::Recalls>> recallsToServe(const Farm& farm, const RecallSettings& settings);
+Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
+                                                               const RecallSettings& settings);
 
 // Puts a newer version in force, once the log holds it where the root names one; its file then has the
 // proofs. Killed anywhere, the same again goes on. Errors as RecallService.PublishRecalls.

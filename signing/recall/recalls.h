@@ -41,7 +41,7 @@ struct StatementPlace {
 enum class LogProofs {
   kWanted,  // each recall is proven to be in the log
   kIfAny,   // what comes without proof is read all the same: what was taken in before the root named a log,
-           // and what is on its way into the log
+            // and what is on its way into the log
 };
 
 struct Recalls {

@@ -24,42 +24,6 @@ ArtifactRecord artifactAt(const Row& row) {
   return out;
 }
 
-Status loadParts(Connection& connection, ArtifactRecord& artifact) {
-  const std::string& instance = artifact.instance;
-  KILN_ASSIGN(
-      Rows files,
-      connection.execute("SELECT path, media_type, hash, size FROM artifact_files WHERE instance = $1 AND "
-                         "artifact_hash = $2 ORDER BY path COLLATE \"C\"",
-                         {instance, hashParam(artifact.digest)}));
-  KILN_ASSIGN(artifact.files, files.map([](const Row& row) {
-    return FileRecord{row.get<std::string>("path"), row.get<std::string>("media_type"),
-                      digestAt(row, "hash", "size")};
-  }));
-  KILN_ASSIGN(Rows statements,
-              connection.execute("SELECT * FROM statements WHERE instance = $1 AND artifact_hash = $2 "
-                                 "ORDER BY recorded, payload_hash",
-                                 {instance, hashParam(artifact.digest)}));
-  KILN_ASSIGN(artifact.bundles, statements.map([](const Row& row) {
-    return BundleRecord{hashAt(row, "payload_hash"), digestAt(row, "bundle_hash", "bundle_size"),
-                        row.get<std::string>("predicate_type"), row.get<std::string>("job_id"),
-                        row.get<TimePoint>("recorded")};
-  }));
-  KILN_ASSIGN(Rows builders,
-              connection.execute("SELECT DISTINCT worker, operator FROM builders WHERE instance = $1 AND "
-                                 "artifact_hash = $2 ORDER BY worker",
-                                 {instance, hashParam(artifact.digest)}));
-  KILN_ASSIGN(artifact.builders, builders.map([](const Row& row) {
-    return BuilderRecord{row.get<std::string>("worker"), row.get<std::string>("operator")};
-  }));
-  KILN_ASSIGN(Rows jobs,
-              connection.execute("SELECT t.job_id FROM job_targets t JOIN jobs j ON j.instance = t.instance "
-                                 "AND j.id = t.job_id WHERE t.instance = $1 AND t.artifact_hash = $2 "
-                                 "ORDER BY j.submitted LIMIT 1000",
-                                 {instance, hashParam(artifact.digest)}));
-  KILN_ASSIGN(artifact.jobs, jobs.map([](const Row& row) { return row.get<std::string>("job_id"); }));
-  return {};
-}
-
 Status insertEdges(Connection& connection, const PublicationRecord& publication) {
   const std::string& instance = publication.artifact.instance;
   for (const MaterialRecord& material : publication.materials)
@@ -115,12 +79,53 @@ Status insertPublication(Connection& connection, const PublicationRecord& public
   return {};
 }
 
-Result<std::optional<ArtifactRecord>> loadArtifact(Connection& connection, const std::string& instance,
+Result<std::optional<ArtifactRecord>> findArtifact(Connection& connection, const std::string& instance,
                                                    const Digest& artifact) {
   KILN_ASSIGN(Rows rows, connection.execute("SELECT * FROM artifacts WHERE instance = $1 AND hash = $2",
                                             {instance, hashParam(artifact)}));
-  KILN_ASSIGN(auto found, rows.first(artifactAt));
-  if (found) KILN_TRY(loadParts(connection, *found));
+  return rows.first(artifactAt);
+}
+
+Status loadEvidence(Connection& connection, ArtifactRecord& artifact) {
+  const std::string& instance = artifact.instance;
+  KILN_ASSIGN(
+      Rows files,
+      connection.execute("SELECT path, media_type, hash, size FROM artifact_files WHERE instance = $1 AND "
+                         "artifact_hash = $2 ORDER BY path COLLATE \"C\"",
+                         {instance, hashParam(artifact.digest)}));
+  KILN_ASSIGN(artifact.files, files.map([](const Row& row) {
+    return FileRecord{row.get<std::string>("path"), row.get<std::string>("media_type"),
+                      digestAt(row, "hash", "size")};
+  }));
+  KILN_ASSIGN(Rows statements,
+              connection.execute("SELECT * FROM statements WHERE instance = $1 AND artifact_hash = $2 "
+                                 "ORDER BY recorded, payload_hash",
+                                 {instance, hashParam(artifact.digest)}));
+  KILN_ASSIGN(artifact.bundles, statements.map([](const Row& row) {
+    return BundleRecord{hashAt(row, "payload_hash"), digestAt(row, "bundle_hash", "bundle_size"),
+                        row.get<std::string>("predicate_type"), row.get<std::string>("job_id"),
+                        row.get<TimePoint>("recorded")};
+  }));
+  return {};
+}
+
+Result<std::optional<ArtifactRecord>> loadArtifact(Connection& connection, const std::string& instance,
+                                                   const Digest& artifact) {
+  KILN_ASSIGN(auto found, findArtifact(connection, instance, artifact));
+  if (!found) return found;
+  KILN_TRY(loadEvidence(connection, *found));
+  KILN_ASSIGN(Rows builders,
+              connection.execute("SELECT DISTINCT worker, operator FROM builders WHERE instance = $1 AND "
+                                 "artifact_hash = $2 ORDER BY worker",
+                                 {instance, hashParam(artifact)}));
+  KILN_ASSIGN(found->builders, builders.map([](const Row& row) {
+    return BuilderRecord{row.get<std::string>("worker"), row.get<std::string>("operator")};
+  }));
+  // Ids begin with the time of submission, so the index has them in order.
+  KILN_ASSIGN(Rows jobs, connection.execute("SELECT job_id FROM job_targets WHERE instance = $1 AND "
+                                            "artifact_hash = $2 ORDER BY job_id LIMIT 1000",
+                                            {instance, hashParam(artifact)}));
+  KILN_ASSIGN(found->jobs, jobs.map([](const Row& row) { return row.get<std::string>("job_id"); }));
   return found;
 }
 
@@ -159,21 +164,6 @@ Result<std::map<Digest, ArtifactRecord>> findByActions(Connection& connection, c
   }));
   return std::map<Digest, ArtifactRecord>(std::make_move_iterator(found.begin()),
                                           std::make_move_iterator(found.end()));
-}
-
-Result<std::vector<Digest>> blobsOf(Connection& connection, const std::string& instance,
-                                    const Digest& artifact) {
-  KILN_ASSIGN(
-      Rows rows,
-      connection.execute(
-          "SELECT hash, size FROM artifact_files WHERE instance = $1 AND artifact_hash = $2 UNION ALL "
-          "SELECT bundle_hash, bundle_size FROM statements WHERE instance = $1 AND artifact_hash = $2 UNION "
-          "ALL "
-          "SELECT config_hash, config_size FROM artifacts WHERE instance = $1 AND hash = $2 UNION ALL "
-          "SELECT fixtures_hash, fixtures_size FROM artifacts WHERE instance = $1 AND hash = $2 AND "
-          "fixtures_hash IS NOT NULL",
-          {instance, hashParam(artifact)}));
-  return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
 }
 
 }  // namespace kiln::index

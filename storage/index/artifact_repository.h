@@ -21,8 +21,14 @@ Status insertPublication(postgres::Connection& connection, const PublicationReco
 Status insertStatement(postgres::Connection& connection, const std::string& instance, const Digest& artifact,
                        const BundleRecord& bundle);
 
+// With everything about it; of its jobs, the first 1000.
 Result<std::optional<ArtifactRecord>> loadArtifact(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);
+// Without files, bundles, builders and jobs.
+Result<std::optional<ArtifactRecord>> findArtifact(postgres::Connection& connection,
+                                                   const std::string& instance, const Digest& artifact);
+// Adds files and bundles.
+Status loadEvidence(postgres::Connection& connection, ArtifactRecord& artifact);
 // A blob that a published artifact names (the manifest itself, its config, a file, a bundle), by its hash,
 // with its size.
 Result<std::optional<Digest>> findPublishedBlob(postgres::Connection& connection, const std::string& instance,
@@ -36,9 +42,5 @@ Result<std::vector<Digest>> listArtifacts(postgres::Connection& connection, cons
 Result<std::map<Digest, ArtifactRecord>> findByActions(postgres::Connection& connection,
                                                        const std::string& instance,
                                                        const std::vector<Digest>& actions);
-
-// Every blob that the artifact consists of but the OCI manifest: config, files, bundles, fixtures.
-Result<std::vector<Digest>> blobsOf(postgres::Connection& connection, const std::string& instance,
-                                    const Digest& artifact);
 
 }  // namespace kiln::index

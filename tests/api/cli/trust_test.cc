@@ -176,5 +176,28 @@ TEST_F(KilnTrust, RefusesWhatMakesNoSense) {
   EXPECT_FALSE(std::filesystem::exists(next));
 }
 
+TEST_F(KilnTrust, TellsStockVerifiersOfSignersAndLogs) {
+  init();
+  const std::string key = signer("signer.pem"), files = directory / "sigstore";
+  ASSERT_EQ(
+      trust({"add-key", root, "--id", "urn:farm", "--public", key, "--out", next, "--key", rootKey(1)}).exit,
+      0);
+  EXPECT_EQ(trust({"show", next, "--previous", root, "--sigstore", files}).exit, 5);
+  EXPECT_FALSE(std::filesystem::exists(files)) << "a root that lacks signatures is handed to nobody";
+  ASSERT_EQ(trust({"sign", next, "--key", rootKey(2), "--previous", root}).exit, 0);
+  const auto shown = trust({"show", next, "--previous", root, "--sigstore", files, "--json"});
+  ASSERT_EQ(shown.exit, 0) << shown.err;
+  const Json written = parseJson(shown.out)->at("sigstore");
+  EXPECT_EQ(written.at("keys").at(0).at("keyid"), idOf(key));
+  const auto pem = signing::readTextFile(written.at("keys").at(0).at("file"), 4096);
+  ASSERT_TRUE(pem) << pem.error().message;
+  EXPECT_EQ(signing::PublicKey::fromPem(*pem)->id(), idOf(key));
+  const auto logs = signing::readTextFile(written.at("trustedRoot"), 4096);
+  ASSERT_TRUE(logs) << logs.error().message;
+  EXPECT_EQ(parseJson(*logs)->at("tlogs"), Json::array());
+  EXPECT_EQ(trust({"show", next, "--previous", root, "--sigstore", files}).exit, 2)
+      << "nothing is overwritten";
+}
+
 }  // namespace
 }  // namespace kiln

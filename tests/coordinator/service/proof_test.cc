@@ -48,6 +48,15 @@ class Proof : public FarmTest {
                               {Bytes(other.hash), other.size}));
   }
 
+  // Changes a byte of the program in the store, and says which file that is.
+  std::string damage() {
+    auto oci = parseOciManifest(textOf(*fromProto(artifact(digest()).manifest()))).value();
+    const std::string program = fileOf(oci.layers.at(0).digest);
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    std::fstream(program, std::ios::in | std::ios::out).write("X", 1);
+    return program;
+  }
+
   std::unique_ptr<testing_support::FakeWorker> one;
   v1::Job first;
 };
@@ -174,12 +183,32 @@ TEST_F(Proof, BuildersThatOnlyARowNamesDoNotCount) {
   EXPECT_EQ(job.artifacts(0).builders_size(), 2) << "the missing one ran, the first one's receipt counts";
 }
 
+// A hit is verified once; what is remembered of it says nothing about other bytes, bundles or recalls.
+TEST_F(Proof, WhatHeldBeforeIsLookedAtAgain) {
+  forgetResults();
+  EXPECT_EQ(again("hit").state(), v1::JOB_SUCCEEDED);
+  EXPECT_EQ(again("another").state(), v1::JOB_SUCCEEDED);
+  damage();
+  EXPECT_NE(again("damaged").state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(Proof, AnotherBundleIsVerifiedThoughTheArtifactHeldBefore) {
+  forgetResults();
+  EXPECT_EQ(again("hit").state(), v1::JOB_SUCCEEDED);
+  replaceBundle("{}");
+  EXPECT_NE(again("forged").state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(RecalledProof, WhatHeldBeforeTheRecallIsNoHitAfterIt) {
+  forgetResults();
+  EXPECT_EQ(again("hit").state(), v1::JOB_SUCCEEDED);
+  recall(signing::RecallKind::kWorker, "w1");
+  EXPECT_NE(again("recalled").state(), v1::JOB_SUCCEEDED);
+}
+
 TEST_F(Proof, DamagedOrMissingBytesAreNoHit) {
   forgetResults();
-  auto oci = parseOciManifest(textOf(*fromProto(artifact(digest()).manifest()))).value();
-  const std::string program = fileOf(oci.layers.at(0).digest);
-  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-  std::fstream(program, std::ios::in | std::ios::out).write("X", 1);
+  const std::string program = damage();
   EXPECT_NE(again("damaged").state(), v1::JOB_SUCCEEDED);
   std::filesystem::remove(program);
   EXPECT_NE(again("missing").state(), v1::JOB_SUCCEEDED);

@@ -1,0 +1,27 @@
+#include "api/cli/trust_sigstore.h"
+
+#include <cerrno>
+#include <filesystem>
+
+#include "signing/keys/files.h"
+#include "signing/trust/sigstore_root.h"
+
+namespace kiln::cli {
+
+Result<Json> writeSigstoreFiles(const signing::TrustRoot& root, const std::string& directory) {
+  KILN_ASSIGN(const Json document, signing::sigstoreTrustedRoot(root));
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return fail(errnoError(error.value(), directory));
+  Json written{{"trustedRoot", directory + "/trusted_root.json"}, {"keys", Json::array()}};
+  KILN_TRY(signing::writeTextFile(directory + "/trusted_root.json", document.dump() + "\n"));
+  int number = 0;
+  for (const signing::TrustedKey& one : root.keys) {
+    const std::string file = directory + "/signer-" + std::to_string(++number) + ".pem";
+    KILN_TRY(signing::writeTextFile(file, one.key.pem()));
+    written["keys"].push_back({{"keyid", one.key.id()}, {"file", file}});
+  }
+  return written;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,44 @@
+// What was found out from bytes, kept by their digest, so that it is found out once.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "manifest/base/digest.h"
+
+namespace kiln::service {
+
+// Thread safe. Holds at most `entries` values, of which the oldest leaves first. Only what follows from the
+// bytes alone, at any time, may be kept here.
+template <class Value>
+class Memory {
+ public:
+  explicit Memory(std::size_t entries) : entries_(entries) {}
+
+  // Null if it is not known (any more).
+  std::shared_ptr<const Value> find(const Digest& of) const {
+    std::lock_guard lock(mutex_);
+    const auto found = values_.find(of);
+    return found == values_.end() ? nullptr : found->second;
+  }
+
+  void remember(const Digest& of, std::shared_ptr<const Value> value) {
+    std::lock_guard lock(mutex_);
+    if (!values_.insert_or_assign(of, std::move(value)).second) return;
+    order_.push_back(of);
+    if (order_.size() <= entries_) return;
+    values_.erase(order_.front());
+    order_.pop_front();
+  }
+
+ private:
+  const std::size_t entries_;
+  mutable std::mutex mutex_;
+  std::unordered_map<Digest, std::shared_ptr<const Value>, DigestHash> values_;  // guarded by mutex_
+  std::deque<Digest> order_;                                                     // guarded by mutex_
+};
+
+}  // namespace kiln::service
