@@ -85,6 +85,14 @@ Json jsonOf(const Opened& opened) {
   for (const auto& said : verdict.reproductions)
     digests.push_back(graph::statementOf(verdict.artifact, said));
   for (const auto& said : verdict.checks) digests.push_back(graph::statementOf(verdict.artifact, said));
+  Json others = Json::array();
+  for (const auto& each : verdict.attestations) {
+    digests.push_back(each.evidence.payload.text());
+    others.push_back({{"predicateType", each.predicateType},
+                      {"by", each.evidence.ids},
+                      {"key", each.evidence.keyId},
+                      {"statement", each.evidence.payload.text()}});
+  }
   for (const auto& each : opened.ancestry.submitters)
     submitters.push_back({{"submitter", each.name}, {"job", each.job}});
   if (opened.ancestry.toolchain)
@@ -98,6 +106,7 @@ Json jsonOf(const Opened& opened) {
           {"reproductions", listOf(verdict.reproductions)},
           {"checks", listOf(verdict.checks)},
           {"tombstones", listOf(verdict.tombstones)},
+          {"attestations", std::move(others)},
           {"statements", std::move(digests)},
           {"components", std::move(components)},
           {"submissions", std::move(submitters)}};

@@ -1,9 +1,11 @@
 #include "api/cli/provenance_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/cli/print.h"
 #include "manifest/base/printable.h"
+#include "manifest/statement/compile_summary.h"
 
 namespace kiln::cli {
 namespace {
@@ -58,6 +60,14 @@ void printCheck(const Digest& artifact, const CheckStatement& check) {
   printOneLine("statement   " + graph::statementOf(artifact, check));
 }
 
+// What else was said: of the compile, and by others.
+void printAttestation(const signing::Attestation& said) {
+  printOneLine(fmt::format("{:<11} by {}", said.predicateType == kCompileType ? "summarised" : "attested",
+                           fmt::join(said.evidence.ids, ", ")));
+  if (said.predicateType != kCompileType) printOneLine("  type       " + said.predicateType);
+  printOneLine("statement   " + said.evidence.payload.text());
+}
+
 }  // namespace
 
 void printOneLine(std::string_view text) {
@@ -75,6 +85,7 @@ void printProvenance(const signing::Verdict& verdict, const graph::Ancestry& anc
   }
   for (const auto& again : verdict.reproductions) printReproduction(verdict.artifact, again);
   for (const auto& check : verdict.checks) printCheck(verdict.artifact, check);
+  for (const auto& said : verdict.attestations) printAttestation(said);
   for (const auto& tombstone : verdict.tombstones)
     printOneLine(fmt::format("tombstone   not rebuildable since {}: {}", rfc3339(tombstone.issuedOn),
                              tombstone.reason));

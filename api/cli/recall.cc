@@ -10,6 +10,7 @@
 #include "api/cli/recall_resolve.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"
+#include "signing/token/key_location.h"
 #include "signing/trust/root_logs.h"
 #include "signing/trust/trust_store.h"
 
@@ -30,7 +31,7 @@ struct Options : RecallOptions {
 Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options) {
   std::vector<signing::PrivateKey> keys;
   for (const std::string& path : options.signWith) {
-    KILN_ASSIGN(signing::PrivateKey key, signing::PrivateKey::load(path));
+    KILN_ASSIGN(signing::PrivateKey key, signing::loadKey(path));
     keys.push_back(std::move(key));
   }
   return keys;

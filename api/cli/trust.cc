@@ -8,6 +8,7 @@
 #include "api/cli/trust_sigstore.h"
 #include "signing/keys/files.h"
 #include "signing/keys/public_pem.h"
+#include "signing/token/key_location.h"
 
 namespace kiln::cli {
 namespace {
@@ -51,7 +52,7 @@ std::string countOf(const RootFile& file, const signing::ThresholdKeys& role) {
 // signatures are.
 Status finish(const Context& context, RootFile file, const Options& options, const RootFile* previous) {
   for (const std::string& path : options.keys) {
-    KILN_ASSIGN(const PrivateKey key, PrivateKey::load(path));
+    KILN_ASSIGN(const PrivateKey key, signing::loadKey(path));
     KILN_TRY(file.sign(key));
   }
   const std::string& out = options.out.empty() ? options.root : options.out;
@@ -205,7 +206,9 @@ void printRoot(const RootFile& file) {
 }
 
 Status show(const Context& context, const Options& options) {
-  KILN_ASSIGN(const RootFile file, readRootFile(options.root));
+  const std::string& path = options.root.empty() ? context.trustRoot : options.root;
+  if (path.empty()) return fail(Code::kInvalidArgument, "show which root? Name it, or set KILN_TRUST_ROOT");
+  KILN_ASSIGN(const RootFile file, readRootFile(path));
   Status holds = signing::checkSigned(file);
   if (holds && !options.previous.empty()) {
     KILN_ASSIGN(const RootFile previous, readRootFile(options.previous));
@@ -249,7 +252,8 @@ void addTrust(CLI::App& app, Context& context) {
   const auto editing = [&](CLI::App& command) {
     command.add_option("ROOT", options->root, "The root in force")->required();
     command.add_option("--out", options->out, "A new file for its successor")->required();
-    command.add_option("--key", options->keys, "A private root key to sign with; may be repeated");
+    command.add_option("--key", options->keys,
+                       "A private root key to sign with, PEM or a PKCS#11 URI; may be repeated");
     command.add_option("--expires", options->expires, "When the successor ends, from now (default 365d)");
   };
   const auto keyed = [&](CLI::App& command) {
@@ -306,7 +310,7 @@ void addTrust(CLI::App& app, Context& context) {
 
   auto& showing = adder("show", "Show a root and whether its signatures hold (exit 5 if not)",
                         "kiln trust show next.json --previous root.json", show);
-  showing.add_option("ROOT", options->root, "The root")->required();
+  showing.add_option("ROOT", options->root, "The root (default: $KILN_TRUST_ROOT)");
   showing.add_option("--previous", options->previous, "The root before, whose keys must have signed, too");
   showing.add_option(
       "--sigstore", options->sigstore,

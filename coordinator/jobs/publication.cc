@@ -4,6 +4,7 @@
 
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/oci.h"
+#include "manifest/statement/compile_summary.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/toolchain/description.h"
 #include "signing/receipt/receipt.h"
@@ -190,6 +191,8 @@ Result<Publication> makePublication(const PublicationInput& input) {
   KILN_ASSIGN(out.dissentDocuments, receiptDocumentsOf(input.dissent));
   KILN_ASSIGN(Provenance provenance, provenanceOf(input, out, outputs));
   KILN_ASSIGN(out.statement, provenanceStatement(digestOf(out.ociManifest), provenance));
+  KILN_ASSIGN(out.compile,
+              compileStatement(digestOf(out.ociManifest), manifest, outputs.find(kManifestFile)->digest));
   out.record = recordOf(input, manifest, outputs, out);
   return out;
 }

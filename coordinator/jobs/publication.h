@@ -1,7 +1,7 @@
-// From agreed outputs to what is published: OCI manifest, provenance statement and index rows. Pure: two
-// coordinators, or one before and after a crash, make the same bytes from the same stored state, so signing
-// again returns the first bundle. Nothing is taken from a worker but bytes that the coordinator has hashed
-// itself.
+// From agreed outputs to what is published: OCI manifest, provenance and compile statements, index rows.
+// Pure: two coordinators, or one before and after a crash, make the same bytes from the same stored state, so
+// signing again returns the first bundle. Nothing is taken from a worker but bytes that the coordinator has
+// hashed itself.
 #pragma once
 
 #include <map>
@@ -53,7 +53,8 @@ struct PublicationInput {
 
 struct Publication {
   std::string ociManifest;                    // canonical JSON; its digest is the artifact's
-  std::string statement;                      // canonical JSON, to be signed
+  std::string statement;                      // the provenance, canonical JSON, to be signed
+  std::string compile;                        // the compile statement, likewise
   std::vector<std::string> receiptDocuments;  // of the builders; blobs that the statement names
   std::vector<std::string> dissentDocuments;  // receipts of the outvoted; blobs that the statement names
   std::set<Digest> sandboxPolicies;           // by the receipts; blobs that the workers left

@@ -54,7 +54,21 @@ Result<std::optional<std::string>> LoggedSigner::released(const std::string& sta
 
 Result<std::string> LoggedSigner::sign(const signing::SignRequest& request) {
   KILN_TRY(signer_.sign(request));
-  return growth_.await(patience_, [&] { return released(request.statement); });
+  return await(request.statement);
+}
+
+Result<std::vector<std::string>> LoggedSigner::signAll(std::span<const signing::SignRequest> requests) {
+  KILN_TRY(signer_.signAll(requests));
+  std::vector<std::string> out;
+  for (const signing::SignRequest& request : requests) {
+    KILN_ASSIGN(std::string bundle, await(request.statement));
+    out.push_back(std::move(bundle));
+  }
+  return out;
+}
+
+Result<std::string> LoggedSigner::await(const std::string& statement) {
+  return growth_.await(patience_, [&] { return released(statement); });
 }
 
 }  // namespace kiln::service

@@ -19,11 +19,14 @@ class LoggedSigner final : public signing::Signer {
   // checked. Further errors: kUnavailable if no checkpoint came in time (the signature is taken in: the same
   // statement again waits on), kDataLoss if the database's proof does not hold.
   Result<std::string> sign(const signing::SignRequest& request) override;
+  // Takes all of them in before it waits, so that one checkpoint can cover them.
+  Result<std::vector<std::string>> signAll(std::span<const signing::SignRequest> requests) override;
   // As it was at most a second ago.
   Result<std::string> publicKeyPem() override;
 
  private:
   Result<std::optional<std::string>> released(const std::string& statement);
+  Result<std::string> await(const std::string& statement);
 
   signing::Signer& signer_;
   postgres::Pool& database_;

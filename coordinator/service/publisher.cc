@@ -1,10 +1,13 @@
 #include "coordinator/service/publisher.h"
 
+#include <array>
+
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/statement_reader.h"
+#include "manifest/statement/compile_summary.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
@@ -60,6 +63,15 @@ Result<storage::BuiltTree> fixturesTree(const jobs::Publish& step) {
   return builder.build();
 }
 
+// Into the CAS, with the digest and what is mentioned in the row.
+Status keepBundle(const Farm& farm, const std::string& instance, const std::string& bundle,
+                  index::BundleRecord& record) {
+  record.bundle = digestOf(bundle);
+  KILN_TRY(readMentions(bundle, record));
+  KILN_TRY(storage::putBlob(farm.blobs, instance, record.bundle, asBytes(bundle)));
+  return {};
+}
+
 bool builtHere(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   for (const index::ResultRecord& result : step.evidence)
     if (result.jobId == snapshot.job.key.id) return true;
@@ -69,10 +81,11 @@ bool builtHere(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
 // The artifact is published whatever became of the job meanwhile: its statement is signed. An open job gets
 // it.
 Status commit(Connection& connection, const index::JobSnapshot& snapshot, const jobs::Publish& step,
-              const index::PublicationRecord& record) {
+              const index::PublicationRecord& record, const index::BundleRecord& compile) {
   KILN_ASSIGN(auto current,
               index::loadJob(connection, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
   KILN_TRY(index::insertPublication(connection, record));
+  KILN_TRY(index::insertStatement(connection, snapshot.job.key.instance, record.artifact.digest, compile));
   KILN_TRY(index::markDisputed(connection, step.dissent));
   if (!current || !index::isOpen(current->job.state)) return {};
   std::vector<std::string> builders;
@@ -104,18 +117,24 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
 
   index::PublicationRecord record = publication.record;
   record.artifact.fixtures = fixtures.root;
-  auto bundle = farm_.signer.sign({.instance = key.instance,
-                                   .statement = publication.statement,
-                                   .subjectSize = record.artifact.digest.size,
-                                   .receipts = publication.receiptDocuments});
-  if (!bundle) return fail(bundle.error().in("signer"));
+  const std::uint64_t size = record.artifact.digest.size;
+  auto signedBundles = farm_.signer.signAll(std::array{
+      signing::SignRequest{.instance = key.instance,
+                           .statement = publication.statement,
+                           .subjectSize = size,
+                           .receipts = publication.receiptDocuments},
+      signing::SignRequest{
+          .instance = key.instance, .statement = publication.compile, .subjectSize = size, .receipts = {}}});
+  if (!signedBundles) return fail(signedBundles.error().in("signer"));
   farm_.reached(kPointSigned);
-  record.bundle.bundle = digestOf(*bundle);
-  KILN_TRY(readMentions(*bundle, record.bundle));
-  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, record.bundle.bundle, asBytes(*bundle)));
+  index::BundleRecord compile{
+      digestOf(publication.compile), {}, kCompileType, key.id, record.bundle.recorded};
+  KILN_TRY(keepBundle(farm_, key.instance, signedBundles->at(0), record.bundle));
+  KILN_TRY(keepBundle(farm_, key.instance, signedBundles->at(1), compile));
   farm_.reached(kPointBundleStored);
 
-  KILN_TRY(farm_.database.transact([&](Connection& c) { return commit(c, snapshot, step, record); }));
+  KILN_TRY(
+      farm_.database.transact([&](Connection& c) { return commit(c, snapshot, step, record, compile); }));
   farm_.metrics.artifactPublished();
   logInfo("artifact published", {{"instance", key.instance},
                                  {"job", key.id},

@@ -7,6 +7,7 @@
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/check_statement.h"
+#include "manifest/statement/compile_summary.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/toolchain/lock.h"
@@ -143,6 +144,8 @@ class Walk {
       KILN_ASSIGN(Provenance provenance, Provenance::fromJson(said.predicate));
       return this->provenance(provenance, withoutInputs);
     }
+    if (said.predicateType == kCompileType)
+      return {};  // it repeats what the artifact and its provenance name
     if (said.predicateType == kCheckType) {
       KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(said.predicate));
       keep(check.plan);

@@ -61,6 +61,15 @@ class GrpcSigner final : public Signer {
 
 }  // namespace
 
+Result<std::vector<std::string>> Signer::signAll(std::span<const SignRequest> requests) {
+  std::vector<std::string> out;
+  for (const SignRequest& request : requests) {
+    KILN_ASSIGN(std::string bundle, sign(request));
+    out.push_back(std::move(bundle));
+  }
+  return out;
+}
+
 std::unique_ptr<Signer> connectSigner(const std::string& address, std::chrono::milliseconds timeout) {
   return std::make_unique<GrpcSigner>(address, timeout);
 }

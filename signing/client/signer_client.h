@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ class Signer {
   // statement that is not well formed, kFailedPrecondition if a blob or receipt is missing or wrong,
   // kUnavailable or kDeadlineExceeded if the signer does not answer: try again, nothing is signed twice.
   virtual Result<std::string> sign(const SignRequest& request) = 0;
+  // The same for several, in their order; those before the first that failed are signed. A signer that waits
+  // for the log waits once for all of them.
+  virtual Result<std::vector<std::string>> signAll(std::span<const SignRequest> requests);
   // The signer's public key, PEM.
   virtual Result<std::string> publicKeyPem() = 0;
 };

@@ -46,7 +46,8 @@ Status checkBlob(storage::BlobStore& store, const std::string& instance, const D
   return rehash(store, instance, digest, what, nullptr);
 }
 
-Result<Closure> loadClosure(storage::BlobStore& store, const std::string& instance, const Digest& artifact) {
+Result<Closure> loadManifests(storage::BlobStore& store, const std::string& instance,
+                              const Digest& artifact) {
   Closure closure;
   KILN_ASSIGN(std::string ociText,
               loadBlob(store, instance, artifact, kMaxOciManifestBytes, "artifact manifest"));
@@ -62,6 +63,11 @@ Result<Closure> loadClosure(storage::BlobStore& store, const std::string& instan
   closure.manifest = std::move(*manifest);
   if (auto same = checkLayers(closure.oci, closure.manifest); !same)
     return fail(asPrecondition(same.error(), "artifact manifest"));
+  return closure;
+}
+
+Result<Closure> loadClosure(storage::BlobStore& store, const std::string& instance, const Digest& artifact) {
+  KILN_ASSIGN(Closure closure, loadManifests(store, instance, artifact));
   for (const ArtifactFile& layer : closure.oci.layers)
     KILN_TRY(rehash(store, instance, layer.digest, layer.path, nullptr));
   return closure;

@@ -17,7 +17,10 @@ struct Closure {
 // is missing, corrupt or not what it should be; other codes only if the store itself fails.
 Result<Closure> loadClosure(storage::BlobStore& store, const std::string& instance, const Digest& artifact);
 
-// The same for the fixtures.json with this digest and every file that it lists.
+// The OCI manifest and the Manifest alone, without the files that they list. Errors as above.
+Result<Closure> loadManifests(storage::BlobStore& store, const std::string& instance, const Digest& artifact);
+
+// The same as loadClosure for the fixtures.json with this digest and every file that it lists.
 Status checkFixtures(storage::BlobStore& store, const std::string& instance, const Digest& list);
 
 // A blob as text, rehashed. kFailedPrecondition as above.

@@ -1,8 +1,15 @@
 #include "signing/server/local_signer.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <variant>
 
 #include "manifest/base/printable.h"
+#include "manifest/statement/compile_summary.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -20,26 +27,33 @@ namespace {
 
 constexpr std::size_t kMaxReceipts = 64;
 
+// Of a compile statement, which is compared as a whole.
+struct CompileClaim {
+  Json summary;
+};
+
 // What is to be signed.
 struct Claim {
   Digest subject;  // an artifact; of an admission, a toolchain's tree
-  std::variant<Provenance, CheckStatement, Reproduction, Tombstone, ToolchainAdmission> about;
+  std::variant<Provenance, CompileClaim, CheckStatement, Reproduction, Tombstone, ToolchainAdmission> about;
 };
+
+constexpr std::array<std::string_view, 6> kKnown{kProvenanceType,   kCompileType,   kCheckType,
+                                                 kReproductionType, kTombstoneType, kToolchainType};
 
 Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
   KILN_ASSIGN(Statement statement, parseStatement(request.statement));
-  if (statement.predicateType != kProvenanceType && statement.predicateType != kCheckType &&
-      statement.predicateType != kReproductionType && statement.predicateType != kTombstoneType &&
-      statement.predicateType != kToolchainType)
-    return fail(Code::kInvalidArgument, "statement: predicate type " + inQuotes(statement.predicateType) +
-                                            " is not signed here; known: " + kProvenanceType + ", " +
-                                            kCheckType + ", " + kReproductionType + ", " + kTombstoneType +
-                                            ", " + kToolchainType);
+  if (std::ranges::find(kKnown, statement.predicateType) == kKnown.end())
+    return fail(Code::kInvalidArgument,
+                fmt::format("statement: predicate type {} is not signed here; known: {}",
+                            inQuotes(statement.predicateType), fmt::join(kKnown, ", ")));
   if (statement.subjects.size() != 1) return fail(Code::kInvalidArgument, "statement: must have one subject");
   Claim claim;
   claim.subject = {statement.subjects[0].sha256, request.subjectSize};
-  if (statement.predicateType == kCheckType) {
+  if (statement.predicateType == kCompileType) {
+    claim.about = CompileClaim{std::move(statement.predicate)};
+  } else if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(claim.about, CheckStatement::fromJson(statement.predicate));
   } else if (statement.predicateType == kReproductionType) {
     KILN_ASSIGN(claim.about, Reproduction::fromJson(statement.predicate));
@@ -60,6 +74,12 @@ Status LocalSigner::check(const SignRequest& request) const {
   if (request.receipts.size() > kMaxReceipts) return fail(Code::kInvalidArgument, "more than 64 receipts");
   if (const auto* admission = std::get_if<ToolchainAdmission>(&claim.about))
     return checkAdmission(store_, request.instance, *admission, claim.subject);
+  if (const auto* compile = std::get_if<CompileClaim>(&claim.about)) {
+    KILN_ASSIGN(const Closure known, loadManifests(store_, request.instance, claim.subject));
+    if (auto same = checkCompileSummary(compile->summary, known.manifest, known.oci.config); !same)
+      return fail(Code::kFailedPrecondition, "compile: " + same.error().message);
+    return {};
+  }
   KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.subject));
   if (const auto* check = std::get_if<CheckStatement>(&claim.about))
     return checkClaim(store_, request.instance, *check, request.receipts, closure, authority_, clock_.now());

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "manifest/base/printable.h"
+#include "manifest/statement/compile_summary.h"
 #include "manifest/statement/vsa.h"
 #include "signing/log/log_proof.h"
 
@@ -103,7 +104,7 @@ Status StatementReader::checkWorker(const Opened& opened, TimePoint madeAt, cons
 Result<CountedStatement> StatementReader::readProvenance(Opened opened, const Json& predicate,
                                                          const StatementSubject& about) const {
   KILN_ASSIGN(Provenance provenance, Provenance::fromJson(predicate));
-  KILN_TRY(checkAgainstSpec(provenance, about.spec));
+  KILN_TRY(checkAgainstSpec(provenance, about.manifest.spec));
   KILN_TRY(checkSigner(opened, provenance.builderId));
   KILN_TRY(checkRecalled(opened, provenance.finishedOn, sourcesOf(provenance), {}));
   std::string without;
@@ -154,7 +155,9 @@ Result<Said> StatementReader::readOther(const Opened& opened, const Statement& s
     attestation.evidence.ids = {summary.verifierId};
     return Said(std::move(attestation));
   }
-  // A third party's: it does not name its author, so whoever the key speaks for does.
+  if (statement.predicateType == kCompileType)
+    KILN_TRY(checkCompileSummary(statement.predicate, about.manifest, about.config));
+  // This, and a third party's: it does not name its author, so whoever the key speaks for does.
   Attestation attestation{statement.predicateType, opened.evidence};
   Status why;
   for (const TrustedBuilder& builder : root_.builders) {
@@ -173,7 +176,7 @@ Result<CountedStatement> StatementReader::read(const std::string& text, const St
   KILN_ASSIGN(const Statement statement, parseStatement(opened.bundle.envelope.payload));
   const std::string& type = statement.predicateType;
   const bool ours = type == kProvenanceType || type == kCheckType || type == kReproductionType ||
-                    type == kTombstoneType || type == kVsaType;
+                    type == kTombstoneType || type == kVsaType || type == kCompileType;
   KILN_TRY(checkSubject(statement, about.artifact, ours));
   if (type == kProvenanceType) return readProvenance(std::move(opened), statement.predicate, about);
   KILN_ASSIGN(Said said, readOther(opened, statement, about));

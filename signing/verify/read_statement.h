@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "manifest/spec/compile_spec.h"
+#include "manifest/artifact/manifest.h"
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
@@ -30,7 +30,7 @@ struct CountedStatement {
 // What a statement must be about.
 struct StatementSubject {
   Digest artifact, config;
-  const CompileSpec& spec;
+  const Manifest& manifest;  // whose canonical form is `config`
 };
 
 // Thread safe. What is passed by reference must outlive it.

@@ -138,7 +138,7 @@ class Verification {
                                           ? "no bundle: the artifact is not signed"
                                           : "more than " + std::to_string(kMaxBundles) + " bundles"});
     const StatementReader reader(root_, known_.recalls, now_);
-    const StatementSubject about{verdict_.artifact, config_, verdict_.manifest.spec};
+    const StatementSubject about{verdict_.artifact, config_, verdict_.manifest};
     std::string whyNone;
     for (std::size_t i = 0; i < request_.bundles.size(); ++i) {
       const std::string check = "bundle " + std::to_string(i + 1);

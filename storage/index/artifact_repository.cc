@@ -99,7 +99,7 @@ Status loadEvidence(Connection& connection, ArtifactRecord& artifact) {
   }));
   KILN_ASSIGN(Rows statements,
               connection.execute("SELECT * FROM statements WHERE instance = $1 AND artifact_hash = $2 "
-                                 "ORDER BY recorded, payload_hash",
+                                 "ORDER BY recorded, predicate_type COLLATE \"C\", payload_hash",
                                  {instance, hashParam(artifact.digest)}));
   KILN_ASSIGN(artifact.bundles, statements.map([](const Row& row) {
     return BundleRecord{hashAt(row, "payload_hash"), digestAt(row, "bundle_hash", "bundle_size"),

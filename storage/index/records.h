@@ -206,7 +206,7 @@ struct ArtifactRecord {
   std::optional<Digest> fixtures;  // REAPI Directory; its fixtures.json is in a statement
   TimePoint published;
   std::vector<FileRecord> files;
-  std::vector<BundleRecord> bundles;  // oldest first
+  std::vector<BundleRecord> bundles;  // oldest first; of one publication, the provenance first
   std::vector<BuilderRecord> builders;
   std::vector<std::string> jobs;
 };

@@ -69,11 +69,11 @@ class FarmProcesses {
                                  "--worker-ca", directory_ / "keys/worker-ca.pem", "--database", database_},
         directory_ / "signer.log");
   }
-  void startLog() {
-    log_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{KILN_BIN "/kiln-log", "serve", "--key", directory_ / "keys/log",
-                                 "--database", database_, "--tiles", directory_ / "tiles"},
-        directory_ / "log.log");
+  void startLog(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command{KILN_BIN "/kiln-log", "serve",   "--key",   directory_ / "keys/log",
+                                     "--database",         database_, "--tiles", directory_ / "tiles"};
+    command.insert(command.end(), more.begin(), more.end());
+    log_ = std::make_unique<ChildProcess>(command, directory_ / "log.log");
   }
   signing::VerifierKey logKey() const {
     return signing::loadVerifierKey(directory_ / "keys/log.vkey").value();
@@ -188,7 +188,7 @@ class FarmProcesses {
     auto rows = connection->execute("SELECT count(*) AS n FROM " + table);
     return **rows->first([](const postgres::Row& row) { return row.get<int>("n"); });
   }
-  // The one bundle of an artifact.
+  // The provenance of an artifact that was published once.
   signing::Bundle bundleOf(const std::string& artifact) {
     v1::GetArtifactRequest request;
     request.set_instance("default");
@@ -196,7 +196,7 @@ class FarmProcesses {
     grpc::ClientContext context;
     v1::Artifact out;
     EXPECT_TRUE(v1::ArtifactService::NewStub(channel_)->GetArtifact(&context, request, &out).ok());
-    EXPECT_EQ(out.bundles_size(), 1);
+    EXPECT_EQ(out.bundles_size(), 2);
     const Digest digest = fromProto(out.bundles(0)).value();
     return signing::parseBundle(storage::getBlob(*blobs_, "default", digest, 1 << 20).value()).value();
   }

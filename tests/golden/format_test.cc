@@ -3,6 +3,7 @@
 
 #include "manifest/artifact/oci.h"
 #include "manifest/spec/delivery_spec.h"
+#include "manifest/statement/compile_summary.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -92,6 +93,17 @@ TEST(Golden, ProvenanceStatement) {
                                           .value());
   Statement statement = parseStatement(readGolden(at("provenance.json"))).value();
   EXPECT_EQ(Provenance::fromJson(statement.predicate).value(), testing_support::sampleProvenance());
+}
+
+TEST(Golden, CompileSummary) {
+  const auto keeps = [](const std::string& name, const Manifest& manifest) {
+    const Digest config = digestOf(toCanonicalJson(manifest.toJson()).value());
+    expectGolden(at(name), toCanonicalJson(compileSummary(manifest, config)).value());
+    EXPECT_TRUE(checkCompileSummary(parseCanonicalJson(readGolden(at(name))).value(), manifest, config));
+  };
+  keeps("compile.json", sampleManifest());
+  keeps("compile-abi2.json",
+        makeManifest(testing_support::dynamicSpec(), testing_support::dynamicEvidence()).value());
 }
 
 TEST(Golden, Reproduction) {

@@ -19,6 +19,8 @@ except ImportError:
 DOCUMENTS = {
     "access.json": "access",
     "backup.json": "backup",
+    "compile.json": "compile",
+    "compile-abi2.json": "compile",
     "compile-spec.json": "compile-spec",
     "compile-spec-partition.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",

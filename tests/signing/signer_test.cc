@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "manifest/statement/compile_summary.h"
 #include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
 #include "tests/signing/farm_fixture.h"
@@ -109,6 +110,30 @@ TEST_F(SignerTest, TheFixturesMustBeThereToo) {
   expectRefused(Code::kFailedPrecondition, "fixtures.json");
   farm.provenance.byproducts.clear();
   EXPECT_TRUE(farm.signer.sign(farm.request())) << "an artifact may be without fixtures";
+}
+
+TEST_F(SignerTest, ACompileStatementSummarisesTheManifestInTheStore) {
+  const Digest config = digestOf(farm.manifestText);
+  SignRequest request{
+      "default", compileStatement(farm.artifact, farm.manifest, config).value(), farm.artifact.size, {}};
+  const auto bundle = farm.signer.sign(request);
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  EXPECT_EQ(parseBundle(*bundle)->envelope.payload, request.statement);
+  EXPECT_EQ(farm.signer.sign(request).value(), *bundle) << "a repeat gets the first";
+
+  Json other = Json::parse(request.statement);
+  other["predicate"]["weights"]["bytes"] = "1";
+  SignRequest changed = request;
+  changed.statement = toCanonicalJson(other).value();
+  EXPECT_EQ(farm.signer.sign(changed).error().code, Code::kFailedPrecondition);
+  other = Json::parse(request.statement);
+  other["predicate"]["note"] = "more";
+  changed.statement = toCanonicalJson(other).value();
+  EXPECT_EQ(farm.signer.sign(changed).error().code, Code::kFailedPrecondition);
+
+  Farm damaged;
+  damaged.store.flipBit("default", config);
+  EXPECT_EQ(damaged.signer.sign(request).error().code, Code::kFailedPrecondition);
 }
 
 TEST_F(SignerTest, AnotherTenantsBlobsDoNotCount) {

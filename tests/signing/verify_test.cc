@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "manifest/statement/compile_summary.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "tests/signing/farm_fixture.h"
@@ -289,6 +290,33 @@ TEST_F(VerifyTest, AThirdPartysStatementIsKeptByWhomItsKeySpeaksFor) {
   expectRefused(Code::kPermissionDenied, "policy statements");
   bundles.back() = sign({{{"a", digestOf("another").hash}}, sbom.predicateType, Json::object()}, author);
   expectRefused(Code::kDataLoss, "about another artifact");
+}
+
+TEST_F(VerifyTest, ACompileStatementIsHeldAgainstTheManifest) {
+  const Digest config = digestOf(farm.manifestText);
+  const Json summary = compileSummary(farm.manifest, config);
+  bundles.push_back(sign({{{"artifact.json", farm.artifact.hash}}, kCompileType, summary}, farm.key));
+  policy.statements = {{kCompileType, {kBuilderId}}};
+  Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed) << verdict.status().error().message;
+  ASSERT_EQ(verdict.attestations.size(), 1u);
+  EXPECT_EQ(verdict.attestations[0].predicateType, kCompileType);
+  EXPECT_EQ(verdict.attestations[0].evidence.ids, std::vector<std::string>{kBuilderId});
+  // Signed or not: what the Manifest does not say is refused, member by member.
+  for (const auto& [name, value] : summary.items()) {
+    Json other = summary;
+    other.erase(name);
+    bundles.back() = sign({{{"artifact.json", farm.artifact.hash}}, kCompileType, other}, farm.key);
+    expectRefused(Code::kDataLoss, "no summary of the Manifest");
+    other[name] = "x";
+    bundles.back() = sign({{{"artifact.json", farm.artifact.hash}}, kCompileType, other}, farm.key);
+    expectRefused(Code::kDataLoss, "no summary of the Manifest");
+  }
+  bundles.back() = sign({{{"artifact.json", digestOf("another").hash}}, kCompileType, summary}, farm.key);
+  expectRefused(Code::kDataLoss, "another artifact");
+  // It says nothing about where the artifact comes from.
+  bundles = {sign({{{"artifact.json", farm.artifact.hash}}, kCompileType, summary}, farm.key)};
+  expectRefused(Code::kDataLoss, "no bundle says where the artifact comes from");
 }
 
 TEST_F(VerifyTest, MalformedLogEntriesAreRefused) {

@@ -69,6 +69,14 @@ class AuditQuestions : public FarmTest {
     return out;
   }
 
+  // The one among the statements that is a provenance.
+  static v1::ProvenanceStatement provenanceIn(const v1::GetProvenanceResponse& found) {
+    for (const auto& each : found.statements())
+      if (each.statement().predicate_type() == kProvenanceType) return each;
+    ADD_FAILURE() << "no provenance";
+    return {};
+  }
+
   Digest tree;
   std::unique_ptr<testing_support::FakeWorker> one, two;
 };
@@ -88,8 +96,10 @@ TEST_F(AuditQuestions, EverythingThatTouchedAnArtifactFindsIt) {
   EXPECT_EQ(by([&](auto& r) { r.set_source("https://example.com/models"); }), both);
   EXPECT_EQ(by([&](auto& r) { r.set_source("git+https://example.com/models"); }), both);
   EXPECT_EQ(by([&](auto& r) { r.set_source(std::string(40, 'c')); }), both);
-  EXPECT_EQ(by([&](auto& r) { r.set_artifact(a); }), first);
-  EXPECT_EQ(by([&](auto& r) { r.set_key(key_.publicKey().id()); }), both);
+  // By the artifact itself, by a key, in a window alone: its provenance and its compile statement.
+  const std::multiset<std::string> bothTwice{a, a, b, b}, firstTwice{a, a};
+  EXPECT_EQ(by([&](auto& r) { r.set_artifact(a); }), firstTwice);
+  EXPECT_EQ(by([&](auto& r) { r.set_key(key_.publicKey().id()); }), bothTwice);
   EXPECT_EQ(by([&](auto& r) { r.set_target("cpu:x86-64-v3"); }), both);
   EXPECT_TRUE(by([&](auto& r) { r.set_target("cpu:x86-64-v4"); }).empty());
   EXPECT_TRUE(by([&](auto& r) { r.set_worker("w9"); }).empty());
@@ -114,8 +124,8 @@ TEST_F(AuditQuestions, AWindowOfTimeNarrowsThem) {
     const auto since = (start + std::chrono::minutes(minutes)).time_since_epoch();
     out->set_seconds(std::chrono::duration_cast<std::chrono::seconds>(since).count());
   };
-  EXPECT_EQ(by([&](auto& r) { at(1, r.mutable_since()); }), std::multiset<std::string>{b});
-  EXPECT_EQ(by([&](auto& r) { at(1, r.mutable_until()); }), std::multiset<std::string>{a});
+  EXPECT_EQ(by([&](auto& r) { at(1, r.mutable_since()); }), (std::multiset<std::string>{b, b}));
+  EXPECT_EQ(by([&](auto& r) { at(1, r.mutable_until()); }), (std::multiset<std::string>{a, a}));
   EXPECT_EQ(by([&](auto& r) {
               r.set_toolchain(kLabel);
               at(0, r.mutable_since());
@@ -186,8 +196,8 @@ TEST_F(AuditQuestions, QuestionsThatAreNoneAreRefused) {
 TEST_F(AuditQuestions, ProvenanceLeadsToCommitPartsBuildersAndKey) {
   const std::string artifact = built("a", 2);
   const auto found = provenance(artifact);
-  ASSERT_EQ(found.statements_size(), 1);
-  const v1::ProvenanceStatement& said = found.statements(0);
+  ASSERT_EQ(found.statements_size(), 2) << "the provenance and the compile statement";
+  const v1::ProvenanceStatement said = provenanceIn(found);
   EXPECT_EQ(said.key(), key_.publicKey().id());
   ASSERT_EQ(said.builders_size(), 2);
   EXPECT_EQ(said.builders(1).operator_(), "other");
@@ -247,7 +257,7 @@ TEST_F(AuditQuestions, ComparingSaysWhatChanged) {
     v1::CompareArtifactsResponse page;
     const grpc::Status status = auditStub_->CompareArtifacts(&context, request, &page);
     ASSERT_TRUE(status.ok()) << status.error_message();
-    EXPECT_EQ(page.first().payload(), provenance(a).statements(0).statement().payload());
+    EXPECT_EQ(page.first().payload(), provenanceIn(provenance(a)).statement().payload());
     for (const auto& difference : page.differences())
       changed[difference.what() + " " + difference.name()] = difference.second();
     if (page.next_page_token().empty()) break;
@@ -278,12 +288,12 @@ TEST_F(AuditQuestions, WhatAnEarlierReleaseStoredIsReadAfterTheStart) {
   v1::ListAffectedResponse response;
   ASSERT_TRUE(ask(request, &response).ok());
   EXPECT_EQ(response.affected_size(), 0);
-  EXPECT_EQ(response.unread(), 1u) << "the answer says that it may lack something";
+  EXPECT_EQ(response.unread(), 2u) << "the answer says that it may lack something";
   StatementReader reader(farm_);
-  EXPECT_EQ(reader.readAll().value(), 2u) << "a statement and a lock";
+  EXPECT_EQ(reader.readAll().value(), 3u) << "two statements and a lock";
   EXPECT_EQ(reader.readAll().value(), 0u);
   ASSERT_TRUE(ask(request, &response).ok());
-  EXPECT_EQ(response.affected_size(), 1);
+  EXPECT_EQ(response.affected_size(), 2);
   EXPECT_EQ(response.unread(), 0u);
   EXPECT_EQ(all(), before);
   EXPECT_EQ(by([&](auto& r) { r.set_component("libc6"); }), std::multiset<std::string>{artifact});

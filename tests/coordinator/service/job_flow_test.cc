@@ -4,6 +4,7 @@
 
 #include "kiln/v1/job.pb.h"
 #include "manifest/artifact/oci.h"
+#include "manifest/statement/compile_summary.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
 #include "tests/coordinator/service/farm_fixture.h"
@@ -19,11 +20,20 @@ class JobFlow : public FarmTest {
  protected:
   JobFlow() { EXPECT_TRUE(addToolchain(putToolchain()).ok()); }
 
-  Provenance provenanceOf(const v1::Artifact& artifact, int bundle = 0) {
-    auto text = storage::getBlob(*blobs_, "default", *fromProto(artifact.bundles(bundle)), 1 << 20).value();
-    auto parsed = signing::parseBundle(text).value();
-    EXPECT_TRUE(signing::verifyEnvelope(parsed.envelope, std::array{key_.publicKey()}));
-    return Provenance::fromJson(parseStatement(parsed.envelope.payload).value().predicate).value();
+  // Its signed statements of this type, oldest first.
+  std::vector<Statement> statementsOf(const v1::Artifact& artifact, const std::string& type) {
+    std::vector<Statement> out;
+    for (const auto& bundle : artifact.bundles()) {
+      auto text = storage::getBlob(*blobs_, "default", *fromProto(bundle), 1 << 20).value();
+      auto parsed = signing::parseBundle(text).value();
+      EXPECT_TRUE(signing::verifyEnvelope(parsed.envelope, std::array{key_.publicKey()}));
+      auto statement = parseStatement(parsed.envelope.payload).value();
+      if (statement.predicateType == type) out.push_back(std::move(statement));
+    }
+    return out;
+  }
+  Provenance provenanceOf(const v1::Artifact& artifact, std::size_t number = 0) {
+    return Provenance::fromJson(statementsOf(artifact, kProvenanceType).at(number).predicate).value();
   }
 
   void removeBlob(const Digest& digest) {
@@ -70,7 +80,11 @@ TEST_F(JobFlow, ASubmissionBecomesAPublishedArtifact) {
   ASSERT_TRUE(oci) << oci.error().message;
   EXPECT_EQ(oci->digest.text(), job.artifacts(0).digest());
   ASSERT_EQ(oci->layers.size(), 2u);
-  ASSERT_EQ(published.bundles_size(), 1);
+  ASSERT_EQ(published.bundles_size(), 2);
+  const auto compiled = statementsOf(published, kCompileType);
+  ASSERT_EQ(compiled.size(), 1u);
+  EXPECT_EQ(compiled[0].subjects.at(0).sha256, oci->digest.hash);
+  EXPECT_EQ(compiled[0].predicate.at("manifest").at("digest"), oci->config.text());
   Provenance provenance = provenanceOf(published);
   EXPECT_EQ(provenance.builderId, kBuilderId);
   EXPECT_EQ(provenance.invocationId, job.id());
@@ -125,8 +139,10 @@ TEST_F(JobFlow, WithoutCacheItIsBuiltAgainToTheSameArtifact) {
   second = get(second.id());
   EXPECT_FALSE(second.artifacts(0).cached());
   EXPECT_EQ(second.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
-  EXPECT_EQ(artifact(second.artifacts(0).digest()).bundles_size(), 2)
+  const v1::Artifact published = artifact(second.artifacts(0).digest());
+  EXPECT_EQ(statementsOf(published, kProvenanceType).size(), 2u)
       << "a second statement, not a second artifact";
+  EXPECT_EQ(statementsOf(published, kCompileType).size(), 1u) << "the Manifest is the same";
 }
 
 TEST_F(JobFlow, OtherFixturesComeWithAStatementOfTheirOwn) {
@@ -147,7 +163,7 @@ TEST_F(JobFlow, OtherFixturesComeWithAStatementOfTheirOwn) {
   ASSERT_EQ(second.state(), v1::JOB_SUCCEEDED) << second.error().message();
   EXPECT_EQ(second.artifacts(0).digest(), digest);
   v1::Artifact published = artifact(digest);
-  ASSERT_EQ(published.bundles_size(), 2);
+  ASSERT_EQ(published.bundles_size(), 3);
   EXPECT_NE(fixtureListIn(published), firstList);
   EXPECT_EQ(provenanceOf(published, 0).fixtures(), firstList);
   EXPECT_EQ(provenanceOf(published, 1).fixtures(), fixtureListIn(published));
@@ -278,7 +294,7 @@ TEST_F(JobFlow, AnotherSourceOfTheSameBytesGainsAStatement) {
   EXPECT_TRUE(second.artifacts(0).cached());
   EXPECT_EQ(second.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
   v1::Artifact published = artifact(second.artifacts(0).digest());
-  ASSERT_EQ(published.bundles_size(), 2);
+  ASSERT_EQ(published.bundles_size(), 3);
   Provenance provenance = provenanceOf(published, 1);
   EXPECT_EQ(provenance.resolvedDependencies[1].annotations.at("claimedOrigin"),
             "git+file:///models@" + std::string(40, 'c') + "#m.onnx");
