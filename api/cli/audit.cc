@@ -7,8 +7,8 @@
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
 #include "api/client/audit_client.h"
-#include "signing/keys/files.h"
 #include "manifest/base/printable.h"
+#include "signing/keys/files.h"
 
 namespace kiln::cli {
 namespace {

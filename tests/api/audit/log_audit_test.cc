@@ -46,7 +46,8 @@ class AuditedLog : public LoggedFarm {
     fs::path out;
     int widest = 0;
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(tiles_) / "tile" / where))
-      if (const int width = entry.is_regular_file() ? std::atoi(entry.path().filename().c_str()) : 0; width > widest) {
+      if (const int width = entry.is_regular_file() ? std::atoi(entry.path().filename().c_str()) : 0;
+          width > widest) {
         widest = width;
         out = entry.path();
       }

@@ -18,7 +18,8 @@ class SequencedSigner final : public signing::Signer {
         settings_{.database = database, .origin = kOrigin},
         tiles_(signing::WritableTiles::open(tiles).value()),
         sequencer_(signing::Sequencer::open(settings_, key, tiles_, clock).value()),
-        logged_(base, pool, {kOrigin, signing::NoteKeyKind::kEd25519, key.publicKey()}) {}
+        growth_(pool),
+        logged_(base, pool, growth_, {kOrigin, signing::NoteKeyKind::kEd25519, key.publicKey()}) {}
 
   Result<std::string> sign(const signing::SignRequest& request) override {
     KILN_TRY(base_.sign(request));
@@ -34,6 +35,7 @@ class SequencedSigner final : public signing::Signer {
   const signing::SequencerSettings settings_;
   signing::WritableTiles tiles_;
   std::unique_ptr<signing::Sequencer> sequencer_;
+  service::LogGrowth growth_;
   service::LoggedSigner logged_;
 };
 

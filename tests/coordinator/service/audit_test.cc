@@ -222,9 +222,11 @@ TEST_F(AuditQuestions, WhoSubmittedFindsWhatTheirJobsCameTo) {
   // Another one asks for the same and gets it from the cache.
   ASSERT_TRUE(pool_.acquire().value()->executeScript(
       "INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, submitted, toolchain_label, "
-      "toolchain_hash, toolchain_size, options, delivery, model_name, submitter) SELECT instance, id || 'x', 'x', "
+      "toolchain_hash, toolchain_size, options, delivery, model_name, submitter) SELECT instance, id || 'x', "
+      "'x', "
       "request_hash, state, submitted, toolchain_label, toolchain_hash, toolchain_size, options, delivery, "
-      "model_name, 'bob' FROM jobs; INSERT INTO job_targets (instance, job_id, ordinal, target, artifact_hash) "
+      "model_name, 'bob' FROM jobs; INSERT INTO job_targets (instance, job_id, ordinal, target, "
+      "artifact_hash) "
       "SELECT instance, job_id || 'x', ordinal, target, artifact_hash FROM job_targets"));
   const std::string b = built("b", 1, "another model");
   EXPECT_EQ(by([](auto& r) { r.set_submitter("bob"); }), std::multiset<std::string>{a});

@@ -138,7 +138,8 @@ TEST_F(AffectedTest, TheSchemaComputesTermsAsTheProgramDoes) {
     for (const MentionKind kind : {MentionKind::kStatement, MentionKind::kDevice}) {
       const Mention mention{kind, named("value")};
       auto rows = connection_.execute(
-          "SELECT replace(mention_term($1, $2::smallint, $3)::text, '-', '') AS term, statement_number($3) AS "
+          "SELECT replace(mention_term($1, $2::smallint, $3)::text, '-', '') AS term, statement_number($3) "
+          "AS "
           "number",
           {instance, static_cast<int>(kind), Bytes(mention.value.hash)});
       ASSERT_TRUE(rows) << rows.error().message;
@@ -150,16 +151,19 @@ TEST_F(AffectedTest, TheSchemaComputesTermsAsTheProgramDoes) {
 // One list is where the other has nothing, for a long stretch in the middle: it is skipped.
 TEST_F(AffectedTest, WhereOneConditionHasNothingIsSkipped) {
   const auto a = statement("a", "a", 0, {toolchain("t"), text(MentionKind::kWorker, "w")});
+  ASSERT_TRUE(
+      connection_.execute("INSERT INTO statements SELECT 'default', sha256(i::text::bytea), $1, 't', $1, 1, "
+                          "'j', $2::timestamptz + i "
+                          "* interval '1 s', $1 FROM generate_series(100, 30000) i",
+                          {Bytes(named("artifact a").hash), kStart}));
   ASSERT_TRUE(connection_.execute(
-      "INSERT INTO statements SELECT 'default', sha256(i::text::bytea), $1, 't', $1, 1, 'j', $2::timestamptz + i "
-      "* interval '1 s', $1 FROM generate_series(100, 30000) i",
-      {Bytes(named("artifact a").hash), kStart}));
-  ASSERT_TRUE(connection_.execute(
-      "INSERT INTO mentions SELECT 'default', CASE WHEN i BETWEEN 15000 AND 25000 THEN 6 ELSE 2 END, CASE WHEN i "
+      "INSERT INTO mentions SELECT 'default', CASE WHEN i BETWEEN 15000 AND 25000 THEN 6 ELSE 2 END, CASE "
+      "WHEN i "
       "BETWEEN 15000 AND 25000 THEN $1 ELSE $2 END, true, $3::timestamptz + i * interval '1 s', "
       "sha256(i::text::bytea) FROM generate_series(100, 30000) i",
       {Bytes(textValue("w").hash), Bytes(named("t").hash), kStart}));
-  const AffectedQuery query{.instance = "default", .all = {{toolchain("t")}, {text(MentionKind::kWorker, "w")}}};
+  const AffectedQuery query{.instance = "default",
+                            .all = {{toolchain("t")}, {text(MentionKind::kWorker, "w")}}};
   const auto page = findAffected(connection_, query, 50);
   ASSERT_TRUE(page) << page.error().message;
   ASSERT_EQ(page->entries.size(), 1u) << "on the first page";
