@@ -9,6 +9,7 @@
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
+#include "signing/token/key_location.h"
 #include "signing/verify/summary.h"
 #include "storage/oci/oci_export.h"
 
@@ -79,7 +80,7 @@ Result<std::string> summary(const Context& context, const Options& options) {
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const Place place, find(options.directory));
-  KILN_ASSIGN(const signing::PrivateKey key, signing::PrivateKey::load(options.key));
+  KILN_ASSIGN(const signing::PrivateKey key, signing::loadKey(options.key));
   KILN_ASSIGN(const std::string statement,
               options.vsa ? summary(context, options) : thirdParty(options, place.artifact));
   KILN_ASSIGN(const auto envelope, signing::signEnvelope(signing::kInTotoPayload, statement, key));

@@ -20,6 +20,7 @@
 #include "manifest/json/reader.h"
 #include "manifest/statement/members.h"
 #include "signing/bundle/bundle.h"
+#include "signing/token/key_location.h"
 #include "storage/oci/oci_export.h"
 
 namespace kiln::cli {
@@ -218,7 +219,7 @@ Result<std::optional<signing::PrivateKey>> loadKey(const OfflineRebuild& options
   if (options.operatorName.empty()) return fail(Code::kInvalidArgument, "--operator must not be empty");
   if (!options.statement.empty() && ::access(options.statement.c_str(), F_OK) == 0)
     return fail(Code::kInvalidArgument, "--statement " + options.statement + ": is there already");
-  KILN_ASSIGN(auto key, signing::PrivateKey::load(options.key));
+  KILN_ASSIGN(auto key, signing::loadKey(options.key));
   return std::optional<signing::PrivateKey>(std::move(key));
 }
 

@@ -8,6 +8,7 @@
 #include "api/cli/print.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"
+#include "signing/token/key_location.h"
 #include "signing/trust/trust_store.h"
 
 namespace kiln::cli {
@@ -89,7 +90,7 @@ Result<Recall> recallOf(const Named& what, const Options& options) {
 Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options) {
   std::vector<signing::PrivateKey> keys;
   for (const std::string& path : options.signWith) {
-    KILN_ASSIGN(signing::PrivateKey key, signing::PrivateKey::load(path));
+    KILN_ASSIGN(signing::PrivateKey key, signing::loadKey(path));
     keys.push_back(std::move(key));
   }
   return keys;

@@ -8,6 +8,7 @@
 #include "api/cli/trust_sigstore.h"
 #include "signing/keys/files.h"
 #include "signing/keys/public_pem.h"
+#include "signing/token/key_location.h"
 
 namespace kiln::cli {
 namespace {
@@ -51,7 +52,7 @@ std::string countOf(const RootFile& file, const signing::ThresholdKeys& role) {
 // signatures are.
 Status finish(const Context& context, RootFile file, const Options& options, const RootFile* previous) {
   for (const std::string& path : options.keys) {
-    KILN_ASSIGN(const PrivateKey key, PrivateKey::load(path));
+    KILN_ASSIGN(const PrivateKey key, signing::loadKey(path));
     KILN_TRY(file.sign(key));
   }
   const std::string& out = options.out.empty() ? options.root : options.out;
@@ -249,7 +250,8 @@ void addTrust(CLI::App& app, Context& context) {
   const auto editing = [&](CLI::App& command) {
     command.add_option("ROOT", options->root, "The root in force")->required();
     command.add_option("--out", options->out, "A new file for its successor")->required();
-    command.add_option("--key", options->keys, "A private root key to sign with; may be repeated");
+    command.add_option("--key", options->keys,
+                       "A private root key to sign with, PEM or a PKCS#11 URI; may be repeated");
     command.add_option("--expires", options->expires, "When the successor ends, from now (default 365d)");
   };
   const auto keyed = [&](CLI::App& command) {

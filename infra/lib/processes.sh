@@ -60,7 +60,7 @@ make_state() {
   [ -O "$sock" ] && [ ! -L "$sock" ] || { echo "up: $sock belongs to somebody else; remove it or use another --dir" >&2; exit 1; }
   chmod 700 "$sock"
   local signer=$bin/kiln-signer
-  [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
+  [ -e "$dir/keys/signer.uri" ] || [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
   [ -e "$dir/keys/log.vkey" ] || make_log_key
   [ -e "$dir/keys/worker-ca.pem" ] || "$signer" make-worker-ca --out "$dir/keys"
   [ -e "$dir/keys/recall.pem" ] || "$signer" make-key --out "$dir/keys/recall.pem"
@@ -69,9 +69,14 @@ make_state() {
     [ -e "$dir/keys/workers/worker-$n.pem" ] || "$signer" make-worker-certificate --ca "$dir/keys" \
       --name "worker-$n" --operator development --out "$dir/keys/workers/worker-$n"
   done
-  [ -e "$dir/trust/root.json" ] || "$signer" make-root --key "$dir/keys/signer.pem" --builder-id "$builder_id" \
+  [ -e "$dir/trust/root.json" ] || "$signer" make-root --key "$(signer_key)" --builder-id "$builder_id" \
     --log-key "$dir/keys/log.vkey" --recall-key "$dir/keys/recall.pem" --development --out "$dir/trust/root.json"
   [ -e "$dir/policy.json" ] || cp "$root/signing/policy/development.json" "$dir/policy.json"
+}
+
+# The artifact key: a file, or the PKCS#11 URI in keys/signer.uri, put there before the farm's first start.
+signer_key() {
+  if [ -e "$dir/keys/signer.uri" ]; then head -n 1 "$dir/keys/signer.uri"; else echo "$dir/keys/signer.pem"; fi
 }
 
 # A name of its own for every farm: a witness must be able to tell their logs apart. A key that was left without its
@@ -84,7 +89,7 @@ make_log_key() {
 start_farm() {
   local database
   database=$("$root/infra/postgres" start "$dir/pg" | tail -n 1)
-  launch signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$dir/keys/signer.pem" \
+  launch signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
     --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "$database" --records "$dir/records"
   launch log "$bin/kiln-log" serve --key "$dir/keys/log" --database "$database" --tiles "$dir/log"
   launch coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \

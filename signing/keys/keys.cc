@@ -75,11 +75,16 @@ Result<PrivateKey> PrivateKey::load(const std::string& path) {
   return PrivateKey(std::move(handle));
 }
 
+PrivateKey::PrivateKey(const PublicKey& publicKey, std::shared_ptr<const KeyDevice> device)
+    : key_(publicKey.key_), device_(std::move(device)) {}
+
 Status PrivateKey::save(const std::string& path) const {
+  if (device_) return fail(Code::kFailedPrecondition, path + ": the key does not leave its device");
   return savePrivateKey(key_->key, path);
 }
 
 Result<std::string> PrivateKey::sign(Bytes message) const {
+  if (device_) return device_->sign(message);
   return signMessage(key_->key, EVP_sha256(), message);
 }
 

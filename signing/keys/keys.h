@@ -31,7 +31,17 @@ class PublicKey {
   const KeyHandle& handle() const { return *key_; }
 
  private:
+  friend class PrivateKey;
+
   std::shared_ptr<const KeyHandle> key_;
+};
+
+// What signs where a private key is not in this process (signing/token). Thread safe.
+class KeyDevice {
+ public:
+  virtual ~KeyDevice() = default;
+  // As PrivateKey::sign; kUnavailable while the device is away.
+  virtual Result<std::string> sign(Bytes message) const = 0;
 };
 
 // Thread safe.
@@ -41,7 +51,8 @@ class PrivateKey {
   // A PKCS#8 PEM file. kPermissionDenied unless it is a regular file, owned by this user (or root), with mode
   // 0600 or 0400.
   static Result<PrivateKey> load(const std::string& path);
-  // Writes a new file with mode 0600. kAlreadyExists rather than overwrite.
+  // Writes a new file with mode 0600. kAlreadyExists rather than overwrite; kFailedPrecondition for a key
+  // that a device holds.
   Status save(const std::string& path) const;
 
   PublicKey publicKey() const { return PublicKey(key_); }
@@ -49,10 +60,14 @@ class PrivateKey {
   Result<std::string> sign(Bytes message) const;
 
   explicit PrivateKey(std::shared_ptr<const KeyHandle> key) : key_(std::move(key)) {}
+  // The key that `device` holds and `publicKey` verifies.
+  PrivateKey(const PublicKey& publicKey, std::shared_ptr<const KeyDevice> device);
+  // Of a device's key, the public half alone: OpenSSL cannot sign with it.
   const KeyHandle& handle() const { return *key_; }
 
  private:
   std::shared_ptr<const KeyHandle> key_;
+  std::shared_ptr<const KeyDevice> device_;  // null for a key in memory
 };
 
 }  // namespace kiln::signing

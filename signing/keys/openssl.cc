@@ -1,6 +1,5 @@
 #include "signing/keys/openssl.h"
 
-#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
@@ -12,6 +11,13 @@ namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxKeyBytes = 16 << 10;
+
+// A SubjectPublicKeyInfo (RFC 5480) up to the point: ecPublicKey, prime256v1 by name, a point of both
+// numbers.
+constexpr char kSpkiHead[] =
+    "\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00"
+    "\x04";
+constexpr int kSpkiBytes = sizeof kSpkiHead - 1 + 64;
 
 }  // namespace
 
@@ -29,11 +35,12 @@ std::string textOf(BIO* bio) {
 }
 
 bool isP256(EVP_PKEY* key) {
-  char group[64];
-  std::size_t length = 0;
-  return key && EVP_PKEY_is_a(key, "EC") &&
-         EVP_PKEY_get_utf8_string_param(key, OSSL_PKEY_PARAM_GROUP_NAME, group, sizeof group, &length) == 1 &&
-         std::strcmp(group, "prime256v1") == 0;
+  if (!key || !EVP_PKEY_is_a(key, "EC")) return false;
+  unsigned char* der = nullptr;
+  const int size = i2d_PUBKEY(key, &der);
+  const bool good = size == kSpkiBytes && std::memcmp(der, kSpkiHead, sizeof kSpkiHead - 1) == 0;
+  OPENSSL_free(der);
+  return good;
 }
 
 void clearErrors() {

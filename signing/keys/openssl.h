@@ -36,6 +36,8 @@ using DigestContextPtr = std::unique_ptr<EVP_MD_CTX, DigestContextFree>;
 BioPtr readerOf(std::string_view text);
 BioPtr writer();
 std::string textOf(BIO* bio);
+// Also that its point and curve are written as they usually are: a key that can be written in several ways
+// would have several ids, and count as several.
 bool isP256(EVP_PKEY* key);
 
 // A PKCS#8 PEM file, read and written as PrivateKey::load and save say; the caller owns what is loaded.

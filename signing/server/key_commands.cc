@@ -7,6 +7,7 @@
 #include "signing/keys/certificate.h"
 #include "signing/keys/files.h"
 #include "signing/log/verifier_key.h"
+#include "signing/token/key_location.h"
 #include "signing/trust/trust_root.h"
 
 namespace kiln::signing {
@@ -17,22 +18,27 @@ constexpr std::size_t kMaxCertificateBytes = 64 << 10;
 }  // namespace
 
 Status makeKey(const std::string& out) {
-  KILN_ASSIGN(PrivateKey key, PrivateKey::create());
-  return key.save(out);
+  KILN_TRY(createKey(out));
+  return {};
+}
+
+Result<std::string> publicKeyPem(const std::string& key) {
+  KILN_ASSIGN(const PrivateKey loaded, loadKey(key));
+  return loaded.publicKey().pem();
 }
 
 Status makeRoot(const RootOptions& options, const std::string& out, const Clock& clock) {
   if (!options.development)
     return fail(Code::kInvalidArgument, "only development roots are made from one key; add --development");
   if (options.builderId.empty()) return fail(Code::kInvalidArgument, "--builder-id must not be empty");
-  KILN_ASSIGN(PrivateKey key, PrivateKey::load(options.keyPath));
+  KILN_ASSIGN(const PrivateKey key, loadKey(options.key));
   TrustRoot root = developmentRoot(key.publicKey(), options.builderId, clock.now());
   if (!options.logKey.empty()) {
     KILN_ASSIGN(VerifierKey log, loadVerifierKey(options.logKey));
     root.logs.push_back({log.name, log.key.der(), root.keys[0].validFrom, root.keys[0].validUntil});
   }
-  if (!options.recallKeyPath.empty()) {
-    KILN_ASSIGN(PrivateKey recallKey, PrivateKey::load(options.recallKeyPath));
+  if (!options.recallKey.empty()) {
+    KILN_ASSIGN(const PrivateKey recallKey, loadKey(options.recallKey));
     root.recallKeys = RecallKeys{{1, {recallKey.publicKey()}}, 1, 0};
   }
   KILN_ASSIGN(std::string text, toCanonicalJson(root.toJson()));

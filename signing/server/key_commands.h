@@ -8,14 +8,17 @@
 
 namespace kiln::signing {
 
-// A new P-256 key at `out`, mode 0600.
+// A new P-256 key at `out`: a file, mode 0600, or a token (signing/token/key_location.h; wherever a private
+// key is named below, too).
 Status makeKey(const std::string& out);
+// Its public half.
+Result<std::string> publicKeyPem(const std::string& key);
 // What a development root says, beside its one key.
 struct RootOptions {
-  std::string keyPath;
+  std::string key;
   std::string builderId;
-  std::string logKey;         // .vkey file of the farm's log; "" for none
-  std::string recallKeyPath;  // who alone may recall the farm's artifacts; "" for nobody
+  std::string logKey;     // .vkey file of the farm's log; "" for none
+  std::string recallKey;  // who alone may recall the farm's artifacts; "" for nobody
   bool development = false;
 };
 // A root for one key and one builder at `out`. Roots that are not for development are made by several people

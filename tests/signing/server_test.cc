@@ -79,13 +79,13 @@ TEST(KeyCommands, MakeWhatAFarmNeeds) {
   const VerifierKey log{"log.example", NoteKeyKind::kEd25519, Ed25519PrivateKey::create()->publicKey()};
   ASSERT_TRUE(writeTextFile(directory / "log.vkey", log.text() + "\n"));
   RootOptions options{
-      .keyPath = directory / "signer.pem", .builderId = kBuilderId, .logKey = directory / "log.vkey"};
+      .key = directory / "signer.pem", .builderId = kBuilderId, .logKey = directory / "log.vkey"};
   EXPECT_FALSE(makeRoot(options, directory / "root.json", clock));
   options.development = true;
   ASSERT_TRUE(makeRoot(options, directory / "root.json", clock));
   EXPECT_FALSE(TrustRoot::load(directory / "root.json")->recallKeys);
   ASSERT_TRUE(makeKey(directory / "recall.pem"));
-  options.recallKeyPath = directory / "recall.pem";
+  options.recallKey = directory / "recall.pem";
   ASSERT_TRUE(makeRoot(options, directory / "recall-root.json", clock));
   EXPECT_TRUE(TrustRoot::load(directory / "recall-root.json")->recallKeys);
   TrustRoot root = TrustRoot::load(directory / "root.json").value();
