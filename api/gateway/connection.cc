@@ -1,5 +1,7 @@
 #include "api/gateway/connection.h"
 
+#include <openssl/pem.h>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -14,35 +16,82 @@ namespace kiln::gateway {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 
-Connection::Connection(asio::ip::tcp::socket socket, const GatewayOptions& options, Handler handler,
-                       Post post, std::function<void()> onClose)
-    : stream_(std::move(socket)),
-      options_(options),
+namespace {
+
+std::string pemOf(SSL* ssl) {
+  const std::unique_ptr<X509, void (*)(X509*)> certificate(SSL_get1_peer_certificate(ssl), X509_free);
+  if (!certificate) return "";
+  const std::unique_ptr<BIO, void (*)(BIO*)> out(BIO_new(BIO_s_mem()), BIO_free_all);
+  char* text = nullptr;
+  if (!out || PEM_write_bio_X509(out.get(), certificate.get()) != 1) return "";
+  const long size = BIO_get_mem_data(out.get(), &text);
+  return std::string(text, static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+Connection::Connection(asio::ip::tcp::socket socket, asio::ssl::context* tls, const GatewayOptions& options,
+                       Handler handler, Post post, std::function<void()> onClose)
+    : options_(options),
       handler_(std::move(handler)),
       post_(std::move(post)),
       onClose_(std::move(onClose)),
-      buffer_(options.maxHeaderBytes + options.maxBodyBytes) {}
+      buffer_(options.maxHeaderBytes + options.maxBodyBytes) {
+  if (tls)
+    tls_.emplace(std::move(socket), *tls);
+  else
+    plain_.emplace(std::move(socket));
+}
 
 Connection::~Connection() {
   onClose_();
 }
 
 void Connection::start() {
-  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->read(); });
+  asio::post(socket().get_executor(), [self = shared_from_this()] {
+    if (self->tls_)
+      self->handshake();
+    else
+      self->read();
+  });
+}
+
+void Connection::next() {
+  asio::post(socket().get_executor(), [self = shared_from_this()] { self->read(); });
 }
 
 void Connection::close() {
-  asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.close(); });
+  asio::post(socket().get_executor(), [self = shared_from_this()] { self->socket().close(); });
+}
+
+// The client learns that nothing was cut off (RFC 8446 6.1).
+void Connection::finish() {
+  if (!tls_) return close();
+  asio::post(socket().get_executor(), [self = shared_from_this()] {
+    self->socket().expires_after(std::chrono::seconds(1));
+    self->tls_->async_shutdown([self](beast::error_code) { self->socket().close(); });
+  });
+}
+
+void Connection::handshake() {
+  socket().expires_after(options_.readTimeout);
+  tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](beast::error_code error) {
+    if (error) return self->socket().close();
+    self->certificate_ = pemOf(self->tls_->native_handle());
+    self->read();
+  });
 }
 
 void Connection::read() {
   parser_.emplace();
   parser_->header_limit(options_.maxHeaderBytes);
   parser_->body_limit(options_.maxBodyBytes);
-  stream_.expires_after(options_.readTimeout);
-  http::async_read(
-      stream_, buffer_, *parser_,
-      [self = shared_from_this()](beast::error_code error, std::size_t) { self->onRead(error); });
+  socket().expires_after(options_.readTimeout);
+  withStream([&](auto& stream) {
+    http::async_read(
+        stream, buffer_, *parser_,
+        [self = shared_from_this()](beast::error_code error, std::size_t) { self->onRead(error); });
+  });
 }
 
 void Connection::onRead(beast::error_code error) {
@@ -62,7 +111,7 @@ void Connection::onRead(beast::error_code error) {
     told = httpError(400, "UNSUPPORTED", "not a well-formed HTTP/1.1 request");
   }
   if (!told) {
-    stream_.close();
+    finish();
     return;
   }
   post_([self = shared_from_this(), told = std::move(*told)] {
@@ -73,15 +122,15 @@ void Connection::onRead(beast::error_code error) {
     head.set(http::field::content_length, std::to_string(told.body.size()));
     head.set(http::field::connection, "close");
     if (self->writeHead(head)) (void)self->write(asBytes(told.body));
-    self->close();
+    self->finish();
   });
 }
 
 void Connection::answer(Request request) {
-  if (handler_(request, *this)) {
-    start();
+  if (handler_(request, certificate_, *this)) {
+    next();
   } else {
-    close();
+    finish();
   }
 }
 
@@ -89,10 +138,12 @@ Status Connection::writeHead(const http::response_header<>& head) {
   std::promise<beast::error_code> done;
   http::response<http::empty_body> message(head);
   http::response_serializer<http::empty_body> serializer(message);
-  asio::post(stream_.get_executor(), [&] {
-    stream_.expires_after(options_.writeTimeout);
-    http::async_write_header(stream_, serializer,
-                             [&](beast::error_code error, std::size_t) { done.set_value(error); });
+  asio::post(socket().get_executor(), [&] {
+    socket().expires_after(options_.writeTimeout);
+    withStream([&](auto& stream) {
+      http::async_write_header(stream, serializer,
+                               [&](beast::error_code error, std::size_t) { done.set_value(error); });
+    });
   });
   if (const auto error = done.get_future().get())
     return fail(Code::kUnavailable, "client: " + error.message());
@@ -101,10 +152,12 @@ Status Connection::writeHead(const http::response_header<>& head) {
 
 Status Connection::write(Bytes bytes) {
   std::promise<beast::error_code> done;
-  asio::post(stream_.get_executor(), [&] {
-    stream_.expires_after(options_.writeTimeout);
-    asio::async_write(stream_, asio::buffer(bytes.data(), bytes.size()),
-                      [&](beast::error_code error, std::size_t) { done.set_value(error); });
+  asio::post(socket().get_executor(), [&] {
+    socket().expires_after(options_.writeTimeout);
+    withStream([&](auto& stream) {
+      asio::async_write(stream, asio::buffer(bytes.data(), bytes.size()),
+                        [&](beast::error_code error, std::size_t) { done.set_value(error); });
+    });
   });
   if (const auto error = done.get_future().get())
     return fail(Code::kUnavailable, "client: " + error.message());

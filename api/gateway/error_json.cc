@@ -13,15 +13,16 @@ HttpError httpError(const Error& error, RouteKind route) {
   const bool manifest = route == RouteKind::kManifest;
   switch (error.code) {
     case Code::kNotFound:
-      if (route == RouteKind::kCheckpoint || route == RouteKind::kTile)
+      if (route != RouteKind::kManifest && route != RouteKind::kBlob && route != RouteKind::kReferrers)
         return httpError(404, "NOT_FOUND", error.message);
       return httpError(404, manifest ? "MANIFEST_UNKNOWN" : "BLOB_UNKNOWN", error.message);
     case Code::kInvalidArgument:
       return httpError(400, "DIGEST_INVALID", error.message);
     case Code::kOutOfRange:
       return httpError(416, "BLOB_UNKNOWN", error.message);
-    case Code::kPermissionDenied:
     case Code::kUnauthenticated:
+      return httpError(401, "UNAUTHORIZED", error.message);
+    case Code::kPermissionDenied:
       return httpError(403, "DENIED", error.message);
     case Code::kResourceExhausted:
       return httpError(429, "TOOMANYREQUESTS", error.message);

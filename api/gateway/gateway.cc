@@ -20,6 +20,7 @@ using asio::ip::tcp;
 struct Gateway::Server {
   Server(const GatewayOptions& o, GatewayBackend backend)
       : options(o),
+        gated(backend.gate != nullptr),
         responder(std::move(backend)),
         acceptor(io),
         pause(io),
@@ -28,9 +29,10 @@ struct Gateway::Server {
   Status listen() {
     boost::system::error_code error;
     const auto address = asio::ip::make_address(options.address, error);
-    if (error || !address.is_loopback()) {
-      return fail(Code::kInvalidArgument, "the HTTP side listens on loopback only; \"" + options.address +
-                                              "\" is not 127.0.0.1 or ::1");
+    if (error) return fail(Code::kInvalidArgument, "\"" + options.address + "\" is no numeric address");
+    if (!address.is_loopback() && !(options.tls && gated)) {
+      return fail(Code::kInvalidArgument, "without TLS the HTTP side listens on loopback only; \"" +
+                                              options.address + "\" is not 127.0.0.1 or ::1");
     }
     const tcp::endpoint endpoint(address, options.port);
     acceptor.open(endpoint.protocol(), error);
@@ -64,9 +66,12 @@ struct Gateway::Server {
     std::erase_if(connections, [](const auto& weak) { return weak.expired(); });
     if (open.load() >= options.maxConnections) return;  // the socket closes
     ++open;
+    const auto tls = options.tls ? options.tls->context() : nullptr;
     auto connection = std::make_shared<Connection>(
-        std::move(socket), options,
-        [this](const Request& request, ResponseWriter& writer) { return responder.respond(request, writer); },
+        std::move(socket), tls.get(), options,
+        [this](const Request& request, const std::string& certificate, ResponseWriter& writer) {
+          return responder.respond(request, certificate, writer);
+        },
         [this](std::function<void()> task) { asio::post(handlers, std::move(task)); }, [this] { --open; });
     connections.push_back(connection);
     connection->start();
@@ -90,6 +95,7 @@ struct Gateway::Server {
   }
 
   const GatewayOptions options;
+  const bool gated;
   Responder responder;
   std::atomic<int> open{0};
   asio::io_context io{1};

@@ -1,5 +1,6 @@
-// The read-only HTTP side of a farm, on loopback: OCI pull, the log's tiles, metrics, health. It is handed
-// interfaces and knows neither the database nor the farm.
+// The read-only HTTP side of a farm: OCI pull, the log's tiles, metrics, health. Plain on loopback, where
+// whoever is on the machine may see everything; within TLS anywhere, where each request passes a gate and
+// metrics and health are not served. It is handed interfaces and knows neither the database nor the farm.
 //
 // Source: OCI Distribution Specification 1.1, "pull" (end-1, end-2, end-3) and "listing referrers" (end-12a,
 // end-12b); errors in its JSON form. Conditional requests: RFC 9110 13. C2SP tlog-tiles below /log/.
@@ -14,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "api/gateway/route.h"
+#include "api/gateway/tls.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 #include "storage/blob/blob_store.h"
@@ -37,6 +40,8 @@ class ArtifactLookup {
   virtual Result<Digest> findBlob(const std::string& instance, const Digest& hash) = 0;
   // What refers to a published artifact.
   virtual Result<PublishedArtifact> findReferrers(const std::string& instance, const Digest& artifact) = 0;
+  // The published artifacts that name a blob, the newest first; of very many, only so many.
+  virtual Result<std::vector<Digest>> findArtifactsOf(const std::string& instance, const Digest& blob) = 0;
   // The one bundle, and its artifact, that the OCI manifest `hash` stands for
   // (manifest/artifact/oci_layout.h).
   virtual Result<PublishedArtifact> findReferrer(const std::string& instance, const Digest& hash) = 0;
@@ -52,19 +57,46 @@ class LogFiles {
   virtual Result<std::string> tile(const std::string& path) = 0;
 };
 
+// What a request shows of who sent it.
+struct Caller {
+  std::string certificate;                  // of the TLS client, PEM; "" if it has none
+  std::vector<std::string> authorizations;  // the values of Authorization fields
+};
+
+// Whether a caller may have what a route serves. Thread safe; called on the gateway's handler threads.
+class RequestGate {
+ public:
+  virtual ~RequestGate() = default;
+  // `instance` is "" for routes that name none. kUnauthenticated if nothing says who calls;
+  // kPermissionDenied, with the same words whether or not anything is there.
+  virtual Status admit(const Caller& caller, RouteKind route, const std::string& instance) = 0;
+};
+
+// Whether an artifact may be handed out. Thread safe; called on the gateway's handler threads.
+class ReleaseGate {
+ public:
+  virtual ~ReleaseGate() = default;
+  // kPermissionDenied, with what is wrong, for an artifact that the instance's policy refuses or that was
+  // recalled.
+  virtual Status check(const std::string& instance, const Digest& artifact) = 0;
+};
+
 struct GatewayBackend {
   std::shared_ptr<ArtifactLookup> artifacts;
   std::shared_ptr<storage::BlobStore> blobs;
   std::shared_ptr<prometheus::Registry> metrics;
-  std::function<Status()> health;      // an error answers /healthz with 503, its message stays here
-  std::shared_ptr<LogFiles> log = {};  // null: nothing is served below /log/
+  std::function<Status()> health;             // an error answers /healthz with 503, its message stays here
+  std::shared_ptr<LogFiles> log = {};         // null: nothing is served below /log/
+  std::shared_ptr<RequestGate> gate = {};     // null: all of it for everybody, on loopback only
+  std::shared_ptr<ReleaseGate> release = {};  // null: everything that is published
 };
 
 struct GatewayOptions {
-  std::string address = "127.0.0.1";  // a loopback address; anything else is refused
-  std::uint16_t port = 0;             // 0: the system chooses; see Gateway::port()
-  int handlers = 128;                 // requests answered at once: who reads slowly keeps one waiting
-  int maxConnections = 128;           // open at once; more are closed at accept
+  std::string address = "127.0.0.1";    // numeric; without TLS and a gate, a loopback address
+  std::uint16_t port = 0;               // 0: the system chooses; see Gateway::port()
+  std::shared_ptr<ServerTls> tls = {};  // null: plain HTTP
+  int handlers = 128;                   // requests answered at once: who reads slowly keeps one waiting
+  int maxConnections = 128;             // open at once; more are closed at accept
   std::uint32_t maxHeaderBytes = 16 << 10;
   std::uint64_t maxBodyBytes = 4 << 10;           // of a request; none of ours needs one
   std::chrono::milliseconds readTimeout{15000};   // for a whole request header, and between requests
@@ -74,8 +106,8 @@ struct GatewayOptions {
 // A running server. Thread safe. Destroying it stops it.
 class Gateway {
  public:
-  // Returns once the port is bound. kInvalidArgument if the address is not loopback, kUnavailable if it is
-  // taken.
+  // Returns once the port is bound. kInvalidArgument if the address is not numeric, or not loopback though
+  // TLS or the gate is missing; kUnavailable if it is taken.
   static Result<std::unique_ptr<Gateway>> start(const GatewayOptions& options, GatewayBackend backend);
   ~Gateway();
 

@@ -53,7 +53,7 @@ Responder::Responder(GatewayBackend backend)
                  .Register(*backend_.metrics)
                  .Add({})) {}
 
-bool Responder::respond(const Request& request, ResponseWriter& writer) {
+bool Responder::respond(const Request& request, const std::string& certificate, ResponseWriter& writer) {
   Answer answer{request, writer, {}, request.keep_alive()};
   const auto target = request.target();
   if (request.method() != http::verb::get && request.method() != http::verb::head) {
@@ -63,38 +63,67 @@ bool Responder::respond(const Request& request, ResponseWriter& writer) {
   } else if (const auto route = parseRoute({target.data(), target.size()}); !route) {
     const bool blob = target.find("/blobs/") != boost::beast::string_view::npos;
     refuse(answer, route.error(), blob ? RouteKind::kBlob : RouteKind::kManifest);
+  } else if (const auto may = admit(request, certificate, *route); !may) {
+    // Whoever may send a token is asked for one (RFC 6750 3).
+    if (may.error().code == Code::kUnauthenticated)
+      answer.head.set(http::field::www_authenticate, "Bearer realm=\"kiln\"");
+    refuse(answer, may.error(), route->kind);
   } else {
-    switch (route->kind) {
-      case RouteKind::kHealth: {
-        const auto healthy = backend_.health();
-        text(answer, healthy ? 200 : 503, "text/plain; charset=utf-8",
-             healthy ? "ok\n" : "the database is not available\n");
-        break;
-      }
-      case RouteKind::kMetrics:
-        text(answer, 200, "text/plain; version=0.0.4; charset=utf-8",
-             prometheus::TextSerializer().Serialize(backend_.metrics->Collect()));
-        break;
-      case RouteKind::kBase:
-        text(answer, 200, "application/json", "{}\n");
-        break;
-      case RouteKind::kManifest:
-        manifest(answer, *route);
-        break;
-      case RouteKind::kBlob:
-        blob(answer, *route);
-        break;
-      case RouteKind::kReferrers:
-        referrers(answer, *route);
-        break;
-      case RouteKind::kCheckpoint:
-      case RouteKind::kTile:
-        logFile(answer, *route);
-        break;
-    }
+    serve(answer, *route);
   }
   requests_.Add({{"status", std::to_string(answer.status)}}).Increment();
   return answer.keep;
+}
+
+Status Responder::admit(const Request& request, const std::string& certificate, const Route& route) const {
+  if (!backend_.gate) return {};
+  if (route.kind == RouteKind::kHealth || route.kind == RouteKind::kMetrics)
+    return fail(Code::kNotFound, "metrics and health are served on loopback only");
+  Caller caller{certificate, {}};
+  const auto [first, last] = request.equal_range(http::field::authorization);
+  for (auto at = first; at != last; ++at)
+    caller.authorizations.emplace_back(at->value().data(), at->value().size());
+  return backend_.gate->admit(caller, route.kind, route.instance);
+}
+
+void Responder::serve(Answer& answer, const Route& route) {
+  switch (route.kind) {
+    case RouteKind::kHealth: {
+      const auto healthy = backend_.health();
+      return text(answer, healthy ? 200 : 503, "text/plain; charset=utf-8",
+                  healthy ? "ok\n" : "the database is not available\n");
+    }
+    case RouteKind::kMetrics:
+      return text(answer, 200, "text/plain; version=0.0.4; charset=utf-8",
+                  prometheus::TextSerializer().Serialize(backend_.metrics->Collect()));
+    case RouteKind::kBase:
+      return text(answer, 200, "application/json", "{}\n");
+    case RouteKind::kManifest:
+      return manifest(answer, route);
+    case RouteKind::kBlob:
+      return blob(answer, route);
+    case RouteKind::kReferrers:
+      return referrers(answer, route);
+    case RouteKind::kCheckpoint:
+    case RouteKind::kTile:
+      return logFile(answer, route);
+  }
+}
+
+Status Responder::checkRelease(const std::string& instance, const Digest& artifact) const {
+  return backend_.release ? backend_.release->check(instance, artifact) : Status();
+}
+
+Status Responder::checkReleaseOf(const std::string& instance, const Digest& blob) const {
+  if (!backend_.release) return {};
+  KILN_ASSIGN(const auto artifacts, backend_.artifacts->findArtifactsOf(instance, blob));
+  Status first = fail(Code::kNotFound, "no published artifact names this blob");
+  for (const Digest& artifact : artifacts) {
+    const Status may = checkRelease(instance, artifact);
+    if (may) return may;
+    if (artifact == artifacts.front()) first = may;
+  }
+  return first;
 }
 
 void Responder::text(Answer& answer, unsigned status, std::string_view type, std::string_view body) {
@@ -133,6 +162,8 @@ void Responder::document(Answer& answer, const Digest& digest, std::string_view 
 void Responder::manifest(Answer& answer, const Route& route) {
   const auto digest = backend_.artifacts->findManifest(route.instance, route.hash);
   if (digest) {
+    if (const auto may = checkRelease(route.instance, *digest); !may)
+      return refuse(answer, may.error(), route.kind);
     const auto bytes = storage::getBlob(*backend_.blobs, route.instance, *digest, kMaxManifestBytes);
     if (!bytes) return refuse(answer, bytes.error(), route.kind);
     return document(answer, *digest, kOciManifestMediaType, *bytes);
@@ -140,6 +171,8 @@ void Responder::manifest(Answer& answer, const Route& route) {
   if (digest.error().code != Code::kNotFound) return refuse(answer, digest.error(), route.kind);
   const auto referrer = backend_.artifacts->findReferrer(route.instance, route.hash);
   if (!referrer) return refuse(answer, referrer.error(), route.kind);
+  if (const auto may = checkRelease(route.instance, referrer->artifact); !may)
+    return refuse(answer, may.error(), route.kind);
   const auto bytes = makeBundleReferrer(referrer->artifact, referrer->bundles.at(0));
   if (!bytes) return refuse(answer, bytes.error(), route.kind);
   document(answer, digestOf(*bytes), kOciManifestMediaType, *bytes);
@@ -150,6 +183,9 @@ void Responder::referrers(Answer& answer, const Route& route) {
   const auto found = backend_.artifacts->findReferrers(route.instance, route.hash);
   // To what is not there, nothing refers: the list is empty, as the specification wants it.
   if (!found && found.error().code != Code::kNotFound) return refuse(answer, found.error(), route.kind);
+  if (found)
+    if (const auto may = checkRelease(route.instance, found->artifact); !may)
+      return refuse(answer, may.error(), route.kind);
   if (found && (route.artifactType.empty() || route.artifactType == kBundleType)) {
     for (const Digest& bundle : found->bundles) {
       const auto bytes = makeBundleReferrer(found->artifact, bundle);
@@ -179,6 +215,8 @@ void Responder::blob(Answer& answer, const Route& route) {
     return document(answer, empty, kEmptyMediaType, kEmptyConfig);
   const auto digest = backend_.artifacts->findBlob(route.instance, route.hash);
   if (!digest) return refuse(answer, digest.error(), route.kind);
+  if (const auto may = checkReleaseOf(route.instance, *digest); !may)
+    return refuse(answer, may.error(), route.kind);
   const auto missing = backend_.blobs->findMissing(route.instance, {&*digest, 1});
   if (!missing) return refuse(answer, missing.error(), route.kind);
   if (!missing->empty())

@@ -14,11 +14,16 @@ namespace kiln::gateway {
 class Responder {
  public:
   explicit Responder(GatewayBackend backend);
-  // Answers one request; true if the connection may be used again.
-  bool respond(const Request& request, ResponseWriter& writer);
+  // Answers one request of a client that showed this certificate; true if the connection may be used again.
+  bool respond(const Request& request, const std::string& certificate, ResponseWriter& writer);
 
  private:
   struct Answer;
+  Status admit(const Request& request, const std::string& certificate, const Route& route) const;
+  void serve(Answer& answer, const Route& route);
+  Status checkRelease(const std::string& instance, const Digest& artifact) const;
+  // Of a blob that several artifacts name, one that may go out is enough.
+  Status checkReleaseOf(const std::string& instance, const Digest& blob) const;
   void refuse(Answer& answer, unsigned status, std::string body);
   void refuse(Answer& answer, const Error& error, RouteKind route);
   void text(Answer& answer, unsigned status, std::string_view type, std::string_view body);

@@ -11,6 +11,9 @@
 namespace kiln::gateway {
 
 enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob, kReferrers, kCheckpoint, kTile };
+inline constexpr RouteKind kEveryRoute[] = {
+    RouteKind::kHealth, RouteKind::kMetrics,   RouteKind::kBase,       RouteKind::kManifest,
+    RouteKind::kBlob,   RouteKind::kReferrers, RouteKind::kCheckpoint, RouteKind::kTile};
 
 struct Route {
   RouteKind kind = RouteKind::kBase;

@@ -116,6 +116,15 @@ Result<Grant> readGrant(ObjectReader& reader, const std::vector<TokenIssuer>& is
   return grant;
 }
 
+Result<CertificateId> readCertificateId(ObjectReader& reader) {
+  CertificateId out;
+  KILN_ASSIGN(out.issuer, nonEmpty(reader, "issuer"));
+  KILN_ASSIGN(out.serial, nonEmpty(reader, "serial"));
+  if (out.serial.find_first_not_of("0123456789ABCDEF") != std::string::npos)
+    return badMember(reader.path("serial"), "must be a serial number in upper-case hexadecimal digits");
+  return out;
+}
+
 // Whether a grant for `granted` is one for `who`.
 struct IsFor {
   const Identity& who;
@@ -158,6 +167,13 @@ Result<AccessRules> AccessRules::parse(std::string_view text, const FileReader& 
     rules.grants_.push_back(std::move(grant));
     return {};
   }));
+  if (reader.has("revokedCertificates")) {
+    KILN_TRY(forEach(reader, "revokedCertificates", [&](ObjectReader& entry) -> Status {
+      KILN_ASSIGN(CertificateId id, readCertificateId(entry));
+      rules.revoked_.insert(std::move(id));
+      return {};
+    }));
+  }
   KILN_TRY(reader.finish());
   return rules;
 }

@@ -2,8 +2,10 @@
 // manifest/schemas/access.schema.json.
 #pragma once
 
+#include <compare>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,13 @@ struct Grant {
   Identity who;
   Roles roles;
   std::vector<std::string> instances;  // names, or "*" for every instance
+};
+
+// A certificate as its authority knows it: issuer in RFC 2253, serial number in upper-case hexadecimal, both
+// as `openssl x509 -noout -issuer -serial -nameopt RFC2253` prints them.
+struct CertificateId {
+  std::string issuer, serial;
+  auto operator<=>(const CertificateId&) const = default;
 };
 
 // Instances by name, or all of them.
@@ -51,10 +60,13 @@ class AccessRules {
   InstanceSet instancesOf(const Identity& who, Role role) const;
 
   const std::vector<TokenIssuer>& tokenIssuers() const { return tokenIssuers_; }
+  // Nobody is identified by such a certificate, a worker neither.
+  bool isRevoked(const CertificateId& certificate) const { return revoked_.contains(certificate); }
 
  private:
   std::vector<TokenIssuer> tokenIssuers_;
   std::vector<Grant> grants_;
+  std::set<CertificateId> revoked_;
 };
 
 }  // namespace kiln::access

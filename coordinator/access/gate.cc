@@ -5,7 +5,6 @@
 #include <grpcpp/security/auth_context.h>
 
 #include "coordinator/access/peer_certificate.h"
-#include "coordinator/access/rpc_table.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::access {
@@ -64,12 +63,20 @@ Result<Identity> Gate::identify(const Credentials& shown) const {
     return fail(Code::kUnauthenticated,
                 "nothing says who calls: give a client certificate (--tls-cert, --tls-key) or a token "
                 "(--token-file)");
+  KILN_ASSIGN(const CertificateId id, certificateId(shown.certificate));
+  if (rules()->isRevoked(id))
+    return fail(Code::kUnauthenticated, "the certificate with serial number " + id.serial + " of " +
+                                            printable(id.issuer) + " was revoked");
   return identifyCertificate(shown.certificate, workerAuthority_, clock_.now());
 }
 
 Status Gate::admit(const Credentials& shown, std::string_view rpc, const std::string& instance) const {
+  return admit(shown, findRule(rpc), rpc, instance);
+}
+
+Status Gate::admit(const Credentials& shown, const RpcRule* rule, std::string_view rpc,
+                   const std::string& instance) const {
   KILN_ASSIGN(const Identity who, identify(shown));
-  const RpcRule* rule = findRule(rpc);
   if (!rule || rule->scope == Scope::kWorker) return denied(who, rpc, "nobody may");
   const auto now = rules();
   const bool may =

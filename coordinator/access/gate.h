@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coordinator/access/access_rules.h"
+#include "coordinator/access/rpc_table.h"
 #include "manifest/base/clock.h"
 #include "signing/keys/certificate.h"
 
@@ -40,6 +41,9 @@ class Gate {
 
   // kPermissionDenied unless `rpc`'s row lets the caller do this in `instance`.
   Status admit(const Credentials& shown, std::string_view rpc, const std::string& instance) const;
+  // The same for what has a rule elsewhere. `rule` may be null: nobody may.
+  Status admit(const Credentials& shown, const RpcRule* rule, std::string_view what,
+               const std::string& instance) const;
 
   // The instances that a worker serves which presents `certificatePem` in its call. kPermissionDenied unless
   // that is what it shows: over a network, the same name, operator and key as in its TLS certificate.

@@ -12,10 +12,22 @@ struct X509Free {
 };
 using X509Ptr = std::unique_ptr<X509, X509Free>;
 
-std::string subjectOf(X509* certificate) {
+Result<X509Ptr> readCertificate(std::string_view pem) {
+  const signing::BioPtr bio = signing::readerOf(pem);
+  X509Ptr certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  signing::clearErrors();
+  if (!certificate) return fail(Code::kUnauthenticated, "the TLS certificate cannot be read");
+  return certificate;
+}
+
+std::string textOf(const X509_NAME* name) {
   const signing::BioPtr bio = signing::writer();
-  X509_NAME_print_ex(bio.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+  X509_NAME_print_ex(bio.get(), name, 0, XN_FLAG_RFC2253);
   return signing::textOf(bio.get());
+}
+
+std::string subjectOf(X509* certificate) {
+  return textOf(X509_get_subject_name(certificate));
 }
 
 std::string keyOf(X509* certificate) {
@@ -38,10 +50,7 @@ bool isValid(X509* certificate, TimePoint now) {
 
 Result<Identity> identifyCertificate(std::string_view pem, const signing::Certificate& workerAuthority,
                                      TimePoint now) {
-  const signing::BioPtr bio = signing::readerOf(pem);
-  const X509Ptr certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
-  signing::clearErrors();
-  if (!certificate) return fail(Code::kUnauthenticated, "the TLS certificate cannot be read");
+  KILN_ASSIGN(const X509Ptr certificate, readCertificate(pem));
   if (!isValid(certificate.get(), now))
     return fail(Code::kUnauthenticated, "the TLS certificate of " + subjectOf(certificate.get()) +
                                             " is not valid at " + rfc3339(now));
@@ -50,6 +59,13 @@ Result<Identity> identifyCertificate(std::string_view pem, const signing::Certif
       worker && worker->checkIssuedBy(workerAuthority, now))
     return WorkerHolder{worker->commonName(), worker->organisation(), keyOf(certificate.get())};
   return CertificateHolder{subjectOf(certificate.get()), keyOf(certificate.get())};
+}
+
+Result<CertificateId> certificateId(std::string_view pem) {
+  KILN_ASSIGN(const X509Ptr certificate, readCertificate(pem));
+  const signing::BioPtr serial = signing::writer();
+  i2a_ASN1_INTEGER(serial.get(), X509_get0_serialNumber(certificate.get()));
+  return CertificateId{textOf(X509_get_issuer_name(certificate.get())), signing::textOf(serial.get())};
 }
 
 std::string keyDigest(const signing::PublicKey& key) {

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "coordinator/access/access_rules.h"
 #include "coordinator/access/identity.h"
 #include "manifest/base/clock.h"
 #include "signing/keys/certificate.h"
@@ -14,6 +15,9 @@ namespace kiln::access {
 // connection may outlive its certificate.
 Result<Identity> identifyCertificate(std::string_view pem, const signing::Certificate& workerAuthority,
                                      TimePoint now);
+
+// kUnauthenticated if it cannot be read.
+Result<CertificateId> certificateId(std::string_view pem);
 
 // Of a certificate's SubjectPublicKeyInfo, "sha256:<hex>".
 std::string keyDigest(const signing::PublicKey& key);

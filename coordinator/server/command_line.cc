@@ -11,7 +11,8 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--listen", options.listen,
                  "unix:/path to serve gRPC on, or HOST:PORT with mutual TLS; may be repeated")
       ->required();
-  app.add_option("--tls-cert", options.tlsCertificate, "certificate of this server with its chain, PEM");
+  app.add_option("--tls-cert", options.tlsCertificate,
+                 "certificate of this server with its chain, PEM; read again on SIGHUP, as are the next two");
   app.add_option("--tls-key", options.tlsKey, "its private key, PEM, mode 0600");
   app.add_option("--tls-client-ca", options.tlsClientCa,
                  "authorities of clients' certificates, PEM; workers' are known by --worker-ca");
@@ -34,6 +35,11 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")
       ->capture_default_str();
   app.add_option("--http-port-file", options.httpPortFile, "file that receives the HTTP port");
+  app.add_option("--https", options.https,
+                 "ADDRESS:PORT of the HTTP side within mutual TLS, for callers of the access file");
+  app.add_option("--https-port-file", options.httpsPortFile, "file that receives its port");
+  app.add_flag("--public-log", options.publicLog,
+               "--https serves the log's checkpoint and tiles to everybody");
   app.add_option("--lease-seconds", options.leaseSeconds, "how long a silent worker keeps its work")
       ->capture_default_str();
   app.add_option("--attempts", options.attempts, "leases per run before it fails")->capture_default_str();

@@ -9,7 +9,9 @@
 #include "api/gateway/gateway.h"
 #include "coordinator/queue/notification_pump.h"
 #include "coordinator/server/guarded_services.h"
+#include "coordinator/server/http_gate.h"
 #include "coordinator/server/listen.h"
+#include "coordinator/server/live_tls.h"
 #include "coordinator/server/log_files.h"
 #include "coordinator/server/published_blobs.h"
 #include "coordinator/service/artifact_service.h"
@@ -100,12 +102,12 @@ Result<bool> waitForDatabase(const postgres::ConnectionOptions& options, Signals
   }
 }
 
-Status writePortFile(const std::string& path, std::uint16_t port) {
+Status writePortFile(const char* flag, const std::string& path, std::uint16_t port) {
   if (path.empty()) return {};
   std::ofstream file(path, std::ios::trunc);
   file << port << '\n';
   file.close();
-  if (!file) return fail(Code::kPermissionDenied, "--http-port-file: cannot write " + path);
+  if (!file) return fail(Code::kPermissionDenied, std::string(flag) + ": cannot write " + path);
   return {};
 }
 
@@ -117,7 +119,16 @@ Result<access::AccessRules> loadAccess(const Options& options) {
 }
 
 // A file that cannot be used changes nothing.
+void reloadTls(LiveTls* tls) {
+  if (!tls) return;
+  if (const Status read = tls->reload(); !read)
+    return service::logWarning("TLS files kept as they were", {{"error", read.error().message}});
+  service::logInfo("TLS files read again", {});
+}
+
+// Likewise.
 void reloadAccess(const Options& options, access::Gate& gate) {
+  if (options.access.empty()) return;
   auto rules = loadAccess(options);
   if (!rules) return service::logWarning("access file kept as it was", {{"error", rules.error().message}});
   gate.replace(std::move(*rules));
@@ -142,7 +153,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                  "the coordinator is starting and its database is not ready yet; try again shortly",
                  {}});
   std::unique_ptr<signing::Signer> unlogged = signing::connectSigner(options.signer);
-  service::LoggedSigner signer(*unlogged, pool, std::move(logKey));
+  service::LogGrowth growth(pool);
+  service::LoggedSigner signer(*unlogged, pool, growth, std::move(logKey));
   auto registry = std::make_shared<prometheus::Registry>();
   service::Metrics metrics(*registry);
   queue::ChangeFeed feed;
@@ -168,7 +180,9 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::ArtifactService artifacts(farm);
   service::ToolchainService toolchains(farm);
   service::AuditService audits(farm);
-  service::RecallService recalls(farm, options.trustRoot);
+  std::optional<service::RecallLogger> recallLogger;
+  if (!options.logTiles.empty()) recallLogger.emplace(pool, clock, growth, options.logTiles);
+  service::RecallService recalls(farm, {options.trustRoot, recallLogger ? &*recallLogger : nullptr});
   service::StatementReader statements(farm);
   KILN_ASSIGN(const service::InstancePolicies policies,
               service::InstancePolicies::load(options.trustRoot, options.policies));
@@ -181,23 +195,35 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   access::Gate gate(clock, workerAuthority, std::move(rules));
   GuardedServices guarded(
       gate, {jobs, workers, fleet, artifacts, toolchains, maintenance, audits, recalls, *blobs});
-  KILN_ASSIGN(Listener listener, listen(options, tokens, guarded.all()));
+  std::unique_ptr<LiveTls> tls;
+  if (wantsTls(options)) {
+    KILN_ASSIGN(tls, LiveTls::open(options, tokens));
+  }
+  KILN_ASSIGN(Listener listener, listen(options, tls ? tls->grpcCredentials() : nullptr, guarded.all()));
   grpc::Server* server = listener.server.get();
   server->GetHealthCheckService()->SetServingStatus(false);
 
   std::shared_ptr<gateway::LogFiles> logFiles;
   if (!options.logTiles.empty()) logFiles = std::make_shared<LogFilesOnDisk>(options.logTiles);
   KILN_ASSIGN(HostPort http, parseHostPort(options.http));
-  KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port},
-                                                {.artifacts = std::make_shared<PublishedBlobs>(pool),
-                                                 .blobs = blobs,
-                                                 .metrics = registry,
-                                                 .health = [&pool]() -> Status {
-                                                   KILN_TRY(pool.execute("SELECT 1"));
-                                                   return {};
-                                                 },
-                                                 .log = std::move(logFiles)}));
-  KILN_TRY(writePortFile(options.httpPortFile, web->port()));
+  gateway::GatewayBackend backend{.artifacts = std::make_shared<PublishedBlobs>(pool),
+                                  .blobs = blobs,
+                                  .metrics = registry,
+                                  .health = [&pool]() -> Status {
+                                    KILN_TRY(pool.execute("SELECT 1"));
+                                    return {};
+                                  },
+                                  .log = std::move(logFiles)};
+  KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port}, backend));
+  KILN_TRY(writePortFile("--http-port-file", options.httpPortFile, web->port()));
+  std::unique_ptr<gateway::Gateway> secureWeb;
+  if (!options.https.empty()) {
+    KILN_ASSIGN(HostPort https, parseHostPort(options.https));
+    backend.gate = std::make_shared<HttpGate>(gate, options.publicLog);
+    KILN_ASSIGN(secureWeb, gateway::Gateway::start(
+                               {.address = https.host, .port = https.port, .tls = tls->https()}, backend));
+    KILN_TRY(writePortFile("--https-port-file", options.httpsPortFile, secureWeb->port()));
+  }
 
   KILN_ASSIGN(bool ready, waitForDatabase(database, signals));
   if (ready) {
@@ -211,17 +237,21 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     service::logInfo("serving", {{"address", fmt::format("{}", fmt::join(listener.addresses, " "))},
                                  {"http", http.host + ":" + std::to_string(web->port())},
                                  {"builder", options.builderId}});
-    while (signals.wait() == SIGHUP) reloadAccess(options, gate);
+    while (signals.wait() == SIGHUP) {
+      reloadTls(tls.get());
+      reloadAccess(options, gate);
+    }
     service::logInfo("stopping", {});
     server->GetHealthCheckService()->SetServingStatus(false);
     feed.close();
-    signer.stop();
+    growth.stop();
     server->Shutdown(std::chrono::system_clock::now() + kShutdown);
     promoter.stop();
     statements.stop();
     garbage.stop();
     driver.stop();
   }
+  if (secureWeb) secureWeb->stop();
   web->stop();
   return {};
 }

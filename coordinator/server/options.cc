@@ -1,5 +1,6 @@
 #include "coordinator/server/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -19,8 +20,7 @@ Status checkTls(const Options& options, const std::string& endpoint) {
                                     {"--access", &options.access}})
     if (value->empty()) missing += (missing.empty() ? "" : ", ") + std::string(flag);
   if (missing.empty()) return {};
-  return fail(Code::kInvalidArgument, "--listen " + endpoint +
-                                          ": only a Unix socket is served without mutual TLS; give " +
+  return fail(Code::kInvalidArgument, endpoint + ": only a Unix socket is served without mutual TLS; give " +
                                           missing + " as well, or --listen unix:/path");
 }
 
@@ -30,12 +30,22 @@ Status checkListen(const Options& options) {
     if (isSocket(endpoint)) continue;
     if (auto address = parseHostPort(endpoint); !address)
       return fail(address.error().in("--listen wants unix:/path or HOST:PORT"));
-    KILN_TRY(checkTls(options, endpoint));
+    KILN_TRY(checkTls(options, "--listen " + endpoint));
   }
   return {};
 }
 
+Status checkHttps(const Options& options) {
+  if (options.https.empty()) return {};
+  if (auto https = parseHostPort(options.https); !https) return fail(https.error().in("--https"));
+  return checkTls(options, "--https " + options.https);
+}
+
 }  // namespace
+
+bool wantsTls(const Options& options) {
+  return !options.https.empty() || !std::ranges::all_of(options.listen, isSocket);
+}
 
 bool isSocket(const std::string& endpoint) {
   return endpoint.starts_with("unix:/");
@@ -67,7 +77,7 @@ Status checkOptions(const Options& options) {
   if (options.gcGraceSeconds < 1) return bad("--gc-grace-seconds", "must be at least 1");
   if (options.gcIntervalSeconds < 0) return bad("--gc-interval-seconds", "must be 0 or more");
   if (auto http = parseHostPort(options.http); !http) return fail(http.error().in("--http"));
-  return {};
+  return checkHttps(options);
 }
 
 }  // namespace kiln::server

@@ -26,12 +26,18 @@ struct Options {
   std::vector<std::string> policies;  // "[INSTANCE=]FILE": what artifacts must satisfy to be promoted there
   std::string http = "127.0.0.1:0";   // loopback address and port of the read-only HTTP side
   std::string httpPortFile;           // receives the port in decimal; "" for none
+  std::string https;                  // numeric address and port of the HTTP side within TLS; "" for none
+  std::string httpsPortFile;          // receives its port; "" for none
+  bool publicLog = false;             // within TLS, the log's checkpoint and tiles are for everybody
   int leaseSeconds = 30;
   int attempts = 3;
   int gcGraceSeconds = 7 * 24 * 3600;  // how long an unneeded blob stays after it was last asked for
   int gcIntervalSeconds = 24 * 3600;   // between collections of garbage; 0: only when asked
   int graceSeconds = 15;               // after a start, until a missing worker counts as missing
 };
+
+// Whether anything is served within TLS.
+bool wantsTls(const Options& options);
 
 // Whether an endpoint is a Unix socket, which only this user can open.
 bool isSocket(const std::string& endpoint);

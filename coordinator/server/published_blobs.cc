@@ -19,6 +19,11 @@ Result<Digest> PublishedBlobs::findBlob(const std::string& instance, const Diges
   return *blob;
 }
 
+Result<std::vector<Digest>> PublishedBlobs::findArtifactsOf(const std::string& instance, const Digest& blob) {
+  KILN_ASSIGN(auto connection, database_.acquire());
+  return index::findArtifactsOf(*connection, instance, blob);
+}
+
 Result<gateway::PublishedArtifact> PublishedBlobs::findReferrers(const std::string& instance,
                                                                  const Digest& artifact) {
   KILN_ASSIGN(auto connection, database_.acquire());

@@ -12,6 +12,7 @@ class PublishedBlobs final : public gateway::ArtifactLookup {
   explicit PublishedBlobs(postgres::Pool& database) : database_(database) {}
   Result<Digest> findManifest(const std::string& instance, const Digest& hash) override;
   Result<Digest> findBlob(const std::string& instance, const Digest& hash) override;
+  Result<std::vector<Digest>> findArtifactsOf(const std::string& instance, const Digest& blob) override;
   Result<gateway::PublishedArtifact> findReferrers(const std::string& instance,
                                                    const Digest& artifact) override;
   Result<gateway::PublishedArtifact> findReferrer(const std::string& instance, const Digest& hash) override;

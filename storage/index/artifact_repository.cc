@@ -157,6 +157,20 @@ Result<std::optional<Digest>> findPublishedBlob(Connection& connection, const st
   return rows.first([](const Row& row) { return digestAt(row, "hash", "size"); });
 }
 
+Result<std::vector<Digest>> findArtifactsOf(Connection& connection, const std::string& instance,
+                                            const Digest& blob) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT a.hash, a.size FROM artifacts a WHERE a.instance = $1 AND a.hash IN ("
+          "SELECT artifact_hash FROM artifact_files WHERE instance = $1 AND hash = $2 UNION ALL "
+          "SELECT hash FROM artifacts WHERE instance = $1 AND (hash = $2 OR config_hash = $2) UNION ALL "
+          "SELECT artifact_hash FROM statements WHERE instance = $1 AND bundle_hash = $2) "
+          "ORDER BY a.published DESC, a.hash LIMIT 256",
+          {instance, hashParam(blob)}));
+  return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
+}
+
 Result<std::vector<Digest>> listArtifacts(Connection& connection, const std::string& instance, int limit) {
   KILN_ASSIGN(Rows rows, connection.execute("SELECT hash, size FROM artifacts WHERE instance = $1 "
                                             "ORDER BY published DESC, hash LIMIT $2",

@@ -38,6 +38,9 @@ Status loadEvidence(postgres::Connection& connection, ArtifactRecord& artifact);
 // with its size.
 Result<std::optional<Digest>> findPublishedBlob(postgres::Connection& connection, const std::string& instance,
                                                 const Digest& hash);
+// The published artifacts that name a blob (as above), newest first, 256 at most.
+Result<std::vector<Digest>> findArtifactsOf(postgres::Connection& connection, const std::string& instance,
+                                            const Digest& blob);
 // Newest first.
 Result<std::vector<Digest>> listArtifacts(postgres::Connection& connection, const std::string& instance,
                                           int limit);

@@ -2,6 +2,7 @@
 // with a token, a real worker; and what refuses to start.
 #include <csignal>
 
+#include "tests/api/gateway/http.h"
 #include "tests/fault/worker_processes.h"
 #include "tests/support/tls_files.h"
 #include "tests/support/token_factory.h"
@@ -21,7 +22,7 @@ class AccessTest : public ::testing::Test {
     tls_.write("jwks.json", issuer_.jwks());
     writeAccess("submitter");
   }
-  void writeAccess(const std::string& aliceIs) {
+  void writeAccess(const std::string& aliceIs, const Json& revoked = Json::array()) {
     const auto grant = [](const Json& who, const char* kind, const std::string& role) {
       return Json{{kind, who}, {"roles", {role}}, {"instances", {"default"}}};
     };
@@ -29,6 +30,7 @@ class AccessTest : public ::testing::Test {
                Json{{"apiVersion", "kiln/v1"},
                     {"kind", "Access"},
                     {"tokenIssuers", {{{"issuer", kIssuer}, {"audience", "kiln"}, {"jwks", "jwks.json"}}}},
+                    {"revokedCertificates", revoked},
                     {"grants",
                      {grant({{"subject", "CN=alice,O=people"}}, "certificate", aliceIs),
                       grant({{"name", "w*"}, {"operator", "op"}}, "worker", "worker"),
@@ -36,9 +38,17 @@ class AccessTest : public ::testing::Test {
                    .dump());
   }
   std::vector<std::string> tlsFlags() const {
-    return {"--listen",  "localhost:0",       "--tls-cert",      tls_ / "server.pem",
-            "--tls-key", tls_ / "server.key", "--tls-client-ca", tls_ / "ca.pem",
-            "--access",  tls_ / "access.json"};
+    return {"--listen",          "localhost:0",        "--tls-cert",      tls_ / "server.pem",
+            "--tls-key",         tls_ / "server.key",  "--tls-client-ca", tls_ / "ca.pem",
+            "--access",          tls_ / "access.json", "--https",         "127.0.0.1:0",
+            "--https-port-file", tls_ / "https.port"};
+  }
+  // What the HTTP side within TLS answers to alice: a status, or 0 without a connection.
+  long httpsAsAlice(const std::string& path) {
+    std::string port;
+    std::ifstream(tls_ / "https.port") >> port;
+    const testing_support::HttpTls shown{tls_ / "ca.pem", tls_ / "alice.pem", tls_ / "alice.key"};
+    return testing_support::httpGet("https://localhost:" + port + path, {}, "GET", shown).status;
   }
   // The address with its port, once it serves.
   std::string address() {
@@ -119,6 +129,37 @@ TEST_F(AccessTest, ACertificateOrATokenReachesTheFarm) {
           .error_code(),
       grpc::StatusCode::NOT_FOUND)
       << "still a runtime";
+}
+
+// Everything that TLS rests on is exchanged under a coordinator that goes on.
+TEST_F(AccessTest, CertificatesChangeWithoutARestart) {
+  farm_.startCoordinator("", 5, tlsFlags());
+  EXPECT_EQ(kilnAs("alice", {"jobs"}).first, 0);
+  EXPECT_EQ(httpsAsAlice("/v2/"), 200);
+  EXPECT_EQ(httpsAsAlice("/metrics"), 404);
+
+  // A broken file: told, and nothing changes.
+  tls_.write("server.pem", "no certificate");
+  farm_.coordinator_->signal(SIGHUP);
+  EXPECT_TRUE(
+      eventually([&] { return farm_.log().find("TLS files kept as they were") != std::string::npos; }));
+  EXPECT_EQ(kilnAs("alice", {"jobs"}).first, 0);
+  EXPECT_EQ(httpsAsAlice("/v2/"), 200);
+
+  // Other authority, other certificates on both sides.
+  tls_.renew();
+  tls_.client("alice");
+  farm_.coordinator_->signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return httpsAsAlice("/v2/") == 200; })) << farm_.log();
+  EXPECT_TRUE(eventually([&] { return kilnAs("alice", {"jobs"}).first == 0; })) << farm_.log();
+
+  // The new alice loses her key.
+  writeAccess("submitter", Json::array({tls_.idOf("alice")}));
+  farm_.coordinator_->signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return httpsAsAlice("/v2/") == 401; })) << farm_.log();
+  const auto refused = kilnAs("alice", {"jobs"});
+  EXPECT_EQ(refused.first, 8) << refused.second;
+  EXPECT_NE(refused.second.find("revoked"), std::string::npos) << refused.second;
 }
 
 TEST_F(AccessTest, AWorkerOverTheNetworkBuilds) {

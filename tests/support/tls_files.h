@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "manifest/json/json.h"
 #include "signing/keys/certificate.h"
 #include "storage/remote/channel.h"
 #include "tests/support/temp_directory.h"
@@ -18,9 +19,12 @@ namespace kiln::testing_support {
 // Not thread safe.
 class TlsFiles {
  public:
-  TlsFiles() {
+  TlsFiles() { renew(); }
+
+  // Another authority, and a server's certificate from it.
+  void renew() {
     request("ca", "/O=Example/CN=Example CA", "-addext basicConstraints=critical,CA:TRUE");
-    issue("server", "/O=Example/CN=farm", "-addext subjectAltName=DNS:localhost");
+    server("server");
   }
 
   std::string operator/(const std::string& name) const { return directory_ / name; }
@@ -38,6 +42,22 @@ class TlsFiles {
     write(name + ".pem", certificate.pem());
     EXPECT_TRUE(key.save(directory_ / (name + ".key")));
     return certificate;
+  }
+  // As an access file names NAME.pem: {"issuer": …, "serial": …}.
+  Json idOf(const std::string& name) const {
+    const std::string text = directory_ / "id";
+    const std::string command = "openssl x509 -noout -issuer -serial -nameopt RFC2253 -in " +
+                                (directory_ / (name + ".pem")) + " > " + text;
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+    std::ifstream file(text);
+    std::string issuer, serial;
+    std::getline(file, issuer);
+    std::getline(file, serial);
+    return {{"issuer", issuer.substr(issuer.find('=') + 1)}, {"serial", serial.substr(serial.find('=') + 1)}};
+  }
+  // A server's certificate NAME.pem, for "localhost" and 127.0.0.1.
+  void server(const std::string& name) {
+    issue(name, "/O=Example/CN=" + name, "-addext subjectAltName=DNS:localhost,IP:127.0.0.1");
   }
   // A token in a file that only this user can read.
   std::string token(const std::string& name, const std::string& text) {

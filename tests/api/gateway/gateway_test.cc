@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "manifest/artifact/oci_layout.h"
@@ -29,6 +31,12 @@ class MapLookup final : public ArtifactLookup {
   Result<Digest> findBlob(const std::string& instance, const Digest& hash) override {
     return find(blobs, instance, hash);
   }
+  // Of everything here, the one artifact; of the config, another one too.
+  Result<std::vector<Digest>> findArtifactsOf(const std::string&, const Digest& blob) override {
+    std::vector<Digest> out{manifests.at(0)};
+    if (blob == shared) out.insert(out.begin(), digestOf("another artifact"));
+    return out;
+  }
   Result<PublishedArtifact> findReferrers(const std::string& instance, const Digest& artifact) override {
     KILN_ASSIGN(const Digest found, findManifest(instance, artifact));
     return PublishedArtifact{found, bundles};
@@ -41,6 +49,7 @@ class MapLookup final : public ArtifactLookup {
     return fail(Code::kNotFound, "instance \"" + instance + "\" has no such artifact");
   }
   std::vector<Digest> manifests, blobs, bundles;
+  Digest shared;
 
  private:
   static Result<Digest> find(const std::vector<Digest>& all, const std::string& instance,
@@ -50,6 +59,17 @@ class MapLookup final : public ArtifactLookup {
     }
     return fail(Code::kNotFound, "instance \"" + instance + "\" has no such artifact");
   }
+};
+
+class Refusals final : public ReleaseGate {
+ public:
+  Status check(const std::string&, const Digest& artifact) override {
+    ++asked;
+    if (!refused.contains(artifact)) return {};
+    return fail(Code::kPermissionDenied, "the policy production refuses it: minBuilders");
+  }
+  std::set<Digest> refused;
+  std::atomic<int> asked = 0;
 };
 
 class OneTileLog final : public LogFiles {
@@ -92,8 +112,13 @@ class GatewayTest : public testing::Test {
   }
 
   void start(GatewayOptions options = {}) {
-    gateway_ = std::move(*Gateway::start(options, {lookup_, blobs_, std::make_shared<prometheus::Registry>(),
-                                                   [this] { return health_; }, log_}));
+    gateway_ = std::move(*Gateway::start(options, {lookup_,
+                                                   blobs_,
+                                                   std::make_shared<prometheus::Registry>(),
+                                                   [this] { return health_; },
+                                                   log_,
+                                                   {},
+                                                   release_}));
     base_ = "http://127.0.0.1:" + std::to_string(gateway_->port());
   }
   HttpReply get(const std::string& path, std::vector<std::string> headers = {}, const char* method = "GET") {
@@ -126,6 +151,7 @@ class GatewayTest : public testing::Test {
   std::shared_ptr<MapLookup> lookup_ = std::make_shared<MapLookup>();
   Status health_;
   std::shared_ptr<OneTileLog> log_;
+  std::shared_ptr<Refusals> release_;
   std::unique_ptr<Gateway> gateway_;
   std::string base_;
 };
@@ -257,6 +283,34 @@ TEST_F(GatewayTest, OnlyWhatTheInstancePublished) {
   const auto other = get("/v2/other/artifacts/manifests/" + manifest_.text());
   EXPECT_EQ(other.status, 404);
   EXPECT_EQ(parseJson(other.body)->at("errors").at(0).at("code"), "MANIFEST_UNKNOWN");
+}
+
+TEST_F(GatewayTest, WhatThePolicyRefusesDoesNotGoOut) {
+  release_ = std::make_shared<Refusals>();
+  start();
+  const std::string base = "/v2/default/artifacts/";
+  const Digest referrer = digestOf(makeBundleReferrer(manifest_, bundles_[0]).value());
+  const std::vector<std::string> paths{"manifests/" + manifest_.text(), "manifests/" + referrer.text(),
+                                       "blobs/" + layer_.text(),        "blobs/" + config_.text(),
+                                       "blobs/" + bundles_[0].text(),   "referrers/" + manifest_.text()};
+  for (const std::string& path : paths) EXPECT_EQ(get(base + path).status, 200) << path;
+  release_->refused = {manifest_};
+  for (const std::string& path : paths)
+    for (const char* method : {"GET", "HEAD"}) {
+      const auto reply = get(base + path, {"If-None-Match: *"}, method);
+      EXPECT_EQ(reply.status, 403) << path;
+      if (method == std::string("HEAD")) continue;
+      const Json error = parseJson(reply.body)->at("errors").at(0);
+      EXPECT_EQ(error.at("code"), "DENIED");
+      EXPECT_NE(error.at("message").get<std::string>().find("minBuilders"), std::string::npos);
+    }
+  EXPECT_EQ(get(base + "blobs/" + digestOf("nothing").text()).status, 404);
+  // A blob goes out as part of whatever may go out.
+  lookup_->shared = config_;
+  EXPECT_EQ(get(base + "blobs/" + config_.text()).status, 200);
+  EXPECT_EQ(get(base + "blobs/" + layer_.text()).status, 403);
+  release_->refused.insert(digestOf("another artifact"));
+  EXPECT_EQ(get(base + "blobs/" + config_.text()).status, 403);
 }
 
 TEST_F(GatewayTest, TagsAndWritesAreRefusedInOciForm) {

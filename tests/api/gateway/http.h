@@ -16,8 +16,13 @@ struct HttpReply {
   std::map<std::string, std::string> headers;  // names in lower case
 };
 
+// Paths of PEM files; "" for none.
+struct HttpTls {
+  std::string authority, certificate, key;
+};
+
 inline HttpReply httpGet(const std::string& url, const std::vector<std::string>& headers,
-                         const char* method) {
+                         const char* method = "GET", const HttpTls& tls = {}) {
   HttpReply reply;
   CURL* curl = curl_easy_init();
   curl_slist* list = nullptr;
@@ -25,6 +30,9 @@ inline HttpReply httpGet(const std::string& url, const std::vector<std::string>&
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
   curl_easy_setopt(curl, CURLOPT_PROXY, "");
+  if (!tls.authority.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, tls.authority.c_str());
+  if (!tls.certificate.empty()) curl_easy_setopt(curl, CURLOPT_SSLCERT, tls.certificate.c_str());
+  if (!tls.key.empty()) curl_easy_setopt(curl, CURLOPT_SSLKEY, tls.key.c_str());
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_TIMEOUT, 30L);
   curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);

@@ -1,171 +1,14 @@
 // Every RPC x role x instance over real mutual TLS, against the table; and that nothing of one instance shows
 // in another.
-#include <google/protobuf/dynamic_message.h>
-#include <grpcpp/generic/generic_stub.h>
-
-#include "coordinator/access/rpc_table.h"
-#include "coordinator/server/guarded_services.h"
-#include "coordinator/server/listen.h"
 #include "coordinator/server/published_blobs.h"
 #include "manifest/artifact/oci_layout.h"
 #include "storage/index/referrer_repository.h"
-#include "storage/remote/remote_blob_store.h"
-#include "storage/remote/resource_name.h"
-#include "tests/coordinator/service/farm_fixture.h"
-#include "tests/support/golden.h"
-#include "tests/support/served_rpcs.h"
-#include "tests/support/tls_files.h"
-#include "tests/support/token_factory.h"
+#include "tests/coordinator/server/access_fixture.h"
 
-namespace kiln::server {
+namespace kiln::server::testing {
 namespace {
 
-using access::Role;
-using testing_support::TlsFiles;
-using testing_support::TokenFactory;
-
-// Has none.
-class NoRecalls final : public v1::RecallService::Service {
- public:
-  grpc::Status GetRecalls(grpc::ServerContext*, const v1::GetRecallsRequest*, v1::Recalls*) override {
-    return grpc::Status::OK;
-  }
-  grpc::Status PublishRecalls(grpc::ServerContext*, const v1::PublishRecallsRequest*, v1::Recalls*) override {
-    return grpc::Status::OK;
-  }
-};
-
-// Every caller here has its role in the instance "default" alone, but for "root".
-constexpr char kGranted[] = "default", kOther[] = "other";
-
-class AccessWireTest : public service::testing::FarmTest {
- protected:
-  // TLS judges certificates by the machine's clock, the gate by the farm's.
-  AccessWireTest() : FarmTest(index::testing::newIndex(), SystemClock().now() + std::chrono::minutes(30)) {
-    Json grants = Json::array();
-    for (Role role : access::kEveryRole) {
-      const std::string name(access::roleName(role));
-      if (role == Role::kWorker) {
-        tls_.worker(name, "op", authority_, clock_.now());
-        grants.push_back(grant({{"worker", {{"name", name}, {"operator", "op"}}}}, name, kGranted));
-      } else {
-        tls_.client(name);
-        grants.push_back(grant({{"certificate", {{"subject", "CN=" + name + ",O=people"}}}}, name, kGranted));
-      }
-    }
-    tls_.client("nobody");
-    tls_.client("root");
-    grants.push_back(grant({{"certificate", {{"subject", "CN=root,O=people"}}}}, "admin", "*"));
-    grants.push_back(
-        grant({{"token", {{"issuer", kIssuer}, {"subject", "repo:acme/*"}}}}, "submitter", kGranted));
-    tls_.write("jwks.json", issuer_.jwks());
-    tls_.write("access.json",
-               Json{{"apiVersion", "kiln/v1"},
-                    {"kind", "Access"},
-                    {"tokenIssuers", {{{"issuer", kIssuer}, {"audience", "kiln"}, {"jwks", "jwks.json"}}}},
-                    {"grants", grants}}
-                   .dump());
-    tls_.write("worker-ca.pem", authority_.certificate().pem());
-    gate_.replace(access::AccessRules::load(tls_ / "access.json").value());
-    serve(true);
-  }
-  ~AccessWireTest() override { stop(); }
-
-  static Json grant(Json who, const std::string& role, const std::string& instance) {
-    who["roles"] = {role};
-    who["instances"] = {instance};
-    return who;
-  }
-  void stop() {
-    feed_.close();
-    if (listener_.server) listener_.server->Shutdown(std::chrono::system_clock::now());
-    listener_.server.reset();
-  }
-  void serve(bool tokens) {
-    Options options;
-    options.listen = {"localhost:0"};
-    options.tlsCertificate = tls_ / "server.pem";
-    options.tlsKey = tls_ / "server.key";
-    options.tlsClientCa = tls_ / "ca.pem";
-    options.workerCa = tls_ / "worker-ca.pem";
-    auto listening = listen(options, tokens, guarded_.all());
-    ASSERT_TRUE(listening) << listening.error().message;
-    listener_ = std::move(*listening);
-  }
-  std::string endpoint() const { return listener_.addresses.front(); }
-  std::shared_ptr<grpc::Channel> as(const std::string& name) {
-    return TlsFiles::channel(endpoint(), tls_.certificateOf(name));
-  }
-  std::string token(const std::string& subject, Duration validFor = std::chrono::minutes(10)) {
-    const auto until =
-        std::chrono::duration_cast<std::chrono::seconds>((clock_.now() + validFor).time_since_epoch());
-    return tls_.token(
-        "token",
-        issuer_.token(Json{{"iss", kIssuer}, {"aud", "kiln"}, {"sub", subject}, {"exp", until.count()}}));
-  }
-
-  // A request of the method's type that names `instance`, with nothing else in it.
-  std::string requestFor(const google::protobuf::MethodDescriptor& method, const std::string& instance,
-                         const std::string& worker) {
-    google::protobuf::DynamicMessageFactory factory;
-    std::unique_ptr<google::protobuf::Message> message(factory.GetPrototype(method.input_type())->New());
-    const auto set = [&](const char* field, const std::string& value) {
-      if (const auto* at = method.input_type()->FindFieldByName(field))
-        message->GetReflection()->SetString(message.get(), at, value);
-    };
-    set("instance", instance);
-    set("instance_name", instance);
-    const Digest blob = digestOf("a blob that nobody has");
-    set("resource_name",
-        method.name() == "Read" ? storage::readName(instance, blob) : storage::writeName(instance, blob));
-    if (method.name() == "Synchronize") {
-      v1::SynchronizeRequest request;
-      request.mutable_worker()->set_certificate_pem(worker);
-      return request.SerializeAsString();
-    }
-    return message->SerializeAsString();
-  }
-  // Calls it as a stream of one message, which every kind of RPC looks like on the wire.
-  static grpc::Status call(const std::shared_ptr<grpc::Channel>& channel, const std::string& rpc,
-                           const std::string& request) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
-    grpc::CompletionQueue queue;
-    grpc::GenericStub stub(channel);
-    auto stream = stub.PrepareCall(&context, "/" + rpc, &queue);
-    const auto step = [&queue] {
-      void* tag = nullptr;
-      bool ok = false;
-      return queue.Next(&tag, &ok) && ok;
-    };
-    stream->StartCall(nullptr);
-    const grpc::Slice slice(request);
-    grpc::ByteBuffer out(&slice, 1), in;
-    if (step()) {
-      stream->WriteLast(out, {}, nullptr);
-      if (step()) do
-          stream->Read(&in, nullptr);
-        while (step());
-    }
-    grpc::Status status;
-    stream->Finish(&status, nullptr);
-    step();
-    return status;
-  }
-  static bool refused(const grpc::Status& status) {
-    return status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
-           status.error_code() == grpc::StatusCode::UNAUTHENTICATED;
-  }
-
-  static constexpr char kIssuer[] = "https://ci.example.org";
-  TlsFiles tls_;
-  TokenFactory issuer_{"ES256"};
-  access::Gate gate_{clock_, authority_.certificate()};
-  NoRecalls recalls_;
-  GuardedServices guarded_{
-      gate_, {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_, *blobs_}};
-  Listener listener_;
-};
+class AccessWireTest : public AccessFixture {};
 
 TEST_F(AccessWireTest, EveryRpcRoleAndInstance) {
   const std::string workerPem = testing_support::readGolden(tls_ / "worker.pem");
@@ -271,6 +114,27 @@ TEST_F(AccessWireTest, AConnectionDoesNotOutliveItsCertificate) {
   EXPECT_TRUE(call(channel, rpc, bytes).ok());
   clock_.advance(std::chrono::hours(366 * 24));
   EXPECT_EQ(call(channel, rpc, bytes).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+// By issuer and serial, as openssl prints them: whoever it names is nobody from then on, also on a connection
+// that it has.
+TEST_F(AccessWireTest, ARevokedCertificateIsRefused) {
+  v1::ListJobsRequest request;
+  request.set_instance(kGranted);
+  const std::string rpc = "kiln.v1.JobService/ListJobs", bytes = request.SerializeAsString();
+  const auto channel = as("auditor");
+  EXPECT_TRUE(call(channel, rpc, bytes).ok());
+  ASSERT_TRUE(writeAccess({{"revokedCertificates", {tls_.idOf("auditor"), tls_.idOf("worker")}}}));
+  const auto refused = call(channel, rpc, bytes);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_NE(refused.error_message().find("revoked"), std::string::npos) << refused.error_message();
+  EXPECT_TRUE(call(as("admin"), rpc, bytes).ok());
+  v1::SynchronizeRequest work;
+  work.mutable_worker()->set_certificate_pem(testing_support::readGolden(tls_ / "worker.pem"));
+  EXPECT_EQ(call(as("worker"), "kiln.v1.WorkerService/Synchronize", work.SerializeAsString()).error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+  ASSERT_FALSE(writeAccess({{"revokedCertificates", {{{"issuer", "CN=x"}, {"serial", "0x1"}}}}}));
+  EXPECT_FALSE(call(channel, rpc, bytes).ok()) << "a file that cannot be read changes nothing";
 }
 
 TEST_F(AccessWireTest, AWorkerCallsAsItselfOnly) {
@@ -434,4 +298,4 @@ TEST_F(AccessWireTest, AnArtifactOfAnotherInstanceIsNoHitAndNotPulled) {
 }
 
 }  // namespace
-}  // namespace kiln::server
+}  // namespace kiln::server::testing

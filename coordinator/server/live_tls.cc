@@ -1,0 +1,84 @@
+#include "coordinator/server/live_tls.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+
+#include "signing/keys/files.h"
+
+namespace kiln::server {
+namespace {
+
+constexpr std::size_t kMaxPemBytes = 1 << 20;
+constexpr unsigned kLookEverySeconds = 1;
+
+Result<std::string> readPem(const char* flag, const std::string& path) {
+  auto text = signing::readTextFile(path, kMaxPemBytes);
+  if (!text) return fail(text.error().in(flag));
+  return text;
+}
+
+Result<gateway::TlsSettings> readSettings(const Options& options, bool tokens) {
+  gateway::TlsSettings out;
+  KILN_ASSIGN(out.certificate, readPem("--tls-cert", options.tlsCertificate));
+  auto key = signing::readSecretFile(options.tlsKey, kMaxPemBytes);
+  if (!key) return fail(key.error().in("--tls-key"));
+  out.key = std::move(*key);
+  KILN_ASSIGN(std::string clients, readPem("--tls-client-ca", options.tlsClientCa));
+  KILN_ASSIGN(std::string workers, readPem("--worker-ca", options.workerCa));
+  out.clientAuthorities = {std::move(clients), std::move(workers)};
+  out.certificateWanted = !tokens && !options.publicLog;
+  return out;
+}
+
+std::string identityOf(const gateway::TlsSettings& settings) {
+  return settings.certificate + "\n" + settings.key;
+}
+
+std::string authoritiesOf(const gateway::TlsSettings& settings) {
+  return fmt::format("{}", fmt::join(settings.clientAuthorities, "\n"));
+}
+
+std::shared_ptr<grpc::ServerCredentials> watching(const MemoryFile& identity, const MemoryFile& authorities,
+                                                  bool tokens) {
+  namespace tls = grpc::experimental;
+  tls::TlsServerCredentialsOptions options(std::make_shared<tls::FileWatcherCertificateProvider>(
+      identity.path(), identity.path(), authorities.path(), kLookEverySeconds));
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(tokens ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
+                                       : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  return tls::TlsServerCredentials(options);
+}
+
+}  // namespace
+
+LiveTls::LiveTls(const Options& options, bool tokens, std::shared_ptr<gateway::ServerTls> https,
+                 MemoryFile identity, MemoryFile authorities)
+    : options_(options),
+      tokens_(tokens),
+      https_(std::move(https)),
+      identity_(std::move(identity)),
+      authorities_(std::move(authorities)),
+      grpc_(watching(identity_, authorities_, tokens)) {}
+
+Result<std::unique_ptr<LiveTls>> LiveTls::open(const Options& options, bool tokens) {
+  KILN_ASSIGN(const auto settings, readSettings(options, tokens));
+  auto https = gateway::ServerTls::create(settings);
+  if (!https) return fail(https.error().in("TLS"));
+  KILN_ASSIGN(auto identity, MemoryFile::create(identityOf(settings)));
+  KILN_ASSIGN(auto authorities, MemoryFile::create(authoritiesOf(settings)));
+  return std::unique_ptr<LiveTls>(
+      new LiveTls(options, tokens, std::move(*https), std::move(identity), std::move(authorities)));
+}
+
+Status LiveTls::reload() {
+  KILN_ASSIGN(const auto settings, readSettings(options_, tokens_));
+  // It refuses what cannot be used, so gRPC is never shown such.
+  KILN_TRY(https_->replace(settings));
+  KILN_TRY(identity_.replace(identityOf(settings)));
+  return authorities_.replace(authoritiesOf(settings));
+}
+
+}  // namespace kiln::server

@@ -1,0 +1,42 @@
+// What a coordinator shows and whom it believes within TLS, for gRPC and HTTP alike; its files can be read
+// again while it runs.
+#pragma once
+
+#include <grpcpp/security/server_credentials.h>
+
+#include <memory>
+
+#include "api/gateway/tls.h"
+#include "coordinator/server/memory_file.h"
+#include "coordinator/server/options.h"
+
+namespace kiln::server {
+
+// Not thread safe; what it hands out is.
+class LiveTls {
+ public:
+  // Reads --tls-cert, --tls-key, --tls-client-ca and --worker-ca. Clients show a certificate that one of
+  // these authorities issued; those of gRPC may come without one if `tokens`, those of HTTP also if the log
+  // is public. Errors name the flag.
+  static Result<std::unique_ptr<LiveTls>> open(const Options& options, bool tokens);
+
+  // Reads the files again, for connections from now on (gRPC: within a second or two). On an error everything
+  // stays as it was.
+  Status reload();
+
+  const std::shared_ptr<grpc::ServerCredentials>& grpcCredentials() const { return grpc_; }
+  const std::shared_ptr<gateway::ServerTls>& https() const { return https_; }
+
+ private:
+  LiveTls(const Options& options, bool tokens, std::shared_ptr<gateway::ServerTls> https, MemoryFile identity,
+          MemoryFile authorities);
+
+  const Options options_;
+  const bool tokens_;
+  std::shared_ptr<gateway::ServerTls> https_;
+  // gRPC looks into these each second: one for certificate and key, so that they change together.
+  MemoryFile identity_, authorities_;
+  std::shared_ptr<grpc::ServerCredentials> grpc_;
+};
+
+}  // namespace kiln::server
