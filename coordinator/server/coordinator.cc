@@ -152,7 +152,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                  "the coordinator is starting and its database is not ready yet; try again shortly",
                  {}});
   std::unique_ptr<signing::Signer> unlogged = signing::connectSigner(options.signer);
-  service::LoggedSigner signer(*unlogged, pool, std::move(logKey));
+  service::LogGrowth growth(pool);
+  service::LoggedSigner signer(*unlogged, pool, growth, std::move(logKey));
   auto registry = std::make_shared<prometheus::Registry>();
   service::Metrics metrics(*registry);
   queue::ChangeFeed feed;
@@ -178,7 +179,9 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::ArtifactService artifacts(farm);
   service::ToolchainService toolchains(farm);
   service::AuditService audits(farm);
-  service::RecallService recalls(farm, options.trustRoot);
+  std::optional<service::RecallLogger> recallLogger;
+  if (!options.logTiles.empty()) recallLogger.emplace(pool, clock, growth, options.logTiles);
+  service::RecallService recalls(farm, {options.trustRoot, recallLogger ? &*recallLogger : nullptr});
   service::StatementReader statements(farm);
   service::GarbageCollector garbage(
       farm, *blobs, {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
@@ -236,7 +239,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     service::logInfo("stopping", {});
     server->GetHealthCheckService()->SetServingStatus(false);
     feed.close();
-    signer.stop();
+    growth.stop();
     server->Shutdown(std::chrono::system_clock::now() + kShutdown);
     statements.stop();
     garbage.stop();
