@@ -4,6 +4,7 @@
 #include <map>
 
 #include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"
 #include "storage/tree/digest_proto.h"
@@ -115,8 +116,7 @@ class LogWalk {
       missing_.emplace_back(place, leaf);
       return {};
     }
-    reportMissing(place, leaf, row);
-    return {};
+    return checkMissing(place, leaf, row);
   }
 
   // The index leads to the very signature that the log holds.
@@ -142,13 +142,39 @@ class LogWalk {
     return {};
   }
 
-  void reportMissing(std::uint64_t place, const signing::Leaf& leaf, const v1::LoggedEntry& row) {
+  // Of verdicts on an artifact the index keeps the newest: whether it has one that was logged later.
+  Result<bool> isReplaced(std::uint64_t place, const Statement& statement) {
+    if (statement.predicateType != kVsaType || statement.subjects.size() != 1) return false;
+    v1::ListIndexRequest request;
+    request.set_artifact(Digest{statement.subjects[0].sha256, 0}.text());
+    do {
+      KILN_ASSIGN(const auto page, source_.statements(request));
+      for (const v1::IndexedStatement& each : page.statements()) {
+        const v1::StatementRef& ref = each.statement().statement();
+        if (ref.predicate_type() != kVsaType) continue;
+        const auto text = audit_.blobs.read(fromProto(ref.bundle()).value_or(Digest{}), kMaxBundleBytes);
+        if (!text && isOutage(text.error().code)) return fail(text.error());
+        const auto bundle = text ? signing::parseBundle(*text) : fail(text.error());
+        if (bundle && bundle->logEntry && bundle->logEntry->index > place) return true;
+      }
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    return false;
+  }
+
+  Status checkMissing(std::uint64_t place, const signing::Leaf& leaf, const v1::LoggedEntry& row) {
     const bool proven = digestOf(row.statement()).text() == row.payload() &&
                         signing::logDigest(signing::kInTotoPayload, row.statement()) == leaf.digest;
-    if (!proven)
-      return audit_.report(FindingKind::kTamperedRow, kSignatures, row.payload(),
-                           nameOf(place) + " of the log is about another statement than its row");
+    if (!proven) {
+      audit_.report(FindingKind::kTamperedRow, kSignatures, row.payload(),
+                    nameOf(place) + " of the log is about another statement than its row");
+      return {};
+    }
     const auto statement = parseStatement(row.statement());
+    if (statement) {
+      KILN_ASSIGN(const bool replaced, isReplaced(place, *statement));
+      if (replaced) return {};
+    }
     const bool admission = statement && statement->predicateType == kToolchainType;
     std::string what = nameOf(place) + " of the log has no row in the index";
     if (statement) what += ": " + statement->predicateType;
@@ -156,6 +182,7 @@ class LogWalk {
       what += " about " + Digest{statement->subjects[0].sha256, 0}.text();
     audit_.report(FindingKind::kMissingStatement, admission ? "toolchain_admissions" : "statements",
                   row.payload(), std::move(what));
+    return {};
   }
 
   const Audit& audit_;

@@ -11,8 +11,8 @@ using postgres::Connection;
 using postgres::Row;
 using postgres::Rows;
 
-constexpr int kSurvey = 256;          // rows counted per list to find the rarest
-constexpr int kFirstScan = 128;       // candidates looked at first; four times as many each time after
+constexpr int kSurvey = 256;         // rows counted per list to find the rarest
+constexpr int kFirstScan = 128;      // candidates looked at first; four times as many each time after
 constexpr int kLookUpLimit = 7'000;  // for one page: rows read and keys looked up
 
 // As the lists know a statement.
