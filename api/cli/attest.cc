@@ -10,6 +10,7 @@
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "signing/token/key_location.h"
+#include "signing/verify/summary.h"
 #include "storage/oci/oci_export.h"
 
 namespace kiln::cli {
@@ -71,20 +72,9 @@ Result<std::string> summary(const Context& context, const Options& options) {
   KILN_ASSIGN(const node::Trust trust, loadTrust(context));
   const SystemClock clock;
   KILN_ASSIGN(const auto opened, node::openArtifact(options.directory, Digest{}, trust, clock));
-  VerificationSummary out;
-  out.verifierId = options.id;
-  out.verifierVersion = KILN_VERSION;
-  out.timeVerified = clock.now();
-  out.artifact = opened.verdict.artifact;
-  KILN_ASSIGN(const std::string policy, toCanonicalJson(trust.policy.toJson()));
-  out.policy = digestOf(policy);
-  out.policyUri = options.policyUri.empty() ? "urn:kiln:policy:" + trust.policy.name : options.policyUri;
-  for (const auto& evidence : opened.verdict.evidence) out.from.push_back(evidence.payload);
-  // What a farm says of itself on one machine is provenance; one under a real root is hosted and signs apart
-  // from its workers. Whether no build step can reach the key (level 3), a verifier cannot see.
-  out.buildLevel = trust.root.development ? 1 : 2;
-  out.builders.assign(opened.verdict.agreement.workers.begin(), opened.verdict.agreement.workers.end());
-  out.operators.assign(opened.verdict.agreement.operators.begin(), opened.verdict.agreement.operators.end());
+  KILN_ASSIGN(const VerificationSummary out,
+              signing::summarise(opened.verdict, trust.root, trust.policy,
+                                 {options.id, KILN_VERSION, options.policyUri}, clock.now()));
   return verificationStatement(out);
 }
 

@@ -92,6 +92,7 @@ Json jsonOf(const Opened& opened) {
                       {"by", each.evidence.ids},
                       {"key", each.evidence.keyId},
                       {"statement", each.evidence.payload.text()}});
+    if (each.summary) others.back()["predicate"] = each.summary->toJson();
   }
   for (const auto& each : opened.ancestry.submitters)
     submitters.push_back({{"submitter", each.name}, {"job", each.job}});

@@ -62,13 +62,22 @@ void printCheck(const Digest& artifact, const CheckStatement& check) {
 
 // What else was said: of the compile, and by others.
 void printAttestation(const signing::Attestation& said) {
-  printOneLine(fmt::format("{:<11} by {}", said.predicateType == kCompileType ? "summarised" : "attested",
-                           fmt::join(said.evidence.ids, ", ")));
-  if (said.predicateType != kCompileType) printOneLine("  type       " + said.predicateType);
+  const char* how = said.summary ? "judged" : said.predicateType == kCompileType ? "summarised" : "attested";
+  printOneLine(fmt::format("{:<11} by {}", how, fmt::join(said.evidence.ids, ", ")));
+  if (said.summary)
+    printOneLine("  verdict    " + verdictText(*said.summary));
+  else if (said.predicateType != kCompileType)
+    printOneLine("  type       " + said.predicateType);
   printOneLine("statement   " + said.evidence.payload.text());
 }
 
 }  // namespace
+
+std::string verdictText(const VerificationSummary& said) {
+  return fmt::format("{} under {} at {}{}", said.passed() ? "PASSED" : "FAILED", said.policyUri,
+                     rfc3339(said.timeVerified),
+                     said.passed() ? "" : fmt::format(": {}", fmt::join(said.failed, ", ")));
+}
 
 void printOneLine(std::string_view text) {
   printLine(kiln::printable(text, std::string::npos));

@@ -4,6 +4,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/partition_view.h"
 #include "api/cli/print.h"
+#include "api/cli/provenance_text.h"
 #include "api/cli/trust_settings.h"
 
 namespace kiln::cli {
@@ -91,17 +92,29 @@ void printChecks(const std::vector<CheckStatement>& checks) {
   }
 }
 
+// Of those who held it against a policy and may say so.
+void printVerdicts(const std::vector<signing::Attestation>& attestations) {
+  for (const signing::Attestation& each : attestations)
+    if (each.summary)
+      printOneLine("verdict     " + verdictText(*each.summary) + " by " + each.summary->verifierId);
+}
+
 Status run(const Context& context, const std::string& artifact) {
   KILN_ASSIGN(const auto opened, openArtifact(context, artifact));
   if (context.json) {
     Json checks = Json::array();
     for (const CheckStatement& check : opened.verdict.checks) checks.push_back(check.toJson());
+    Json verdicts = Json::array();
+    for (const signing::Attestation& each : opened.verdict.attestations)
+      if (each.summary) verdicts.push_back(each.summary->toJson());
     printJson({{"artifact", opened.verdict.artifact.text()},
                {"manifest", opened.manifest().toJson()},
-               {"checks", std::move(checks)}});
+               {"checks", std::move(checks)},
+               {"verdicts", std::move(verdicts)}});
   } else {
     printManifest(opened.verdict);
     printChecks(opened.verdict.checks);
+    printVerdicts(opened.verdict.attestations);
   }
   return {};
 }

@@ -21,7 +21,13 @@ Result<Trust> Trust::load(const std::string& rootPath, const std::string& policy
   if (policyPath.empty()) {
     trust.policy = defaultPolicy();
   } else {
-    KILN_ASSIGN(trust.policy, signing::Policy::load(policyPath));
+    auto policy = signing::Policy::load(policyPath);
+    if (!policy && policy.error().code == Code::kNotFound)
+      return fail(Code::kNotFound, policy.error().message +
+                                       "; --policy names a file, such as a copy of development.json or "
+                                       "production.json in signing/policy of Kiln's source");
+    if (!policy) return fail(policy.error());
+    trust.policy = std::move(*policy);
   }
   if (!trust.store->recalls().empty()) {
     KILN_ASSIGN(trust.recalls, signing::Recalls::parse(trust.store->recalls(), trust.root));

@@ -26,7 +26,12 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--log-tiles", options.logTiles, "directory of kiln-log's files, to serve below /log/");
   app.add_option("--worker-ca", options.workerCa, "certificate of the worker authority, PEM")->required();
   app.add_option("--builder-id", options.builderId, "builder.id URI written into provenance")->required();
-  app.add_option("--trust-root", options.trustRoot, "root.json whose recall keys may recall on this farm");
+  app.add_option("--trust-root", options.trustRoot,
+                 "root.json: its recall keys may recall on this farm; --policy judges under it");
+  app.add_option(
+      "--policy", options.policies,
+      "[INSTANCE=]FILE: hold the artifacts of INSTANCE (default: default) against this policy, under "
+      "--trust-root, and sign what came of it; may be repeated");
   app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")
       ->capture_default_str();
   app.add_option("--http-port-file", options.httpPortFile, "file that receives the HTTP port");

@@ -21,6 +21,7 @@
 #include "coordinator/service/log.h"
 #include "coordinator/service/logged_signer.h"
 #include "coordinator/service/maintenance_service.h"
+#include "coordinator/service/promoter.h"
 #include "coordinator/service/recall_service.h"
 #include "coordinator/service/statement_reader.h"
 #include "coordinator/service/toolchain_service.h"
@@ -180,6 +181,9 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::AuditService audits(farm);
   service::RecallService recalls(farm, options.trustRoot);
   service::StatementReader statements(farm);
+  KILN_ASSIGN(const service::InstancePolicies policies,
+              service::InstancePolicies::load(options.trustRoot, options.policies));
+  service::Promoter promoter(farm, policies);
   service::GarbageCollector garbage(
       farm, *blobs, {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
   service::MaintenanceService maintenance(farm, garbage);
@@ -225,6 +229,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     driver.start();
     garbage.start();
     statements.start();
+    promoter.start();
     server->GetHealthCheckService()->SetServingStatus(true);
     service::logInfo("serving", {{"address", fmt::format("{}", fmt::join(listener.addresses, " "))},
                                  {"http", http.host + ":" + std::to_string(web->port())},
@@ -238,6 +243,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     feed.close();
     signer.stop();
     server->Shutdown(std::chrono::system_clock::now() + kShutdown);
+    promoter.stop();
     statements.stop();
     garbage.stop();
     driver.stop();

@@ -10,24 +10,25 @@
 namespace kiln::server {
 
 struct Options {
-  std::vector<std::string> listen;   // "unix:/path", whose socket gets mode 0600, or "HOST:PORT", with TLS
-  std::string tlsCertificate;        // of this server with its chain, PEM file
-  std::string tlsKey;                // its private key, PEM file, mode 0600
-  std::string tlsClientCa;           // authorities of clients' certificates, PEM file
-  std::string access;                // the access file: what callers over TLS may do
-  std::string database;              // libpq conninfo
-  std::string store;                 // directory of the CAS
-  std::string signer;                // "unix:/path" of kiln-signer
-  std::string logKey;                // verifier key of the log, a .vkey file
-  std::string logTiles;              // directory of kiln-log's files, served below /log/; "" for none
-  std::string workerCa;              // certificate of the worker authority, PEM file
-  std::string builderId;             // URI that trust roots name
-  std::string trustRoot;             // root.json whose recall keys may recall here; "" for none
-  std::string http = "127.0.0.1:0";  // loopback address and port of the read-only HTTP side
-  std::string httpPortFile;          // receives the port in decimal; "" for none
-  std::string https;                 // numeric address and port of the HTTP side within TLS; "" for none
-  std::string httpsPortFile;         // receives its port; "" for none
-  bool publicLog = false;            // within TLS, the log's checkpoint and tiles are for everybody
+  std::vector<std::string> listen;    // "unix:/path", whose socket gets mode 0600, or "HOST:PORT", with TLS
+  std::string tlsCertificate;         // of this server with its chain, PEM file
+  std::string tlsKey;                 // its private key, PEM file, mode 0600
+  std::string tlsClientCa;            // authorities of clients' certificates, PEM file
+  std::string access;                 // the access file: what callers over TLS may do
+  std::string database;               // libpq conninfo
+  std::string store;                  // directory of the CAS
+  std::string signer;                 // "unix:/path" of kiln-signer
+  std::string logKey;                 // verifier key of the log, a .vkey file
+  std::string logTiles;               // directory of kiln-log's files, served below /log/; "" for none
+  std::string workerCa;               // certificate of the worker authority, PEM file
+  std::string builderId;              // URI that trust roots name
+  std::string trustRoot;              // root.json whose recall keys may recall here; "" for none
+  std::vector<std::string> policies;  // "[INSTANCE=]FILE": what artifacts must satisfy to be promoted there
+  std::string http = "127.0.0.1:0";   // loopback address and port of the read-only HTTP side
+  std::string httpPortFile;           // receives the port in decimal; "" for none
+  std::string https;                  // numeric address and port of the HTTP side within TLS; "" for none
+  std::string httpsPortFile;          // receives its port; "" for none
+  bool publicLog = false;             // within TLS, the log's checkpoint and tiles are for everybody
   int leaseSeconds = 30;
   int attempts = 3;
   int gcGraceSeconds = 7 * 24 * 3600;  // how long an unneeded blob stays after it was last asked for

@@ -4,32 +4,13 @@
 
 #include "coordinator/service/log.h"
 #include "coordinator/service/reachable.h"
+#include "coordinator/service/turn.h"
 #include "storage/index/root_repository.h"
 
 namespace kiln::service {
 namespace {
 
 constexpr std::int64_t kLockKey = 0x6b696c6e6763;  // "kilngc"; of the session that collects
-
-// Held by the session, so that it goes with a coordinator that dies.
-class Turn {
- public:
-  static Result<Turn> take(postgres::Connection& connection) {
-    KILN_ASSIGN(auto rows, connection.execute("SELECT pg_try_advisory_lock($1::bigint) AS mine", {kLockKey}));
-    KILN_ASSIGN(auto mine, rows.first([](const postgres::Row& row) { return row.get<bool>("mine"); }));
-    if (!mine || !*mine)
-      return fail(Code::kAborted, "garbage is being collected already; try again when that has ended");
-    return Turn(connection);
-  }
-  Turn(Turn&& other) noexcept : connection_(std::exchange(other.connection_, nullptr)) {}
-  ~Turn() {
-    if (connection_) (void)connection_->execute("SELECT pg_advisory_unlock($1::bigint)", {kLockKey});
-  }
-
- private:
-  explicit Turn(postgres::Connection& connection) : connection_(&connection) {}
-  postgres::Connection* connection_;
-};
 
 // Without the signer there is no saying which tombstones are real: then none counts.
 std::optional<signing::PublicKey> signersKey(signing::Signer& signer) {
@@ -56,7 +37,8 @@ Result<GarbageReport> GarbageCollector::collect(Duration grace, bool dryRun) {
                             "grace would break that. The coordinator's --gc-grace-seconds decides",
                             std::chrono::duration_cast<std::chrono::seconds>(options_.grace).count()));
   KILN_ASSIGN(auto connection, farm_.database.acquire());
-  KILN_ASSIGN(Turn turn, Turn::take(*connection));
+  KILN_ASSIGN(Turn turn, Turn::take(*connection, kLockKey,
+                                    "garbage is being collected already; try again when that has ended"));
   const TimePoint began = farm_.clock.now();
   auto report = collectAlone(*connection, grace, dryRun);
   if (!dryRun) farm_.metrics.garbageCollected(report ? &report->swept : nullptr, farm_.clock.now() - began);

@@ -63,15 +63,6 @@ Result<storage::BuiltTree> fixturesTree(const jobs::Publish& step) {
   return builder.build();
 }
 
-// Into the CAS, with the digest and what is mentioned in the row.
-Status keepBundle(const Farm& farm, const std::string& instance, const std::string& bundle,
-                  index::BundleRecord& record) {
-  record.bundle = digestOf(bundle);
-  KILN_TRY(readMentions(bundle, record));
-  KILN_TRY(storage::putBlob(farm.blobs, instance, record.bundle, asBytes(bundle)));
-  return {};
-}
-
 bool builtHere(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   for (const index::ResultRecord& result : step.evidence)
     if (result.jobId == snapshot.job.key.id) return true;

@@ -44,6 +44,14 @@ Status readMentions(std::string_view bundle, index::BundleRecord& record) {
   return {};
 }
 
+Status keepBundle(const Farm& farm, const std::string& instance, const std::string& bundle,
+                  index::BundleRecord& record) {
+  record.bundle = digestOf(bundle);
+  KILN_TRY(readMentions(bundle, record));
+  KILN_TRY(storage::putBlob(farm.blobs, instance, record.bundle, asBytes(bundle)));
+  return {};
+}
+
 StatementReader::~StatementReader() {
   stop();
 }

@@ -15,6 +15,11 @@ namespace kiln::service {
 // the record's payload. The signature is not looked at: the index claims nothing.
 Status readMentions(std::string_view bundle, index::BundleRecord& record);
 
+// Puts a bundle into the CAS, and its digest and what it mentions into the record of its payload. Errors as
+// above.
+Status keepBundle(const Farm& farm, const std::string& instance, const std::string& bundle,
+                  index::BundleRecord& record);
+
 // Reads what an earlier release stored, or what was stored in haste, from the CAS. Thread safe; any number of
 // coordinators may read at once.
 class StatementReader {

@@ -96,6 +96,7 @@ start_farm() {
     --database "$database" --store "$dir/store" --signer "unix:$sock/signer.sock" \
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
+    --policy "$dir/policy.json" \
     --http "127.0.0.1:$(cat "$dir/http.port" 2>/dev/null || echo 0)" --http-port-file "$dir/http.port"
   local n
   for n in $(seq "$workers"); do

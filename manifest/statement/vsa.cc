@@ -1,5 +1,6 @@
 #include "manifest/statement/vsa.h"
 
+#include <algorithm>
 #include <set>
 
 #include "manifest/statement/members.h"
@@ -8,6 +9,7 @@ namespace kiln {
 namespace {
 
 constexpr char kLevel[] = "SLSA_BUILD_LEVEL_";
+constexpr char kFailed[] = "FAILED";  // in the place of a level, too
 constexpr std::string_view kResource = "urn:kiln:artifact:";
 constexpr std::size_t kMaxNames = 1024;
 
@@ -25,10 +27,12 @@ Result<Digest> readHash(ObjectReader& parent) {
   return *digest;
 }
 
-Result<std::vector<std::string>> readNames(ObjectReader& reader, std::string_view name) {
+Result<std::vector<std::string>> readNames(ObjectReader& reader, std::string_view name, bool some) {
   KILN_ASSIGN(std::vector<std::string> list, reader.strings(name));
-  if (list.empty() || list.size() > kMaxNames || std::set(list.begin(), list.end()).size() != list.size())
-    return badMember(reader.path(name), "must hold 1 to 1024 names, each once");
+  if ((some && list.empty()) || list.size() > kMaxNames ||
+      std::set(list.begin(), list.end()).size() != list.size())
+    return badMember(reader.path(name),
+                     "must hold " + std::string(some ? "1" : "0") + " to 1024 names, each once");
   return list;
 }
 
@@ -61,6 +65,10 @@ Status readInputs(ObjectReader& reader, VerificationSummary& out) {
 
 Status readLevel(ObjectReader& reader, VerificationSummary& out) {
   KILN_ASSIGN(const std::vector<std::string> levels, reader.strings("verifiedLevels"));
+  if (!out.passed())
+    return levels == std::vector<std::string>{kFailed}
+               ? Status()
+               : badMember(reader.path("verifiedLevels"), "must be FAILED where the result is");
   for (int level = 0; level <= 3; ++level)
     if (levels == std::vector<std::string>{kLevel + std::to_string(level)}) {
       out.buildLevel = level;
@@ -69,9 +77,18 @@ Status readLevel(ObjectReader& reader, VerificationSummary& out) {
   return badMember(reader.path("verifiedLevels"), "must be one of SLSA_BUILD_LEVEL_0 to 3");
 }
 
+Status readResult(ObjectReader& reader, VerificationSummary& out) {
+  if (!reader.has(kVsaFailed)) return reader.expect("verificationResult", "PASSED");
+  KILN_TRY(reader.expect("verificationResult", kFailed));
+  KILN_ASSIGN(out.failed, readNames(reader, kVsaFailed, true));
+  if (!std::is_sorted(out.failed.begin(), out.failed.end()))
+    return badMember(reader.path(kVsaFailed), "must be sorted");
+  return {};
+}
+
 Status readAgreement(ObjectReader reader, VerificationSummary& out) {
-  KILN_ASSIGN(out.builders, readNames(reader, "builders"));
-  KILN_ASSIGN(out.operators, readNames(reader, "operators"));
+  KILN_ASSIGN(out.builders, readNames(reader, "builders", out.passed()));
+  KILN_ASSIGN(out.operators, readNames(reader, "operators", out.passed()));
   for (const auto& [name, list] :
        {std::pair<const char*, const std::vector<std::string>&>{"reproduced", out.builders},
         {"independently", out.operators}}) {
@@ -91,19 +108,21 @@ std::string VerificationSummary::resourceUri() const {
 Json VerificationSummary::toJson() const {
   Json inputs = Json::array();
   for (const Digest& one : from) inputs.push_back({{"digest", hashJson(one)}});
-  return {{"verifier", {{"id", verifierId}, {"version", {{"kiln", verifierVersion}}}}},
-          {"timeVerified", rfc3339(timeVerified)},
-          {"resourceUri", resourceUri()},
-          {"policy", {{"uri", policyUri}, {"digest", hashJson(policy)}}},
-          {"inputAttestations", std::move(inputs)},
-          {"verificationResult", "PASSED"},
-          {"verifiedLevels", {kLevel + std::to_string(buildLevel)}},
-          {"slsaVersion", "1.0"},
-          {kVsaAgreement,
-           {{"builders", builders},
-            {"operators", operators},
-            {"reproduced", builders.size() >= 2},
-            {"independently", operators.size() >= 2}}}};
+  Json out{{"verifier", {{"id", verifierId}, {"version", {{"kiln", verifierVersion}}}}},
+           {"timeVerified", rfc3339(timeVerified)},
+           {"resourceUri", resourceUri()},
+           {"policy", {{"uri", policyUri}, {"digest", hashJson(policy)}}},
+           {"inputAttestations", std::move(inputs)},
+           {"verificationResult", passed() ? "PASSED" : kFailed},
+           {"verifiedLevels", {passed() ? kLevel + std::to_string(buildLevel) : kFailed}},
+           {"slsaVersion", "1.0"},
+           {kVsaAgreement,
+            {{"builders", builders},
+             {"operators", operators},
+             {"reproduced", builders.size() >= 2},
+             {"independently", operators.size() >= 2}}}};
+  if (!passed()) out[kVsaFailed] = failed;
+  return out;
 }
 
 Result<VerificationSummary> VerificationSummary::fromJson(const Json& predicate) {
@@ -120,7 +139,7 @@ Result<VerificationSummary> VerificationSummary::fromJson(const Json& predicate)
   KILN_ASSIGN(ObjectReader policy, reader.object("policy"));
   KILN_TRY(readPolicy(std::move(policy), out));
   KILN_TRY(readInputs(reader, out));
-  KILN_TRY(reader.expect("verificationResult", "PASSED"));
+  KILN_TRY(readResult(reader, out));
   KILN_TRY(readLevel(reader, out));
   KILN_TRY(reader.expect("slsaVersion", "1.0"));
   KILN_ASSIGN(ObjectReader agreement, reader.object(kVsaAgreement));

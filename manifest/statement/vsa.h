@@ -1,5 +1,5 @@
-// The Verification Summary Attestation: somebody held an artifact against a policy, and this came of it. Only
-// what passed is summarised here. Source: slsa.dev/spec/v1.0/verification_summary; described in
+// The Verification Summary Attestation: somebody held an artifact against a policy, and this came of it.
+// Source: slsa.dev/spec/v1.0/verification_summary; described in
 // manifest/statement/BUILD_TYPE.md.
 #pragma once
 
@@ -13,8 +13,9 @@
 namespace kiln {
 
 inline constexpr char kVsaType[] = "https://slsa.dev/verification_summary/v1";
-// Our own property of the predicate: who agreed on the bytes.
+// Our own properties of the predicate: who agreed on the bytes; which rules did not hold.
 inline constexpr char kVsaAgreement[] = "urn:kiln:vsa:agreement:v1";
+inline constexpr char kVsaFailed[] = "urn:kiln:vsa:failed:v1";
 
 struct VerificationSummary {
   std::string verifierId;  // whom the key speaks for
@@ -28,13 +29,17 @@ struct VerificationSummary {
   // Workers "name (operator)" and operators whose results agreed. It was reproduced if there are two workers,
   // and independently so if there are two operators: several workers of one operator say it as one.
   std::vector<std::string> builders, operators;
+  // The rules that did not hold, sorted; none: it passed. What failed claims no level.
+  std::vector<std::string> failed = {};
+
+  bool passed() const { return failed.empty(); }
 
   std::string resourceUri() const;  // "urn:kiln:artifact:sha256:<hex>"
 
   // The predicate.
   Json toJson() const;
-  // kInvalidArgument naming the member; also for any other result than PASSED, and for claims of agreement
-  // that its own lists do not bear out.
+  // kInvalidArgument naming the member; also for claims of agreement, and a result, that its own lists do not
+  // bear out.
   static Result<VerificationSummary> fromJson(const Json& predicate);
 };
 

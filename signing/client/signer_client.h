@@ -13,9 +13,11 @@ namespace kiln::signing {
 
 struct SignRequest {
   std::string instance;
-  std::string statement;              // canonical JSON, such as provenanceStatement()
-  std::uint64_t subjectSize = 0;      // of the blob that the statement is about: an OCI manifest, a Directory
-  std::vector<std::string> receipts;  // receiptDocument() of each builder named in the provenance
+  std::string statement;          // canonical JSON, such as provenanceStatement()
+  std::uint64_t subjectSize = 0;  // of the blob that the statement is about: an OCI manifest, a Directory
+  // receiptDocument() of each builder named in the provenance; of a verification summary, the policy in
+  // canonical JSON
+  std::vector<std::string> receipts;
 };
 
 // Thread safe.

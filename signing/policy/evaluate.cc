@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "manifest/base/printable.h"
 #include "manifest/spec/target.h"
@@ -112,8 +113,35 @@ void addArtifactRules(const Policy& policy, const PolicyFacts& facts, std::vecto
     out.push_back(partitionTargets(policy.partitionTargets, partitionStage(facts)));
 }
 
+// By the log where both are in one, else by the times that they state.
+bool isLater(const Attestation& one, const Attestation& other) {
+  if (!one.evidence.log.empty() && one.evidence.log == other.evidence.log)
+    return one.evidence.logIndex > other.evidence.logIndex;
+  return one.summary->timeVerified > other.summary->timeVerified;
+}
+
+// One of the accepted verifiers whose latest verdict is that it passed.
+RuleResult promoted(const WantedStatement& wanted, std::span<const Attestation> attestations) {
+  constexpr char kRule[] = "statements";
+  std::map<std::string, const Attestation*> latest;
+  for (const Attestation& one : attestations) {
+    if (one.predicateType != kVsaType || !one.summary) continue;
+    for (const std::string& id : one.evidence.ids)
+      if (const Attestation*& held = latest[id]; !held || isLater(one, *held)) held = &one;
+  }
+  std::string why = "no verdict by any of " + joined(wanted.authors);
+  for (const auto& [id, one] : latest) {
+    if (!accepts(wanted.authors, id)) continue;
+    if (one->summary->passed())
+      return {true, kRule, fmt::format("{}: satisfied by {}, PASSED", kVsaType, printable(id))};
+    why = fmt::format("the latest verdict of {} is FAILED: {}", printable(id), joined(one->summary->failed));
+  }
+  return {false, kRule, std::string(kVsaType) + ": " + why};
+}
+
 RuleResult attested(const WantedStatement& wanted, std::span<const Attestation> attestations) {
   constexpr char kRule[] = "statements";
+  if (wanted.predicateType == kVsaType) return promoted(wanted, attestations);
   for (const Attestation& one : attestations) {
     if (one.predicateType != wanted.predicateType) continue;
     for (const std::string& id : one.evidence.ids)

@@ -12,6 +12,7 @@
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
+#include "manifest/statement/vsa.h"
 #include "signing/policy/policy.h"
 
 namespace kiln::signing {
@@ -23,12 +24,15 @@ struct StatementEvidence {
   bool logged = false;
   std::set<std::string> witnesses = {};  // that cosigned the log with it
   std::vector<std::string> ids = {};     // whom the key speaks for, where the statement itself does not say
+  std::string log = {};                  // the origin of the log that it is in, and its place there
+  std::uint64_t logIndex = 0;
 };
 
 // A third party's statement about the artifact; what it says is for its readers.
 struct Attestation {
   std::string predicateType;
   StatementEvidence evidence;
+  std::optional<VerificationSummary> summary = {};  // of a verification summary: it is read
 };
 
 // What is known about an artifact once its signature holds.

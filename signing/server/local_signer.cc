@@ -13,12 +13,14 @@
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/vsa.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
 #include "signing/server/check_claim.h"
 #include "signing/server/closure.h"
 #include "signing/server/receipt_check.h"
 #include "signing/server/reproduction_claim.h"
+#include "signing/server/summary_check.h"
 #include "signing/server/tombstone_check.h"
 #include "signing/server/toolchain_check.h"
 
@@ -35,11 +37,13 @@ struct CompileClaim {
 // What is to be signed.
 struct Claim {
   Digest subject;  // an artifact; of an admission, a toolchain's tree
-  std::variant<Provenance, CompileClaim, CheckStatement, Reproduction, Tombstone, ToolchainAdmission> about;
+  std::variant<Provenance, CompileClaim, CheckStatement, Reproduction, VerificationSummary, Tombstone,
+               ToolchainAdmission>
+      about;
 };
 
-constexpr std::array<std::string_view, 6> kKnown{kProvenanceType,   kCompileType,   kCheckType,
-                                                 kReproductionType, kTombstoneType, kToolchainType};
+constexpr std::array<std::string_view, 7> kKnown{
+    kProvenanceType, kCompileType, kCheckType, kReproductionType, kVsaType, kTombstoneType, kToolchainType};
 
 Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
@@ -57,6 +61,8 @@ Result<Claim> readClaim(const SignRequest& request) {
     KILN_ASSIGN(claim.about, CheckStatement::fromJson(statement.predicate));
   } else if (statement.predicateType == kReproductionType) {
     KILN_ASSIGN(claim.about, Reproduction::fromJson(statement.predicate));
+  } else if (statement.predicateType == kVsaType) {
+    KILN_ASSIGN(claim.about, VerificationSummary::fromJson(statement.predicate));
   } else if (statement.predicateType == kTombstoneType) {
     KILN_ASSIGN(claim.about, Tombstone::fromJson(statement.predicate));
   } else if (statement.predicateType == kToolchainType) {
@@ -79,6 +85,12 @@ Status LocalSigner::check(const SignRequest& request) const {
     if (auto same = checkCompileSummary(compile->summary, known.manifest, known.oci.config); !same)
       return fail(Code::kFailedPrecondition, "compile: " + same.error().message);
     return {};
+  }
+  if (const auto* summary = std::get_if<VerificationSummary>(&claim.about)) {
+    if (request.receipts.size() != 1)
+      return fail(Code::kInvalidArgument, "summary: the policy must come with it, and nothing else");
+    KILN_ASSIGN(const Closure known, loadManifests(store_, request.instance, claim.subject));
+    return checkSummary(*summary, request.receipts[0], claim.subject, known, records_);
   }
   KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.subject));
   if (const auto* check = std::get_if<CheckStatement>(&claim.about))

@@ -24,9 +24,10 @@ namespace kiln::signing {
 //  - the sandbox policies that the receipts state are those of the statement, and in the store;
 //  - that action is the compile of the spec with the spec's toolchain.
 // A compile statement if it is the summary of the Manifest that is in the store; the files that this lists
-// are the provenance's to answer for. A tombstone only if the artifact is there and the provenances that it
-// names are in the records. An admission of a toolchain: toolchain_check.h. Errors as Signer::sign. Thread
-// safe. What is passed by reference must outlive the signer.
+// are the provenance's to answer for. A verification summary as summary_check.h says. A tombstone only if the
+// artifact is there and the provenances that it names are in the records. An admission of a toolchain:
+// toolchain_check.h. Errors as Signer::sign. Thread safe. What is passed by reference must outlive the
+// signer.
 class LocalSigner final : public Signer {
  public:
   LocalSigner(PrivateKey key, Certificate authority, Records& records, storage::BlobStore& store,

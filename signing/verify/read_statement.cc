@@ -91,6 +91,8 @@ Result<StatementReader::Opened> StatementReader::open(const std::string& text) c
   });
   if (!valid) return out;
   out.evidence.logged = true;
+  out.evidence.log = place.origin;
+  out.evidence.logIndex = place.index;
   for (const Cosigned& one : proof->cosigned) out.evidence.witnesses.insert(one.witness);
   out.logged = std::move(place);
   return out;
@@ -162,13 +164,14 @@ Result<Said> StatementReader::readOther(const Opened& opened, const Statement& s
     return Said(std::move(tombstone));
   }
   if (statement.predicateType == kVsaType) {
-    KILN_ASSIGN(const VerificationSummary summary, VerificationSummary::fromJson(statement.predicate));
+    KILN_ASSIGN(VerificationSummary summary, VerificationSummary::fromJson(statement.predicate));
     KILN_TRY(checkSigner(opened, summary.verifierId));
     if (summary.artifact.hash != about.artifact.hash)
       return fail(Code::kDataLoss, "it summarises another artifact (" + summary.artifact.text() + ")");
     KILN_TRY(checkRecalled(opened, summary.timeVerified, {}, {}));
     Attestation attestation{statement.predicateType, opened.evidence};
     attestation.evidence.ids = {summary.verifierId};
+    attestation.summary = std::move(summary);
     return Said(std::move(attestation));
   }
   if (statement.predicateType == kCompileType)

@@ -103,11 +103,13 @@ class Verification {
   void keep(const std::string& line, CountedStatement counted) {
     const std::string by =
         ", signed by key " + counted.evidence.keyId + (counted.evidence.logged ? ", logged" : "");
+    const Digest payload = counted.evidence.payload;
     if (auto* provenance = std::get_if<Provenance>(&counted.said)) {
       pass(line, "signed by key " + counted.evidence.keyId + (counted.evidence.logged ? ", logged," : "") +
                      " for builder " + printable(provenance->builderId) +
                      (counted.without.empty() ? "" : "; not counted: " + counted.without));
       verdict_.statements.push_back(std::move(*provenance));
+      verdict_.counted.push_back(payload);
       verdict_.evidence.push_back(std::move(counted.evidence));
     } else if (!countsStatement(policy_, counted.evidence)) {
       pass(line, "not counted: the policy wants it in a log" + by);
@@ -115,19 +117,23 @@ class Verification {
       pass(line,
            "check by " + printable(check->worker) + ", " + (check->passed() ? "passed" : "failed") + by);
       verdict_.checks.push_back(std::move(*check));
+      verdict_.counted.push_back(payload);
     } else if (auto* again = std::get_if<Reproduction>(&counted.said)) {
       pass(line, "reproduced by " + printable(again->worker) + " of " + printable(again->operatorName) +
                      " (" + printable(again->rebuilderId) + ")" + by);
       verdict_.reproductions.push_back(std::move(*again));
+      verdict_.counted.push_back(payload);
     } else if (auto* tombstone = std::get_if<Tombstone>(&counted.said)) {
       pass(line, "not rebuildable since " + rfc3339(tombstone->issuedOn) + ": " +
                      printable(tombstone->reason) + by);
       verdict_.tombstones.push_back(std::move(*tombstone));
     } else {
       auto& attestation = std::get<Attestation>(counted.said);
-      pass(line,
-           printable(attestation.predicateType) + " by " + printable(attestation.evidence.ids.front()) + by);
+      pass(line, printable(attestation.predicateType) + " by " + printable(attestation.evidence.ids.front()) +
+                     (attestation.summary ? attestation.summary->passed() ? ", PASSED" : ", FAILED" : "") +
+                     by);
       verdict_.attestations.push_back(std::move(attestation));
+      verdict_.counted.push_back(payload);
     }
   }
 
@@ -199,9 +205,9 @@ class Verification {
     }
     for (RuleResult& rule : rules) {
       if (rule.ok)
-        pass("policy " + rule.rule, std::move(rule.detail));
+        pass(std::string(kPolicyLine) + rule.rule, std::move(rule.detail));
       else
-        refuse("policy " + rule.rule, {Code::kPermissionDenied, rule.detail});
+        refuse(std::string(kPolicyLine) + rule.rule, {Code::kPermissionDenied, rule.detail});
     }
   }
 

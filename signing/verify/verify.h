@@ -46,6 +46,9 @@ struct Known {
   const Recalls* recalls = nullptr;  // the newest; null for none
 };
 
+// How lines about rules of the policy begin.
+inline constexpr std::string_view kPolicyLine = "policy ";
+
 // One thing that was checked: "file weights/0000.bin", "bundle 1", "policy minBuilders".
 struct VerdictLine {
   bool ok = false;
@@ -63,7 +66,8 @@ struct Verdict {
   std::vector<CheckStatement> checks;       // likewise
   std::vector<Reproduction> reproductions;  // likewise, and of this very Manifest
   std::vector<Tombstone> tombstones;        // likewise
-  std::vector<Attestation> attestations;    // likewise, by third parties
+  std::vector<Attestation> attestations;    // likewise: summaries, and what third parties say
+  std::vector<Digest> counted;              // payloads of all these but the tombstones
   Agreement agreement;                      // that the policy counted, if passed
   std::vector<StatementEvidence> evidence;  // of `statements`, one by one
   TimePoint cosigned{};  // witnesses had seen a log with one of the statements at this time; 0 if none did

@@ -41,14 +41,29 @@ Status insertEdges(Connection& connection, const PublicationRecord& publication)
 
 }  // namespace
 
+Result<bool> storeStatement(Connection& connection, const std::string& instance, const Digest& artifact,
+                            const BundleRecord& bundle) {
+  KILN_ASSIGN(const Rows stored,
+              connection.execute(
+                  "INSERT INTO statements VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
+                  {instance, hashParam(bundle.payload), hashParam(artifact), bundle.predicateType,
+                   hashParam(bundle.bundle), bundle.bundle.size, bundle.jobId, bundle.recorded}));
+  KILN_TRY(nameReferrers(connection));
+  if (bundle.signer) KILN_TRY(insertMentions(connection, instance, artifact, bundle));
+  return stored.affected() > 0;
+}
+
 Status insertStatement(Connection& connection, const std::string& instance, const Digest& artifact,
                        const BundleRecord& bundle) {
+  KILN_ASSIGN(const bool isNew, storeStatement(connection, instance, artifact, bundle));
+  if (!isNew) return {};
   KILN_TRY(connection.execute(
-      "INSERT INTO statements VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
-      {instance, hashParam(bundle.payload), hashParam(artifact), bundle.predicateType,
-       hashParam(bundle.bundle), bundle.bundle.size, bundle.jobId, bundle.recorded}));
-  KILN_TRY(nameReferrers(connection));
-  return bundle.signer ? insertMentions(connection, instance, artifact, bundle) : Status();
+      "INSERT INTO verdicts_due (instance, artifact_hash, since) SELECT instance, $2::bytea, $3::timestamptz "
+      "FROM instance_policies WHERE instance = $1 ON CONFLICT (instance, artifact_hash) DO UPDATE SET since "
+      "= "
+      "excluded.since, revision = excluded.revision",
+      {instance, hashParam(artifact), bundle.recorded}));
+  return {};
 }
 
 Status insertPublication(Connection& connection, const PublicationRecord& publication) {

@@ -16,10 +16,15 @@ namespace kiln::index {
 // that it came with take the place of those before (earlier statements keep naming theirs).
 Status insertPublication(postgres::Connection& connection, const PublicationRecord& publication);
 
-// A further statement about a published artifact. Its mentions go in with it if it brings them
-// (BundleRecord::signer); if not, they follow (mention_repository.h).
+// A further statement about a published artifact, which is then due to be judged if the instance has a policy
+// (verdict_repository.h). Its mentions go in with it if it brings them (BundleRecord::signer); if not, they
+// follow (mention_repository.h).
 Status insertStatement(postgres::Connection& connection, const std::string& instance, const Digest& artifact,
                        const BundleRecord& bundle);
+
+// The same without making it due; false if the statement was there.
+Result<bool> storeStatement(postgres::Connection& connection, const std::string& instance,
+                            const Digest& artifact, const BundleRecord& bundle);
 
 // With everything about it; of its jobs, the first 1000.
 Result<std::optional<ArtifactRecord>> loadArtifact(postgres::Connection& connection,

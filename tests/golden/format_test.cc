@@ -220,6 +220,21 @@ TEST(Golden, VerificationSummary) {
                                                .operators = {"acme"}});
 }
 
+TEST(Golden, VerificationSummaryOfWhatFailed) {
+  keepsItsForm("vsa-failed.json",
+               VerificationSummary{.verifierId = "urn:kiln:builder:test",
+                                   .verifierVersion = "0.1.0",
+                                   .timeVerified = parseRfc3339("2026-11-20T06:00:00Z").value(),
+                                   .artifact = Digest{digestOf("artifact").hash, 0},
+                                   .policyUri = "urn:kiln:policy:production",
+                                   .policy = Digest{digestOf("policy").hash, 0},
+                                   .from = {Digest{digestOf("a provenance").hash, 0}},
+                                   .buildLevel = 1,
+                                   .builders = {"w1 (acme)"},
+                                   .operators = {"acme"},
+                                   .failed = {"minOperators", "requireCheck"}});
+}
+
 TEST(Golden, Recall) {
   const TimePoint now = parseRfc3339("2026-11-20T06:00:00Z").value();
   const signing::Recall recall{signing::RecallKind::kWorker,

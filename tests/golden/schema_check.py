@@ -39,6 +39,7 @@ DOCUMENTS = {
     "recalls.json": "recalls",
     "tombstone.json": "tombstone",
     "vsa.json": "vsa",
+    "vsa-failed.json": "vsa",
     "toolchain-admission.json": "toolchain-admission",
     "toolchain-lock.json": "toolchain-lock",
 }

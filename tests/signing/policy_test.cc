@@ -146,6 +146,30 @@ TEST(Policy, ThirdPartiesAreHeldToTheirAuthors) {
   EXPECT_TRUE(ruled(policy, facts, "statements").ok);
 }
 
+TEST(Policy, OfTwoVerdictsInOneLogTheLaterEntryCounts) {
+  Policy policy = anyPolicy();
+  policy.statements = {{kVsaType, {"urn:farm"}}};
+  const Provenance statement = provenance();
+  const auto verdict = [](std::vector<std::string> failed, std::uint64_t index, int seconds) {
+    VerificationSummary summary;
+    summary.timeVerified = TimePoint(std::chrono::seconds(seconds));
+    summary.failed = std::move(failed);
+    StatementEvidence evidence{{}, "k", true, {}, {"urn:farm"}};
+    evidence.log = "log.example";
+    evidence.logIndex = index;
+    return Attestation{kVsaType, evidence, summary};
+  };
+  // A clock that was set back does not bring an earlier verdict to the fore.
+  std::vector<Attestation> all{verdict({}, 3, 900), verdict({"minBuilders"}, 7, 100)};
+  PolicyFacts facts{false, &statement};
+  facts.attestations = all;
+  const RuleResult refused = ruled(policy, facts, "statements");
+  EXPECT_FALSE(refused.ok);
+  EXPECT_NE(refused.detail.find("FAILED: minBuilders"), std::string::npos) << refused.detail;
+  std::swap(all[0].evidence.logIndex, all[1].evidence.logIndex);
+  EXPECT_TRUE(ruled(policy, facts, "statements").ok);
+}
+
 TEST(Policy, LogAndWitnesses) {
   Policy policy = anyPolicy();
   policy.requireLog = true;

@@ -270,6 +270,50 @@ TEST(Vsa, ClaimsNoMoreAgreementThanThereIs) {
   EXPECT_TRUE(refuses([](Json& j) { j["verifiedLevels"] = {"SLSA_BUILD_LEVEL_4"}; }));
   EXPECT_TRUE(refuses([](Json& j) { j["resourceUri"] = "sha256:1"; }));
   EXPECT_TRUE(refuses([](Json& j) { j["more"] = 1; }));
+  EXPECT_TRUE(refuses([](Json& j) { j[kVsaFailed] = {"minBuilders"}; })) << "it says PASSED";
+}
+
+TEST(Vsa, WhatFailedNamesTheRulesAndClaimsNoLevel) {
+  VerificationSummary summary = summaryOf(digestOf("artifact"));
+  summary.failed = {"minBuilders", "requireCheck"};
+  summary.builders.clear();
+  summary.operators.clear();
+  const Json good = summary.toJson();
+  const auto back = VerificationSummary::fromJson(good);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_FALSE(back->passed());
+  EXPECT_EQ(good.at("verificationResult"), "FAILED");
+  EXPECT_EQ(good.at("verifiedLevels"), Json::array({"FAILED"}));
+  const auto refuses = [&](const std::function<void(Json&)>& damage) {
+    Json bad = good;
+    damage(bad);
+    return !VerificationSummary::fromJson(bad);
+  };
+  EXPECT_TRUE(refuses([](Json& j) { j["verificationResult"] = "PASSED"; }));
+  EXPECT_TRUE(refuses([](Json& j) { j["verifiedLevels"] = {"SLSA_BUILD_LEVEL_1"}; }));
+  EXPECT_TRUE(refuses([](Json& j) { j.erase(kVsaFailed); }));
+  EXPECT_TRUE(refuses([](Json& j) { j[kVsaFailed] = Json::array(); }));
+  EXPECT_TRUE(refuses([](Json& j) { j[kVsaFailed] = {"b", "a"}; }));
+}
+
+// The latest verdict of each verifier counts, in the order of the log where there is one.
+TEST_F(VerifyTest, ALaterVerdictTakesTheEarliersPlace) {
+  const auto said = [&](std::vector<std::string> failed, std::chrono::seconds later) {
+    VerificationSummary summary = summaryOf(farm.artifact);
+    summary.failed = std::move(failed);
+    summary.timeVerified += later;
+    return sign(parseStatement(verificationStatement(summary).value()).value(), farm.key);
+  };
+  policy.statements = {{kVsaType, {kBuilderId}}};
+  expectRefused(Code::kPermissionDenied, "policy statements");
+  bundles.push_back(said({}, std::chrono::seconds(0)));
+  EXPECT_TRUE(verify().passed);
+  bundles.push_back(said({"requireCheck"}, std::chrono::seconds(5)));
+  expectRefused(Code::kPermissionDenied, "requireCheck");
+  std::swap(bundles[1], bundles[2]);
+  expectRefused(Code::kPermissionDenied, "FAILED");
+  bundles.push_back(said({}, std::chrono::seconds(9)));
+  EXPECT_TRUE(verify().passed) << "promoted again";
 }
 
 TEST_F(VerifyTest, AThirdPartysStatementIsKeptByWhomItsKeySpeaksFor) {

@@ -1,0 +1,185 @@
+#include "coordinator/service/promoter.h"
+
+#include "coordinator/service/log.h"
+#include "coordinator/service/recalls.h"
+#include "coordinator/service/statement_reader.h"
+#include "coordinator/service/turn.h"
+#include "signing/verify/summary.h"
+
+namespace kiln::service {
+namespace {
+
+using index::DueArtifact;
+using postgres::Connection;
+
+constexpr std::int64_t kLockKey = 0x6b696c6e7672;  // "kilnvr"; of the session that judges
+constexpr int kBatch = 64;                         // verdicts to one checkpoint
+constexpr std::chrono::seconds kPause{1};
+
+// Of what a summary says but its time.
+Result<Digest> factsOf(const VerificationSummary& summary) {
+  Json said = summary.toJson();
+  said.erase("timeVerified");
+  KILN_ASSIGN(const std::string text, toCanonicalJson(said));
+  return Digest{digestOf(text).hash, 0};
+}
+
+void warn(const DueArtifact& due, const Error& error) {
+  logWarning("an artifact cannot be judged",
+             {{"instance", due.instance}, {"artifact", due.artifact.text()}, {"error", error.message}});
+}
+
+}  // namespace
+
+// A verdict that says something new.
+struct Promoter::Judged {
+  DueArtifact due;
+  VerificationSummary summary;
+  Digest facts;
+  std::uint64_t size = 0;  // of the artifact's manifest
+  std::string statement, policy;
+};
+
+Promoter::~Promoter() {
+  stop();
+}
+
+Status Promoter::updateBases() {
+  KILN_ASSIGN(const signing::TrustRoot root, policies_.root());
+  KILN_ASSIGN(const auto recalls, recallsInForce(farm_));
+  return farm_.database.transact([&](Connection& c) -> Status {
+    std::vector<std::string> instances;
+    for (const auto& [instance, policy] : policies_.all()) {
+      KILN_ASSIGN(const std::string basis, toCanonicalJson({{"policy", policy.toJson()},
+                                                            {"root", root.toJson()},
+                                                            {"recalls", recalls ? recalls->text : ""}}));
+      KILN_TRY(index::setBasis(c, instance, {digestOf(basis).hash, 0}, farm_.clock.now()));
+      instances.push_back(instance);
+    }
+    return index::keepPolicies(c, instances);
+  });
+}
+
+// Nothing if it says what the newest verdict says, which is then settled.
+Result<std::optional<Promoter::Judged>> Promoter::judge(const DueArtifact& due) {
+  KILN_ASSIGN(const auto verdict, policies_.judge(farm_, due.instance, due.artifact, due.since));
+  if (!verdict) return std::optional<Judged>();  // the policy went meanwhile
+  const signing::Policy& policy = *policies_.find(due.instance);
+  KILN_ASSIGN(const signing::TrustRoot root, policies_.root());
+  Judged out{due, {}, {}, 0, {}, {}};
+  const auto version = farm_.builder.version.find("kiln");
+  KILN_ASSIGN(
+      out.summary,
+      signing::summarise(
+          *verdict, root, policy,
+          {farm_.builder.id, version == farm_.builder.version.end() ? "" : version->second, ""}, due.since));
+  KILN_ASSIGN(out.facts, factsOf(out.summary));
+  out.size = verdict->artifact.size;
+  KILN_ASSIGN(out.policy, toCanonicalJson(policy.toJson()));
+  KILN_ASSIGN(out.statement, verificationStatement(out.summary));
+  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(const auto before, index::latestVerdict(*connection, due.instance, due.artifact));
+  if (!before || before->facts != out.facts) return std::optional(std::move(out));
+  KILN_TRY(index::settle(*connection, due));
+  return std::optional<Judged>();
+}
+
+Status Promoter::keep(const Judged& judged, const std::string& bundle) {
+  const DueArtifact& due = judged.due;
+  KILN_TRY(storage::putBlob(farm_.blobs, due.instance, digestOf(judged.policy), asBytes(judged.policy)));
+  index::BundleRecord record{digestOf(judged.statement), {}, kVsaType, "", due.since};
+  KILN_TRY(keepBundle(farm_, due.instance, bundle, record));
+  KILN_TRY(farm_.database.transact([&](Connection& c) {
+    return index::insertVerdict(c, due, record,
+                                {{record.payload.hash, 0}, judged.facts, judged.summary.passed()});
+  }));
+  std::string failed;
+  for (const std::string& rule : judged.summary.failed) failed += (failed.empty() ? "" : ",") + rule;
+  logInfo(judged.summary.passed() ? "artifact promoted" : "artifact not promoted",
+          {{"instance", due.instance}, {"artifact", due.artifact.text()}, {"failed", failed}});
+  return {};
+}
+
+Result<std::size_t> Promoter::judgeBatch(const std::vector<DueArtifact>& batch) {
+  std::vector<Judged> news;
+  const auto putOff = [&](const DueArtifact& due, const Error& error) -> Status {
+    warn(due, error);
+    return farm_.database.transact([&](Connection& c) { return index::postpone(c, due); });
+  };
+  for (const DueArtifact& due : batch) {
+    auto judged = judge(due);
+    if (!judged)
+      KILN_TRY(putOff(due, judged.error()));
+    else if (*judged)
+      news.push_back(std::move(**judged));
+  }
+  std::vector<signing::SignRequest> requests;
+  for (const Judged& each : news)
+    requests.push_back({each.due.instance, each.statement, each.size, {each.policy}});
+  // One checkpoint for all; if one is refused, each for itself.
+  const auto together = farm_.signer.signAll(requests);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < news.size(); ++i) {
+    auto bundle = together ? Result<std::string>((*together)[i]) : farm_.signer.sign(requests[i]);
+    const Status status = bundle ? keep(news[i], *bundle) : fail(bundle.error().in("signer"));
+    if (status)
+      ++kept;
+    else
+      KILN_TRY(putOff(news[i].due, status.error()));
+  }
+  return kept;
+}
+
+Result<std::size_t> Promoter::judgeDue() {
+  KILN_ASSIGN(auto session, farm_.database.acquire());
+  KILN_ASSIGN(const Turn turn, Turn::take(*session, kLockKey, "artifacts are being judged already"));
+  KILN_TRY(updateBases());
+  std::size_t signedNow = 0;
+  std::optional<std::uint64_t> last;  // of what was due at first: what is put off comes next time
+  for (std::uint64_t after = 0;;) {
+    KILN_ASSIGN(auto batch, index::listDue(*session, after, kBatch));
+    if (!last) {
+      KILN_ASSIGN(last, index::newestDue(*session));
+    }
+    std::erase_if(batch, [&](const DueArtifact& due) { return due.revision > *last; });
+    if (batch.empty()) return signedNow;
+    after = batch.back().revision;
+    KILN_ASSIGN(const std::size_t kept, judgeBatch(batch));
+    signedNow += kept;
+    std::lock_guard lock(mutex_);
+    if (stopping_) return signedNow;
+  }
+}
+
+void Promoter::start() {
+  if (policies_.all().empty()) {  // whatever an earlier start had
+    const auto none = farm_.database.transact([](Connection& c) { return index::keepPolicies(c, {}); });
+    if (!none) logWarning("policies of an earlier start are kept", {{"error", none.error().message}});
+    return;
+  }
+  thread_ = std::thread([this] { judgeForEver(); });
+}
+
+void Promoter::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Promoter::judgeForEver() {
+  std::unique_lock lock(mutex_);
+  std::string said;
+  do {
+    lock.unlock();
+    const auto judged = judgeDue();
+    const std::string why = judged || judged.error().code == Code::kAborted ? "" : judged.error().message;
+    if (!why.empty() && why != said) logWarning("artifacts are not judged now", {{"error", why}});
+    said = why;
+    lock.lock();
+  } while (!stopped_.wait_for(lock, kPause, [&] { return stopping_; }));
+}
+
+}  // namespace kiln::service
