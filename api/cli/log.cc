@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/commands.h"
+#include "api/cli/log_prove.h"
 #include "api/cli/log_witness.h"
 #include "api/cli/print.h"
 #include "signing/follow/log_source.h"
@@ -14,7 +15,7 @@ namespace {
 using namespace signing;
 
 struct LogOptions {
-  std::string log, key, since;
+  std::string log, key, since, artifact;
   std::uint64_t index = 0, from = 0;
 };
 
@@ -144,9 +145,22 @@ void addLog(CLI::App& app, Context& context) {
   };
   add(*log, "checkpoint", "Show the newest checkpoint that a trusted log signed", "kiln log checkpoint",
       [&context, options] { return showCheckpoint(context, *options); });
-  CLI::App* proof = log->add_subcommand("prove", "Print a proof that has been checked, as JSON");
-  proof->footer("Example:\n  kiln log prove inclusion 7");
-  proof->require_subcommand(1);
+  CLI::App* proof = log->add_subcommand(
+      "prove", "Where the log holds an artifact's statements; a proof of one entry as JSON");
+  proof->footer("Example:\n  kiln log prove sha256:…\n  kiln log prove inclusion 7");
+  proof->require_subcommand(0, 1);
+  proof->add_option("ARTIFACT", options->artifact, "sha256:<hex>: each proof of its statements is checked");
+  proof->add_flag("--json", context.json, "Print JSON");
+  addFarmOptions(*proof, context);
+  addTrustOptions(*proof, context);
+  proof->callback([&context, options, proof] {
+    if (!proof->get_subcommands().empty()) return;
+    context.command = [&context, options]() -> Status {
+      if (options->artifact.empty())
+        return fail(Code::kInvalidArgument, "prove what? An ARTIFACT, inclusion INDEX or consistency SIZE");
+      return proveArtifact(context, options->artifact);
+    };
+  });
   add(*proof, "inclusion", "An entry is in the newest tree", "kiln log prove inclusion 7",
       [&context, options] { return prove(context, *options, false); })
       ->add_option("INDEX", options->index, "the entry's index")

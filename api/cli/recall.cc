@@ -6,86 +6,27 @@
 #include "api/cli/commands.h"
 #include "api/cli/duration_option.h"
 #include "api/cli/print.h"
+#include "api/cli/recall_draft.h"
+#include "api/cli/recall_resolve.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"
 #include "signing/token/key_location.h"
+#include "signing/trust/root_logs.h"
 #include "signing/trust/trust_store.h"
 
 namespace kiln::cli {
 namespace {
 
+using signing::LogProofs;
 using signing::Recall;
-using signing::RecallKind;
 using signing::Recalls;
 
-struct Options {
-  std::string artifact, toolchain, component, source, record, worker, operatorName, key, device, lift;
-  std::string reason, since, until, recalls, out, cosign, expires = "7d", checkpoint;
-  std::vector<std::string> listed, signWith;
-  bool listedOnly = false, refresh = false, publish = false;
+struct Options : RecallOptions {
+  std::string recalls;  // where recalls.json is
+  std::string out, cosign, expires = "7d", checkpoint;
+  std::vector<std::string> signWith;
+  bool publish = true, dryRun = false;
 };
-
-struct Named {
-  RecallKind kind;
-  const std::string& what;
-};
-
-// What the command line recalls: exactly one thing; none for --refresh.
-Result<std::optional<Named>> named(const Options& options) {
-  const bool url = !options.source.empty() && !options.source.starts_with("sha256:");
-  const Named all[] = {{RecallKind::kArtifact, options.artifact},
-                       {RecallKind::kToolchain, options.toolchain},
-                       {RecallKind::kComponent, options.component},
-                       {url ? RecallKind::kSourceUrl : RecallKind::kSource, options.source},
-                       {RecallKind::kRecord, options.record},
-                       {RecallKind::kWorker, options.worker},
-                       {RecallKind::kOperator, options.operatorName},
-                       {RecallKind::kKey, options.key},
-                       {RecallKind::kDevice, options.device},
-                       {RecallKind::kLift, options.lift}};
-  std::optional<Named> found;
-  int count = 0;
-  for (const Named& one : all) {
-    if (one.what.empty()) continue;
-    found.emplace(one);
-    ++count;
-  }
-  if (options.refresh ? count > 0 : count != 1)
-    return fail(
-        Code::kInvalidArgument,
-        "name one thing to recall: --artifact, --toolchain, --component, --source, --record, --worker, "
-        "--operator, --key, --device, --lift; or --refresh alone");
-  return found;
-}
-
-Result<Recall> recallOf(const Named& what, const Options& options) {
-  Recall recall;
-  recall.kind = what.kind;
-  recall.what = what.what;
-  recall.reason = options.reason;
-  recall.issuedOn = SystemClock().now();
-  if (!options.since.empty()) {
-    KILN_ASSIGN(recall.since, parseRfc3339(options.since));
-  }
-  if (!options.until.empty()) {
-    KILN_ASSIGN(recall.until, parseRfc3339(options.until));
-  }
-  std::vector<std::string> listed = options.listed;
-  if (what.kind == RecallKind::kArtifact) listed.push_back(what.what);
-  for (const std::string& text : listed) {
-    auto digest = text.starts_with("sha256:") ? Digest::parse(text, 0) : fail(Code::kInvalidArgument, "");
-    if (!digest)
-      return fail(Code::kInvalidArgument,
-                  "\"" + printable(text) + "\" is no digest; give sha256:<64 lowercase hex>");
-    recall.listed.push_back(*digest);
-  }
-  std::ranges::sort(recall.listed);
-  const auto repeated = std::ranges::unique(recall.listed);
-  recall.listed.erase(repeated.begin(), repeated.end());
-  recall.whole = !options.listedOnly && what.kind != RecallKind::kArtifact && what.kind != RecallKind::kLift;
-  KILN_TRY(Recall::fromJson(recall.toJson()));
-  return recall;
-}
 
 Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options) {
   std::vector<signing::PrivateKey> keys;
@@ -96,29 +37,44 @@ Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options) {
   return keys;
 }
 
-// Writes the new version where it belongs, or a draft where signatures are missing; tells the farm.
+// What the farm made of it: the same, with the proof that its log holds it.
+Result<Recalls> published(const Context& context, const signing::TrustRoot& root, const Recalls& sent) {
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(const std::string text, client->publishRecalls(sent.text));
+  KILN_ASSIGN(Recalls done, Recalls::parse(text, root));
+  if (done.payload != sent.payload) return fail(Code::kDataLoss, "the farm answered with other recalls");
+  KILN_TRY(done.continuesLogs(sent));
+  return done;
+}
+
+// Writes the new version where it belongs, or a draft where signatures or the log's proofs are missing; tells
+// the farm.
 Status place(const Context& context, const Options& options, const signing::TrustRoot& root,
              const std::string& text) {
-  const auto whole = Recalls::parse(text, root);
+  auto whole = Recalls::parse(text, root, LogProofs::kIfAny);
   if (whole && options.publish) {
-    KILN_ASSIGN(const auto client, context.connect());
-    KILN_TRY(client->publishRecalls(text));
+    whole = published(context, root, *whole);
+    if (!whole) return fail(whole.error());
+  } else if (whole) {
+    whole = Recalls::parse(text, root);
   }
   const std::string& target = options.out.empty() ? options.recalls : options.out;
   const std::string path = whole ? target : target + ".draft";
-  KILN_TRY(signing::replaceFile(path, text));
+  KILN_TRY(signing::replaceFile(path, whole ? whole->text : text));
   if (context.json) {
     Json json{{"recalls", path}, {"complete", whole.has_value()}};
     if (whole) json["version"] = whole->version;
+    if (whole) json["logged"] = whole->logged;
     if (!whole) json["why"] = whole.error().message;
     printJson(json);
     return {};
   }
   if (whole)
-    note(fmt::format("version {} holds {} entries{}", whole->version, whole->entries.size(),
+    note(fmt::format("version {} holds {} entries{}{}", whole->version, whole->entries.size(),
+                     whole->logged ? ", all in the log" : "",
                      options.publish ? "; it is in force on the farm" : ""));
   else
-    note(whole.error().message + "; another holder goes on with kiln recall --cosign " + path);
+    note(whole.error().message + "; go on with kiln recall --cosign " + path);
   printLine(path);
   return {};
 }
@@ -139,7 +95,7 @@ Result<std::optional<Recalls>> current(const Context& context, const Options& op
   }
   std::optional<Recalls> newest;
   for (const std::string& text : texts) {
-    KILN_ASSIGN(Recalls read, Recalls::parse(text, root));
+    KILN_ASSIGN(Recalls read, Recalls::parse(text, root, LogProofs::kIfAny));
     if (newest && !read.extends(*newest) && !newest->extends(read))
       return fail(Code::kDataLoss, options.recalls + ": holds other recalls than the farm");
     if (!newest || read.version > newest->version) newest = std::move(read);
@@ -147,29 +103,101 @@ Result<std::optional<Recalls>> current(const Context& context, const Options& op
   return newest;
 }
 
-Status run(const Context& context, const Options& options) {
+// The checkpoint that the new version names: --checkpoint, else with --publish the farm's newest, if a log of
+// the root signed it.
+Result<std::string> checkpointOf(const Context& context, const Options& options,
+                                 const signing::TrustRoot& root, TimePoint now) {
+  const signing::RootLogs logs(root);
+  std::string text;
+  if (!options.checkpoint.empty()) {
+    KILN_ASSIGN(text, signing::readTextFile(options.checkpoint, 64 << 10));
+  } else if (options.publish && !logs.empty()) {
+    KILN_ASSIGN(const auto client, context.connect());
+    KILN_ASSIGN(text, client->logCheckpoint());
+  }
+  if (!text.empty() && !logs.empty()) KILN_TRY(logs.open(text, now));
+  return text;
+}
+
+// Lists what it touches, where a farm is named to say so and no list was given.
+Status resolve(const Context& context, const Options& options, Recall& recall) {
+  const bool asks = options.listed.empty() && recall.kind != signing::RecallKind::kArtifact &&
+                    recall.kind != signing::RecallKind::kLift;
+  if (!asks) return {};
+  if (context.endpoint.empty()) {
+    note("no farm is named (--endpoint): what it touches is not listed");
+    return {};
+  }
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_TRY(nameDigest(*client, recall));
+  auto found = resolveRecall(*client, recall);
+  if (!found && found.error().code == Code::kUnimplemented && recall.whole) {
+    note(found.error().message + ": nothing is listed");
+    return {};
+  }
+  if (!found) return fail(found.error());
+  if (found->unread > 0)
+    note(fmt::format("{}{} statements are not read into the index yet and may be missing in the list",
+                     found->unread >= 1000 ? "at least " : "", found->unread));
+  recall.listed = std::move(found->listed);
+  if (recall.whole && recall.logs.empty()) recall.logs = std::move(found->logs);
+  if (recall.whole || !recall.listed.empty()) return {};
+  return fail(Code::kNotFound, "nothing on this farm is touched by it; there is nothing to recall");
+}
+
+Status show(const Context& context, const signing::TrustRoot& root, const Recall& recall) {
+  if (!root.recallKeys) return fail(Code::kPermissionDenied, "the trust root lets nobody recall");
+  const auto& keys = *root.recallKeys;
+  const int wanted = isWideRecall(recall, keys) ? keys.wideThreshold : keys.issuers.threshold;
+  if (context.json) {
+    printJson({{"recall", recall.toJson()}, {"signaturesNeeded", wanted}});
+    return {};
+  }
+  printJson(recall.toJson());
+  note(fmt::format("lists {}{}; {} recall keys must sign it", recall.listed.size(),
+                   recall.whole ? " and reaches beyond the list" : "", wanted));
+  return {};
+}
+
+// With what the command line left out: a farm that is named is told; recalls.json lies beside the root; the
+// key is the one that a development farm's kiln.env names.
+Options completed(const Context& context, Options options) {
+  options.publish = options.publish && !context.endpoint.empty();
+  options.recalls = context.recalls;
+  if (options.recalls.empty())
+    options.recalls = (std::filesystem::path(context.trustRoot).parent_path() / "recalls.json").string();
+  const char* key = std::getenv("KILN_RECALL_KEY");
+  if (options.signWith.empty() && key && *key) options.signWith = {key};
+  return options;
+}
+
+Status run(const Context& context, const Options& given) {
   if (context.trustRoot.empty())
     return fail(Code::kInvalidArgument,
                 "no trust root is named; give --trust-root FILE or set KILN_TRUST_ROOT");
+  const Options options = completed(context, given);
+  const bool publishesDraft = !options.cosign.empty() && options.publish;
+  if (options.signWith.empty() && !options.dryRun && !publishesDraft)
+    return fail(Code::kInvalidArgument, "--sign-with is missing: name a recall key, or set KILN_RECALL_KEY");
   KILN_ASSIGN(const auto store, signing::TrustStore::open(context.trustRoot));
   KILN_ASSIGN(const std::vector<signing::PrivateKey> keys, loadKeys(options));
   if (!options.cosign.empty()) {
-    KILN_ASSIGN(const std::string draft, signing::readTextFile(options.cosign, signing::kMaxRecallsBytes));
-    KILN_ASSIGN(const std::string text, Recalls::cosign(draft, keys));
-    return place(context, options, store.root(), text);
+    KILN_ASSIGN(std::string draft, signing::readTextFile(options.cosign, signing::kMaxRecallsBytes));
+    if (!keys.empty()) {
+      KILN_ASSIGN(draft, Recalls::cosign(draft, keys));
+    }
+    return place(context, options, store.root(), draft);
   }
-  KILN_ASSIGN(const auto what, named(options));
-  std::optional<Recall> recall;
-  if (what) {
-    KILN_ASSIGN(recall, recallOf(*what, options));
-  }
-  KILN_ASSIGN(const std::optional<Recalls> before, current(context, options, store.root()));
-  std::string checkpoint;
-  if (!options.checkpoint.empty()) {
-    KILN_ASSIGN(checkpoint, signing::readTextFile(options.checkpoint, 64 << 10));
-  }
-  KILN_ASSIGN(const std::chrono::seconds lasts, parseDuration(options.expires));
   const TimePoint now = SystemClock().now();
+  KILN_ASSIGN(std::optional<Recall> recall, draftRecall(options, now));
+  if (recall) {
+    KILN_TRY(resolve(context, options, *recall));
+    KILN_TRY(Recall::fromJson(recall->toJson()));
+  }
+  if (options.dryRun && recall) return show(context, store.root(), *recall);
+  KILN_ASSIGN(const std::optional<Recalls> before, current(context, options, store.root()));
+  KILN_ASSIGN(const std::string checkpoint, checkpointOf(context, options, store.root(), now));
+  KILN_ASSIGN(const std::chrono::seconds lasts, parseDuration(options.expires));
   KILN_ASSIGN(const std::string text,
               Recalls::issue(before ? &*before : nullptr, recall, keys, now, now + lasts, checkpoint));
   return place(context, options, store.root(), text);
@@ -182,14 +210,15 @@ void addRecall(CLI::App& app, Context& context) {
   auto& command = addCommand(app, context, "recall",
                              "Recall content, or evidence of a time, in recalls.json; or take a recall back",
                              "kiln recall --worker w3 --since 2026-11-01T00:00:00Z --reason \"disk faults\" "
-                             "--recalls recalls.json --sign-with recall-1.key --sign-with recall-2.key",
+                             "--sign-with recall-1.key --sign-with recall-2.key",
                              [&context, options] { return run(context, *options); });
   const auto add = [&](const char* name, std::string& to, const char* what) {
     command.add_option(name, to, what);
   };
   add("--artifact", options->artifact, "sha256:<hex>: these bytes");
-  add("--toolchain", options->toolchain, "sha256:<hex> of a tree, and what it made");
-  add("--component", options->component, "sha256:<hex> of a part of toolchains; --listed names these");
+  add("--toolchain", options->toolchain, "sha256:<hex> of a tree or a label of the farm's, and what it made");
+  add("--component", options->component,
+      "sha256:<hex>, NAME@VERSION or NAME of a part of toolchains, and what these made");
   add("--source", options->source, "sha256:<hex> of an input, or git+URL: what was fetched from there");
   add("--record", options->record, "sha256:<hex> of a tuning record");
   add("--worker", options->worker, "What this worker vouched for");
@@ -200,19 +229,34 @@ void addRecall(CLI::App& app, Context& context) {
   add("--reason", options->reason, "Why, for people");
   add("--since", options->since, "Evidence only: from when, 2026-11-20T05:23:32Z");
   add("--until", options->until, "Evidence only: until when");
-  command.add_option("--listed", options->listed,
-                     "What it was found to touch: artifacts and what derives, or payloads of statements");
+  command.add_option(
+      "--listed", options->listed,
+      "What it touches, instead of asking the farm: sha256:<hex>, or a file with one per line; "
+      "artifacts and what derives, or payloads of statements");
+  command.add_option(
+      "--log-range", options->logs,
+      "ORIGIN:FROM:TO: in this log its order decides instead of the window (default: where the "
+      "farm's statements of the window stand)");
   command.add_flag("--listed-only", options->listedOnly,
                    "Reach no further than --listed: within the root's scope one key is enough");
+  command.add_flag("--dry-run", options->dryRun, "Show the recall with what it touches; sign nothing");
   command.add_flag("--refresh", options->refresh, "Recall nothing; be news again");
   add("--expires", options->expires, "How long this version is news (default 7d)");
-  add("--checkpoint", options->checkpoint, "File with the log's checkpoint that was looked at");
-  command.add_option("--recalls", options->recalls, "recalls.json; made if it is not there")->required();
-  command.add_flag("--publish", options->publish, "Put the new version in force on the farm, too");
+  add("--checkpoint", options->checkpoint,
+      "File with the log's checkpoint to name (default with --publish: the farm's newest)");
+  command.add_option(
+      "--recalls", context.recalls,
+      "recalls.json; made if it is not there (default: $KILN_RECALLS, else beside the trust root)");
+  command.add_flag(
+      "--publish,!--no-publish", options->publish,
+      "Have the farm log it and put it in force; recalls.json gets the proofs (default where a farm "
+      "is named)");
   add("--out", options->out, "Where the new version goes (default: recalls.json itself)");
-  add("--cosign", options->cosign, "Sign a draft that lacks signatures, instead");
+  add("--cosign", options->cosign,
+      "Sign a draft that lacks signatures, instead; without a key, only --publish it");
   addFarmOptions(command, context);
-  command.add_option("--sign-with", options->signWith, "A private recall key; may be repeated")->required();
+  command.add_option("--sign-with", options->signWith,
+                     "A private recall key; may be repeated (default: $KILN_RECALL_KEY)");
   command.add_option("--trust-root", context.trustRoot,
                      "root.json that names the recall keys (default: $KILN_TRUST_ROOT)");
 }

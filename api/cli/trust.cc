@@ -206,7 +206,9 @@ void printRoot(const RootFile& file) {
 }
 
 Status show(const Context& context, const Options& options) {
-  KILN_ASSIGN(const RootFile file, readRootFile(options.root));
+  const std::string& path = options.root.empty() ? context.trustRoot : options.root;
+  if (path.empty()) return fail(Code::kInvalidArgument, "show which root? Name it, or set KILN_TRUST_ROOT");
+  KILN_ASSIGN(const RootFile file, readRootFile(path));
   Status holds = signing::checkSigned(file);
   if (holds && !options.previous.empty()) {
     KILN_ASSIGN(const RootFile previous, readRootFile(options.previous));
@@ -308,7 +310,7 @@ void addTrust(CLI::App& app, Context& context) {
 
   auto& showing = adder("show", "Show a root and whether its signatures hold (exit 5 if not)",
                         "kiln trust show next.json --previous root.json", show);
-  showing.add_option("ROOT", options->root, "The root")->required();
+  showing.add_option("ROOT", options->root, "The root (default: $KILN_TRUST_ROOT)");
   showing.add_option("--previous", options->previous, "The root before, whose keys must have signed, too");
   showing.add_option(
       "--sigstore", options->sigstore,

@@ -211,12 +211,18 @@ Result<std::string> Client::recalls() {
   return found->document();
 }
 
-Result<std::uint64_t> Client::publishRecalls(const std::string& document) {
+Result<std::string> Client::logCheckpoint() {
+  KILN_ASSIGN(const auto found, call<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::GetRecalls,
+                                                  v1::GetRecallsRequest()));
+  return found.checkpoint();
+}
+
+Result<std::string> Client::publishRecalls(const std::string& document) {
   v1::PublishRecallsRequest request;
   request.set_document(document);
   KILN_ASSIGN(const auto done,
               call<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::PublishRecalls, request));
-  return done.version();
+  return done.document();
 }
 
 Result<v1::Artifact> Client::addTombstone(const std::string& artifact, const std::string& reason) {

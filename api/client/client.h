@@ -67,8 +67,11 @@ class Client {
 
   // The newest recalls.json on the farm; "" if there is none. Nothing of it is believed.
   Result<std::string> recalls();
-  // Puts a newer one in force there; its version.
-  Result<std::uint64_t> publishRecalls(const std::string& document);
+  // The newest checkpoint of the farm's log, for whoever issues recalls; "" if it tells none. Nothing of it
+  // is believed.
+  Result<std::string> logCheckpoint();
+  // Puts a newer one in force there; the file as it is in force, with the proofs of the log.
+  Result<std::string> publishRecalls(const std::string& document);
 
   // The farm's CAS over the same channel. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }

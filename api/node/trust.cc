@@ -30,7 +30,9 @@ Result<Trust> Trust::load(const std::string& rootPath, const std::string& policy
     trust.policy = std::move(*policy);
   }
   if (!trust.store->recalls().empty()) {
-    KILN_ASSIGN(trust.recalls, signing::Recalls::parse(trust.store->recalls(), trust.root));
+    // They were taken in under the rules of their time.
+    KILN_ASSIGN(trust.recalls,
+                signing::Recalls::parse(trust.store->recalls(), trust.root, signing::LogProofs::kIfAny));
   }
   if (!recallsPath.empty()) {
     KILN_ASSIGN(const std::string text, signing::readTextFile(recallsPath, signing::kMaxRecallsBytes));
@@ -41,7 +43,8 @@ Result<Trust> Trust::load(const std::string& rootPath, const std::string& policy
 
 Status Trust::learn(const std::string& recallsJson) {
   KILN_ASSIGN(signing::Recalls news, signing::Recalls::parse(recallsJson, root));
-  if (recalls && news.version <= recalls->version) {
+  const bool proves = recalls && news.payload == recalls->payload && news.logged && !recalls->logged;
+  if (recalls && news.version <= recalls->version && !proves) {
     // An old one is no news; another of the same version is a fork.
     return recalls->extends(news) ? Status{}
                                   : fail(Code::kDataLoss, "recalls.json contradicts the one known here");
@@ -49,8 +52,12 @@ Status Trust::learn(const std::string& recallsJson) {
   if (recalls && !news.extends(*recalls))
     return fail(Code::kDataLoss, "recalls.json version " + std::to_string(news.version) +
                                      " leaves out recalls of version " + std::to_string(recalls->version));
+  if (recalls) KILN_TRY(news.continuesLogs(*recalls));
   recalls = std::move(news);
-  return store ? store->rememberRecalls(recalls->text, recalls->version) : Status{};
+  latestSeen = std::max(latestSeen, recalls->cosigned);
+  if (!store) return {};
+  KILN_TRY(store->rememberTime(recalls->cosigned));
+  return store->rememberRecalls(recalls->text, recalls->version);
 }
 
 Status Trust::learnCarried(const std::string& recallsJson) {

@@ -154,7 +154,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                  "the coordinator is starting and its database is not ready yet; try again shortly",
                  {}});
   std::unique_ptr<signing::Signer> unlogged = signing::connectSigner(options.signer);
-  service::LoggedSigner signer(*unlogged, pool, std::move(logKey));
+  service::LogGrowth growth(pool);
+  service::LoggedSigner signer(*unlogged, pool, growth, std::move(logKey));
   auto registry = std::make_shared<prometheus::Registry>();
   service::Metrics metrics(*registry);
   queue::ChangeFeed feed;
@@ -180,7 +181,9 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::ArtifactService artifacts(farm);
   service::ToolchainService toolchains(farm);
   service::AuditService audits(farm);
-  service::RecallService recalls(farm, options.trustRoot);
+  std::optional<service::RecallLogger> recallLogger;
+  if (!options.logTiles.empty()) recallLogger.emplace(pool, clock, growth, options.logTiles);
+  service::RecallService recalls(farm, {options.trustRoot, recallLogger ? &*recallLogger : nullptr});
   service::StatementReader statements(farm);
   KILN_ASSIGN(const service::InstancePolicies policies,
               service::InstancePolicies::load(options.trustRoot, options.policies));
@@ -243,7 +246,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     service::logInfo("stopping", {});
     server->GetHealthCheckService()->SetServingStatus(false);
     feed.close();
-    signer.stop();
+    growth.stop();
     server->Shutdown(std::chrono::system_clock::now() + kShutdown);
     promoter.stop();
     statements.stop();

@@ -50,6 +50,9 @@ inline constexpr std::string_view kPointBundleStored = "bundle-stored";  // the 
 inline constexpr std::string_view kPointPublished = "published";         // the index has the artifact
 inline constexpr std::string_view kPointEnded = "ended";                 // the job is closed
 
+// And one between two durable states of a publication of recalls.
+inline constexpr std::string_view kPointRecallLogged = "recall-logged";  // in the log, not in force yet
+
 // And one between two durable states of a collection of garbage; the store has more (storage/blob/sweep.h).
 inline constexpr std::string_view kPointMarked = "gc-marked";  // roots read, nothing removed yet
 

@@ -6,18 +6,13 @@
 #include "signing/log/leaf.h"
 #include "signing/log/log_proof.h"
 #include "storage/index/log_repository.h"
-#include "storage/postgres/listener.h"
 
 namespace kiln::service {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kListen{250};  // also how soon the thread sees that it is to end
-constexpr milliseconds kRetry{250};
-constexpr milliseconds kLookAgain{500};  // without a notification
-constexpr milliseconds kKeyAge{1000};
+constexpr std::chrono::milliseconds kKeyAge{1000};
 
 signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::string& leaf,
                           const signing::VerifierKey& log) {
@@ -27,25 +22,6 @@ signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::strin
 }
 
 }  // namespace
-
-LoggedSigner::LoggedSigner(signing::Signer& signer, postgres::Pool& database, signing::VerifierKey log,
-                           milliseconds patience)
-    : signer_(signer), database_(database), log_(std::move(log)), patience_(patience), thread_([this] {
-        follow();
-      }) {}
-
-LoggedSigner::~LoggedSigner() {
-  stop();
-  thread_.join();
-}
-
-void LoggedSigner::stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-}
 
 Result<std::string> LoggedSigner::publicKeyPem() {
   const auto now = steady_clock::now();
@@ -92,45 +68,7 @@ Result<std::vector<std::string>> LoggedSigner::signAll(std::span<const signing::
 }
 
 Result<std::string> LoggedSigner::await(const std::string& statement) {
-  const auto end = steady_clock::now() + patience_;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const std::uint64_t seen = growths_;
-    lock.unlock();
-    KILN_ASSIGN(auto bundle, released(statement));
-    if (bundle) return *bundle;
-    if (steady_clock::now() >= end)
-      return fail(Code::kUnavailable,
-                  "signed, but no checkpoint of the log covers it yet; is kiln-log running?");
-    lock.lock();
-    changed_.wait_for(lock, kLookAgain, [&] { return stopping_ || growths_ != seen; });
-  }
-  return fail(Code::kUnavailable, "the coordinator is stopping");
-}
-
-void LoggedSigner::follow() {
-  std::optional<postgres::Listener> listener;
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    lock.unlock();
-    bool heard = false;
-    if (!listener) {
-      if (auto opened = postgres::Listener::open(database_.options(), {"kiln_log"})) {
-        listener.emplace(std::move(*opened));
-        heard = true;  // it may have grown meanwhile
-      }
-    } else if (auto got = listener->wait(kListen)) {
-      heard = !got->empty();
-    } else {
-      listener.reset();
-    }
-    lock.lock();
-    if (heard) {
-      ++growths_;
-      changed_.notify_all();
-    }
-    if (!listener) changed_.wait_for(lock, kRetry, [&] { return stopping_; });
-  }
+  return growth_.await(patience_, [&] { return released(statement); });
 }
 
 }  // namespace kiln::service

@@ -1,6 +1,5 @@
 #include "coordinator/service/recall_service.h"
 
-#include "coordinator/service/recalls.h"
 #include "coordinator/service/rpc.h"
 
 namespace kiln::service {
@@ -13,18 +12,25 @@ v1::Recalls toProto(const signing::Recalls& recalls) {
   return out;
 }
 
+Result<v1::Recalls> served(const Farm& farm, const RecallSettings& settings) {
+  KILN_ASSIGN(const auto recalls, recallsToServe(farm, settings));
+  v1::Recalls out = recalls ? toProto(*recalls) : v1::Recalls();
+  if (settings.logger) {
+    KILN_ASSIGN(*out.mutable_checkpoint(), settings.logger->checkpoint());
+  }
+  return out;
+}
+
 }  // namespace
 
 grpc::Status RecallService::GetRecalls(grpc::ServerContext*, const v1::GetRecallsRequest*,
                                        v1::Recalls* response) {
-  return answer(recallsInForce(farm_), response, [](const std::shared_ptr<const signing::Recalls>& recalls) {
-    return recalls ? toProto(*recalls) : v1::Recalls();
-  });
+  return answer(served(farm_, settings_), response, [](const v1::Recalls& out) { return out; });
 }
 
 grpc::Status RecallService::PublishRecalls(grpc::ServerContext*, const v1::PublishRecallsRequest* request,
                                            v1::Recalls* response) {
-  return answer(publishRecalls(farm_, trustRoot_, request->document()), response, toProto);
+  return answer(publishRecalls(farm_, settings_, request->document()), response, toProto);
 }
 
 }  // namespace kiln::service

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/service/recalls.h"
 #include "kiln/v1/recall.grpc.pb.h"
 
 namespace kiln::service {
@@ -11,8 +11,8 @@ namespace kiln::service {
 // Thread safe.
 class RecallService final : public v1::RecallService::Service {
  public:
-  // `trustRoot` as in recalls.h.
-  RecallService(const Farm& farm, std::string trustRoot) : farm_(farm), trustRoot_(std::move(trustRoot)) {}
+  // What is passed by reference must outlive it, and so must the logger.
+  RecallService(const Farm& farm, RecallSettings settings) : farm_(farm), settings_(std::move(settings)) {}
 
   grpc::Status GetRecalls(grpc::ServerContext* context, const v1::GetRecallsRequest* request,
                           v1::Recalls* response) override;
@@ -21,7 +21,7 @@ class RecallService final : public v1::RecallService::Service {
 
  private:
   const Farm& farm_;
-  const std::string trustRoot_;
+  const RecallSettings settings_;
 };
 
 }  // namespace kiln::service

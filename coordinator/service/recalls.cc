@@ -15,9 +15,14 @@ Result<signing::RootFile> readRoot(const std::string& text) {
   return root;
 }
 
+// Under the root that they were published with.
 Result<signing::Recalls> readRecalls(const index::RecallsRecord& record) {
   KILN_ASSIGN(const signing::RootFile root, readRoot(record.root));
-  return signing::Recalls::parse(record.document, root.root);
+  return signing::Recalls::parse(record.document, root.root, signing::LogProofs::kIfAny);
+}
+
+Result<std::string> rootText(const RecallSettings& settings) {
+  return signing::readTextFile(settings.trustRoot, 2 * signing::kMaxRootBytes);
 }
 
 Status checkFollows(const signing::Recalls& news, const index::RecallsRecord& before,
@@ -27,11 +32,47 @@ Status checkFollows(const signing::Recalls& news, const index::RecallsRecord& be
                                                " is in force; this is version " +
                                                std::to_string(news.version));
   // Under other recall keys, what the old ones said is gone.
-  const auto old = signing::Recalls::parse(before.document, root);
-  if (old && !news.extends(*old))
+  const auto old = signing::Recalls::parse(before.document, root, signing::LogProofs::kIfAny);
+  if (!old) return {};
+  if (!news.extends(*old))
     return fail(Code::kDataLoss,
                 "it leaves out recalls of version " + std::to_string(before.version) + ", which is in force");
-  return {};
+  return news.continuesLogs(*old);
+}
+
+// What is in force already if it is what the issuers signed in `news`; else whether that may follow it.
+Result<std::optional<signing::Recalls>> alreadyInForce(postgres::Connection& connection,
+                                                       const signing::Recalls& news,
+                                                       const signing::TrustRoot& root) {
+  KILN_ASSIGN(const auto before, index::newestRecalls(connection));
+  if (!before) return std::optional<signing::Recalls>();
+  if (before->version == news.version) {
+    KILN_ASSIGN(signing::Recalls same, readRecalls(*before));
+    if (same.payload == news.payload) return std::optional(std::move(same));
+  }
+  KILN_TRY(checkFollows(news, *before, root));
+  return std::optional<signing::Recalls>();
+}
+
+Result<signing::Recalls> proven(const RecallSettings& settings, const signing::Recalls& news,
+                                const signing::TrustRoot& root) {
+  if (!settings.logger)
+    return fail(Code::kFailedPrecondition,
+                "the trust root names a log, but this farm's coordinator was started without --log-tiles");
+  KILN_ASSIGN(const std::string text, settings.logger->logged(news, *root.recallKeys));
+  return signing::Recalls::parse(text, root);
+}
+
+Result<std::optional<signing::Recalls>> broughtForward(const RecallSettings& settings,
+                                                       const signing::Recalls& old) {
+  KILN_ASSIGN(const std::string text, rootText(settings));
+  KILN_ASSIGN(const signing::RootFile file, readRoot(text));
+  if (file.root.logs.empty()) return std::optional<signing::Recalls>();
+  KILN_ASSIGN(const auto recalls, signing::Recalls::parse(old.text, file.root, signing::LogProofs::kIfAny));
+  KILN_ASSIGN(const auto found, settings.logger->loggedAlready(recalls, *file.root.recallKeys));
+  if (!found) return std::optional<signing::Recalls>();
+  KILN_ASSIGN(signing::Recalls proven, signing::Recalls::parse(*found, file.root));
+  return std::optional(std::move(proven));
 }
 
 }  // namespace
@@ -51,20 +92,42 @@ Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm)
   return read;
 }
 
-Result<signing::Recalls> publishRecalls(const Farm& farm, const std::string& trustRoot,
+Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
+                                                               const RecallSettings& settings) {
+  KILN_ASSIGN(auto recalls, recallsInForce(farm));
+  if (!recalls || recalls->logged || !settings.logger || settings.trustRoot.empty()) return recalls;
+  auto forward = broughtForward(settings, *recalls);
+  if (!forward)
+    logWarning("recalls are served without a proof of the log", {{"error", forward.error().message}});
+  if (!forward || !*forward) return recalls;
+  return std::make_shared<const signing::Recalls>(std::move(**forward));
+}
+
+Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& settings,
                                         const std::string& document) {
-  if (trustRoot.empty())
+  if (settings.trustRoot.empty())
     return fail(Code::kFailedPrecondition,
                 "this farm takes no recalls: its coordinator was started without --trust-root");
-  KILN_ASSIGN(const std::string text, signing::readTextFile(trustRoot, 2 * signing::kMaxRootBytes));
-  KILN_ASSIGN(const signing::RootFile root, readRoot(text));
-  KILN_ASSIGN(signing::Recalls news, signing::Recalls::parse(document, root.root));
+  KILN_ASSIGN(const std::string text, rootText(settings));
+  KILN_ASSIGN(const signing::RootFile file, readRoot(text));
+  KILN_ASSIGN(signing::Recalls news,
+              signing::Recalls::parse(document, file.root, signing::LogProofs::kIfAny));
+  {
+    KILN_ASSIGN(auto connection, farm.database.acquire());
+    KILN_ASSIGN(auto same, alreadyInForce(*connection, news, file.root));
+    if (same) return std::move(*same);
+  }
+  if (!file.root.logs.empty()) {
+    KILN_ASSIGN(news, proven(settings, news, file.root));
+    farm.reached(kPointRecallLogged);
+  }
+  std::optional<signing::Recalls> same;
   KILN_TRY(farm.database.transact([&](postgres::Connection& connection) -> Status {
-    KILN_ASSIGN(const auto before, index::newestRecalls(connection));
-    if (before && before->document == document) return {};
-    if (before) KILN_TRY(checkFollows(news, *before, root.root));
-    return index::addRecalls(connection, {news.version, document, text, farm.clock.now()});
+    KILN_ASSIGN(same, alreadyInForce(connection, news, file.root));
+    if (same) return {};
+    return index::addRecalls(connection, {news.version, news.text, text, farm.clock.now()});
   }));
+  if (same) return std::move(*same);
   logInfo("recalls in force",
           {{"version", std::to_string(news.version)}, {"recalls", std::to_string(news.entries.size())}});
   return news;

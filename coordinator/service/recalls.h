@@ -5,17 +5,28 @@
 #include <span>
 
 #include "coordinator/service/farm.h"
+#include "coordinator/service/recall_logger.h"
 #include "signing/recall/recalls.h"
 
 namespace kiln::service {
+
+struct RecallSettings {
+  std::string trustRoot;           // path of the farm's root; "" if it was given none
+  RecallLogger* logger = nullptr;  // null if the farm cannot prove what is in its log
+};
 
 // The newest that were published, whose signatures hold under the root that they were published with; null if
 // there are none. kDataLoss if the row holds something else.
 Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm);
 
-// Puts a newer version in force. Errors as RecallService.PublishRecalls; `trustRoot` is the path of the
-// farm's root, "" if it was given none.
-Result<signing::Recalls> publishRecalls(const Farm& farm, const std::string& trustRoot,
+// The same for whoever asks for them: what came into force before the root named a log is taken into the log
+// now, and proven as soon as a checkpoint covers it.
+Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
+                                                               const RecallSettings& settings);
+
+// Puts a newer version in force, once the log holds it where the root names one; its file then has the
+// proofs. Killed anywhere, the same again goes on. Errors as RecallService.PublishRecalls.
+Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& settings,
                                         const std::string& document);
 
 // kPermissionDenied, as what does not verify (exit code 5), if any of these bytes was recalled: what is made

@@ -69,8 +69,12 @@ make_state() {
     [ -e "$dir/keys/workers/worker-$n.pem" ] || "$signer" make-worker-certificate --ca "$dir/keys" \
       --name "worker-$n" --operator development --out "$dir/keys/workers/worker-$n"
   done
-  [ -e "$dir/trust/root.json" ] || "$signer" make-root --key "$(signer_key)" --builder-id "$builder_id" \
-    --log-key "$dir/keys/log.vkey" --recall-key "$dir/keys/recall.pem" --development --out "$dir/trust/root.json"
+  if [ -e "$dir/trust/root.json" ]; then  # one from before the log or recalls gets the next version
+    "$signer" complete-root --root "$dir/trust/root.json" --log-key "$dir/keys/log.vkey" --recall-key "$dir/keys/recall.pem"
+  else
+    "$signer" make-root --key "$(signer_key)" --builder-id "$builder_id" \
+      --log-key "$dir/keys/log.vkey" --recall-key "$dir/keys/recall.pem" --development --out "$dir/trust/root.json"
+  fi
   [ -e "$dir/policy.json" ] || cp "$root/signing/policy/development.json" "$dir/policy.json"
 }
 
@@ -117,6 +121,7 @@ write_environment() {
     printf 'export KILN_ENDPOINT=%q\n' "unix:$sock/coordinator.sock"
     printf 'export KILN_INSTANCE=default\n'
     printf 'export KILN_TRUST_ROOT=%q\n' "$dir/trust/root.json"
+    printf 'export KILN_RECALL_KEY=%q\n' "$dir/keys/recall.pem"
     printf 'export KILN_POLICY=%q\n' "$dir/policy.json"
     printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$port"
     printf 'export PATH=%q:"$PATH"\n' "$bin"

@@ -158,9 +158,12 @@ void addLogRules(const Policy& policy, const StatementEvidence* evidence, std::v
   out.push_back(
       {logged, "requireLog",
        logged ? "satisfied by an entry in a log of the root" : "the provenance is in no log of the root"});
-  if (policy.minWitnesses > 0)
-    out.push_back(atLeast("minWitnesses", policy.minWitnesses,
-                          evidence ? evidence->witnesses : std::set<std::string>()));
+  if (policy.minWitnesses == 0) return;
+  const std::set<std::string> witnesses = evidence ? evidence->witnesses : std::set<std::string>();
+  out.push_back(atLeast("minWitnesses", policy.minWitnesses, witnesses));
+  if (!out.back().ok)
+    out.back().detail = fmt::format("cosigned by {} of the {} witnesses wanted: {}", witnesses.size(),
+                                    policy.minWitnesses, witnesses.empty() ? "none" : joined(witnesses));
 }
 
 RuleResult youngerThan(const char* rule, const char* what, std::int64_t most, std::optional<TimePoint> at,

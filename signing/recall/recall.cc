@@ -9,7 +9,6 @@
 namespace kiln::signing {
 namespace {
 
-constexpr std::size_t kMaxListed = 50'000;
 constexpr std::size_t kMaxWhat = 2048;
 constexpr std::array<std::string_view, 11> kNames{"artifact",   "toolchain", "component", "source",
                                                   "record",     "worker",    "operator",  "key",
@@ -29,7 +28,8 @@ Result<RecallKind> readKind(ObjectReader& reader) {
 Result<std::vector<Digest>> readListed(ObjectReader& reader) {
   std::vector<Digest> out;
   KILN_ASSIGN(const std::vector<std::string> list, reader.strings("listed"));
-  if (list.size() > kMaxListed) return badMember(reader.path("listed"), "must hold at most 50000 digests");
+  if (list.size() > kMaxRecallListed)
+    return badMember(reader.path("listed"), "must hold at most 50000 digests");
   for (const std::string& text : list) {
     if (!isDigest(text)) return badMember(reader.path("listed"), "must hold \"sha256:\" digests");
     out.push_back(*Digest::parse(text, 0));

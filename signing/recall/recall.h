@@ -16,6 +16,9 @@ namespace kiln::signing {
 
 inline constexpr char kRecallPayload[] = "application/vnd.kiln.recall.v1+json";
 inline constexpr std::size_t kMaxRecallReason = 1000;
+inline constexpr std::size_t kMaxRecallListed = 50'000;
+// The end of a range of a log that has none.
+inline constexpr std::uint64_t kRecallWithoutEnd = INT64_MAX;
 
 enum class RecallKind {
   // Content: these bytes, and all that derives from them.

@@ -1,11 +1,13 @@
 #include "signing/recall/recalls.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "manifest/statement/members.h"
+#include "signing/trust/root_logs.h"
 
 namespace kiln::signing {
 namespace {
@@ -17,10 +19,6 @@ std::size_t signersOf(const Envelope& envelope, const RecallKeys& keys) {
   return signers ? signers->size() : 0;
 }
 
-bool isWide(const Recall& recall, const RecallKeys& keys) {
-  return recall.whole || recall.listed.size() > static_cast<std::size_t>(keys.scope);
-}
-
 Status checkSigners(const Envelope& envelope, const RecallKeys& keys, int wanted, const std::string& what) {
   const std::size_t made = signersOf(envelope, keys);
   if (made >= static_cast<std::size_t>(wanted)) return {};
@@ -28,13 +26,59 @@ Status checkSigners(const Envelope& envelope, const RecallKeys& keys, int wanted
                                    std::to_string(wanted) + " recall keys that it needs");
 }
 
-// With the signatures of `keys` added.
+// With the signatures of those of `keys` added that have not signed yet.
 Result<Envelope> withSignatures(Envelope envelope, std::span<const PrivateKey> keys) {
   for (const PrivateKey& key : keys) {
+    if (verifyEnvelope(envelope, std::array{key.publicKey()})) continue;
     KILN_ASSIGN(Envelope one, signEnvelope(envelope.payloadType, envelope.payload, key));
     envelope.signatures.push_back(std::move(one.signatures.front()));
   }
   return envelope;
+}
+
+// The file: an envelope, and beside its members the proofs.
+struct RecallsFile {
+  Envelope envelope;
+  std::optional<RecallLog> log;
+
+  static Result<RecallsFile> parse(std::string_view text) {
+    KILN_ASSIGN(Json json, parseStrictJson(text, {.bytes = kMaxRecallsBytes, .depth = 8}));
+    RecallsFile out;
+    if (json.is_object() && json.contains("log")) {
+      KILN_ASSIGN(out.log, RecallLog::fromJson(json["log"]));
+      json.erase("log");
+    }
+    KILN_ASSIGN(out.envelope, readEnvelope(json, kRecallsPayload));
+    return out;
+  }
+};
+
+// What the proofs prove of `recalls`, whose signatures hold.
+Status checkLogs(Recalls& recalls, const RecallLog& log, const RootLogs& logs, const RecallKeys& keys) {
+  if (log.entries.size() != recalls.entries.size())
+    return badMember("recalls.log.entries", "must be as many as there are recalls");
+  KILN_ASSIGN(RootLogs::Seen tree, logs.open(log.checkpoint, recalls.issuedOn));
+  for (std::size_t i = 0; i < log.entries.size(); ++i) {
+    const Status held =
+        checkRecallLogged(recalls.entries[i].envelope, log.entries[i], tree.checkpoint, keys.issuers.keys);
+    if (!held) return fail(held.error().in("recalls.log.entries[" + std::to_string(i) + "]"));
+  }
+  std::vector<RootLogs::Seen> seen{std::move(tree)};
+  if (!recalls.checkpoint.empty()) {
+    auto named = logs.open(recalls.checkpoint, recalls.issuedOn);
+    if (!named) return fail(named.error().in("recalls.checkpoint"));
+    seen.push_back(std::move(*named));
+  }
+  for (RootLogs::Seen& one : seen) {
+    if (!one.cosigned.empty()) recalls.cosigned = std::max(recalls.cosigned, one.cosigned.back().time);
+    recalls.seen.push_back(std::move(one.checkpoint));
+  }
+  const Checkpoint &covering = recalls.seen.front(), &named = recalls.seen.back();
+  if (covering.origin == named.origin && covering.size < named.size)
+    return fail(Code::kDataLoss,
+                "recalls.log: its checkpoint is older than the one that the issuers had seen");
+  recalls.logged = true;
+  return recalls.continuesLogs(recalls);
 }
 
 // Reads one entry and holds it against those before it.
@@ -50,13 +94,13 @@ Status readEntry(const Json& json, const RecallKeys& keys, std::map<Digest, std:
   auto recall = Recall::fromJson(*payload);
   if (!recall) return fail(recall.error().in(place));
   entry.recall = std::move(*recall);
-  bool wide = isWide(entry.recall, keys);
+  bool wide = isWideRecall(entry.recall, keys);
   if (entry.recall.kind == RecallKind::kLift) {
     const auto lifted = known.find(Digest{Digest::parse(entry.recall.what, 0)->hash, 0});
     if (lifted == known.end() || out[lifted->second].recall.kind == RecallKind::kLift)
       return badMember(place, "lifts no recall that comes before it");
     out[lifted->second].lifted = true;
-    wide = isWide(out[lifted->second].recall, keys);
+    wide = isWideRecall(out[lifted->second].recall, keys);
   }
   KILN_TRY(checkSigners(entry.envelope, keys, wide ? keys.wideThreshold : keys.issuers.threshold, place));
   if (!known.emplace(Digest{entry.id().hash, 0}, out.size()).second)
@@ -93,12 +137,16 @@ bool contains(std::span<const std::string> list, const std::string& what) {
 
 }  // namespace
 
-Result<Recalls> Recalls::parse(std::string_view text, const TrustRoot& root) {
+bool isWideRecall(const Recall& recall, const RecallKeys& keys) {
+  return recall.whole || recall.listed.size() > static_cast<std::size_t>(keys.scope);
+}
+
+Result<Recalls> Recalls::parse(std::string_view text, const TrustRoot& root, LogProofs proofs) {
   if (!root.recallKeys)
     return fail(Code::kPermissionDenied,
                 "the trust root lets nobody recall; kiln trust add-key --role recall");
-  KILN_ASSIGN(const Json file, parseStrictJson(text, {.bytes = kMaxRecallsBytes, .depth = 8}));
-  KILN_ASSIGN(const Envelope envelope, readEnvelope(file, kRecallsPayload));
+  KILN_ASSIGN(RecallsFile file, RecallsFile::parse(text));
+  const Envelope& envelope = file.envelope;
   KILN_TRY(checkSigners(envelope, *root.recallKeys, root.recallKeys->issuers.threshold, "recalls.json"));
   KILN_ASSIGN(const Json json, parseCanonicalJson(envelope.payload, {.bytes = kMaxRecallsBytes, .depth = 8}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "recalls"));
@@ -118,6 +166,12 @@ Result<Recalls> Recalls::parse(std::string_view text, const TrustRoot& root) {
   for (const Json& entry : *entries) KILN_TRY(readEntry(entry, *root.recallKeys, known, out.entries));
   KILN_TRY(reader.finish());
   out.text = text;
+  out.payload = std::move(file.envelope.payload);
+  const RootLogs logs(root);
+  if (!logs.empty() && file.log) KILN_TRY(checkLogs(out, *file.log, logs, *root.recallKeys));
+  if (!logs.empty() && !file.log && proofs == LogProofs::kWanted)
+    return fail(Code::kDataLoss,
+                "recalls.json: nothing proves that the log holds it; kiln recall --publish takes it in");
   return out;
 }
 
@@ -145,24 +199,52 @@ Result<std::string> Recalls::issue(const Recalls* before, const std::optional<Re
 }
 
 Result<std::string> Recalls::cosign(std::string_view text, std::span<const PrivateKey> keys) {
-  KILN_ASSIGN(const Json file, parseStrictJson(text, {.bytes = kMaxRecallsBytes, .depth = 8}));
-  KILN_ASSIGN(const Envelope before, readEnvelope(file, kRecallsPayload));
-  KILN_ASSIGN(Json json, parseCanonicalJson(before.payload, {.bytes = kMaxRecallsBytes, .depth = 8}));
-  if (!json.is_object() || !json.contains("entries") || !json["entries"].is_array() ||
-      json["entries"].empty())
-    return fail(Code::kInvalidArgument, "recalls.entries: holds no recall to sign");
-  KILN_ASSIGN(Envelope entry, readEnvelope(json["entries"].back(), kRecallPayload));
-  KILN_ASSIGN(entry, withSignatures(std::move(entry), keys));
-  json["entries"].back() = entry.toJson();
+  KILN_ASSIGN(RecallsFile file, RecallsFile::parse(text));
+  KILN_ASSIGN(Json json, parseCanonicalJson(file.envelope.payload, {.bytes = kMaxRecallsBytes, .depth = 8}));
+  if (!json.is_object() || !json.contains("entries") || !json["entries"].is_array())
+    return fail(Code::kInvalidArgument, "recalls.entries: must be an array");
+  if (!json["entries"].empty()) {
+    KILN_ASSIGN(Envelope entry, readEnvelope(json["entries"].back(), kRecallPayload));
+    KILN_ASSIGN(entry, withSignatures(std::move(entry), keys));
+    json["entries"].back() = entry.toJson();
+  }
   KILN_ASSIGN(std::string payload, toCanonicalJson(json));
-  KILN_ASSIGN(const Envelope done, withSignatures({kRecallsPayload, std::move(payload), {}}, keys));
+  if (payload != file.envelope.payload) file.envelope = {kRecallsPayload, std::move(payload), {}};
+  KILN_ASSIGN(const Envelope done, withSignatures(std::move(file.envelope), keys));
   return done.toJson().dump() + "\n";
+}
+
+Result<std::string> Recalls::prove(std::string_view text, const RecallLog& log) {
+  KILN_ASSIGN(const RecallsFile file, RecallsFile::parse(text));
+  Json json = file.envelope.toJson();
+  json["log"] = log.toJson();
+  return json.dump() + "\n";
 }
 
 bool Recalls::extends(const Recalls& before) const {
   return version >= before.version && entries.size() >= before.entries.size() &&
          std::equal(before.entries.begin(), before.entries.end(), entries.begin(),
                     [](auto& a, auto& b) { return a.envelope.payload == b.envelope.payload; });
+}
+
+Status Recalls::continuesLogs(const Recalls& before) const {
+  for (const Checkpoint& earlier : before.seen) {
+    std::uint64_t longest = 0;
+    bool known = false;
+    for (const Checkpoint& now : seen) {
+      if (now.origin != earlier.origin) continue;
+      known = true;
+      longest = std::max(longest, now.size);
+      if (now.size == earlier.size && now.root != earlier.root)
+        return fail(Code::kDataLoss, "two checkpoints of " + printable(now.origin) + " with " +
+                                         std::to_string(now.size) + " entries contradict each other");
+    }
+    if (known && longest < earlier.size)
+      return fail(Code::kDataLoss, "recalls.json names a checkpoint of " + printable(earlier.origin) +
+                                       " with " + std::to_string(longest) + " entries; one with " +
+                                       std::to_string(earlier.size) + " was seen before");
+  }
+  return {};
 }
 
 const RecallEntry* Recalls::condemns(const Digest& digest) const {

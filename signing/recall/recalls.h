@@ -9,12 +9,16 @@
 
 #include "signing/dsse/dsse.h"
 #include "signing/recall/recall.h"
+#include "signing/recall/recall_log.h"
 #include "signing/trust/trust_root.h"
 
 namespace kiln::signing {
 
 inline constexpr char kRecallsPayload[] = "application/vnd.kiln.recalls.v1+json";
 inline constexpr std::size_t kMaxRecallsBytes = 6u << 20;
+
+// Whether a recall needs `wideThreshold` signatures.
+bool isWideRecall(const Recall& recall, const RecallKeys& keys);
 
 // A recall as it was signed.
 struct RecallEntry {
@@ -33,17 +37,34 @@ struct StatementPlace {
   const LogPosition* logged = nullptr;  // where a log has it
 };
 
+// What a root that names a log asks of recalls.json.
+enum class LogProofs {
+  kWanted,  // each recall is proven to be in the log
+  kIfAny,   // what comes without proof is read all the same: what was taken in before the root named a log,
+            // and what is on its way into the log
+};
+
 struct Recalls {
   std::uint64_t version = 0;
   TimePoint issuedOn, expires;
-  std::string checkpoint;            // of the log, a C2SP note: what the issuer had seen; "" without a log
+  std::string checkpoint;            // of the log, a C2SP note: what the issuers had seen; "" for none
   std::vector<RecallEntry> entries;  // in the order of issue; a later version begins with those of an earlier
-  std::string text;                  // the file
+  std::string payload;               // what the issuers signed
+  std::string text;                  // the file: that, the signatures, the proofs
+  // That a log of the root holds each entry. False where the root names no log, and for LogProofs::kIfAny
+  // where proofs are missing: then the recalls apply, but are no news.
+  bool logged = false;
+  // Of the root's logs: those that were proven to hold the entries, and `checkpoint` if `logged`.
+  std::vector<Checkpoint> seen;
+  TimePoint cosigned{};  // witnesses of the root had seen a log by then
 
   // Reads recalls.json and checks every signature. kPermissionDenied if the root delegates to nobody;
   // kDataLoss if too few keys signed the document or, for its reach, an entry: `wideThreshold` for one that
   // is whole or lists more than `scope`, and for lifting such a one; kInvalidArgument naming the member.
-  static Result<Recalls> parse(std::string_view text, const TrustRoot& root);
+  // Where the root names a log: kDataLoss if the proofs are missing or do not hold, or a checkpoint is not
+  // signed as it says; kPermissionDenied if it is of no log of the root.
+  static Result<Recalls> parse(std::string_view text, const TrustRoot& root,
+                               LogProofs proofs = LogProofs::kWanted);
 
   // Signs the next version: `before`'s entries (null: none) and one more, or none, just to be news again.
   // `keys` are the issuers that sign now.
@@ -51,13 +72,19 @@ struct Recalls {
                                    std::span<const PrivateKey> keys, TimePoint now, TimePoint expires,
                                    const std::string& checkpoint);
 
-  // Signs a version that lacks signatures once more: its last entry with `keys` beside those that signed, the
-  // document with `keys` alone. kInvalidArgument if it is no such document. What comes out may still lack
-  // some: parse() tells.
+  // Signs a version that lacks signatures once more: its last entry with `keys` beside those that signed, and
+  // the document. Signatures of the document by others stay if the entry needed none of `keys`, else they are
+  // void and made again by another round. kInvalidArgument if it is no such document. What comes out may
+  // still lack some: parse() tells.
   static Result<std::string> cosign(std::string_view text, std::span<const PrivateKey> keys);
+
+  // The file with these proofs instead of what it came with.
+  static Result<std::string> prove(std::string_view text, const RecallLog& log);
 
   // Whether this begins with everything that `before` holds.
   bool extends(const Recalls& before) const;
+  // kDataLoss if a log that both have seen is shorter here than in `before`, or another one of the same size.
+  Status continuesLogs(const Recalls& before) const;
 
   // The recall that condemns these bytes; null if none does.
   const RecallEntry* condemns(const Digest& digest) const;

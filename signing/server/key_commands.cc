@@ -8,12 +8,25 @@
 #include "signing/keys/files.h"
 #include "signing/log/verifier_key.h"
 #include "signing/token/key_location.h"
-#include "signing/trust/trust_root.h"
+#include "signing/trust/signed_root.h"
 
 namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxCertificateBytes = 64 << 10;
+
+// Names the log and the recall key that `options` name, unless the root has such.
+Status delegate(const RootOptions& options, TrustRoot& root, TimePoint now) {
+  if (!options.logKey.empty() && root.logs.empty()) {
+    KILN_ASSIGN(VerifierKey log, loadVerifierKey(options.logKey));
+    root.logs.push_back({log.name, log.key.der(), now - std::chrono::hours(1), root.expires});
+  }
+  if (!options.recallKey.empty() && !root.recallKeys) {
+    KILN_ASSIGN(const PrivateKey recallKey, loadKey(options.recallKey));
+    root.recallKeys = RecallKeys{{1, {recallKey.publicKey()}}, 1, 0};
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -33,16 +46,21 @@ Status makeRoot(const RootOptions& options, const std::string& out, const Clock&
   if (options.builderId.empty()) return fail(Code::kInvalidArgument, "--builder-id must not be empty");
   KILN_ASSIGN(const PrivateKey key, loadKey(options.key));
   TrustRoot root = developmentRoot(key.publicKey(), options.builderId, clock.now());
-  if (!options.logKey.empty()) {
-    KILN_ASSIGN(VerifierKey log, loadVerifierKey(options.logKey));
-    root.logs.push_back({log.name, log.key.der(), root.keys[0].validFrom, root.keys[0].validUntil});
-  }
-  if (!options.recallKey.empty()) {
-    KILN_ASSIGN(const PrivateKey recallKey, loadKey(options.recallKey));
-    root.recallKeys = RecallKeys{{1, {recallKey.publicKey()}}, 1, 0};
-  }
+  KILN_TRY(delegate(options, root, clock.now()));
   KILN_ASSIGN(std::string text, toCanonicalJson(root.toJson()));
   return writeTextFile(out, text + "\n");
+}
+
+Status completeRoot(const RootOptions& options, const std::string& path, const Clock& clock) {
+  KILN_ASSIGN(const std::string before, readTextFile(path, 2 * kMaxRootBytes));
+  KILN_ASSIGN(const RootFile file, RootFile::parse(before));
+  TrustRoot root = file.root;
+  if (!root.development || !file.envelope.signatures.empty()) return {};
+  KILN_TRY(delegate(options, root, clock.now()));
+  if (root.toJson() == file.root.toJson()) return {};
+  ++root.version;
+  KILN_ASSIGN(std::string text, toCanonicalJson(root.toJson()));
+  return replaceFile(path, text + "\n");
 }
 
 Status makeWorkerCa(const std::string& directory, const Clock& clock) {

@@ -24,6 +24,9 @@ struct RootOptions {
 // A root for one key and one builder at `out`. Roots that are not for development are made by several people
 // and not by this command: kInvalidArgument unless `development`.
 Status makeRoot(const RootOptions& options, const std::string& out, const Clock& clock);
+// Gives a development root of an earlier release what it lacks of log and recall key: its next version, in
+// its place. Nothing if it lacks none, or is signed by somebody: then it is theirs to change.
+Status completeRoot(const RootOptions& options, const std::string& path, const Clock& clock);
 // DIR/worker-ca.pem and DIR/worker-ca.key.
 Status makeWorkerCa(const std::string& directory, const Clock& clock);
 // PREFIX.pem and PREFIX.key, issued by the authority in `caDirectory`.

@@ -100,6 +100,14 @@ int run(int argc, char** argv) {
       "--development --out "
       "root.json");
 
+  CLI::App* completing = app.add_subcommand(
+      "complete-root", "Give a development root of an earlier release the log and recall key that it lacks");
+  completing->add_option("--log-key", rootOptions.logKey, "verifier key of the farm's log, a .vkey file");
+  completing->add_option("--recall-key", rootOptions.recallKey, "a key that alone may recall");
+  completing->add_option("--root", out, "the root; replaced by its next version if it lacks one of them")
+      ->required();
+  completing->footer("Example: kiln-signer complete-root --root root.json --log-key log.vkey");
+
   CLI::App* authority = app.add_subcommand("make-worker-ca", "Make the authority that names workers");
   authority->add_option("--out", out, "directory for worker-ca.pem and worker-ca.key")->required();
   authority->footer("Example: kiln-signer make-worker-ca --out keys");
@@ -126,6 +134,7 @@ int run(int argc, char** argv) {
     if (!pem) done = fail(pem.error());
   }
   if (*root) done = makeRoot(rootOptions, out, clock);
+  if (*completing) done = completeRoot(rootOptions, out, clock);
   if (*authority) done = makeWorkerCa(out, clock);
   if (*worker) done = makeWorkerCertificate(ca, name, operatorName, out, clock);
   if (done) return 0;

@@ -43,11 +43,12 @@ Result<std::vector<CK_OBJECT_HANDLE>> findPrivate(const TokenSession& session, c
 
 Result<PublicKey> publicHalf(const TokenSession& session, const TokenUri& uri, CK_OBJECT_HANDLE key) {
   const std::string place = session.token() + ": " + uri.key();
-  KILN_ASSIGN(const auto id, session.read(key, CKA_ID));
-  std::vector<CK_ATTRIBUTE> wanted{attribute(CKA_CLASS, kPublic), attribute(CKA_KEY_TYPE, kEc)};
-  wanted.push_back(attribute(CKA_ID, std::string_view(id ? *id : "")));
-  KILN_ASSIGN(const auto found, session.find(std::move(wanted)));
-  if (!id || id->empty() || found.size() != 1)
+  KILN_ASSIGN(const std::optional<std::string> id, session.read(key, CKA_ID));
+  if (!id || id->empty())
+    return fail(Code::kNotFound, place + ": has no id, by which its public key is found");
+  KILN_ASSIGN(const auto found, session.find({attribute(CKA_CLASS, kPublic), attribute(CKA_KEY_TYPE, kEc),
+                                              attribute(CKA_ID, *id)}));
+  if (found.size() != 1)
     return fail(Code::kNotFound,
                 place + ": the token must hold its public key, with the same id and no other");
   KILN_ASSIGN(const auto curve, session.read(found[0], CKA_EC_PARAMS));

@@ -77,7 +77,7 @@ Status TrustStore::rememberRecalls(const std::string& recalls, std::uint64_t ver
   if (!kept_ || recalls == recalls_) return {};
   recalls_ = recalls;
   return TrustState::update(stateOf(path_), [&](TrustState& state) -> Status {
-    if (version > state.recallsVersion) {
+    if (version >= state.recallsVersion) {
       state.recallsVersion = version;
       state.recalls = recalls;
     }

@@ -11,13 +11,6 @@
 namespace kiln::signing {
 namespace {
 
-constexpr std::size_t kRawKey = 32;  // at the end of an Ed25519 SubjectPublicKeyInfo
-
-VerifierKey verifierKey(const std::string& name, NoteKeyKind kind, const std::string& spki) {
-  // The root was parsed: these are Ed25519 keys.
-  return {name, kind, *Ed25519PublicKey::fromRaw(std::string_view(spki).substr(spki.size() - kRawKey))};
-}
-
 tl::unexpected<Error> denied(const std::string& why) {
   return fail(Code::kPermissionDenied, why);
 }
@@ -61,12 +54,7 @@ struct StatementReader::Opened {
 };
 
 StatementReader::StatementReader(const TrustRoot& root, const Recalls* recalls, TimePoint now)
-    : root_(root), recalls_(recalls), now_(now) {
-  for (const TrustedLog& log : root.logs)
-    logs_.push_back(verifierKey(log.origin, NoteKeyKind::kEd25519, log.spki));
-  for (const TrustedWitness& witness : root.witnesses)
-    witnesses_.push_back(verifierKey(witness.name, NoteKeyKind::kCosignature, witness.spki));
-}
+    : root_(root), recalls_(recalls), now_(now), logs_(root) {}
 
 Result<StatementReader::Opened> StatementReader::open(const std::string& text) const {
   Opened out;
@@ -76,7 +64,7 @@ Result<StatementReader::Opened> StatementReader::open(const std::string& text) c
   KILN_TRY(verifyEnvelope(out.bundle.envelope, std::array{*key}));
   out.evidence.payload = digestOf(out.bundle.envelope.payload);
   out.evidence.keyId = out.bundle.keyId;
-  auto proof = checkLogEntry(out.bundle, *key, logs_, witnesses_);
+  auto proof = checkLogEntry(out.bundle, *key, logs_.logs(), logs_.witnesses());
   if (!proof) {
     const Code code = proof.error().code;
     // No entry, or one of a log that means nothing here.
@@ -85,11 +73,7 @@ Result<StatementReader::Opened> StatementReader::open(const std::string& text) c
   }
   LogPosition place{proof->origin, proof->index, {}};
   if (!proof->cosigned.empty()) place.cosigned = proof->cosigned.front().time;
-  const TimePoint seen = place.cosigned.value_or(now_);
-  const bool valid = std::ranges::any_of(root_.logs, [&](const TrustedLog& log) {
-    return log.origin == proof->origin && log.validFrom <= seen && seen < log.validUntil;
-  });
-  if (!valid) return out;
+  if (!logs_.isValid(out.bundle.logEntry->logId, place.cosigned.value_or(now_))) return out;
   out.evidence.logged = true;
   out.evidence.log = place.origin;
   out.evidence.logIndex = place.index;

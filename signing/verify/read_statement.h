@@ -12,10 +12,9 @@
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
-#include "signing/log/verifier_key.h"
 #include "signing/policy/evaluate.h"
 #include "signing/recall/recalls.h"
-#include "signing/trust/trust_root.h"
+#include "signing/trust/root_logs.h"
 
 namespace kiln::signing {
 
@@ -63,7 +62,7 @@ class StatementReader {
   const TrustRoot& root_;
   const Recalls* recalls_;
   const TimePoint now_;
-  std::vector<VerifierKey> logs_, witnesses_;
+  const RootLogs logs_;
 };
 
 }  // namespace kiln::signing

@@ -166,6 +166,8 @@ class Verification {
       refuse("signature", {Code::kDataLoss, "no bundle says where the artifact comes from"});
   }
 
+  bool isProven() const { return known_.recalls->logged || root_.logs.empty(); }
+
   // Recalled content condemns the artifact, whoever signed it.
   void checkRecalls() {
     if (!known_.recalls) {
@@ -181,7 +183,8 @@ class Verification {
                        (digest == made.front() ? "" : digest.text() + " in it was ") + describe(*recall)});
     pass("recalls", "version " + std::to_string(known_.recalls->version) + " of " +
                         rfc3339(known_.recalls->issuedOn) + " condemns nothing in it" +
-                        (now_ < known_.recalls->expires ? "" : "; it has expired"));
+                        (now_ < known_.recalls->expires ? "" : "; it has expired") +
+                        (isProven() ? "" : "; nothing proves that the log holds it"));
   }
 
   PolicyFacts factsOf(std::size_t statement) const {
@@ -191,7 +194,8 @@ class Verification {
     facts.manifest = &verdict_.manifest;
     facts.attestations = verdict_.attestations;
     facts.now = now_;
-    if (known_.recalls && now_ < known_.recalls->expires) facts.recallsIssued = known_.recalls->issuedOn;
+    if (known_.recalls && now_ < known_.recalls->expires && isProven())
+      facts.recallsIssued = known_.recalls->issuedOn;
     return facts;
   }
 

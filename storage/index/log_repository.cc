@@ -19,6 +19,10 @@ LogHash rootAt(const Row& row) {
   return hashAt(row, "root").hash;
 }
 
+LogCheckpoint checkpointAt(const Row& row) {
+  return {row.get<std::uint64_t>("size"), rootAt(row), row.get<std::string>("note")};
+}
+
 std::vector<std::uint8_t> bytesOf(std::string_view text) {
   return {text.begin(), text.end()};
 }
@@ -177,6 +181,19 @@ Status adoptLeaves(Connection& connection, const std::vector<AdoptedLeaf>& leave
 Result<std::optional<LogHash>> checkpointRoot(Connection& connection, std::uint64_t size) {
   KILN_ASSIGN(Rows rows, connection.execute("SELECT root FROM log_checkpoints WHERE size = $1", {size}));
   return rows.first(rootAt);
+}
+
+Result<std::optional<LogCheckpoint>> checkpointCovering(Connection& connection, std::uint64_t size) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT size, root, note FROM log_checkpoints WHERE size >= $1 "
+                                            "ORDER BY size LIMIT 1",
+                                            {size}));
+  return rows.first(checkpointAt);
+}
+
+Result<std::optional<LogCheckpoint>> newestCheckpoint(Connection& connection) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT size, root, note FROM log JOIN log_checkpoints USING (size)"));
+  return rows.first(checkpointAt);
 }
 
 Result<std::vector<std::string>> readLeaves(Connection& connection, std::uint64_t begin, std::uint64_t end) {

@@ -69,11 +69,11 @@ class FarmProcesses {
                                  "--worker-ca", directory_ / "keys/worker-ca.pem", "--database", database_},
         directory_ / "signer.log");
   }
-  void startLog() {
-    log_ = std::make_unique<ChildProcess>(
-        std::vector<std::string>{KILN_BIN "/kiln-log", "serve", "--key", directory_ / "keys/log",
-                                 "--database", database_, "--tiles", directory_ / "tiles"},
-        directory_ / "log.log");
+  void startLog(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command{KILN_BIN "/kiln-log", "serve",   "--key",   directory_ / "keys/log",
+                                     "--database",         database_, "--tiles", directory_ / "tiles"};
+    command.insert(command.end(), more.begin(), more.end());
+    log_ = std::make_unique<ChildProcess>(command, directory_ / "log.log");
   }
   signing::VerifierKey logKey() const {
     return signing::loadVerifierKey(directory_ / "keys/log.vkey").value();
@@ -161,6 +161,7 @@ class FarmProcesses {
     v1::Toolchain response;
     grpc::Status status = v1::ToolchainService::NewStub(channel_)->AddToolchain(&context, request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
+    toolchain_ = "sha256:" + built.root.hex();
     return status.ok();
   }
   v1::SubmitJobRequest request(const std::string& key, int builders = 1) {
@@ -212,6 +213,7 @@ class FarmProcesses {
   SystemClock clock_;
   testing_support::TempDirectory directory_;
   std::string database_;
+  std::string toolchain_;  // the tree that was added last
   signing::PrivateKey key_ = signing::PrivateKey::create().value();
   signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
   std::unique_ptr<ChildProcess> signer_, log_, coordinator_;

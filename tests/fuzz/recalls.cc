@@ -1,5 +1,6 @@
 // libFuzzer: recalls as they are read before and after their signatures are known to hold.
 #include "signing/recall/recalls.h"
+#include "signing/trust/root_logs.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -19,5 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // As one that the root's key signed.
   const auto signedText = kiln::signing::signEnvelope(kiln::signing::kRecallsPayload, text, key);
   if (signedText) (void)kiln::signing::Recalls::parse(signedText->toJson().dump(), root);
+  // As its proofs.
+  if (auto log = kiln::signing::RecallLog::fromJson(*json)) {
+    if (!kiln::signing::RecallLog::fromJson(log->toJson())) __builtin_trap();
+    (void)kiln::signing::RootLogs(root).open(log->checkpoint, {});
+  }
   return 0;
 }

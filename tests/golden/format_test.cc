@@ -249,6 +249,13 @@ TEST(Golden, Recall) {
   keepsItsForm("recall.json", recall);
 }
 
+TEST(Golden, RecallLog) {
+  const signing::TreeHash hash = digestOf("a leaf").hash;
+  keepsItsForm("recall-log.json",
+               signing::RecallLog{"log.example\n7\n" + toBase64(hash) + "\n\n",
+                                  {{3, toBase64(hash), "a signature", {hash, digestOf("a node").hash}}}});
+}
+
 // The payload of a recalls.json; its signatures are random.
 TEST(Golden, Recalls) {
   const TimePoint now = parseRfc3339("2026-11-20T06:00:00Z").value();

@@ -36,6 +36,7 @@ DOCUMENTS = {
     "policy.json": "policy",
     "policy-full.json": "policy",
     "recall.json": "recall",
+    "recall-log.json": "recall-log",
     "recalls.json": "recalls",
     "tombstone.json": "tombstone",
     "vsa.json": "vsa",

@@ -183,7 +183,7 @@ TEST(Policy, LogAndWitnesses) {
   evidence.logged = true;
   evidence.witnesses = {"w1"};
   EXPECT_TRUE(ruled(policy, facts, "requireLog").ok);
-  EXPECT_EQ(ruled(policy, facts, "minWitnesses").detail, "1 of 2: w1");
+  EXPECT_EQ(ruled(policy, facts, "minWitnesses").detail, "cosigned by 1 of the 2 witnesses wanted: w1");
   evidence.witnesses.insert("w2");
   EXPECT_TRUE(ruled(policy, facts, "minWitnesses").ok);
   EXPECT_TRUE(countsStatement(policy, evidence));

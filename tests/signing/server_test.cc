@@ -5,13 +5,16 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "signing/log/verifier_key.h"
 #include "signing/receipt/worker_identity.h"
 #include "signing/server/key_commands.h"
 #include "signing/server/late_store.h"
+#include "signing/token/key_location.h"
 #include "storage/blob/local_blob_store.h"
 #include "tests/signing/farm_fixture.h"
+#include "tests/support/soft_token.h"
 
 namespace kiln::signing {
 namespace {
@@ -43,6 +46,36 @@ TEST(SignerServer, SignsOverItsSocket) {
   auto gone = connectSigner(address, std::chrono::milliseconds(300))->publicKeyPem();
   ASSERT_FALSE(gone);
   EXPECT_NE(gone.error().message.find(address), std::string::npos);
+}
+
+TEST(SignerServer, SignsWithAKeyInAToken) {
+  if (!testing_support::SoftToken::available()) GTEST_SKIP() << "SoftHSM 2 is not installed";
+  const testing_support::SoftToken token;
+  ASSERT_TRUE(token.add("farm"));
+  const PrivateKey key = createKey(token.uri("farm", "object=signer;id=%01%02")).value();
+  Farm farm;
+  LocalSigner signer(key, farm.authority.certificate(), farm.records, farm.store, farm.clock);
+  const std::string address = "unix:" + farm.directory / "signer.sock";
+  auto server = SignerServer::start(address, signer);
+  ASSERT_TRUE(server) << server.error().message;
+  const auto client = connectSigner(address);
+  EXPECT_EQ(client->publicKeyPem().value(), key.publicKey().pem());
+  const auto text = client->sign(farm.request());
+  ASSERT_TRUE(text) << text.error().message;
+  const Bundle bundle = parseBundle(*text).value();
+  EXPECT_EQ(bundle.keyId, key.publicKey().id());
+  EXPECT_TRUE(verifyEnvelope(bundle.envelope, std::array{key.publicKey()}));
+  // While the token is away nothing is signed, and it is said that it may come back.
+  std::filesystem::rename(token.tokens(), token.tokens() + ".away");
+  std::filesystem::create_directory(token.tokens());
+  farm.provenance.invocationId = "job-2";
+  const auto away = client->sign(farm.request());
+  ASSERT_FALSE(away);
+  EXPECT_EQ(away.error().code, Code::kUnavailable) << away.error().message;
+  std::filesystem::remove_all(token.tokens());
+  std::filesystem::rename(token.tokens() + ".away", token.tokens());
+  EXPECT_TRUE(client->sign(farm.request()));
+  (*server)->stop();
 }
 
 TEST(SignerServer, ListensOnUnixSocketsOnly) {

@@ -1,10 +1,11 @@
 // Keys in PKCS#11 tokens, with a real one: SoftHSM 2.
 #include <gtest/gtest.h>
 
-#include "signing/server/server.h"
+#include <atomic>
+#include <thread>
+
 #include "signing/token/key_location.h"
 #include "signing/token/session.h"
-#include "tests/signing/farm_fixture.h"
 #include "tests/support/soft_token.h"
 
 namespace kiln::signing {
@@ -77,21 +78,20 @@ TEST_F(TokenTest, AKeyIsMadeInTheTokenSignsAndStaysThere) {
   EXPECT_EQ(session.read(objects[0], CKA_EXTRACTABLE).value(), std::string(1, '\0'));
 }
 
-TEST_F(TokenTest, TheSignerSignsAnArtifactWithIt) {
-  const PrivateKey key = createKey(token_.uri("farm", "object=signer;id=%01%02")).value();
-  Farm farm;
-  LocalSigner signer(key, farm.authority.certificate(), farm.records, farm.store, farm.clock);
-  const std::string address = "unix:" + farm.directory / "signer.sock";
-  auto server = SignerServer::start(address, signer);
-  ASSERT_TRUE(server) << server.error().message;
-  const auto client = connectSigner(address);
-  EXPECT_EQ(client->publicKeyPem().value(), key.publicKey().pem());
-  const auto text = client->sign(farm.request());
-  ASSERT_TRUE(text) << text.error().message;
-  const Bundle bundle = parseBundle(*text).value();
-  EXPECT_EQ(bundle.keyId, key.publicKey().id());
-  EXPECT_TRUE(verifyEnvelope(bundle.envelope, std::array{key.publicKey()}));
-  (*server)->stop();
+TEST_F(TokenTest, ManyThreadsSignWithOneKey) {
+  const PrivateKey key = createKey(token_.uri("farm", "object=signer")).value();
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 16; ++n) {
+        const std::string message = std::to_string(100 * i + n);
+        const auto signature = key.sign(asBytes(message));
+        if (signature && key.publicKey().verify(asBytes(message), asBytes(*signature))) ++good;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 4 * 16);
 }
 
 TEST_F(TokenTest, KeysOfAnyMakingServeIfTheyAreP256) {

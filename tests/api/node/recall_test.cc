@@ -9,6 +9,7 @@
 #include "signing/keys/files.h"
 #include "tests/api/node/signed_artifact.h"
 #include "tests/support/signed_root.h"
+#include "tests/support/small_log.h"
 
 namespace kiln::node {
 namespace {
@@ -30,7 +31,8 @@ struct NodeRecallTest : testing::Test {
   // The next version of recalls.json with one more recall of these artifacts.
   std::string issue(const std::string& before, std::vector<Digest> artifacts) const {
     std::optional<signing::Recalls> old;
-    if (!before.empty()) old = signing::Recalls::parse(before, artifact.trust.root).value();
+    if (!before.empty())
+      old = signing::Recalls::parse(before, artifact.trust.root, signing::LogProofs::kIfAny).value();
     std::optional<signing::Recall> recall;
     if (!artifacts.empty()) {
       recall.emplace();
@@ -113,6 +115,38 @@ TEST_F(NodeRecallTest, LoadedArtifactsAreLookedAtAgain) {
   const auto recalled = recheckArtifact(loaded, known, SystemClock());
   ASSERT_FALSE(recalled);
   expectRecalled(recalled.error());
+}
+
+// A root that came to name a log: what was remembered before applies, and is news again once it is proven.
+TEST_F(NodeRecallTest, WhatWasRememberedBeforeTheRootNamedALogStillApplies) {
+  const std::string old = issue("", {artifact.farm.artifact});
+  ASSERT_TRUE(trust().learn(old));
+  testing_support::SmallLog log("log.example");
+  artifact.trust.root.logs = {log.trusted(now - std::chrono::hours(1), now + std::chrono::hours(1))};
+  ++artifact.trust.root.version;
+  fs::remove(directory / "root.json");
+  artifact.trust.policy.maxRecallAgeSeconds = 3600;
+  artifact.writeTrust(directory.path());
+  const auto refused = fetch("", fetched);
+  ASSERT_FALSE(refused);
+  expectRecalled(refused.error());
+  EXPECT_FALSE(trust().recalls->logged);
+  EXPECT_FALSE(trust().learn(issue(old, {}))) << "and nothing unproven is news";
+  Trust known = trust();
+  ASSERT_TRUE(known.learn(log.prove(old, artifact.trust.root)));
+  EXPECT_TRUE(trust().recalls->logged) << "remembered with its proof";
+}
+
+TEST_F(NodeRecallTest, AnUnprovenListIsTooOldForAPolicyThatAsksForNews) {
+  const std::string unproven = issue("", {});
+  ASSERT_TRUE(trust().learn(unproven));
+  testing_support::SmallLog log("log.example");
+  artifact.trust.root.logs = {log.trusted(now - std::chrono::hours(1), now + std::chrono::hours(1))};
+  artifact.trust.policy.maxRecallAgeSeconds = 3600;
+  artifact.writeTrust(directory.path());
+  EXPECT_FALSE(fetch("", fetched));
+  const auto proven = fetch(log.prove(unproven, artifact.trust.root), fetched);
+  EXPECT_TRUE(proven) << proven.error().message;
 }
 
 TEST_F(NodeRecallTest, CApiRefusesWhatIsRecalled) {

@@ -44,7 +44,8 @@ class Promotion : public FarmTest {
   // The verdicts among the artifact's statements, as a verifier reads them.
   std::vector<VerificationSummary> verdictsOn(const std::string& digest) {
     std::vector<VerificationSummary> out;
-    for (const auto& bundle : artifact(digest).bundles()) {
+    const v1::Artifact published = artifact(digest);
+    for (const auto& bundle : published.bundles()) {
       const auto text = storage::getBlob(*blobs_, "default", *fromProto(bundle), 1 << 20).value();
       const auto parsed = signing::parseBundle(text).value();
       EXPECT_TRUE(signing::verifyEnvelope(parsed.envelope, std::array{key_.publicKey()}));

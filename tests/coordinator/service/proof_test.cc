@@ -91,7 +91,7 @@ class RecalledProof : public Proof {
         .value();
   }
   void recall(signing::RecallKind kind, const std::string& what) {
-    auto published = publishRecalls(farm_, trustRoot, next(kind, what));
+    auto published = publishRecalls(farm_, {trustRoot}, next(kind, what));
     ASSERT_TRUE(published) << published.error().message;
     current = std::move(*published);
   }
@@ -137,7 +137,7 @@ TEST_F(RecalledProof, ARecalledToolchainIsRefusedAtTheSubmission) {
 
 TEST_F(RecalledProof, OnlyNewerRecallsUnderTheFarmsRootComeIntoForce) {
   const auto refused = [&](const std::string& root, const std::string& document) {
-    auto published = publishRecalls(farm_, root, document);
+    auto published = publishRecalls(farm_, {root}, document);
     return published ? Code::kUnknown : published.error().code;
   };
   const std::string first = next(signing::RecallKind::kWorker, "w9");
@@ -145,7 +145,7 @@ TEST_F(RecalledProof, OnlyNewerRecallsUnderTheFarmsRootComeIntoForce) {
   EXPECT_EQ(refused(trustRoot, "{}"), Code::kInvalidArgument);
   recall(signing::RecallKind::kWorker, "w9");
   EXPECT_EQ(refused(trustRoot, first), Code::kFailedPrecondition) << "another of the same version";
-  EXPECT_TRUE(publishRecalls(farm_, trustRoot, current->text)) << "the same again";
+  EXPECT_TRUE(publishRecalls(farm_, {trustRoot}, current->text)) << "the same again";
   signing::Recalls emptied = *current;
   emptied.entries.clear();
   const auto forgetful = signing::Recalls::issue(&emptied, std::nullopt, std::array{recallKey}, clock_.now(),

@@ -1,0 +1,210 @@
+#include "api/cli/recall_resolve.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "api/client/audit_client.h"
+#include "manifest/statement/check_statement.h"
+#include "manifest/statement/provenance.h"
+#include "manifest/statement/reproduction.h"
+#include "manifest/statement/tombstone.h"
+#include "manifest/statement/vsa.h"
+#include "signing/bundle/bundle.h"
+#include "signing/log/checkpoint.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::cli {
+namespace {
+
+using signing::Recall;
+using signing::RecallKind;
+
+constexpr int kPage = 500;
+constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
+constexpr std::size_t kMaxListed = signing::kMaxRecallListed;
+
+void setTime(google::protobuf::Timestamp* out, TimePoint time) {
+  out->set_seconds(std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count());
+}
+
+Result<v1::ListAffectedRequest> questionOf(const Recall& recall) {
+  v1::ListAffectedRequest out;
+  out.set_page_size(kPage);
+  // What was made at a time was recorded then or later; the end of the window is for the statements to say.
+  if (recall.since) setTime(out.mutable_since(), *recall.since);
+  switch (recall.kind) {
+    case RecallKind::kToolchain:
+      return out.set_toolchain(recall.what), out;
+    case RecallKind::kComponent:
+      return out.set_component(recall.what), out;
+    case RecallKind::kSource:
+    case RecallKind::kSourceUrl:
+      return out.set_source(recall.what), out;
+    case RecallKind::kWorker:
+      return out.set_worker(recall.what), out;
+    case RecallKind::kOperator:
+      return out.set_operator_(recall.what), out;
+    case RecallKind::kKey:
+      return out.set_key(recall.what), out;
+    default:
+      return fail(Code::kUnimplemented, "the index does not know what a " +
+                                            std::string(signing::recallKindName(recall.kind)) +
+                                            " has touched");
+  }
+}
+
+// When it says that it was made; nothing for what says none.
+Result<std::optional<TimePoint>> madeAt(const Statement& statement) {
+  std::optional<TimePoint> out;
+  const std::string& type = statement.predicateType;
+  if (type == kProvenanceType) {
+    KILN_ASSIGN(const auto said, Provenance::fromJson(statement.predicate));
+    out = said.finishedOn;
+  } else if (type == kCheckType) {
+    KILN_ASSIGN(const auto said, CheckStatement::fromJson(statement.predicate));
+    out = said.finishedOn;
+  } else if (type == kReproductionType) {
+    KILN_ASSIGN(const auto said, Reproduction::fromJson(statement.predicate));
+    out = said.finishedOn;
+  } else if (type == kTombstoneType) {
+    KILN_ASSIGN(const auto said, Tombstone::fromJson(statement.predicate));
+    out = said.issuedOn;
+  } else if (type == kVsaType) {
+    KILN_ASSIGN(const auto said, VerificationSummary::fromJson(statement.predicate));
+    out = said.timeVerified;
+  }
+  return out;
+}
+
+std::string textOf(const build::bazel::remote::execution::v2::Digest& digest) {
+  return "sha256:" + digest.hash();
+}
+
+Status forEachToolchain(client::AuditClient& audits,
+                        const std::function<Status(const v1::IndexedToolchain&)>& use) {
+  v1::ListIndexRequest request;
+  request.set_page_size(kPage);
+  do {
+    KILN_ASSIGN(const auto page, audits.indexedToolchains(request));
+    for (const v1::IndexedToolchain& toolchain : page.toolchains()) KILN_TRY(use(toolchain));
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  return {};
+}
+
+class Resolution {
+ public:
+  Resolution(client::Client& client, const Recall& recall)
+      : client_(client), audits_(client), recall_(recall) {}
+
+  Result<ResolvedRecall> run() {
+    KILN_ASSIGN(v1::ListAffectedRequest request, questionOf(recall_));
+    if (recall_.kind == RecallKind::kComponent) KILN_TRY(addToolchains());
+    ResolvedRecall out;
+    do {
+      KILN_ASSIGN(const auto page, audits_.affected(request));
+      for (const v1::Affected& one : page.affected()) KILN_TRY(add(one));
+      out.unread = page.unread();
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    for (const auto& [origin, range] : ranges_) out.logs.push_back({origin, range.first, range.second});
+    out.listed.assign(listed_.begin(), listed_.end());
+    return out;
+  }
+
+ private:
+  Status list(const Digest& digest) {
+    listed_.insert({digest.hash, 0});
+    if (listed_.size() <= kMaxListed) return {};
+    return fail(
+        Code::kResourceExhausted,
+        "it touches more than " + std::to_string(kMaxListed) +
+            " artifacts or statements, which no recall can list; recall it in shorter windows, or with "
+            "--listed /dev/null, which lists none and reaches all");
+  }
+
+  // A part condemns each toolchain that it is in: what they make later, too.
+  Status addToolchains() {
+    return forEachToolchain(audits_, [&](const v1::IndexedToolchain& toolchain) -> Status {
+      const bool holds = std::ranges::any_of(toolchain.parts(), [&](const v1::ToolchainPart& part) {
+        return textOf(part.digest()) == recall_.what;
+      });
+      if (!holds) return {};
+      KILN_ASSIGN(const Digest tree, fromProto(toolchain.tree()));
+      return list(tree);
+    });
+  }
+
+  Status add(const v1::Affected& one) {
+    KILN_ASSIGN(const Digest artifact, Digest::parse(one.artifact(), 0));
+    KILN_ASSIGN(const Digest payload, Digest::parse(one.statement().payload(), 0));
+    KILN_ASSIGN(const Digest digest, fromProto(one.statement().bundle()));
+    KILN_ASSIGN(const std::string text,
+                storage::getBlob(client_.blobs(), client_.instance(), digest, kMaxBundleBytes));
+    KILN_ASSIGN(const signing::Bundle bundle, signing::parseBundle(text));
+    KILN_ASSIGN(const Statement statement, parseStatement(bundle.envelope.payload));
+    const bool about = std::ranges::any_of(
+        statement.subjects, [&](const Subject& subject) { return subject.sha256 == artifact.hash; });
+    if (!about || digestOf(bundle.envelope.payload).hash != payload.hash)
+      return fail(Code::kDataLoss,
+                  "the index names " + payload.text() + " for " + artifact.text() +
+                      ", but its bundle says something else; kiln audit finds what is wrong");
+    if (signing::isContentRecall(recall_.kind)) return list(artifact);
+    KILN_ASSIGN(const auto made, madeAt(statement));
+    const bool inside =
+        !made || ((!recall_.since || *made >= *recall_.since) && (!recall_.until || *made < *recall_.until));
+    if (!inside) return {};
+    KILN_TRY(list(payload));
+    return (recall_.since || recall_.until) && bundle.logEntry ? extend(*bundle.logEntry) : Status{};
+  }
+
+  Status extend(const signing::LogEntry& entry) {
+    KILN_ASSIGN(const signing::Note note, signing::parseNote(entry.checkpoint));
+    KILN_ASSIGN(const signing::Checkpoint checkpoint, signing::Checkpoint::parse(note.text));
+    const std::uint64_t end = recall_.until ? entry.index + 1 : signing::kRecallWithoutEnd;
+    auto [at, isNew] = ranges_.try_emplace(checkpoint.origin, entry.index, end);
+    at->second.first = std::min(at->second.first, entry.index);
+    at->second.second = std::max(at->second.second, end);
+    return {};
+  }
+
+  client::Client& client_;
+  client::AuditClient audits_;
+  const Recall& recall_;
+  std::set<Digest> listed_;
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> ranges_;
+};
+
+}  // namespace
+
+Status nameDigest(client::Client& client, signing::Recall& recall) {
+  const bool label = recall.kind == RecallKind::kToolchain;
+  if (recall.what.starts_with("sha256:") || (!label && recall.kind != RecallKind::kComponent)) return {};
+  client::AuditClient audits(client);
+  std::set<std::string> found;
+  KILN_TRY(forEachToolchain(audits, [&](const v1::IndexedToolchain& toolchain) -> Status {
+    if (label && toolchain.label() == recall.what) found.insert(textOf(toolchain.tree()));
+    for (const v1::ToolchainPart& part : toolchain.parts())
+      if (!label && (part.name() == recall.what || part.name() + "@" + part.version() == recall.what))
+        found.insert(textOf(part.digest()));
+    return {};
+  }));
+  if (found.empty())
+    return fail(Code::kNotFound,
+                "the farm knows no " + std::string(signing::recallKindName(recall.kind)) + " " + recall.what);
+  if (found.size() > 1) {
+    std::string all;
+    for (const std::string& digest : found) all += " " + digest;
+    return fail(Code::kInvalidArgument, recall.what + " stands for several; recall them one by one:" + all);
+  }
+  recall.what = *found.begin();
+  return {};
+}
+
+Result<ResolvedRecall> resolveRecall(client::Client& client, const signing::Recall& recall) {
+  return Resolution(client, recall).run();
+}
+
+}  // namespace kiln::cli

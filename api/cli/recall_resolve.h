@@ -1,0 +1,27 @@
+// What a recall touches, as the farm's index knows it when it is issued.
+#pragma once
+
+#include "api/client/client.h"
+#include "signing/recall/recalls.h"
+
+namespace kiln::cli {
+
+struct ResolvedRecall {
+  std::vector<Digest> listed;  // sorted, each once, sizes 0: as Recall::listed
+  // Of evidence with a window: from the first to the last of the listed statements in each log; without an
+  // end if the window has none.
+  std::vector<signing::Recall::LogRange> logs;
+  std::uint64_t unread = 0;  // statements that the index has not read yet and that may be missing
+};
+
+// Puts a digest in the place of a toolchain's label or a part's name, as the farm knows them. kNotFound if it
+// does not; kInvalidArgument naming the digests if a name stands for several.
+Status nameDigest(client::Client& client, signing::Recall& recall);
+
+// Asks the farm's auditors' service, all pages. Each answer is checked: the bundle in the CAS holds the
+// statement that the index names, about that artifact. kUnimplemented if the index cannot answer (records,
+// devices); kResourceExhausted if it is more than a recall can list; kDataLoss if the index and a bundle
+// contradict each other.
+Result<ResolvedRecall> resolveRecall(client::Client& client, const signing::Recall& recall);
+
+}  // namespace kiln::cli

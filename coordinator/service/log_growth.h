@@ -1,0 +1,41 @@
+// When the log has grown: for whoever waits until a checkpoint covers something.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "storage/postgres/pool.h"
+
+namespace kiln::service {
+
+// Follows the database's notifications on a thread of its own. Thread safe. `database` must outlive it.
+class LogGrowth {
+ public:
+  explicit LogGrowth(postgres::Pool& database);
+  ~LogGrowth();
+  LogGrowth(const LogGrowth&) = delete;
+  LogGrowth& operator=(const LogGrowth&) = delete;
+
+  // Calls `look` now and whenever the log may have grown, until it returns something, which is the answer, or
+  // an error. kUnavailable if nothing came within `patience`, or after stop().
+  Result<std::string> await(std::chrono::milliseconds patience,
+                            const std::function<Result<std::optional<std::string>>()>& look);
+  // Ends present and future waits. Idempotent.
+  void stop();
+
+ private:
+  void follow();  // on thread_: counts the log's growth
+
+  postgres::Pool& database_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t growths_ = 0;  // guarded by mutex_
+  bool stopping_ = false;      // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace kiln::service

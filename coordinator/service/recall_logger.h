@@ -1,0 +1,44 @@
+// Recalls in the farm's log: taken in, and proven to be there.
+#pragma once
+
+#include <string>
+
+#include "coordinator/service/log_growth.h"
+#include "manifest/base/clock.h"
+#include "signing/follow/tile_directory.h"
+#include "signing/recall/recalls.h"
+
+namespace kiln::service {
+
+// Thread safe. What is passed by reference must outlive it.
+class RecallLogger {
+ public:
+  // `tiles`: kiln-log's directory. `patience`: how long logged() waits for a checkpoint.
+  RecallLogger(postgres::Pool& database, const Clock& clock, LogGrowth& growth, std::string tiles,
+               std::chrono::milliseconds patience = std::chrono::seconds(20))
+      : database_(database), clock_(clock), growth_(growth), tiles_(std::move(tiles)), patience_(patience) {}
+
+  // The file of `recalls` with the proof that the log holds each of its entries, under the first checkpoint
+  // that covers them all and is not before the one that the issuers name. Takes in what the log lacks, once,
+  // whoever asks again. `keys` are the recall keys of the root under which their signatures hold.
+  // kUnavailable if no checkpoint came in time: the same again waits on. kDataLoss if the issuers name a
+  // checkpoint that this log contradicts.
+  Result<std::string> logged(const signing::Recalls& recalls, const signing::RecallKeys& keys);
+  // The same without waiting: nothing while no checkpoint covers them.
+  Result<std::optional<std::string>> loggedAlready(const signing::Recalls& recalls,
+                                                   const signing::RecallKeys& keys);
+  // The newest checkpoint of the log, a signed note; "" before the first.
+  Result<std::string> checkpoint();
+
+ private:
+  Status takeIn(const signing::Recalls& recalls, const signing::RecallKeys& keys);
+  Result<std::optional<std::string>> prove(const signing::Recalls& recalls);
+
+  postgres::Pool& database_;
+  const Clock& clock_;
+  LogGrowth& growth_;
+  signing::TileDirectory tiles_;
+  const std::chrono::milliseconds patience_;
+};
+
+}  // namespace kiln::service

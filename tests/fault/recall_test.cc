@@ -1,0 +1,242 @@
+// Recalls against real processes: kiln recall asks the farm what it touches, several holders sign, the farm's
+// log takes it in; and a coordinator that is killed between the log and the index.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "api/client/client.h"
+#include "coordinator/service/farm.h"
+#include "signing/keys/files.h"
+#include "signing/recall/recalls.h"
+#include "tests/fault/farm_processes.h"
+#include "tests/support/fake_worker.h"
+
+namespace kiln::fault {
+namespace {
+
+using signing::LogProofs;
+using signing::Recalls;
+using testing_support::FakeWorker;
+
+struct Answer {
+  int exit = -1;
+  std::string said;
+  Json json() const { return parseJson(said.substr(said.find('{'))).value(); }
+};
+
+class RecallFarm : public ::testing::Test {
+ protected:
+  RecallFarm() : farm(testing_support::PostgresServer::shared()) {
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(keys[i].save(keyFile(i)));
+    root.recallKeys = signing::RecallKeys{{1, {keys[0].publicKey(), keys[1].publicKey()}}, 2, 10};
+    writeRoot(true);
+  }
+  void writeRoot(bool withLog) {
+    const signing::VerifierKey log = farm.logKey();
+    root.logs.clear();
+    if (withLog)
+      root.logs = {{log.name, log.key.der(), farm.clock_.now() - std::chrono::hours(1), root.expires}};
+    EXPECT_TRUE(signing::replaceFile(rootFile, root.toJson().dump()));
+  }
+  void start(const std::string& dieAt = "") {
+    farm.coordinator_.reset();
+    farm.startCoordinator(dieAt, 5, {"--log-tiles", farm.directory_ / "tiles", "--trust-root", rootFile});
+    ASSERT_TRUE(farm.ready()) << farm.log();
+  }
+  // One artifact, built by w1.
+  void publish() {
+    ASSERT_TRUE(farm.addToolchain());
+    FakeWorker worker(farm.channel_, *farm.blobs_, farm.authority_, farm.directory_.path(), "w1", "op",
+                      farm.clock_.now());
+    ASSERT_TRUE(worker.synchronize({}));
+    v1::Job job;
+    ASSERT_TRUE(farm.submit(farm.request("first"), &job).ok());
+    ASSERT_TRUE(eventually([&] {
+      EXPECT_TRUE(worker.work());
+      job = farm.get(job.id());
+      return job.state() == v1::JOB_SUCCEEDED || job.state() == v1::JOB_FAILED;
+    }));
+    ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+    artifact = job.artifacts(0).digest();
+    published = farm.count("signatures");
+    // The index is fed from the statements.
+    ASSERT_TRUE(eventually([&] { return farm.count("mentions") > 0; }));
+  }
+  Answer recall(std::vector<std::string> arguments) {
+    const std::string out = farm.directory_ / ("recall" + std::to_string(++runs) + ".txt");
+    arguments.insert(arguments.begin(), {KILN_BIN "/kiln", "recall", "--trust-root", rootFile, "--endpoint",
+                                         farm.endpoint(), "--json"});
+    testing_support::ChildProcess process(arguments, out);
+    const int exit = process.wait();
+    return {exit, signing::readTextFile(out, 1 << 20).value()};
+  }
+  std::string keyFile(int which) const {
+    return farm.directory_ / ("recall-" + std::to_string(which) + ".key");
+  }
+  std::unique_ptr<client::Client> client() {
+    return client::Client::open({.endpoint = farm.endpoint()}).value();
+  }
+  Recalls inForce() { return Recalls::parse(client()->recalls().value(), root).value(); }
+
+  FarmProcesses farm;
+  std::vector<signing::PrivateKey> keys{signing::PrivateKey::create().value(),
+                                        signing::PrivateKey::create().value()};
+  signing::TrustRoot root =
+      signing::developmentRoot(farm.key_.publicKey(), "urn:kiln:builder:fault", farm.clock_.now());
+  const std::string rootFile = farm.directory_ / "root.json", file = farm.directory_ / "recalls.json";
+  std::string artifact;
+  int published = 0;  // signatures before anything was recalled
+  int runs = 0;
+};
+
+TEST_F(RecallFarm, OneHolderRecallsWhatTheFarmListsInOneCommand) {
+  start();
+  publish();
+  const Answer shown =
+      recall({"--worker", "w1", "--since", "2020-01-01T00:00:00Z", "--reason", "r", "--dry-run"});
+  ASSERT_EQ(shown.exit, 0) << shown.said;
+  EXPECT_EQ(shown.json()["signaturesNeeded"], 2);
+  const Json resolved = shown.json()["recall"];
+  EXPECT_EQ(resolved["listed"].size(), 1u) << shown.said;
+  ASSERT_EQ(resolved["logs"].size(), 1u) << shown.said;
+  EXPECT_EQ(resolved["logs"][0]["origin"], farm.logKey().name);
+  EXPECT_NE(resolved["logs"][0]["from"], "0") << "behind the toolchain's admission";
+  EXPECT_EQ(resolved["logs"][0]["to"], std::to_string(signing::kRecallWithoutEnd));
+
+  const std::string tree = farm.toolchain_;
+  const Answer done =
+      recall({"--toolchain", tree, "--listed-only", "--reason", "bad linker", "--sign-with", keyFile(0)});
+  ASSERT_EQ(done.exit, 0) << done.said;
+  EXPECT_EQ(done.json()["logged"], true);
+  const Recalls recalls = inForce();
+  EXPECT_TRUE(recalls.logged);
+  EXPECT_FALSE(recalls.checkpoint.empty()) << "it names what its issuer had seen";
+  EXPECT_NE(recalls.condemns({Digest::parse(artifact, 0)->hash, 0}), nullptr);
+  EXPECT_EQ(recalls.condemns({Digest::parse(tree, 0)->hash, 0}), nullptr) << "no more than was listed";
+  EXPECT_EQ(signing::readTextFile(file, 1 << 20).value(), recalls.text);
+  EXPECT_EQ(farm.count("signatures"), published + 1);
+
+  const Answer nothing =
+      recall({"--worker", "w7", "--listed-only", "--reason", "r", "--sign-with", keyFile(0)});
+  EXPECT_EQ(nothing.exit, 6) << nothing.said;
+}
+
+TEST_F(RecallFarm, WhereTheLogHoldsAnArtifactIsProvenByItsName) {
+  start();
+  publish();
+  const std::string out = farm.directory_ / "proof.txt";
+  testing_support::ChildProcess process({KILN_BIN "/kiln", "log", "prove", artifact, "--endpoint",
+                                         farm.endpoint(), "--trust-root", rootFile, "--json"},
+                                        out);
+  ASSERT_EQ(process.wait(), 0) << signing::readTextFile(out, 1 << 20).value();
+  const Json proven = parseJson(signing::readTextFile(out, 1 << 20).value()).value();
+  ASSERT_FALSE(proven["entries"].empty());
+  EXPECT_EQ(proven["entries"][0]["origin"], farm.logKey().name);
+}
+
+TEST_F(RecallFarm, ComponentsReachTheToolchainsThatHoldThem) {
+  start();
+  publish();
+  for (const std::string& name :
+       {digestOf("the compiler").text(), std::string("kiln-cc@0.1.0"), std::string("kiln-cc")}) {
+    const Json shown = recall({"--component", name, "--reason", "r", "--dry-run"}).json()["recall"];
+    std::vector<std::string> listed = shown["listed"];
+    std::vector<std::string> wanted{artifact, farm.toolchain_};
+    std::ranges::sort(wanted);
+    EXPECT_EQ(listed, wanted) << name;
+    EXPECT_EQ(shown["what"], digestOf("the compiler").text());
+  }
+  EXPECT_EQ(recall({"--toolchain", "kiln-test", "--reason", "r", "--dry-run"}).json()["recall"]["what"],
+            farm.toolchain_);
+  EXPECT_EQ(recall({"--component", "ld", "--reason", "r", "--dry-run"}).exit, 6);
+}
+
+TEST_F(RecallFarm, TheSecondHolderCompletesWhatTheFirstBegan) {
+  start();
+  publish();
+  const Answer draft = recall({"--operator", "op", "--reason", "break-in", "--sign-with", keyFile(0)});
+  ASSERT_EQ(draft.exit, 0) << draft.said;
+  EXPECT_EQ(draft.json()["complete"], false);
+  EXPECT_EQ(farm.count("recalls"), 0);
+  EXPECT_EQ(farm.count("signatures"), published) << "nothing is logged that lacks signatures";
+  const Answer done = recall({"--cosign", file + ".draft", "--sign-with", keyFile(1)});
+  ASSERT_EQ(done.exit, 0) << done.said;
+  EXPECT_TRUE(inForce().logged);
+  EXPECT_EQ(inForce().entries.size(), 1u);
+  const Answer lifted = recall({"--lift", inForce().entries[0].id().text(), "--reason", "it was a drill",
+                                "--sign-with", keyFile(0), "--sign-with", keyFile(1)});
+  ASSERT_EQ(lifted.exit, 0) << lifted.said;
+  EXPECT_EQ(inForce().entries.size(), 2u);
+  EXPECT_EQ(farm.count("signatures"), published + 2) << "lifting is another entry of the log";
+}
+
+TEST_F(RecallFarm, HoldersWithoutTheFarmSignAndSomebodyElsePublishes) {
+  start();
+  std::vector<std::string> signing{"--artifact",   digestOf("a").text(), "--reason", "r",
+                                   "--no-publish", "--sign-with",        keyFile(0)};
+  const Answer draft = recall(signing);
+  ASSERT_EQ(draft.exit, 0) << draft.said;
+  EXPECT_EQ(draft.json()["complete"], false) << "not in the log";
+  const Answer done = recall({"--cosign", file + ".draft"});
+  ASSERT_EQ(done.exit, 0) << done.said;
+  EXPECT_EQ(done.json()["complete"], true);
+  EXPECT_TRUE(inForce().logged);
+}
+
+TEST_F(RecallFarm, KilledBetweenLogAndIndexTheSameAgainGoesOn) {
+  start(std::string(service::kPointRecallLogged));
+  ASSERT_EQ(
+      recall({"--artifact", digestOf("a").text(), "--reason", "r", "--no-publish", "--sign-with", keyFile(0)})
+          .exit,
+      0);
+  EXPECT_EQ(recall({"--cosign", file + ".draft"}).exit, 7);
+  EXPECT_EQ(farm.coordinator_->wait(), 128 + SIGKILL);
+  EXPECT_EQ(farm.count("signatures"), 1);
+  EXPECT_EQ(farm.count("recalls"), 0);
+  start();
+  for (int i = 0; i < 2; ++i) {  // and once more changes nothing
+    const Answer again = recall({"--cosign", file + ".draft"});
+    ASSERT_EQ(again.exit, 0) << again.said;
+    EXPECT_EQ(farm.count("signatures"), 1);
+    EXPECT_EQ(farm.count("recalls"), 1);
+  }
+  EXPECT_TRUE(inForce().logged);
+}
+
+TEST_F(RecallFarm, WithoutTheLogNothingComesIntoForce) {
+  farm.coordinator_.reset();
+  farm.startCoordinator("", 5, {"--trust-root", rootFile});
+  ASSERT_TRUE(farm.ready());
+  ASSERT_EQ(
+      recall({"--artifact", digestOf("a").text(), "--reason", "r", "--no-publish", "--sign-with", keyFile(0)})
+          .exit,
+      0);
+  const Answer refused = recall({"--cosign", file + ".draft"});
+  EXPECT_NE(refused.exit, 0);
+  EXPECT_NE(refused.said.find("--log-tiles"), std::string::npos) << refused.said;
+  EXPECT_EQ(farm.count("recalls"), 0);
+}
+
+// From a farm whose root named no log: what is in force stays so, and is proven once the root names one.
+TEST_F(RecallFarm, RecallsFromBeforeTheLogAreBroughtForward) {
+  writeRoot(false);
+  start();
+  const Answer done =
+      recall({"--artifact", digestOf("a").text(), "--reason", "r", "--sign-with", keyFile(0)});
+  ASSERT_EQ(done.exit, 0) << done.said;
+  EXPECT_EQ(done.json()["logged"], false);
+  EXPECT_EQ(farm.count("signatures"), 0);
+  ++root.version;
+  writeRoot(true);
+  start();
+  ASSERT_TRUE(eventually([&] { return Recalls::parse(client()->recalls().value(), root).has_value(); }));
+  EXPECT_EQ(inForce().version, 1u) << "the same, with its proof";
+  EXPECT_EQ(farm.count("signatures"), 1);
+  const Answer refreshed = recall({"--refresh", "--sign-with", keyFile(1)});
+  ASSERT_EQ(refreshed.exit, 0) << refreshed.said;
+  EXPECT_EQ(inForce().version, 2u);
+  EXPECT_TRUE(inForce().logged);
+}
+
+}  // namespace
+}  // namespace kiln::fault

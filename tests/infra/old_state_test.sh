@@ -1,0 +1,58 @@
+#!/bin/bash
+# A farm's directory of a release before the log and recalls: the next start brings it forward without losing its trust,
+# and the one after that changes nothing. With the real programs, PostgreSQL and the scripts of infra/up, without workers.
+# usage: old_state_test.sh ROOT BIN
+set -euo pipefail
+root=$1 bin=$2 workers=0
+dir=$(mktemp -d)/state
+# shellcheck source=infra/lib/processes.sh
+. "$root/infra/lib/processes.sh"
+trap 'stop_farm >/dev/null 2>&1; rm -rf "$(dirname "$dir")"' EXIT
+die() { echo "old_state_test: $*" >&2; exit 1; }
+export PATH=$bin:$PATH
+unset KILN_ENDPOINT KILN_RECALLS KILN_RECALL_KEY KILN_POLICY
+
+# What such a release left: keys, a root that names neither log nor recall key, its database and blobs.
+old=$root/tests/golden/farm-v1
+mkdir -p "$dir/keys/workers" "$dir/trust" "$dir/store/blobs"
+kiln-signer make-key --out "$dir/keys/signer.pem"
+kiln-signer make-worker-ca --out "$dir/keys"
+kiln-signer make-root --key "$dir/keys/signer.pem" --builder-id "$builder_id" --development --out "$dir/trust/root.json"
+cp "$dir/trust/root.json" "$dir/../first.json"
+database=$("$root/infra/postgres" start "$dir/pg" | tail -n 1)
+psql=$(ls /usr/lib/postgresql/*/bin/psql | sort -V | tail -1)
+"$psql" -q -v ON_ERROR_STOP=1 -d "$database" -f "$old/database.sql" >/dev/null
+artifact=$(cat "$old/artifact")
+
+up() {
+  make_state
+  start_farm
+  # shellcheck source=/dev/null
+  . "$dir/kiln.env"
+  for _ in $(seq 100); do kiln toolchain list >/dev/null 2>&1 && return 0; sleep 0.1; done
+  die "the farm does not answer: $(tail -n 3 "$dir"/logs/*.log)"
+}
+
+up
+shown=$(kiln trust show "$dir/trust/root.json" --json)
+grep -q '"version": 2' <<<"$shown" || die "not the next version: $shown"
+grep -q '"origin": "log-' <<<"$shown" || die "names no log: $shown"
+grep -q '"recallKeys"' <<<"$shown" || die "names no recall key: $shown"
+key=$(grep -o '"keyid": "[^"]*"' <<<"$(kiln trust show "$dir/../first.json" --json)" | head -n 1)
+grep -qF "$key" <<<"$shown" || die "the signer's key is lost"
+kiln jobs --json | grep -qF "$artifact" || die "what was published then is not known now"
+kiln recall --artifact "$artifact" --reason "an old mistake" >/dev/null || die "cannot recall"
+[ -e "$dir/trust/root.json.state" ] || kiln trust show "$dir/trust/root.json" >/dev/null
+version=$(kiln recall --refresh --json | sed -n 's/.*"version": \([0-9]*\).*/\1/p')
+[ "$version" = 2 ] || die "recalls version is '$version'"
+cp "$dir/trust/root.json" "$dir/../second.json"
+size=$(kiln log checkpoint --json | sed -n 's/.*"size": "\([0-9]*\)".*/\1/p')
+stop_farm >/dev/null
+
+up  # resumed: the same root, log and recalls
+cmp "$dir/trust/root.json" "$dir/../second.json" || die "a second start changed the root"
+[ "$(kiln log checkpoint --json | sed -n 's/.*"size": "\([0-9]*\)".*/\1/p')" = "$size" ] || die "the log is another"
+version=$(kiln recall --refresh --json | sed -n 's/.*"version": \([0-9]*\).*/\1/p')
+[ "$version" = 3 ] || die "recalls did not go on: '$version'"
+kiln log verify >/dev/null || die "the log does not verify"
+echo "brought forward and resumed"
