@@ -100,27 +100,24 @@ def node_modules():
 
 
 def go_program(name, build=True):
-    """Built by the Go toolchain in the module's own folder, with the versions that the module itself pins; or found on PATH.
-    With build=False only if it is there already."""
+    """Built by the Go toolchain in the module's own folder, with the versions that the module itself pins. With build=False only
+    if it is there already."""
     module, version, package = GO[name]
     home = CACHE / f"{name}-{version}"
     if (home / "ready").exists():
         return home / name
-    found = shutil.which(name)
-    if found:
-        return found
     if not build:
         raise Skip("it is not in the cache, and building it takes long")
     go = shutil.which("go")
     if not go:
-        raise Skip("neither it nor the Go toolchain is installed")
+        raise Skip("the Go toolchain, which builds it, is not installed")
     with made_once(home) as missing:
         if missing:
             done = run([go, "mod", "download", "-json", f"{module}@{version}"], cwd="/")
             if done.returncode:
                 raise Skip(f"Go could not fetch it: {last_line(done)}")
             try:
-                done = run([go, "build", "-trimpath", "-buildvcs=false", "-o", home / name, f"./{package}"],
+                done = run([go, "build", "-buildvcs=false", "-o", home / name, f"./{package}"],
                            cwd=json.loads(done.stdout)["Dir"])
             except subprocess.TimeoutExpired:
                 raise Skip(f"it was not built within {SECONDS} s") from None
