@@ -65,7 +65,7 @@ class Promotion : public FarmTest {
     const auto text = signing::Recalls::issue(recalls_ ? &*recalls_ : nullptr, entry, std::array{recallKey_},
                                               clock_.now(), clock_.now() + std::chrono::days(7), "")
                           .value();
-    auto published = publishRecalls(farm_, trustRoot_, text);
+    auto published = publishRecalls(farm_, {trustRoot_, nullptr}, text);
     ASSERT_TRUE(published) << published.error().message;
     recalls_ = std::move(*published);
   }
