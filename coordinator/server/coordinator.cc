@@ -14,6 +14,7 @@
 #include "coordinator/server/live_tls.h"
 #include "coordinator/server/log_files.h"
 #include "coordinator/server/published_blobs.h"
+#include "coordinator/server/releases.h"
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/audit_service.h"
 #include "coordinator/service/job_driver.h"
@@ -217,7 +218,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                                     KILN_TRY(pool.execute("SELECT 1"));
                                     return {};
                                   },
-                                  .log = std::move(logFiles)};
+                                  .log = std::move(logFiles),
+                                  .release = std::make_shared<Releases>(farm, policies)};
   KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port}, backend));
   KILN_TRY(writePortFile("--http-port-file", options.httpPortFile, web->port()));
   std::unique_ptr<gateway::Gateway> secureWeb;
