@@ -145,7 +145,11 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
 
   // What everything stands on.
   KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
-  KILN_ASSIGN(signing::VerifierKey logKey, signing::loadVerifierKey(options.logKey));
+  std::vector<signing::VerifierKey> logKeys;
+  for (const std::string& path : options.logKeys) {
+    KILN_ASSIGN(signing::VerifierKey key, signing::loadVerifierKey(path));
+    logKeys.push_back(std::move(key));
+  }
   KILN_ASSIGN(std::shared_ptr<storage::LocalBlobStore> blobs,
               storage::LocalBlobStore::open({.directory = options.store}));
   postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = "kiln-coordinator"};
@@ -155,7 +159,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                  {}});
   std::unique_ptr<signing::Signer> unlogged = signing::connectSigner(options.signer);
   service::LogGrowth growth(pool);
-  service::LoggedSigner signer(*unlogged, pool, growth, std::move(logKey));
+  service::LoggedSigner signer(*unlogged, pool, growth, std::move(logKeys));
   auto registry = std::make_shared<prometheus::Registry>();
   service::Metrics metrics(*registry);
   queue::ChangeFeed feed;
