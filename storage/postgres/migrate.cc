@@ -64,6 +64,8 @@ Status applyMissing(Connection& connection, const std::vector<Migration>& migrat
   KILN_TRY(checkApplied(migrations, applied));
   const int last = applied.empty() ? 0 : applied.back().number;
   return connection.transact([&](Connection& session) -> Status {
+    // A large table is rewritten for as long as it takes.
+    KILN_TRY(session.executeScript("SET LOCAL statement_timeout = 0"));
     for (const Migration& migration : migrations) {
       if (migration.number <= last) continue;
       if (Status status = apply(session, migration); !status)
