@@ -21,7 +21,9 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--database", options.database, "libpq connection string")->required();
   app.add_option("--store", options.store, "directory of the blob store")->required();
   app.add_option("--signer", options.signer, "unix:/path of kiln-signer")->required();
-  app.add_option("--log-key", options.logKey, "verifier key of the log, the .vkey file of kiln-log's key")
+  app.add_option(
+         "--log-key", options.logKeys,
+         "verifier key of the log, the .vkey file of kiln-log's key; again for each that it had before")
       ->required();
   app.add_option("--log-tiles", options.logTiles, "directory of kiln-log's files, to serve below /log/");
   app.add_option("--worker-ca", options.workerCa, "certificate of the worker authority, PEM")->required();

@@ -14,6 +14,7 @@
 #include "coordinator/server/live_tls.h"
 #include "coordinator/server/log_files.h"
 #include "coordinator/server/published_blobs.h"
+#include "coordinator/server/releases.h"
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/attestation_service.h"
 #include "coordinator/service/audit_service.h"
@@ -145,7 +146,11 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
 
   // What everything stands on.
   KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
-  KILN_ASSIGN(signing::VerifierKey logKey, signing::loadVerifierKey(options.logKey));
+  std::vector<signing::VerifierKey> logKeys;
+  for (const std::string& path : options.logKeys) {
+    KILN_ASSIGN(signing::VerifierKey key, signing::loadVerifierKey(path));
+    logKeys.push_back(std::move(key));
+  }
   KILN_ASSIGN(std::shared_ptr<storage::LocalBlobStore> blobs,
               storage::LocalBlobStore::open({.directory = options.store}));
   postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = "kiln-coordinator"};
@@ -155,7 +160,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                  {}});
   std::unique_ptr<signing::Signer> unlogged = signing::connectSigner(options.signer);
   service::LogGrowth growth(pool);
-  service::LoggedSigner signer(*unlogged, pool, growth, std::move(logKey));
+  service::LoggedSigner signer(*unlogged, pool, growth, std::move(logKeys));
   auto registry = std::make_shared<prometheus::Registry>();
   service::Metrics metrics(*registry);
   queue::ChangeFeed feed;
@@ -215,7 +220,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                                     KILN_TRY(pool.execute("SELECT 1"));
                                     return {};
                                   },
-                                  .log = std::move(logFiles)};
+                                  .log = std::move(logFiles),
+                                  .release = std::make_shared<Releases>(farm, policies)};
   KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port}, backend));
   KILN_TRY(writePortFile("--http-port-file", options.httpPortFile, web->port()));
   std::unique_ptr<gateway::Gateway> secureWeb;

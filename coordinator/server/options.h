@@ -18,7 +18,7 @@ struct Options {
   std::string database;               // libpq conninfo
   std::string store;                  // directory of the CAS
   std::string signer;                 // "unix:/path" of kiln-signer
-  std::string logKey;                 // verifier key of the log, a .vkey file
+  std::vector<std::string> logKeys;   // verifier keys that the log has or had, .vkey files
   std::string logTiles;               // directory of kiln-log's files, served below /log/; "" for none
   std::string workerCa;               // certificate of the worker authority, PEM file
   std::string builderId;              // URI that trust roots name

@@ -1,7 +1,5 @@
 #include "coordinator/service/logged_signer.h"
 
-#include <array>
-
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"
 #include "signing/log/log_proof.h"
@@ -14,11 +12,24 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kKeyAge{1000};
 
+// The id of the key that signed the checkpoint; "" if none of them did.
+std::string signerOf(const std::string& checkpoint, const std::vector<signing::VerifierKey>& logs) {
+  const auto note = signing::parseNote(checkpoint);
+  if (!note) return "";
+  for (const signing::VerifierKey& log : logs)
+    if (signing::verifyNote(*note, log)) return log.id();
+  return "";
+}
+
 signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::string& leaf,
-                          const signing::VerifierKey& log) {
-  return {
-      log.id(), inclusion.index, inclusion.treeSize, inclusion.root, inclusion.proof, inclusion.checkpoint,
-      leaf};
+                          const std::vector<signing::VerifierKey>& logs) {
+  return {signerOf(inclusion.checkpoint, logs),
+          inclusion.index,
+          inclusion.treeSize,
+          inclusion.root,
+          inclusion.proof,
+          inclusion.checkpoint,
+          leaf};
 }
 
 }  // namespace
@@ -58,8 +69,8 @@ Result<std::optional<std::string>> LoggedSigner::released(const std::string& sta
   KILN_ASSIGN(signing::PublicKey key, signing::PublicKey::fromDer(leaf.spki));
   signing::Bundle bundle{key.id(),
                          {signing::kInTotoPayload, statement, {leaf.signature}},
-                         entryOf(*row->inclusion, row->leaf, log_)};
-  auto proven = signing::checkLogEntry(bundle, key, std::array{log_}, {});
+                         entryOf(*row->inclusion, row->leaf, logs_)};
+  auto proven = signing::checkLogEntry(bundle, key, logs_, {});
   if (!proven) return fail(Code::kDataLoss, "the database's proof does not hold: " + proven.error().message);
   KILN_ASSIGN(std::string text, signing::makeBundle(bundle.envelope, key, bundle.logEntry));
   return text;

@@ -11,10 +11,11 @@ namespace kiln::service {
 // Thread safe. What is passed by reference must outlive it.
 class LoggedSigner final : public signing::Signer, public LogIntake {
  public:
-  // `patience`: how long a call waits for a checkpoint.
-  LoggedSigner(signing::Signer& signer, postgres::Pool& database, LogGrowth& growth, signing::VerifierKey log,
+  // `logs`: the keys that the log has or had. `patience`: how long a call waits for a checkpoint.
+  LoggedSigner(signing::Signer& signer, postgres::Pool& database, LogGrowth& growth,
+               std::vector<signing::VerifierKey> logs,
                std::chrono::milliseconds patience = std::chrono::seconds(20))
-      : signer_(signer), database_(database), growth_(growth), log_(std::move(log)), patience_(patience) {}
+      : signer_(signer), database_(database), growth_(growth), logs_(std::move(logs)), patience_(patience) {}
 
   // Has it signed, waits until a checkpoint covers it, and returns the bundle with the proof, which it has
   // checked. Further errors: kUnavailable if no checkpoint came in time (the signature is taken in: the same
@@ -34,7 +35,7 @@ class LoggedSigner final : public signing::Signer, public LogIntake {
   signing::Signer& signer_;
   postgres::Pool& database_;
   LogGrowth& growth_;
-  const signing::VerifierKey log_;
+  const std::vector<signing::VerifierKey> logs_;
   const std::chrono::milliseconds patience_;
   std::mutex mutex_;
   std::string key_;                                 // guarded by mutex_; "" before it was asked for

@@ -104,6 +104,10 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
   SequencerSettings settings;
   settings.database = {.conninfo = options.database, .applicationName = "kiln-log"};
   settings.origin = std::move(origin);
+  for (const std::string& path : options.earlier) {
+    KILN_ASSIGN(VerifierKey before, loadVerifierKey(path));
+    settings.earlierKeys.push_back(std::move(before));
+  }
   settings.reached = std::move(reached);
   KILN_ASSIGN(std::vector<WitnessEndpoint> witnesses, readWitnesses(options));
   const std::size_t quorum = options.quorum < 0 ? witnesses.size() : static_cast<std::size_t>(options.quorum);
@@ -131,6 +135,9 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
   CLI::App* serving = app.add_subcommand("serve", "Sequence until SIGTERM");
   serving->add_option("--key", options.key, "PREFIX of the log key: PREFIX.key, mode 0600, and PREFIX.vkey")
       ->required();
+  serving->add_option(
+      "--earlier-key", options.earlier,
+      "a .vkey file of a key that this log had before, under the same origin; may be repeated");
   serving->add_option("--database", options.database, "libpq connection string")->required();
   serving->add_option("--tiles", options.tiles, "directory of the log's public files")->required();
   serving->add_option("--witness", options.witnesses,

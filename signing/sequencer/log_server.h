@@ -12,6 +12,7 @@ namespace kiln::signing {
 
 struct LogOptions {
   std::string key;                     // PREFIX of PREFIX.key, mode 0600, and PREFIX.vkey
+  std::vector<std::string> earlier;    // .vkey files of the log's earlier keys
   std::string database;                // libpq conninfo
   std::string tiles;                   // directory
   std::vector<std::string> witnesses;  // "FILE.vkey=URL"

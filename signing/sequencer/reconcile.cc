@@ -21,25 +21,28 @@ tl::unexpected<Error> refused(const std::string& what, const char* next) {
   return fail(Code::kDataLoss, "the log's tiles: " + what + "; nothing is appended. " + next);
 }
 
-Result<Signed> open(const std::string& text, const VerifierKey& log) {
+Result<Signed> open(const std::string& text, std::span<const VerifierKey> keys) {
   auto note = parseNote(text);
-  auto checkpoint = note ? openCheckpoint(*note, log) : fail(note.error());
+  Result<Checkpoint> checkpoint = fail(note ? Error{} : note.error());
+  for (std::size_t i = 0; note && !checkpoint && i < keys.size(); ++i)
+    checkpoint = openCheckpoint(*note, keys[i]);
   if (!checkpoint)
     return refused("the checkpoint there is not this log's: " + checkpoint.error().message,
-                   "Use the log's own key and directory");
+                   "Use the log's own key and directory; after a change of keys, name the old one with "
+                   "--earlier-key");
   return Signed{*checkpoint, text};
 }
 
 // The largest checkpoint in the directory, staged ones included: their tiles are there.
-Result<Signed> newest(WritableTiles& tiles, const VerifierKey& log) {
-  Signed out{{log.name, 0, emptyTreeHash()}, ""};
+Result<Signed> newest(WritableTiles& tiles, std::span<const VerifierKey> keys) {
+  Signed out{{keys.front().name, 0, emptyTreeHash()}, ""};
   auto published = tiles.checkpoint();
   if (!published && published.error().code != Code::kNotFound) return fail(published.error());
   if (published) {
-    KILN_ASSIGN(out, open(*published, log));
+    KILN_ASSIGN(out, open(*published, keys));
   }
   if (auto staged = tiles.staged()) {
-    KILN_ASSIGN(Signed next, open(*staged, log));
+    KILN_ASSIGN(Signed next, open(*staged, keys));
     if (next.checkpoint.size > out.checkpoint.size) out = std::move(next);
   }
   return out;
@@ -96,9 +99,9 @@ Status writeAgain(Connection& connection, WritableTiles& tiles, std::uint64_t fr
 
 }  // namespace
 
-Status reconcile(Connection& connection, WritableTiles& tiles, const VerifierKey& log, const LogState& state,
-                 TimePoint now) {
-  KILN_ASSIGN(Signed onDisk, newest(tiles, log));
+Status reconcile(Connection& connection, WritableTiles& tiles, std::span<const VerifierKey> keys,
+                 const LogState& state, TimePoint now) {
+  KILN_ASSIGN(Signed onDisk, newest(tiles, keys));
   TileTree tree(tiles, onDisk.checkpoint.size);
   KILN_TRY(check(tree, onDisk.checkpoint));
   KILN_ASSIGN(bool oneHistory, agree(connection, tree, onDisk.checkpoint, state));

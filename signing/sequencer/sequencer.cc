@@ -31,8 +31,9 @@ Result<std::unique_ptr<Sequencer>> Sequencer::open(const SequencerSettings& sett
   KILN_TRY(holdLock(connection));
   KILN_ASSIGN(index::LogCheckpoint empty, emptyLog(settings.origin, key));
   KILN_ASSIGN(index::LogState state, index::openLog(connection, settings.origin, empty));
-  const VerifierKey log{settings.origin, NoteKeyKind::kEd25519, key.publicKey()};
-  KILN_TRY(reconcile(connection, tiles, log, state, clock.now()));
+  std::vector<VerifierKey> keys{{settings.origin, NoteKeyKind::kEd25519, key.publicKey()}};
+  keys.insert(keys.end(), settings.earlierKeys.begin(), settings.earlierKeys.end());
+  KILN_TRY(reconcile(connection, tiles, keys, state, clock.now()));
   if (state.size > 0) {  // a witness that has seen more ends it here, before anything is signed
     KILN_ASSIGN(Note note, signCheckpoint({settings.origin, state.size, state.root}, key));
     TileTree tree(tiles, state.size);

@@ -22,7 +22,8 @@ inline constexpr std::string_view kPointVisible = "log-visible";      // the che
 struct SequencerSettings {
   postgres::ConnectionOptions database;
   std::string origin;
-  std::uint64_t batch = 4096;  // leaves per checkpoint at most
+  std::vector<VerifierKey> earlierKeys = {};  // the log's before this one: their checkpoints stay the log's
+  std::uint64_t batch = 4096;                 // leaves per checkpoint at most
   // Adds cosignatures to a checkpoint that grows the log from `from`, before anything depends on it. An error
   // holds the checkpoint up.
   std::function<Status(Note& checkpoint, std::uint64_t from, TileTree& tree)> witness =

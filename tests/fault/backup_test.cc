@@ -1,7 +1,12 @@
-// The drill: build, back up, destroy, restore elsewhere; then what was built is fetched and verified, and the
-// farm builds.
+// The drill: build, recall, back up, destroy, restore elsewhere; then what was built is fetched and verified,
+// what was recalled is refused, the log goes on, and the farm builds.
 #include <filesystem>
 
+#include "api/client/client.h"
+#include "signing/follow/tile_directory.h"
+#include "signing/keys/files.h"
+#include "signing/log/checkpoint.h"
+#include "signing/recall/recalls.h"
 #include "signing/trust/trust_root.h"
 #include "tests/fault/farm_processes.h"
 #include "tests/support/fake_worker.h"
@@ -51,29 +56,68 @@ class BackupDrill : public ::testing::Test {
     return **rows->first([](const postgres::Row& row) { return row.get<int>("n"); });
   }
 
+  // The farm's own root, below its directory as infra/up has it, with the log and one recall key.
+  void writeRoot(FarmProcesses& farm) {
+    const signing::VerifierKey log = farm.logKey();
+    root_ = signing::developmentRoot(farm.key_.publicKey(), "urn:kiln:builder:fault", farm.clock_.now());
+    root_.logs = {{log.name, log.key.der(), root_.keys[0].validFrom, root_.expires}};
+    root_.recallKeys = signing::RecallKeys{{1, {recallKey_.publicKey()}}, 1, 10};
+    std::filesystem::create_directory(farm.directory_ / "trust");
+    EXPECT_TRUE(signing::writeTextFile(farm.directory_ / "trust/root.json", root_.toJson().dump()));
+  }
+  static void start(FarmProcesses& farm) {
+    farm.startCoordinator(
+        "", 5,
+        {"--log-tiles", farm.directory_ / "tiles", "--trust-root", farm.directory_ / "trust/root.json"});
+  }
+  void recall(FarmProcesses& farm, const std::string& artifact) {
+    if (!std::filesystem::exists(place_ / "recall.key")) EXPECT_TRUE(recallKey_.save(place_ / "recall.key"));
+    expectOk({"recall", "--artifact", artifact, "--reason", "wrong weights", "--endpoint", farm.endpoint(),
+              "--trust-root", farm.directory_ / "trust/root.json", "--sign-with", place_ / "recall.key"});
+  }
+  signing::Recalls recalls(FarmProcesses& farm) {
+    const auto client = client::Client::open({.endpoint = farm.endpoint()}).value();
+    return signing::Recalls::parse(client->recalls().value(), root_).value();  // with proofs that hold
+  }
+  static signing::Checkpoint checkpoint(const FarmProcesses& farm) {
+    const std::string text = signing::TileDirectory(farm.directory_ / "tiles").checkpoint().value();
+    return signing::openCheckpoint(signing::parseNote(text).value(), farm.logKey()).value();
+  }
+  // The log of `farm` holds what it held at `earlier`, unchanged.
+  static void expectContinues(const FarmProcesses& farm, const signing::Checkpoint& earlier) {
+    const signing::Checkpoint now = checkpoint(farm);
+    ASSERT_GE(now.size, earlier.size);
+    signing::TileDirectory tiles(farm.directory_ / "tiles");
+    signing::TileTree tree(tiles, now.size);
+    EXPECT_EQ(signing::treeRoot(tree, earlier.size).value(), earlier.root) << "no fork";
+  }
+
   testing_support::TempDirectory place_;
   std::vector<int> epochs_;
+  const signing::PrivateKey recallKey_ = signing::PrivateKey::create().value();
+  signing::TrustRoot root_;
 };
 
 TEST_F(BackupDrill, ADestroyedFarmComesBackElsewhere) {
   auto before = std::make_unique<PostgresServer>();
   auto farm = std::make_unique<FarmProcesses>(*before);
-  farm->startCoordinator();
+  writeRoot(*farm);
+  start(*farm);
   ASSERT_TRUE(farm->ready()) << farm->log();
   ASSERT_TRUE(farm->addToolchain());
   const std::string artifact = build(*farm, "first", "a model");
   ASSERT_NE(artifact, "");
   const std::string root = place_ / "root.json", policy = KILN_POLICIES "/development.json";
-  std::ofstream(root) << toCanonicalJson(signing::developmentRoot(farm->key_.publicKey(),
-                                                                  "urn:kiln:builder:fault",
-                                                                  farm->clock_.now())
-                                             .toJson())
-                             .value();
+  std::filesystem::copy(farm->directory_ / "trust/root.json", root);
 
   // While it runs, and again: the second holds what came after the first.
   expectOk({"backup", "--farm", farm->directory_.path(), "--database", farm->database_, "--out",
             place_ / "early"});
   const std::string later = build(*farm, "second", "another model");
+  const std::string bad = build(*farm, "bad", "a bad model");
+  recall(*farm, bad);
+  const std::string inForce = recalls(*farm).text;
+  const signing::Checkpoint seen = checkpoint(*farm);
   expectOk({"backup", "--farm", farm->directory_.path(), "--database", farm->database_, "--out",
             place_ / "backup", "--with-keys", "--json"});
   EXPECT_FALSE(std::filesystem::exists(place_ / "early/state/keys"));
@@ -93,7 +137,7 @@ TEST_F(BackupDrill, ADestroyedFarmComesBackElsewhere) {
 
   restored.startSigner();
   restored.startLog();
-  restored.startCoordinator();
+  start(restored);
   ASSERT_TRUE(restored.ready()) << restored.log();
   for (const std::string& digest : {artifact, later}) {
     const std::string copy = place_ / ("copy-" + digest.substr(7, 8));
@@ -101,7 +145,17 @@ TEST_F(BackupDrill, ADestroyedFarmComesBackElsewhere) {
               "--out", copy});
     expectOk({"verify", copy, "--trust-root", root, "--policy", policy});
   }
-  EXPECT_NE(build(restored, "third", "a third model"), "");
+  EXPECT_EQ(recalls(restored).text, inForce) << "with its proofs";
+  EXPECT_EQ(kiln({"fetch", bad, "--endpoint", restored.endpoint(), "--trust-root", root, "--policy", policy,
+                  "--out", place_ / "bad"})
+                .first,
+            5);
+  expectContinues(restored, seen);
+  const std::string third = build(restored, "third", "a third model");
+  EXPECT_NE(third, "");
+  recall(restored, third);
+  EXPECT_EQ(recalls(restored).entries.size(), 2u);
+  expectContinues(restored, seen);
   // What was built before is known: the same again is a hit, and makes the same artifact.
   EXPECT_EQ(build(restored, "first-again", "a model"), artifact);
   EXPECT_GT(epochs_.back(), epochs_.front()) << "no lease epoch is used twice";

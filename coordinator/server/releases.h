@@ -1,0 +1,35 @@
+// Whether artifacts may leave the farm over HTTP: what their instance's policy and the recalls in force say
+// today.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "api/gateway/gateway.h"
+#include "coordinator/service/instance_policies.h"
+#include "coordinator/service/memory.h"
+
+namespace kiln::server {
+
+// Thread safe. What is passed by reference must outlive it.
+class Releases final : public gateway::ReleaseGate {
+ public:
+  Releases(const service::Farm& farm, const service::InstancePolicies& policies)
+      : farm_(farm), policies_(policies) {}
+
+  // kPermissionDenied naming each rule of the instance's policy that is not satisfied, or the recall of the
+  // artifact or of something that it was made of; without a policy only the latter. kNotFound if no such
+  // artifact is published there. The verdict is remembered for the same bundles, root and recalls, and made
+  // anew each minute, for rules about age.
+  Status check(const std::string& instance, const Digest& artifact) override;
+
+ private:
+  Result<Status> judge(const std::string& instance, const Digest& artifact,
+                       const signing::Recalls* recalls) const;
+
+  const service::Farm& farm_;
+  const service::InstancePolicies& policies_;
+  service::Memory<Status> verdicts_{4096};
+};
+
+}  // namespace kiln::server
