@@ -19,7 +19,8 @@ class SequencedSigner final : public signing::Signer {
         tiles_(signing::WritableTiles::open(tiles).value()),
         sequencer_(signing::Sequencer::open(settings_, key, tiles_, clock).value()),
         growth_(pool),
-        logged_(base, pool, growth_, {kOrigin, signing::NoteKeyKind::kEd25519, key.publicKey()}) {}
+        logged_(base, pool, growth_,
+                {signing::VerifierKey{kOrigin, signing::NoteKeyKind::kEd25519, key.publicKey()}}) {}
 
   Result<std::string> sign(const signing::SignRequest& request) override {
     KILN_TRY(base_.sign(request));
