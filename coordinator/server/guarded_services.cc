@@ -40,6 +40,12 @@ grpc::Status GuardedArtifacts::ListArtifacts(ServerContext* context, const v1::L
   return pass("ListArtifacts", &Inner::ListArtifacts, context, request, response);
 }
 
+grpc::Status GuardedAttestations::AddAttestation(ServerContext* context,
+                                                 const v1::AddAttestationRequest* request,
+                                                 v1::Attestation* response) {
+  return pass("AddAttestation", &Inner::AddAttestation, context, request, response);
+}
+
 grpc::Status GuardedToolchains::ListToolchains(ServerContext* context,
                                                const v1::ListToolchainsRequest* request,
                                                v1::ListToolchainsResponse* response) {
@@ -132,12 +138,13 @@ GuardedServices::GuardedServices(const access::Gate& gate, const Services& servi
       maintenance_(gate, services.maintenance),
       audits_(gate, services.audits),
       recalls_(gate, services.recalls),
+      attestations_(gate, services.attestations),
       cas_(gate, plainCas_),
       streams_(gate, services.blobs) {}
 
 std::vector<grpc::Service*> GuardedServices::all() {
-  return {&jobs_,        &workers_, &fleet_,   &artifacts_, &toolchains_,
-          &maintenance_, &audits_,  &recalls_, &cas_,       &streams_};
+  return {&jobs_,   &workers_, &fleet_,        &artifacts_, &toolchains_, &maintenance_,
+          &audits_, &recalls_, &attestations_, &cas_,       &streams_};
 }
 
 }  // namespace kiln::server

@@ -6,6 +6,7 @@
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/worker_service.h"
 #include "kiln/v1/artifact.grpc.pb.h"
+#include "kiln/v1/attestation.grpc.pb.h"
 #include "kiln/v1/audit.grpc.pb.h"
 #include "kiln/v1/job.grpc.pb.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
@@ -41,6 +42,13 @@ class GuardedArtifacts final : public Guard<v1::ArtifactService> {
                            v1::Artifact* response) override;
   grpc::Status ListArtifacts(grpc::ServerContext* context, const v1::ListArtifactsRequest* request,
                              v1::ListArtifactsResponse* response) override;
+};
+
+class GuardedAttestations final : public Guard<v1::AttestationService> {
+ public:
+  using Guard::Guard;
+  grpc::Status AddAttestation(grpc::ServerContext* context, const v1::AddAttestationRequest* request,
+                              v1::Attestation* response) override;
 };
 
 class GuardedToolchains final : public Guard<v1::ToolchainService> {
@@ -122,6 +130,7 @@ struct Services {
   v1::MaintenanceService::Service& maintenance;
   v1::AuditService::Service& audits;
   v1::RecallService::Service& recalls;
+  v1::AttestationService::Service& attestations;
   storage::BlobStore& blobs;  // served as CAS and ByteStream
 };
 
@@ -141,6 +150,7 @@ class GuardedServices {
   GuardedMaintenance maintenance_;
   GuardedAudits audits_;
   GuardedRecalls recalls_;
+  GuardedAttestations attestations_;
   GuardedCas cas_;
   GuardedStreams streams_;
 };
