@@ -3,10 +3,25 @@
 #include "api/audit/artifact_audit.h"
 
 namespace kiln::audit {
+namespace {
 
-Result<Counts> auditIndex(IndexSource& source, const BlobReader& blobs, const signing::TrustRoot& root,
-                          TimePoint now, const AuditOptions& options) {
-  Counts counts;
+// Nothing, and a finding, if the log is not what it has signed.
+Result<std::optional<LogHistory>> openHistory(const AuditOptions& options, const Believed& believed,
+                                              const FindingSink& found) {
+  if (!options.log) return std::optional<LogHistory>();
+  auto history = LogHistory::open(*options.log, believed.logs, options.seenCheckpoint);
+  if (history) return std::optional(std::move(*history));
+  if (history.error().code != Code::kDataLoss) return fail(history.error());
+  found({FindingKind::kDamagedLog, "log", "checkpoint", history.error().message});
+  return std::optional<LogHistory>();
+}
+
+}  // namespace
+
+Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const signing::TrustRoot& root,
+                           TimePoint now, const AuditOptions& options) {
+  Audited out;
+  Counts& counts = out.counts;
   const FindingSink found = [&](const Finding& finding) {
     ++counts.findings;
     options.found(finding);
@@ -14,8 +29,18 @@ Result<Counts> auditIndex(IndexSource& source, const BlobReader& blobs, const si
   const auto progress = [&] {
     if (options.progress) options.progress(counts);
   };
-  KILN_ASSIGN(const Believed believed, Believed::of(root, now));
+  KILN_ASSIGN(Believed believed, Believed::of(root, now));
+  KILN_ASSIGN(auto history, openHistory(options, believed, found));
   const Audit audit{blobs, believed, found};
+  if (history) {
+    out.checkpoint = history->note();
+    KILN_ASSIGN(counts.log,
+                auditLog(audit, source, *history, options.fromEntry, [&](const LogCounts& walked) {
+                  counts.log = walked;
+                  progress();
+                }));
+    believed.history = &*history;
+  }
   KILN_ASSIGN(const KnownToolchains toolchains, auditToolchains(audit, source, options.pageSize));
   counts.toolchains = toolchains.count;
   progress();
@@ -30,7 +55,7 @@ Result<Counts> auditIndex(IndexSource& source, const BlobReader& blobs, const si
     }
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
-  return counts;
+  return out;
 }
 
 }  // namespace kiln::audit

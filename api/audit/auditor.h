@@ -1,17 +1,18 @@
-// Re-verifies an index against the signed statements it was made from: every row that a statement proves is
-// computed again and compared. Page by page, in bounded memory; asked questions alone, so it may run beside a
-// working farm.
+// Re-verifies an index against the signed statements it was made from, in both directions: every entry of the
+// log must lead to a statement of the index, and every row that a statement proves is computed again and
+// compared. Page by page, in bounded memory; asks questions alone, so it may run beside a working farm.
 //
-// Not proven by any statement, and so not checked: jobs and who submitted them, and the time at which a
-// statement was recorded beyond not being earlier than what it tells of. That a statement was ever made is
-// known only where a log says so.
+// Not proven by any statement: jobs and who submitted them (whose rows are held against each other), and the
+// time at which a statement was recorded beyond not being earlier than what it tells of.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "api/audit/finding.h"
 #include "api/audit/index_source.h"
+#include "api/audit/log_audit.h"
 #include "manifest/base/clock.h"
 #include "signing/trust/trust_root.h"
 
@@ -19,17 +20,26 @@ namespace kiln::audit {
 
 struct Counts {
   std::uint64_t toolchains = 0, artifacts = 0, statements = 0, findings = 0;
+  LogCounts log;
 };
 
 struct AuditOptions {
   FindingSink found;                            // called for each finding, from this thread
-  std::function<void(const Counts&)> progress;  // after each artifact and toolchain; may be empty
+  std::function<void(const Counts&)> progress;  // after each artifact and tile; may be empty
   int pageSize = 100;
+  signing::LogSource* log = nullptr;  // null: the log is not walked
+  std::string seenCheckpoint;         // a signed checkpoint that the log must continue; "" for none
+  std::uint64_t fromEntry = 0;        // where the walk begins
 };
 
-// Errors are of the farm being asked (kUnavailable and the like); whatever is wrong with the index is a
-// finding.
-Result<Counts> auditIndex(IndexSource& source, const BlobReader& blobs, const signing::TrustRoot& root,
-                          TimePoint now, const AuditOptions& options);
+struct Audited {
+  Counts counts;
+  std::string checkpoint;  // up to which the log was walked; "" if it was not, or is not what it has signed
+};
+
+// Errors are of the farm being asked (kUnavailable and the like) or of a log that is none of the root's;
+// whatever is wrong with log and index is a finding.
+Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const signing::TrustRoot& root,
+                           TimePoint now, const AuditOptions& options);
 
 }  // namespace kiln::audit

@@ -24,12 +24,6 @@ Result<signing::VerifierKey> verifierKey(const std::string& name, signing::NoteK
   return signing::VerifierKey{name, kind, std::move(key)};
 }
 
-// Whether this is about the farm being asked, rather than about what it holds.
-bool isOutage(Code code) {
-  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kCancelled ||
-         code == Code::kResourceExhausted;
-}
-
 // Whom the statement says it is by; "" where its type says nothing that a root could know.
 Result<std::string> authorOf(const Statement& statement) {
   if (statement.predicateType == kProvenanceType) {
@@ -62,12 +56,22 @@ Result<std::optional<signing::LogPosition>> positionOf(const Believed& believed,
                                                        const signing::PublicKey& key) {
   if (believed.logs.empty()) return std::optional<signing::LogPosition>();
   KILN_ASSIGN(const auto proof, signing::checkLogEntry(bundle, key, believed.logs, believed.witnesses));
+  if (believed.history) {
+    KILN_ASSIGN(const bool grown, believed.history->holds(bundle.logEntry->checkpoint));
+    if (!grown)
+      return fail(Code::kDataLoss, "the log's tiles do not grow from the checkpoint that proves it");
+  }
   signing::LogPosition out{proof.origin, proof.index, {}};
   if (!proof.cosigned.empty()) out.cosigned = proof.cosigned.front().time;
   return std::optional(out);
 }
 
 }  // namespace
+
+bool isOutage(Code code) {
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kCancelled ||
+         code == Code::kResourceExhausted;
+}
 
 std::string_view findingName(FindingKind kind) {
   switch (kind) {
@@ -79,6 +83,8 @@ std::string_view findingName(FindingKind kind) {
       return "bad-signature";
     case FindingKind::kUnloggedSignature:
       return "unlogged-signature";
+    case FindingKind::kDamagedLog:
+      return "damaged-log";
   }
   return "";
 }
@@ -90,7 +96,7 @@ Result<std::string> BlobReader::read(const Digest& digest, std::uint64_t limit) 
 }
 
 Result<Believed> Believed::of(const signing::TrustRoot& root, TimePoint now) {
-  Believed out{root, now, {}, {}};
+  Believed out{root, now, {}, {}, nullptr};
   for (const signing::TrustedLog& log : root.logs) {
     KILN_ASSIGN(auto key, verifierKey(log.origin, signing::NoteKeyKind::kEd25519, log.spki));
     out.logs.push_back(std::move(key));
@@ -138,6 +144,7 @@ Result<std::optional<SignedStatement>> openStatement(const Audit& audit, const v
   const auto author = authorOf(*statement);
   if (!author) return bad(FindingKind::kBadSignature, "no such predicate: " + author.error().message);
   const auto position = positionOf(audit.believed, *bundle, *key);
+  if (!position && isOutage(position.error().code)) return fail(position.error());
   if (!position)
     (void)bad(FindingKind::kUnloggedSignature, "no trusted log holds it: " + position.error().message);
   const signing::LogPosition* logged = position && *position ? &**position : nullptr;

@@ -7,6 +7,7 @@
 
 #include "api/audit/finding.h"
 #include "api/audit/index_source.h"
+#include "api/audit/log_history.h"
 #include "manifest/base/clock.h"
 #include "manifest/statement/statement.h"
 #include "signing/log/verifier_key.h"
@@ -19,6 +20,7 @@ struct Believed {
   const signing::TrustRoot& root;
   TimePoint now;
   std::vector<signing::VerifierKey> logs, witnesses;
+  LogHistory* history = nullptr;  // of the log that is walked; null: none is
 
   static Result<Believed> of(const signing::TrustRoot& root, TimePoint now);
 };
@@ -27,6 +29,9 @@ struct SignedStatement {
   Statement statement;
   std::string payload, keyId;
 };
+
+// Whether an error is about the farm being asked, rather than about what it holds.
+bool isOutage(Code code);
 
 // What all checks of one audit share.
 struct Audit {

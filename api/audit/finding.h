@@ -11,13 +11,14 @@ enum class FindingKind {
   kMissingStatement,   // a statement, or its bundle, that should be there is not
   kBadSignature,       // a bundle that is no valid one, or signed by nobody whom the trust root lets say this
   kUnloggedSignature,  // no trusted log proves that it holds the signature
+  kDamagedLog,         // what the log shows does not lead to a checkpoint that it signed
 };
 std::string_view findingName(FindingKind kind);  // "tampered-row"
 
 struct Finding {
   FindingKind kind = FindingKind::kTamperedRow;
-  std::string table;    // of the index
-  std::string subject;  // "sha256:<hex>" of the artifact or statement, or a toolchain's label
+  std::string table;    // of the index; "log"
+  std::string subject;  // "sha256:<hex>" of the artifact or statement, a toolchain's label, or "entry 7"
   std::string what;
 };
 

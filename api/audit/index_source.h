@@ -15,6 +15,7 @@ class IndexSource {
   virtual Result<v1::ListIndexedArtifactsResponse> artifacts(const v1::ListIndexRequest& request) = 0;
   virtual Result<v1::ListIndexedStatementsResponse> statements(const v1::ListIndexRequest& request) = 0;
   virtual Result<v1::ListIndexedToolchainsResponse> toolchains(const v1::ListIndexRequest& request) = 0;
+  virtual Result<v1::ListLoggedResponse> logged(const v1::ListLoggedRequest& request) = 0;
 };
 
 // Reads blobs of one instance whole, and hashes what came.

@@ -58,11 +58,12 @@ std::vector<BuilderRow> buildersIn(const v1::ProvenanceStatement& row) {
   return out;
 }
 
+// But for the submitters: no statement names them, and the farm holds them against its jobs.
 std::vector<Mention> mentionsIn(const v1::IndexedStatement& row, bool own) {
   std::vector<Mention> out;
   for (const auto& mention : row.mentions()) {
-    if (mention.own() != own) continue;
     Mention added{static_cast<index::MentionKind>(mention.kind()), {}};
+    if (mention.own() != own || added.kind == index::MentionKind::kSubmitter) continue;
     if (mention.value().size() == added.value.hash.size())
       std::copy(mention.value().begin(), mention.value().end(), added.value.hash.begin());
     out.push_back(added);

@@ -12,7 +12,8 @@ namespace {
 constexpr int kPage = 500, kMaxLimit = 1'000'000;
 
 struct Options {
-  std::string artifact, source, toolchain, component, worker, operatorName, key, target, since, until, token;
+  std::string artifact, source, toolchain, component, worker, operatorName, key, target, submitter, device,
+      since, until, token;
   int limit = 50;
 };
 
@@ -36,6 +37,8 @@ Result<v1::ListAffectedRequest> requestOf(const Options& options) {
   out.set_operator_(options.operatorName);
   out.set_key(options.key);
   out.set_target(options.target);
+  out.set_submitter(options.submitter);
+  out.set_device(options.device);
   out.set_page_token(options.token);
   if (!options.since.empty()) KILN_TRY(readTime(options.since, "--since", out.mutable_since()));
   if (!options.until.empty()) KILN_TRY(readTime(options.until, "--until", out.mutable_until()));
@@ -124,13 +127,15 @@ void addAffected(CLI::App& app, Context& context) {
       app, context, "affected",
       "Artifacts that something has touched, newest first, each with the signed statement that says so",
       "kiln affected --component ptxas@13.0.88 --operator acme --since 2026-11-01 --until 2026-11-20\n\n"
-      "All conditions must hold at once. The index leads to the statements; `kiln provenance` and `kiln "
+      "All conditions must hold at once. Exit 6: the farm has never seen such a name. The index leads to the "
+      "statements; `kiln provenance` and `kiln "
       "verify` check "
       "them.",
       [&context, options] { return run(context, *options); });
   command.add_option("--artifact", options->artifact, "sha256:<hex>");
   command.add_option("--source", options->source,
-                     "A model's digest, a repository's URL, a commit, or git+URL@COMMIT#PATH");
+                     "The digest of a model, data file or tuning record, a repository's URL, a commit, or "
+                     "git+URL@COMMIT#PATH");
   command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex>");
   command.add_option("--component", options->component,
                      "Part of a toolchain or of its lock: sha256:<hex>, NAME@VERSION or NAME");
@@ -138,6 +143,10 @@ void addAffected(CLI::App& app, Context& context) {
   command.add_option("--operator", options->operatorName, "Of such a worker");
   command.add_option("--key", options->key, "The key that signed: its id, or sha256:<hex> of the public key");
   command.add_option("--target", options->target, "Such as cpu:x86-64-v3");
+  command.add_option("--submitter", options->submitter,
+                     "Whose jobs came to the artifact: an identity as kiln provenance shows it");
+  command.add_option("--device", options->device,
+                     "What a check's report says of its device, such as a processor's name");
   command.add_option("--since", options->since, "Recorded from this date or time on (UTC)");
   command.add_option("--until", options->until, "And before this one");
   command.add_option("--limit", options->limit, "How many at most (default 50)");

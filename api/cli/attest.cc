@@ -25,13 +25,18 @@ struct Options {
 
 // Where the artifact lies: what its digest is, and how a bundle is added.
 struct Place {
-  std::string directory;
+  std::string directory;  // or "sha256:<hex>": on the farm
   Digest artifact;
   std::optional<storage::OciExport> layout;
 };
 
-Result<Place> find(const std::string& directory) {
-  Place place{directory, {}, {}};
+Result<Place> find(const std::string& name) {
+  Place place{name, {}, {}};
+  if (name.starts_with("sha256:")) {
+    KILN_ASSIGN(place.artifact, Digest::parse(name, 0));
+    return place;
+  }
+  const std::string& directory = name;
   if (storage::OciLayoutStore::isLayout(directory)) {
     KILN_ASSIGN(const auto store, storage::OciLayoutStore::open(directory));
     KILN_ASSIGN(place.layout, storage::readExport(*store));
@@ -45,8 +50,16 @@ Result<Place> find(const std::string& directory) {
   return place;
 }
 
-Status add(const Place& place, const std::string& bundle, const std::string& out) {
+// To the farm, which logs it.
+Status send(const Context& context, const Digest& artifact, const std::string& bundle) {
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_TRY(client->addAttestation(artifact, bundle));
+  return {};
+}
+
+Status add(const Context& context, const Place& place, const std::string& bundle, const std::string& out) {
   if (!out.empty()) return signing::writeTextFile(out, bundle);
+  if (place.directory.starts_with("sha256:")) return send(context, place.artifact, bundle);
   if (place.layout) return storage::addBundle(place.directory, *place.layout, bundle);
   return signing::writeTextFile(place.directory + "/bundles/" + digestOf(bundle).hex() + ".sigstore.json",
                                 bundle);
@@ -71,7 +84,7 @@ Result<std::string> summary(const Context& context, const Options& options) {
   if (options.id.empty()) return fail(Code::kInvalidArgument, "--vsa needs --id: whom the key speaks for");
   KILN_ASSIGN(const node::Trust trust, loadTrust(context));
   const SystemClock clock;
-  KILN_ASSIGN(const auto opened, node::openArtifact(options.directory, Digest{}, trust, clock));
+  KILN_ASSIGN(const auto opened, openArtifact(context, options.directory));
   KILN_ASSIGN(const VerificationSummary out,
               signing::summarise(opened.verdict, trust.root, trust.policy,
                                  {options.id, KILN_VERSION, options.policyUri}, clock.now()));
@@ -85,7 +98,7 @@ Status run(const Context& context, const Options& options) {
               options.vsa ? summary(context, options) : thirdParty(options, place.artifact));
   KILN_ASSIGN(const auto envelope, signing::signEnvelope(signing::kInTotoPayload, statement, key));
   KILN_ASSIGN(const std::string bundle, signing::makeBundle(envelope, key.publicKey()));
-  KILN_TRY(add(place, bundle, options.out));
+  KILN_TRY(add(context, place, bundle, options.out));
   if (context.json)
     printJson({{"artifact", place.artifact.text()},
                {"bundle", digestOf(bundle).text()},
@@ -106,14 +119,18 @@ void addAttest(CLI::App& app, Context& context) {
       "Add a signed statement about an artifact: SBOM, licences, an evaluation, a verdict",
       "kiln attest model --type https://spdx.dev/Document/v2.3 --predicate sbom.json --key legal.pem",
       [&context, options] { return run(context, *options); });
-  command.add_option("DIR", options->directory, "A fetched directory or an export")->required();
+  command
+      .add_option("ARTIFACT", options->directory, "sha256:<hex> on a farm, a fetched directory or an export")
+      ->required();
   command.add_option("--type", options->type, "The predicate's type, a URI");
   command.add_option("--predicate", options->predicate, "A JSON file with the predicate");
   command.add_flag("--vsa", options->vsa, "Verify it, and sign that it passed: a verification summary");
   command.add_option("--id", options->id, "With --vsa: the verifier's URI, as a trust root lists it");
   command.add_option("--policy-uri", options->policyUri, "With --vsa: where the policy can be read");
   command.add_option("--key", options->key, "The author's private key")->required();
-  command.add_option("--out", options->out, "Write the bundle there, instead of beside the artifact");
+  command.add_option("--out", options->out,
+                     "Write the bundle there, instead of beside the artifact or to the farm");
+  addFarmOptions(command, context);
   addTrustOptions(command, context);
 }
 

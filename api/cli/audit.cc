@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 
 #include "api/cli/commands.h"
+#include "api/cli/log_location.h"
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
 #include "api/client/audit_client.h"
 #include "manifest/base/printable.h"
+#include "signing/keys/files.h"
 
 namespace kiln::cli {
 namespace {
 
 constexpr std::size_t kKeptFindings = 10'000;  // for --json; more are counted
 constexpr std::uint64_t kProgressEvery = 100;  // artifacts
+constexpr std::size_t kMaxCheckpoint = 64 << 10;
 
 class FarmIndex final : public audit::IndexSource {
  public:
@@ -26,25 +29,82 @@ class FarmIndex final : public audit::IndexSource {
   Result<v1::ListIndexedToolchainsResponse> toolchains(const v1::ListIndexRequest& request) override {
     return audits_.indexedToolchains(request);
   }
+  Result<v1::ListLoggedResponse> logged(const v1::ListLoggedRequest& request) override {
+    return audits_.logged(request);
+  }
 
  private:
   client::AuditClient audits_;
 };
 
-void showProgress(const Context& context, const audit::Counts& counts) {
-  if (!context.terminal || counts.artifacts % kProgressEvery != 0) return;
-  fmt::print(stderr, "\r{} artifacts, {} statements, {} findings", counts.artifacts, counts.statements,
-             counts.findings);
+struct Options {
+  std::string log, checkpoint;
+  std::uint64_t fromEntry = 0;
+};
+
+// "1 artifact", "2 artifacts", "no artifacts".
+std::string counted(std::uint64_t count, const std::string& what) {
+  return (count == 0 ? "no" : std::to_string(count)) + " " + what + (count == 1 ? "" : "s");
 }
 
-Status run(Context& context) {
+void showProgress(const Context& context, const audit::Counts& counts) {
+  if (!context.terminal || counts.artifacts % kProgressEvery != 0) return;
+  fmt::print(stderr, "\r{} log entries, {} artifacts, {} statements, {} findings", counts.log.entries,
+             counts.artifacts, counts.statements, counts.findings);
+}
+
+// The log to walk: nothing if the root names none.
+Result<std::unique_ptr<signing::LogSource>> logOf(const Options& options, const signing::TrustRoot& root) {
+  if (root.logs.empty() && options.log.empty()) return std::unique_ptr<signing::LogSource>();
+  if (root.logs.empty())
+    return fail(Code::kPermissionDenied, "the trust root names no log: whose entries are these?");
+  return openLog(options.log);
+}
+
+Result<std::string> seenBefore(const Options& options) {
+  if (options.checkpoint.empty()) return std::string();
+  auto text = signing::readTextFile(options.checkpoint, kMaxCheckpoint);
+  if (!text && text.error().code == Code::kNotFound) return std::string();
+  return text;
+}
+
+void report(const Context& context, const audit::Audited& audited, bool logged, Json findings) {
+  const audit::Counts& counts = audited.counts;
+  if (context.json)
+    return printJson({{"toolchains", counts.toolchains},
+                      {"artifacts", counts.artifacts},
+                      {"statements", counts.statements},
+                      {"logRequired", logged},
+                      {"logEntries", counts.log.entries},
+                      {"foreignEntries", counts.log.foreign},
+                      {"checkpoint", audited.checkpoint},
+                      {"findingCount", counts.findings},
+                      {"findings", std::move(findings)}});
+  std::string text = counted(counts.toolchains, "toolchain") + ", " + counted(counts.artifacts, "artifact") +
+                     ", " + counted(counts.statements, "statement");
+  if (logged) {
+    text +=
+        ", " + std::to_string(counts.log.entries) + (counts.log.entries == 1 ? " log entry" : " log entries");
+    if (counts.log.foreign > 0) text += fmt::format(" ({} of other instances)", counts.log.foreign);
+  }
+  text += counts.findings > 0 ? ": " + counted(counts.findings, "finding")
+          : logged            ? ": index, signatures and log agree"
+                              : ": index and signatures agree; the trust root names no log";
+  printLine(text);
+}
+
+Status run(Context& context, const Options& options) {
   KILN_ASSIGN(const auto trust, loadTrust(context));
+  KILN_ASSIGN(const auto log, logOf(options, trust.root));
   KILN_ASSIGN(const auto client, context.connect());
   FarmIndex index(*client);
   const audit::BlobReader blobs(client->blobs(), client->instance());
   Json findings = Json::array();
-  audit::AuditOptions options;
-  options.found = [&](const audit::Finding& finding) {
+  audit::AuditOptions asked;
+  asked.log = log.get();
+  asked.fromEntry = options.fromEntry;
+  KILN_ASSIGN(asked.seenCheckpoint, seenBefore(options));
+  asked.found = [&](const audit::Finding& finding) {
     if (!context.json)
       return printLine(kiln::printable(fmt::format("{} in {}: {}: {}", audit::findingName(finding.kind),
                                                    finding.table, finding.subject, finding.what),
@@ -55,24 +115,15 @@ Status run(Context& context) {
                           {"subject", finding.subject},
                           {"what", finding.what}});
   };
-  options.progress = [&](const audit::Counts& counts) { showProgress(context, counts); };
+  asked.progress = [&](const audit::Counts& counts) { showProgress(context, counts); };
   const TimePoint now = std::max(SystemClock().now(), trust.latestSeen);
-  const auto counts = audit::auditIndex(index, blobs, trust.root, now, options);
+  const auto audited = audit::auditIndex(index, blobs, trust.root, now, asked);
   if (context.terminal) fmt::print(stderr, "\n");
-  if (!counts) return fail(client->explain(counts.error()));
-  if (context.json)
-    printJson({{"toolchains", counts->toolchains},
-               {"artifacts", counts->artifacts},
-               {"statements", counts->statements},
-               {"logRequired", !trust.root.logs.empty()},
-               {"findingCount", counts->findings},
-               {"findings", std::move(findings)}});
-  else
-    printLine(fmt::format(
-        "{} toolchains, {} artifacts and {} statements agree with what is signed{}, but for {} findings",
-        counts->toolchains, counts->artifacts, counts->statements,
-        trust.root.logs.empty() ? " (the trust root names no log)" : " and logged", counts->findings));
-  if (counts->findings == 0) return {};
+  if (!audited) return fail(client->explain(audited.error()));
+  if (!options.checkpoint.empty() && !audited->checkpoint.empty())
+    KILN_TRY(signing::replaceFile(options.checkpoint, audited->checkpoint));
+  report(context, *audited, log != nullptr, std::move(findings));
+  if (audited->counts.findings == 0) return {};
   context.reported = true;
   return fail(Error{Code::kDataLoss, "the index does not agree with its statements", R"({"exitCode":5})"});
 }
@@ -80,10 +131,21 @@ Status run(Context& context) {
 }  // namespace
 
 void addAudit(CLI::App& app, Context& context) {
-  auto& command =
-      addCommand(app, context, "audit",
-                 "Check every row of the farm's index against signed statements; exit 5 names each finding",
-                 "kiln audit --trust-root root.json --json", [&context] { return run(context); });
+  const auto options = std::make_shared<Options>();
+  auto& command = addCommand(
+      app, context, "audit",
+      "Check the farm's index against its log and every row against signed statements; exit 5 names each "
+      "finding",
+      "kiln audit --trust-root root.json --checkpoint last-audit.checkpoint --json\n\n"
+      "Walks the log, if the root names one: each entry must lead to a statement of the index. Then each "
+      "statement and row\nmust be signed, logged and what was signed. Findings: missing-statement, "
+      "unlogged-signature, bad-signature,\ntampered-row, damaged-log.",
+      [&context, options] { return run(context, *options); });
+  command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
+  command.add_option(
+      "--checkpoint", options->checkpoint,
+      "A file: the checkpoint in it, if it is there, must be continued; the newest one is kept in it");
+  command.add_option("--since-entry", options->fromEntry, "Walk the log from this entry on (default 0)");
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

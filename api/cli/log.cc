@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/commands.h"
+#include "api/cli/log_location.h"
 #include "api/cli/log_prove.h"
 #include "api/cli/log_witness.h"
 #include "api/cli/print.h"
@@ -18,15 +19,6 @@ struct LogOptions {
   std::string log, key, since, artifact;
   std::uint64_t index = 0, from = 0;
 };
-
-// Where the log is: --log, else the farm that kiln.env points at.
-Result<std::unique_ptr<LogSource>> source(const LogOptions& options) {
-  if (!options.log.empty()) return openLogSource(options.log);
-  const char* farm = std::getenv("KILN_HTTP");
-  if (farm && *farm) return openLogSource(std::string(farm) + "/log");
-  return fail(Code::kInvalidArgument,
-              "name the log with --log URL or --log DIR, or source a farm's kiln.env");
-}
 
 // --log-key, else the logs that the trust root names.
 Result<std::vector<VerifierKey>> trustedLogs(const Context& context, const LogOptions& options) {
@@ -55,7 +47,7 @@ Json hashesJson(const std::vector<TreeHash>& hashes) {
 }
 
 Status showCheckpoint(const Context& context, const LogOptions& options) {
-  KILN_ASSIGN(auto log, source(options));
+  KILN_ASSIGN(auto log, openLog(options.log));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const Checkpoint& checkpoint = opened.checkpoint;
@@ -71,7 +63,7 @@ Status showCheckpoint(const Context& context, const LogOptions& options) {
 }
 
 Status prove(const Context& context, const LogOptions& options, bool consistency) {
-  KILN_ASSIGN(auto log, source(options));
+  KILN_ASSIGN(auto log, openLog(options.log));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const Checkpoint& checkpoint = opened.checkpoint;
@@ -99,7 +91,7 @@ Status prove(const Context& context, const LogOptions& options, bool consistency
 
 // Everything that the log has published leads to its checkpoint, which continues an earlier one.
 Status verify(const Context& context, const LogOptions& options) {
-  KILN_ASSIGN(auto log, source(options));
+  KILN_ASSIGN(auto log, openLog(options.log));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const Checkpoint& now = opened.checkpoint;

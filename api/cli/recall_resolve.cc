@@ -48,6 +48,8 @@ Result<v1::ListAffectedRequest> questionOf(const Recall& recall) {
       return out.set_operator_(recall.what), out;
     case RecallKind::kKey:
       return out.set_key(recall.what), out;
+    case RecallKind::kDevice:
+      return out.set_device(recall.what), out;
     default:
       return fail(Code::kUnimplemented, "the index does not know what a " +
                                             std::string(signing::recallKindName(recall.kind)) +

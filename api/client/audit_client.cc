@@ -54,5 +54,8 @@ Result<v1::ListIndexedStatementsResponse> AuditClient::indexedStatements(v1::Lis
 Result<v1::ListIndexedToolchainsResponse> AuditClient::indexedToolchains(v1::ListIndexRequest request) {
   return call<v1::ListIndexedToolchainsResponse>(&Service::ListIndexedToolchains, request);
 }
+Result<v1::ListLoggedResponse> AuditClient::logged(v1::ListLoggedRequest request) {
+  return call<v1::ListLoggedResponse>(&Service::ListLogged, request);
+}
 
 }  // namespace kiln::client

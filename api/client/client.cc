@@ -7,6 +7,7 @@
 
 #include "api/client/rpc_error.h"
 #include "kiln/v1/artifact.grpc.pb.h"
+#include "kiln/v1/attestation.grpc.pb.h"
 #include "kiln/v1/job.grpc.pb.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
 #include "kiln/v1/recall.grpc.pb.h"
@@ -23,13 +24,15 @@ struct Client::Stubs {
         toolchains(channel),
         fleet(channel),
         maintenance(channel),
-        recalls(channel) {}
+        recalls(channel),
+        attestations(channel) {}
   v1::JobService::Stub jobs;
   v1::ArtifactService::Stub artifacts;
   v1::ToolchainService::Stub toolchains;
   v1::FleetService::Stub fleet;
   v1::MaintenanceService::Stub maintenance;
   v1::RecallService::Stub recalls;
+  v1::AttestationService::Stub attestations;
 };
 
 Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
@@ -200,6 +203,16 @@ Result<v1::CollectGarbageResponse> Client::collectGarbage(std::chrono::seconds g
   if (grace > std::chrono::seconds::zero()) request.mutable_grace()->set_seconds(grace.count());
   return call<v1::CollectGarbageResponse>(stubs_->maintenance, &v1::MaintenanceService::Stub::CollectGarbage,
                                           request, kPatience);
+}
+
+Result<Digest> Client::addAttestation(const Digest& artifact, const std::string& bundle) {
+  v1::AddAttestationRequest request;
+  request.set_instance(options_.instance);
+  request.set_artifact(artifact.text());
+  request.set_bundle(bundle);
+  KILN_ASSIGN(const auto kept, call<v1::Attestation>(stubs_->attestations,
+                                                     &v1::AttestationService::Stub::AddAttestation, request));
+  return Digest::parse(kept.bundle(), 0);
 }
 
 Result<std::string> Client::recalls() {

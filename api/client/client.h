@@ -65,6 +65,9 @@ class Client {
   Result<v1::CollectGarbageResponse> collectGarbage(std::chrono::seconds grace, bool dryRun);
   Result<v1::Artifact> addTombstone(const std::string& artifact, const std::string& reason);
 
+  // Hands a third party's signed statement to the farm; the digest of the bundle as the farm keeps it.
+  Result<Digest> addAttestation(const Digest& artifact, const std::string& bundle);
+
   // The newest recalls.json on the farm; "" if there is none. Nothing of it is believed.
   Result<std::string> recalls();
   // The newest checkpoint of the farm's log, for whoever issues recalls; "" if it tells none. Nothing of it

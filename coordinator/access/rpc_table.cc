@@ -25,6 +25,9 @@ constexpr RpcRule kRules[] = {
     {"kiln.v1.ArtifactService/GetArtifact", Scope::kInstance, kFetchers},
     {"kiln.v1.ArtifactService/ListArtifacts", Scope::kInstance, kFetchers},
 
+    // Whoever may, the statement counts by its own signature: of a build pipeline, of an evaluator.
+    {"kiln.v1.AttestationService/AddAttestation", Scope::kInstance, kReaders},
+
     {"kiln.v1.ToolchainService/ListToolchains",
      Scope::kInstance,
      {kSubmitter, kAuditor, kToolchainAdmin, kAdmin}},
@@ -46,6 +49,7 @@ constexpr RpcRule kRules[] = {
     {"kiln.v1.AuditService/ListIndexedArtifacts", Scope::kInstance, kAuditors},
     {"kiln.v1.AuditService/ListIndexedStatements", Scope::kInstance, kAuditors},
     {"kiln.v1.AuditService/ListIndexedToolchains", Scope::kInstance, kAuditors},
+    {"kiln.v1.AuditService/ListLogged", Scope::kInstance, kAuditors},
 
     {"kiln.v1.RecallService/GetRecalls", Scope::kAnywhere, kFetchers},
     {"kiln.v1.RecallService/PublishRecalls", Scope::kFarm, {kAdmin}},

@@ -16,6 +16,7 @@
 #include "coordinator/server/published_blobs.h"
 #include "coordinator/server/releases.h"
 #include "coordinator/service/artifact_service.h"
+#include "coordinator/service/attestation_service.h"
 #include "coordinator/service/audit_service.h"
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
@@ -192,14 +193,15 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   KILN_ASSIGN(const service::InstancePolicies policies,
               service::InstancePolicies::load(options.trustRoot, options.policies));
   service::Promoter promoter(farm, policies);
+  service::AttestationService attestations(farm, policies, signer);
   service::GarbageCollector garbage(
       farm, *blobs, {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
   service::MaintenanceService maintenance(farm, garbage);
   KILN_ASSIGN(access::AccessRules rules, loadAccess(options));
   const bool tokens = !rules.tokenIssuers().empty();
   access::Gate gate(clock, workerAuthority, std::move(rules));
-  GuardedServices guarded(
-      gate, {jobs, workers, fleet, artifacts, toolchains, maintenance, audits, recalls, *blobs});
+  GuardedServices guarded(gate, {jobs, workers, fleet, artifacts, toolchains, maintenance, audits, recalls,
+                                 attestations, *blobs});
   std::unique_ptr<LiveTls> tls;
   if (wantsTls(options)) {
     KILN_ASSIGN(tls, LiveTls::open(options, tokens));

@@ -40,6 +40,12 @@ grpc::Status GuardedArtifacts::ListArtifacts(ServerContext* context, const v1::L
   return pass("ListArtifacts", &Inner::ListArtifacts, context, request, response);
 }
 
+grpc::Status GuardedAttestations::AddAttestation(ServerContext* context,
+                                                 const v1::AddAttestationRequest* request,
+                                                 v1::Attestation* response) {
+  return pass("AddAttestation", &Inner::AddAttestation, context, request, response);
+}
+
 grpc::Status GuardedToolchains::ListToolchains(ServerContext* context,
                                                const v1::ListToolchainsRequest* request,
                                                v1::ListToolchainsResponse* response) {
@@ -98,6 +104,10 @@ grpc::Status GuardedAudits::ListIndexedToolchains(ServerContext* context, const 
                                                   v1::ListIndexedToolchainsResponse* response) {
   return pass("ListIndexedToolchains", &Inner::ListIndexedToolchains, context, request, response);
 }
+grpc::Status GuardedAudits::ListLogged(ServerContext* context, const v1::ListLoggedRequest* request,
+                                       v1::ListLoggedResponse* response) {
+  return pass("ListLogged", &Inner::ListLogged, context, request, response);
+}
 
 grpc::Status GuardedRecalls::GetRecalls(ServerContext* context, const v1::GetRecallsRequest* request,
                                         v1::Recalls* response) {
@@ -128,12 +138,13 @@ GuardedServices::GuardedServices(const access::Gate& gate, const Services& servi
       maintenance_(gate, services.maintenance),
       audits_(gate, services.audits),
       recalls_(gate, services.recalls),
+      attestations_(gate, services.attestations),
       cas_(gate, plainCas_),
       streams_(gate, services.blobs) {}
 
 std::vector<grpc::Service*> GuardedServices::all() {
-  return {&jobs_,        &workers_, &fleet_,   &artifacts_, &toolchains_,
-          &maintenance_, &audits_,  &recalls_, &cas_,       &streams_};
+  return {&jobs_,   &workers_, &fleet_,        &artifacts_, &toolchains_, &maintenance_,
+          &audits_, &recalls_, &attestations_, &cas_,       &streams_};
 }
 
 }  // namespace kiln::server

@@ -6,6 +6,7 @@
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/worker_service.h"
 #include "kiln/v1/artifact.grpc.pb.h"
+#include "kiln/v1/attestation.grpc.pb.h"
 #include "kiln/v1/audit.grpc.pb.h"
 #include "kiln/v1/job.grpc.pb.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
@@ -41,6 +42,13 @@ class GuardedArtifacts final : public Guard<v1::ArtifactService> {
                            v1::Artifact* response) override;
   grpc::Status ListArtifacts(grpc::ServerContext* context, const v1::ListArtifactsRequest* request,
                              v1::ListArtifactsResponse* response) override;
+};
+
+class GuardedAttestations final : public Guard<v1::AttestationService> {
+ public:
+  using Guard::Guard;
+  grpc::Status AddAttestation(grpc::ServerContext* context, const v1::AddAttestationRequest* request,
+                              v1::Attestation* response) override;
 };
 
 class GuardedToolchains final : public Guard<v1::ToolchainService> {
@@ -87,6 +95,8 @@ class GuardedAudits final : public Guard<v1::AuditService> {
                                      v1::ListIndexedStatementsResponse* response) override;
   grpc::Status ListIndexedToolchains(grpc::ServerContext* context, const v1::ListIndexRequest* request,
                                      v1::ListIndexedToolchainsResponse* response) override;
+  grpc::Status ListLogged(grpc::ServerContext* context, const v1::ListLoggedRequest* request,
+                          v1::ListLoggedResponse* response) override;
 };
 
 class GuardedRecalls final : public Guard<v1::RecallService> {
@@ -120,6 +130,7 @@ struct Services {
   v1::MaintenanceService::Service& maintenance;
   v1::AuditService::Service& audits;
   v1::RecallService::Service& recalls;
+  v1::AttestationService::Service& attestations;
   storage::BlobStore& blobs;  // served as CAS and ByteStream
 };
 
@@ -139,6 +150,7 @@ class GuardedServices {
   GuardedMaintenance maintenance_;
   GuardedAudits audits_;
   GuardedRecalls recalls_;
+  GuardedAttestations attestations_;
   GuardedCas cas_;
   GuardedStreams streams_;
 };

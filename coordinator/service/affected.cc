@@ -1,12 +1,18 @@
 #include "coordinator/service/affected.h"
 
+#include <algorithm>
+
 #include "coordinator/service/audit_view.h"
 #include "coordinator/service/page_token.h"
+#include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
+#include "manifest/spec/target.h"
+#include "storage/index/affected.h"
 #include "storage/index/audit_repository.h"
 #include "storage/index/mention_repository.h"
 #include "storage/index/toolchain_parts.h"
 #include "storage/index/toolchain_repository.h"
+#include "storage/index/worker_repository.h"
 
 namespace kiln::service {
 namespace {
@@ -79,9 +85,11 @@ Status addComponent(postgres::Connection& connection, const std::string& text, C
   if (text.empty()) return {};
   if (text.size() > kMaxText) return fail(Code::kInvalidArgument, "component: must have at most 4096 bytes");
   KILN_ASSIGN(const auto trees, index::treesWithPart(connection, out.query.instance, text, kMaxTrees));
-  if (trees.empty())
-    return fail(Code::kNotFound, "no toolchain here has a part " + inQuotes(text) +
+  if (trees.empty()) {
+    KILN_ASSIGN(const auto names, index::partNames(connection, out.query.instance));
+    return fail(Code::kNotFound, "no toolchain here has a part " + inQuotes(text) + orNearest(text, names) +
                                      "; kiln toolchain show LABEL lists the parts of one");
+  }
   if (trees.size() > kMaxTrees)
     return fail(Code::kInvalidArgument, "component: more than " + std::to_string(kMaxTrees) +
                                             " toolchains have it; name a version or a digest");
@@ -117,6 +125,8 @@ Result<Conditions> readConditions(postgres::Connection& connection, const v1::Li
   KILN_TRY(addText("operator", request.operator_(), MentionKind::kOperator, out));
   KILN_TRY(addKey(request.key(), out));
   KILN_TRY(addText("target", request.target(), MentionKind::kTarget, out));
+  KILN_TRY(addText("submitter", request.submitter(), MentionKind::kSubmitter, out));
+  KILN_TRY(addText("device", request.device(), MentionKind::kDevice, out));
   if (request.has_since()) {
     KILN_ASSIGN(out.query.since, timeOf(request.since(), "since"));
   }
@@ -126,9 +136,39 @@ Result<Conditions> readConditions(postgres::Connection& connection, const v1::Li
   if (out.query.all.empty() && !out.query.since && !out.query.until)
     return fail(Code::kInvalidArgument,
                 "name what is to be looked for: artifact, source, toolchain, component, worker, operator, "
-                "key, target, "
-                "since or until");
+                "key, target, submitter, device, since or until");
   return out;
+}
+
+// Where nothing is affected: whether that is because a name means nothing here.
+Status checkNames(postgres::Connection& connection, const v1::ListAffectedRequest& request) {
+  std::vector<std::string> workers, operators;
+  if (!request.worker().empty() || !request.operator_().empty()) {
+    KILN_ASSIGN(const auto all, index::listWorkers(connection));
+    for (const index::WorkerRecord& worker : all) {
+      workers.push_back(worker.name);
+      operators.push_back(worker.operatorName);
+    }
+  }
+  const struct {
+    const char* what;
+    const std::string& name;
+    MentionKind kind;
+    const std::vector<std::string> known;
+  } names[] = {{"worker", request.worker(), MentionKind::kWorker, workers},
+               {"operator", request.operator_(), MentionKind::kOperator, operators},
+               {"target", request.target(), MentionKind::kTarget, servedTargets()},
+               {"submitter", request.submitter(), MentionKind::kSubmitter, {}},
+               {"device", request.device(), MentionKind::kDevice, {}}};
+  for (const auto& [what, name, kind, known] : names) {
+    if (name.empty() || std::ranges::find(known, name) != known.end()) continue;
+    KILN_ASSIGN(const bool seen,
+                index::isMentioned(connection, request.instance(), {kind, index::textValue(name)}));
+    if (!seen)
+      return fail(Code::kNotFound, std::string("this farm has never seen a ") + what + " " + inQuotes(name) +
+                                       orNearest(name, known));
+  }
+  return {};
 }
 
 }  // namespace
@@ -144,6 +184,11 @@ Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
   }
   KILN_ASSIGN(const index::AffectedPage page, index::findAffected(connection, conditions.query, limit));
   v1::ListAffectedResponse out;
+  KILN_ASSIGN(const std::uint64_t unread,
+              index::countUnread(connection, conditions.query.instance, kUnreadLimit));
+  out.set_unread(unread);
+  if (page.entries.empty() && !page.next && !conditions.query.after && unread == 0)
+    KILN_TRY(checkNames(connection, request));
   for (const index::AffectedRecord& entry : page.entries) {
     v1::Affected& added = *out.add_affected();
     added.set_artifact(entry.artifact.text());
@@ -156,9 +201,6 @@ Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
     for (const index::AdmissionRecord& admission : admissions) *out.add_admissions() = toProto(admission);
   }
   if (page.next) out.set_next_page_token(makePageToken(question, positionText(*page.next)));
-  KILN_ASSIGN(const std::uint64_t unread,
-              index::countUnread(connection, conditions.query.instance, kUnreadLimit));
-  out.set_unread(unread);
   return out;
 }
 

@@ -7,7 +7,8 @@
 
 namespace kiln::service {
 
-// kInvalidArgument naming the member, kNotFound for a toolchain or part that no toolchain has.
+// kInvalidArgument naming the member, kNotFound for a toolchain or part that no toolchain has, and for
+// other names that no statement of the instance mentions.
 Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
                                               const v1::ListAffectedRequest& request);
 

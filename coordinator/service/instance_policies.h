@@ -23,6 +23,7 @@ class InstancePolicies {
   // option; also without a trust root.
   static Result<InstancePolicies> load(const std::string& trustRoot, const std::vector<std::string>& options);
 
+  bool hasRoot() const { return !trustRoot_.empty(); }
   const std::map<std::string, signing::Policy>& all() const { return policies_; }
   // Null if the instance has none.
   const signing::Policy* find(const std::string& instance) const;

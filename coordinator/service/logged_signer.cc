@@ -47,6 +47,19 @@ Result<std::string> LoggedSigner::publicKeyPem() {
   return key;
 }
 
+Status takeSignatureIn(postgres::Pool& database, const std::string& instance,
+                       const signing::Envelope& envelope, const signing::PublicKey& key, TimePoint now) {
+  KILN_ASSIGN(const signing::Leaf leaf, signing::leafOf(envelope, key));
+  KILN_ASSIGN(auto connection, database.acquire());
+  KILN_ASSIGN(
+      const auto row,
+      index::addSignature(*connection, {instance, {leaf.digest, 0}, envelope.payload, leaf.text(), now}));
+  KILN_ASSIGN(const signing::Leaf first, signing::Leaf::parse(row.leaf));
+  if (first.spki != leaf.spki)
+    return fail(Code::kAlreadyExists, "this very statement is in the log already, signed by another key");
+  return {};
+}
+
 Result<std::optional<std::string>> LoggedSigner::released(const std::string& statement) {
   const Digest digest{signing::logDigest(signing::kInTotoPayload, statement), 0};
   KILN_ASSIGN(auto connection, database_.acquire());
@@ -76,6 +89,12 @@ Result<std::vector<std::string>> LoggedSigner::signAll(std::span<const signing::
     out.push_back(std::move(bundle));
   }
   return out;
+}
+
+Result<std::string> LoggedSigner::takeIn(const std::string& instance, const signing::Envelope& envelope,
+                                         const signing::PublicKey& key) {
+  KILN_TRY(takeSignatureIn(database_, instance, envelope, key, SystemClock().now()));
+  return await(envelope.payload);
 }
 
 Result<std::string> LoggedSigner::await(const std::string& statement) {

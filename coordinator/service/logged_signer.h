@@ -2,13 +2,14 @@
 #pragma once
 
 #include "coordinator/service/log_growth.h"
+#include "coordinator/service/log_intake.h"
 #include "signing/client/signer_client.h"
 #include "signing/log/verifier_key.h"
 
 namespace kiln::service {
 
 // Thread safe. What is passed by reference must outlive it.
-class LoggedSigner final : public signing::Signer {
+class LoggedSigner final : public signing::Signer, public LogIntake {
  public:
   // `logs`: the keys that the log has or had. `patience`: how long a call waits for a checkpoint.
   LoggedSigner(signing::Signer& signer, postgres::Pool& database, LogGrowth& growth,
@@ -22,6 +23,8 @@ class LoggedSigner final : public signing::Signer {
   Result<std::string> sign(const signing::SignRequest& request) override;
   // Takes all of them in before it waits, so that one checkpoint can cover them.
   Result<std::vector<std::string>> signAll(std::span<const signing::SignRequest> requests) override;
+  Result<std::string> takeIn(const std::string& instance, const signing::Envelope& envelope,
+                             const signing::PublicKey& key) override;
   // As it was at most a second ago.
   Result<std::string> publicKeyPem() override;
 

@@ -1,6 +1,5 @@
 #include "storage/index/audit_repository.h"
 
-#include <algorithm>
 #include <map>
 
 #include "storage/index/codec.h"
@@ -11,59 +10,6 @@ namespace {
 using postgres::Connection;
 using postgres::Row;
 using postgres::Rows;
-
-constexpr int kSurvey = 500;           // rows counted per term to find the rarest condition
-constexpr int kFirstScan = 128;        // candidates looked at first; four times as many each time after
-constexpr int kCandidateLimit = 2000;  // for one page
-
-struct Candidate {
-  Position at;
-  bool hit = false;
-};
-
-Candidate candidateAt(const Row& row) {
-  return {{row.get<TimePoint>("recorded"), hashAt(row, "payload_hash")}, row.get<bool>("hit")};
-}
-
-// The rarest list first, and the window no wider than where all lists have rows. False if one has none.
-Result<bool> narrow(Connection& connection, AffectedQuery& query, std::vector<Postings>& lists) {
-  const BoundSql survey = surveySql(query, lists, kSurvey);
-  KILN_ASSIGN(Rows rows, connection.execute(survey.sql, survey.params));
-  // Fewest entries first; of those with as many as are counted, the one whose newest reach back farthest.
-  std::vector<std::tuple<std::uint64_t, TimePoint, std::size_t>> order;
-  for (int i = 0; i < rows.size(); ++i) {
-    const auto entries = rows[i].get<std::uint64_t>("entries");
-    if (entries == 0) return false;
-    order.emplace_back(entries, rows[i].get<TimePoint>("reach"), static_cast<std::size_t>(i));
-    const auto oldest = rows[i].get<TimePoint>("oldest"), newest = rows[i].get<TimePoint>("newest");
-    query.since = std::max(query.since.value_or(oldest), oldest);
-    query.until = std::min(query.until.value_or(TimePoint::max()), newest + Duration(1));
-  }
-  KILN_TRY(rows.status());
-  std::sort(order.begin(), order.end());
-  std::vector<Postings> sorted;
-  for (const auto& [entries, reach, list] : order) sorted.push_back(std::move(lists[list]));
-  lists = std::move(sorted);
-  return *query.since < *query.until;
-}
-
-Result<std::vector<AffectedRecord>> describe(Connection& connection, const std::string& instance,
-                                             const std::vector<Digest>& payloads) {
-  KILN_ASSIGN(
-      Rows rows,
-      connection.execute(
-          "SELECT s.*, a.size, a.target FROM unnest($2::bytea[]) WITH ORDINALITY AS p(payload, place) "
-          "JOIN statements s ON s.instance = $1 AND s.payload_hash = p.payload "
-          "JOIN artifacts a ON a.instance = $1 AND a.hash = s.artifact_hash ORDER BY p.place",
-          {instance, hashesParam(payloads)}));
-  return rows.map([](const Row& row) {
-    AffectedRecord out{digestAt(row, "artifact_hash", "size"), row.get<std::string>("target"), {}};
-    out.statement = {hashAt(row, "payload_hash"), digestAt(row, "bundle_hash", "bundle_size"),
-                     row.get<std::string>("predicate_type"), row.get<std::string>("job_id"),
-                     row.get<TimePoint>("recorded")};
-    return out;
-  });
-}
 
 StatementRecord statementAt(const Row& row) {
   StatementRecord out;
@@ -91,6 +37,15 @@ Status addRows(Connection& connection, const char* sql, const std::string& insta
       add(*at->second, rows[i]);
   return rows.status();
 }
+
+// Of mentions: a submitter (kind 9) none of whose jobs came to the artifact or made the statement.
+constexpr char kUnknownSubmitter[] =
+    "e.kind = 9 AND NOT EXISTS (SELECT FROM job_targets t JOIN jobs j ON j.instance = t.instance AND j.id = "
+    "t.job_id WHERE t.instance = s.instance AND t.artifact_hash = s.artifact_hash AND "
+    "sha256(convert_to(j.submitter, 'UTF8')) = e.value) AND NOT EXISTS (SELECT FROM statements o JOIN jobs j "
+    "ON "
+    "j.instance = o.instance AND j.id = o.job_id WHERE o.instance = s.instance AND o.artifact_hash = "
+    "s.artifact_hash AND sha256(convert_to(j.submitter, 'UTF8')) = e.value)";
 
 // Rows of a table that name another artifact (or, of mentions, another time) than the statement's own row.
 Status findInconsistent(Connection& connection, const std::string& table, const std::string& differs,
@@ -136,44 +91,11 @@ Result<std::vector<StatementRecord>> withEdges(Connection& connection, const std
   KILN_TRY(findInconsistent(connection, "materials", artifact, instance, out));
   KILN_TRY(findInconsistent(connection, "builders", artifact, instance, out));
   KILN_TRY(findInconsistent(connection, "mentions", "e.recorded <> s.recorded", instance, out));
+  KILN_TRY(findInconsistent(connection, "mentions", kUnknownSubmitter, instance, out));
   return out;
 }
 
 }  // namespace
-
-Result<AffectedPage> findAffected(Connection& connection, const AffectedQuery& asked, int limit) {
-  AffectedPage page;
-  AffectedQuery query = asked;
-  std::vector<Postings> lists = postingsOf(query.all);
-  if (lists.size() > 1) {
-    KILN_ASSIGN(const bool meet, narrow(connection, query, lists));
-    if (!meet) return page;
-  }
-  std::vector<Digest> payloads;
-  page.next = query.after;
-  bool ended = false, full = false;
-  int scan = lists.size() == 1 ? limit + 1 : std::max(kFirstScan, limit + 1);
-  for (int left = kCandidateLimit; left > 0 && !ended && !full; scan *= 4) {
-    query.after = page.next;
-    const BoundSql sql = candidatesSql(query, lists, std::min(scan, left));
-    KILN_ASSIGN(Rows rows, connection.execute(sql.sql, sql.params));
-    KILN_ASSIGN(const std::vector<Candidate> candidates, rows.map(candidateAt));
-    ended = candidates.size() < static_cast<std::size_t>(std::min(scan, left));
-    left -= scan;
-    for (const Candidate& candidate : candidates) {
-      // A statement may be in several of the lists that one condition stands for.
-      const bool found = candidate.hit && (payloads.empty() || payloads.back() != candidate.at.payload);
-      full = found && payloads.size() == static_cast<std::size_t>(limit);
-      if (full) break;
-      if (found) payloads.push_back(candidate.at.payload);
-      page.next = candidate.at;
-    }
-  }
-  if (full) ended = false;
-  if (ended) page.next.reset();
-  KILN_ASSIGN(page.entries, describe(connection, query.instance, payloads));
-  return page;
-}
 
 Result<std::vector<StatementRecord>> listStatementsOf(Connection& connection, const std::string& instance,
                                                       const Digest& artifact,
@@ -234,6 +156,38 @@ Result<std::vector<SubmissionRecord>> listSubmissions(Connection& connection, co
   }
   KILN_TRY(sources.status());
   return out;
+}
+
+Result<std::vector<LoggedRecord>> listLogged(Connection& connection, const std::string& instance,
+                                             std::uint64_t from, int limit) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(
+          "SELECT g.log_index, g.payload_hash, g.instance <> $1 AS foreign, s.bundle_hash AS said, "
+          "s.bundle_size AS said_size, a.bundle_hash AS admitted, a.bundle_size AS admitted_size FROM "
+          "(SELECT * FROM signatures WHERE log_index >= $2 ORDER BY log_index LIMIT $3) g LEFT JOIN "
+          "statements "
+          "s ON s.instance = $1 AND s.payload_hash = g.payload_hash LEFT JOIN LATERAL (SELECT * FROM "
+          "toolchain_admissions a WHERE a.instance = $1 AND a.payload_hash = g.payload_hash LIMIT 1) a ON "
+          "s.payload_hash IS NULL ORDER BY g.log_index",
+          {instance, from, limit}));
+  return rows.map([](const Row& row) {
+    LoggedRecord out{.place = row.get<std::uint64_t>("log_index"),
+                     .foreign = !row.isNull("foreign") && row.get<bool>("foreign"),
+                     .payload = {},
+                     .table = {},
+                     .bundle = {}};
+    if (!row.isNull("payload_hash")) out.payload = hashAt(row, "payload_hash");
+    if (!row.isNull("said")) {
+      out.table = "statements";
+      out.bundle = digestAt(row, "said", "said_size");
+    } else if (!row.isNull("admitted")) {
+      out.table = "toolchain_admissions";
+      out.bundle = digestAt(row, "admitted", "admitted_size");
+    }
+    if (!out.table.empty()) out.foreign = false;
+    return out;
+  });
 }
 
 Result<std::vector<AdmissionRecord>> listAdmissions(Connection& connection, const std::string& instance,

@@ -12,22 +12,6 @@
 
 namespace kiln::index {
 
-// A statement that meets every condition, and the artifact that it is about.
-struct AffectedRecord {
-  Digest artifact;
-  std::string target;
-  BundleRecord statement;
-};
-
-struct AffectedPage {
-  std::vector<AffectedRecord> entries;
-  std::optional<Position> next;  // where to go on; nothing: that was all
-};
-
-// Newest first. Looks at a bounded number of rows: where conditions rarely meet, a page may hold fewer than
-// `limit` entries, or none, and still have a next one.
-Result<AffectedPage> findAffected(postgres::Connection& connection, const AffectedQuery& query, int limit);
-
 // A statement with its edges, as they are stored.
 struct StatementRecord {
   Digest artifact;
@@ -61,6 +45,18 @@ struct SubmissionRecord {
 Result<std::vector<SubmissionRecord>> listSubmissions(postgres::Connection& connection,
                                                       const std::string& instance, const Digest& artifact,
                                                       const std::string& after, int limit);
+
+// What the farm keeps of one entry of its log.
+struct LoggedRecord {
+  std::uint64_t place = 0;
+  bool foreign = false;           // of another instance, whose rows are not looked at
+  std::optional<Digest> payload;  // nothing: known from the log alone
+  std::string table;  // where the instance has the statement: statements, toolchain_admissions, or nowhere
+  Digest bundle;      // of that row
+};
+// From this place on, by place.
+Result<std::vector<LoggedRecord>> listLogged(postgres::Connection& connection, const std::string& instance,
+                                             std::uint64_t from, int limit);
 
 // The statements by which labels were given to these trees, oldest first; at most 1000.
 Result<std::vector<AdmissionRecord>> listAdmissions(postgres::Connection& connection,

@@ -77,6 +77,8 @@ Status collectPredicate(const Statement& statement, Collector& to) {
   } else if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(const CheckStatement check, CheckStatement::fromJson(statement.predicate));
     to.builder(check.worker, check.operatorName);
+    for (const auto& [name, value] : check.report.at("device").items())
+      if (value.is_string()) to.text(MentionKind::kDevice, value.get<std::string>());
   }
   return {};
 }
@@ -85,7 +87,20 @@ Status collectPredicate(const Statement& statement, Collector& to) {
 
 bool isContent(MentionKind kind) {
   return kind == MentionKind::kToolchain || kind == MentionKind::kInput || kind == MentionKind::kSource ||
-         kind == MentionKind::kTarget;
+         kind == MentionKind::kTarget || kind == MentionKind::kSubmitter;
+}
+
+std::string termOf(std::string_view instance, const Mention& mention) {
+  std::string bytes(reinterpret_cast<const char*>(mention.value.hash.data()), mention.value.hash.size());
+  const auto kind = static_cast<unsigned>(mention.kind);
+  bytes += {static_cast<char>(kind >> 8), static_cast<char>(kind)};
+  return digestOf(bytes.append(instance)).hex().substr(0, 32);
+}
+
+std::int64_t statementNumber(const Digest& payload) {
+  std::uint64_t out = 0;
+  for (int i = 0; i < 8; ++i) out = out << 8 | payload.hash[static_cast<std::size_t>(i)];
+  return static_cast<std::int64_t>(out);
 }
 
 Digest textValue(std::string_view text) {

@@ -2,7 +2,9 @@
 // of the key that its bundle names, so that `kiln audit` can compute every row again.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,9 +23,13 @@ enum class MentionKind {
   kWorker = 6,     // text: who built, reproduced or checked it
   kOperator = 7,   // text: of such a worker
   kKey = 8,        // SHA-256 of the SubjectPublicKeyInfo, which a key id is in base64
+  kSubmitter =
+      9,  // text: whose jobs came to the artifact; from the farm's record of jobs, no statement says it
+  kDevice = 10,  // text: whatever a check's report says of the device it ran on
 };
 
-// Of the artifact rather than of one statement: said by its provenance, true for every statement about it.
+// Of the artifact rather than of one statement: true for every statement about it. All but the submitter are
+// said by its provenance.
 bool isContent(MentionKind kind);
 
 struct Mention {
@@ -31,6 +37,12 @@ struct Mention {
   Digest value;  // by its hash; the size is 0
   auto operator<=>(const Mention&) const = default;
 };
+
+// The posting list of a mention in one instance, in hex: the first 16 bytes of the SHA-256 of value, kind
+// (two bytes, big-endian) and instance. The schema's mention_term() computes the same.
+std::string termOf(std::string_view instance, const Mention& mention);
+// Tells statements of one time apart: the first eight bytes of the payload's digest, big-endian.
+std::int64_t statementNumber(const Digest& payload);
 
 // The value of a mention of text.
 Digest textValue(std::string_view text);

@@ -54,6 +54,15 @@ Result<std::vector<Digest>> treesWithPart(Connection& connection, const std::str
   return rows.map([](const Row& row) { return hashAt(row, "tree_hash"); });
 }
 
+Result<std::vector<std::string>> partNames(Connection& connection, const std::string& instance) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT name FROM toolchain_parts WHERE instance = $1 UNION SELECT "
+                                 "name || '@' || version FROM toolchain_parts WHERE instance = $1 "
+                                 "LIMIT 10000",
+                                 {instance}));
+  return rows.map([](const Row& row) { return row.get<std::string>("name"); });
+}
+
 Result<std::vector<ToolchainRecord>> listUnreadLocks(Connection& connection) {
   KILN_ASSIGN(
       Rows rows,

@@ -22,6 +22,9 @@ Result<std::vector<PartRecord>> listParts(postgres::Connection& connection, cons
 Result<std::vector<Digest>> treesWithPart(postgres::Connection& connection, const std::string& instance,
                                           const std::string& part, int limit);
 
+// "ptxas" and "ptxas@13.0.88" for each part that a toolchain here has; at most 10,000.
+Result<std::vector<std::string>> partNames(postgres::Connection& connection, const std::string& instance);
+
 // Toolchains whose lock's parts are not there, from before they were kept.
 Result<std::vector<ToolchainRecord>> listUnreadLocks(postgres::Connection& connection);
 

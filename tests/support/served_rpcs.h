@@ -13,6 +13,7 @@
 #include "google/bytestream/bytestream.pb.h"
 #include "google/rpc/status.pb.h"
 #include "kiln/v1/artifact.pb.h"
+#include "kiln/v1/attestation.pb.h"
 #include "kiln/v1/audit.pb.h"
 #include "kiln/v1/job.pb.h"
 #include "kiln/v1/maintenance.pb.h"
@@ -35,9 +36,9 @@ inline std::vector<const google::protobuf::MethodDescriptor*> servedRpcs() {
   for (const auto* message :
        {google::bytestream::ReadRequest::descriptor(),
         build::bazel::remote::execution::v2::Action::descriptor(), google::rpc::Status::descriptor(),
-        v1::Artifact::descriptor(), v1::ListAffectedRequest::descriptor(), v1::Job::descriptor(),
-        v1::CollectGarbageRequest::descriptor(), v1::SignRequest::descriptor(), v1::Recalls::descriptor(),
-        v1::Lease::descriptor()})
+        v1::Artifact::descriptor(), v1::Attestation::descriptor(), v1::ListAffectedRequest::descriptor(),
+        v1::Job::descriptor(), v1::CollectGarbageRequest::descriptor(), v1::SignRequest::descriptor(),
+        v1::Recalls::descriptor(), v1::Lease::descriptor()})
     known.insert(message->file()->name());
   std::vector<const google::protobuf::MethodDescriptor*> out;
   const fs::path root = KILN_PROTO_DIR;

@@ -28,10 +28,13 @@ class FarmSource final : public IndexSource {
   Result<v1::ListIndexedToolchainsResponse> toolchains(const v1::ListIndexRequest& request) override {
     return ask<v1::ListIndexedToolchainsResponse>(request, &v1::AuditService::Stub::ListIndexedToolchains);
   }
+  Result<v1::ListLoggedResponse> logged(const v1::ListLoggedRequest& request) override {
+    return ask<v1::ListLoggedResponse>(request, &v1::AuditService::Stub::ListLogged);
+  }
 
  private:
   template <class Response, class Method>
-  Result<Response> ask(v1::ListIndexRequest request, Method method) {
+  Result<Response> ask(auto request, Method method) {
     request.set_instance("default");
     grpc::ClientContext context;
     Response response;
@@ -44,7 +47,9 @@ class FarmSource final : public IndexSource {
 
 class AuditedFarm : public FarmTest {
  protected:
-  AuditedFarm() {
+  explicit AuditedFarm(const postgres::ConnectionOptions& database = index::testing::newIndex())
+      : FarmTest(database) {}
+  void SetUp() override {
     tree_ = putToolchain();
     EXPECT_TRUE(addToolchain(tree_, "", nullptr, put(testing_support::sampleLock().dump())).ok());
     one_ = worker("w1");
@@ -65,13 +70,15 @@ class AuditedFarm : public FarmTest {
     FarmSource source(*auditStub_);
     std::vector<Finding> findings;
     const BlobReader blobs(*blobs_, "default");
-    auto counts = auditIndex(source, blobs, root_, clock_.now(),
-                             {.found = [&](const Finding& finding) { findings.push_back(finding); },
-                              .progress = {},
-                              .pageSize = pageSize});
-    EXPECT_TRUE(counts) << counts.error().message;
-    if (counts) EXPECT_EQ(counts->findings, findings.size());
-    if (counts) counts_ = *counts;
+    AuditOptions options = options_;
+    options.found = [&](const Finding& finding) { findings.push_back(finding); };
+    options.pageSize = pageSize;
+    auto audited = auditIndex(source, blobs, root_, clock_.now(), options);
+    EXPECT_TRUE(audited) << audited.error().message;
+    if (!audited) return findings;
+    EXPECT_EQ(audited->counts.findings, findings.size());
+    counts_ = audited->counts;
+    checkpoint_ = audited->checkpoint;
     return findings;
   }
   void run(const std::string& sql) {
@@ -106,7 +113,9 @@ class AuditedFarm : public FarmTest {
   std::unique_ptr<testing_support::FakeWorker> one_, two_;
   std::string first_, second_;
   signing::TrustRoot root_ = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+  AuditOptions options_;  // but for the sink
   Counts counts_;
+  std::string checkpoint_;
 };
 
 }  // namespace kiln::audit::testing

@@ -49,12 +49,13 @@ constexpr char kRows[] = R"sql(
 INSERT INTO artifacts (instance, hash, size, config_hash, config_size, target, toolchain_label, toolchain_hash, published)
 SELECT 'default', artifact, 1000, sha256(artifact), 1000, 'target-' || target, 'kiln-0.' || toolchain, tree, recorded
 FROM drawn {chunk};
-INSERT INTO statements (instance, payload_hash, artifact_hash, predicate_type, bundle_hash, bundle_size, job_id, recorded, signer)
-SELECT 'default', payload, artifact, '{provenance}', sha256(payload), 1000, lpad(i::text, 12, '0'), recorded, signer
+INSERT INTO statements (instance, payload_hash, artifact_hash, predicate_type, bundle_hash, bundle_size, job_id, recorded, signer, referrer_hash)
+SELECT 'default', payload, artifact, '{provenance}', sha256(payload), 1000, lpad(i::text, 12, '0'), recorded, signer, sha256(payload || 'r')
 FROM drawn {chunk};
-INSERT INTO statements (instance, payload_hash, artifact_hash, predicate_type, bundle_hash, bundle_size, job_id, recorded, signer)
+INSERT INTO statements (instance, payload_hash, artifact_hash, predicate_type, bundle_hash, bundle_size, job_id, recorded, signer, referrer_hash)
 SELECT 'default', sha256(payload || 'later'), artifact, CASE i % 10 WHEN 0 THEN '{reproduction}' ELSE '{check}' END,
-  sha256(sha256(payload || 'later')), 1000, lpad(i::text, 12, '0'), recorded + interval '1 day', signer
+  sha256(sha256(payload || 'later')), 1000, lpad(i::text, 12, '0'), recorded + interval '1 day', signer,
+  sha256(payload || 's')
 FROM drawn {chunk} AND i % 10 < 3;
 INSERT INTO materials (instance, payload_hash, artifact_hash, kind, name, uri, hash, size)
 SELECT 'default', payload, artifact, m.kind, m.name, m.uri, m.hash, 1 FROM drawn CROSS JOIN LATERAL (
@@ -68,7 +69,7 @@ SELECT 'default', payload, artifact, m.kind, m.name, m.uri, m.hash, 1 FROM drawn
     FROM (VALUES ('ptxas ' || toolchain / 4), ('libc'), ('kiln-cc ' || toolchain), ('kmath ' || toolchain / 10),
       ('libdevice ' || toolchain / 20)) c(name)) m {chunk};
 INSERT INTO builders (instance, payload_hash, artifact_hash, worker, operator)
-SELECT 'default', payload, artifact, 'worker-' || w, 'operator-' || w * w % {operators} FROM drawn CROSS JOIN LATERAL
+SELECT 'default', payload, artifact, 'worker-' || w, 'operator-' || w % {operators} FROM drawn CROSS JOIN LATERAL
   unnest(ARRAY[w1, w2]) w {chunk} AND w IS NOT NULL;
 INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash)
 SELECT DISTINCT 'default', m.kind, m.value, m.own, recorded + m.delay, m.statement FROM (
@@ -79,7 +80,8 @@ SELECT DISTINCT 'default', m.kind, m.value, m.own, recorded + m.delay, m.stateme
     UNION ALL SELECT 4, sha256(convert_to('https://example.com/r' || repository, 'UTF8'))
     UNION ALL SELECT 4, sha256(convert_to(substr(encode(sha256(convert_to(repository || ' ' || version, 'UTF8')), 'hex'), 1, 40), 'UTF8'))
     UNION ALL SELECT 4, sha256(convert_to('git+https://example.com/r' || repository || '@' || version || '#m' || model, 'UTF8'))
-    UNION ALL SELECT 5, sha256(convert_to('target-' || target, 'UTF8'))) content
+    UNION ALL SELECT 5, sha256(convert_to('target-' || target, 'UTF8'))
+    UNION ALL SELECT 9, sha256(convert_to('submitter-' || model % {submitters}, 'UTF8'))) content
     CROSS JOIN (VALUES (true, interval '0', payload), (false, interval '1 day', later)) s(own, delay, statement)
     WHERE s.own OR i % 10 < 3
   UNION ALL SELECT k.kind, k.value, true, s.delay, s.statement FROM (
@@ -87,14 +89,16 @@ SELECT DISTINCT 'default', m.kind, m.value, m.own, recorded + m.delay, m.stateme
     CROSS JOIN (VALUES (true, interval '0', payload), (false, interval '1 day', later)) s(own, delay, statement)
     WHERE s.own OR i % 10 < 3
   UNION ALL SELECT w.kind, sha256(convert_to(w.value, 'UTF8')), true, interval '0', payload
-    FROM unnest(ARRAY[w1, w2]) n CROSS JOIN LATERAL (VALUES (6, 'worker-' || n), (7, 'operator-' || n * n % {operators}))
+    FROM unnest(ARRAY[w1, w2]) n CROSS JOIN LATERAL (VALUES (6, 'worker-' || n), (7, 'operator-' || n % {operators}))
     w(kind, value) WHERE n IS NOT NULL
   UNION ALL SELECT w.kind, sha256(convert_to(w.value, 'UTF8')), true, interval '1 day', later
-    FROM (VALUES (6, 'worker-' || w3), (7, 'operator-' || w3 * w3 % {operators})) w(kind, value) WHERE i % 10 < 3) m;
+    FROM (VALUES (6, 'worker-' || w3), (7, 'operator-' || w3 % {operators})) w(kind, value) WHERE i % 10 < 3
+  UNION ALL SELECT 10, sha256(convert_to('device-' || w3 % {devices}, 'UTF8')), true, interval '1 day', later
+    WHERE i % 10 IN (1, 2)) m;
 INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, submitted, toolchain_label, toolchain_hash,
-  toolchain_size, options, delivery, model_name)
-SELECT 'default', lpad(i::text, 12, '0'), i::text, payload, 4, recorded, 'kiln-0.' || toolchain, tree, 1, '{{}}', '{{}}', 'm'
-FROM drawn {chunk};
+  toolchain_size, options, delivery, model_name, submitter)
+SELECT 'default', lpad(i::text, 12, '0'), i::text, payload, 4, recorded, 'kiln-0.' || toolchain, tree, 1, '{{}}', '{{}}', 'm',
+  'submitter-' || model % {submitters} FROM drawn {chunk};
 INSERT INTO sources (instance, job_id, ordinal, path, hash, size)
 SELECT 'default', lpad(i::text, 12, '0'), 0, 'model.onnx', sha256(convert_to('model ' || model, 'UTF8')), 1 FROM drawn {chunk};
 INSERT INTO artifact_files (instance, artifact_hash, path, media_type, hash, size)
@@ -103,13 +107,13 @@ INSERT INTO job_targets (instance, job_id, ordinal, target, artifact_hash)
 SELECT 'default', lpad(i::text, 12, '0'), 0, 'target-' || target, artifact FROM drawn {chunk})sql";
 
 std::string filled(const char* sql, std::int64_t artifacts, const std::string& chunk = "") {
-  return fmt::format(fmt::runtime(sql), fmt::arg("artifacts", artifacts), fmt::arg("chunk", chunk),
-                     fmt::arg("toolchains", kToolchains), fmt::arg("workers", kWorkers),
-                     fmt::arg("operators", kOperators), fmt::arg("keys", kKeys), fmt::arg("models", kModels),
-                     fmt::arg("repositories", kRepositories), fmt::arg("targets", kTargets),
-                     fmt::arg("apart", kSecondsApart), fmt::arg("year", kYear),
-                     fmt::arg("provenance", kProvenanceType), fmt::arg("reproduction", kReproductionType),
-                     fmt::arg("check", kCheckType));
+  return fmt::format(
+      fmt::runtime(sql), fmt::arg("artifacts", artifacts), fmt::arg("chunk", chunk),
+      fmt::arg("toolchains", kToolchains), fmt::arg("workers", kWorkers), fmt::arg("operators", kOperators),
+      fmt::arg("keys", kKeys), fmt::arg("models", kModels), fmt::arg("repositories", kRepositories),
+      fmt::arg("targets", kTargets), fmt::arg("submitters", kSubmitters), fmt::arg("devices", kDevices),
+      fmt::arg("apart", kSecondsApart), fmt::arg("year", kYear), fmt::arg("provenance", kProvenanceType),
+      fmt::arg("reproduction", kReproductionType), fmt::arg("check", kCheckType));
 }
 
 // Drops what would be kept up row by row; returns the statements that make it again, as it was.

@@ -18,7 +18,9 @@ inline constexpr int kKeys = 8;         // one after the other
 inline constexpr int kModels = 20'000;  // a few are built over and over
 inline constexpr int kRepositories = 2'000;
 inline constexpr int kTargets = 8;
-inline constexpr int kPtxas = 10;  // one version in four toolchains
+inline constexpr int kSubmitters = 150;
+inline constexpr int kDevices = 25;  // that checks ran on
+inline constexpr int kPtxas = 10;    // one version in four toolchains
 inline constexpr int kSecondsApart = 30;
 
 // The names that the rows are made from, and the digests that stand for things in them.

@@ -172,8 +172,10 @@ class AccessFixture : public service::testing::FarmTest {
   TokenFactory issuer_{"ES256"};
   access::Gate gate_{clock_, authority_.certificate()};
   NoRecalls recalls_;
-  GuardedServices guarded_{
-      gate_, {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_, *blobs_}};
+  v1::AttestationService::Service attestations_;
+  GuardedServices guarded_{gate_,
+                           {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_,
+                            attestations_, *blobs_}};
   std::unique_ptr<LiveTls> liveTls_;
   Listener listener_;
 };

@@ -35,7 +35,7 @@ class SwitchedSigner final : public signing::Signer {
   Result<std::string> sign(const signing::SignRequest& request) override {
     ++calls;
     if (away) return fail(Code::kUnavailable, "signer not reachable");
-    return base_.sign(request);
+    return instead ? instead->sign(request) : base_.sign(request);
   }
   Result<std::string> publicKeyPem() override {
     if (away) return fail(Code::kUnavailable, "signer not reachable");
@@ -43,6 +43,7 @@ class SwitchedSigner final : public signing::Signer {
   }
   bool away = false;
   int calls = 0;
+  signing::Signer* instead = nullptr;  // asked in place of the base
 
  private:
   signing::Signer& base_;

@@ -4,6 +4,7 @@
 
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
+#include "storage/index/affected.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/audit_repository.h"
 #include "storage/index/mention_repository.h"
@@ -130,6 +131,43 @@ TEST_F(AffectedTest, ConditionsThatNeverMeetComeToAnEnd) {
   query.since = kStart + std::chrono::seconds(20'001);
   EXPECT_FALSE(findAffected(connection_, query, 50)->next)
       << "outside the time of both there is nothing to look at";
+}
+
+TEST_F(AffectedTest, TheSchemaComputesTermsAsTheProgramDoes) {
+  for (const char* instance : {"default", "", "a\\b", "\xc3\xa4"})
+    for (const MentionKind kind : {MentionKind::kStatement, MentionKind::kDevice}) {
+      const Mention mention{kind, named("value")};
+      auto rows = connection_.execute(
+          "SELECT replace(mention_term($1, $2::smallint, $3)::text, '-', '') AS term, statement_number($3) "
+          "AS "
+          "number",
+          {instance, static_cast<int>(kind), Bytes(mention.value.hash)});
+      ASSERT_TRUE(rows) << rows.error().message;
+      EXPECT_EQ((*rows)[0].get<std::string>("term"), termOf(instance, mention)) << instance;
+      EXPECT_EQ((*rows)[0].get<std::int64_t>("number"), statementNumber(mention.value));
+    }
+}
+
+// One list is where the other has nothing, for a long stretch in the middle: it is skipped.
+TEST_F(AffectedTest, WhereOneConditionHasNothingIsSkipped) {
+  const auto a = statement("a", "a", 0, {toolchain("t"), text(MentionKind::kWorker, "w")});
+  ASSERT_TRUE(
+      connection_.execute("INSERT INTO statements SELECT 'default', sha256(i::text::bytea), $1, 't', $1, 1, "
+                          "'j', $2::timestamptz + i "
+                          "* interval '1 s', $1 FROM generate_series(100, 30000) i",
+                          {Bytes(named("artifact a").hash), kStart}));
+  ASSERT_TRUE(connection_.execute(
+      "INSERT INTO mentions SELECT 'default', CASE WHEN i BETWEEN 15000 AND 25000 THEN 6 ELSE 2 END, CASE "
+      "WHEN i "
+      "BETWEEN 15000 AND 25000 THEN $1 ELSE $2 END, true, $3::timestamptz + i * interval '1 s', "
+      "sha256(i::text::bytea) FROM generate_series(100, 30000) i",
+      {Bytes(textValue("w").hash), Bytes(named("t").hash), kStart}));
+  const AffectedQuery query{.instance = "default",
+                            .all = {{toolchain("t")}, {text(MentionKind::kWorker, "w")}}};
+  const auto page = findAffected(connection_, query, 50);
+  ASSERT_TRUE(page) << page.error().message;
+  ASSERT_EQ(page->entries.size(), 1u) << "on the first page";
+  EXPECT_EQ(page->entries[0].statement.payload, a);
 }
 
 TEST_F(AffectedTest, ContentIsFoundByItsProvenanceAndWhoByTheirOwnStatements) {

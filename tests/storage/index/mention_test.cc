@@ -63,6 +63,28 @@ TEST(Mentions, OtherStatementsNameTheirWorkersAndKey) {
   EXPECT_FALSE(mentionsOf("{}", kSigner));
 }
 
+TEST(Mentions, ACheckIsFoundByItsDevice) {
+  CheckStatement check{
+      .builderId = "urn:b",
+      .invocationId = "job",
+      .action = kSubject,
+      .plan = kSubject,
+      .worker = "w1",
+      .operatorName = "acme",
+      .receipt = kSubject,
+      .startedOn = parseRfc3339("2026-11-20T06:00:00Z").value(),
+      .finishedOn = parseRfc3339("2026-11-20T06:00:01Z").value(),
+      .report = {{"passed", true},
+                 {"items", {{{"kind", "run"}, {"name", "default"}, {"passed", true}, {"detail", ""}}}},
+                 {"measured", Json::object()},
+                 {"device", {{"processor", "EPYC 9999"}, {"threads", 4}}}}};
+  const auto statement = checkStatement(kSubject, check);
+  ASSERT_TRUE(statement) << statement.error().message;
+  const auto found = mentionsOf(*statement, kSigner).value();
+  EXPECT_TRUE(mentions(found, MentionKind::kDevice, "EPYC 9999"));
+  EXPECT_TRUE(mentions(found, MentionKind::kWorker, "w1"));
+}
+
 TEST(Mentions, AKeyIsNamedByItsIdOrItsDigest) {
   EXPECT_EQ(keyValue(toBase64(kSigner.hash)).value(), kSigner);
   EXPECT_EQ(keyValue(kSigner.text()).value(), kSigner);

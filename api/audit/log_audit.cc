@@ -1,0 +1,205 @@
+#include "api/audit/log_audit.h"
+
+#include <algorithm>
+#include <map>
+
+#include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/vsa.h"
+#include "signing/bundle/bundle.h"
+#include "signing/log/leaf.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::audit {
+namespace {
+
+constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
+constexpr std::uint64_t kKeptTiles = 64;        // of which a tree's hashes are held at once
+constexpr std::size_t kMaxAskedAgain = 10'000;  // more are believed to be missing at once
+constexpr char kSignatures[] = "signatures";
+
+std::string nameOf(std::uint64_t place) {
+  return "entry " + std::to_string(place);
+}
+
+class LogWalk {
+ public:
+  LogWalk(const Audit& audit, IndexSource& source, const LogHistory& history)
+      : audit_(audit), source_(source), history_(history), size_(history.newest().size) {}
+
+  Result<LogCounts> run(std::uint64_t from, const std::function<void(const LogCounts&)>& seen) {
+    for (std::uint64_t at = from; at < size_;) {
+      const std::uint64_t end = std::min(size_, (at / signing::kTileWidth + 1) * signing::kTileWidth);
+      KILN_TRY(checkTile(at, end));
+      counts_.entries += end - at;
+      at = end;
+      if (seen) seen(counts_);
+    }
+    for (const auto& [place, leaf] : missing_) {
+      KILN_ASSIGN(const auto rows, rowsOf(place, place + 1));
+      KILN_TRY(checkEntry(place, leaf, rows, true));
+    }
+    return counts_;
+  }
+
+ private:
+  using Rows = std::map<std::uint64_t, v1::LoggedEntry>;
+
+  void damaged(std::string subject, std::string what) {
+    audit_.report(FindingKind::kDamagedLog, "log", std::move(subject), std::move(what));
+  }
+
+  // Entries [at, end), which are in one tile.
+  Status checkTile(std::uint64_t at, std::uint64_t end) {
+    const auto entries = signing::readEntries(history_.source(), size_, at, end);
+    if (!entries) {
+      if (isOutage(entries.error().code)) return fail(entries.error());
+      damaged(nameOf(at) + " to " + std::to_string(end - 1), entries.error().message);
+      return {};
+    }
+    KILN_ASSIGN(const Rows rows, rowsOf(at, end));
+    if (!tree_ || ++treeTiles_ > kKeptTiles) {
+      tree_.emplace(history_.source(), size_);
+      treeTiles_ = 0;
+    }
+    for (const std::string& entry : *entries) {
+      const auto leaf = signing::Leaf::parse(entry);
+      const Status included = checkInclusion(at, entry);
+      if (!included && isOutage(included.error().code)) return included;
+      if (!included)
+        damaged(nameOf(at), included.error().message);
+      else if (!leaf)
+        damaged(nameOf(at), leaf.error().message);
+      else
+        KILN_TRY(checkEntry(at, *leaf, rows, missing_.size() >= kMaxAskedAgain));
+      ++at;
+    }
+    return {};
+  }
+
+  Status checkInclusion(std::uint64_t place, const std::string& entry) {
+    KILN_ASSIGN(const auto proof, signing::inclusionProof(*tree_, place, size_));
+    return signing::verifyInclusion(place, size_, signing::leafHash(entry), proof, history_.newest().root);
+  }
+
+  // What the farm keeps of entries [begin, end).
+  Result<Rows> rowsOf(std::uint64_t begin, std::uint64_t end) {
+    Rows out;
+    v1::ListLoggedRequest request;
+    request.set_from(begin);
+    while (request.from() < end) {
+      request.set_page_size(static_cast<int>(end - request.from()));
+      KILN_ASSIGN(const auto page, source_.logged(request));
+      for (const v1::LoggedEntry& entry : page.entries())
+        if (entry.place() < end) out.emplace(entry.place(), entry);
+      if (page.entries_size() == 0 || page.last()) break;
+      const std::uint64_t next = page.entries(page.entries_size() - 1).place() + 1;
+      if (next <= request.from()) return fail(Code::kInternal, "the farm's answers do not go on");
+      request.set_from(next);
+    }
+    return out;
+  }
+
+  Status checkEntry(std::uint64_t place, const signing::Leaf& leaf, const Rows& rows, bool last) {
+    const auto at = rows.find(place);
+    if (at == rows.end() || (!at->second.foreign() && at->second.payload().empty())) {
+      audit_.report(FindingKind::kMissingStatement, kSignatures, nameOf(place),
+                    "the farm has lost what it signed here");
+      return {};
+    }
+    const v1::LoggedEntry& row = at->second;
+    if (row.foreign()) {
+      ++counts_.foreign;
+      return {};
+    }
+    if (!row.table().empty()) return checkBundle(place, leaf, row);
+    if (!last) {
+      missing_.emplace_back(place, leaf);
+      return {};
+    }
+    return checkMissing(place, leaf, row);
+  }
+
+  // The index leads to the very signature that the log holds.
+  Status checkBundle(std::uint64_t place, const signing::Leaf& leaf, const v1::LoggedEntry& row) {
+    const auto digest = fromProto(row.bundle());
+    KILN_ASSIGN(const auto text,
+                readFor(audit_, digest.value_or(Digest{}), kMaxBundleBytes, FindingKind::kMissingStatement,
+                        row.table(), row.payload(), "the bundle of " + nameOf(place)));
+    if (!text) return {};
+    const auto bundle = signing::parseBundle(*text);
+    if (!bundle) {
+      audit_.report(FindingKind::kBadSignature, row.table(), row.payload(), bundle.error().message);
+      return {};
+    }
+    const signing::Envelope& envelope = bundle->envelope;
+    if (digestOf(envelope.payload).text() != row.payload() ||
+        signing::logDigest(envelope.payloadType, envelope.payload) != leaf.digest)
+      audit_.report(FindingKind::kTamperedRow, row.table(), row.payload(),
+                    nameOf(place) + " of the log is about another statement than its bundle holds");
+    else if (envelope.signatures.size() != 1 || envelope.signatures[0] != leaf.signature)
+      audit_.report(FindingKind::kBadSignature, row.table(), row.payload(),
+                    "its bundle has another signature than " + nameOf(place) + " of the log");
+    return {};
+  }
+
+  // Of verdicts on an artifact the index keeps the newest: whether it has one that was logged later.
+  Result<bool> isReplaced(std::uint64_t place, const Statement& statement) {
+    if (statement.predicateType != kVsaType || statement.subjects.size() != 1) return false;
+    v1::ListIndexRequest request;
+    request.set_artifact(Digest{statement.subjects[0].sha256, 0}.text());
+    do {
+      KILN_ASSIGN(const auto page, source_.statements(request));
+      for (const v1::IndexedStatement& each : page.statements()) {
+        const v1::StatementRef& ref = each.statement().statement();
+        if (ref.predicate_type() != kVsaType) continue;
+        const auto text = audit_.blobs.read(fromProto(ref.bundle()).value_or(Digest{}), kMaxBundleBytes);
+        if (!text && isOutage(text.error().code)) return fail(text.error());
+        const auto bundle = text ? signing::parseBundle(*text) : fail(text.error());
+        if (bundle && bundle->logEntry && bundle->logEntry->index > place) return true;
+      }
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    return false;
+  }
+
+  Status checkMissing(std::uint64_t place, const signing::Leaf& leaf, const v1::LoggedEntry& row) {
+    const bool proven = digestOf(row.statement()).text() == row.payload() &&
+                        signing::logDigest(signing::kInTotoPayload, row.statement()) == leaf.digest;
+    if (!proven) {
+      audit_.report(FindingKind::kTamperedRow, kSignatures, row.payload(),
+                    nameOf(place) + " of the log is about another statement than its row");
+      return {};
+    }
+    const auto statement = parseStatement(row.statement());
+    if (statement) {
+      KILN_ASSIGN(const bool replaced, isReplaced(place, *statement));
+      if (replaced) return {};
+    }
+    const bool admission = statement && statement->predicateType == kToolchainType;
+    std::string what = nameOf(place) + " of the log has no row in the index";
+    if (statement) what += ": " + statement->predicateType;
+    if (statement && !statement->subjects.empty())
+      what += " about " + Digest{statement->subjects[0].sha256, 0}.text();
+    audit_.report(FindingKind::kMissingStatement, admission ? "toolchain_admissions" : "statements",
+                  row.payload(), std::move(what));
+    return {};
+  }
+
+  const Audit& audit_;
+  IndexSource& source_;
+  const LogHistory& history_;
+  const std::uint64_t size_;
+  LogCounts counts_;
+  std::optional<signing::TileTree> tree_;
+  std::uint64_t treeTiles_ = 0;
+  std::vector<std::pair<std::uint64_t, signing::Leaf>> missing_;  // to be asked for again
+};
+
+}  // namespace
+
+Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, const LogHistory& history,
+                           std::uint64_t from, const std::function<void(const LogCounts&)>& seen) {
+  return LogWalk(audit, source, history).run(from, seen);
+}
+
+}  // namespace kiln::audit

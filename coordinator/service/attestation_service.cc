@@ -1,0 +1,25 @@
+#include "coordinator/service/attestation_service.h"
+
+#include "coordinator/service/rpc.h"
+
+namespace kiln::service {
+namespace {
+
+v1::Attestation toProto(const index::BundleRecord& record) {
+  v1::Attestation out;
+  out.set_statement(record.payload.text());
+  out.set_bundle(record.bundle.text());
+  return out;
+}
+
+}  // namespace
+
+grpc::Status AttestationService::AddAttestation(grpc::ServerContext*,
+                                                const v1::AddAttestationRequest* request,
+                                                v1::Attestation* response) {
+  return answer(
+      addAttestation(farm_, trust_, log_, request->instance(), request->artifact(), request->bundle()),
+      response, toProto);
+}
+
+}  // namespace kiln::service

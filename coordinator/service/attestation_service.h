@@ -1,0 +1,23 @@
+// kiln.v1.AttestationService.
+#pragma once
+
+#include "coordinator/service/attestations.h"
+#include "kiln/v1/attestation.grpc.pb.h"
+
+namespace kiln::service {
+
+// Thread safe. What is passed by reference must outlive it.
+class AttestationService final : public v1::AttestationService::Service {
+ public:
+  AttestationService(const Farm& farm, const InstancePolicies& trust, LogIntake& log)
+      : farm_(farm), trust_(trust), log_(log) {}
+  grpc::Status AddAttestation(grpc::ServerContext* context, const v1::AddAttestationRequest* request,
+                              v1::Attestation* response) override;
+
+ private:
+  const Farm& farm_;
+  const InstancePolicies& trust_;
+  LogIntake& log_;
+};
+
+}  // namespace kiln::service

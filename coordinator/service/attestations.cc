@@ -1,0 +1,118 @@
+#include "coordinator/service/attestations.h"
+
+#include <algorithm>
+#include <array>
+
+#include "coordinator/service/log.h"
+#include "coordinator/service/recalls.h"
+#include "coordinator/service/statement_reader.h"
+#include "manifest/artifact/oci.h"
+#include "manifest/base/printable.h"
+#include "manifest/statement/compile_summary.h"
+#include "manifest/statement/toolchain_admission.h"
+#include "signing/bundle/bundle.h"
+#include "signing/verify/read_statement.h"
+#include "storage/index/artifact_repository.h"
+
+namespace kiln::service {
+namespace {
+
+// What only the farm that made an artifact can say of it.
+constexpr std::array<std::string_view, 5> kOfFarms{kProvenanceType, kCompileType, kCheckType, kTombstoneType,
+                                                   kToolchainType};
+
+struct Offered {
+  signing::Bundle bundle;
+  Digest payload;  // the size is 0
+  std::string predicateType;
+};
+
+Result<Offered> read(const std::string& text) {
+  if (text.size() > kMaxAttestationBytes)
+    return fail(Code::kInvalidArgument,
+                "bundle: at most " + std::to_string(kMaxAttestationBytes) + " bytes are taken");
+  Offered out;
+  KILN_ASSIGN(out.bundle, signing::parseBundle(text));
+  KILN_ASSIGN(const Statement statement, parseStatement(out.bundle.envelope.payload));
+  if (statement.subjects.size() != 1)
+    return fail(Code::kInvalidArgument, "statement: must be about the artifact and nothing else");
+  if (std::ranges::find(kOfFarms, statement.predicateType) != kOfFarms.end())
+    return fail(Code::kInvalidArgument,
+                "statement: " + statement.predicateType + " is for the farm that made the artifact to say");
+  out.predicateType = statement.predicateType;
+  out.payload = {digestOf(out.bundle.envelope.payload).hash, 0};
+  return out;
+}
+
+// The artifact's Manifest, with the digest of its OCI manifest and its own.
+struct About {
+  Digest artifact, config;
+  Manifest manifest;
+};
+
+Result<About> find(const Farm& farm, const std::string& instance, const std::string& name) {
+  KILN_ASSIGN(const Digest digest, Digest::parse(name, 0));
+  std::optional<index::ArtifactRecord> record;
+  {
+    KILN_ASSIGN(auto connection, farm.database.acquire());
+    KILN_ASSIGN(record, index::findArtifact(*connection, instance, digest));
+  }
+  if (!record) return fail(Code::kNotFound, "no artifact " + digest.text() + " is published here");
+  About out{record->digest, record->config, {}};
+  KILN_ASSIGN(const std::string text,
+              storage::getBlob(farm.blobs, instance, record->config, kMaxOciManifestBytes));
+  KILN_ASSIGN(const Json json, parseCanonicalJson(text));
+  KILN_ASSIGN(out.manifest, Manifest::fromJson(json));
+  return out;
+}
+
+// Whether the statement counts under the root, without the log that it is to enter now.
+Status check(const Farm& farm, const signing::TrustRoot& root, const std::string& text,
+             const Offered& offered, const About& about) {
+  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(const signing::PublicKey own, signing::PublicKey::fromPem(pem));
+  if (offered.bundle.keyId == own.id())
+    return fail(Code::kPermissionDenied, "signed with this farm's own key, which signs through kiln-signer");
+  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+  const signing::StatementReader reader(root, recalls.get(), farm.clock.now());
+  auto counted = reader.read(text, {about.artifact, about.config, about.manifest});
+  if (!counted)
+    return fail(counted.error().in("the statement, signed with key " + printable(offered.bundle.keyId)));
+  return {};
+}
+
+}  // namespace
+
+Result<index::BundleRecord> addAttestation(const Farm& farm, const InstancePolicies& trust, LogIntake& log,
+                                           const std::string& instance, const std::string& artifact,
+                                           const std::string& bundle,
+                                           const index::AttestationLimits& limits) {
+  if (!trust.hasRoot())
+    return fail(Code::kFailedPrecondition,
+                "this farm takes no statements of others: its coordinator was started without --trust-root");
+  KILN_ASSIGN(const Offered offered, read(bundle));
+  KILN_ASSIGN(const About about, find(farm, instance, artifact));
+  KILN_ASSIGN(const signing::TrustRoot root, trust.root());
+  KILN_TRY(check(farm, root, bundle, offered, about));
+  {
+    KILN_ASSIGN(auto connection, farm.database.acquire());
+    KILN_ASSIGN(const auto kept, index::findAttestation(*connection, instance, offered.payload));
+    if (kept) return *kept;
+    KILN_TRY(index::checkRoom(*connection, instance, about.artifact, limits));
+  }
+  const signing::PublicKey* key = root.findKey(offered.bundle.keyId);  // check() has found it
+  KILN_ASSIGN(const std::string logged, log.takeIn(instance, offered.bundle.envelope, *key));
+  index::BundleRecord record{
+      digestOf(offered.bundle.envelope.payload), {}, offered.predicateType, "", farm.clock.now()};
+  KILN_TRY(keepBundle(farm, instance, logged, record));
+  KILN_TRY(farm.database.transact([&](postgres::Connection& c) {
+    return index::insertAttestation(c, instance, about.artifact, record, limits);
+  }));
+  logInfo("statement of a third party kept", {{"instance", instance},
+                                              {"artifact", about.artifact.text()},
+                                              {"type", record.predicateType},
+                                              {"key", offered.bundle.keyId}});
+  return record;
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,21 @@
+// Statements of third parties that the farm keeps with its artifacts.
+#pragma once
+
+#include "coordinator/service/farm.h"
+#include "coordinator/service/instance_policies.h"
+#include "coordinator/service/log_intake.h"
+#include "storage/index/attestation_repository.h"
+
+namespace kiln::service {
+
+inline constexpr std::size_t kMaxAttestationBytes = 4u << 20;
+
+// Checks a bundle under the farm's trust root and the recalls in force, has the log take its signature in,
+// and keeps it. Every step may be repeated; the same statement again gives what is kept. Errors as
+// AttestationService.AddAttestation.
+Result<index::BundleRecord> addAttestation(const Farm& farm, const InstancePolicies& trust, LogIntake& log,
+                                           const std::string& instance, const std::string& artifact,
+                                           const std::string& bundle,
+                                           const index::AttestationLimits& limits = {});
+
+}  // namespace kiln::service

@@ -1,0 +1,28 @@
+// Statements of third parties about published artifacts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+struct AttestationLimits {
+  std::int64_t perArtifact = 64;  // far below what a verifier reads of one
+  std::int64_t perInstance = 100'000;
+};
+
+// kResourceExhausted if there is no room for another.
+Status checkRoom(postgres::Connection& connection, const std::string& instance, const Digest& artifact,
+                 const AttestationLimits& limits);
+// The statement of this payload, if it is kept as a third party's.
+Result<std::optional<BundleRecord>> findAttestation(postgres::Connection& connection,
+                                                    const std::string& instance, const Digest& payload);
+// In a transaction. Keeps the statement; those of one instance one after the other, so that the limits hold.
+// Again changes nothing.
+Status insertAttestation(postgres::Connection& connection, const std::string& instance,
+                         const Digest& artifact, const BundleRecord& bundle, const AttestationLimits& limits);
+
+}  // namespace kiln::index

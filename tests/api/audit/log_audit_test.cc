@@ -1,0 +1,194 @@
+// An audit walks the log itself: what was signed and is gone from the index is named, and so is a log that is
+// not what it has signed.
+#include <filesystem>
+#include <fstream>
+
+#include "signing/bundle/bundle.h"
+#include "tests/api/audit/logged_farm.h"
+
+namespace kiln::audit {
+namespace {
+
+using namespace testing;
+namespace fs = std::filesystem;
+
+class AuditedLog : public LoggedFarm {
+ protected:
+  // Rows of one column, as text.
+  std::vector<std::string> column(const std::string& sql) {
+    auto rows = pool_.execute(sql);
+    EXPECT_TRUE(rows) << rows.error().message;
+    return rows->map([](const postgres::Row& row) { return row.get<std::string>("value"); }).value();
+  }
+  static bool names(const std::vector<Finding>& findings, FindingKind kind, const std::string& table,
+                    const std::string& subject) {
+    return std::ranges::any_of(findings, [&](const Finding& finding) {
+      return finding.kind == kind && finding.table == table && finding.subject == subject;
+    });
+  }
+  static std::string said(const std::vector<Finding>& findings) {
+    std::string out;
+    for (const Finding& each : findings)
+      out += std::string(findingName(each.kind)) + " in " + each.table + ": " + each.subject + ": " +
+             each.what + "\n";
+    return out;
+  }
+  // Takes rows away, looks, and puts them back.
+  std::vector<Finding> without(const std::string& table, const std::string& where) {
+    run("CREATE TABLE kept AS SELECT * FROM " + table + " WHERE " + where + "; DELETE FROM " + table +
+        " WHERE " + where);
+    auto findings = audited(100);
+    run("INSERT INTO " + table + " OVERRIDING SYSTEM VALUE SELECT * FROM kept; DROP TABLE kept");
+    return findings;
+  }
+  // The newest partial tile below tiles/tile/WHERE: its name is its width.
+  fs::path tile(const std::string& where) {
+    fs::path out;
+    int widest = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(tiles_) / "tile" / where))
+      if (const int width = entry.is_regular_file() ? std::atoi(entry.path().filename().c_str()) : 0;
+          width > widest) {
+        widest = width;
+        out = entry.path();
+      }
+    return out;
+  }
+};
+
+TEST_F(AuditedLog, NothingIsWrongWithAnHonestFarm) {
+  const auto findings = audited();
+  EXPECT_TRUE(findings.empty()) << said(findings);
+  EXPECT_EQ(counts_.log.entries, counts_.statements + 1) << "each statement, and an admission";
+  EXPECT_EQ(counts_.log.foreign, 0u);
+  EXPECT_TRUE(checkpoint_.starts_with(kOrigin)) << checkpoint_;
+  options_.seenCheckpoint = checkpoint_;
+  options_.fromEntry = counts_.log.entries - 1;
+  EXPECT_TRUE(audited().empty());
+  EXPECT_EQ(counts_.log.entries, 1u) << "from where it was told to begin";
+}
+
+TEST_F(AuditedLog, EachDeletedStatementIsNamed) {
+  const auto payloads = column("SELECT 'sha256:' || encode(payload_hash, 'hex') AS value FROM statements");
+  ASSERT_EQ(payloads.size(), 5u);
+  for (const std::string& payload : payloads) {
+    const auto findings = without("statements", "payload_hash = " + sqlOf(payload));
+    EXPECT_TRUE(names(findings, FindingKind::kMissingStatement, "statements", payload)) << said(findings);
+  }
+  const auto admission =
+      column("SELECT 'sha256:' || encode(payload_hash, 'hex') AS value FROM toolchain_admissions");
+  const auto findings = without("toolchain_admissions", "true");
+  EXPECT_TRUE(names(findings, FindingKind::kMissingStatement, "toolchain_admissions", admission.at(0)))
+      << said(findings);
+  EXPECT_TRUE(audited().empty()) << "all is back";
+}
+
+TEST_F(AuditedLog, AnArtifactThatIsGoneWithAllItsRowsIsNamed) {
+  const auto payloads = column(
+      "SELECT 'sha256:' || encode(payload_hash, 'hex') AS value FROM statements WHERE "
+      "artifact_hash = " +
+      sqlOf(second_));
+  auto connection = pool_.acquire().value();
+  ASSERT_TRUE(connection->executeScript("DELETE FROM artifacts WHERE hash = " + sqlOf(second_)));
+  const auto findings = audited();
+  EXPECT_EQ(findings.size(), payloads.size()) << said(findings);
+  for (const std::string& payload : payloads)
+    EXPECT_TRUE(names(findings, FindingKind::kMissingStatement, "statements", payload)) << said(findings);
+  EXPECT_NE(said(findings).find(second_), std::string::npos) << "the artifact by its digest";
+}
+
+TEST_F(AuditedLog, RowsOfTheSignerThatAreGoneOrExchangedAreNamed) {
+  const auto lost = without("signatures", "log_index = 1");
+  EXPECT_TRUE(names(lost, FindingKind::kMissingStatement, "signatures", "entry 1")) << said(lost);
+  run("ALTER TABLE signatures DROP CONSTRAINT signatures_check1");  // an entry is before its checkpoint's end
+  const std::string swap =
+      "UPDATE signatures SET log_index = log_index + 100 WHERE log_index IN (1, 2); UPDATE signatures SET "
+      "log_index = 103 - log_index WHERE log_index > 100";
+  run(swap);
+  const auto swapped = audited();
+  EXPECT_EQ(std::ranges::count(swapped, FindingKind::kTamperedRow, &Finding::kind), 2) << said(swapped);
+  EXPECT_NE(said(swapped).find("entry 1 of the log is about another statement"), std::string::npos);
+  run(swap);
+  run("UPDATE signatures SET payload = NULL, payload_hash = NULL, instance = NULL WHERE log_index = 0");
+  EXPECT_TRUE(names(audited(), FindingKind::kMissingStatement, "signatures", "entry 0"));
+}
+
+TEST_F(AuditedLog, AnotherSignatureThanTheLogHoldsIsNamed) {
+  const Digest bundle = fromProto(artifact(first_).bundles(0)).value();
+  const auto real =
+      signing::parseBundle(storage::getBlob(*blobs_, "default", bundle, 1 << 20).value()).value();
+  const std::string payload = digestOf(real.envelope.payload).text();
+  const auto lead = [&](const std::string& text) {
+    const Digest to = put(text);
+    run("UPDATE statements SET bundle_hash = " + sqlOf(to.text()) +
+        ", bundle_size = " + std::to_string(to.size) + " WHERE payload_hash = " + sqlOf(payload));
+    return audited();
+  };
+  const auto unlogged = lead(signing::makeBundle(real.envelope, key_.publicKey()).value());
+  EXPECT_TRUE(names(unlogged, FindingKind::kUnloggedSignature, "statements", payload)) << said(unlogged);
+  const auto again = signing::signEnvelope(real.envelope.payloadType, real.envelope.payload, key_).value();
+  const auto resigned = lead(signing::makeBundle(again, key_.publicKey(), real.logEntry).value());
+  EXPECT_TRUE(names(resigned, FindingKind::kBadSignature, "statements", payload)) << said(resigned);
+  EXPECT_TRUE(names(resigned, FindingKind::kUnloggedSignature, "statements", payload)) << said(resigned);
+}
+
+TEST_F(AuditedLog, DamagedTilesAreNamed) {
+  const fs::path entries = tile("entries"), hashes = tile("0");
+  const fs::path kept = fs::path(directory_.path()) / "kept";
+  const auto truncated = [&](const fs::path& file) {
+    fs::copy_file(file, kept, fs::copy_options::overwrite_existing);
+    fs::resize_file(file, fs::file_size(file) - 1);
+    auto findings = audited();
+    fs::copy_file(kept, file, fs::copy_options::overwrite_existing);
+    return findings;
+  };
+  const auto shortened = truncated(entries);
+  EXPECT_TRUE(names(shortened, FindingKind::kDamagedLog, "log",
+                    "entry 0 to " + std::to_string(counts_.log.entries - 1)))
+      << said(shortened);
+  const auto unhashed = truncated(hashes);
+  EXPECT_TRUE(names(unhashed, FindingKind::kDamagedLog, "log", "checkpoint")) << said(unhashed);
+  EXPECT_TRUE(audited().empty());
+  fs::remove(entries);
+  EXPECT_TRUE(std::ranges::any_of(audited(), [](const Finding& each) {
+    return each.kind == FindingKind::kDamagedLog;
+  })) << "gone";
+}
+
+// The log's own key signs another history than the one that was seen.
+TEST_F(AuditedLog, AnotherHistoryIsNamed) {
+  ASSERT_TRUE(audited().empty());
+  const auto signedTree = [&](std::uint64_t size, std::uint8_t fill) {
+    signing::TreeHash root;
+    root.fill(fill);
+    return signing::signCheckpoint({kOrigin, size, root}, sequenced_.key).value().toString();
+  };
+  options_.seenCheckpoint = signedTree(counts_.log.entries + 1, 1);
+  auto findings = audited();
+  EXPECT_TRUE(names(findings, FindingKind::kDamagedLog, "log", "checkpoint")) << said(findings);
+  EXPECT_NE(said(findings).find("truncated"), std::string::npos) << said(findings);
+  EXPECT_EQ(checkpoint_, "") << "nothing to remember";
+  options_.seenCheckpoint = signedTree(2, 1);
+  findings = audited();
+  EXPECT_NE(said(findings).find("rewritten"), std::string::npos) << said(findings);
+}
+
+// What is of another tenant is counted and not looked at.
+TEST_F(AuditedLog, EntriesOfOtherInstancesAreCounted) {
+  run("UPDATE signatures SET instance = 'other' WHERE log_index = 2; DELETE FROM statements WHERE "
+      "payload_hash = "
+      "(SELECT payload_hash FROM signatures WHERE log_index = 2)");
+  (void)audited();
+  EXPECT_EQ(counts_.log.foreign, 1u);
+  v1::ListLoggedRequest request;
+  request.set_from(2);
+  request.set_page_size(1);
+  FarmSource source(*auditStub_);
+  const auto page = source.logged(request);
+  ASSERT_TRUE(page);
+  ASSERT_EQ(page->entries_size(), 1);
+  EXPECT_TRUE(page->entries(0).foreign());
+  EXPECT_EQ(page->entries(0).payload() + page->entries(0).statement(), "");
+}
+
+}  // namespace
+}  // namespace kiln::audit

@@ -1,0 +1,22 @@
+#include "manifest/base/nearest.h"
+
+#include <gtest/gtest.h>
+
+namespace kiln {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(Nearest, TheMostSimilarComeFirstAndFarOnesNot) {
+  const Names known{"worker-1", "worker-2", "worker-12", "builder-1", "worker-1"};
+  EXPECT_EQ(nearestNames("worker-1", known), (Names{"worker-1", "worker-12", "worker-2"}));
+  EXPECT_EQ(nearestNames("wroker-2", known), (Names{"worker-2"}));
+  EXPECT_EQ(nearestNames("nobody", known), Names{});
+  EXPECT_EQ(nearestNames("", known), Names{});
+  EXPECT_EQ(nearestNames(std::string(10'000, 'w'), known), Names{}) << "long text is compared with nothing";
+  EXPECT_EQ(orNearest("worker-9", {"worker-1"}), "; did you mean \"worker-1\"?");
+  EXPECT_EQ(orNearest("nobody", known), "");
+}
+
+}  // namespace
+}  // namespace kiln
