@@ -161,5 +161,50 @@ TEST_F(BackupDrill, ADestroyedFarmComesBackElsewhere) {
   EXPECT_GT(epochs_.back(), epochs_.front()) << "no lease epoch is used twice";
 }
 
+// The database comes back older than the tiles, which lie elsewhere and survived: nothing of the log is lost
+// or forked, and holders of recalls that the database has forgotten put them in force again.
+TEST_F(BackupDrill, Case27AnOldBackupBesideNewerTilesGoesOnFromTheTiles) {
+  auto before = std::make_unique<PostgresServer>();
+  auto farm = std::make_unique<FarmProcesses>(*before);
+  writeRoot(*farm);
+  start(*farm);
+  ASSERT_TRUE(farm->ready()) << farm->log();
+  ASSERT_TRUE(farm->addToolchain());
+  const std::string first = build(*farm, "first", "a model");
+  expectOk({"backup", "--farm", farm->directory_.path(), "--database", farm->database_, "--out",
+            place_ / "early", "--with-keys"});
+  ASSERT_NE(build(*farm, "second", "another model"), "");
+  recall(*farm, first);
+  const std::string forgotten = recalls(*farm).text;
+  const signing::Checkpoint seen = checkpoint(*farm);
+  farm->coordinator_.reset();
+  farm->log_.reset();
+  std::filesystem::copy(farm->directory_ / "tiles", place_ / "tiles",
+                        std::filesystem::copy_options::recursive);
+
+  PostgresServer after;
+  FarmProcesses restored(after, *farm);
+  farm.reset();
+  before.reset();
+  expectOk({"restore", "--from", place_ / "early", "--farm", restored.directory_.path(), "--database",
+            restored.database_});
+  std::filesystem::remove_all(restored.directory_ / "tiles");
+  std::filesystem::copy(place_ / "tiles", restored.directory_ / "tiles",
+                        std::filesystem::copy_options::recursive);
+  restored.startSigner();
+  restored.startLog();
+  start(restored);
+  ASSERT_TRUE(restored.ready()) << restored.log();
+  EXPECT_NE(build(restored, "again", "another model"), "");
+  expectContinues(restored, seen);
+  const auto client = client::Client::open({.endpoint = restored.endpoint()}).value();
+  EXPECT_EQ(client->recalls().value(), "") << "newer than the backup";
+  ASSERT_TRUE(client->publishRecalls(forgotten));
+  EXPECT_EQ(recalls(restored).entries.size(), 1u);
+  EXPECT_EQ(restored.count("signatures"), static_cast<int>(checkpoint(restored).size))
+      << "the recall keeps the entry that it had";
+  expectContinues(restored, seen);
+}
+
 }  // namespace
 }  // namespace kiln::fault
