@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "coordinator/service/promoter.h"
 #include "signing/bundle/bundle.h"
+#include "signing/keys/files.h"
 #include "tests/api/audit/logged_farm.h"
 
 namespace kiln::audit {
@@ -80,6 +82,31 @@ TEST_F(AuditedLog, EachDeletedStatementIsNamed) {
   EXPECT_TRUE(names(findings, FindingKind::kMissingStatement, "toolchain_admissions", admission.at(0)))
       << said(findings);
   EXPECT_TRUE(audited().empty()) << "all is back";
+}
+
+// Of verdicts the index keeps the newest: an earlier one is in the log alone, and nothing is missing.
+TEST_F(AuditedLog, AVerdictThatWasReplacedIsNotMissing) {
+  const std::string root = directory_ / "root.json";
+  ASSERT_TRUE(signing::writeTextFile(root, root_.toJson().dump()));
+  signing::Policy policy{
+      .name = "test", .allowDevelopment = true, .builderIds = {"*"}, .targets = {"*"}, .toolchains = {"*"}};
+  const auto judged = [&] {
+    const service::InstancePolicies policies(root, {{"default", policy}});
+    clock_.advance(std::chrono::hours(1));
+    EXPECT_EQ(service::Promoter(farm_, policies).judgeDue().value_or(0), 2u);
+    return column(
+        "SELECT 'sha256:' || encode(payload_hash, 'hex') AS value FROM statements WHERE predicate_type LIKE "
+        "'%verification_summary%'");
+  };
+  ASSERT_EQ(judged().size(), 2u);
+  policy.minBuilders = 2;
+  const auto newest = judged();
+  ASSERT_EQ(newest.size(), 2u);
+  const auto findings = audited();
+  EXPECT_TRUE(findings.empty()) << said(findings);
+  EXPECT_EQ(counts_.log.entries, counts_.statements + 3) << "an admission, and two verdicts of before";
+  const auto lost = without("statements", "payload_hash = " + sqlOf(newest[0]));
+  EXPECT_TRUE(names(lost, FindingKind::kMissingStatement, "statements", newest[0])) << said(lost);
 }
 
 TEST_F(AuditedLog, AnArtifactThatIsGoneWithAllItsRowsIsNamed) {
