@@ -96,7 +96,7 @@ class AccessFixture : public service::testing::FarmTest {
     options.tlsKey = tls_ / "server.key";
     options.tlsClientCa = tls_ / "ca.pem";
     options.workerCa = tls_ / "worker-ca.pem";
-    liveTls_ = LiveTls::open(options, tokens).value();
+    liveTls_ = LiveTls::open(options, authority_.certificate(), tokens).value();
     auto listening = listen(options, liveTls_->grpcCredentials(), guarded_.all());
     ASSERT_TRUE(listening) << listening.error().message;
     listener_ = std::move(*listening);
