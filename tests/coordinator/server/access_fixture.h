@@ -36,6 +36,14 @@ class NoRecalls final : public v1::RecallService::Service {
   }
 };
 
+class NoAttestations final : public v1::AttestationService::Service {
+ public:
+  grpc::Status AddAttestation(grpc::ServerContext*, const v1::AddAttestationRequest*,
+                              v1::Attestation*) override {
+    return grpc::Status::OK;
+  }
+};
+
 // Every caller here has its role in the instance "default" alone, but for "root".
 inline constexpr char kGranted[] = "default", kOther[] = "other";
 
@@ -172,7 +180,7 @@ class AccessFixture : public service::testing::FarmTest {
   TokenFactory issuer_{"ES256"};
   access::Gate gate_{clock_, authority_.certificate()};
   NoRecalls recalls_;
-  v1::AttestationService::Service attestations_;
+  NoAttestations attestations_;
   GuardedServices guarded_{gate_,
                            {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_,
                             attestations_, *blobs_}};
