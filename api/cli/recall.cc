@@ -235,8 +235,8 @@ void addRecall(CLI::App& app, Context& context) {
       "artifacts and what derives, or payloads of statements");
   command.add_option(
       "--log-range", options->logs,
-      "ORIGIN:FROM:TO: in this log its order decides instead of the window (default: where the "
-      "farm's statements of the window stand)");
+      "ORIGIN:FROM:TO: what this log holds there, too, whatever time it states; alone without --since and "
+      "--until (default: where the farm's statements of the window stand)");
   command.add_flag("--listed-only", options->listedOnly,
                    "Reach no further than --listed: within the root's scope one key is enough");
   command.add_flag("--dry-run", options->dryRun, "Show the recall with what it touches; sign nothing");

@@ -5,6 +5,28 @@
 #include "signing/keys/files.h"
 
 namespace kiln::node {
+namespace {
+
+Status take(Trust& trust, signing::Recalls news) {
+  auto& known = trust.recalls;
+  const bool proves = known && news.payload == known->payload && news.logged && !known->logged;
+  if (known && news.version <= known->version && !proves) {
+    // An old one is no news; another of the same version is a fork.
+    return known->extends(news) ? Status{}
+                                : fail(Code::kDataLoss, "recalls.json contradicts the one known here");
+  }
+  if (known && !news.extends(*known))
+    return fail(Code::kDataLoss, "recalls.json version " + std::to_string(news.version) +
+                                     " leaves out recalls of version " + std::to_string(known->version));
+  if (known) KILN_TRY(news.continuesLogs(*known));
+  known = std::move(news);
+  trust.latestSeen = std::max(trust.latestSeen, known->cosigned);
+  if (!trust.store) return {};
+  KILN_TRY(trust.store->rememberTime(known->cosigned));
+  return trust.store->rememberRecalls(known->text, known->version);
+}
+
+}  // namespace
 
 Result<Trust> Trust::load(const std::string& rootPath, const std::string& policyPath,
                           const std::string& recallsPath) {
@@ -43,26 +65,14 @@ Result<Trust> Trust::load(const std::string& rootPath, const std::string& policy
 
 Status Trust::learn(const std::string& recallsJson) {
   KILN_ASSIGN(signing::Recalls news, signing::Recalls::parse(recallsJson, root));
-  const bool proves = recalls && news.payload == recalls->payload && news.logged && !recalls->logged;
-  if (recalls && news.version <= recalls->version && !proves) {
-    // An old one is no news; another of the same version is a fork.
-    return recalls->extends(news) ? Status{}
-                                  : fail(Code::kDataLoss, "recalls.json contradicts the one known here");
-  }
-  if (recalls && !news.extends(*recalls))
-    return fail(Code::kDataLoss, "recalls.json version " + std::to_string(news.version) +
-                                     " leaves out recalls of version " + std::to_string(recalls->version));
-  if (recalls) KILN_TRY(news.continuesLogs(*recalls));
-  recalls = std::move(news);
-  latestSeen = std::max(latestSeen, recalls->cosigned);
-  if (!store) return {};
-  KILN_TRY(store->rememberTime(recalls->cosigned));
-  return store->rememberRecalls(recalls->text, recalls->version);
+  return take(*this, std::move(news));
 }
 
 Status Trust::learnCarried(const std::string& recallsJson) {
-  if (recallsJson.empty() || !root.recallKeys || !signing::Recalls::parse(recallsJson, root)) return {};
-  return learn(recallsJson);
+  if (recallsJson.empty() || !root.recallKeys) return {};
+  auto news = signing::Recalls::parse(recallsJson, root, signing::LogProofs::kIfAny);
+  const bool stepsBack = news && !news->logged && recalls && recalls->logged;
+  return news && !stepsBack ? take(*this, std::move(*news)) : Status{};
 }
 
 Status Trust::learn(const signing::Verdict& verdict) {

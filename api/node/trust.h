@@ -31,7 +31,9 @@ struct Trust {
   // Takes recalls in if they are news: signed by this root's keys, of a higher version than the ones known.
   // kDataLoss if they are not signed, or leave out what is known; otherwise as signing::Recalls::parse.
   Status learn(const std::string& recallsJson);
-  // The same for what came along with an artifact: what this root's keys did not sign is passed over.
+  // The same for what came along with an artifact: what this root's keys did not sign is passed over. What
+  // they signed applies, though nothing proves that a log of the root holds it, until something proven is
+  // known: a lift that no log has seen takes nothing back then.
   Status learnCarried(const std::string& recallsJson);
   // What a verification found out about the time.
   Status learn(const signing::Verdict& verdict);

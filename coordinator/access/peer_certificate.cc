@@ -58,6 +58,11 @@ Result<Identity> identifyCertificate(std::string_view pem, const signing::Certif
   if (const auto worker = signing::Certificate::fromPem(pem);
       worker && worker->checkIssuedBy(workerAuthority, now))
     return WorkerHolder{worker->commonName(), worker->organisation(), keyOf(certificate.get())};
+  const bool theirs = X509_verify(certificate.get(), workerAuthority.publicKey().handle().key) == 1;
+  signing::clearErrors();
+  if (theirs)
+    return fail(Code::kUnauthenticated, "the worker authority signed the TLS certificate of " +
+                                            subjectOf(certificate.get()) + ", but it is no worker's");
   return CertificateHolder{subjectOf(certificate.get()), keyOf(certificate.get())};
 }
 

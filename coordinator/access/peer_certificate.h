@@ -10,9 +10,9 @@
 
 namespace kiln::access {
 
-// A WorkerHolder if the farm's worker authority issued it, else a CertificateHolder; so nobody whom the
-// worker authority named is taken for a person of that name. kUnauthenticated if it is not valid at `now`: a
-// connection may outlive its certificate.
+// A WorkerHolder if the farm's worker authority issued it, else a CertificateHolder. Nobody whom the worker
+// authority named is taken for a person of that name: whatever else it signed (another kind of key, a CA) is
+// kUnauthenticated, as is what is not valid at `now`: a connection may outlive its certificate.
 Result<Identity> identifyCertificate(std::string_view pem, const signing::Certificate& workerAuthority,
                                      TimePoint now);
 

@@ -26,7 +26,9 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
          "verifier key of the log, the .vkey file of kiln-log's key; again for each that it had before")
       ->required();
   app.add_option("--log-tiles", options.logTiles, "directory of kiln-log's files, to serve below /log/");
-  app.add_option("--worker-ca", options.workerCa, "certificate of the worker authority, PEM")->required();
+  app.add_option("--worker-ca", options.workerCa,
+                 "certificate of the worker authority, PEM; read at the start alone")
+      ->required();
   app.add_option("--builder-id", options.builderId, "builder.id URI written into provenance")->required();
   app.add_option("--trust-root", options.trustRoot,
                  "root.json: its recall keys may recall on this farm; --policy judges under it");

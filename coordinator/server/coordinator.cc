@@ -204,7 +204,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                                  attestations, *blobs});
   std::unique_ptr<LiveTls> tls;
   if (wantsTls(options)) {
-    KILN_ASSIGN(tls, LiveTls::open(options, tokens));
+    KILN_ASSIGN(tls, LiveTls::open(options, workerAuthority, tokens));
   }
   KILN_ASSIGN(Listener listener, listen(options, tls ? tls->grpcCredentials() : nullptr, guarded.all()));
   grpc::Server* server = listener.server.get();

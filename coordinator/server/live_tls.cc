@@ -19,15 +19,15 @@ Result<std::string> readPem(const char* flag, const std::string& path) {
   return text;
 }
 
-Result<gateway::TlsSettings> readSettings(const Options& options, bool tokens) {
+Result<gateway::TlsSettings> readSettings(const Options& options, const std::string& workerAuthority,
+                                          bool tokens) {
   gateway::TlsSettings out;
   KILN_ASSIGN(out.certificate, readPem("--tls-cert", options.tlsCertificate));
   auto key = signing::readSecretFile(options.tlsKey, kMaxPemBytes);
   if (!key) return fail(key.error().in("--tls-key"));
   out.key = std::move(*key);
   KILN_ASSIGN(std::string clients, readPem("--tls-client-ca", options.tlsClientCa));
-  KILN_ASSIGN(std::string workers, readPem("--worker-ca", options.workerCa));
-  out.clientAuthorities = {std::move(clients), std::move(workers)};
+  out.clientAuthorities = {std::move(clients), workerAuthority};
   out.certificateWanted = !tokens && !options.publicLog;
   return out;
 }
@@ -54,27 +54,30 @@ std::shared_ptr<grpc::ServerCredentials> watching(const MemoryFile& identity, co
 
 }  // namespace
 
-LiveTls::LiveTls(const Options& options, bool tokens, std::shared_ptr<gateway::ServerTls> https,
-                 MemoryFile identity, MemoryFile authorities)
+LiveTls::LiveTls(const Options& options, std::string workerAuthority, bool tokens,
+                 std::shared_ptr<gateway::ServerTls> https, MemoryFile identity, MemoryFile authorities)
     : options_(options),
+      workerAuthority_(std::move(workerAuthority)),
       tokens_(tokens),
       https_(std::move(https)),
       identity_(std::move(identity)),
       authorities_(std::move(authorities)),
       grpc_(watching(identity_, authorities_, tokens)) {}
 
-Result<std::unique_ptr<LiveTls>> LiveTls::open(const Options& options, bool tokens) {
-  KILN_ASSIGN(const auto settings, readSettings(options, tokens));
+Result<std::unique_ptr<LiveTls>> LiveTls::open(const Options& options,
+                                               const signing::Certificate& workerAuthority, bool tokens) {
+  std::string workers = workerAuthority.pem();
+  KILN_ASSIGN(const auto settings, readSettings(options, workers, tokens));
   auto https = gateway::ServerTls::create(settings);
   if (!https) return fail(https.error().in("TLS"));
   KILN_ASSIGN(auto identity, MemoryFile::create(identityOf(settings)));
   KILN_ASSIGN(auto authorities, MemoryFile::create(authoritiesOf(settings)));
-  return std::unique_ptr<LiveTls>(
-      new LiveTls(options, tokens, std::move(*https), std::move(identity), std::move(authorities)));
+  return std::unique_ptr<LiveTls>(new LiveTls(options, std::move(workers), tokens, std::move(*https),
+                                              std::move(identity), std::move(authorities)));
 }
 
 Status LiveTls::reload() {
-  KILN_ASSIGN(const auto settings, readSettings(options_, tokens_));
+  KILN_ASSIGN(const auto settings, readSettings(options_, workerAuthority_, tokens_));
   // It refuses what cannot be used, so gRPC is never shown such.
   KILN_TRY(https_->replace(settings));
   KILN_TRY(identity_.replace(identityOf(settings)));

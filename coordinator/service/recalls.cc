@@ -15,10 +15,14 @@ Result<signing::RootFile> readRoot(const std::string& text) {
   return root;
 }
 
-// Under the root that they were published with.
+// Under the root that they were published with. kDataLoss if the row holds something else.
 Result<signing::Recalls> readRecalls(const index::RecallsRecord& record) {
-  KILN_ASSIGN(const signing::RootFile root, readRoot(record.root));
-  return signing::Recalls::parse(record.document, root.root, signing::LogProofs::kIfAny);
+  const auto root = readRoot(record.root);
+  auto recalls = root ? signing::Recalls::parse(record.document, root->root, signing::LogProofs::kIfAny)
+                      : Result<signing::Recalls>(fail(root.error()));
+  if (recalls) return recalls;
+  return fail(Code::kDataLoss, "recalls version " + std::to_string(record.version) +
+                                   " in the database: " + recalls.error().message);
 }
 
 Result<std::string> rootText(const RecallSettings& settings) {
@@ -31,13 +35,15 @@ Status checkFollows(const signing::Recalls& news, const index::RecallsRecord& be
     return fail(Code::kFailedPrecondition, "version " + std::to_string(before.version) +
                                                " is in force; this is version " +
                                                std::to_string(news.version));
-  // Under other recall keys, what the old ones said is gone.
-  const auto old = signing::Recalls::parse(before.document, root, signing::LogProofs::kIfAny);
-  if (!old) return {};
-  if (!news.extends(*old))
+  KILN_ASSIGN(const signing::Recalls old, readRecalls(before));
+  KILN_ASSIGN(const signing::RootFile earlier, readRoot(before.root));
+  // What other recall keys said that do not count any more is gone.
+  const bool sameKeys = earlier.root.toJson()["recallKeys"] == root.toJson()["recallKeys"];
+  if (!sameKeys && !signing::Recalls::parse(before.document, root, signing::LogProofs::kIfAny)) return {};
+  if (!news.extends(old))
     return fail(Code::kDataLoss,
                 "it leaves out recalls of version " + std::to_string(before.version) + ", which is in force");
-  return news.continuesLogs(*old);
+  return news.continuesLogs(old);
 }
 
 // What is in force already if it is what the issuers signed in `news`; else whether that may follow it.
@@ -83,11 +89,8 @@ Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm)
   if (!record) return nullptr;
   const Digest evidence = digestOf(digestOf(record->root).hex() + digestOf(record->document).hex());
   if (auto known = farm.recalls->find(evidence)) return known;
-  auto recalls = readRecalls(*record);
-  if (!recalls)
-    return fail(Code::kDataLoss, "recalls version " + std::to_string(record->version) +
-                                     " in the database: " + recalls.error().message);
-  auto read = std::make_shared<const signing::Recalls>(std::move(*recalls));
+  KILN_ASSIGN(signing::Recalls recalls, readRecalls(*record));
+  auto read = std::make_shared<const signing::Recalls>(std::move(recalls));
   farm.recalls->remember(evidence, read);
   return read;
 }

@@ -53,7 +53,8 @@ struct Recall {
   std::string what;
   std::string reason;  // for people; 1 to 1000 bytes
   TimePoint issuedOn;
-  // Evidence only: from when to when it was bad. In a log that `logs` names its order decides instead.
+  // Evidence only: from when to when it was bad; what a log holds in one of `logs` was bad whatever time it
+  // states. With neither `since` nor `until`, in a log that `logs` names its order alone decides.
   std::optional<TimePoint> since, until;
   std::vector<LogRange> logs;
   // What it was found to touch when it was issued, sorted; sizes are 0. Of content: digests of artifacts and

@@ -113,13 +113,17 @@ bool lists(const Recall& recall, const Digest& digest) {
   return std::ranges::binary_search(recall.listed, digest.hash, {}, &Digest::hash);
 }
 
-// Without a place in a log that the recall names, what the statement says of its time decides; one that says
-// nothing is taken to be in the window.
+// By its place in a log that the recall names, whatever it says of its time; or by what it says, wherever it
+// stands, so that a range that was found too short takes nothing out. One that says nothing is taken to be in
+// the window. A recall that gives no times leaves it to the logs that it names.
 bool inWindow(const Recall& recall, const StatementPlace& place) {
+  const bool timeless = !recall.since && !recall.until;
   if (place.logged)
-    for (const Recall::LogRange& range : recall.logs)
-      if (range.origin == place.logged->origin)
-        return range.from <= place.logged->index && place.logged->index < range.to;
+    for (const Recall::LogRange& range : recall.logs) {
+      if (range.origin != place.logged->origin) continue;
+      const bool inside = range.from <= place.logged->index && place.logged->index < range.to;
+      if (inside || timeless) return inside;
+    }
   if (!place.madeAt) return true;
   return (!recall.since || *place.madeAt >= *recall.since) &&
          (!recall.until || *place.madeAt < *recall.until);
@@ -168,7 +172,12 @@ Result<Recalls> Recalls::parse(std::string_view text, const TrustRoot& root, Log
   out.text = text;
   out.payload = std::move(file.envelope.payload);
   const RootLogs logs(root);
-  if (!logs.empty() && file.log) KILN_TRY(checkLogs(out, *file.log, logs, *root.recallKeys));
+  if (!logs.empty() && file.log) {
+    const Status proven = checkLogs(out, *file.log, logs, *root.recallKeys);
+    // The root may have ended or dropped the log's key since.
+    const bool ofNoLog = !proven && proven.error().code == Code::kPermissionDenied;
+    if (!proven && !(ofNoLog && proofs == LogProofs::kIfAny)) return fail(proven.error());
+  }
   if (!logs.empty() && !file.log && proofs == LogProofs::kWanted)
     return fail(Code::kDataLoss,
                 "recalls.json: nothing proves that the log holds it; kiln recall --publish takes it in");

@@ -41,7 +41,7 @@ struct StatementPlace {
 enum class LogProofs {
   kWanted,  // each recall is proven to be in the log
   kIfAny,   // what comes without proof is read all the same: what was taken in before the root named a log,
-            // and what is on its way into the log
+            // or under the key of a log that it lists no more, and what is on its way into the log
 };
 
 struct Recalls {
@@ -62,7 +62,8 @@ struct Recalls {
   // kDataLoss if too few keys signed the document or, for its reach, an entry: `wideThreshold` for one that
   // is whole or lists more than `scope`, and for lifting such a one; kInvalidArgument naming the member.
   // Where the root names a log: kDataLoss if the proofs are missing or do not hold, or a checkpoint is not
-  // signed as it says; kPermissionDenied if it is of no log of the root.
+  // signed as it says; kPermissionDenied if it is of no log of the root, or its key was not valid: for
+  // LogProofs::kIfAny that is as good as no proof.
   static Result<Recalls> parse(std::string_view text, const TrustRoot& root,
                                LogProofs proofs = LogProofs::kWanted);
 

@@ -1,8 +1,10 @@
 #include "signing/token/token_key.h"
 
+#include <fmt/format.h>
 #include <openssl/bn.h>
 #include <openssl/ecdsa.h>
 #include <openssl/rand.h>
+#include <sys/stat.h>
 
 #include <mutex>
 #include <optional>
@@ -95,6 +97,14 @@ Result<std::string> toDer(std::string_view raw) {
   return out;
 }
 
+// Differs once the file was written again, replaced or only touched; "" if it is not there.
+std::string stateOf(const std::string& path) {
+  struct stat file{};
+  if (::stat(path.c_str(), &file) != 0) return "";
+  return fmt::format("{} {}.{} {}.{}", file.st_ino, file.st_mtim.tv_sec, file.st_mtim.tv_nsec,
+                     file.st_ctim.tv_sec, file.st_ctim.tv_nsec);
+}
+
 class TokenKey final : public KeyDevice {
  public:
   TokenKey(TokenUri uri, OpenKey key)
@@ -108,8 +118,18 @@ class TokenKey final : public KeyDevice {
     }
     // The token was away, or somebody ended our session: it may be back.
     open_.reset();
+    std::string pinFile = stateOf(uri_.pinFile());
+    if (refused_ && refused_->pinFile == pinFile) return fail(refused_->error);
+    refused_.reset();
     auto again = openKey(uri_);
-    if (!again) return fail(Error{Code::kUnavailable, again.error().message, ""});
+    if (!again) {
+      Error away{Code::kUnavailable, again.error().message, ""};
+      if (again.error().code == Code::kPermissionDenied) {
+        away.message += "; it is not tried again before that file changes";
+        refused_ = Refused{std::move(pinFile), away};
+      }
+      return fail(std::move(away));
+    }
     if (again->publicKey.id() != publicKey_.id())
       return fail(Code::kUnavailable,
                   again->session.token() + ": " + uri_.key() + ": is another key than before");
@@ -118,6 +138,12 @@ class TokenKey final : public KeyDevice {
   }
 
  private:
+  // Tokens count wrong PINs and lock themselves after a few, and a signature may be asked for each second.
+  struct Refused {
+    std::string pinFile;  // the file's state
+    Error error;
+  };
+
   // Under mutex_, with open_.
   Result<std::string> signOnce(Bytes message) const {
     const TokenSession& session = open_->session;
@@ -141,7 +167,8 @@ class TokenKey final : public KeyDevice {
   const TokenUri uri_;
   const PublicKey publicKey_;
   mutable std::mutex mutex_;
-  mutable std::optional<OpenKey> open_;  // guarded by mutex_; empty while the token is away
+  mutable std::optional<OpenKey> open_;     // guarded by mutex_; empty while the token is away
+  mutable std::optional<Refused> refused_;  // guarded by mutex_
 };
 
 }  // namespace

@@ -225,7 +225,7 @@ TEST_F(RecalledTest, APolicyMayWantLogAndWitnesses) {
   bundles = {log.add(bundles[0], farm.key.publicKey(), farm.clock.now())};
   EXPECT_TRUE(verify().passed);
   policy.minWitnesses = 2;
-  expectRefused("policy minWitnesses: 1 of 2");
+  expectRefused("policy minWitnesses: cosigned by 1 of the 2 witnesses");
   std::string receipt;
   const std::string text = checkStatement(farm.artifact, farm.check(true, &receipt)).value();
   const std::string check =

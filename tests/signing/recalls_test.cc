@@ -152,9 +152,21 @@ TEST_F(RecallsTest, WindowsAreJudgedByTheLogAndElseByTheStatement) {
   EXPECT_FALSE(touched({bare("x"), inside}, "w2"));
   EXPECT_FALSE(touched({bare("listed"), inside}, "w2"));
   LogPosition ninth{"log.example", 9, {}}, tenth{"log.example", 10, {}}, other{"other", 10, {}};
-  EXPECT_FALSE(touched({bare("x"), inside, &ninth})) << "the order, whatever the statement says";
-  EXPECT_TRUE(touched({bare("x"), after, &tenth}));
+  EXPECT_TRUE(touched({bare("x"), inside, &ninth})) << "a range adds to the window and takes nothing out";
+  EXPECT_TRUE(touched({bare("x"), after, &tenth})) << "the order, whatever the statement says";
+  EXPECT_FALSE(touched({bare("x"), after, &ninth}));
   EXPECT_FALSE(touched({bare("x"), after, &other}));
+}
+
+TEST_F(RecallsTest, ARangeWithoutTimesIsTheWholeWindowOfItsLog) {
+  Recall recall = recallOf(RecallKind::kWorker, "w1", {}, true);
+  recall.logs = {{"log.example", 10, 20}};
+  const Recalls recalls = holding({recall});
+  const LogPosition ninth{"log.example", 9, {}}, tenth{"log.example", 10, {}}, other{"other", 9, {}};
+  EXPECT_EQ(recalls.touchesWorker({bare("x"), kNow, &ninth}, "w1", "acme"), nullptr);
+  EXPECT_NE(recalls.touchesWorker({bare("x"), kNow, &tenth}, "w1", "acme"), nullptr);
+  EXPECT_NE(recalls.touchesWorker({bare("x"), kNow, &other}, "w1", "acme"), nullptr);
+  EXPECT_NE(recalls.touchesWorker({bare("x"), kNow}, "w1", "acme"), nullptr);
 }
 
 TEST_F(RecallsTest, KeysSourcesAndDevicesTouchStatements) {

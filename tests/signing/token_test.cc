@@ -170,6 +170,56 @@ TEST_F(TokenTest, ATokenThatWasAwayIsAskedAgain) {
   EXPECT_TRUE(key.publicKey().verify(asBytes("5"), asBytes(*back)));
 }
 
+TEST_F(TokenTest, AWrongPinIsTriedOnce) {
+  const std::string where = token_.uri("farm", "object=signer"), rightPin = token_.pinFile() + ".right";
+  const PrivateKey key = createKey(where).value();
+  std::filesystem::copy_file(token_.pinFile(), rightPin);
+  const TokenUri uri = TokenUri::parse(where).value();
+  const TokenUri rightUri =
+      TokenUri::parse("pkcs11:token=farm;object=signer?module-path=" + std::string(SoftToken::kModule) +
+                      "&pin-source=" + rightPin)
+          .value();
+  // Logs in with the right PIN, which makes the token forget wrong ones, and out again, all of this process.
+  const auto logOut = [&] {
+    const auto session = TokenSession::open(TokenModule::load(SoftToken::kModule).value(), rightUri).value();
+    ASSERT_EQ(session->C_Logout(session.handle()), CKR_OK);
+  };
+  const auto wrongPinWasTried = [&] {
+    const auto module = TokenModule::load(SoftToken::kModule).value();
+    CK_SLOT_ID slots[8];
+    CK_ULONG count = std::size(slots);
+    EXPECT_EQ((*module)->C_GetSlotList(CK_TRUE, slots, &count), CKR_OK);
+    for (CK_ULONG i = 0; i < count; ++i) {
+      CK_TOKEN_INFO info{};
+      EXPECT_EQ((*module)->C_GetTokenInfo(slots[i], &info), CKR_OK);
+      if (uri.matchesToken(info, slots[i])) return (info.flags & CKF_USER_PIN_COUNT_LOW) != 0;
+    }
+    ADD_FAILURE() << "the token is gone";
+    return false;
+  };
+  logOut();
+  EXPECT_TRUE(key.sign(asBytes("1"))) << "its session ended, its PIN is right";
+  logOut();
+  EXPECT_FALSE(wrongPinWasTried());
+  token_.setPin("4321");
+  const auto first = key.sign(asBytes("2"));
+  ASSERT_FALSE(first);
+  EXPECT_EQ(first.error().code, Code::kUnavailable) << "a caller comes again";
+  EXPECT_TRUE(says(first.error(), token_.pinFile()) && says(first.error(), "not tried again"))
+      << first.error().message;
+  EXPECT_TRUE(wrongPinWasTried());
+  logOut();
+  EXPECT_FALSE(wrongPinWasTried());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(key.sign(asBytes("3")).error().message, first.error().message);
+  EXPECT_FALSE(wrongPinWasTried()) << "each signature brings the token nearer to locking itself";
+  token_.setPin("1234");
+  std::filesystem::last_write_time(token_.pinFile(),
+                                   std::filesystem::last_write_time(rightPin) + std::chrono::hours(1));
+  const auto signature = key.sign(asBytes("4"));
+  ASSERT_TRUE(signature) << signature.error().message;
+  EXPECT_TRUE(key.publicKey().verify(asBytes("4"), asBytes(*signature)));
+}
+
 TEST(TokenUri, IsReadStrictly) {
   const std::string good = "pkcs11:token=a;object=b?module-path=/m.so&pin-source=/pin";
   const TokenUri uri = TokenUri::parse(good).value();

@@ -6,7 +6,7 @@
 #include "coordinator/service/audit_service.h"
 #include "storage/remote/byte_stream_service.h"
 #include "storage/remote/cas_service.h"
-#include "tests/api/audit/audited_farm.h"
+#include "tests/api/audit/logged_farm.h"
 #include "tests/api/cli/kiln_process.h"
 
 namespace kiln::audit {
@@ -15,7 +15,7 @@ namespace {
 using namespace testing;
 using testing_support::KilnResult;
 
-class KilnAsksTheIndex : public AuditedFarm {
+class KilnAsksTheIndex : public LoggedFarm {
  protected:
   KilnAsksTheIndex() {
     grpc::ServerBuilder builder;
@@ -27,7 +27,9 @@ class KilnAsksTheIndex : public AuditedFarm {
     const TimePoint now = SystemClock().now();
     signing::TrustRoot root = root_;
     root.keys[0].validFrom = std::min(now, clock_.now()) - std::chrono::hours(1);
-    root.keys[0].validUntil = root.expires = std::max(now, clock_.now()) + std::chrono::hours(1000);
+    root.logs[0].validFrom = root.keys[0].validFrom;
+    root.logs[0].validUntil = root.keys[0].validUntil = root.expires =
+        std::max(now, clock_.now()) + std::chrono::hours(1000);
     std::ofstream(directory_ / "root.json") << toCanonicalJson(root.toJson()).value();
     std::ofstream(directory_ / "policy.json")
         << R"({"allowDevelopment":true,"apiVersion":"kiln/v1","builderIds":["*"],"kind":"Policy","minBuilders":1,"minOperators":1,"name":"test","targets":["*"],"toolchains":["*"]})";
@@ -115,18 +117,42 @@ TEST_F(KilnAsksTheIndex, ProvenanceIsPrintedDrawnAndCompared) {
 }
 
 TEST_F(KilnAsksTheIndex, AuditNamesWhatWasTamperedWithAndEndsWith5) {
-  const Json clean = jsonOf({"audit"});
+  const std::string seen = directory_ / "seen.checkpoint";
+  const std::vector<std::string> audit{"audit", "--log", tiles_, "--checkpoint", seen};
+  const Json clean = jsonOf(audit);
   EXPECT_EQ(clean.at("findingCount"), 0) << clean.dump(1);
   EXPECT_EQ(clean.at("artifacts"), 2);
-  EXPECT_EQ(clean.at("logRequired"), false);
+  EXPECT_EQ(clean.at("logRequired"), true);
+  EXPECT_EQ(clean.at("logEntries"), clean.at("statements").get<int>() + 1) << "an admission";
+  const KilnResult text = kiln(audit);
+  EXPECT_EQ(text.exit, 0) << text.err;
+  EXPECT_NE(text.out.find("1 toolchain, 2 artifacts"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("index, signatures and log agree"), std::string::npos) << text.out;
+  EXPECT_EQ(kiln({"audit"}).exit, 2) << "the root names a log, and nobody says where it is";
+
   run("UPDATE builders SET operator = 'innocent' WHERE worker = 'w2'");
-  const Json found = jsonOf({"audit"}, 5);
+  const Json found = jsonOf(audit, 5);
   ASSERT_EQ(found.at("findings").size(), 1u);
   EXPECT_EQ(found.at("findings").at(0).at("table"), "builders");
   EXPECT_EQ(found.at("findings").at(0).at("kind"), "tampered-row");
-  const KilnResult text = kiln({"audit"});
-  EXPECT_EQ(text.exit, 5);
-  EXPECT_NE(text.out.find("tampered-row in builders: sha256:"), std::string::npos) << text.out;
+  EXPECT_NE(kiln(audit).out.find("tampered-row in builders: sha256:"), std::string::npos);
+  run("UPDATE builders SET operator = 'other' WHERE worker = 'w2'");
+
+  run("DELETE FROM statements WHERE predicate_type LIKE '%tombstone%'");
+  const Json missing = jsonOf(audit, 5).at("findings");
+  ASSERT_EQ(missing.size(), 1u) << missing.dump(1);
+  EXPECT_EQ(missing.at(0).at("kind"), "missing-statement");
+  EXPECT_NE(missing.at(0).at("what").get<std::string>().find(second_), std::string::npos);
+
+  // The log that is shown ends before the checkpoint that the file remembers.
+  signing::TreeHash root;
+  root.fill(7);
+  std::ofstream(seen, std::ios::trunc)
+      << signing::signCheckpoint({kOrigin, 1000, root}, sequenced_.key).value().toString();
+  const KilnResult truncated = kiln(audit);
+  EXPECT_EQ(truncated.exit, 5);
+  EXPECT_NE(truncated.out.find("damaged-log in log: checkpoint: the log had 1000 entries"), std::string::npos)
+      << truncated.out;
 }
 
 }  // namespace

@@ -137,6 +137,64 @@ TEST_F(NodeRecallTest, WhatWasRememberedBeforeTheRootNamedALogStillApplies) {
   EXPECT_TRUE(trust().recalls->logged) << "remembered with its proof";
 }
 
+// A root that ends or drops the key of a log: what was proven under it applies, and nobody is locked out.
+TEST_F(NodeRecallTest, WhatALogProvedThatIsListedNoMoreStillApplies) {
+  testing_support::SmallLog log("log.example"), next("next.example");
+  const auto hour = std::chrono::hours(1);
+  artifact.trust.root.logs = {log.trusted(now - hour, now + hour)};
+  artifact.writeTrust(directory.path());
+  const std::string old = issue("", {artifact.farm.artifact});
+  ASSERT_TRUE(trust().learn(log.prove(old, artifact.trust.root)));
+  ASSERT_TRUE(trust().recalls->logged);
+  for (const auto& left : {log.trusted(now - 2 * hour, now - hour), next.trusted(now - hour, now + hour)}) {
+    artifact.trust.root.logs = {left};
+    ++artifact.trust.root.version;
+    fs::remove(directory / "root.json");
+    artifact.writeTrust(directory.path());
+    const auto refused = fetch("", fetched);
+    ASSERT_FALSE(refused);
+    expectRecalled(refused.error());
+    EXPECT_FALSE(trust().recalls->logged);
+  }
+  Trust known = trust();
+  const auto learnt = known.learn(next.prove(issue(old, {}), artifact.trust.root));
+  ASSERT_TRUE(learnt) << learnt.error().message;
+  EXPECT_TRUE(known.recalls->logged);
+}
+
+// A node that knows nothing yet, and a farm or an export from before the log.
+TEST_F(NodeRecallTest, SignedRecallsThatComeAlongApplyWithoutProof) {
+  testing_support::SmallLog log("log.example");
+  artifact.trust.root.logs = {log.trusted(now - std::chrono::hours(1), now + std::chrono::hours(1))};
+  artifact.writeTrust(directory.path());
+  ASSERT_TRUE(fetch("", fetched));
+  const std::string unproven = issue("", {artifact.farm.artifact});
+  ASSERT_TRUE(signing::writeTextFile(fetched + "/recalls.json", unproven));
+  const auto opened = openArtifact(fetched, {}, trust(), SystemClock());
+  ASSERT_FALSE(opened);
+  expectRecalled(opened.error());
+  const auto refused = fetch(unproven, directory / "again");
+  ASSERT_FALSE(refused);
+  expectRecalled(refused.error());
+}
+
+TEST_F(NodeRecallTest, WhatTheLogProvedIsNotLiftedWithoutIt) {
+  testing_support::SmallLog log("log.example");
+  artifact.trust.root.logs = {log.trusted(now - std::chrono::hours(1), now + std::chrono::hours(1))};
+  artifact.writeTrust(directory.path());
+  const std::string first = issue("", {artifact.farm.artifact});
+  Trust known = trust();
+  ASSERT_TRUE(known.learn(log.prove(first, artifact.trust.root)));
+  signing::Recall lift{signing::RecallKind::kLift, known.recalls->entries[0].id().text(), "no", now};
+  const std::string lifted =
+      signing::Recalls::issue(&*known.recalls, lift, keys, now, now + std::chrono::days(7), "").value();
+  const auto refused = fetch(lifted, fetched);
+  ASSERT_FALSE(refused);
+  expectRecalled(refused.error());
+  const auto logged = fetch(log.prove(lifted, artifact.trust.root), fetched);
+  EXPECT_TRUE(logged) << logged.error().message;
+}
+
 TEST_F(NodeRecallTest, AnUnprovenListIsTooOldForAPolicyThatAsksForNews) {
   const std::string unproven = issue("", {});
   ASSERT_TRUE(trust().learn(unproven));

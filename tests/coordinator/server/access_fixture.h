@@ -36,6 +36,14 @@ class NoRecalls final : public v1::RecallService::Service {
   }
 };
 
+class NoAttestations final : public v1::AttestationService::Service {
+ public:
+  grpc::Status AddAttestation(grpc::ServerContext*, const v1::AddAttestationRequest*,
+                              v1::Attestation*) override {
+    return grpc::Status::OK;
+  }
+};
+
 // Every caller here has its role in the instance "default" alone, but for "root".
 inline constexpr char kGranted[] = "default", kOther[] = "other";
 
@@ -96,7 +104,7 @@ class AccessFixture : public service::testing::FarmTest {
     options.tlsKey = tls_ / "server.key";
     options.tlsClientCa = tls_ / "ca.pem";
     options.workerCa = tls_ / "worker-ca.pem";
-    liveTls_ = LiveTls::open(options, tokens).value();
+    liveTls_ = LiveTls::open(options, authority_.certificate(), tokens).value();
     auto listening = listen(options, liveTls_->grpcCredentials(), guarded_.all());
     ASSERT_TRUE(listening) << listening.error().message;
     listener_ = std::move(*listening);
@@ -172,7 +180,7 @@ class AccessFixture : public service::testing::FarmTest {
   TokenFactory issuer_{"ES256"};
   access::Gate gate_{clock_, authority_.certificate()};
   NoRecalls recalls_;
-  v1::AttestationService::Service attestations_;
+  NoAttestations attestations_;
   GuardedServices guarded_{gate_,
                            {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_,
                             attestations_, *blobs_}};

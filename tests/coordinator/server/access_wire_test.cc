@@ -118,6 +118,21 @@ TEST_F(AccessWireTest, AConnectionDoesNotOutliveItsCertificate) {
 
 // By issuer and serial, as openssl prints them: whoever it names is nobody from then on, also on a connection
 // that it has.
+TEST_F(AccessWireTest, WhatTheWorkerAuthoritySignedIsNoPersons) {
+  ASSERT_TRUE(authority_.key().save(tls_ / "worker-ca.key"));
+  tls_.write("rsa.cnf", "[req]\ndistinguished_name = name\n[name]\n");
+  const std::string command =
+      "cd " + (tls_ / "") +
+      " && openssl req -x509 -config rsa.cnf -CA worker-ca.pem -CAkey worker-ca.key -newkey rsa:2048 -nodes"
+      " -days 1 -subj /O=people/CN=admin -keyout rsa.key -out rsa.pem 2>openssl.log && chmod 600 rsa.key";
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  v1::ListJobsRequest request;
+  request.set_instance(kGranted);
+  const std::string rpc = "kiln.v1.JobService/ListJobs", bytes = request.SerializeAsString();
+  EXPECT_TRUE(call(as("admin"), rpc, bytes).ok());
+  EXPECT_EQ(call(as("rsa"), rpc, bytes).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
 TEST_F(AccessWireTest, ARevokedCertificateIsRefused) {
   v1::ListJobsRequest request;
   request.set_instance(kGranted);

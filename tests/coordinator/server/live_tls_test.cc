@@ -51,6 +51,20 @@ TEST_F(LiveTlsTest, AnotherAuthorityTakesOver) {
   EXPECT_FALSE(connects(tls_ / "old-ca.pem", tls_, "admin"));
 }
 
+TEST_F(LiveTlsTest, TheWorkerAuthorityStaysTheOneOfTheGate) {
+  const auto another = signing::Authority::create(clock_.now()).value();
+  TlsFiles next;
+  next.client("nobody");
+  next.worker("admin", "people", another, clock_.now());  // to this gate it would be the person of that name
+  copy(tls_ / "ca.pem", tls_ / "old-ca.pem");
+  copy(next / "ca.pem", tls_ / "ca.pem");
+  tls_.write("worker-ca.pem", another.certificate().pem());
+  ASSERT_TRUE(liveTls_->reload());
+  ASSERT_TRUE(soon([&] { return connects(tls_ / "old-ca.pem", next, "nobody"); })) << "not read again";
+  EXPECT_FALSE(connects(tls_ / "old-ca.pem", next, "admin"));
+  EXPECT_TRUE(connects(tls_ / "old-ca.pem", tls_, "worker"));
+}
+
 TEST_F(LiveTlsTest, WhatCannotBeUsedChangesNothing) {
   const auto web =
       gateway::Gateway::start({.tls = liveTls_->https()}, {.artifacts = nullptr,

@@ -117,6 +117,35 @@ TEST_F(RecalledProof, ContentThatWasRecalledMakesNoHit) {
   EXPECT_EQ(recallsInForce(farm_).value()->text, current->text);
 }
 
+// What is in force is not forgotten because it cannot be read, nor because the root got one key more; only
+// where its signatures do not count any more.
+TEST_F(RecalledProof, NothingInForceIsDropped) {
+  recall(signing::RecallKind::kArtifact, digest());
+  signing::Recalls forgetful;
+  forgetful.version = 1;
+  const auto dropping = [&](const signing::PrivateKey& by) -> std::optional<Code> {
+    const auto text = signing::Recalls::issue(&forgetful, std::nullopt, std::array{by}, clock_.now(),
+                                              clock_.now() + std::chrono::days(7), "");
+    const auto published = publishRecalls(farm_, {trustRoot}, text.value());
+    return published ? std::nullopt : std::optional(published.error().code);
+  };
+  const auto letRecall = [&](std::vector<signing::PublicKey> keys) {
+    signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+    root.recallKeys = signing::RecallKeys{{1, std::move(keys)}, 1, 10};
+    ASSERT_TRUE(signing::replaceFile(trustRoot, root.toJson().dump()));
+  };
+  EXPECT_EQ(dropping(recallKey), Code::kDataLoss);
+  const auto other = signing::PrivateKey::create().value();
+  letRecall({recallKey.publicKey(), other.publicKey()});
+  EXPECT_EQ(dropping(other), Code::kDataLoss) << "the old key still counts";
+  letRecall({other.publicKey()});
+  EXPECT_EQ(dropping(other), std::nullopt) << "version 2";
+  ASSERT_TRUE(pool_.execute(
+      "INSERT INTO recalls SELECT 3, 'damaged', root, published FROM recalls WHERE version = 2"));
+  forgetful.version = 3;
+  EXPECT_EQ(dropping(other), Code::kDataLoss) << "nobody can tell what it leaves out";
+}
+
 TEST_F(RecalledProof, RecalledContentIsNotPublishedFromAnEarlierResult) {
   recall(signing::RecallKind::kArtifact, digest());
   v1::Job job = again("recalled");
