@@ -12,7 +12,7 @@ namespace kiln::cli {
 // One line on stdout: line breaks in text from outside become '?' like all control characters.
 void printOneLine(std::string_view text);
 
-// "FAILED under urn:kiln:policy:production at <time>: minOperators".
+// "FAILED under urn:kiln:policy:production (sha256:…) at <time>: minOperators".
 std::string verdictText(const VerificationSummary& said);
 
 void printProvenance(const signing::Verdict& verdict, const graph::Ancestry& ancestry);
