@@ -159,6 +159,13 @@ TEST_F(RecallFarm, TheSecondHolderCompletesWhatTheFirstBegan) {
   EXPECT_EQ(draft.json()["complete"], false);
   EXPECT_EQ(farm.count("recalls"), 0);
   EXPECT_EQ(farm.count("signatures"), published) << "nothing is logged that lacks signatures";
+  const std::string half = signing::readTextFile(file + ".draft", 1 << 20).value();
+  const Answer tooEarly = recall({"--cosign", file + ".draft"});
+  EXPECT_NE(tooEarly.exit, 0) << "nothing was published";
+  EXPECT_NE(tooEarly.said.find("recall keys that it needs"), std::string::npos) << tooEarly.said;
+  ASSERT_TRUE(signing::replaceFile(farm.directory_ / "garbage", "{}"));
+  EXPECT_NE(recall({"--cosign", farm.directory_ / "garbage"}).exit, 0);
+  EXPECT_EQ(signing::readTextFile(file + ".draft", 1 << 20).value(), half);
   const Answer done = recall({"--cosign", file + ".draft", "--sign-with", keyFile(1)});
   ASSERT_EQ(done.exit, 0) << done.said;
   EXPECT_TRUE(inForce().logged);
