@@ -74,8 +74,8 @@ void printAttestation(const signing::Attestation& said) {
 }  // namespace
 
 std::string verdictText(const VerificationSummary& said) {
-  return fmt::format("{} under {} at {}{}", said.passed() ? "PASSED" : "FAILED", said.policyUri,
-                     rfc3339(said.timeVerified),
+  return fmt::format("{} under {} ({}) at {}{}", said.passed() ? "PASSED" : "FAILED", said.policyUri,
+                     said.policy.text(), rfc3339(said.timeVerified),
                      said.passed() ? "" : fmt::format(": {}", fmt::join(said.failed, ", ")));
 }
 

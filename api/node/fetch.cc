@@ -3,12 +3,12 @@
 #include <optional>
 
 #include "api/node/staging.h"
+#include "manifest/artifact/bundle_limit.h"
 
 namespace kiln::node {
 namespace {
 
 constexpr std::uint64_t kMaxBundleBytes = 12 << 20;
-constexpr std::size_t kMaxBundles = 64;
 
 Error verificationFailed(std::string message) {
   return {Code::kDataLoss, std::move(message), R"({"exitCode":5})"};
@@ -58,7 +58,8 @@ bool isTransport(const Error& error) {
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
                                        const std::string& destination, const Trust& trust,
                                        const Clock& clock) {
-  if (ref.bundles.size() > kMaxBundles) return fail(verificationFailed("more than 64 bundles are offered"));
+  if (ref.bundles.size() > kMaxBundles)
+    return fail(verificationFailed("more than " + std::to_string(kMaxBundles) + " bundles are offered"));
   if (ref.fixtures.size() > kMaxFixtureFiles + 1)
     return fail(verificationFailed("more fixtures are offered than an artifact may have"));
   KILN_ASSIGN(auto staging, Staging::begin(destination));

@@ -1,5 +1,7 @@
 #include "coordinator/service/promoter.h"
 
+#include <algorithm>
+
 #include "coordinator/service/log.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/statement_reader.h"
@@ -14,7 +16,7 @@ using postgres::Connection;
 
 constexpr std::int64_t kLockKey = 0x6b696c6e7672;  // "kilnvr"; of the session that judges
 constexpr int kBatch = 64;                         // verdicts to one checkpoint
-constexpr std::chrono::seconds kPause{1};
+constexpr std::chrono::seconds kPause{1}, kLongestDelay{600};
 
 // Of what a summary says but its time.
 Result<Digest> factsOf(const VerificationSummary& summary) {
@@ -24,9 +26,9 @@ Result<Digest> factsOf(const VerificationSummary& summary) {
   return Digest{digestOf(text).hash, 0};
 }
 
-void warn(const DueArtifact& due, const Error& error) {
-  logWarning("an artifact cannot be judged",
-             {{"instance", due.instance}, {"artifact", due.artifact.text()}, {"error", error.message}});
+// Whether the signer, rather than what it was asked, is the reason.
+bool isAway(const Error& error) {
+  return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
 }
 
 }  // namespace
@@ -89,10 +91,11 @@ Status Promoter::keep(const Judged& judged, const std::string& bundle) {
   KILN_TRY(storage::putBlob(farm_.blobs, due.instance, digestOf(judged.policy), asBytes(judged.policy)));
   index::BundleRecord record{digestOf(judged.statement), {}, kVsaType, "", due.since};
   KILN_TRY(keepBundle(farm_, due.instance, bundle, record));
-  KILN_TRY(farm_.database.transact([&](Connection& c) {
+  KILN_ASSIGN(const bool isNewest, farm_.database.transact([&](Connection& c) {
     return index::insertVerdict(c, due, record,
                                 {{record.payload.hash, 0}, judged.facts, judged.summary.passed()});
   }));
+  if (!isNewest) return {};  // the turn was lost, and another coordinator has judged since
   std::string failed;
   for (const std::string& rule : judged.summary.failed) failed += (failed.empty() ? "" : ",") + rule;
   logInfo(judged.summary.passed() ? "artifact promoted" : "artifact not promoted",
@@ -102,14 +105,10 @@ Status Promoter::keep(const Judged& judged, const std::string& bundle) {
 
 Result<std::size_t> Promoter::judgeBatch(const std::vector<DueArtifact>& batch) {
   std::vector<Judged> news;
-  const auto putOff = [&](const DueArtifact& due, const Error& error) -> Status {
-    warn(due, error);
-    return farm_.database.transact([&](Connection& c) { return index::postpone(c, due); });
-  };
   for (const DueArtifact& due : batch) {
     auto judged = judge(due);
     if (!judged)
-      KILN_TRY(putOff(due, judged.error()));
+      putOff(due, judged.error());
     else if (*judged)
       news.push_back(std::move(**judged));
   }
@@ -118,16 +117,41 @@ Result<std::size_t> Promoter::judgeBatch(const std::vector<DueArtifact>& batch) 
     requests.push_back({each.due.instance, each.statement, each.size, {each.policy}});
   // One checkpoint for all; if one is refused, each for itself.
   const auto together = farm_.signer.signAll(requests);
+  if (!together && isAway(together.error())) return fail(together.error().in("signer"));
   std::size_t kept = 0;
   for (std::size_t i = 0; i < news.size(); ++i) {
+    if (!together && isStopping()) break;
     auto bundle = together ? Result<std::string>((*together)[i]) : farm_.signer.sign(requests[i]);
+    if (!bundle && isAway(bundle.error())) return fail(bundle.error().in("signer"));
     const Status status = bundle ? keep(news[i], *bundle) : fail(bundle.error().in("signer"));
     if (status)
       ++kept;
     else
-      KILN_TRY(putOff(news[i].due, status.error()));
+      putOff(news[i].due, status.error());
   }
   return kept;
+}
+
+bool Promoter::waits(const DueArtifact& due) {
+  const auto found = putOff_.find({due.instance, due.artifact.hex()});
+  if (found == putOff_.end()) return false;
+  found->second.isDue = true;
+  return found->second.revision == due.revision && farm_.clock.now() < found->second.until;
+}
+
+void Promoter::putOff(const DueArtifact& due, const Error& error) {
+  PutOff& before = putOff_[{due.instance, due.artifact.hex()}];
+  if (before.why != error.message)
+    logWarning("an artifact cannot be judged",
+               {{"instance", due.instance}, {"artifact", due.artifact.text()}, {"error", error.message}});
+  const bool again = before.revision == due.revision;
+  const auto delay = again ? std::min(std::max(kPause, before.delay * 2), kLongestDelay) : kPause;
+  before = {due.revision, error.message, delay, farm_.clock.now() + delay, true};
+}
+
+bool Promoter::isStopping() {
+  std::lock_guard lock(mutex_);
+  return stopping_;
 }
 
 Result<std::size_t> Promoter::judgeDue() {
@@ -135,20 +159,24 @@ Result<std::size_t> Promoter::judgeDue() {
   KILN_ASSIGN(const Turn turn, Turn::take(*session, kLockKey, "artifacts are being judged already"));
   KILN_TRY(updateBases());
   std::size_t signedNow = 0;
-  std::optional<std::uint64_t> last;  // of what was due at first: what is put off comes next time
+  std::optional<std::uint64_t>
+      last;  // of what was due at first: what comes up meanwhile is for the next time
+  for (auto& [place, one] : putOff_) one.isDue = false;
   for (std::uint64_t after = 0;;) {
     KILN_ASSIGN(auto batch, index::listDue(*session, after, kBatch));
     if (!last) {
       KILN_ASSIGN(last, index::newestDue(*session));
     }
     std::erase_if(batch, [&](const DueArtifact& due) { return due.revision > *last; });
-    if (batch.empty()) return signedNow;
+    if (batch.empty()) break;
     after = batch.back().revision;
+    std::erase_if(batch, [&](const DueArtifact& due) { return waits(due); });
     KILN_ASSIGN(const std::size_t kept, judgeBatch(batch));
     signedNow += kept;
-    std::lock_guard lock(mutex_);
-    if (stopping_) return signedNow;
+    if (isStopping()) return signedNow;
   }
+  std::erase_if(putOff_, [](const auto& one) { return !one.second.isDue; });
+  return signedNow;
 }
 
 void Promoter::start() {

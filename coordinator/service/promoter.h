@@ -3,8 +3,11 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "coordinator/service/instance_policies.h"
 #include "storage/index/verdict_repository.h"
@@ -13,7 +16,7 @@ namespace kiln::service {
 
 // Driven by the table verdicts_due alone, so that starting is resuming: publications, checks, reproductions
 // and what third parties say make an artifact due, a new policy, root or version of the recalls all of its
-// instance. A verdict is signed only if it says something else than the newest one. Thread safe; of any
+// instance. A verdict is signed only if it says something else than the newest one. Of any
 // number of coordinators with the same policies, one judges at a time.
 class Promoter {
  public:
@@ -21,8 +24,10 @@ class Promoter {
   Promoter(const Farm& farm, const InstancePolicies& policies) : farm_(farm), policies_(policies) {}
   ~Promoter();
 
-  // Everything that is due; the number of verdicts that were signed. What cannot be judged or signed now
-  // stays due, with a warning. kAborted while another coordinator judges.
+  // Everything that is due; the number of verdicts that were signed. What cannot be judged, or is refused,
+  // stays due and is tried again after a delay that grows, with one warning as long as the reason is the
+  // same. kAborted while another coordinator judges; kUnavailable and kDeadlineExceeded, and all stays due,
+  // while the signer does not answer. By one thread at a time.
   Result<std::size_t> judgeDue();
 
   // judgeDue() every second, until stop(); nothing if no instance has a policy.
@@ -31,10 +36,22 @@ class Promoter {
 
  private:
   struct Judged;
+  // An artifact that could not be judged; not stored, so that a restart tries it at once.
+  struct PutOff {
+    std::uint64_t revision = 0;  // news make it due at once
+    std::string why;
+    std::chrono::seconds delay{0};
+    TimePoint until;
+    bool isDue = true;  // as of the last look
+  };
+  using Place = std::pair<std::string, std::string>;  // instance, artifact
   Status updateBases();
   Result<std::optional<Judged>> judge(const index::DueArtifact& due);
   Result<std::size_t> judgeBatch(const std::vector<index::DueArtifact>& batch);
   Status keep(const Judged& judged, const std::string& bundle);
+  bool waits(const index::DueArtifact& due);
+  void putOff(const index::DueArtifact& due, const Error& error);
+  bool isStopping();
   void judgeForEver();
 
   const Farm& farm_;
@@ -42,6 +59,7 @@ class Promoter {
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stopping_ = false;  // guarded by mutex_
+  std::map<Place, PutOff> putOff_;
   std::thread thread_;
 };
 

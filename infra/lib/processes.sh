@@ -94,7 +94,8 @@ start_farm() {
   local database
   database=$("$root/infra/postgres" start "$dir/pg" | tail -n 1)
   launch signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
-    --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "$database" --records "$dir/records"
+    --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "$database" --records "$dir/records" \
+    --trust-root "$dir/trust/root.json"
   launch log "$bin/kiln-log" serve --key "$dir/keys/log" --database "$database" --tiles "$dir/log"
   launch coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
     --database "$database" --store "$dir/store" --signer "unix:$sock/signer.sock" \

@@ -120,16 +120,17 @@ bool isLater(const Attestation& one, const Attestation& other) {
   return one.summary->timeVerified > other.summary->timeVerified;
 }
 
-// One of the accepted verifiers whose latest verdict is that it passed.
+// One of the accepted verifiers whose latest verdict under an accepted policy is that it passed.
 RuleResult promoted(const WantedStatement& wanted, std::span<const Attestation> attestations) {
   constexpr char kRule[] = "statements";
   std::map<std::string, const Attestation*> latest;
   for (const Attestation& one : attestations) {
     if (one.predicateType != kVsaType || !one.summary) continue;
+    if (std::ranges::find(wanted.policies, one.summary->policy.text()) == wanted.policies.end()) continue;
     for (const std::string& id : one.evidence.ids)
       if (const Attestation*& held = latest[id]; !held || isLater(one, *held)) held = &one;
   }
-  std::string why = "no verdict by any of " + joined(wanted.authors);
+  std::string why = "no verdict under " + joined(wanted.policies) + " by any of " + joined(wanted.authors);
   for (const auto& [id, one] : latest) {
     if (!accepts(wanted.authors, id)) continue;
     if (one->summary->passed())

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "manifest/json/reader.h"
+#include "manifest/statement/vsa.h"
 #include "signing/keys/files.h"
 
 namespace kiln::signing {
@@ -58,6 +59,13 @@ Result<WantedStatement> readStatement(const Json& json, const std::string& place
   WantedStatement wanted;
   KILN_ASSIGN(wanted.predicateType, reader.string("predicateType"));
   KILN_ASSIGN(wanted.authors, readList(reader, "authors"));
+  // Every instance of a farm signs as the same author: only the policy tells their verdicts apart.
+  if (wanted.predicateType == kVsaType) {
+    KILN_ASSIGN(wanted.policies, readList(reader, "policies"));
+  }
+  for (const std::string& one : wanted.policies)
+    if (!one.starts_with("sha256:") || !Digest::parse(one, 0))
+      return badMember(reader.path("policies"), "must hold \"sha256:\" digests of policies");
   KILN_TRY(reader.finish());
   return wanted;
 }
@@ -151,8 +159,11 @@ Json Policy::toJson() const {
   if (!partitionTargets.empty()) json["partitionTargets"] = partitionTargets;
   for (const WantedCheck& check : checks) json["checks"].push_back(checkJson(check));
   if (refuseEmulated) json["refuseEmulated"] = true;
-  for (const WantedStatement& one : statements)
-    json["statements"].push_back({{"predicateType", one.predicateType}, {"authors", one.authors}});
+  for (const WantedStatement& one : statements) {
+    Json wanted{{"predicateType", one.predicateType}, {"authors", one.authors}};
+    if (!one.policies.empty()) wanted["policies"] = one.policies;
+    json["statements"].push_back(std::move(wanted));
+  }
   if (requireLog) json["requireLog"] = true;
   if (minWitnesses > 0) json["minWitnesses"] = minWitnesses;
   if (maxAgeSeconds) json["maxAgeSeconds"] = *maxAgeSeconds;

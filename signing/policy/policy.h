@@ -24,6 +24,8 @@ struct WantedCheck {
 struct WantedStatement {
   std::string predicateType;
   std::vector<std::string> authors;  // ids of the root's builders; "*" accepts any
+  std::vector<std::string> policies =
+      {};  // of verification summaries alone: "sha256:" digests of those accepted
 };
 
 struct Policy {

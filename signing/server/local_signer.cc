@@ -90,7 +90,7 @@ Status LocalSigner::check(const SignRequest& request) const {
     if (request.receipts.size() != 1)
       return fail(Code::kInvalidArgument, "summary: the policy must come with it, and nothing else");
     KILN_ASSIGN(const Closure known, loadManifests(store_, request.instance, claim.subject));
-    return checkSummary(*summary, request.receipts[0], claim.subject, known, records_);
+    return checkSummary(*summary, request.receipts[0], claim.subject, known, records_, keys_);
   }
   KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.subject));
   if (const auto* check = std::get_if<CheckStatement>(&claim.about))
@@ -99,7 +99,7 @@ Status LocalSigner::check(const SignRequest& request) const {
     return checkReproduction(store_, request.instance, *again, request.receipts, closure, authority_,
                              clock_.now());
   if (const auto* tombstone = std::get_if<Tombstone>(&claim.about))
-    return checkTombstone(*tombstone, claim.subject, records_);
+    return checkTombstone(*tombstone, claim.subject, records_, keys_);
   const Provenance& provenance = std::get<Provenance>(claim.about);
   const CompileSpec& spec = closure.manifest.spec;
   if (auto same = checkAgainstSpec(provenance, spec); !same)

@@ -6,6 +6,7 @@
 #include "manifest/base/clock.h"
 #include "signing/client/signer_client.h"
 #include "signing/keys/certificate.h"
+#include "signing/server/known_keys.h"
 #include "signing/server/records.h"
 #include "storage/blob/blob_store.h"
 
@@ -25,14 +26,16 @@ namespace kiln::signing {
 //  - that action is the compile of the spec with the spec's toolchain.
 // A compile statement if it is the summary of the Manifest that is in the store; the files that this lists
 // are the provenance's to answer for. A verification summary as summary_check.h says. A tombstone only if the
-// artifact is there and the provenances that it names are in the records. An admission of a toolchain:
-// toolchain_check.h. Errors as Signer::sign. Thread safe. What is passed by reference must outlive the
-// signer.
+// artifact is there and the provenances that it names are in the records. For both,
+// only what keys that it knows have signed counts: its own, and those of the trust root (known_keys.h). An
+// admission of a toolchain: toolchain_check.h. Errors as Signer::sign. Thread safe. What is passed by
+// reference must outlive the signer.
 class LocalSigner final : public Signer {
  public:
   LocalSigner(PrivateKey key, Certificate authority, Records& records, storage::BlobStore& store,
-              const Clock& clock)
-      : key_(std::move(key)),
+              const Clock& clock, std::string trustRoot = "")
+      : keys_(key.publicKey(), std::move(trustRoot)),
+        key_(std::move(key)),
         authority_(std::move(authority)),
         records_(records),
         store_(store),
@@ -44,6 +47,7 @@ class LocalSigner final : public Signer {
  private:
   Status check(const SignRequest& request) const;
 
+  const KnownKeys keys_;
   const PrivateKey key_;
   const Certificate authority_;
   Records& records_;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kDatabaseSessions = 4;
 
 struct ServeOptions {
-  std::string listen, key, store, workerCa, database, records;
+  std::string listen, key, store, workerCa, database, records, trustRoot;
 };
 
 Status serve(const ServeOptions& options, const Clock& clock) {
@@ -39,7 +39,7 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   LoggedRecords records(database, EarlierRecords(options.records), key.publicKey(), clock);
   LateStore store(options.store);
   std::string keyId = key.publicKey().id();
-  LocalSigner signer(std::move(key), std::move(authority), records, store, clock);
+  LocalSigner signer(std::move(key), std::move(authority), records, store, clock, options.trustRoot);
   KILN_ASSIGN(auto server, SignerServer::start(options.listen, signer));
   spdlog::info("serving address={} key={}", options.listen, keyId);
   int signal = 0;
@@ -68,6 +68,9 @@ int run(int argc, char** argv) {
                    "libpq connection string: what was signed, and the log's intake")
       ->required();
   serving->add_option("--records", options.records, "directory of what a release without a log signed");
+  serving->add_option("--trust-root", options.trustRoot,
+                      "root that names the farm's earlier keys and its rebuilders, whose statements "
+                      "verification summaries may rest on; without it only those of --key");
   serving->footer(
       "Example: kiln-signer serve --listen unix:/run/kiln/signer.sock --key signer.pem --store store "
       "--worker-ca worker-ca.pem --database 'host=/run/kiln dbname=kiln'");

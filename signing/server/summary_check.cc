@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "signing/bundle/bundle.h"
 #include "signing/policy/evaluate.h"
@@ -21,24 +22,29 @@ tl::unexpected<Error> refused(const std::string& why) {
 struct Named {
   std::vector<Provenance> provenances;
   std::vector<CheckStatement> checks;
-  std::vector<Reproduction> reproductions;
+  std::vector<Reproduction> own;  // signed here, where nothing says for whom
+  std::vector<Reproduction> ofOthers;
 };
 
-Status add(const Statement& statement, Named& out) {
+Status add(const Bundle& bundle, const Statement& statement, const KnownKeys& keys, Named& out) {
   if (statement.predicateType == kProvenanceType) {
     KILN_ASSIGN(auto said, Provenance::fromJson(statement.predicate));
+    KILN_TRY(keys.check(bundle, said.builderId));
     out.provenances.push_back(std::move(said));
   } else if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(auto said, CheckStatement::fromJson(statement.predicate));
+    KILN_TRY(keys.check(bundle, said.builderId));
     out.checks.push_back(std::move(said));
   } else if (statement.predicateType == kReproductionType) {
     KILN_ASSIGN(auto said, Reproduction::fromJson(statement.predicate));
-    out.reproductions.push_back(std::move(said));
+    KILN_TRY(keys.check(bundle, said.rebuilderId));
+    (keys.isOwn(bundle) ? out.own : out.ofOthers).push_back(std::move(said));
   }
   return {};
 }
 
-Result<Named> readNamed(const VerificationSummary& summary, const Digest& artifact, Records& records) {
+Result<Named> readNamed(const VerificationSummary& summary, const Digest& artifact, Records& records,
+                        const KnownKeys& keys) {
   Named out;
   for (const Digest& payload : summary.from) {
     KILN_ASSIGN(const auto text, records.find(payload));
@@ -48,8 +54,17 @@ Result<Named> readNamed(const VerificationSummary& summary, const Digest& artifa
     const bool about = std::ranges::any_of(
         statement.subjects, [&](const Subject& subject) { return subject.sha256 == artifact.hash; });
     if (!about) return refused("statement " + payload.text() + " is about another artifact");
-    KILN_TRY(add(statement, out));
+    if (const Status status = add(bundle, statement, keys, out); !status)
+      return refused("statement " + payload.text() + ": " + status.error().message);
   }
+  return out;
+}
+
+// Those that bear on one provenance: what was signed here adds workers of its farm and speaks for no other.
+std::vector<Reproduction> reproductionsFor(const Provenance& provenance, const Named& named) {
+  std::vector<Reproduction> out = named.ofOthers;
+  std::ranges::copy_if(named.own, std::back_inserter(out),
+                       [&](const Reproduction& one) { return one.rebuilderId == provenance.builderId; });
   return out;
 }
 
@@ -75,16 +90,17 @@ std::string whyNot(const VerificationSummary& summary, const Policy& policy, con
 }  // namespace
 
 Status checkSummary(const VerificationSummary& summary, const std::string& policyText, const Digest& artifact,
-                    const Closure& known, Records& records) {
+                    const Closure& known, Records& records, const KnownKeys& keys) {
   if (digestOf(policyText).hash != summary.policy.hash) return refused("the policy is another document");
   KILN_TRY(parseCanonicalJson(policyText));
   KILN_ASSIGN(const Policy policy, Policy::parse(policyText));
   if (summary.artifact.hash != artifact.hash) return refused("it summarises another artifact");
   if (summary.buildLevel > kMaxLevel) return refused("it claims more than level 2");
-  KILN_ASSIGN(const Named named, readNamed(summary, artifact, records));
+  KILN_ASSIGN(const Named named, readNamed(summary, artifact, records, keys));
   std::string why = "it names no provenance";
   for (const Provenance& provenance : named.provenances) {
-    PolicyFacts facts{false, &provenance, named.checks, named.reproductions};
+    const std::vector<Reproduction> reproductions = reproductionsFor(provenance, named);
+    PolicyFacts facts{false, &provenance, named.checks, reproductions};
     facts.manifest = &known.manifest;
     facts.now = summary.timeVerified;
     why = whyNot(summary, policy, facts);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/media_types.h"
 #include "manifest/base/printable.h"
@@ -9,8 +10,6 @@
 
 namespace kiln::signing {
 namespace {
-
-constexpr std::size_t kMaxBundles = 256;
 
 class Verification {
  public:

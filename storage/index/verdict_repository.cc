@@ -45,14 +45,6 @@ Result<std::uint64_t> newestDue(Connection& connection) {
   return newest.value_or(0);
 }
 
-Status postpone(Connection& connection, const DueArtifact& due) {
-  KILN_TRY(
-      connection.execute("UPDATE verdicts_due SET revision = nextval('revisions') WHERE instance = $1 "
-                         "AND artifact_hash = $2",
-                         {due.instance, hashParam(due.artifact)}));
-  return {};
-}
-
 Status settle(Connection& connection, const DueArtifact& due) {
   KILN_TRY(
       connection.execute("DELETE FROM verdicts_due WHERE instance = $1 AND artifact_hash = $2 AND "
@@ -71,8 +63,13 @@ Result<std::optional<VerdictRecord>> latestVerdict(Connection& connection, const
   });
 }
 
-Status insertVerdict(Connection& connection, const DueArtifact& due, const BundleRecord& bundle,
-                     const VerdictRecord& verdict) {
+Result<bool> insertVerdict(Connection& connection, const DueArtifact& due, const BundleRecord& bundle,
+                           const VerdictRecord& verdict) {
+  KILN_ASSIGN(const Rows still,
+              connection.execute("SELECT 1 FROM verdicts_due WHERE instance = $1 AND artifact_hash = $2 "
+                                 "FOR UPDATE",
+                                 {due.instance, hashParam(due.artifact)}));
+  if (still.affected() == 0) return false;
   KILN_ASSIGN(const auto before, latestVerdict(connection, due.instance, due.artifact));
   KILN_TRY(storeStatement(connection, due.instance, due.artifact, bundle));
   KILN_TRY(connection.execute(
@@ -83,7 +80,8 @@ Status insertVerdict(Connection& connection, const DueArtifact& due, const Bundl
   if (before && before->payload != verdict.payload)
     KILN_TRY(connection.execute("DELETE FROM statements WHERE instance = $1 AND payload_hash = $2",
                                 {due.instance, hashParam(before->payload)}));
-  return settle(connection, due);
+  KILN_TRY(settle(connection, due));
+  return true;
 }
 
 }  // namespace kiln::index

@@ -36,16 +36,15 @@ Status keepPolicies(postgres::Connection& connection, const std::vector<std::str
 Result<std::vector<DueArtifact>> listDue(postgres::Connection& connection, std::uint64_t revision, int limit);
 // The revision of the newest among all; 0 if nothing is due.
 Result<std::uint64_t> newestDue(postgres::Connection& connection);
-// Behind all others.
-Status postpone(postgres::Connection& connection, const DueArtifact& due);
 // It was judged and nothing is new; it stays due if more came up since.
 Status settle(postgres::Connection& connection, const DueArtifact& due);
 
 Result<std::optional<VerdictRecord>> latestVerdict(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);
 // In a transaction. The statement in `bundle` is the newest verdict and takes the place of the one before;
-// the artifact is settled as above. Again changes nothing.
-Status insertVerdict(postgres::Connection& connection, const DueArtifact& due, const BundleRecord& bundle,
-                     const VerdictRecord& verdict);
+// the artifact is settled as above. False, and nothing changes, if it is not due any more: whoever judged in
+// the meantime knew more.
+Result<bool> insertVerdict(postgres::Connection& connection, const DueArtifact& due,
+                           const BundleRecord& bundle, const VerdictRecord& verdict);
 
 }  // namespace kiln::index

@@ -5,13 +5,12 @@
 
 #include <cerrno>
 
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/media_types.h"
 #include "manifest/artifact/oci.h"
 
 namespace kiln::storage {
 namespace {
-
-constexpr std::size_t kMaxBundles = 64;
 
 Result<std::string> readManifest(OciLayoutStore& store, const Digest& digest) {
   return getBlob(store, {}, digest, kMaxOciManifestBytes);
@@ -20,7 +19,8 @@ Result<std::string> readManifest(OciLayoutStore& store, const Digest& digest) {
 Status takeReferrer(OciLayoutStore& store, const Referrer& referrer, OciExport& out) {
   if (referrer.artifactType == kBundleType) {
     if (referrer.layers.size() != 1) return fail(Code::kInvalidArgument, "a bundle has one layer");
-    if (out.bundles.size() == kMaxBundles) return fail(Code::kInvalidArgument, "more than 64 bundles");
+    if (out.bundles.size() == kMaxBundles)
+      return fail(Code::kInvalidArgument, "more than " + std::to_string(kMaxBundles) + " bundles");
     out.bundles.push_back(referrer.layers[0].digest);
   } else if (referrer.artifactType == kFixturesType) {
     if (!out.fixtures.empty()) return fail(Code::kInvalidArgument, "fixtures are there twice");

@@ -157,9 +157,13 @@ class FarmProcesses {
     v1::AddToolchainRequest request;
     request.set_instance("default");
     *request.mutable_tree() = toProto(built.root);
-    grpc::ClientContext context;
-    v1::Toolchain response;
-    grpc::Status status = v1::ToolchainService::NewStub(channel_)->AddToolchain(&context, request, &response);
+    grpc::Status status;
+    (void)eventually([&] {  // the signer may still be starting
+      grpc::ClientContext context;
+      v1::Toolchain response;
+      status = v1::ToolchainService::NewStub(channel_)->AddToolchain(&context, request, &response);
+      return status.error_code() != grpc::StatusCode::UNAVAILABLE;
+    });
     EXPECT_TRUE(status.ok()) << status.error_message();
     toolchain_ = "sha256:" + built.root.hex();
     return status.ok();

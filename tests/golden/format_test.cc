@@ -3,6 +3,7 @@
 
 #include "manifest/artifact/oci.h"
 #include "manifest/spec/delivery_spec.h"
+#include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
@@ -121,6 +122,29 @@ TEST(Golden, Reproduction) {
   again.startedOn = parseRfc3339("2026-11-20T05:00:00Z").value();
   again.finishedOn = parseRfc3339("2026-11-20T05:00:09Z").value();
   keepsItsForm("reproduction.json", again);
+}
+
+TEST(Golden, Check) {
+  CheckStatement check;
+  check.builderId = "urn:kiln:builder:test";
+  check.invocationId = "job-3";
+  check.action = digestOf("check");
+  check.plan = digestOf("plan");
+  check.worker = "w1";
+  check.operatorName = "acme";
+  check.receipt = digestOf("receipt");
+  check.startedOn = parseRfc3339("2026-11-20T07:00:00Z").value();
+  check.finishedOn = parseRfc3339("2026-11-20T07:00:05Z").value();
+  check.report = {{"passed", true},
+                  {"items",
+                   {{{"kind", "fixture"},
+                     {"name", "profile default: y"},
+                     {"passed", true},
+                     {"detail", "10 elements agree"},
+                     {"measured", {{"maxAbsolute", "0.000000119209"}, {"maxRelative", "0.000000100000"}}}}}},
+                  {"measured", {{"loadSeconds", "0.000499000"}}},
+                  {"device", {{"processor", "a processor"}, {"threads", 2}, {"path", "cpu"}}}};
+  keepsItsForm("check.json", check);
 }
 
 TEST(Golden, Tombstone) {

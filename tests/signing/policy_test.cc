@@ -148,12 +148,13 @@ TEST(Policy, ThirdPartiesAreHeldToTheirAuthors) {
 
 TEST(Policy, OfTwoVerdictsInOneLogTheLaterEntryCounts) {
   Policy policy = anyPolicy();
-  policy.statements = {{kVsaType, {"urn:farm"}}};
+  policy.statements = {{kVsaType, {"urn:farm"}, {digestOf("strict").text()}}};
   const Provenance statement = provenance();
   const auto verdict = [](std::vector<std::string> failed, std::uint64_t index, int seconds) {
     VerificationSummary summary;
     summary.timeVerified = TimePoint(std::chrono::seconds(seconds));
     summary.failed = std::move(failed);
+    summary.policy = digestOf("strict");
     StatementEvidence evidence{{}, "k", true, {}, {"urn:farm"}};
     evidence.log = "log.example";
     evidence.logIndex = index;
@@ -168,6 +169,60 @@ TEST(Policy, OfTwoVerdictsInOneLogTheLaterEntryCounts) {
   EXPECT_NE(refused.detail.find("FAILED: minBuilders"), std::string::npos) << refused.detail;
   std::swap(all[0].evidence.logIndex, all[1].evidence.logIndex);
   EXPECT_TRUE(ruled(policy, facts, "statements").ok);
+}
+
+TEST(Policy, AVerdictUnderAnotherPolicyIsNone) {
+  Policy policy = anyPolicy();
+  policy.statements = {{kVsaType, {"urn:farm"}, {digestOf("strict").text()}}};
+  const Provenance statement = provenance();
+  const auto verdict = [](const char* under, std::vector<std::string> failed, std::uint64_t index) {
+    VerificationSummary summary;
+    summary.failed = std::move(failed);
+    summary.policy = {digestOf(under).hash, 0};
+    StatementEvidence evidence{{}, "k", true, {}, {"urn:farm"}};
+    evidence.log = "log.example";
+    evidence.logIndex = index;
+    return Attestation{kVsaType, evidence, summary};
+  };
+  PolicyFacts facts{false, &statement};
+  // One farm, one author; a lax instance let it pass.
+  std::vector<Attestation> all{verdict("lax", {}, 9)};
+  facts.attestations = all;
+  EXPECT_FALSE(ruled(policy, facts, "statements").ok);
+  all.insert(all.begin(), verdict("strict", {"minBuilders"}, 3));
+  facts.attestations = all;
+  const RuleResult refused = ruled(policy, facts, "statements");
+  EXPECT_FALSE(refused.ok);
+  EXPECT_NE(refused.detail.find("FAILED: minBuilders"), std::string::npos) << refused.detail;
+  all = {verdict("strict", {}, 3), verdict("lax", {"minBuilders"}, 9)};
+  facts.attestations = all;
+  EXPECT_TRUE(ruled(policy, facts, "statements").ok);
+}
+
+TEST(Policy, AVerdictIsWantedUnderNamedPolicies) {
+  const std::string digest = digestOf("strict").text();
+  const auto refuses = [](const Json& wanted) {
+    Json json = anyPolicy().toJson();
+    json["statements"] = Json::array({wanted});
+    const auto parsed = Policy::parse(json.dump());
+    return parsed ? std::string() : parsed.error().message;
+  };
+  Json wanted{{"predicateType", kVsaType}, {"authors", {"urn:farm"}}, {"policies", {digest}}};
+  EXPECT_EQ(refuses(wanted), "");
+  EXPECT_EQ(Policy::parse([&] {
+              Json json = anyPolicy().toJson();
+              json["statements"] = Json::array({wanted});
+              return json.dump();
+            }())
+                ->toJson()["statements"][0],
+            wanted);
+  for (const Json& bad : {Json::array(), Json::array({"*"}), Json::array({digest.substr(7)})}) {
+    wanted["policies"] = bad;
+    EXPECT_NE(refuses(wanted).find("policies"), std::string::npos) << bad;
+  }
+  wanted.erase("policies");
+  EXPECT_NE(refuses(wanted).find("policies"), std::string::npos);
+  EXPECT_NE(refuses({{"predicateType", "urn:sbom"}, {"authors", {"a"}}, {"policies", {digest}}}), "");
 }
 
 TEST(Policy, LogAndWitnesses) {

@@ -9,8 +9,11 @@
 #include <thread>
 
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
+#include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
+#include "signing/policy/policy.h"
 #include "tests/signing/farm_fixture.h"
 
 namespace kiln::signing {
@@ -297,6 +300,151 @@ TEST_F(SignerTest, TheActionIsTheCompileOfTheSpec) {  // attack 17
 TEST_F(SignerTest, ExpiredWorkersDoNotCount) {
   farm.clock.set(farm.clock.now() + std::chrono::hours(24 * 400));
   expectRefused(Code::kFailedPrecondition, "valid from");
+}
+
+// What the signer builds summaries and tombstones on: the coordinator can write to the records, so that a
+// record is no signature of the signer's.
+struct ForeignRecordsTest : ::testing::Test {
+  Farm farm;
+  const PrivateKey foreign = PrivateKey::create().value();
+  const std::string root = farm.directory / "root.json";
+  const Policy policy{.name = "five",
+                      .allowDevelopment = true,
+                      .builderIds = {"*"},
+                      .minBuilders = 5,
+                      .targets = {"*"},
+                      .toolchains = {"*"}};
+  std::vector<Digest> from;
+
+  void write(const TrustRoot& listed) const { std::ofstream(root) << listed.toJson().dump(); }
+  // As a coordinator that wants to be believed would.
+  Digest record(const std::string& statement, const PrivateKey& key) {
+    const Envelope envelope = signEnvelope(kInTotoPayload, statement, key).value();
+    EXPECT_TRUE(farm.records.add("default", envelope, key.publicKey()));
+    from.push_back({digestOf(statement).hash, 0});
+    return from.back();
+  }
+  std::string inventedProvenance() {
+    for (const char* worker : {"w3", "w4", "w5"})
+      farm.provenance.builders.push_back({worker, "acme", digestOf(worker)});
+    return provenanceStatement(farm.artifact, farm.provenance).value();
+  }
+  Reproduction reproductionBy(const std::string& rebuilder) const {
+    Reproduction out;
+    out.rebuilderId = rebuilder;
+    out.worker = "w9";
+    out.operatorName = "third";
+    out.compile = farm.action;
+    out.manifest = digestOf(farm.manifestText);
+    out.sandboxPolicy = farm.sandboxPolicy;
+    out.startedOn = out.finishedOn = farm.clock.now();
+    return out;
+  }
+  Status passes(const Policy& by, std::vector<std::string> builders, std::vector<std::string> operators,
+                const std::string& trustRoot = "") {
+    const std::string document = toCanonicalJson(by.toJson()).value();
+    VerificationSummary summary;
+    summary.verifierId = kBuilderId;
+    summary.timeVerified = farm.clock.now();
+    summary.artifact = farm.artifact;
+    summary.policyUri = "urn:kiln:policy:five";
+    summary.policy = digestOf(document);
+    std::ranges::sort(from);
+    summary.from = from;
+    summary.builders = std::move(builders);
+    summary.operators = std::move(operators);
+    LocalSigner signer(farm.key, farm.authority.certificate(), farm.records, farm.store, farm.clock,
+                       trustRoot);
+    const auto bundle =
+        signer.sign({"default", verificationStatement(summary).value(), farm.artifact.size, {document}});
+    return bundle ? Status{} : fail(bundle.error());
+  }
+  Status passesWithFive(const std::string& trustRoot = "") {
+    return passes(policy, {"w1 (acme)", "w2 (other)", "w3 (acme)", "w4 (acme)", "w5 (acme)"},
+                  {"acme", "other"}, trustRoot);
+  }
+};
+
+void expectUnknownKey(const Status& status) {
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(status.error().message.find("not signed with this signer's key"), std::string::npos)
+      << status.error().message;
+}
+
+TEST_F(ForeignRecordsTest, Case25BuildersInventedUnderAThrowAwayKeyAreNotSummarised) {
+  const std::string invented = inventedProvenance();
+  record(invented, foreign);
+  expectUnknownKey(passesWithFive());
+  // A row that names the signer's key for a signature that it did not make.
+  const Envelope envelope = signEnvelope(kInTotoPayload, invented, foreign).value();
+  const auto forged = makeBundle(envelope, foreign.publicKey());
+  Bundle bundle = parseBundle(*forged).value();
+  bundle.keyId = farm.key.publicKey().id();
+  expectUnknownKey(KnownKeys(farm.key.publicKey(), "").check(bundle, kBuilderId));
+}
+
+TEST_F(ForeignRecordsTest, AnEarlierKeyCountsIfTheRootListsIt) {
+  record(inventedProvenance(), foreign);
+  TrustRoot listed = farm.root;
+  listed.keys.push_back({foreign.publicKey(), farm.clock.now(), farm.clock.now() + std::chrono::hours(1)});
+  listed.builders.push_back({"urn:kiln:builder:other", {foreign.publicKey().id()}});
+  write(listed);
+  expectUnknownKey(passesWithFive(root));  // it speaks for somebody else
+  listed.builders.pop_back();
+  listed.builders[0].keys.push_back(foreign.publicKey().id());
+  TrustRoot revoking = listed;
+  revoking.revocations.push_back({foreign.publicKey().id(), farm.clock.now(), "stolen", {}});
+  write(revoking);
+  expectUnknownKey(passesWithFive(root));
+  write(listed);
+  const Status known = passesWithFive(root);
+  EXPECT_TRUE(known) << known.error().message;
+}
+
+TEST_F(ForeignRecordsTest, NoFarmIsAnothersRebuilder) {
+  record(provenanceStatement(farm.artifact, farm.provenance).value(), farm.key);
+  record(reproductionStatement(farm.artifact, reproductionBy("urn:example:auditor")).value(), farm.key);
+  Policy three = policy;
+  three.minBuilders = 3;
+  const Status invented = passes(
+      three, {"urn:example:auditor (urn:example:auditor)", "w1 (acme)", "w2 (other)"}, {"acme", "other"});
+  ASSERT_FALSE(invented);
+  EXPECT_NE(invented.error().message.find("names builders or operators"), std::string::npos);
+  record(reproductionStatement(farm.artifact, reproductionBy(kBuilderId)).value(), farm.key);
+  const Status own = passes(three, {"w1 (acme)", "w2 (other)", "w9 (third)"}, {"acme", "other", "third"});
+  EXPECT_TRUE(own) << own.error().message;
+}
+
+TEST_F(ForeignRecordsTest, AnAuditorsReproductionAndAForeignCheckNeedTheirKeyInTheRoot) {
+  record(provenanceStatement(farm.artifact, farm.provenance).value(), farm.key);
+  record(reproductionStatement(farm.artifact, reproductionBy("urn:example:auditor")).value(), foreign);
+  Policy three = policy;
+  three.minBuilders = 3;
+  const auto judged = [&](const std::string& trustRoot) {
+    return passes(three, {"urn:example:auditor (urn:example:auditor)", "w1 (acme)", "w2 (other)"},
+                  {"acme", "other", "urn:example:auditor"}, trustRoot);
+  };
+  expectUnknownKey(judged(""));
+  TrustRoot listed = farm.root;
+  listed.keys.push_back({foreign.publicKey(), farm.clock.now(), farm.clock.now() + std::chrono::hours(1)});
+  listed.builders.push_back({"urn:example:auditor", {foreign.publicKey().id()}});
+  write(listed);
+  const Status known = judged(root);
+  EXPECT_TRUE(known) << known.error().message;
+  std::string receipt;
+  record(checkStatement(farm.artifact, farm.check(true, &receipt)).value(), foreign);
+  expectUnknownKey(judged(root));
+}
+
+TEST_F(ForeignRecordsTest, TombstonesAreNotPutOverForeignProvenances) {
+  const Tombstone tombstone{.builderId = kBuilderId,
+                            .reason = "r",
+                            .issuedOn = farm.clock.now(),
+                            .statements = {record(inventedProvenance(), foreign)}};
+  const auto bundle = farm.signer.sign(
+      {"default", tombstoneStatement(farm.artifact, tombstone).value(), farm.artifact.size, {}});
+  expectUnknownKey(bundle ? Status{} : fail(bundle.error()));
 }
 
 // What the signer believes of a check: the receipt that the statement names, about this artifact and this

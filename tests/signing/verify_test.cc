@@ -304,7 +304,7 @@ TEST_F(VerifyTest, ALaterVerdictTakesTheEarliersPlace) {
     summary.timeVerified += later;
     return sign(parseStatement(verificationStatement(summary).value()).value(), farm.key);
   };
-  policy.statements = {{kVsaType, {kBuilderId}}};
+  policy.statements = {{kVsaType, {kBuilderId}, {summaryOf(farm.artifact).policy.text()}}};
   expectRefused(Code::kPermissionDenied, "policy statements");
   bundles.push_back(said({}, std::chrono::seconds(0)));
   EXPECT_TRUE(verify().passed);

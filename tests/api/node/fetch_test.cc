@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "manifest/artifact/bundle_limit.h"
 #include "signing/bundle/bundle.h"
 #include "tests/api/node/lying_store.h"
 #include "tests/api/node/signed_artifact.h"
@@ -50,6 +51,29 @@ TEST_F(FetchTest, LeavesAVerifiedDirectory) {
   EXPECT_TRUE(signing::verifyDirectory(destination, artifact.farm.artifact, artifact.trust.root,
                                        artifact.trust.policy, SystemClock())
                   .passed);
+}
+
+TEST_F(FetchTest, WhatThirdPartiesSayDoesNotMakeItUnfetchable) {
+  const auto another = [&] {
+    const Json statement{
+        {"_type", "https://in-toto.io/Statement/v1"},
+        {"subject", {{{"digest", {{"sha256", artifact.farm.artifact.hex()}}}, {"name", "artifact.json"}}}},
+        {"predicateType", "urn:example:note"},
+        {"predicate", {{"n", artifact.ref.bundles.size()}}}};
+    const auto envelope =
+        signing::signEnvelope(signing::kInTotoPayload, toCanonicalJson(statement).value(), artifact.farm.key);
+    return artifact.farm.put(signing::makeBundle(*envelope, artifact.farm.key.publicKey()).value());
+  };
+  while (artifact.ref.bundles.size() < kMaxBundles) artifact.ref.bundles.push_back(another());
+  const auto verdict = fetch();
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  EXPECT_EQ(verdict->counted.size(), kMaxBundles);
+  const auto offline = signing::verifyDirectory(destination, artifact.farm.artifact, artifact.trust.root,
+                                                artifact.trust.policy, SystemClock());
+  EXPECT_TRUE(offline.passed);
+  fs::remove_all(destination);
+  artifact.ref.bundles.push_back(another());
+  expectRefused("one more than an artifact may have");
 }
 
 TEST_F(FetchTest, OneFlippedBitInAnyBlobLeavesNothing) {  // 4

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "coordinator/service/recalls.h"
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
@@ -153,6 +154,8 @@ TEST_F(Attestations, TheirNumberIsBounded) {
   EXPECT_TRUE(add(bundle(author_, {{"n", 1}}), limits)) << "it is there";
   EXPECT_EQ(add(bundle(author_, {{"n", 2}}), {9, 2}).error().code, Code::kResourceExhausted);
   EXPECT_TRUE(add(bundle(author_, {{"n", 2}}), {9, 3}));
+  EXPECT_LE(index::AttestationLimits{}.perArtifact * 4, static_cast<std::int64_t>(kMaxBundles))
+      << "the farm's own statements have room beside them";
 }
 
 TEST_F(Attestations, APolicyThatWantsOneJudgesAgain) {

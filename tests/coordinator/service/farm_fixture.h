@@ -34,6 +34,7 @@ class SwitchedSigner final : public signing::Signer {
   explicit SwitchedSigner(signing::Signer& base) : base_(base) {}
   Result<std::string> sign(const signing::SignRequest& request) override {
     ++calls;
+    if (refusing) return fail(Code::kFailedPrecondition, "not signed here");
     if (away) return fail(Code::kUnavailable, "signer not reachable");
     return instead ? instead->sign(request) : base_.sign(request);
   }
@@ -42,6 +43,7 @@ class SwitchedSigner final : public signing::Signer {
     return base_.publicKeyPem();
   }
   bool away = false;
+  bool refusing = false;
   int calls = 0;
   signing::Signer* instead = nullptr;  // asked in place of the base
 

@@ -157,11 +157,62 @@ TEST_F(Promotion, KilledBetweenSigningAndTheIndexItSignsTheSame) {
 
 TEST_F(Promotion, WhileTheSignerIsAwayItStaysDue) {
   const std::string digest = built("k");
+  built("l", "another model");
+  const InstancePolicies policies(trustRoot_, {{"default", policy()}});
+  Promoter promoter(farm_, policies);
   signer_.away = true;
-  EXPECT_EQ(judged(policy()), 0u);
+  signer_.calls = 0;
+  EXPECT_EQ(promoter.judgeDue().error().code, Code::kUnavailable);
+  EXPECT_EQ(signer_.calls, 1) << "the others are not tried one by one";
   EXPECT_TRUE(verdictsOn(digest).empty());
   signer_.away = false;
-  EXPECT_EQ(judged(policy()), 1u);
+  EXPECT_EQ(promoter.judgeDue().value(), 2u) << "at once";
+}
+
+TEST_F(Promotion, WhatIsRefusedIsTriedAgainLessAndLessOften) {
+  const std::string digest = built("k");
+  const InstancePolicies policies(trustRoot_, {{"default", policy()}});
+  Promoter promoter(farm_, policies);
+  const auto calls = [&] {
+    signer_.calls = 0;
+    EXPECT_EQ(promoter.judgeDue().value(), 0u);
+    return signer_.calls;
+  };
+  signer_.refusing = true;
+  EXPECT_GT(calls(), 0);
+  EXPECT_EQ(calls(), 0);
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_GT(calls(), 0);
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(calls(), 0) << "the second time it waits for two";
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_GT(calls(), 0);
+  signer_.refusing = false;
+  EXPECT_EQ(calls(), 0);
+  // News do not wait.
+  ASSERT_TRUE(pool_.execute("UPDATE verdicts_due SET revision = nextval('revisions')"));
+  EXPECT_EQ(promoter.judgeDue().value(), 1u);
+  EXPECT_EQ(verdictsOn(digest).size(), 1u);
+}
+
+TEST_F(Promotion, ALostTurnDoesNotReplaceWhatIsKnownSince) {
+  const std::string digest = built("k");
+  auto connection = pool_.acquire().value();
+  const auto due = index::listDue(*connection, 0, 10).value();
+  EXPECT_EQ(due.size(), 0u) << "no policy yet";
+  signing::Policy strict = policy();
+  strict.requireCheck = true;
+  EXPECT_EQ(judged(strict), 1u);
+  const index::DueArtifact late{"default", *Digest::parse(digest, 0), clock_.now(), 1};
+  const index::BundleRecord bundle{digestOf("PASSED"), digestOf("bundle"), kVsaType, "", clock_.now()};
+  const auto stored = pool_.transact([&](postgres::Connection& c) {
+    return index::insertVerdict(c, late, bundle, {{digestOf("PASSED").hash, 0}, digestOf("facts"), true});
+  });
+  ASSERT_TRUE(stored) << stored.error().message;
+  EXPECT_FALSE(*stored);
+  EXPECT_FALSE(index::latestVerdict(*connection, "default", late.artifact).value()->passed);
+  ASSERT_EQ(verdictsOn(digest).size(), 1u);
+  EXPECT_FALSE(verdictsOn(digest)[0].passed());
 }
 
 TEST_F(Promotion, WithoutAPolicyNothingIsDueOrSigned) {

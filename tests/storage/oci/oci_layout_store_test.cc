@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/media_types.h"
 #include "storage/oci/oci_export.h"
 #include "tests/support/temp_directory.h"
@@ -131,6 +132,20 @@ TEST_F(OciLayoutTest, FindsArtifactBundlesFixturesAndClosure) {
   ASSERT_TRUE(found->closure);
   EXPECT_EQ(found->closure->omitted, (std::vector<ModelFile>{{"bin/ptxas", digestOf("ptxas")}}));
   EXPECT_EQ(found->referrers.size(), 3u);
+}
+
+TEST_F(OciLayoutTest, HoldsAsManyBundlesAsAnArtifactMayHave) {
+  const Digest bundle = put("{\"bundle\":1}");
+  std::vector<LayoutEntry> referrers;
+  for (std::size_t i = 0; i < kMaxBundles; ++i)
+    referrers.push_back({refer(kBundleType, artifact, "bundles/" + std::to_string(i), bundle), kBundleType});
+  index(referrers);
+  const auto full = read();
+  ASSERT_TRUE(full) << full.error().message;
+  EXPECT_EQ(full->bundles.size(), kMaxBundles);
+  referrers.push_back({refer(kBundleType, artifact, "bundles/more", bundle), kBundleType});
+  index(referrers);
+  EXPECT_EQ(read().error().code, Code::kInvalidArgument);
 }
 
 TEST_F(OciLayoutTest, AddsABundle) {
