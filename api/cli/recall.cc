@@ -37,48 +37,6 @@ Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options) {
   return keys;
 }
 
-// What the farm made of it: the same, with the proof that its log holds it.
-Result<Recalls> published(const Context& context, const signing::TrustRoot& root, const Recalls& sent) {
-  KILN_ASSIGN(const auto client, context.connect());
-  KILN_ASSIGN(const std::string text, client->publishRecalls(sent.text));
-  KILN_ASSIGN(Recalls done, Recalls::parse(text, root));
-  if (done.payload != sent.payload) return fail(Code::kDataLoss, "the farm answered with other recalls");
-  KILN_TRY(done.continuesLogs(sent));
-  return done;
-}
-
-// Writes the new version where it belongs, or a draft where signatures or the log's proofs are missing; tells
-// the farm.
-Status place(const Context& context, const Options& options, const signing::TrustRoot& root,
-             const std::string& text) {
-  auto whole = Recalls::parse(text, root, LogProofs::kIfAny);
-  if (whole && options.publish) {
-    whole = published(context, root, *whole);
-    if (!whole) return fail(whole.error());
-  } else if (whole) {
-    whole = Recalls::parse(text, root);
-  }
-  const std::string& target = options.out.empty() ? options.recalls : options.out;
-  const std::string path = whole ? target : target + ".draft";
-  KILN_TRY(signing::replaceFile(path, whole ? whole->text : text));
-  if (context.json) {
-    Json json{{"recalls", path}, {"complete", whole.has_value()}};
-    if (whole) json["version"] = whole->version;
-    if (whole) json["logged"] = whole->logged;
-    if (!whole) json["why"] = whole.error().message;
-    printJson(json);
-    return {};
-  }
-  if (whole)
-    note(fmt::format("version {} holds {} entries{}{}", whole->version, whole->entries.size(),
-                     whole->logged ? ", all in the log" : "",
-                     options.publish ? "; it is in force on the farm" : ""));
-  else
-    note(whole.error().message + "; go on with kiln recall --cosign " + path);
-  printLine(path);
-  return {};
-}
-
 // What is to be followed: of the file and, with --publish, of the farm the newer one.
 Result<std::optional<Recalls>> current(const Context& context, const Options& options,
                                        const signing::TrustRoot& root) {
@@ -101,6 +59,70 @@ Result<std::optional<Recalls>> current(const Context& context, const Options& op
     if (!newest || read.version > newest->version) newest = std::move(read);
   }
   return newest;
+}
+
+// What the farm made of it: the same, with the proof that its log holds it, which continues what was known
+// before.
+Result<Recalls> published(const Context& context, const signing::TrustRoot& root, const Recalls& sent,
+                          const std::optional<Recalls>& before) {
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(const std::string text, client->publishRecalls(sent.text));
+  KILN_ASSIGN(Recalls done, Recalls::parse(text, root));
+  if (done.payload != sent.payload) return fail(Code::kDataLoss, "the farm answered with other recalls");
+  if (before) KILN_TRY(done.continuesLogs(*before));
+  return done;
+}
+
+// The same with what was signed kept beside `target` until the farm has it.
+Result<Recalls> publishedSafely(const Context& context, const signing::TrustRoot& root, const Recalls& sent,
+                                const std::optional<Recalls>& before, const std::string& target) {
+  const std::string kept = target + ".unpublished";
+  KILN_TRY(signing::replaceFile(kept, sent.text));
+  auto done = published(context, root, sent, before);
+  if (!done) {
+    Error error = done.error();
+    error.message +=
+        "; what was signed is in " + kept + ": go on with kiln recall --publish --cosign " + kept;
+    return fail(std::move(error));
+  }
+  std::error_code ignored;
+  std::filesystem::remove(kept, ignored);
+  return done;
+}
+
+// Writes the new version where it belongs, or a draft where signatures or the log's proofs are missing; tells
+// the farm.
+Status place(const Context& context, const Options& options, const signing::TrustRoot& root,
+             const std::string& text, const std::optional<Recalls>& before) {
+  const std::string& target = options.out.empty() ? options.recalls : options.out;
+  auto whole = Recalls::parse(text, root, LogProofs::kIfAny);
+  if (whole && options.publish) {
+    whole = publishedSafely(context, root, *whole, before, target);
+    if (!whole) return fail(whole.error());
+  } else if (whole) {
+    whole = Recalls::parse(text, root);
+  }
+  // Nothing else is missing where a key has signed: who came without one came to publish.
+  if (!whole && (whole.error().code != Code::kDataLoss || options.signWith.empty()))
+    return fail(whole.error());
+  const std::string path = whole ? target : target + ".draft";
+  KILN_TRY(signing::replaceFile(path, whole ? whole->text : text));
+  if (context.json) {
+    Json json{{"recalls", path}, {"complete", whole.has_value()}};
+    if (whole) json["version"] = whole->version;
+    if (whole) json["logged"] = whole->logged;
+    if (!whole) json["why"] = whole.error().message;
+    printJson(json);
+    return {};
+  }
+  if (whole)
+    note(fmt::format("version {} holds {} entries{}{}", whole->version, whole->entries.size(),
+                     whole->logged ? ", all in the log" : "",
+                     options.publish ? "; it is in force on the farm" : ""));
+  else
+    note(whole.error().message + "; go on with kiln recall --cosign " + path);
+  printLine(path);
+  return {};
 }
 
 // The checkpoint that the new version names: --checkpoint, else with --publish the farm's newest, if a log of
@@ -176,6 +198,8 @@ Status run(const Context& context, const Options& given) {
     return fail(Code::kInvalidArgument,
                 "no trust root is named; give --trust-root FILE or set KILN_TRUST_ROOT");
   const Options options = completed(context, given);
+  if (options.dryRun && (options.refresh || !options.cosign.empty()))
+    return fail(Code::kInvalidArgument, "--dry-run shows what a new recall touches; leave it out here");
   const bool publishesDraft = !options.cosign.empty() && options.publish;
   if (options.signWith.empty() && !options.dryRun && !publishesDraft)
     return fail(Code::kInvalidArgument, "--sign-with is missing: name a recall key, or set KILN_RECALL_KEY");
@@ -186,7 +210,11 @@ Status run(const Context& context, const Options& given) {
     if (!keys.empty()) {
       KILN_ASSIGN(draft, Recalls::cosign(draft, keys));
     }
-    return place(context, options, store.root(), draft);
+    std::optional<Recalls> before;
+    if (options.publish) {
+      KILN_ASSIGN(before, current(context, options, store.root()));
+    }
+    return place(context, options, store.root(), draft, before);
   }
   const TimePoint now = SystemClock().now();
   KILN_ASSIGN(std::optional<Recall> recall, draftRecall(options, now));
@@ -200,7 +228,7 @@ Status run(const Context& context, const Options& given) {
   KILN_ASSIGN(const std::chrono::seconds lasts, parseDuration(options.expires));
   KILN_ASSIGN(const std::string text,
               Recalls::issue(before ? &*before : nullptr, recall, keys, now, now + lasts, checkpoint));
-  return place(context, options, store.root(), text);
+  return place(context, options, store.root(), text, before);
 }
 
 }  // namespace

@@ -70,18 +70,17 @@ Result<std::optional<std::string>> RecallLogger::prove(const signing::Recalls& r
                                        " entries that this farm's log does not have");
     size = std::max(size, seen->size);
   }
-  KILN_ASSIGN(const auto covering, index::checkpointCovering(*connection, size));
-  if (!covering) return notYet;
-  signing::TileTree tree(tiles_, covering->size);
-  KILN_ASSIGN(const signing::TreeHash root, signing::treeRoot(tree, covering->size));
-  if (root != covering->root)
+  if (newest->size < size) return notYet;
+  signing::TileTree tree(tiles_, newest->size);
+  KILN_ASSIGN(const signing::TreeHash root, signing::treeRoot(tree, newest->size));
+  if (root != newest->root)
     return fail(Code::kDataLoss,
                 "the log's tiles do not lead to the database's checkpoint; kiln-log reconciles "
                 "them when it starts");
   for (signing::RecallLog::Entry& entry : log.entries) {
-    KILN_ASSIGN(entry.proof, signing::inclusionProof(tree, entry.index, covering->size));
+    KILN_ASSIGN(entry.proof, signing::inclusionProof(tree, entry.index, newest->size));
   }
-  log.checkpoint = covering->note;
+  log.checkpoint = newest->note;
   KILN_ASSIGN(std::string text, signing::Recalls::prove(recalls.text, log));
   return std::optional(std::move(text));
 }

@@ -18,8 +18,9 @@ class RecallLogger {
                std::chrono::milliseconds patience = std::chrono::seconds(20))
       : database_(database), clock_(clock), growth_(growth), tiles_(std::move(tiles)), patience_(patience) {}
 
-  // The file of `recalls` with the proof that the log holds each of its entries, under the first checkpoint
-  // that covers them all and is not before the one that the issuers name. Takes in what the log lacks, once,
+  // The file of `recalls` with the proof that the log holds each of its entries, under the newest
+  // checkpoint, whose key is valid if any is, once it covers them all and is not before the one that the
+  // issuers name. Takes in what the log lacks, once,
   // whoever asks again. `keys` are the recall keys of the root under which their signatures hold.
   // kUnavailable if no checkpoint came in time: the same again waits on. kDataLoss if the issuers name a
   // checkpoint that this log contradicts.

@@ -13,6 +13,7 @@ namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxEntries = 4096;
+constexpr std::size_t kMaxPayload = 9u << 19;
 
 std::size_t signersOf(const Envelope& envelope, const RecallKeys& keys) {
   const auto signers = verifyEnvelope(envelope, keys.issuers.keys);
@@ -89,7 +90,7 @@ Status readEntry(const Json& json, const RecallKeys& keys, std::map<Digest, std:
   auto envelope = readEnvelope(json, kRecallPayload);
   if (!envelope) return fail(envelope.error().in(place));
   entry.envelope = std::move(*envelope);
-  auto payload = parseCanonicalJson(entry.envelope.payload, {.bytes = kMaxRecallsBytes, .depth = 4});
+  auto payload = parseCanonicalJson(entry.envelope.payload, {.bytes = kMaxPayload, .depth = 4});
   if (!payload) return fail(payload.error().in(place));
   auto recall = Recall::fromJson(*payload);
   if (!recall) return fail(recall.error().in(place));
@@ -152,7 +153,7 @@ Result<Recalls> Recalls::parse(std::string_view text, const TrustRoot& root, Log
   KILN_ASSIGN(RecallsFile file, RecallsFile::parse(text));
   const Envelope& envelope = file.envelope;
   KILN_TRY(checkSigners(envelope, *root.recallKeys, root.recallKeys->issuers.threshold, "recalls.json"));
-  KILN_ASSIGN(const Json json, parseCanonicalJson(envelope.payload, {.bytes = kMaxRecallsBytes, .depth = 8}));
+  KILN_ASSIGN(const Json json, parseCanonicalJson(envelope.payload, {.bytes = kMaxPayload, .depth = 8}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "recalls"));
   KILN_TRY(reader.expect("apiVersion", "kiln/v1"));
   KILN_TRY(reader.expect("kind", "Recalls"));
@@ -209,7 +210,7 @@ Result<std::string> Recalls::issue(const Recalls* before, const std::optional<Re
 
 Result<std::string> Recalls::cosign(std::string_view text, std::span<const PrivateKey> keys) {
   KILN_ASSIGN(RecallsFile file, RecallsFile::parse(text));
-  KILN_ASSIGN(Json json, parseCanonicalJson(file.envelope.payload, {.bytes = kMaxRecallsBytes, .depth = 8}));
+  KILN_ASSIGN(Json json, parseCanonicalJson(file.envelope.payload, {.bytes = kMaxPayload, .depth = 8}));
   if (!json.is_object() || !json.contains("entries") || !json["entries"].is_array())
     return fail(Code::kInvalidArgument, "recalls.entries: must be an array");
   if (!json["entries"].empty()) {

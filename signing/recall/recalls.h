@@ -15,7 +15,9 @@
 namespace kiln::signing {
 
 inline constexpr char kRecallsPayload[] = "application/vnd.kiln.recalls.v1+json";
-inline constexpr std::size_t kMaxRecallsBytes = 6u << 20;
+// Of the file; what the issuers sign is bounded apart (4.5 MiB before base64), so that the proofs of as many
+// recalls as it can hold fit beside it, in a log of up to 2^32 entries.
+inline constexpr std::size_t kMaxRecallsBytes = 14u << 20;
 
 // Whether a recall needs `wideThreshold` signatures.
 bool isWideRecall(const Recall& recall, const RecallKeys& keys);

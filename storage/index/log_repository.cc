@@ -183,13 +183,6 @@ Result<std::optional<LogHash>> checkpointRoot(Connection& connection, std::uint6
   return rows.first(rootAt);
 }
 
-Result<std::optional<LogCheckpoint>> checkpointCovering(Connection& connection, std::uint64_t size) {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT size, root, note FROM log_checkpoints WHERE size >= $1 "
-                                            "ORDER BY size LIMIT 1",
-                                            {size}));
-  return rows.first(checkpointAt);
-}
-
 Result<std::optional<LogCheckpoint>> newestCheckpoint(Connection& connection) {
   KILN_ASSIGN(Rows rows,
               connection.execute("SELECT size, root, note FROM log JOIN log_checkpoints USING (size)"));

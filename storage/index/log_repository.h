@@ -92,9 +92,7 @@ Status adoptLeaves(postgres::Connection& connection, const std::vector<AdoptedLe
 // The root of the checkpoint of this size, if the log has published one.
 Result<std::optional<LogHash>> checkpointRoot(postgres::Connection& connection, std::uint64_t size);
 
-// The smallest published checkpoint of at least `size` entries; nothing if the log is shorter.
-Result<std::optional<LogCheckpoint>> checkpointCovering(postgres::Connection& connection, std::uint64_t size);
-// The newest one; nothing before kiln-log has opened the log.
+// The newest published checkpoint; nothing before kiln-log has opened the log.
 Result<std::optional<LogCheckpoint>> newestCheckpoint(postgres::Connection& connection);
 
 // Leaves [begin, end) of the log. kDataLoss if one is missing.

@@ -159,6 +159,13 @@ TEST_F(RecallFarm, TheSecondHolderCompletesWhatTheFirstBegan) {
   EXPECT_EQ(draft.json()["complete"], false);
   EXPECT_EQ(farm.count("recalls"), 0);
   EXPECT_EQ(farm.count("signatures"), published) << "nothing is logged that lacks signatures";
+  const std::string half = signing::readTextFile(file + ".draft", 1 << 20).value();
+  const Answer tooEarly = recall({"--cosign", file + ".draft"});
+  EXPECT_NE(tooEarly.exit, 0) << "nothing was published";
+  EXPECT_NE(tooEarly.said.find("recall keys that it needs"), std::string::npos) << tooEarly.said;
+  ASSERT_TRUE(signing::replaceFile(farm.directory_ / "garbage", "{}"));
+  EXPECT_NE(recall({"--cosign", farm.directory_ / "garbage"}).exit, 0);
+  EXPECT_EQ(signing::readTextFile(file + ".draft", 1 << 20).value(), half);
   const Answer done = recall({"--cosign", file + ".draft", "--sign-with", keyFile(1)});
   ASSERT_EQ(done.exit, 0) << done.said;
   EXPECT_TRUE(inForce().logged);
@@ -183,22 +190,39 @@ TEST_F(RecallFarm, HoldersWithoutTheFarmSignAndSomebodyElsePublishes) {
   EXPECT_TRUE(inForce().logged);
 }
 
+// Its key is the one that is valid, whatever became of the key under which the first proof was made.
+TEST_F(RecallFarm, OldRecallsAreProvenUnderTheNewestCheckpoint) {
+  start();
+  ASSERT_EQ(recall({"--artifact", digestOf("a").text(), "--reason", "r", "--sign-with", keyFile(0)}).exit, 0);
+  const std::uint64_t first = inForce().seen.at(0).size;
+  publish();
+  ASSERT_EQ(recall({"--refresh", "--no-publish", "--sign-with", keyFile(0)}).exit, 0);
+  const Answer done = recall({"--cosign", file + ".draft"});
+  ASSERT_EQ(done.exit, 0) << done.said;
+  EXPECT_EQ(inForce().version, 2u);
+  EXPECT_GT(inForce().seen.at(0).size, first);
+}
+
 TEST_F(RecallFarm, KilledBetweenLogAndIndexTheSameAgainGoesOn) {
   start(std::string(service::kPointRecallLogged));
   ASSERT_EQ(
       recall({"--artifact", digestOf("a").text(), "--reason", "r", "--no-publish", "--sign-with", keyFile(0)})
           .exit,
       0);
+  const std::string kept = file + ".unpublished";
   EXPECT_EQ(recall({"--cosign", file + ".draft"}).exit, 7);
   EXPECT_EQ(farm.coordinator_->wait(), 128 + SIGKILL);
+  EXPECT_EQ(signing::readTextFile(kept, 1 << 20).value(),
+            signing::readTextFile(file + ".draft", 1 << 20).value());
   EXPECT_EQ(farm.count("signatures"), 1);
   EXPECT_EQ(farm.count("recalls"), 0);
   start();
-  for (int i = 0; i < 2; ++i) {  // and once more changes nothing
-    const Answer again = recall({"--cosign", file + ".draft"});
+  for (const std::string& signed_ : {kept, file + ".draft"}) {  // and once more changes nothing
+    const Answer again = recall({"--cosign", signed_});
     ASSERT_EQ(again.exit, 0) << again.said;
     EXPECT_EQ(farm.count("signatures"), 1);
     EXPECT_EQ(farm.count("recalls"), 1);
+    EXPECT_FALSE(std::filesystem::exists(kept));
   }
   EXPECT_TRUE(inForce().logged);
 }

@@ -187,6 +187,31 @@ TEST_F(RecallsTest, KeysSourcesAndDevicesTouchStatements) {
   EXPECT_FALSE(touched("", {}, {"Broken GPU 2"}));
 }
 
+// What may be signed can be proven, too: the limit of the file leaves room for the proofs of every entry.
+TEST_F(RecallsTest, TheProofsOfAllThatItCanHoldFitBesideIt) {
+  const auto documentOf = [&](std::size_t count, const std::string& reason) {
+    Json entries = Json::array();
+    for (std::size_t i = 0; i < count; ++i) {
+      Recall recall = recallOf(RecallKind::kWorker, "w" + std::to_string(i), {bare("a")}, false);
+      recall.reason = reason;
+      const std::string payload = toCanonicalJson(recall.toJson()).value();
+      entries.push_back(signEnvelope(kRecallPayload, payload, keys[0])->toJson());
+    }
+    Json document = parseJson(holding({}).payload).value();
+    document["entries"] = std::move(entries);
+    return signEnvelope(kRecallsPayload, toCanonicalJson(document).value(), keys[0])->toJson().dump();
+  };
+  const std::size_t most = 4096;
+  const std::string text = documentOf(most, "bad");
+  ASSERT_TRUE(Recalls::parse(text, root));
+  RecallLog log;
+  log.entries.resize(most, {1u << 31, keys[0].publicKey().id(), std::string(72, 'x'), {32, TreeHash{}}});
+  const auto proven = Recalls::parse(Recalls::prove(text, log).value(), root);
+  ASSERT_TRUE(proven) << proven.error().message;
+  EXPECT_EQ(proven->entries.size(), most);
+  EXPECT_FALSE(Recalls::parse(documentOf(most, std::string(1000, 'x')), root)) << "too long to be signed";
+}
+
 TEST_F(RecallsTest, RefusesEveryDamage) {
   Recall good = recallOf(RecallKind::kWorker, "w1", {bare("a")}, true);
   good.since = kNow;

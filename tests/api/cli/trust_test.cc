@@ -160,6 +160,7 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
   EXPECT_EQ(recall({"--reason", "r", "--sign-with", one}).exit, 2) << "recall what?";
   EXPECT_EQ(recall({"--artifact", artifact, "--worker", "w", "--reason", "r", "--sign-with", one}).exit, 2);
   EXPECT_EQ(recall({"--artifact", artifact, "--sign-with", one}).exit, 2) << "why?";
+  EXPECT_EQ(recall({"--refresh", "--dry-run"}).exit, 2) << "signs nothing, so there is nothing to show";
   EXPECT_EQ(recall({"--refresh", "--sign-with", one}).exit, 0) << "news without a recall";
 }
 
