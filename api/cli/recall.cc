@@ -107,10 +107,13 @@ Status place(const Context& context, const Options& options, const signing::Trus
     return fail(whole.error());
   const std::string path = whole ? target : target + ".draft";
   KILN_TRY(signing::replaceFile(path, whole ? whole->text : text));
+  const bool isNew = whole && whole->entries.size() > (before ? before->entries.size() : 0);
+  const std::string entry = isNew ? whole->entries.back().id().text() : "";
   if (context.json) {
     Json json{{"recalls", path}, {"complete", whole.has_value()}};
     if (whole) json["version"] = whole->version;
     if (whole) json["logged"] = whole->logged;
+    if (isNew) json["entry"] = entry;
     if (!whole) json["why"] = whole.error().message;
     printJson(json);
     return {};
@@ -119,8 +122,8 @@ Status place(const Context& context, const Options& options, const signing::Trus
     note(fmt::format("version {} holds {} entries{}{}", whole->version, whole->entries.size(),
                      whole->logged ? ", all in the log" : "",
                      options.publish ? "; it is in force on the farm" : ""));
-  else
-    note(whole.error().message + "; go on with kiln recall --cosign " + path);
+  if (isNew) note("the new entry is " + entry + "; --lift with that digest takes it back");
+  if (!whole) note(whole.error().message + "; go on with kiln recall --cosign " + path);
   printLine(path);
   return {};
 }
