@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from farm import MODELS, ROOT, Farm, artifact_of, json_of
+from farm import MODELS, ROOT, Farm, artifact_of, json_of, wait_for
 
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 from schema_check import Draft202012Validator, load_schemas  # noqa: E402  (ends with 77 without jsonschema)
@@ -47,6 +47,7 @@ class StatementsTest(unittest.TestCase):
 
     def test_every_statement_of_a_farm_has_its_published_form(self):
         self.assertIn("reproduced", self.kiln("rebuild", self.artifact).stdout)
+        wait_for(lambda: json_of(self.kiln("show", self.artifact, "--json"))["verdicts"], 60, "the farm's verdict")
         schemas, registry = load_schemas(ROOT)
         seen = set()
         for statement in self.statements(self.fetched("published")):
