@@ -180,12 +180,15 @@ class Joiner {
       const auto number = [&](std::uint64_t value) {
         return b.getI64IntegerAttr(static_cast<std::int64_t>(value));
       };
-      list.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("target", b.getStringAttr(target)), b.getNamedAttr("offset", number(region.offset)),
-           b.getNamedAttr("space", number(region.space)), b.getNamedAttr("bytes", number(region.plan.peak)),
-           b.getNamedAttr("live_bytes", number(memory::plan(region.least).lowerBound)),
-           b.getNamedAttr("total_bytes", number(region.unshared)),
-           b.getNamedAttr("buffers", b.getI64IntegerAttr(region.count))}));
+      NamedAttrList entry;
+      entry.set("target", b.getStringAttr(target));
+      entry.set("offset", number(region.offset));
+      entry.set("bytes", number(region.plan.peak));
+      entry.set("live_bytes", number(memory::plan(region.least).lowerBound));
+      entry.set("total_bytes", number(region.unshared));
+      entry.set("buffers", b.getI64IntegerAttr(region.count));
+      if (region.space != 0) entry.set("space", number(region.space));
+      list.push_back(entry.getDictionary(b.getContext()));
     }
     return b.getArrayAttr(list);
   }

@@ -120,7 +120,7 @@ class Arguments {
   }
 
   // What has an address and is dense: an argument of @main or a planned buffer.
-  bool isBuffer(Value value) const {
+  bool isBuffer(Value value) {
     if (auto argument = dyn_cast<BlockArgument>(value))
       return argument.getOwner() == &main_.front() && isa<MemRefType>(value.getType());
     return value.getDefiningOp<memref::AllocOp>() != nullptr;

@@ -5,9 +5,9 @@
 // CHECK-LABEL: func.func @kiln_run_0
 // CHECK-SAME: (%[[TABLE:[^:]*]]: !llvm.ptr, %[[ARENA:[^:]*]]: !llvm.ptr, {{.*}}) -> i32 attributes
 // CHECK-SAME: kiln.launches = [
-// CHECK-SAME: {nodes = ["a"], shared_bytes = 128 : i64, symbol = "kiln_k0_a", tasks = 12 : i64, threads = 64 : i64},
-// CHECK-SAME: {code_of = "kiln_k0_a", nodes = ["b"], shared_bytes = 128 : i64, symbol = "kiln_k1_b", tasks = 12 : i64, threads = 64 : i64},
-// CHECK-SAME: symbol = "kiln_k2_c"
+// CHECK-SAME: {moved_bytes = 128 : i64, nodes = ["a"], shared_bytes = 128 : i64, symbol = "kiln_k0_a", tasks = 12 : i64, threads = 64 : i64},
+// CHECK-SAME: {code_of = "kiln_k0_a", moved_bytes = 128 : i64, nodes = ["b"], shared_bytes = 128 : i64, symbol = "kiln_k1_b", tasks = 12 : i64, threads = 64 : i64},
+// CHECK-SAME: {moved_bytes = 136 : i64, nodes = ["c"], symbol = "kiln_k2_c"
 // The request and its words.
 // CHECK: %[[REQUEST:.*]] = llvm.alloca {{.*}} x !llvm.array<5 x i64>
 // CHECK: %[[WORDS:.*]] = llvm.alloca {{.*}} x !llvm.array<3 x i64>
