@@ -1,5 +1,6 @@
 // kiln-opt: runs any pass of the compiler alone, on MLIR text. For tests and for people; never part of a
 // compile.
+#include "compiler_core/codegen/cuda/passes.h"
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/memory/passes.h"
@@ -8,7 +9,9 @@
 #include "compiler_core/transforms/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -25,11 +28,13 @@ int main(int argc, char** argv) {
   kiln::schedule::registerPasses();
   kiln::memory::registerPasses();
   kiln::codegen::registerPasses();
+  kiln::codegen::registerDevicePasses();
   kiln::partition::registerPasses();
   mlir::DialectRegistry registry;
   registry.insert<kiln::ir::KilnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
                   mlir::math::MathDialect, mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
                   mlir::scf::SCFDialect, mlir::affine::AffineDialect, mlir::memref::MemRefDialect,
-                  mlir::vector::VectorDialect, mlir::LLVM::LLVMDialect>();
+                  mlir::vector::VectorDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
+                  mlir::NVVM::NVVMDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Kiln's pass runner\n", registry));
 }
