@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   registry.insert<kiln::ir::KilnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
                   mlir::math::MathDialect, mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
                   mlir::scf::SCFDialect, mlir::affine::AffineDialect, mlir::memref::MemRefDialect,
-                  mlir::vector::VectorDialect, mlir::gpu::GPUDialect, mlir::LLVM::LLVMDialect,
-                  mlir::NVVM::NVVMDialect>();
+                  mlir::vector::VectorDialect, mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect,
+                  mlir::gpu::GPUDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Kiln's pass runner\n", registry));
 }

@@ -43,13 +43,16 @@ constexpr Stage kStages[] = {
        addOptional(passes.nest<func::FuncOp>(), options, schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
      }},
-    {"tiled", [](OpPassManager& passes,
-                 const PipelineOptions&) { passes.addNestedPass<func::FuncOp>(schedule::createTilePass()); }},
+    {"tiled",
+     [](OpPassManager& passes, const PipelineOptions& options) {
+       passes.addNestedPass<func::FuncOp>(schedule::createTilePass(options.device.has_value()));
+     }},
     {"buffers",
      [](OpPassManager& passes, const PipelineOptions&) { passes.addPass(memory::createBufferizePass()); }},
     {"vectors",
      [](OpPassManager& passes, const PipelineOptions& options) {
-       passes.addNestedPass<func::FuncOp>(schedule::createVectorizePass(options.vectors));
+       passes.addNestedPass<func::FuncOp>(options.device ? schedule::createMapToGpuPass(*options.device)
+                                                         : schedule::createVectorizePass(options.vectors));
        passes.addPass(createCSEPass());
      }},
     {"planned",
