@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace kiln::memory {
 
@@ -43,6 +44,12 @@ void hoist(memref::AllocOp alloc, scf::ForallOp block, std::uint64_t bytes) {
     all = memref::CastOp::create(b, loc, MemRefType::get({ShapedType::kDynamic}, b.getI8Type()), all);
   alloc.replaceAllUsesWith(
       memref::ViewOp::create(b, loc, alloc.getType(), all, from, alloc.getDynamicSizes()).getResult());
+  // Steps that were composed into the last one.
+  for (Operation* op = from.getDefiningOp(); op;) {
+    Operation* before = op->getPrevNode();
+    if (isa<affine::AffineApplyOp>(op) && isOpTriviallyDead(op)) op->erase();
+    op = before;
+  }
   alloc.erase();
 }
 
