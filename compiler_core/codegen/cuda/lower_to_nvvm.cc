@@ -23,6 +23,9 @@ class DeviceLowering : public KernelLowering {
     function_ =
         func::FuncOp::create(detached, kernel.getLoc(), kernel.getName(), b.getFunctionType(types, {}));
     function_.addEntryBlock();
+    // What is known of a pointer, such as that nothing else points there.
+    for (unsigned i = 0; i < types.size(); ++i)
+      if (DictionaryAttr known = kernel.getArgAttrDict(i)) function_.setArgAttrs(i, known);
     threads_ = threads;
     return function_;
   }

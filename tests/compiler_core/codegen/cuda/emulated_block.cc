@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
+#include <span>
 
 #include "tests/support/temp_directory.h"
 
