@@ -219,7 +219,7 @@ class Decision {
   const PartitionOptions& options_;
   PartitionResult& result_;
   ModelGraph model_;
-  std::vector<ir::Symbol> symbols_;
+  SmallVector<ir::Symbol> symbols_;
   std::optional<TargetIndex> fallback_;
   llvm::StringSet<> fallen_;
   std::set<std::pair<std::string, std::string>> told_;  // refused node and reason
