@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "manifest/base/result.h"
 #include "manifest/spec/target.h"
 
+namespace llvm {
+class Module;
+}
 namespace mlir {
 class ModuleOp;
 }
@@ -58,5 +62,11 @@ struct CpuProgram {
 // verify or link, with what LLVM said.
 Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table,
                                       const CpuOptions& options);
+
+// The same for an object that exports something else: addExports adds it to the module's LLVM IR, functions
+// by their names.
+Result<CpuProgram> generateSharedObject(mlir::ModuleOp module,
+                                        const std::function<Status(llvm::Module&)>& addExports,
+                                        const CpuOptions& options);
 
 }  // namespace kiln::codegen

@@ -23,6 +23,8 @@ Result<llvm::Function*> findFunction(llvm::Module& module, const std::string& na
   return function;
 }
 
+}  // namespace
+
 // The exported kiln_program and the profiles it points to: constant data, relocated by the load address.
 Status addTable(llvm::Module& module, const ProgramTable& table) {
   llvm::LLVMContext& context = module.getContext();
@@ -54,10 +56,8 @@ Status addTable(llvm::Module& module, const ProgramTable& table) {
   return {};
 }
 
-}  // namespace
-
-Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, const ProgramTable& table,
-                                                llvm::TargetMachine& machine, llvm::LLVMContext& context) {
+Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, llvm::TargetMachine& machine,
+                                                llvm::LLVMContext& context) {
   std::string messages;
   context.setDiagnosticHandlerCallBack(
       [](const llvm::DiagnosticInfo* info, void* sink) {
@@ -78,7 +78,6 @@ Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, const Pro
   ir->setTargetTriple(machine.getTargetTriple());
   ir->setDataLayout(machine.createDataLayout());
   ir->setPICLevel(llvm::PICLevel::BigPIC);
-  KILN_TRY(addTable(*ir, table));
   context.setDiagnosticHandlerCallBack(nullptr);
   return ir;
 }

@@ -48,15 +48,16 @@ std::unique_ptr<mlir::Pass> createShareKernelsPass();
 inline constexpr char kCodeOfAttr[] = "kiln.code_of";  // on a kernel: the symbol of the first one
 
 // kiln-math-to-calls: every transcendental function that compiler_core/math has becomes a call of the math
-// library, in the widths it has.
-std::unique_ptr<mlir::Pass> createMathToCallsPass();
+// library, in the widths it has; onlyScalars: one call for each lane, for devices without vector registers.
+std::unique_ptr<mlir::Pass> createMathToCallsPass(bool onlyScalars = false);
 
 // kiln-library-calls: kiln.call on buffers becomes a call of the kernel library
 // (compiler_core/kernels/README.md has the convention).
 std::unique_ptr<mlir::Pass> createLibraryCallsPass();
 
-// What is left to the LLVM dialect, with upstream's conversions.
-void addLowerToLlvm(mlir::OpPassManager& passes);
+// What is left to the LLVM dialect, with upstream's conversions. scalarMath: createMathToCallsPass's
+// onlyScalars.
+void addLowerToLlvm(mlir::OpPassManager& passes, bool scalarMath = false);
 
 void registerPasses();
 
