@@ -48,8 +48,8 @@ Result<std::shared_ptr<const CudaDriver>> CudaDriver::open(const std::string& li
 #define KILN_CUDA_FIND(member, symbol, parameters) find(table.member, #symbol);
   KILN_CUDA_FUNCTIONS(KILN_CUDA_FIND)
 #undef KILN_CUDA_FIND
-  if (table.driverGetVersion != nullptr) table.driverGetVersion(&driver->version_);
   if (!absent.empty()) {
+    if (table.driverGetVersion != nullptr) table.driverGetVersion(&driver->version_);
     return fail(Code::kUnimplemented, library + ": a driver of CUDA " + cudaVersionText(driver->version_) +
                                           " without " + absent +
                                           "; the runtime needs one of CUDA 12.0 or later");
@@ -57,6 +57,7 @@ Result<std::shared_ptr<const CudaDriver>> CudaDriver::open(const std::string& li
   const void* const marker = ::dlsym(handle, cuda::kEmulatedMarker);
   driver->emulated_ = marker != nullptr && *static_cast<const int*>(marker) != 0;
   KILN_TRY(driver->check(table.init(0), library + ": initialising the CUDA driver"));
+  KILN_TRY(driver->check(table.driverGetVersion(&driver->version_), library + ": asking for its version"));
   return driver;
 }
 
