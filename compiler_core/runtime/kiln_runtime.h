@@ -154,7 +154,8 @@ typedef struct kiln_counters {
   uint64_t replayed_runs;    /* runs that repeated a recorded one as a CUDA graph */
   const char* device_name;   /* the driver's; lives as long as the session */
   int32_t device_driver_version; /* the CUDA version that the driver serves: 13000 is 13.0 */
-  int32_t device_emulated;       /* not 0: no device, a test of its kernels on the processor */
+  int32_t device_compute_major, device_compute_minor; /* its compute capability */
+  int32_t device_emulated; /* not 0: no device, a test of its kernels on the processor */
 } kiln_counters;
 void kiln_session_counters(const kiln_session* session, kiln_counters* counters);
 

@@ -315,7 +315,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes,
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   return onDevice([&](Driver& state, Device& device) -> CUresult {
-    auto file = KernelFile::load(image, state.settings().kernels);
+    auto file = KernelFile::load(image, kiln::emulated::Settings::fromEnvironment().kernels);
     if (!file) {
       const bool absent = file.error().code == kiln::Code::kNotFound;
       return state.failWith(absent ? kNoBinaryForGpu : kInvalidImage,

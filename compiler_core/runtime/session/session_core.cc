@@ -138,6 +138,8 @@ SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::un
   counters_.device_planned_bytes = device_->plannedBytes();
   counters_.device_name = device_->info().name.c_str();
   counters_.device_driver_version = device_->info().driverVersion;
+  counters_.device_compute_major = device_->info().major;
+  counters_.device_compute_minor = device_->info().minor;
   counters_.device_emulated = device_->info().emulated ? 1 : 0;
 }
 

@@ -85,6 +85,7 @@ class DeviceTestArtifact {
   static constexpr std::uint64_t kArenaBytes = 2 * kRows * kColumns * sizeof(float);
 
   std::string path() const { return directory_.path(); }
+  const std::string& emulation() const { return emulation_.path(); }  // what KILN_EMULATED_KERNELS names
   std::string operator/(const std::string& name) const { return directory_ / name; }
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(directory_ / name, std::ios::binary) << bytes;
