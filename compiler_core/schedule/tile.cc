@@ -1,5 +1,6 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
+#include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/heuristics.h"
 #include "compiler_core/schedule/passes.h"
@@ -18,6 +19,7 @@ namespace kiln::schedule {
 using namespace mlir;
 
 bool isContraction(linalg::LinalgOp op) {
+  if (findProduct(op)) return true;
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0) return false;
   auto& body = op.getBlock()->getOperations();
   if (body.size() != 3) return false;

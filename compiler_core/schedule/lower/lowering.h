@@ -38,7 +38,8 @@ class Extents {
 
 class Lowering {
  public:
-  Lowering(mlir::OpBuilder& builder) : b_(builder) {}
+  // forDevice: for a target whose tensor cores multiply 16-bit floats.
+  Lowering(mlir::OpBuilder& builder, bool forDevice = false) : b_(builder), forDevice_(forDevice) {}
 
   // Lowers one operation (not kiln.weight, kiln.yield, func.return, nor those with bodies) and maps its
   // results.
@@ -122,6 +123,13 @@ class Lowering {
                          llvm::ArrayRef<std::int64_t> parameters,
                          llvm::ArrayRef<std::int64_t> readsInit = {});
   mlir::Value softmax(ir::SoftmaxOp op);
+  // An operand of a product, as it is multiplied after unpack(): on devices 16-bit codes where f32 was made of
+  // them.
+  struct Factor {
+    mlir::Value value;
+    mlir::Type element;  // of the graph level
+  };
+  Factor factor(mlir::Value value);
   mlir::Value matmul(ir::MatmulOp op);
   mlir::Value attention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
@@ -132,6 +140,7 @@ class Lowering {
   mlir::Value batchNorm(ir::BatchNormOp op);
 
   mlir::OpBuilder& b_;
+  bool forDevice_;
   mlir::Location loc_ = b_.getUnknownLoc();
   mlir::IRMapping map_;
   llvm::DenseMap<mlir::Value, ir::Shape> shapes_;  // of lowered values with symbolic extents
