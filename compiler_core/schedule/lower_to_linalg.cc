@@ -43,7 +43,8 @@ class Weights {
 
 class FunctionLowering {
  public:
-  FunctionLowering(OpBuilder& builder, func::FuncOp to) : lowering_(builder), weights_(to) {}
+  FunctionLowering(OpBuilder& builder, func::FuncOp to, bool forDevice)
+      : lowering_(builder, forDevice), weights_(to) {}
   Lowering& lowering() { return lowering_; }
 
   LogicalResult block(Block& block) {
@@ -95,6 +96,8 @@ class FunctionLowering {
 
 struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLinalgPass)
+  explicit LowerToLinalgPass(bool forDevice = false) { device = forDevice; }
+  LowerToLinalgPass(const LowerToLinalgPass& other) : PassWrapper(other) {}
   StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
   StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
   void getDependentDialects(DialectRegistry& registry) const override {
@@ -135,7 +138,7 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
         builder.getFunctionType(convertAll(from.getArgumentTypes()), convertAll(from.getResultTypes()));
     auto to = func::FuncOp::create(builder, from.getLoc(), from.getName(), type);
     Block* entry = to.addEntryBlock();
-    FunctionLowering lowering(builder, to);
+    FunctionLowering lowering(builder, to, device);
     for (unsigned i = 0; i < from.getNumArguments(); ++i) {
       SmallVector<NamedAttribute> attributes;
       if (DictionaryAttr given = from.getArgAttrDict(i)) llvm::append_range(attributes, given);
@@ -174,12 +177,14 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     to.setAllResultAttrs(attributes);
     from.erase();
   }
+
+  Option<bool> device{*this, "device", llvm::cl::desc("For a device with tensor cores"), llvm::cl::init(false)};
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createLowerToLinalgPass() {
-  return std::make_unique<LowerToLinalgPass>();
+std::unique_ptr<Pass> createLowerToLinalgPass(bool forDevice) {
+  return std::make_unique<LowerToLinalgPass>(forDevice);
 }
 
 }  // namespace kiln::schedule

@@ -39,17 +39,20 @@ constexpr Stage kStages[] = {
      [](OpPassManager& passes, const PipelineOptions& options) {
        // Once more, for what did not come through the rewrite stage.
        passes.addNestedPass<func::FuncOp>(transforms::createWidenPass());
-       passes.addPass(schedule::createLowerToLinalgPass());
+       passes.addPass(schedule::createLowerToLinalgPass(options.device.has_value()));
        addOptional(passes.nest<func::FuncOp>(), options, schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
      }},
-    {"tiled", [](OpPassManager& passes,
-                 const PipelineOptions&) { passes.addNestedPass<func::FuncOp>(schedule::createTilePass()); }},
+    {"tiled",
+     [](OpPassManager& passes, const PipelineOptions& options) {
+       passes.addNestedPass<func::FuncOp>(schedule::createTilePass(options.device.has_value()));
+     }},
     {"buffers",
      [](OpPassManager& passes, const PipelineOptions&) { passes.addPass(memory::createBufferizePass()); }},
     {"vectors",
      [](OpPassManager& passes, const PipelineOptions& options) {
-       passes.addNestedPass<func::FuncOp>(schedule::createVectorizePass(options.vectors));
+       passes.addNestedPass<func::FuncOp>(options.device ? schedule::createMapToGpuPass(*options.device)
+                                                         : schedule::createVectorizePass(options.vectors));
        passes.addPass(createCSEPass());
      }},
     {"planned",
