@@ -199,6 +199,9 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     collect(root, identity, anchored, group);
 
     KernelShape shape{kindOf(group), {}, workOf(group)};
+    for (Operation* op : group.members)
+      if (auto member = cast<linalg::LinalgOp>(op); isContraction(member))
+        shape.window = member.getNumReductionLoops() - 1;
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);
     for (unsigned dim : parallel)
@@ -247,7 +250,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         rewriter.replaceAllUsesWith(value, replacement);
     result->loops.front()->setAttr(kKernelAttr, description);
     rewriter.eraseOp(root);
-    if (llvm::is_contained(fixed, ShapedType::kDynamic)) resolveSizes(result->loops.front(), rewriter);
+    if (device || llvm::is_contained(fixed, ShapedType::kDynamic)) resolveSizes(result->loops.front(), rewriter);
     eraseDead(result->loops.front(), rewriter);
     return success();
   }

@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/gpu/contraction.h"
 
+#include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "compiler_core/schedule/gpu/neighbours.h"
 #include "compiler_core/schedule/gpu/products.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -82,9 +83,9 @@ class Emitter {
       shape.roundsTf32 = *core_ == TensorCore::kTf32;
     }
     shape.rows = tile_.rows;
-    left_.emplace(b_, nest_, roles_.left, shape, thread_, options_.threads);
+    left_.emplace(b_, loc_, nest_, sourceOf(roles_.left), shape, thread_, options_.threads);
     shape.rows = tile_.columns;
-    right_.emplace(b_, nest_, roles_.right, shape, thread_, options_.threads);
+    right_.emplace(b_, loc_, nest_, sourceOf(roles_.right), shape, thread_, options_.threads);
     if (core_)
       product_ = makeWarpProduct(b_, loc_, *core_, tile_.rows, tile_.columns, tile_.depth, thread_,
                                  options_.threads);
@@ -101,8 +102,17 @@ class Emitter {
   }
 
  private:
+  PanelSource sourceOf(const Factor& factor) {
+    PanelSource source{factor.operand->get(), op_.getMatchingIndexingMap(factor.operand), factor.loops,
+                       factor.value.getType(), {}};
+    if (!isa<BlockArgument>(factor.value))
+      source.unpack = [&factor](OpBuilder& b, Location loc, Value element) {
+        return emitFactor(b, loc, factor, element);
+      };
+    return source;
+  }
+
   void readSizes() {
-    nest_.op = op_;
     nest_.batch = roles_.batch;
     nest_.reductions = roles_.reductions;
     const SmallVector<std::int64_t> fixed = op_.getStaticLoopRanges();
@@ -260,7 +270,7 @@ class Emitter {
   LoopNest nest_;
   OpFoldResult rows_, columns_, depth_;  // extents in all
   TileShape tile_;
-  std::optional<Panel> left_, right_;
+  std::optional<GatheredPanel> left_, right_;
   std::unique_ptr<TileProduct> product_;
   SmallVector<Value> batch_;
 };

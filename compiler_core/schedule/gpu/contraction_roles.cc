@@ -10,9 +10,9 @@ namespace {
 
 using namespace mlir;
 
-// The operations between a block argument and `value`, in order; null where another argument, a value from
-// outside or an effect takes part. `argument` is set to the one found.
-std::optional<SmallVector<Operation*>> pathTo(Value value, BlockArgument& argument) {
+// The operations of the body between a block argument and `value`, in order; null where another argument or
+// anything but arithmetic and constants takes part. `argument` is set to the one found.
+std::optional<SmallVector<Operation*>> pathTo(Operation* from, Value value, BlockArgument& argument) {
   SmallVector<Operation*> path;
   SmallVector<Value> open = {value};
   llvm::SmallDenseSet<Value> seen;
@@ -25,6 +25,10 @@ std::optional<SmallVector<Operation*>> pathTo(Value value, BlockArgument& argume
       continue;
     }
     Operation* op = next.getDefiningOp();
+    if (op->getBlock() != from->getBlock()) {
+      if (op->hasTrait<OpTrait::ConstantLike>()) continue;  // has moved out of the body
+      return std::nullopt;
+    }
     if (!isa<arith::ArithDialect>(op->getDialect()) || op->getNumResults() != 1) return std::nullopt;
     path.push_back(op);
     llvm::append_range(open, op->getOperands());
@@ -68,7 +72,7 @@ std::optional<Product> findProduct(linalg::LinalgOp op) {
   std::size_t operations = 3;  // product, sum and terminator
   for (Value factor : found.product->getOperands()) {
     BlockArgument argument;
-    const auto path = pathTo(factor, argument);
+    const auto path = pathTo(found.product, factor, argument);
     if (!path || argument.getOwner() != body || argument == result || found.factors[argument.getArgNumber()])
       return std::nullopt;
     found.factors[argument.getArgNumber()] = factor;
@@ -110,7 +114,7 @@ std::optional<Contraction> findContraction(linalg::LinalgOp op) {
 
 Value emitFactor(OpBuilder& builder, Location loc, const Factor& factor, Value element) {
   BlockArgument argument;
-  const auto path = pathTo(factor.value, argument);
+  const auto path = pathTo(factor.value.getDefiningOp(), factor.value, argument);
   IRMapping map;
   map.map(argument, element);
   for (Operation* op : *path) {

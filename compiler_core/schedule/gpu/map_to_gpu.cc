@@ -1,5 +1,6 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
+#include "compiler_core/schedule/gpu/attention.h"
 #include "compiler_core/schedule/gpu/contraction.h"
 #include "compiler_core/schedule/gpu/emit.h"
 #include "compiler_core/schedule/gpu/guarded.h"
@@ -74,6 +75,8 @@ class Mapper {
       wrapTogether(small);
       small.clear();
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) wrapAlone(linalgOp);
+      if (auto call = dyn_cast<ir::CallOp>(op); call && call.getCallee() == kDeviceAttention)
+        emitAttention(b_, call, {256, options_.contraction, options_.arch, options_.tf32});
     }
   }
 
@@ -159,6 +162,7 @@ class Mapper {
     SmallVector<Operation*> phases;
     for (Operation& op : block.getBody()->without_terminator())
       if (isa<linalg::LinalgOp, memref::StoreOp>(op)) phases.push_back(&op);
+    if (phases.empty()) return;  // has been mapped
     b_.setInsertionPointToStart(block.getBody());
     Value thread =
         gpu::ThreadIdOp::create(b_, block.getLoc(), gpu::Dimension::x, b_.getIndexAttr(options.threads));

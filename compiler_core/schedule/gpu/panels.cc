@@ -66,74 +66,92 @@ SmallVector<OpFoldResult> LoopNest::sizesOf(ArrayRef<unsigned> loops) const {
   return llvm::map_to_vector(loops, [&](unsigned loop) { return sizes[loop]; });
 }
 
-Panel::Panel(OpBuilder& builder, const LoopNest& nest, const Factor& factor, const PanelShape& shape,
-             Value thread, std::int64_t threads)
-    : b_(builder),
-      loc_(nest.op->getLoc()),
-      math_(builder, loc_),
-      nest_(nest),
-      factor_(factor),
-      shape_(shape),
-      thread_(thread),
-      threads_(threads),
-      map_(linalg::LinalgOp(nest.op).getMatchingIndexingMap(factor.operand)) {
-  rows_ = math_.product(nest.sizesOf(factor.loops));
-  depth_ = math_.product(nest.sizesOf(nest.reductions));
-  alongDepth_ = decideOrder();
+Panel::Panel(OpBuilder& builder, Location loc, const PanelShape& shape, Type element)
+    : b_(builder), loc_(loc), math_(builder, loc), shape_(shape) {
   // Rows of a panel begin at different banks, and where an access of full width may begin.
-  const Type element =
-      shape.codes ? Type(b_.getI16Type()) : factor.value.getType();
   const std::int64_t pad = std::max<std::int64_t>(4, kAccessBytes * 8 / element.getIntOrFloatBitWidth());
   const bool rowsInside = shape.order == PanelOrder::kRowsInside;
   const std::int64_t sizes[] = {rowsInside ? shape.depth : shape.rows,
                                 (rowsInside ? shape.rows : shape.depth) + pad};
-  buffer_ = memref::AllocOp::create(b_, loc_, MemRefType::get(sizes, element),
-                                    b_.getI64IntegerAttr(64))
+  buffer_ = memref::AllocOp::create(b_, loc_, MemRefType::get(sizes, element), b_.getI64IntegerAttr(64))
                 .getMemref();
+}
+
+Value Panel::converted(Value factor) const {
+  return shape_.roundsTf32 ? roundedToTf32(b_, loc_, factor) : factor;
+}
+
+SmallVector<Value> Panel::place(Value row, Value depth) const {
+  if (shape_.order == PanelOrder::kRowsInside) return {depth, row};
+  return {row, depth};
+}
+
+Value Panel::read(Value row, Value depth, std::int64_t count) const {
+  if (count == 0) return memref::LoadOp::create(b_, loc_, buffer_, place(row, depth));
+  const Type element = buffer_.getType().getElementType();
+  const std::int64_t bytes = count * element.getIntOrFloatBitWidth() / 8;
+  return vector::LoadOp::create(b_, loc_, VectorType::get({count}, element), buffer_, place(row, depth), false,
+                                llvm::MaybeAlign(static_cast<std::uint64_t>(std::min(bytes, kAccessBytes))));
+}
+
+void Panel::write(Value factor, Value row, Value depth) const {
+  memref::StoreOp::create(b_, loc_, converted(factor), buffer_, place(row, depth));
+}
+
+GatheredPanel::GatheredPanel(OpBuilder& builder, Location loc, const LoopNest& nest, PanelSource source,
+                             const PanelShape& shape, Value thread, std::int64_t threads)
+    : Panel(builder, loc, shape, shape.codes ? Type(builder.getI16Type()) : source.factor),
+      nest_(nest),
+      source_(std::move(source)),
+      thread_(thread),
+      threads_(threads) {
+  rows_ = math_.product(nest.sizesOf(source_.rows));
+  depth_ = math_.product(nest.sizesOf(nest.reductions));
+  alongDepth_ = decideOrder();
   makeSlots();
 }
 
 // Along the dimension in which neighbours lie next to each other in memory; true for the depth.
-bool Panel::decideOrder() {
-  const Type type = factor_.operand->get().getType();
-  const unsigned row = innermost(factor_.loops, nest_.sizes), step = innermost(nest_.reductions, nest_.sizes);
+bool GatheredPanel::decideOrder() {
+  const Type type = source_.buffer.getType();
+  const unsigned row = innermost(source_.rows, nest_.sizes), step = innermost(nest_.reductions, nest_.sizes);
   constexpr std::int64_t kNear = 4;  // a convolution's stride
   const auto near = [&](unsigned loop) {
-    const auto stride = strideAlong(map_, type, loop);
+    const auto stride = strideAlong(source_.map, type, loop);
     return stride && *stride >= 1 && *stride <= kNear;
   };
-  const bool rowsAreNear = !factor_.loops.empty() && near(row);
-  const bool alongDepth = near(step) && !(rowsAreNear && strideAlong(map_, type, step) != 1) &&
+  const bool rowsAreNear = !source_.rows.empty() && near(row);
+  const bool alongDepth = near(step) && !(rowsAreNear && strideAlong(source_.map, type, step) != 1) &&
                           !(rowsAreNear && getConstantIntValue(nest_.sizes[step]).value_or(kAccessBytes) < 8);
   width_ = widthOf(alongDepth ? step : row, alongDepth);
   return alongDepth;
 }
 
 // How many neighbours one access takes: all of them lie inside or none, at an address that is a multiple.
-std::int64_t Panel::widthOf(unsigned inner, bool alongDepth) const {
-  auto type = cast<MemRefType>(factor_.operand->get().getType());
+std::int64_t GatheredPanel::widthOf(unsigned inner, bool alongDepth) const {
+  auto type = cast<MemRefType>(source_.buffer.getType());
   const Type element = type.getElementType();
-  if (element != (shape_.codes ? Type(b_.getI16Type()) : factor_.value.getType())) return 1;
+  if (!shape_.codes && source_.unpack) return 1;
   // Codes that turn on their way would be put down one by one, all into one bank.
   if (alongDepth != (shape_.order == PanelOrder::kDepthInside)) return 1;
   const std::int64_t width = kAccessBytes * 8 / element.getIntOrFloatBitWidth();
-  const ArrayRef<unsigned> loops = alongDepth ? ArrayRef(nest_.reductions) : ArrayRef(factor_.loops);
+  const ArrayRef<unsigned> loops = alongDepth ? ArrayRef(nest_.reductions) : ArrayRef(source_.rows);
   if (loops.empty() || (alongDepth ? shape_.depth : shape_.rows) % width != 0) return 1;
   const auto extent = getConstantIntValue(nest_.sizes[inner]);
-  if (!extent || *extent % width != 0 || strideAlong(map_, type, inner) != 1) return 1;
+  if (!extent || *extent % width != 0 || strideAlong(source_.map, type, inner) != 1) return 1;
   // What the other loops add is a multiple of the width.
-  for (unsigned loop = 0; loop < map_.getNumDims(); ++loop) {
-    if (loop == inner || !map_.isFunctionOfDim(loop)) continue;
-    const auto stride = strideAlong(map_, type, loop);
+  for (unsigned loop = 0; loop < source_.map.getNumDims(); ++loop) {
+    if (loop == inner || !source_.map.isFunctionOfDim(loop)) continue;
+    const auto stride = strideAlong(source_.map, type, loop);
     if (!stride || (*stride % width != 0 && getConstantIntValue(nest_.sizes[loop]) != 1)) return 1;
   }
   // A map that starts beside the first element, or a view that does.
-  for (AffineExpr expression : map_.getResults())
+  for (AffineExpr expression : source_.map.getResults())
     if (isa<AffineConstantExpr>(expression)) return 1;
-  return isAligned(factor_.operand->get(), width) ? width : 1;
+  return isAligned(source_.buffer, width) ? width : 1;
 }
 
-void Panel::makeSlots() {
+void GatheredPanel::makeSlots() {
   const std::int64_t fast = (alongDepth_ ? shape_.depth : shape_.rows) / width_,
                      slow = alongDepth_ ? shape_.rows : shape_.depth, units = fast * slow;
   for (std::int64_t first = 0; first < units; first += threads_) {
@@ -159,7 +177,7 @@ void Panel::makeSlots() {
   }
 }
 
-void Panel::setRows(ArrayRef<Value> batch, Value rowFrom) {
+void GatheredPanel::setRows(ArrayRef<Value> batch, Value rowFrom) {
   batch_.assign(batch.begin(), batch.end());
   const auto rows = getConstantIntValue(rows_);
   const bool whole = rows && *rows % shape_.rows == 0;
@@ -176,22 +194,22 @@ void Panel::setRows(ArrayRef<Value> batch, Value rowFrom) {
       slot.isInside = math_.less(row, math_.value(rows_));
       row = arith::SelectOp::create(b_, loc_, slot.isInside, row, math_.number(0));
     }
-    slot.loops = math_.delinearise(row, nest_.sizesOf(factor_.loops));
+    slot.loops = math_.delinearise(row, nest_.sizesOf(source_.rows));
     known[slot.row] = &slot;
   }
 }
 
-Type Panel::loadedType() const {
-  const Type element = getElementTypeOrSelf(factor_.operand->get().getType());
+Type GatheredPanel::loadedType() const {
+  const Type element = getElementTypeOrSelf(source_.buffer.getType());
   return width_ == 1 ? element : Type(VectorType::get({width_}, element));
 }
 
-SmallVector<Value> Panel::zeros() {
+SmallVector<Value> GatheredPanel::zeros() {
   Value zero = arith::ConstantOp::create(b_, loc_, b_.getZeroAttr(loadedType()));
   return SmallVector<Value>(slots_.size(), zero);
 }
 
-SmallVector<Value> Panel::load(Value depthFrom) {
+SmallVector<Value> GatheredPanel::load(Value depthFrom) {
   struct Step {
     SmallVector<Value> loops;
     Value isInside;
@@ -200,7 +218,7 @@ SmallVector<Value> Panel::load(Value depthFrom) {
   SmallVector<Step> steps;
   const auto depth = getConstantIntValue(depth_);
   const bool whole = depth && *depth % shape_.depth == 0;
-  Value source = factor_.operand->get(), zero;
+  Value source = source_.buffer, zero;
   SmallVector<Value> loaded;
   for (const Slot& slot : slots_) {
     auto [found, isNew] = known.try_emplace(slot.depth, steps.size());
@@ -213,17 +231,17 @@ SmallVector<Value> Panel::load(Value depthFrom) {
       steps.push_back({math_.delinearise(at, nest_.sizesOf(nest_.reductions)), isInside});
     }
     const Step& step = steps[found->second];
-    SmallVector<OpFoldResult> loops(map_.getNumDims(), b_.getIndexAttr(0));
+    SmallVector<OpFoldResult> loops(source_.map.getNumDims(), b_.getIndexAttr(0));
     auto set = [&](ArrayRef<unsigned> dims, ArrayRef<Value> values) {
       for (auto [dim, value] : llvm::zip_equal(dims, values)) loops[dim] = getAsOpFoldResult(value);
     };
     set(nest_.batch, batch_);
-    set(factor_.loops, slot.loops);
+    set(source_.rows, slot.loops);
     set(nest_.reductions, step.loops);
     SmallVector<Value> indices;
-    for (unsigned i = 0; i < map_.getNumResults(); ++i)
+    for (unsigned i = 0; i < source_.map.getNumResults(); ++i)
       indices.push_back(math_.value(
-          affine::makeComposedFoldedAffineApply(b_, loc_, map_.getSubMap({i}), loops)));
+          affine::makeComposedFoldedAffineApply(b_, loc_, source_.map.getSubMap({i}), loops)));
     Value value;
     if (width_ == 1)
       value = memref::LoadOp::create(b_, loc_, source, indices);
@@ -239,20 +257,11 @@ SmallVector<Value> Panel::load(Value depthFrom) {
   return loaded;
 }
 
-// A factor as the panel keeps it.
-Value Panel::converted(Value loaded) {
-  if (!shape_.codes && !isa<BlockArgument>(factor_.value)) loaded = emitFactor(b_, loc_, factor_, loaded);
-  return shape_.roundsTf32 ? roundedToTf32(b_, loc_, loaded) : loaded;
-}
-
-SmallVector<Value> Panel::place(Value row, Value depth) {
-  if (shape_.order == PanelOrder::kRowsInside) return {depth, row};
-  return {row, depth};
-}
-
-void Panel::store(ValueRange loaded) {
+void GatheredPanel::store(ValueRange loaded) {
   for (auto [slot, value] : llvm::zip_equal(slots_, loaded)) {
-    Value factor = converted(value);
+    Value factor = value;
+    if (!shape_.codes && source_.unpack) factor = source_.unpack(b_, loc_, factor);
+    factor = converted(factor);
     auto put = [&] {
       if (width_ == 1)
         memref::StoreOp::create(b_, loc_, factor, buffer_, place(slot.row, slot.depth));
@@ -269,13 +278,6 @@ void Panel::store(ValueRange loaded) {
     b_.setInsertionPointToStart(guarded.thenBlock());
     put();
   }
-}
-
-Value Panel::read(Value row, Value depth, std::int64_t count) {
-  if (count == 0) return memref::LoadOp::create(b_, loc_, buffer_, place(row, depth));
-  const std::int64_t bytes = count * element().getIntOrFloatBitWidth() / 8;
-  return vector::LoadOp::create(b_, loc_, VectorType::get({count}, element()), buffer_, place(row, depth), false,
-                                llvm::MaybeAlign(static_cast<std::uint64_t>(std::min(bytes, kAccessBytes))));
 }
 
 }  // namespace kiln::schedule

@@ -26,7 +26,7 @@ class TileProduct {
 
   // Adds the products of the first `depth` steps of the panels, which hold no more than the shape's. A null
   // `depth` stands for all of them.
-  virtual llvm::SmallVector<mlir::Value> add(llvm::ArrayRef<mlir::Value> accumulators, Panel& left, Panel& right,
+  virtual llvm::SmallVector<mlir::Value> add(llvm::ArrayRef<mlir::Value> accumulators, const Panel& left, const Panel& right,
                                              mlir::Value depth) = 0;
   // Whether zeros behind the last step change nothing: `depth` is never given then.
   virtual bool takesZeros() const = 0;

@@ -25,7 +25,7 @@ struct Strip {
     return result;
   }
   // The factors of one step.
-  SmallVector<Value> read(OpBuilder& b, Location loc, Panel& panel, Value depth) const {
+  SmallVector<Value> read(OpBuilder& b, Location loc, const Panel& panel, Value depth) const {
     const IndexMath math(b, loc);
     SmallVector<Value> factors;
     for (std::int64_t i = 0; i < count; i += group) {
@@ -73,7 +73,7 @@ class ScalarProduct : public TileProduct {
   // A step with nothing in it could turn -0 into 0.
   bool takesZeros() const override { return false; }
 
-  SmallVector<Value> add(ArrayRef<Value> accumulators, Panel& left, Panel& right, Value depth) override {
+  SmallVector<Value> add(ArrayRef<Value> accumulators, const Panel& left, const Panel& right, Value depth) override {
     auto loop = scf::ForOp::create(b_, loc_, math_.number(0), depth ? depth : math_.number(depth_),
                                    math_.number(1), accumulators);
     OpBuilder::InsertionGuard guard(b_);

@@ -54,7 +54,7 @@ class WarpProduct : public TileProduct {
 
   bool takesZeros() const override { return true; }
 
-  SmallVector<Value> add(ArrayRef<Value> accumulators, Panel& left, Panel& right, Value) override {
+  SmallVector<Value> add(ArrayRef<Value> accumulators, const Panel& left, const Panel& right, Value) override {
     SmallVector<Value> sums(accumulators);
     for (std::int64_t from = 0; from < depth_; from += stepsOf(kind_)) {
       SmallVector<SmallVector<Value>> a(down_), b(across_);
@@ -77,7 +77,7 @@ class WarpProduct : public TileProduct {
 
  private:
   // One register: what `row` has at this lane's steps, in the first or second half of the instruction's.
-  Value fragment(Panel& panel, Value row, std::int64_t from, std::int64_t half) {
+  Value fragment(const Panel& panel, Value row, std::int64_t from, std::int64_t half) {
     const std::int64_t start = from + half * stepsOf(kind_) / 2;
     if (kind_ == TensorCore::kTf32)
       return arith::BitcastOp::create(b_, loc_, b_.getI32Type(),

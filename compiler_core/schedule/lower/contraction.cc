@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

@@ -133,6 +133,7 @@ class Lowering {
   Factor factor(mlir::Value value);
   mlir::Value matmul(ir::MatmulOp op);
   mlir::Value attention(ir::AttentionOp op);
+  mlir::Value deviceAttention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);
   mlir::Value insideCounts(const ir::Dim& windows, const ir::Dim& extent, std::int64_t kernel,

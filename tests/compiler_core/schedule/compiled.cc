@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "compiler_core/codegen/cpu/codegen.h"
+#include "compiler_core/codegen/cuda/codegen.h"
+#include "compiler_core/codegen/lower/device_kernels.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/ir/ir.h"
@@ -13,6 +15,7 @@
 #include "compiler_core/runtime/compare/compare.h"
 #include "compiler_core/transforms/rewrite.h"
 #include "mlir/Parser/Parser.h"
+#include "tests/compiler_core/host/emulated_kernels.h"
 #include "tests/compiler_core/host/program_host.h"
 #include "tests/compiler_core/schedule/timed.h"
 #include "tests/support/temp_directory.h"
@@ -45,6 +48,7 @@ Buffer bufferOf(const std::vector<std::uint8_t>& bytes) {
 struct Built {
   ProgramHost host;
   std::vector<package::WeightUse> uses;
+  std::optional<EmulatedKernels> kernels;
 };
 
 Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& checked) {
@@ -67,6 +71,15 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
     checked.scratchBytes = table.profiles[0].scratchBytes = plan.scratchBytes;
     table.weights = static_cast<std::uint32_t>(uses.size());
   };
+  mlir::OwningOpRef<mlir::ModuleOp> device = mlir::ModuleOp::create(module.getLoc());
+  codegen::DeviceKernels kernels;
+  if (check.device) {
+    options.device = schedule::DeviceOptions{};
+    options.device->contraction = check.contraction;
+    options.device->tf32 = check.tf32;
+    options.deviceKernels = &kernels;
+    options.onDeviceModule = [&](mlir::Operation& op) { device->push_back(op.clone()); };
+  }
   KILN_TRY(codegen::lowerToLlvm(module, options));
   const testing_support::TempDirectory directory;
   codegen::CpuOptions cpu;
@@ -78,7 +91,12 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
   auto program = codegen::generateCpuProgram(module, table, cpu);
   if (!program) return fail(program.error());
   KILN_ASSIGN(auto host, ProgramHost::load(program->elf));
-  return Built{std::move(host), std::move(uses)};
+  Built built{std::move(host), std::move(uses), {}};
+  if (check.device) {
+    KILN_ASSIGN(const std::string emulation, codegen::generateEmulation(*device, cpu));
+    KILN_ASSIGN(built.kernels, EmulatedKernels::load(emulation));
+  }
+  return built;
 }
 
 bool isReal(DType dtype) {
@@ -149,13 +167,24 @@ Result<Checked> checkText(const std::string& text, const CheckOptions& options) 
   if (options.rewrite) KILN_TRY(transforms::rewrite(*module, weights));
 
   Checked checked;
-  KILN_ASSIGN(const Built built, build(*module, options, checked));
+  KILN_ASSIGN(Built built, build(*module, options, checked));
   KILN_ASSIGN(const auto weightBuffers, layOut(weights, built.uses));
   const auto inputBuffers = buffersOf(inputs);
   for (int threads : {1, 2, 7}) {
+    std::string failure;
+    if (options.device)
+      built.host.onLaunch([&](const kiln_launch& launch) {
+        const emulated::Order order = threads == 1   ? emulated::Order::kAscending
+                                      : threads == 2 ? emulated::Order::kDescending
+                                                     : emulated::Order::kShuffled;
+        failure = built.kernels->launch(launch, order);
+        return failure.empty();
+      });
     std::vector<Buffer> outputs;
     for (const HostTensor& tensor : expected) outputs.emplace_back(tensor.bytes.size());
-    KILN_TRY(built.host.run(weightBuffers, inputBuffers, outputs, threads));
+    const Status ran = built.host.run(weightBuffers, inputBuffers, outputs, options.device ? 1 : threads);
+    if (!failure.empty()) return fail(Code::kInternal, failure);
+    KILN_TRY(ran);
     std::vector<HostTensor> values;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       auto bytes = outputs[i].as<std::uint8_t>();
@@ -164,7 +193,8 @@ Result<Checked> checkText(const std::string& text, const CheckOptions& options) 
     if (threads == 1)
       checked.outputs = std::move(values);
     else if (values != checked.outputs)
-      return fail(Code::kDataLoss, fmt::format("other bits with {} threads", threads));
+      return fail(Code::kDataLoss, options.device ? "other bits in another order of threads"
+                                                  : fmt::format("other bits with {} threads", threads));
   }
   KILN_TRY(compareAll(checked.outputs, expected, options));
   return checked;
