@@ -10,10 +10,12 @@
 #include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/TensorTilingInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::schedule {
 
@@ -255,6 +257,13 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     return success();
   }
 
+  // A block has room for its own piece of what lies between its operations, not for the whole.
+  LogicalResult keepTilesOnly() {
+    RewritePatternSet patterns(&getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
+  }
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> ops;  // those in bodies of control flow before those behind it
@@ -269,6 +278,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
       }
       if (failed(tileRoot(op, anchored, rewriter))) return signalPassFailure();
     }
+    if (device && failed(keepTilesOnly())) return signalPassFailure();
     // The same producer fused twice into one tile is computed once.
     DominanceInfo dominance(getOperation());
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());

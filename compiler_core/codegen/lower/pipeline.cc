@@ -56,8 +56,9 @@ constexpr Stage kStages[] = {
        passes.addPass(createCSEPass());
      }},
     {"planned",
-     [](OpPassManager& passes, const PipelineOptions&) {
-       passes.addNestedPass<func::FuncOp>(memory::createPlanMemoryPass());
+     [](OpPassManager& passes, const PipelineOptions& options) {
+       passes.addNestedPass<func::FuncOp>(
+           memory::createPlanMemoryPass({options.device ? memory::kSharedBytes : 0}));
      }},
     {"kernels",
      [](OpPassManager& passes, const PipelineOptions& options) {

@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/gpu/guarded.h"
 
+#include "compiler_core/ir/ir.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -103,6 +104,8 @@ LogicalResult verifyDeviceForm(func::FuncOp function) {
       continue;
     }
     if (isa<memref::AllocOp, memref::DeallocOp, func::ReturnOp>(op) || isMemoryEffectFree(&op)) continue;
+    if (auto call = dyn_cast<ir::CallOp>(op))
+      return op.emitError("'") << call.getCallee() << "' has no form for devices";
     return op.emitError("'") << op.getName() << "' has no form for devices";
   }
   return success();

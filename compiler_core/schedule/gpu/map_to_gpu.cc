@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/gpu/attention.h"
@@ -52,6 +54,7 @@ class Mapper {
       : function_(function), options_(options), b_(function.getContext()) {}
 
   void run() {
+    foldFills(function_);
     wrapTopLevel();
     SmallVector<scf::ForallOp> blocks;
     function_.walk<WalkOrder::PreOrder>([&](scf::ForallOp block) {
@@ -75,8 +78,11 @@ class Mapper {
       wrapTogether(small);
       small.clear();
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) wrapAlone(linalgOp);
-      if (auto call = dyn_cast<ir::CallOp>(op); call && call.getCallee() == kDeviceAttention)
+      auto call = dyn_cast<ir::CallOp>(op);
+      if (call && call.getCallee() == kDeviceAttention)
         emitAttention(b_, call, {256, options_.contraction, options_.arch, options_.tf32});
+      else if (call && hasThreadForm(call))
+        wrapAlone(call);
     }
   }
 
@@ -127,42 +133,47 @@ class Mapper {
     op.getParallelDims(parallel);
     const AffineExpr d0 = b_.getAffineDimExpr(0), s0 = b_.getAffineSymbolExpr(0);
     for (unsigned dim : parallel)
-      points = affine::makeComposedFoldedAffineApply(b_, op.getLoc(), d0 * s0, {points, extentOf(op, dim)});
+      points =
+          affine::makeComposedFoldedAffineApply(b_, op.getLoc(), d0 * s0, {points, loopExtent(b_, op, dim)});
     auto info = op->getAttrOfType<DictionaryAttr>(kKernelAttr);
     if (!info) {
       const DeviceShare share = chooseDeviceShare(pointsOf(op).value_or(0), workOf(op));
-      const SmallVector<std::int64_t> extents = estimatedExtents(op);
-      info = describe({op.getOperation()}, share.rule, extents, share.results, share.threads);
+      info = describe({op.getOperation()}, share.rule, estimatedExtents(op), share.results, share.threads);
     }
-    const std::int64_t results = info.getAs<DenseI64ArrayAttr>("tile")[0];
-    auto block = makeBlocks(op.getLoc(), points, results, info);
     op->removeAttr(kKernelAttr);
+    shareOut(op, points, info);
+  }
+
+  // A function of the kernel library: each of its lines is long.
+  void wrapAlone(ir::CallOp call) {
+    b_.setInsertionPoint(call);
+    const OpFoldResult points = positions(b_, call);
+    const std::int64_t number = getConstantIntValue(points).value_or(0);
+    const DeviceShare share = chooseDeviceShare(number, std::numeric_limits<std::int32_t>::max());
+    shareOut(call, points,
+             describe({call.getOperation()}, share.rule, std::max<std::int64_t>(1, number), share.results,
+                      share.threads));
+  }
+
+  void shareOut(Operation* op, OpFoldResult points, DictionaryAttr info) {
+    const std::int64_t results = info.getAs<DenseI64ArrayAttr>("tile")[0];
+    auto block = makeBlocks(op->getLoc(), points, results, info);
     op->moveBefore(block.getBody()->getTerminator());
     // One block makes everything: no share of it.
     if (auto number = getConstantIntValue(points); !number || *number > results)
       shares_[op] = {block.getInductionVar(0), results};
   }
 
-  OpFoldResult extentOf(linalg::LinalgOp op, unsigned loop) {
-    const std::int64_t fixed = op.getStaticLoopRanges()[loop];
-    if (!ShapedType::isDynamic(fixed)) return b_.getIndexAttr(fixed);
-    for (OpOperand& operand : op->getOpOperands())
-      for (auto [i, expression] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
-        if (auto dim = dyn_cast<AffineDimExpr>(expression); dim && dim.getPosition() == loop)
-          return b_.createOrFold<memref::DimOp>(op.getLoc(), operand.get(), static_cast<std::int64_t>(i));
-    llvm_unreachable("a loop of linalg runs along a dimension of an operand");
-  }
-
   // The phases of a block, with barriers between.
   void mapBlock(scf::ForallOp block) {
+    if (!block.getOps<gpu::ThreadIdOp>().empty()) return;  // was written for threads
     const auto info = block->getAttrOfType<DictionaryAttr>(kKernelAttr);
     const auto threads = info ? info.getAs<IntegerAttr>(kThreadsAttr) : IntegerAttr();
     GpuOptions options{threads ? static_cast<int>(threads.getInt()) : 256, options_.contraction,
                        options_.arch, options_.tf32};
     SmallVector<Operation*> phases;
     for (Operation& op : block.getBody()->without_terminator())
-      if (isa<linalg::LinalgOp, memref::StoreOp>(op)) phases.push_back(&op);
-    if (phases.empty()) return;  // has been mapped
+      if (isa<linalg::LinalgOp, ir::CallOp, memref::StoreOp>(op)) phases.push_back(&op);
     b_.setInsertionPointToStart(block.getBody());
     Value thread =
         gpu::ThreadIdOp::create(b_, block.getLoc(), gpu::Dimension::x, b_.getIndexAttr(options.threads));
@@ -183,6 +194,9 @@ class Mapper {
         plan->second->emit(b_, thread);
       } else if (auto op = dyn_cast<linalg::LinalgOp>(phase)) {
         emitPointwise(b_, op, thread, options, shares_.lookup(phase));
+        b_.eraseOp(phase);
+      } else if (auto call = dyn_cast<ir::CallOp>(phase)) {
+        emitCall(b_, call, thread, options, shares_.lookup(phase));
         b_.eraseOp(phase);
       } else {
         onOneThread(phase, thread);

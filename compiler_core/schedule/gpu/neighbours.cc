@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/gpu/neighbours.h"
 
+#include "compiler_core/schedule/gpu/emit.h"
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/vectorize/body.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -108,7 +109,8 @@ Value bodyAt(OpBuilder& b, linalg::LinalgOp op, ArrayRef<OpFoldResult> loops, Va
 
 Neighbours::Neighbours(linalg::LinalgOp op) : op_(op) {
   Value buffer = op.getDpsInits()[0];
-  if (auto before = nearest(op, false); before && fills(before, buffer)) before_ = before;
+  if (!op->hasAttr(kInitialAttr))
+    if (auto before = nearest(op, false); before && fills(before, buffer)) before_ = before;
   SmallVector<Operation*> own = {op};
   if (before_) own.push_back(before_);
   if (auto after = nearest(op, true); after && takes(after, buffer, own)) after_ = after;
@@ -123,6 +125,8 @@ SmallVector<Operation*> Neighbours::absorbed() const {
 
 Value Neighbours::begin(OpBuilder& builder, ArrayRef<Value> indices) const {
   Value buffer = linalg::LinalgOp(op_).getDpsInits()[0];
+  if (auto number = op_->getAttrOfType<TypedAttr>(kInitialAttr))
+    return arith::ConstantOp::create(builder, op_->getLoc(), number);
   if (!before_) return memref::LoadOp::create(builder, op_->getLoc(), buffer, indices);
   linalg::LinalgOp before = before_;
   return bodyAt(builder, before, loopsAt(before, *before.getDpsInitOperand(0), indices), {}, {});

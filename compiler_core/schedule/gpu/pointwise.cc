@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "compiler_core/schedule/gpu/emit.h"
 #include "compiler_core/schedule/vectorize/body.h"
 #include "compiler_core/schedule/vectorize/roles.h"
@@ -20,15 +18,17 @@ class PhaseEmitter {
       : b_(builder), op_(op), loc_(op.getLoc()), thread_(thread), options_(options), ivs_(op.getNumLoops()) {
     op.getReductionDims(reductions_);
     orderParallel();
-    readSizes();
+    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) sizes_.push_back(loopExtent(b_, op, loop));
     // As the block emitter of the CPU does it: the bits are the same.
     fuse_ = options.contraction && !reductions_.empty() && findRoles(op, {}).has_value();
   }
 
   void emit(const Share& share) {
-    if (points_ && *points_ <= std::numeric_limits<std::int32_t>::max() && !share.first)
-      return emitFixed(b_.getI32Type(), *points_);
-    emitBounded(share);
+    OpFoldResult points = b_.getIndexAttr(1);
+    const AffineExpr d0 = b_.getAffineDimExpr(0), s0 = b_.getAffineSymbolExpr(0);
+    for (unsigned dim : parallel_)
+      points = affine::makeComposedFoldedAffineApply(b_, loc_, d0 * s0, {points, sizes_[dim]});
+    dealOut(b_, loc_, points, thread_, options_.threads, share, [&](Value at) { emitPoint(at); });
   }
 
  private:
@@ -46,73 +46,10 @@ class PhaseEmitter {
     parallel_.append(inResult);
   }
 
-  void readSizes() {
-    const SmallVector<std::int64_t> fixed = op_.getStaticLoopRanges();
-    for (const std::int64_t extent : fixed) sizes_.push_back(b_.getIndexAttr(extent));
-    for (OpOperand& operand : op_->getOpOperands())
-      for (auto [i, expression] : llvm::enumerate(op_.getMatchingIndexingMap(&operand).getResults())) {
-        auto loop = dyn_cast<AffineDimExpr>(expression);
-        if (!loop || !ShapedType::isDynamic(fixed[loop.getPosition()])) continue;
-        OpFoldResult& size = sizes_[loop.getPosition()];
-        if (!isa<Value>(size))
-          size = b_.createOrFold<memref::DimOp>(loc_, operand.get(), static_cast<std::int64_t>(i));
-      }
-    points_ = 1;
-    for (unsigned dim : parallel_) {
-      const auto extent = getConstantIntValue(sizes_[dim]);
-      if (!extent || __builtin_mul_overflow(*points_, *extent, &*points_)) return points_.reset();
-    }
-  }
-
   Value number(Type type, std::int64_t value) {
     return arith::ConstantOp::create(b_, loc_, b_.getIntegerAttr(type, value));
   }
   Value index(std::int64_t value) { return arith::ConstantIndexOp::create(b_, loc_, value); }
-
-  // A number of points that is known: full rounds of all threads, then those that are left over. Positions
-  // are calculated in `type`.
-  void emitFixed(Type type, std::int64_t points) {
-    const std::int64_t threads = options_.threads, rounds = points / threads, rest = points % threads;
-    Value thread = arith::IndexCastOp::create(b_, loc_, type, thread_);
-    if (rounds == 1) {
-      emitPoint(thread);
-    } else if (rounds > 1) {
-      auto loop = scf::ForOp::create(b_, loc_, number(type, 0), number(type, rounds), number(type, 1));
-      OpBuilder::InsertionGuard guard(b_);
-      b_.setInsertionPointToStart(loop.getBody());
-      Value base = arith::MulIOp::create(b_, loc_, loop.getInductionVar(), number(type, threads));
-      emitPoint(arith::AddIOp::create(b_, loc_, base, thread));
-    }
-    if (rest == 0) return;
-    Value inside = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::ult, thread, number(type, rest));
-    auto guarded = scf::IfOp::create(b_, loc_, inside);
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(guarded.thenBlock());
-    emitPoint(rounds == 0
-                  ? thread
-                  : arith::AddIOp::create(b_, loc_, thread, number(type, rounds * threads)).getResult());
-  }
-
-  // A share, or a number of points that only the run knows.
-  void emitBounded(const Share& share) {
-    Value points = index(1);
-    for (unsigned dim : parallel_)
-      points =
-          arith::MulIOp::create(b_, loc_, points, getValueOrCreateConstantIndexOp(b_, loc_, sizes_[dim]));
-    Value from = thread_, to = points;
-    if (share.first) {
-      from = arith::AddIOp::create(b_, loc_, share.first, thread_);
-      Value end = arith::AddIOp::create(b_, loc_, share.first, index(share.count));
-      to = arith::MinUIOp::create(b_, loc_, end, points);
-    }
-    auto loop = scf::ForOp::create(b_, loc_, from, to, index(options_.threads));
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(loop.getBody());
-    Value at = loop.getInductionVar();
-    if (points_ && *points_ <= std::numeric_limits<std::int32_t>::max())
-      at = arith::IndexCastOp::create(b_, loc_, b_.getI32Type(), at);
-    emitPoint(at);
-  }
 
   // The results at position `linear` among all points.
   void emitPoint(Value linear) {
@@ -136,8 +73,7 @@ class PhaseEmitter {
     }
     SmallVector<Value> values;
     for (OpOperand& init : op_.getDpsInitsMutable())
-      values.push_back(op_.payloadUsesValueFromOperand(&init) ? load(init) : Value());
-    // What the body does not read is no accumulator.
+      values.push_back(op_.payloadUsesValueFromOperand(&init) ? before(init) : Value());
     values = reduce(0, values);
     for (auto [init, value] : llvm::zip_equal(op_.getDpsInitsMutable(), values))
       memref::StoreOp::create(b_, loc_, value, init.get(), indices(init));
@@ -157,6 +93,13 @@ class PhaseEmitter {
     return memref::LoadOp::create(b_, loc_, operand.get(), indices(operand));
   }
 
+  // What a result is before the first step.
+  Value before(OpOperand& init) {
+    if (auto number = op_->getAttrOfType<TypedAttr>(kInitialAttr))
+      return arith::ConstantOp::create(b_, loc_, number);
+    return load(init);
+  }
+
   SmallVector<Value> reduce(std::size_t depth, ArrayRef<Value> accumulators) {
     if (depth == reductions_.size()) return step(accumulators);
     const unsigned dim = reductions_[depth];
@@ -167,7 +110,7 @@ class PhaseEmitter {
     SmallVector<Value> carried(accumulators);
     // A result that ignores what it was keeps its last value.
     for (auto [value, init] : llvm::zip_equal(carried, op_.getDpsInitsMutable()))
-      if (!value) value = load(init);
+      if (!value) value = before(init);
     Value to = getValueOrCreateConstantIndexOp(b_, loc_, sizes_[dim]);
     auto loop = scf::ForOp::create(b_, loc_, index(0), to, index(1), carried);
     OpBuilder::InsertionGuard guard(b_);
@@ -195,11 +138,20 @@ class PhaseEmitter {
   SmallVector<unsigned> parallel_, reductions_;  // loops, outermost first
   SmallVector<OpFoldResult> sizes_;              // the extent of every loop
   SmallVector<OpFoldResult> ivs_;                // the current index of every loop
-  std::optional<std::int64_t> points_;           // of the parallel loops, where it is a number
   bool fuse_ = false;
 };
 
 }  // namespace
+
+OpFoldResult loopExtent(OpBuilder& b, linalg::LinalgOp op, unsigned loop) {
+  const std::int64_t fixed = op.getStaticLoopRanges()[loop];
+  if (!ShapedType::isDynamic(fixed)) return b.getIndexAttr(fixed);
+  for (OpOperand& operand : op->getOpOperands())
+    for (auto [i, expression] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expression); dim && dim.getPosition() == loop)
+        return b.createOrFold<memref::DimOp>(op.getLoc(), operand.get(), static_cast<std::int64_t>(i));
+  llvm_unreachable("a loop of linalg runs along a dimension of an operand");
+}
 
 void emitPointwise(RewriterBase& rewriter, linalg::LinalgOp op, Value thread, const GpuOptions& options,
                    const Share& share) {
