@@ -252,7 +252,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         rewriter.replaceAllUsesWith(value, replacement);
     result->loops.front()->setAttr(kKernelAttr, description);
     rewriter.eraseOp(root);
-    if (device || llvm::is_contained(fixed, ShapedType::kDynamic)) resolveSizes(result->loops.front(), rewriter);
+    if (device || llvm::is_contained(fixed, ShapedType::kDynamic))
+      resolveSizes(result->loops.front(), rewriter);
     eraseDead(result->loops.front(), rewriter);
     return success();
   }

@@ -30,8 +30,7 @@ std::int64_t powerOfTwo(std::int64_t extent, std::int64_t least, std::int64_t mo
 // Shared memory of all panels, in bytes, their padding included.
 std::int64_t bytesOf(const AttentionShape& s, std::optional<TensorCore> core) {
   const std::int64_t stats = 3 * s.queries * 4, scores = s.keys * (s.queries + 4) * 4;
-  if (!core)
-    return stats + scores + s.depth * (s.queries + s.keys + 8) * 4 + s.keys * (s.values + 4) * 4;
+  if (!core) return stats + scores + s.depth * (s.queries + s.keys + 8) * 4 + s.keys * (s.values + 4) * 4;
   const std::int64_t bytes = *core == TensorCore::kTf32 ? 4 : 2, pad = 16 / bytes;
   return stats + scores + (s.queries + s.keys) * (s.depth + pad) * bytes +
          (s.queries + s.values) * (s.keys + pad) * bytes;
@@ -119,12 +118,11 @@ class AttentionEmitter {
     SmallVector<std::int64_t> loops;
     for (const OpFoldResult size : ArrayRef(scores_.sizes).take_front(3))
       loops.push_back(getConstantIntValue(size).value_or(kUnknownExtent));
-    return b_.getDictionaryAttr(
-        {b_.getNamedAttr("nodes", b_.getArrayAttr(nodes)),
-         b_.getNamedAttr("rule", b_.getStringAttr("device attention")),
-         b_.getNamedAttr("loops", b_.getDenseI64ArrayAttr(loops)),
-         b_.getNamedAttr("tile", b_.getDenseI64ArrayAttr({1, 1, shape_.queries})),
-         b_.getNamedAttr(kThreadsAttr, b_.getI64IntegerAttr(shape_.threads))});
+    return b_.getDictionaryAttr({b_.getNamedAttr("nodes", b_.getArrayAttr(nodes)),
+                                 b_.getNamedAttr("rule", b_.getStringAttr("device attention")),
+                                 b_.getNamedAttr("loops", b_.getDenseI64ArrayAttr(loops)),
+                                 b_.getNamedAttr("tile", b_.getDenseI64ArrayAttr({1, 1, shape_.queries})),
+                                 b_.getNamedAttr(kThreadsAttr, b_.getI64IntegerAttr(shape_.threads))});
   }
 
   PanelSource sourceOf(unsigned input, AffineMap map, unsigned row) {
@@ -283,8 +281,9 @@ class AttentionEmitter {
       for (auto [at, sum] : llvm::zip_equal(byKey_->accumulators(), loop.getResults())) {
         Value score = arith::MulFOp::create(b_, loc_, sum, real(scale_));
         if (call_.getInputs().size() > 3) {
-          Value mask = memref::LoadOp::create(b_, loc_, call_.getInputs()[3],
-                                              ValueRange{batch_[0], batch_[1], queries[at.row], keys[at.column]});
+          Value mask =
+              memref::LoadOp::create(b_, loc_, call_.getInputs()[3],
+                                     ValueRange{batch_[0], batch_[1], queries[at.row], keys[at.column]});
           score = arith::AddFOp::create(b_, loc_, score, mask);
         }
         if (Value exists = isKey[at.column])
@@ -296,7 +295,8 @@ class AttentionEmitter {
   }
 
   Value orZero(Value condition, Value index) {
-    return condition ? arith::SelectOp::create(b_, loc_, condition, index, math_.number(0)).getResult() : index;
+    return condition ? arith::SelectOp::create(b_, loc_, condition, index, math_.number(0)).getResult()
+                     : index;
   }
   // Null: every row of a tile is one.
   Value isQuery(Value row) {
@@ -335,7 +335,8 @@ class AttentionEmitter {
     const std::int64_t columns = *getConstantIntValue(values_.sizes[2]);
     for (auto [at, value] : llvm::zip_equal(byValue_->accumulators(), results)) {
       Value row = byValue_->rows()[at.row], column = byValue_->columns()[at.column];
-      Value exists = math_.both(isQuery(row), columns == shape_.values ? Value() : math_.less(column, columns));
+      Value exists =
+          math_.both(isQuery(row), columns == shape_.values ? Value() : math_.less(column, columns));
       inside(math_.both(byValue_->isActive(), exists), [&] {
         Value result = arith::DivFOp::create(b_, loc_, value, divisors[at.row]);
         memref::StoreOp::create(b_, loc_, result, out_,

@@ -72,8 +72,8 @@ class Emitter {
     columns_ = math_.product(nest_.sizesOf(roles_.right.loops));
     depth_ = math_.product(nest_.sizesOf(roles_.reductions));
     const Type result = getElementTypeOrSelf(op_.getDpsInits()[0].getType());
-    tile_ = chooseTileShape(boundOf(nest_.sizesOf(roles_.left.loops)), boundOf(nest_.sizesOf(roles_.right.loops)),
-                            getConstantIntValue(depth_), core_,
+    tile_ = chooseTileShape(boundOf(nest_.sizesOf(roles_.left.loops)),
+                            boundOf(nest_.sizesOf(roles_.right.loops)), getConstantIntValue(depth_), core_,
                             std::max(4u, result.getIntOrFloatBitWidth() / 8), options_.threads);
     PanelShape shape;
     shape.depth = tile_.depth;
@@ -90,8 +90,8 @@ class Emitter {
       product_ = makeWarpProduct(b_, loc_, *core_, tile_.rows, tile_.columns, tile_.depth, thread_,
                                  options_.threads);
     else
-      product_ = makeScalarProduct(b_, loc_, tile_.rows, tile_.columns, tile_.depth, thread_, options_.threads,
-                                   options_.contraction);
+      product_ = makeScalarProduct(b_, loc_, tile_.rows, tile_.columns, tile_.depth, thread_,
+                                   options_.threads, options_.contraction);
     const OpFoldResult batches = math_.product(nest_.sizesOf(roles_.batch));
     forEach(batches, 1, [&](Value batch) {
       batch_ = math_.delinearise(batch, nest_.sizesOf(roles_.batch));
@@ -103,8 +103,11 @@ class Emitter {
 
  private:
   PanelSource sourceOf(const Factor& factor) {
-    PanelSource source{factor.operand->get(), op_.getMatchingIndexingMap(factor.operand), factor.loops,
-                       factor.value.getType(), {}};
+    PanelSource source{factor.operand->get(),
+                       op_.getMatchingIndexingMap(factor.operand),
+                       factor.loops,
+                       factor.value.getType(),
+                       {}};
     if (!isa<BlockArgument>(factor.value))
       source.unpack = [&factor](OpBuilder& b, Location loc, Value element) {
         return emitFactor(b, loc, factor, element);
@@ -130,8 +133,7 @@ class Emitter {
   // The same for all threads.
   void forEach(OpFoldResult extent, std::int64_t step, llvm::function_ref<void(Value)> body) {
     if (const auto most = upperBound(extent); most && *most <= step) return body(math_.number(0));
-    auto loop =
-        scf::ForOp::create(b_, loc_, math_.number(0), math_.value(extent), math_.number(step));
+    auto loop = scf::ForOp::create(b_, loc_, math_.number(0), math_.value(extent), math_.number(step));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     body(loop.getInductionVar());
@@ -142,8 +144,8 @@ class Emitter {
     SmallVector<Value> loops;
     Value isInside;
   };
-  SmallVector<Position> positionsOf(ArrayRef<Value> inTile, Value from, OpFoldResult extent, std::int64_t step,
-                                    ArrayRef<unsigned> loops) {
+  SmallVector<Position> positionsOf(ArrayRef<Value> inTile, Value from, OpFoldResult extent,
+                                    std::int64_t step, ArrayRef<unsigned> loops) {
     SmallVector<Position> positions;
     const auto fixed = getConstantIntValue(extent);
     const bool whole = fixed && *fixed % step == 0;
@@ -176,7 +178,8 @@ class Emitter {
 
   void emitTile(Value row, Value column) {
     const auto rows = positionsOf(product_->rows(), row, rows_, tile_.rows, roles_.left.loops);
-    const auto columns = positionsOf(product_->columns(), column, columns_, tile_.columns, roles_.right.loops);
+    const auto columns =
+        positionsOf(product_->columns(), column, columns_, tile_.columns, roles_.right.loops);
     left_->setRows(batch_, row);
     right_->setRows(batch_, column);
     SmallVector<Value> sums;
@@ -184,7 +187,8 @@ class Emitter {
       sums.push_back(neighbours_.begin(b_, indicesOf(rows[at.row], columns[at.column])));
     sums = reduce(std::move(sums));
     for (auto [at, sum] : llvm::zip_equal(product_->accumulators(), sums)) {
-      Value isOwn = math_.both(product_->isActive(), math_.both(rows[at.row].isInside, columns[at.column].isInside));
+      Value isOwn =
+          math_.both(product_->isActive(), math_.both(rows[at.row].isInside, columns[at.column].isInside));
       OpBuilder::InsertionGuard guard(b_);
       if (isOwn) {
         auto guarded = scf::IfOp::create(b_, loc_, isOwn);
@@ -214,7 +218,8 @@ class Emitter {
     if (depth && *depth <= tile_.depth) {
       if (*depth == 0) return sums;
       put(load(math_.number(0)));
-      return product_->add(sums, *left_, *right_, *depth < tile_.depth && !product_->takesZeros() ? math_.number(*depth) : Value());
+      return product_->add(sums, *left_, *right_,
+                           *depth < tile_.depth && !product_->takesZeros() ? math_.number(*depth) : Value());
     }
     Value end = math_.value(depth_);
     SmallVector<Value> carried = std::move(sums);
@@ -233,9 +238,10 @@ class Emitter {
     } else {
       // The last piece is shorter.
       Value left = math_.sub(end, loop.getInductionVar());
-      after = choose(arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::uge, left, math_.number(tile_.depth)),
-                     [&] { return product_->add(before, *left_, *right_, {}); },
-                     [&] { return product_->add(before, *left_, *right_, left); });
+      after = choose(
+          arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::uge, left, math_.number(tile_.depth)),
+          [&] { return product_->add(before, *left_, *right_, {}); },
+          [&] { return product_->add(before, *left_, *right_, left); });
     }
     after.append(following);
     scf::YieldOp::create(b_, loc_, after);
@@ -243,12 +249,13 @@ class Emitter {
   }
 
   SmallVector<Value> loadIf(Value condition, Value from) {
-    return choose(condition, [&] { return load(from); },
-                  [&] {
-                    SmallVector<Value> zeros = left_->zeros();
-                    zeros.append(right_->zeros());
-                    return zeros;
-                  });
+    return choose(
+        condition, [&] { return load(from); },
+        [&] {
+          SmallVector<Value> zeros = left_->zeros();
+          zeros.append(right_->zeros());
+          return zeros;
+        });
   }
   SmallVector<Value> choose(Value condition, llvm::function_ref<SmallVector<Value>()> then,
                             llvm::function_ref<SmallVector<Value>()> otherwise) {
@@ -305,7 +312,8 @@ std::optional<std::int64_t> fixedExtent(linalg::LinalgOp op, ArrayRef<unsigned> 
   return extent;
 }
 
-std::optional<TensorCore> tensorCoreFor(linalg::LinalgOp op, const Contraction& roles, const GpuOptions& options) {
+std::optional<TensorCore> tensorCoreFor(linalg::LinalgOp op, const Contraction& roles,
+                                        const GpuOptions& options) {
   if (!getElementTypeOrSelf(op.getDpsInits()[0].getType()).isF32()) return std::nullopt;
   const Multiplicand left = roles.left.multiplicand, right = roles.right.multiplicand;
   if (left == right && left == Multiplicand::kF16) return TensorCore::kF16;
@@ -321,7 +329,8 @@ std::unique_ptr<ContractionPlan> planContraction(linalg::LinalgOp op, const GpuO
   auto roles = findContraction(op);
   if (!roles) return nullptr;
   constexpr std::int64_t kFew = 4;  // share a panel's other side too seldom to pay for it
-  for (ArrayRef<unsigned> loops : {ArrayRef(roles->left.loops), ArrayRef(roles->right.loops), ArrayRef(roles->reductions)})
+  for (ArrayRef<unsigned> loops :
+       {ArrayRef(roles->left.loops), ArrayRef(roles->right.loops), ArrayRef(roles->reductions)})
     if (fixedExtent(op, loops).value_or(kFew) < kFew) return nullptr;
   const auto core = tensorCoreFor(op, *roles, options);
   return std::make_unique<Plan>(op, std::move(*roles), core, options);

@@ -107,7 +107,8 @@ std::optional<Contraction> findContraction(linalg::LinalgOp op) {
     (left == right ? found.batch : left ? found.left.loops : found.right.loops).push_back(dim);
   }
   // Threads that are neighbours write along the columns.
-  if (out.getNumResults() > 0 && llvm::is_contained(found.left.loops, out.getDimPosition(out.getNumResults() - 1)))
+  if (out.getNumResults() > 0 &&
+      llvm::is_contained(found.left.loops, out.getDimPosition(out.getNumResults() - 1)))
     std::swap(found.left, found.right);
   return found;
 }

@@ -21,7 +21,8 @@ constexpr Size kSizes[] = {
      "128 x 128 results reuse each factor 128 times; 64 sums per thread fill the registers"},
     {64, 64, 128, "device contraction 64",
      "64 x 64 results reuse each factor 64 times, where larger blocks would leave processors idle"},
-    {32, 32, 64, "device contraction 32", "small products: as many blocks as there can be that still share panels"},
+    {32, 32, 64, "device contraction 32",
+     "small products: as many blocks as there can be that still share panels"},
 };
 // Too few rows or columns to share anything: one result per thread.
 constexpr std::int64_t kFew = 4;
@@ -44,7 +45,8 @@ std::int64_t blocksOf(const std::vector<LoopInfo>& loops, const std::vector<std:
   std::int64_t blocks = 1;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const std::int64_t size = std::max<std::int64_t>(1, sizes[i]);
-    if (__builtin_mul_overflow(blocks, std::max<std::int64_t>(1, (loops[i].extent + size - 1) / size), &blocks))
+    if (__builtin_mul_overflow(blocks, std::max<std::int64_t>(1, (loops[i].extent + size - 1) / size),
+                               &blocks))
       return std::numeric_limits<std::int64_t>::max();
   }
   return blocks;

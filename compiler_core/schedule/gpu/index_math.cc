@@ -50,8 +50,8 @@ OpFoldResult IndexMath::product(ArrayRef<OpFoldResult> extents) const {
     if (const auto number = getConstantIntValue(extent))
       fixed *= *number;
     else
-      varying = varying ? b_.createOrFold<arith::MulIOp>(loc_, varying, cast<Value>(extent))
-                        : cast<Value>(extent);
+      varying =
+          varying ? b_.createOrFold<arith::MulIOp>(loc_, varying, cast<Value>(extent)) : cast<Value>(extent);
   }
   if (!varying) return b_.getIndexAttr(fixed);
   return mul(varying, fixed);
@@ -125,8 +125,7 @@ std::int64_t knownDivisor(Value value) {
   if (!apply) return 1;
   const AffineMap map = apply.getAffineMap();
   std::function<std::int64_t(AffineExpr)> divisor = [&](AffineExpr expression) -> std::int64_t {
-    if (auto number = dyn_cast<AffineConstantExpr>(expression))
-      return std::abs(number.getValue());
+    if (auto number = dyn_cast<AffineConstantExpr>(expression)) return std::abs(number.getValue());
     if (auto dim = dyn_cast<AffineDimExpr>(expression))
       return knownDivisor(apply.getMapOperands()[dim.getPosition()]);
     if (auto symbol = dyn_cast<AffineSymbolExpr>(expression))

@@ -226,8 +226,8 @@ struct MapToGpuPass : PassWrapper<MapToGpuPass, OperationPass<func::FuncOp>> {
   StringRef getDescription() const final { return "Linalg on buffers becomes blocks of a device's threads"; }
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect, linalg::LinalgDialect,
-                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {

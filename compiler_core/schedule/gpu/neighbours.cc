@@ -64,7 +64,8 @@ bool takes(linalg::LinalgOp op, Value buffer, ArrayRef<Operation*> own) {
   if (!map || !isPermuted(op, *op.getDpsInitOperand(0))) return false;
   if (op.getDpsInits()[0] == buffer) return true;
   auto local = buffer.getDefiningOp<memref::AllocOp>();
-  return local && local->getBlock() == op->getBlock() && llvm::all_of(local->getUsers(), [&](Operation* user) {
+  return local && local->getBlock() == op->getBlock() &&
+         llvm::all_of(local->getUsers(), [&](Operation* user) {
            return user == op || llvm::is_contained(own, user) || isa<memref::DeallocOp>(user);
          });
 }
@@ -73,7 +74,8 @@ bool takes(linalg::LinalgOp op, Value buffer, ArrayRef<Operation*> own) {
 SmallVector<OpFoldResult> loopsAt(linalg::LinalgOp op, OpOperand& operand, ArrayRef<Value> indices) {
   const AffineMap map = op.getMatchingIndexingMap(&operand);
   SmallVector<OpFoldResult> loops(map.getNumDims());
-  for (unsigned i = 0; i < map.getNumResults(); ++i) loops[map.getDimPosition(i)] = getAsOpFoldResult(indices[i]);
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    loops[map.getDimPosition(i)] = getAsOpFoldResult(indices[i]);
   return loops;
 }
 
@@ -99,8 +101,7 @@ Value bodyAt(OpBuilder& b, linalg::LinalgOp op, ArrayRef<OpFoldResult> loops, Va
     else if (!isa<MemRefType>(source.getType()))
       arguments.push_back(source);
     else
-      arguments.push_back(
-          memref::LoadOp::create(b, op.getLoc(), source, indicesOf(b, op, operand, loops)));
+      arguments.push_back(memref::LoadOp::create(b, op.getLoc(), source, indicesOf(b, op, operand, loops)));
   }
   return emitBody(b, op, arguments, 0, false)[0];
 }

@@ -46,12 +46,13 @@ Value roundedToTf32(OpBuilder& b, Location loc, Value value) {
   if (auto vector = dyn_cast<VectorType>(type)) bits = vector.clone(bits);
   auto number = [&](std::uint32_t n) -> Value {
     TypedAttr attribute = b.getIntegerAttr(b.getI32Type(), APInt(32, n));
-    if (auto vector = dyn_cast<VectorType>(bits)) attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+    if (auto vector = dyn_cast<VectorType>(bits))
+      attribute = DenseElementsAttr::get(vector, Attribute(attribute));
     return arith::ConstantOp::create(b, loc, attribute);
   };
   Value code = arith::BitcastOp::create(b, loc, bits, value);
-  Value rounded = arith::AndIOp::create(b, loc, arith::AddIOp::create(b, loc, code, number(0x1000)),
-                                        number(0xffffe000));
+  Value rounded =
+      arith::AndIOp::create(b, loc, arith::AddIOp::create(b, loc, code, number(0x1000)), number(0xffffe000));
   // An infinity or NaN stays what it is; a NaN keeps a bit that tensor cores see.
   Value magnitude = arith::AndIOp::create(b, loc, code, number(0x7fffffff));
   Value isFinite = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, magnitude, number(0x7f800000));
@@ -90,7 +91,8 @@ Value Panel::read(Value row, Value depth, std::int64_t count) const {
   if (count == 0) return memref::LoadOp::create(b_, loc_, buffer_, place(row, depth));
   const Type element = buffer_.getType().getElementType();
   const std::int64_t bytes = count * element.getIntOrFloatBitWidth() / 8;
-  return vector::LoadOp::create(b_, loc_, VectorType::get({count}, element), buffer_, place(row, depth), false,
+  return vector::LoadOp::create(b_, loc_, VectorType::get({count}, element), buffer_, place(row, depth),
+                                false,
                                 llvm::MaybeAlign(static_cast<std::uint64_t>(std::min(bytes, kAccessBytes))));
 }
 
@@ -132,9 +134,11 @@ std::int64_t GatheredPanel::widthOf(unsigned inner, bool alongDepth) const {
   auto type = cast<MemRefType>(source_.buffer.getType());
   const Type element = type.getElementType();
   if (!shape_.codes && source_.unpack) return 1;
-  // Codes that turn on their way would be put down one by one, all into one bank.
-  if (alongDepth != (shape_.order == PanelOrder::kDepthInside)) return 1;
-  const std::int64_t width = kAccessBytes * 8 / element.getIntOrFloatBitWidth();
+  // What turns on its way is put down one by one, and the more neighbours an access takes, the more of them
+  // go to one bank.
+  const bool turns = alongDepth != (shape_.order == PanelOrder::kDepthInside);
+  if (turns && !shape_.codes) return 1;
+  const std::int64_t width = turns ? 2 : kAccessBytes * 8 / element.getIntOrFloatBitWidth();
   const ArrayRef<unsigned> loops = alongDepth ? ArrayRef(nest_.reductions) : ArrayRef(source_.rows);
   if (loops.empty() || (alongDepth ? shape_.depth : shape_.rows) % width != 0) return 1;
   const auto extent = getConstantIntValue(nest_.sizes[inner]);
@@ -168,8 +172,7 @@ void GatheredPanel::makeSlots() {
       at[1] = math_.div(unit, fast);
     }
     // Threads beyond the panel load what the first row has.
-    if (slot.isActive)
-      at[1] = arith::SelectOp::create(b_, loc_, slot.isActive, at[1], math_.number(0));
+    if (slot.isActive) at[1] = arith::SelectOp::create(b_, loc_, slot.isActive, at[1], math_.number(0));
     at[0] = math_.mul(at[0], width_);
     slot.row = at[alongDepth_ ? 1 : 0];
     slot.depth = at[alongDepth_ ? 0 : 1];
@@ -202,6 +205,11 @@ void GatheredPanel::setRows(ArrayRef<Value> batch, Value rowFrom) {
 Type GatheredPanel::loadedType() const {
   const Type element = getElementTypeOrSelf(source_.buffer.getType());
   return width_ == 1 ? element : Type(VectorType::get({width_}, element));
+}
+
+std::uint64_t GatheredPanel::accessBytes() const {
+  return static_cast<std::uint64_t>(width_) *
+         getElementTypeOrSelf(source_.buffer.getType()).getIntOrFloatBitWidth() / 8;
 }
 
 SmallVector<Value> GatheredPanel::zeros() {
@@ -240,14 +248,14 @@ SmallVector<Value> GatheredPanel::load(Value depthFrom) {
     set(nest_.reductions, step.loops);
     SmallVector<Value> indices;
     for (unsigned i = 0; i < source_.map.getNumResults(); ++i)
-      indices.push_back(math_.value(
-          affine::makeComposedFoldedAffineApply(b_, loc_, source_.map.getSubMap({i}), loops)));
+      indices.push_back(
+          math_.value(affine::makeComposedFoldedAffineApply(b_, loc_, source_.map.getSubMap({i}), loops)));
     Value value;
     if (width_ == 1)
       value = memref::LoadOp::create(b_, loc_, source, indices);
     else
       value = vector::LoadOp::create(b_, loc_, cast<VectorType>(loadedType()), source, indices, false,
-                                     llvm::MaybeAlign(kAccessBytes));
+                                     llvm::MaybeAlign(accessBytes()));
     if (Value isInside = math_.both(slot.isInside, step.isInside)) {
       if (!zero) zero = arith::ConstantOp::create(b_, loc_, b_.getZeroAttr(loadedType()));
       value = arith::SelectOp::create(b_, loc_, isInside, value, zero);
@@ -264,10 +272,14 @@ void GatheredPanel::store(ValueRange loaded) {
     factor = converted(factor);
     auto put = [&] {
       if (width_ == 1)
-        memref::StoreOp::create(b_, loc_, factor, buffer_, place(slot.row, slot.depth));
-      else
-        vector::StoreOp::create(b_, loc_, factor, buffer_, place(slot.row, slot.depth), false,
-                                llvm::MaybeAlign(kAccessBytes));
+        return (void)memref::StoreOp::create(b_, loc_, factor, buffer_, place(slot.row, slot.depth));
+      if (alongDepth_ == (shape_.order == PanelOrder::kDepthInside))
+        return (void)vector::StoreOp::create(b_, loc_, factor, buffer_, place(slot.row, slot.depth), false,
+                                             llvm::MaybeAlign(kAccessBytes));
+      for (std::int64_t i = 0; i < width_; ++i)
+        memref::StoreOp::create(
+            b_, loc_, vector::ExtractOp::create(b_, loc_, factor, i), buffer_,
+            place(math_.add(slot.row, alongDepth_ ? 0 : i), math_.add(slot.depth, alongDepth_ ? i : 0)));
     };
     if (!slot.isActive) {
       put();

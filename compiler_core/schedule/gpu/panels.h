@@ -57,9 +57,9 @@ struct LoopNest {
 // Where one factor comes from.
 struct PanelSource {
   mlir::Value buffer;
-  mlir::AffineMap map;              // from loops to the buffer
+  mlir::AffineMap map;               // from loops to the buffer
   llvm::SmallVector<unsigned> rows;  // its own loops
-  mlir::Type factor;                // what is multiplied
+  mlir::Type factor;                 // what is multiplied
   // From the element that is stored to the factor; null: they are the same.
   std::function<mlir::Value(mlir::OpBuilder&, mlir::Location, mlir::Value)> unpack;
 };
@@ -95,6 +95,7 @@ class GatheredPanel : public Panel {
   bool decideOrder();
   void makeSlots();
   mlir::Type loadedType() const;
+  std::uint64_t accessBytes() const;  // of one access
 
   const LoopNest& nest_;
   PanelSource source_;

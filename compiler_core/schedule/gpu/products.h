@@ -26,8 +26,8 @@ class TileProduct {
 
   // Adds the products of the first `depth` steps of the panels, which hold no more than the shape's. A null
   // `depth` stands for all of them.
-  virtual llvm::SmallVector<mlir::Value> add(llvm::ArrayRef<mlir::Value> accumulators, const Panel& left, const Panel& right,
-                                             mlir::Value depth) = 0;
+  virtual llvm::SmallVector<mlir::Value> add(llvm::ArrayRef<mlir::Value> accumulators, const Panel& left,
+                                             const Panel& right, mlir::Value depth) = 0;
   // Whether zeros behind the last step change nothing: `depth` is never given then.
   virtual bool takesZeros() const = 0;
 
@@ -38,13 +38,15 @@ class TileProduct {
 };
 
 // One after the other in registers. `fuse`: multiply and add round once.
-std::unique_ptr<TileProduct> makeScalarProduct(mlir::OpBuilder& builder, mlir::Location loc, std::int64_t rows,
-                                               std::int64_t columns, std::int64_t depth, mlir::Value thread,
-                                               std::int64_t threads, bool fuse);
+std::unique_ptr<TileProduct> makeScalarProduct(mlir::OpBuilder& builder, mlir::Location loc,
+                                               std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                                               mlir::Value thread, std::int64_t threads, bool fuse);
 
 enum class TensorCore { kF16, kBF16, kTf32 };
 // Steps of one instruction.
-constexpr std::int64_t stepsOf(TensorCore kind) { return kind == TensorCore::kTf32 ? 8 : 16; }
+constexpr std::int64_t stepsOf(TensorCore kind) {
+  return kind == TensorCore::kTf32 ? 8 : 16;
+}
 
 // By mma.sync, warps side by side over the tile. `rows` is a multiple of 16, `columns` of 8, `depth` of the
 // instruction's steps; all powers of two.

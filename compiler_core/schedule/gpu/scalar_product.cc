@@ -20,8 +20,7 @@ struct Strip {
   }
   SmallVector<Value> positions(const IndexMath& math) const {
     SmallVector<Value> result;
-    for (std::int64_t i = 0; i < count; ++i)
-      result.push_back(math.add(first, i / group * apart + i % group));
+    for (std::int64_t i = 0; i < count; ++i) result.push_back(math.add(first, i / group * apart + i % group));
     return result;
   }
   // The factors of one step.
@@ -73,7 +72,8 @@ class ScalarProduct : public TileProduct {
   // A step with nothing in it could turn -0 into 0.
   bool takesZeros() const override { return false; }
 
-  SmallVector<Value> add(ArrayRef<Value> accumulators, const Panel& left, const Panel& right, Value depth) override {
+  SmallVector<Value> add(ArrayRef<Value> accumulators, const Panel& left, const Panel& right,
+                         Value depth) override {
     auto loop = scf::ForOp::create(b_, loc_, math_.number(0), depth ? depth : math_.number(depth_),
                                    math_.number(1), accumulators);
     OpBuilder::InsertionGuard guard(b_);

@@ -54,14 +54,14 @@ class WarpProduct : public TileProduct {
 
   bool takesZeros() const override { return true; }
 
-  SmallVector<Value> add(ArrayRef<Value> accumulators, const Panel& left, const Panel& right, Value) override {
+  SmallVector<Value> add(ArrayRef<Value> accumulators, const Panel& left, const Panel& right,
+                         Value) override {
     SmallVector<Value> sums(accumulators);
     for (std::int64_t from = 0; from < depth_; from += stepsOf(kind_)) {
       SmallVector<SmallVector<Value>> a(down_), b(across_);
       for (std::int64_t i = 0; i < down_; ++i)
         for (std::int64_t half : {0, 1})
-          for (std::int64_t eight : {0, 1})
-            a[i].push_back(fragment(left, rows_[2 * i + eight], from, half));
+          for (std::int64_t eight : {0, 1}) a[i].push_back(fragment(left, rows_[2 * i + eight], from, half));
       for (std::int64_t j = 0; j < across_; ++j)
         for (std::int64_t half : {0, 1})
           b[j].push_back(fragment(right, math_.add(column_, j * kColumns), from, half));
@@ -94,10 +94,10 @@ class WarpProduct : public TileProduct {
                                 : kind_ == TensorCore::kBF16 ? NVVM::MMATypes::bf16
                                                              : NVVM::MMATypes::tf32;
     const SmallVector<Type> f32(4, b_.getF32Type());
-    auto result = NVVM::MmaOp::create(
-        b_, loc_, LLVM::LLVMStructType::getLiteral(b_.getContext(), f32), a, b, sums,
-        ArrayRef<std::int64_t>{kRows, kColumns, stepsOf(kind_)}, std::nullopt, std::nullopt,
-        std::array{type, type}, std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+    auto result = NVVM::MmaOp::create(b_, loc_, LLVM::LLVMStructType::getLiteral(b_.getContext(), f32), a, b,
+                                      sums, ArrayRef<std::int64_t>{kRows, kColumns, stepsOf(kind_)},
+                                      std::nullopt, std::nullopt, std::array{type, type},
+                                      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
     SmallVector<Value> next;
     for (std::int64_t i = 0; i < 4; ++i) next.push_back(LLVM::ExtractValueOp::create(b_, loc_, result, i));
     return next;

@@ -34,27 +34,36 @@ ir::Shape withRows(ir::Shape shape) {
 
 }  // namespace
 
-Lowering::Factor Lowering::factor(Value value) {
-  const Factor plain{get(value), ir::tensorType(value).getElementType()};
-  if (!forDevice_) return plain;
-  const ir::Shape shape = ir::shapeOf(ir::tensorType(value));
+namespace {
+
+// Out of and into kiln.fused.
+Value acrossBorders(Value value) {
   for (;;) {
     auto argument = dyn_cast<BlockArgument>(value);
-    if (auto outer = argument ? dyn_cast<ir::FusedOp>(argument.getOwner()->getParentOp()) : nullptr) {
+    if (auto outer = argument ? dyn_cast<ir::FusedOp>(argument.getOwner()->getParentOp()) : nullptr)
       value = outer.getInputs()[argument.getArgNumber()];
-    } else if (auto inner = value.getDefiningOp<ir::FusedOp>()) {
+    else if (auto inner = value.getDefiningOp<ir::FusedOp>())
       value = inner.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
-    } else if (auto view = value.getDefiningOp<ir::ReshapeOp>()) {
-      value = view.getInput();
-    } else {
-      break;
-    }
+    else
+      return value;
   }
+}
+
+}  // namespace
+
+Lowering::Factor Lowering::factor(Value value) {
+  const Factor plain{get(value), ir::tensorType(value).getElementType(), {}};
+  if (!forDevice_ || !plain.element.isF32()) return plain;
+  const ir::Shape shape = ir::shapeOf(ir::tensorType(value));
+  value = acrossBorders(value);
+  while (auto view = value.getDefiningOp<ir::ReshapeOp>()) value = acrossBorders(view.getInput());
   auto cast = value.getDefiningOp<ir::CastOp>();
   if (!cast) return plain;
   const Type element = ir::tensorType(cast.getInput()).getElementType();
-  if (!plain.element.isF32() || (!element.isF16() && !element.isBF16())) return plain;
-  return {reshape(get(cast.getInput()), shape), element};
+  if (!element.isF16() && !element.isBF16()) return plain;
+  Value codes = get(cast.getInput());
+  auto weight = acrossBorders(cast.getInput()).getDefiningOp<ir::WeightOp>();
+  return {reshape(codes, shape), element, shapeOf(codes) == shape ? weight : ir::WeightOp()};
 }
 
 namespace {
@@ -85,7 +94,13 @@ Value Lowering::matmul(ir::MatmulOp op) {
   out.append({m, n});
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(rank + 1, 0, dims, b_.getContext()); };
   Value zero = fill(scalar(type.getElementType(), 0), ir::shapeOf(cast<RankedTensorType>(op.getType())));
-  const Factor left = factor(op.getLhs()), right = factor(op.getRhs());
+  const Factor left = factor(op.getLhs());
+  Factor right = factor(op.getRhs());
+  if (right.weight && rank == 2 && layOutWeight_) {
+    // Tensor cores take neighbours along the sum.
+    right.value = layOutWeight_(right.weight, {1, 0});
+    std::swap(rhs[0], rhs[1]);
+  }
   return generic({left.value, right.value}, zero, {map(lhs), map(rhs), map(out)}, 1,
                  multiplyAdd(left.element, right.element));
 }

@@ -3,6 +3,8 @@
 // `kiln.group`: operations of one group become one kernel where the schedule can.
 #pragma once
 
+#include <functional>
+
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/schedule/lower/scalar.h"
@@ -50,6 +52,11 @@ class Lowering {
   using LowerBlock = llvm::function_ref<mlir::LogicalResult(mlir::Block&)>;
   mlir::LogicalResult branch(ir::IfOp op, LowerBlock lowerBlock);
   mlir::LogicalResult loop(ir::LoopOp op, LowerBlock lowerBlock);
+
+  // How a weight is had in another layout; without it, none is asked for.
+  using LayOutWeight =
+      std::function<mlir::Value(ir::WeightOp weight, llvm::ArrayRef<std::int64_t> permutation)>;
+  void setWeightLayouts(LayOutWeight layOut) { layOutWeight_ = std::move(layOut); }
 
   mlir::IRMapping& values() { return map_; }
   // `to` is `from` lowered.
@@ -124,11 +131,12 @@ class Lowering {
                          llvm::ArrayRef<std::int64_t> parameters,
                          llvm::ArrayRef<std::int64_t> readsInit = {});
   mlir::Value softmax(ir::SoftmaxOp op);
-  // An operand of a product, as it is multiplied after unpack(): on devices 16-bit codes where f32 was made of
-  // them.
+  // An operand of a product, as it is multiplied after unpack(): on devices 16-bit codes where f32 was made
+  // of them.
   struct Factor {
     mlir::Value value;
-    mlir::Type element;  // of the graph level
+    mlir::Type element;   // of the graph level
+    ir::WeightOp weight;  // null unless the codes are a weight as it is
   };
   Factor factor(mlir::Value value);
   mlir::Value matmul(ir::MatmulOp op);
@@ -143,6 +151,7 @@ class Lowering {
 
   mlir::OpBuilder& b_;
   bool forDevice_;
+  LayOutWeight layOutWeight_;
   mlir::Location loc_ = b_.getUnknownLoc();
   mlir::IRMapping map_;
   llvm::DenseMap<mlir::Value, ir::Shape> shapes_;  // of lowered values with symbolic extents

@@ -1,5 +1,5 @@
-// Runs kernels compiled for the emulated device where a program launches them, on the caller's own memory; for
-// tests only.
+// Runs kernels compiled for the emulated device where a program launches them, on the caller's own memory;
+// for tests only.
 #pragma once
 
 #include <memory>

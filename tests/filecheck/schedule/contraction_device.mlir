@@ -62,8 +62,8 @@ func.func @main(%x: tensor<64x96xf16>, %w: tensor<96x64xf16>) -> tensor<64x64xf1
 
 // -----
 
-// A convolution is a product whose one factor is gathered through its window. 7 images of symbolic size: what lies
-// outside of a tile counts as zero and is not stored.
+// A convolution is a product whose one factor is gathered through its window. What lies outside of a tile counts as
+// zero and is not stored.
 func.func @main(%x: tensor<2x8x9x9xbf16>, %w: tensor<16x8x3x3xbf16>) -> tensor<2x16x9x9xf32> {
   %0 = kiln.cast %x : tensor<2x8x9x9xbf16> to tensor<2x8x9x9xf32>
   %1 = kiln.cast %w : tensor<16x8x3x3xbf16> to tensor<16x8x3x3xf32>
@@ -77,3 +77,19 @@ func.func @main(%x: tensor<2x8x9x9xbf16>, %w: tensor<16x8x3x3xbf16>) -> tensor<2
 // CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>
 // CHECK: scf.if
 // CHECK: memref.store {{.*}}xf32
+
+// -----
+
+// A weight of 16 bits is laid out with neighbours along the sum; no other copy of it is kept.
+func.func @main(%x: tensor<64x96xf16>) -> tensor<64x64xf32> {
+  %w = kiln.weight 0 : tensor<96x64xf16>
+  %0 = kiln.cast %x : tensor<64x96xf16> to tensor<64x96xf32>
+  %1 = kiln.cast %w : tensor<96x64xf16> to tensor<96x64xf32>
+  %2 = kiln.matmul %0, %1 : (tensor<64x96xf32>, tensor<96x64xf32>) -> tensor<64x64xf32>
+  return %2 : tensor<64x64xf32>
+}
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: memref<64x96xi16>
+// CHECK-SAME: memref<64x96xi16> {kiln.permutation = array<i64: 1, 0>, kiln.source = 0 : i64, kiln.weight = 0 : i64}
+// CHECK-NOT: kiln.weight
+// CHECK: nvvm.mma.sync

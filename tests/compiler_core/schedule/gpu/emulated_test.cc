@@ -1,6 +1,6 @@
-// Contractions and attention as the threads of a device, run by the emulated device: f32 and integers with the
-// CPU target's bits, 16-bit floats within tolerance of the reference evaluator, in any shape, with shared memory
-// that starts as NaN and threads in three orders.
+// Contractions and attention as the threads of a device, run by the emulated device: f32 and integers with
+// the CPU target's bits, 16-bit floats within tolerance of the reference evaluator, in any shape, with shared
+// memory that starts as NaN and threads in three orders.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ func.func @main(%a: tensor<{0}x{2}x{3}>, %b: tensor<{2}x{1}x{3}>) -> tensor<{0}x
 struct Size {
   int m, n, k;
 };
-constexpr Size kSizes[] = {{1, 1, 1},    {4, 4, 4},    {7, 5, 3},     {33, 65, 17}, {64, 64, 64},
+constexpr Size kSizes[] = {{1, 1, 1},    {4, 4, 4},    {7, 5, 3},     {33, 65, 17},  {64, 64, 64},
                            {1, 200, 40}, {200, 1, 40}, {5, 300, 147}, {128, 96, 80}, {197, 40, 24}};
 
 TEST(EmulatedProduct, HasTheBitsOfTheCpu) {
@@ -98,43 +98,42 @@ func.func @main(%a: tensor<3x2x17x40x{0}>, %b: tensor<3x2x33x40x{0}>, %c: tensor
 
 TEST(EmulatedConvolution, OneToThreeDimensionsInGroups) {
   for (const char* type : {"f32", "i32", "f16"}) {
-    const std::string texts[] = {
-        fmt::format(R"(
+    const std::string texts[] = {fmt::format(R"(
 func.func @main(%x: tensor<2x4x19x{0}>, %w: tensor<6x4x3x{0}>, %b: tensor<6x{0}>) -> tensor<2x6x10x{0}> {{
   %0 = kiln.conv %x, %w bias %b strides [2] pads [2, 3] dilations [2] group 1
     : (tensor<2x4x19x{0}>, tensor<6x4x3x{0}>, tensor<6x{0}>) -> tensor<2x6x10x{0}>
   return %0 : tensor<2x6x10x{0}>
 }})",
-                    type),
-        fmt::format(R"(
+                                             type),
+                                 fmt::format(R"(
 func.func @main(%x: tensor<1x8x9x11x{0}>, %w: tensor<10x4x3x2x{0}>) -> tensor<1x10x4x11x{0}> {{
   %0 = kiln.conv %x, %w strides [2, 1] pads [0, 1, 0, 0] dilations [1, 1] group 2
     : (tensor<1x8x9x11x{0}>, tensor<10x4x3x2x{0}>) -> tensor<1x10x4x11x{0}>
   return %0 : tensor<1x10x4x11x{0}>
 }})",
-                    type),
-        fmt::format(R"(
+                                             type),
+                                 fmt::format(R"(
 func.func @main(%x: tensor<1x16x9x9x{0}>, %w: tensor<24x16x1x1x{0}>, %b: tensor<24x{0}>) -> tensor<1x24x9x9x{0}> {{
   %0 = kiln.conv %x, %w bias %b strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1
     : (tensor<1x16x9x9x{0}>, tensor<24x16x1x1x{0}>, tensor<24x{0}>) -> tensor<1x24x9x9x{0}>
   %1 = kiln.unary <relu> %0 : tensor<1x24x9x9x{0}>
   return %1 : tensor<1x24x9x9x{0}>
 }})",
-                    type),
-        fmt::format(R"(
+                                             type),
+                                 fmt::format(R"(
 func.func @main(%x: tensor<2x6x9x9x{0}>, %w: tensor<6x1x3x3x{0}>) -> tensor<2x6x7x7x{0}> {{
   %0 = kiln.conv %x, %w strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 6
     : (tensor<2x6x9x9x{0}>, tensor<6x1x3x3x{0}>) -> tensor<2x6x7x7x{0}>
   return %0 : tensor<2x6x7x7x{0}>
 }})",
-                    type),
-        fmt::format(R"(
+                                             type),
+                                 fmt::format(R"(
 func.func @main(%x: tensor<2x4x5x6x7x{0}>, %w: tensor<16x2x2x3x3x{0}>, %b: tensor<16x{0}>) -> tensor<2x16x5x6x3x{0}> {{
   %0 = kiln.conv %x, %w bias %b strides [1, 1, 2] pads [0, 1, 0, 1, 1, 0] dilations [1, 1, 1] group 2
     : (tensor<2x4x5x6x7x{0}>, tensor<16x2x2x3x3x{0}>, tensor<16x{0}>) -> tensor<2x16x5x6x3x{0}>
   return %0 : tensor<2x16x5x6x3x{0}>
 }})",
-                    type)};
+                                             type)};
     for (const std::string& text : texts) {
       CheckOptions options;
       options.rewrite = true;
@@ -154,7 +153,8 @@ func.func @main(%q: tensor<2x3x{0}x16x{2}>, %k: tensor<2x3x{1}x16x{2}>, %v: tens
   return %0 : tensor<2x3x{0}x{6}x{2}>
 }})",
       queries, keys, type, masked ? fmt::format(", %m: tensor<2x3x{}x{}x{}>", queries, keys, type) : "",
-      masked ? "mask %m " : "", masked ? fmt::format(", tensor<2x3x{}x{}x{}>", queries, keys, type) : "", values);
+      masked ? "mask %m " : "", masked ? fmt::format(", tensor<2x3x{}x{}x{}>", queries, keys, type) : "",
+      values);
 }
 
 TEST(EmulatedAttention, MatchesTheReferenceInAnyShape) {
