@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include "compiler_core/codegen/cpu/codegen.h"
-#include "compiler_core/codegen/cuda/codegen.h"
-#include "compiler_core/codegen/lower/device_kernels.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/ir/ir.h"
@@ -15,7 +13,7 @@
 #include "compiler_core/runtime/compare/compare.h"
 #include "compiler_core/transforms/rewrite.h"
 #include "mlir/Parser/Parser.h"
-#include "tests/compiler_core/host/emulated_kernels.h"
+#include "tests/compiler_core/host/device_run.h"
 #include "tests/compiler_core/host/program_host.h"
 #include "tests/compiler_core/schedule/timed.h"
 #include "tests/support/temp_directory.h"
@@ -48,7 +46,7 @@ Buffer bufferOf(const std::vector<std::uint8_t>& bytes) {
 struct Built {
   ProgramHost host;
   std::vector<package::WeightUse> uses;
-  std::optional<EmulatedKernels> kernels;
+  std::unique_ptr<DeviceRun> device;  // null: runs on the CPU
 };
 
 Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& checked) {
@@ -71,15 +69,8 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
     checked.scratchBytes = table.profiles[0].scratchBytes = plan.scratchBytes;
     table.weights = static_cast<std::uint32_t>(uses.size());
   };
-  mlir::OwningOpRef<mlir::ModuleOp> device = mlir::ModuleOp::create(module.getLoc());
-  codegen::DeviceKernels kernels;
-  if (check.device) {
-    options.device = schedule::DeviceOptions{};
-    options.device->contraction = check.contraction;
-    options.device->tf32 = check.tf32;
-    options.deviceKernels = &kernels;
-    options.onDeviceModule = [&](mlir::Operation& op) { device->push_back(op.clone()); };
-  }
+  auto device = check.device ? std::make_unique<DeviceRun>() : nullptr;
+  if (device) device->prepare(options, {.contraction = check.contraction, .tf32 = check.tf32});
   KILN_TRY(codegen::lowerToLlvm(module, options));
   const testing_support::TempDirectory directory;
   codegen::CpuOptions cpu;
@@ -91,11 +82,8 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
   auto program = codegen::generateCpuProgram(module, table, cpu);
   if (!program) return fail(program.error());
   KILN_ASSIGN(auto host, ProgramHost::load(program->elf));
-  Built built{std::move(host), std::move(uses), {}};
-  if (check.device) {
-    KILN_ASSIGN(const std::string emulation, codegen::generateEmulation(*device, cpu));
-    KILN_ASSIGN(built.kernels, EmulatedKernels::load(emulation));
-  }
+  Built built{std::move(host), std::move(uses), std::move(device)};
+  if (built.device) KILN_TRY(built.device->attach(built.host, cpu));
   return built;
 }
 
@@ -171,19 +159,12 @@ Result<Checked> checkText(const std::string& text, const CheckOptions& options) 
   KILN_ASSIGN(const auto weightBuffers, layOut(weights, built.uses));
   const auto inputBuffers = buffersOf(inputs);
   for (int threads : {1, 2, 7}) {
-    std::string failure;
-    if (options.device)
-      built.host.onLaunch([&](const kiln_launch& launch) {
-        const emulated::Order order = threads == 1   ? emulated::Order::kAscending
-                                      : threads == 2 ? emulated::Order::kDescending
-                                                     : emulated::Order::kShuffled;
-        failure = built.kernels->launch(launch, order);
-        return failure.empty();
-      });
+    if (built.device) built.device->setOrder(threads);
     std::vector<Buffer> outputs;
     for (const HostTensor& tensor : expected) outputs.emplace_back(tensor.bytes.size());
     const Status ran = built.host.run(weightBuffers, inputBuffers, outputs, options.device ? 1 : threads);
-    if (!failure.empty()) return fail(Code::kInternal, failure);
+    if (built.device && !built.device->failure().empty())
+      return fail(Code::kInternal, built.device->failure());
     KILN_TRY(ran);
     std::vector<HostTensor> values;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
