@@ -207,7 +207,8 @@ CpuidSource hostCpuid() {
 
 Status checkHostFeatures(std::span<const std::string> features, const std::string& target) {
 #if defined(__x86_64__)
-  if (!target.starts_with("cpu:x86-64")) {
+  // The host code of an artifact for a GPU is for x86-64, too.
+  if (!target.starts_with("cpu:x86-64") && !target.starts_with("cuda:")) {
     return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is x86-64");
   }
   return checkX86Features(features, target, hostCpuid());
