@@ -38,7 +38,8 @@ std::int64_t bytesOf(const AttentionShape& s, std::optional<TensorCore> core) {
 
 AttentionShape chooseShape(std::int64_t queries, std::int64_t keys, std::int64_t depth, std::int64_t values,
                            std::optional<TensorCore> core) {
-  constexpr std::int64_t kShared = 48 << 10, kAccumulatorBytes = 256;
+  constexpr std::int64_t kShared = 47 << 10;  // leaves a reserve for alignment
+  constexpr std::int64_t kAccumulatorBytes = 256;
   const auto size = [](std::int64_t extent, std::int64_t most) {
     return ShapedType::isDynamic(extent) ? most : powerOfTwo(extent, 16, most);
   };
@@ -153,8 +154,10 @@ class AttentionEmitter {
                              options_.contraction);
   }
   Value statistic() {
-    return memref::AllocOp::create(b_, loc_, MemRefType::get({shape_.queries}, b_.getF32Type()),
-                                   b_.getI64IntegerAttr(64));
+    auto alloc = memref::AllocOp::create(b_, loc_, MemRefType::get({shape_.queries}, b_.getF32Type()),
+                                         b_.getI64IntegerAttr(64));
+    alloc->setAttr(kPanelAttr, b_.getUnitAttr());
+    return alloc;
   }
 
   void emitBlock() {

@@ -74,8 +74,9 @@ Panel::Panel(OpBuilder& builder, Location loc, const PanelShape& shape, Type ele
   const bool rowsInside = shape.order == PanelOrder::kRowsInside;
   const std::int64_t sizes[] = {rowsInside ? shape.depth : shape.rows,
                                 (rowsInside ? shape.rows : shape.depth) + pad};
-  buffer_ = memref::AllocOp::create(b_, loc_, MemRefType::get(sizes, element), b_.getI64IntegerAttr(64))
-                .getMemref();
+  auto alloc = memref::AllocOp::create(b_, loc_, MemRefType::get(sizes, element), b_.getI64IntegerAttr(64));
+  alloc->setAttr(kPanelAttr, b_.getUnitAttr());
+  buffer_ = alloc.getMemref();
 }
 
 Value Panel::converted(Value factor) const {

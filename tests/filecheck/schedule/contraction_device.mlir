@@ -15,8 +15,8 @@ func.func @main(%x: tensor<192x512xf32>, %w: tensor<512x512xf32>) -> tensor<192x
 // CHECK-LABEL: func.func @main
 // CHECK: scf.forall {{.*}} = (0, 0) to (192, 512) step (32, 32)
 // CHECK-NOT: linalg
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<16x36xf32>
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<16x36xf32>
+// CHECK: memref.alloc() {alignment = 64 : i64, kiln.panel} : memref<16x36xf32>
+// CHECK: memref.alloc() {alignment = 64 : i64, kiln.panel} : memref<16x36xf32>
 // Neighbours along the columns of the second factor come four at a time.
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<512x32xf32, strided<[512, 1], offset: ?>>, vector<4xf32>
 // CHECK: scf.for
@@ -48,8 +48,8 @@ func.func @main(%x: tensor<64x96xf16>, %w: tensor<96x64xf16>) -> tensor<64x64xf1
 }
 // CHECK-LABEL: func.func @main
 // CHECK: scf.forall
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<32x40xi16>
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<32x40xi16>
+// CHECK: memref.alloc() {alignment = 64 : i64, kiln.panel} : memref<32x40xi16>
+// CHECK: memref.alloc() {alignment = 64 : i64, kiln.panel} : memref<32x40xi16>
 // CHECK-NOT: memref.alloc
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xi16>
 // CHECK: vector.load {{.*}} {alignment = 4 : i64} : memref<32x40xi16>, vector<2xi16>
