@@ -62,19 +62,14 @@ RuleResult holds(const WantedCheck& wanted, const CheckStatement* last) {
   return {true, "checks", fmt::format("{}: satisfied by {} item{}", what, found, found == 1 ? "" : "s")};
 }
 
-bool isEmulated(const CheckStatement& check) {
-  const Json& device = check.report.at("device");
-  const auto at = device.find("emulated");
-  return at != device.end() && *at != Json(false);
-}
-
 }  // namespace
 
 void addCheckRules(const Policy& policy, std::span<const CheckStatement> checks,
                    std::vector<RuleResult>& out) {
   std::vector<CheckStatement> real;
   if (policy.refuseEmulated) {
-    std::ranges::copy_if(checks, std::back_inserter(real), [](auto& check) { return !isEmulated(check); });
+    std::ranges::copy_if(checks, std::back_inserter(real),
+                         [](auto& check) { return !saysEmulated(check.report); });
     const std::size_t refused = checks.size() - real.size();
     out.push_back({true, "refuseEmulated",
                    refused == 0

@@ -33,7 +33,10 @@ FleetView fleet() {
 
 Status check(const FleetView& view, std::vector<std::string> targets, int builders = 1, int operators = 1,
              bool fetches = false) {
-  return checkSatisfiable(requirementsOf(targets, builders, operators, fetches), view);
+  DeliverySpec delivery;
+  delivery.builders = builders;
+  delivery.operators = operators;
+  return checkSatisfiable(requirementsOf(targets, delivery, fetches), view);
 }
 
 TEST(Requirements, ServedTargetsPass) {
