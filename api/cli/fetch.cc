@@ -20,8 +20,9 @@ Status run(const Context& context, const Options& options) {
   const auto directory =
       options.directory.empty() ? "kiln-" + ref.artifact.hex().substr(0, 12) : options.directory;
   KILN_ASSIGN(const auto verdict, node::fetchArtifact(client->blobs(), ref, directory, trust, SystemClock()));
-  std::uint64_t bytes = verdict.manifest.program.digest.size;
-  for (const auto& file : verdict.manifest.weights) bytes += file.digest.size;
+  const std::vector<ArtifactFile> files = verdict.manifest.files();
+  std::uint64_t bytes = 0;
+  for (const ArtifactFile& file : files) bytes += file.digest.size;
   if (context.json) {
     printJson({{"artifact", verdict.artifact.text()},
                {"directory", directory},
@@ -29,8 +30,7 @@ Status run(const Context& context, const Options& options) {
                {"verified", true}});
     return {};
   }
-  note(fmt::format("verified and fetched {} in {} files", humanBytes(bytes),
-                   1 + verdict.manifest.weights.size()));
+  note(fmt::format("verified and fetched {} in {} files", humanBytes(bytes), files.size()));
   printLine(directory);
   return {};
 }

@@ -128,9 +128,8 @@ class Comparison {
     KILN_ASSIGN(const Digest config, digestOfFile(original));
     compare("manifest.json", config, out_ + "/compile/manifest.json");
     const Manifest& facts = artifact_.manifest();
-    compare(facts.program.path, facts.program.digest, out_ + "/compile/" + facts.program.path);
-    for (const ArtifactFile& weight : facts.weights)
-      compare(weight.path, weight.digest, out_ + "/compile/" + weight.path);
+    for (const ArtifactFile& file : facts.files())
+      compare(file.path, file.digest, out_ + "/compile/" + file.path);
     KILN_TRY(compareFixtures());
     return compareArtifact();
   }

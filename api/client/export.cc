@@ -86,8 +86,7 @@ class Exporter {
     KILN_ASSIGN(const Digest manifest, digestOfFile(source("manifest.json")));
     KILN_TRY(copy(manifest, "manifest.json"));
     const Manifest& facts = request_.artifact.manifest();
-    KILN_TRY(copy(facts.program.digest, facts.program.path));
-    for (const ArtifactFile& weight : facts.weights) KILN_TRY(copy(weight.digest, weight.path));
+    for (const ArtifactFile& file : facts.files()) KILN_TRY(copy(file.digest, file.path));
     summary_.artifact = artifact_;
     return put(kEmptyConfig);
   }

@@ -112,8 +112,7 @@ index::PublicationRecord recordOf(const PublicationInput& input, const Manifest&
   artifact.toolchainLabel = input.job.job.toolchainLabel;
   artifact.toolchain = input.spec.toolchain;
   artifact.published = input.now;
-  artifact.files.push_back({manifest.program.path, manifest.program.mediaType, manifest.program.digest});
-  for (const ArtifactFile& file : manifest.weights)
+  for (const ArtifactFile& file : manifest.files())
     artifact.files.push_back({file.path, file.mediaType, file.digest});
   record.job = input.job.job.key;
   record.targetOrdinal = input.target;

@@ -7,12 +7,14 @@
 #include "manifest/artifact/path_set.h"
 #include "manifest/json/reader.h"
 #include "manifest/spec/path.h"
+#include "manifest/spec/target.h"
 
 namespace kiln {
 namespace {
 
 constexpr std::size_t kMaxTensors = 4096, kMaxRank = 64, kMaxWeights = 16384, kMaxSymbols = 4096,
-                      kMaxExpression = 1024;
+                      kMaxExpression = 1024, kMaxDevices = 16, kMaxKernels = 65536, kMaxName = 256;
+constexpr std::int64_t kDeviceAbi = 3;
 constexpr std::string_view kStages[] = {"capture",  "analyse", "rewrite", "partition",
                                         "schedule", "codegen", "plan",    "package"};
 
@@ -51,6 +53,8 @@ Json profileJson(const ProgramProfile& profile) {
             {"arenaBytes", std::to_string(profile.arenaBytes)},
             {"scratchBytes", std::to_string(profile.scratchBytes)}};
   if (profile.transferBytes != 0) json["transferBytes"] = std::to_string(profile.transferBytes);
+  for (const std::uint64_t bytes : profile.deviceArenaBytes)
+    json["deviceArenaBytes"].push_back(std::to_string(bytes));
   return json;
 }
 
@@ -59,6 +63,13 @@ Json listJson(const std::vector<T>& values, F toJson) {
   Json list = Json::array();
   for (const T& value : values) list.push_back(toJson(value));
   return list;
+}
+
+Json deviceJson(const DeviceImageInfo& device) {
+  return {
+      {"target", device.target},   {"arch", device.arch},     {"image", fileJson(device.image)},
+      {"kernels", device.kernels}, {"driver", device.driver}, {"computeCapability", device.computeCapability},
+      {"exact", device.exact}};
 }
 
 Json programJson(const Manifest& manifest) {
@@ -76,11 +87,14 @@ Json programJson(const Manifest& manifest) {
     json["symbols"] = listJson(manifest.symbols, symbolJson);
     json["profiles"] = listJson(manifest.profiles, profileJson);
   }
+  if (manifest.devices.empty()) return json;
+  json["devices"] = listJson(manifest.devices, deviceJson);
+  for (std::size_t i = 0; i < manifest.weights.size(); ++i)
+    json["weights"][i]["space"] = manifest.weightSpaces.at(i);
   return json;
 }
 
-Result<ArtifactFile> readFile(const Json& json, const std::string& place, std::string_view mediaType) {
-  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
+Result<ArtifactFile> readFile(ObjectReader& reader, std::string_view mediaType) {
   ArtifactFile file;
   KILN_ASSIGN(file.path, reader.string("path"));
   if (auto safe = checkRelativePath(file.path); !safe)
@@ -88,7 +102,13 @@ Result<ArtifactFile> readFile(const Json& json, const std::string& place, std::s
   KILN_TRY(reader.expect("mediaType", mediaType));
   file.mediaType = mediaType;
   KILN_ASSIGN(file.digest, reader.digest());
+  return file;
+}
+
+Result<ArtifactFile> readFile(ObjectReader reader, std::string_view mediaType, PathSet& paths) {
+  KILN_ASSIGN(ArtifactFile file, readFile(reader, mediaType));
   KILN_TRY(reader.finish());
+  if (auto added = paths.add(file.path); !added) return badMember(reader.path("path"), added.error().message);
   return file;
 }
 
@@ -195,8 +215,20 @@ Status readSymbols(ObjectReader& program, Manifest& manifest) {
   return {};
 }
 
+Result<std::vector<std::uint64_t>> readSizes(ObjectReader& reader, std::string_view name) {
+  KILN_ASSIGN(const Json* list, reader.array(name));
+  std::vector<std::uint64_t> sizes;
+  for (const Json& one : *list) {
+    const Json entry{{"size", one}};
+    KILN_ASSIGN(ObjectReader inner, ObjectReader::open(entry, reader.path(name)));
+    KILN_ASSIGN(const std::uint64_t size, inner.unsigned64("size"));
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
 // One per profile of the spec, which holds the ranges of all symbols.
-Status readProfiles(ObjectReader& program, Manifest& manifest) {
+Status readProfiles(ObjectReader& program, bool withDevices, Manifest& manifest) {
   KILN_ASSIGN(const Json* list, program.array("profiles"));
   const std::vector<ShapeProfile>& wanted = manifest.spec.profiles;
   if (list->size() != wanted.size())
@@ -217,24 +249,97 @@ Status readProfiles(ObjectReader& program, Manifest& manifest) {
       if (profile.transferBytes == 0)
         return badMember(reader.path("transferBytes"), "must be left out where it is 0");
     }
+    if (withDevices) {
+      KILN_ASSIGN(profile.deviceArenaBytes, readSizes(reader, "deviceArenaBytes"));
+    }
     KILN_TRY(reader.finish());
     manifest.profiles.push_back(std::move(profile));
   }
   return {};
 }
 
-Status readFiles(ObjectReader& program, Manifest& manifest) {
-  KILN_ASSIGN(const Json* file, program.any("file"));
-  KILN_ASSIGN(manifest.program, readFile(*file, program.path("file"), kProgramMediaType));
+// A number and a number: "13.0".
+Result<std::string> readVersion(ObjectReader& reader, std::string_view name) {
+  KILN_ASSIGN(std::string text, reader.string(name));
+  const auto isNumber = [](std::string_view part) {
+    return !part.empty() && part.size() <= 3 && (part == "0" || part.front() != '0') &&
+           part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const std::string_view view = text;
+  const std::size_t dot = view.find('.');
+  if (dot == std::string_view::npos || !isNumber(view.substr(0, dot)) || !isNumber(view.substr(dot + 1)))
+    return badMember(reader.path(name), "must be two numbers, as in 13.0");
+  return text;
+}
+
+// What an object file can hold and a driver looks up.
+bool isKernelName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxName && (name.front() < '0' || name.front() > '9') &&
+         std::ranges::all_of(name, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+Result<DeviceImageInfo> readDevice(const Json& json, const CompileSpec& spec, const std::string& place,
+                                   PathSet& paths) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
+  DeviceImageInfo device;
+  KILN_ASSIGN(device.target, reader.string("target"));
+  KILN_ASSIGN(device.arch, reader.string("arch"));
+  const std::vector<std::string> targets = targetNames(spec.target);
+  if (std::ranges::find(targets, device.target) == targets.end())
+    return badMember(reader.path("target"), "is none of the spec's");
+  if (device.target != "cuda:" + device.arch)
+    return badMember(reader.path("arch"), "is not that of the target");
+  KILN_ASSIGN(ObjectReader image, reader.object("image"));
+  KILN_ASSIGN(device.image, readFile(std::move(image), kCubinMediaType, paths));
+  KILN_ASSIGN(device.kernels, reader.strings("kernels"));
+  if (device.kernels.size() > kMaxKernels) return badMember(reader.path("kernels"), "too many kernels");
+  std::set<std::string_view> names;
+  for (const std::string& kernel : device.kernels)
+    if (!isKernelName(kernel) || !names.insert(kernel).second)
+      return badMember(reader.path("kernels"), "must be names of letters, digits and _, each once");
+  KILN_ASSIGN(device.driver, readVersion(reader, "driver"));
+  KILN_ASSIGN(device.computeCapability, readVersion(reader, "computeCapability"));
+  KILN_ASSIGN(device.exact, reader.boolean("exact"));
+  KILN_TRY(reader.finish());
+  return device;
+}
+
+Status readDevices(ObjectReader& program, Manifest& manifest, PathSet& paths) {
+  KILN_ASSIGN(const Json* list, program.array("devices"));
+  if (list->empty() || list->size() > kMaxDevices)
+    return badMember(program.path("devices"), "must hold 1 to 16 devices");
+  std::set<std::string> targets;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const std::string place = at(program.path("devices"), i);
+    KILN_ASSIGN(DeviceImageInfo device, readDevice((*list)[i], manifest.spec, place, paths));
+    if (!targets.insert(device.target).second)
+      return badMember(place + ".target", "a second device of this target");
+    manifest.devices.push_back(std::move(device));
+  }
+  for (std::size_t i = 0; i < manifest.profiles.size(); ++i)
+    if (manifest.profiles[i].deviceArenaBytes.size() != manifest.devices.size())
+      return badMember(at(program.path("profiles"), i) + ".deviceArenaBytes",
+                       "must have one number per device");
+  return {};
+}
+
+Status readFiles(ObjectReader& program, bool withDevices, Manifest& manifest) {
+  PathSet paths;
+  KILN_ASSIGN(ObjectReader file, program.object("file"));
+  KILN_ASSIGN(manifest.program, readFile(std::move(file), kProgramMediaType, paths));
+  if (withDevices) KILN_TRY(readDevices(program, manifest, paths));
   KILN_ASSIGN(const Json* weights, program.array("weights"));
   if (weights->size() > kMaxWeights) return badMember(program.path("weights"), "too many weight files");
-  PathSet paths;
-  if (auto added = paths.add(manifest.program.path); !added)
-    return badMember(program.path("file"), added.error().message);
   for (std::size_t i = 0; i < weights->size(); ++i) {
-    std::string place = at(program.path("weights"), i);
-    KILN_ASSIGN(ArtifactFile weight, readFile((*weights)[i], place, kWeightsMediaType));
-    if (auto added = paths.add(weight.path); !added) return badMember(place + ".path", added.error().message);
+    KILN_ASSIGN(ObjectReader reader, ObjectReader::open((*weights)[i], at(program.path("weights"), i)));
+    if (withDevices) {
+      KILN_ASSIGN(const std::int64_t space,
+                  reader.integer("space", 0, static_cast<std::int64_t>(manifest.devices.size())));
+      manifest.weightSpaces.push_back(static_cast<std::uint32_t>(space));
+    }
+    KILN_ASSIGN(ArtifactFile weight, readFile(std::move(reader), kWeightsMediaType, paths));
     manifest.weights.push_back(std::move(weight));
   }
   return {};
@@ -244,6 +349,8 @@ Status readProgram(ObjectReader& program, Manifest& manifest) {
   KILN_ASSIGN(std::int64_t abi, program.integer("abi", 1, 0xFFFFFFFF));
   manifest.programAbi = static_cast<std::uint32_t>(abi);
   const bool first = abi == 1;
+  // Devices are the whole difference between ABI 2 and 3; a later one may have them.
+  const bool withDevices = abi == kDeviceAbi || (abi > kDeviceAbi && program.has("devices"));
   KILN_ASSIGN(manifest.inputs, readTensors(program, "inputs", first));
   KILN_ASSIGN(manifest.outputs, readTensors(program, "outputs", first));
   if (first) {
@@ -253,9 +360,9 @@ Status readProgram(ObjectReader& program, Manifest& manifest) {
     manifest.profiles.push_back(std::move(profile));
   } else {
     KILN_TRY(readSymbols(program, manifest));
-    KILN_TRY(readProfiles(program, manifest));
+    KILN_TRY(readProfiles(program, withDevices, manifest));
   }
-  KILN_TRY(readFiles(program, manifest));
+  KILN_TRY(readFiles(program, withDevices, manifest));
   return program.finish();
 }
 
@@ -279,6 +386,13 @@ Status readEvidence(ObjectReader& reader, Manifest& manifest) {
 }
 
 }  // namespace
+
+std::vector<ArtifactFile> Manifest::files() const {
+  std::vector<ArtifactFile> all{program};
+  for (const DeviceImageInfo& device : devices) all.push_back(device.image);
+  all.insert(all.end(), weights.begin(), weights.end());
+  return all;
+}
 
 Json Manifest::toJson() const {
   return {{"apiVersion", "kiln/v1"},

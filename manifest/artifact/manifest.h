@@ -53,6 +53,8 @@ struct ProgramProfile {
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
   // Copied between partitions by one run in the profile's largest shape; left out of the JSON where it is 0.
   std::uint64_t transferBytes = 0;
+  // One arena per device, in their order; empty where there are none.
+  std::vector<std::uint64_t> deviceArenaBytes = {};
   bool operator==(const ProgramProfile&) const = default;
 };
 
@@ -64,6 +66,18 @@ struct ArtifactFile {
   bool operator==(const ArtifactFile&) const = default;
 };
 
+// The kernels of one device of a program (program_abi.h): space i + 1 is that of devices[i].
+struct DeviceImageInfo {
+  std::string target, arch;          // "cuda:sm_90a", "sm_90a"
+  ArtifactFile image;                // "kernels/sm_90a.cubin"
+  std::vector<std::string> kernels;  // its entries, as kiln_launch numbers them
+  std::string driver;                // the least version of the CUDA driver API: "13.0"
+  std::string computeCapability;     // "9.0"
+  bool exact =
+      false;  // on devices of this compute capability only; else of its major version, this minor or later
+  bool operator==(const DeviceImageInfo&) const = default;
+};
+
 // What a runtime needs, typed. Everything else the compiler states is in `stages`.
 struct Manifest {
   CompileSpec spec;
@@ -72,16 +86,20 @@ struct Manifest {
   std::vector<TensorInfo> inputs, outputs;
   std::vector<ProgramProfile> profiles;  // in the order of the spec's; ABI 1 has one
   ArtifactFile program;
-  std::vector<ArtifactFile> weights;  // in the order of kiln_run's `weights`
+  std::vector<ArtifactFile> weights;        // in the order of kiln_run's `weights`
+  std::vector<DeviceImageInfo> devices;     // of ABI 3, where there is at least one
+  std::vector<std::uint32_t> weightSpaces;  // of each weight; empty where there are no devices
   Json stages;  // evidence by stage: capture, analyse, rewrite, partition, schedule, codegen, plan, package
 
+  // Every file of the artifact in the order of its layers: program, kernels, weights.
+  std::vector<ArtifactFile> files() const;
   Json toJson() const;
   static Result<Manifest> fromJson(const Json& json);
 };
 
 // evidence.json as kiln-cc writes it: {"program": {...}, "stages": {"capture": {...}, ...}} with the
 // Manifest's own program (FORMAT.md). Integers that may pass 2^53 are decimal strings. kInvalidArgument names
-// the member that is missing or wrong. Both forms of `program` are read and kept: ABI 1 and ABI 2.
+// the member that is missing or wrong. All forms of `program` are read and kept: ABI 1, 2 and 3.
 Result<Manifest> makeManifest(const CompileSpec& spec, const Json& evidence);
 
 }  // namespace kiln

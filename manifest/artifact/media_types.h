@@ -6,6 +6,7 @@ namespace kiln {
 inline constexpr char kArtifactType[] = "application/vnd.kiln.artifact.v1+json";
 inline constexpr char kManifestMediaType[] = "application/vnd.kiln.manifest.v1+json";
 inline constexpr char kProgramMediaType[] = "application/vnd.kiln.program.v1+elf";
+inline constexpr char kCubinMediaType[] = "application/vnd.kiln.kernels.v1+cubin";
 inline constexpr char kWeightsMediaType[] = "application/vnd.kiln.weights.v1";
 inline constexpr char kOciManifestMediaType[] = "application/vnd.oci.image.manifest.v1+json";
 

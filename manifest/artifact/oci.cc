@@ -8,11 +8,7 @@ namespace kiln {
 
 Result<std::string> makeOciManifest(const Manifest& manifest, const Digest& manifestBlob) {
   Json layers = Json::array();
-  auto add = [&](const ArtifactFile& file, const char* mediaType) {
-    layers.push_back(layerJson(mediaType, file));
-  };
-  add(manifest.program, kProgramMediaType);
-  for (const ArtifactFile& weight : manifest.weights) add(weight, kWeightsMediaType);
+  for (const ArtifactFile& file : manifest.files()) layers.push_back(layerJson(file.mediaType, file));
   KILN_ASSIGN(std::string text, toCanonicalJson({{"schemaVersion", 2},
                                                  {"mediaType", kOciManifestMediaType},
                                                  {"artifactType", kArtifactType},
@@ -44,8 +40,11 @@ Result<OciManifest> parseOciManifest(std::string_view text) {
   PathSet paths;
   for (const Json& layer : *layers) {
     std::string place = "artifact.layers[" + std::to_string(out.layers.size()) + "]";
-    KILN_ASSIGN(ArtifactFile file,
-                readLayer(layer, place, out.layers.empty() ? kProgramMediaType : kWeightsMediaType));
+    KILN_ASSIGN(ArtifactFile file, readLayer(layer, place, out.layers.empty() ? kProgramMediaType : ""));
+    const std::string& before = out.layers.empty() ? file.mediaType : out.layers.back().mediaType;
+    if (!out.layers.empty() && file.mediaType != kWeightsMediaType &&
+        (file.mediaType != kCubinMediaType || before == kWeightsMediaType))
+      return badMember(place + ".mediaType", "must be that of kernels or, behind these, of weights");
     if (auto added = paths.add(file.path); !added) return badMember(place, added.error().message);
     out.layers.push_back(std::move(file));
   }
@@ -54,10 +53,7 @@ Result<OciManifest> parseOciManifest(std::string_view text) {
 }
 
 Status checkLayers(const OciManifest& oci, const Manifest& manifest) {
-  bool same = oci.layers.size() == manifest.weights.size() + 1 && oci.layers[0] == manifest.program;
-  for (std::size_t i = 0; same && i < manifest.weights.size(); ++i)
-    same = oci.layers[i + 1] == manifest.weights[i];
-  if (!same)
+  if (oci.layers != manifest.files())
     return fail(Code::kDataLoss, "the layers of the OCI manifest are not the files that manifest.json lists");
   return {};
 }

@@ -18,7 +18,7 @@ inline constexpr std::size_t kMaxOciManifestBytes = 4u << 20;
 struct OciManifest {
   Digest digest;                     // of the manifest's own bytes: the artifact digest
   Digest config;                     // the Manifest in canonical JSON
-  std::vector<ArtifactFile> layers;  // program, then weights in the order of kiln_run
+  std::vector<ArtifactFile> layers;  // Manifest::files()
 };
 
 // Canonical JSON. `manifestBlob` is the digest of `manifest` in canonical JSON. kResourceExhausted if the

@@ -35,7 +35,10 @@ std::vector<Target> makeTargets() {
       {"cpu:x86-64-v4", x86, "x86-64-v4", v4},
       {"cpu:x86-64-v4+avx512vnni+avx512bf16", x86, "x86-64-v4", joined(v4, {"+avx512bf16", "+avx512vnni"})},
       {"cpu:aarch64", arm, "generic", armv8},
-      {"cpu:aarch64-neoverse-n1", arm, "neoverse-n1", n1}};
+      {"cpu:aarch64-neoverse-n1", arm, "neoverse-n1", n1},
+      {"cuda:sm_80", x86, "x86-64-v3", v3, "sm_80"},
+      {"cuda:sm_90a", x86, "x86-64-v3", v3, "sm_90a"},
+      {"cuda:sm_100a", x86, "x86-64-v3", v3, "sm_100a"}};
 }
 
 const std::vector<Target>& targets() {
@@ -106,7 +109,10 @@ Result<Target> parseTarget(std::string_view name) {
   KILN_ASSIGN(std::vector<Target> parts, parseTargets(name));
   Target whole = std::move(parts.front());
   whole.name = name;
-  for (std::size_t i = 1; i < parts.size(); ++i) whole.features = joined(whole.features, parts[i].features);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    whole.features = joined(whole.features, parts[i].features);
+    whole.device += parts[i].device;  // at most one of them is for a device
+  }
   const auto repeated = std::ranges::unique(whole.features);
   whole.features.erase(repeated.begin(), repeated.end());
   return whole;
@@ -139,6 +145,10 @@ Result<std::vector<Target>> parseTargets(std::string_view name) {
     rest.remove_prefix(comma + 1);
   }
   if (allServed) {
+    if (std::ranges::count_if(parts, [](const Target& part) { return !part.device.empty(); }) > 1)
+      return fail(Code::kUnimplemented,
+                  "target " + inQuotes(name) +
+                      " names two GPUs, and an artifact runs on one; build one artifact for each");
     for (const Target& part : parts)
       if (part.triple != parts.front().triple)
         return fail(Code::kUnimplemented,

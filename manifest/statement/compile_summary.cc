@@ -42,6 +42,17 @@ Json weightsJson(const Manifest& manifest) {
   return {{"files", std::to_string(manifest.weights.size())}, {"bytes", std::to_string(bytes)}};
 }
 
+Json devicesJson(const Manifest& manifest) {
+  Json out = Json::array();
+  for (const DeviceImageInfo& device : manifest.devices) {
+    Json one = digestMember(device.image.digest);
+    one["target"] = device.target;
+    one["kernels"] = std::to_string(device.kernels.size());
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 // What the compiler gave evidence of, by stage.
 Json stagesJson(const Manifest& manifest) {
   Json out = Json::array();
@@ -54,21 +65,23 @@ Json stagesJson(const Manifest& manifest) {
 
 Json compileSummary(const Manifest& manifest, const Digest& manifestBlob) {
   const CompileSpec& spec = manifest.spec;
-  return {{"manifest", digestMember(manifestBlob)},
-          {"target", spec.target},
-          {"toolchain", digestMember(spec.toolchain)},
-          {"files", inputsJson(spec)},
-          {"numerics",
-           {{"contraction", spec.numerics.contraction},
-            {"reassociation", spec.numerics.reassociation},
-            {"precision", spec.numerics.precision}}},
-          {"programAbi", std::to_string(manifest.programAbi)},
-          {"program", digestMember(manifest.program.digest)},
-          {"weights", weightsJson(manifest)},
-          {"inputs", tensorsJson(manifest.inputs)},
-          {"outputs", tensorsJson(manifest.outputs)},
-          {"profiles", profilesJson(manifest)},
-          {"stages", stagesJson(manifest)}};
+  Json out{{"manifest", digestMember(manifestBlob)},
+           {"target", spec.target},
+           {"toolchain", digestMember(spec.toolchain)},
+           {"files", inputsJson(spec)},
+           {"numerics",
+            {{"contraction", spec.numerics.contraction},
+             {"reassociation", spec.numerics.reassociation},
+             {"precision", spec.numerics.precision}}},
+           {"programAbi", std::to_string(manifest.programAbi)},
+           {"program", digestMember(manifest.program.digest)},
+           {"weights", weightsJson(manifest)},
+           {"inputs", tensorsJson(manifest.inputs)},
+           {"outputs", tensorsJson(manifest.outputs)},
+           {"profiles", profilesJson(manifest)},
+           {"stages", stagesJson(manifest)}};
+  if (!manifest.devices.empty()) out["devices"] = devicesJson(manifest);
+  return out;
 }
 
 Status checkCompileSummary(const Json& predicate, const Manifest& manifest, const Digest& manifestBlob) {

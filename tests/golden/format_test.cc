@@ -76,6 +76,16 @@ TEST(Golden, DynamicManifest) {
   expectGolden(at("evidence-abi2.json"), toCanonicalJson(evidence).value());
 }
 
+TEST(Golden, DeviceManifest) {
+  const Json evidence = testing_support::deviceEvidence();
+  const Manifest manifest = makeManifest(testing_support::deviceSpec(), evidence).value();
+  keepsItsForm("manifest-abi3.json", manifest);
+  expectGolden(at("evidence-abi3.json"), toCanonicalJson(evidence).value());
+  expectGolden(at("artifact-abi3.json"),
+               makeOciManifest(manifest, digestOf(toCanonicalJson(manifest.toJson()).value())).value());
+  EXPECT_TRUE(checkLayers(parseOciManifest(readGolden(at("artifact-abi3.json"))).value(), manifest));
+}
+
 TEST(Golden, FixtureList) {
   expectGolden(at("fixtures.json"), testing_support::fixtureListOf(testing_support::sampleFixtures()));
   EXPECT_TRUE(parseFixtureList(readGolden(at("fixtures.json"))));
@@ -105,6 +115,8 @@ TEST(Golden, CompileSummary) {
   keeps("compile.json", sampleManifest());
   keeps("compile-abi2.json",
         makeManifest(testing_support::dynamicSpec(), testing_support::dynamicEvidence()).value());
+  keeps("compile-abi3.json",
+        makeManifest(testing_support::deviceSpec(), testing_support::deviceEvidence()).value());
 }
 
 TEST(Golden, Reproduction) {

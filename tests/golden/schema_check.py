@@ -22,14 +22,17 @@ DOCUMENTS = {
     "check.json": "check",
     "compile.json": "compile",
     "compile-abi2.json": "compile",
+    "compile-abi3.json": "compile",
     "compile-spec.json": "compile-spec",
     "compile-spec-partition.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",
     "evidence.json": "evidence",
     "evidence-abi2.json": "evidence",
+    "evidence-abi3.json": "evidence",
     "fixtures.json": "fixtures",
     "manifest.json": "manifest",
     "manifest-abi2.json": "manifest",
+    "manifest-abi3.json": "manifest",
     "provenance.json": "provenance",
     "receipt.json": "receipt",
     "reproduction.json": "reproduction",
@@ -58,7 +61,8 @@ OPTIONAL = [["partition"], ["lock"], ["rootKeys"], ["recallKeys"], ["logs"], ["w
             ["buildDefinition", "externalParameters", "toolchainLabel"],
             *(["buildDefinition", "internalParameters", name] for name in ("action", "sandboxPolicy")),
             ["buildDefinition", "resolvedDependencies", 1, "uri"], ["runDetails", "builder", "version", "kiln"],
-            *(["runDetails", "byproducts", i, "annotations", name] for i in (0, 1) for name in ("worker", "operator"))]
+            *(["runDetails", "byproducts", i, "annotations", name] for i in (0, 1) for name in ("worker", "operator")),
+            ["devices"], ["program", "profiles", 0, "transferBytes"]]
 
 # What people read, and may grow: its members are free.
 OPEN = [["report", "measured"], ["report", "device"]]

@@ -4,7 +4,7 @@ Field numbers are those of onnx.proto (ModelProto, GraphProto, NodeProto, Tensor
 """
 import numpy
 
-FLOAT, INT64 = 1, 7
+FLOAT, INT64, FLOAT16 = 1, 7, 10
 
 
 def varint(value):
@@ -95,7 +95,7 @@ def tensor(data):
 
 
 def tensor_bytes(name, array):
-    number = {numpy.dtype(numpy.float32): FLOAT, numpy.dtype(numpy.int64): INT64}[array.dtype]
+    number = {"float32": FLOAT, "int64": INT64, "float16": FLOAT16}[array.dtype.name]
     return b"".join(field(1, dim) for dim in array.shape) + field(2, number) + field(8, name) + field(9, array.tobytes())
 
 

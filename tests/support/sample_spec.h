@@ -80,4 +80,50 @@ inline Json dynamicEvidence() {
           {"stages", {{"capture", {{"nodes", 3}}}}}};
 }
 
+// A program that runs on a GPU but for what falls back to the processor: a weight on either side.
+inline constexpr char kSampleKernels[] =
+    "\x7f"
+    "ELF kernels";
+
+inline CompileSpec deviceSpec() {
+  CompileSpec spec = sampleSpec();
+  Target target = parseTarget("cuda:sm_90a").value();
+  spec.target = target.name;
+  spec.features = target.features;
+  spec.profiles = {{"default", {}}};
+  spec.pins.clear();
+  return spec;
+}
+
+inline Json deviceEvidence() {
+  const auto tensor = [](const char* name) {
+    return Json{{"name", name}, {"dtype", "f32"}, {"shape", {1, 64}}};
+  };
+  Json onProcessor = sampleFile("weights/0000.bin", kWeightsMediaType, kSampleWeights);
+  Json onDevice = sampleFile("weights/0001.bin", kWeightsMediaType, kSampleWeights);
+  onProcessor["space"] = 0;
+  onDevice["space"] = 1;
+  return {{"program",
+           {{"abi", 3},
+            {"symbols", Json::array()},
+            {"inputs", Json::array({tensor("x")})},
+            {"outputs", Json::array({tensor("y")})},
+            {"profiles", Json::array({{{"name", "default"},
+                                       {"arenaBytes", "4096"},
+                                       {"scratchBytes", "64"},
+                                       {"transferBytes", "512"},
+                                       {"deviceArenaBytes", Json::array({"8192"})}}})},
+            {"file", sampleFile("program.so", kProgramMediaType, kSampleProgram)},
+            {"devices",
+             Json::array({{{"target", "cuda:sm_90a"},
+                           {"arch", "sm_90a"},
+                           {"image", sampleFile("kernels/sm_90a.cubin", kCubinMediaType, kSampleKernels)},
+                           {"kernels", {"kiln_k0_relu", "kiln_k1_matmul"}},
+                           {"driver", "13.0"},
+                           {"computeCapability", "9.0"},
+                           {"exact", true}}})},
+            {"weights", Json::array({onProcessor, onDevice})}}},
+          {"stages", {{"capture", {{"nodes", 3}}}}}};
+}
+
 }  // namespace kiln::testing_support

@@ -395,8 +395,8 @@ TEST(ArtifactErrors, TheTableMustAgreeWithTheManifest) {
               HasSubstr("inputs 1, the manifest says 0"));
   EXPECT_THAT(message([](Manifest& m) { m.weights.pop_back(); }),
               HasSubstr("weights 2, the manifest says 1"));
-  EXPECT_THAT(message([](Manifest& m) { m.programAbi = 3; }),
-              HasSubstr("ABI version 2, the manifest says 3"));
+  EXPECT_THAT(message([](Manifest& m) { m.programAbi = 4; }),
+              HasSubstr("ABI version 2, the manifest says 4"));
   EXPECT_THAT(message([](Manifest& m) { m.outputs[0].shape = {1ll << 50, 1ll << 50}; }),
               HasSubstr("no sane size"));
 }

@@ -10,6 +10,8 @@
 namespace kiln {
 namespace {
 
+using testing_support::deviceEvidence;
+using testing_support::deviceSpec;
 using testing_support::dynamicEvidence;
 using testing_support::dynamicSpec;
 using testing_support::sampleEvidence;
@@ -97,6 +99,67 @@ TEST(Manifest, TransferBytesStandWhereThereAreAny) {
   EXPECT_EQ(manifest->toJson()["program"], evidence["program"]);
   evidence["program"]["profiles"][0]["transferBytes"] = "0";
   EXPECT_FALSE(makeManifest(dynamicSpec(), evidence));
+}
+
+TEST(Manifest, OfDevices) {
+  const auto manifest = makeManifest(deviceSpec(), deviceEvidence());
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  ASSERT_EQ(manifest->devices.size(), 1u);
+  const DeviceImageInfo& device = manifest->devices[0];
+  EXPECT_EQ(device.arch, "sm_90a");
+  EXPECT_EQ(device.image.path, "kernels/sm_90a.cubin");
+  EXPECT_EQ(device.kernels, (std::vector<std::string>{"kiln_k0_relu", "kiln_k1_matmul"}));
+  EXPECT_EQ(device.driver + " " + device.computeCapability, "13.0 9.0");
+  EXPECT_TRUE(device.exact);
+  EXPECT_EQ(manifest->weightSpaces, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(manifest->profiles[0].deviceArenaBytes, std::vector<std::uint64_t>{8192});
+  std::string paths;
+  for (const ArtifactFile& file : manifest->files()) paths += file.path + " ";
+  EXPECT_EQ(paths, "program.so kernels/sm_90a.cubin weights/0000.bin weights/0001.bin ");
+  const auto back = Manifest::fromJson(manifest->toJson());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->toJson(), manifest->toJson());
+  EXPECT_EQ(back->devices, manifest->devices);
+}
+
+TEST(Manifest, RefusesWrongDevicesByName) {
+  const auto device = [](Json& j) -> Json& { return j["program"]["devices"][0]; };
+  const Case cases[] = {
+      {[](Json& j) { j["program"].erase("devices"); }, "evidence.program.devices"},
+      {[](Json& j) { j["program"]["devices"] = Json::array(); }, "evidence.program.devices"},
+      {[](Json& j) { j["program"]["abi"] = 2; }, "evidence.program.profiles[0].deviceArenaBytes"},
+      {[&](Json& j) { j["program"]["devices"].push_back(device(j)); },
+       "evidence.program.devices[1].image.path"},
+      {[&](Json& j) { device(j)["target"] = "cuda:sm_80"; }, "evidence.program.devices[0].target"},
+      {[&](Json& j) { device(j)["arch"] = "sm_80"; }, "evidence.program.devices[0].arch"},
+      {[&](Json& j) { device(j)["image"]["path"] = "../x"; }, "evidence.program.devices[0].image.path"},
+      {[&](Json& j) { device(j)["image"]["mediaType"] = kProgramMediaType; },
+       "evidence.program.devices[0].image.mediaType"},
+      {[&](Json& j) { device(j)["kernels"] = {"a", "a"}; }, "evidence.program.devices[0].kernels"},
+      {[&](Json& j) { device(j)["kernels"] = {"a b"}; }, "evidence.program.devices[0].kernels"},
+      {[&](Json& j) { device(j)["kernels"] = {std::string(257, 'a')}; },
+       "evidence.program.devices[0].kernels"},
+      {[&](Json& j) { device(j)["driver"] = "13"; }, "evidence.program.devices[0].driver"},
+      {[&](Json& j) { device(j)["driver"] = "13.0x"; }, "evidence.program.devices[0].driver"},
+      {[&](Json& j) { device(j)["computeCapability"] = "09.0"; },
+       "evidence.program.devices[0].computeCapability"},
+      {[&](Json& j) { device(j).erase("exact"); }, "evidence.program.devices[0].exact"},
+      {[&](Json& j) { device(j)["extra"] = 1; }, "evidence.program.devices[0].extra"},
+      {[](Json& j) { j["program"]["weights"][1]["space"] = 2; }, "evidence.program.weights[1].space"},
+      {[](Json& j) { j["program"]["weights"][1].erase("space"); }, "evidence.program.weights[1].space"},
+      {[](Json& j) { j["program"]["weights"][1]["path"] = "kernels/sm_90a.cubin"; },
+       "evidence.program.weights[1].path"},
+      {[](Json& j) { j["program"]["profiles"][0].erase("deviceArenaBytes"); },
+       "evidence.program.profiles[0].deviceArenaBytes"},
+      {[](Json& j) { j["program"]["profiles"][0]["deviceArenaBytes"] = {"1", "2"}; },
+       "evidence.program.profiles[0].deviceArenaBytes"},
+      {[](Json& j) { j["program"]["profiles"][0]["deviceArenaBytes"] = {-1}; },
+       "evidence.program.profiles[0].deviceArenaBytes.size"},
+  };
+  refuses(deviceSpec(), deviceEvidence(), cases);
+  const Case placed[] = {
+      {[](Json& j) { j["program"]["weights"][0]["space"] = 0; }, "evidence.program.weights[0].space"}};
+  refuses(dynamicSpec(), dynamicEvidence(), placed);
 }
 
 TEST(Manifest, RefusesWrongSymbolsAndProfilesByName) {

@@ -34,6 +34,19 @@ TEST_F(OciTest, LayersMustBeThoseOfTheManifest) {
   EXPECT_FALSE(checkLayers(oci, manifest));
 }
 
+TEST_F(OciTest, KernelsComeBeforeWeights) {
+  manifest = makeManifest(testing_support::deviceSpec(), testing_support::deviceEvidence()).value();
+  text = makeOciManifest(manifest, config).value();
+  const OciManifest oci = parseOciManifest(text).value();
+  EXPECT_EQ(oci.layers, manifest.files());
+  EXPECT_EQ(oci.layers[1].mediaType, kCubinMediaType);
+  EXPECT_TRUE(checkLayers(oci, manifest));
+  Json json = Json::parse(text);
+  std::swap(json["layers"][1], json["layers"][2]);
+  EXPECT_NE(parseOciManifest(json.dump()).error().message.find("artifact.layers[2].mediaType"),
+            std::string::npos);
+}
+
 TEST_F(OciTest, RefusesHostileManifests) {
   const char* title = "org.opencontainers.image.title";
   const std::pair<const char*, std::function<void(Json&)>> cases[] = {

@@ -37,7 +37,7 @@ TEST(Target, ServedTargetsExpandToSortedLists) {
 
 TEST(Target, UnservedTargetsNameWhatIsServed) {
   for (const char* name : {"cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v4+amx-tile", "cpu:aarch64-cortex-a72",
-                           "cuda:sm_80", "cuda:sm_90a", "vulkan:1.3", "cpu:x86-64-v3,cuda:sm_80"}) {
+                           "cuda:sm_75", "cuda:sm_90", "vulkan:1.3", "cpu:x86-64-v3,cuda:sm_86"}) {
     auto target = parseTarget(name);
     ASSERT_FALSE(target) << name;
     EXPECT_EQ(target.error().code, Code::kUnimplemented) << name;
@@ -45,6 +45,28 @@ TEST(Target, UnservedTargetsNameWhatIsServed) {
       EXPECT_NE(target.error().message.find(served), std::string::npos) << target.error().message;
     EXPECT_NE(target.error().message.find(name), std::string::npos);
   }
+}
+
+TEST(Target, CudaNamesTheDeviceAndTheHostsLevel) {
+  const Target host = parseTarget(kHostTarget).value();
+  EXPECT_EQ(host.device, "");
+  for (const char* device : {"sm_80", "sm_90a", "sm_100a"}) {
+    const Target target = parseTarget(std::string("cuda:") + device).value();
+    EXPECT_EQ(target.device, device);
+    EXPECT_EQ(target.triple, host.triple);
+    EXPECT_EQ(target.cpu, host.cpu);
+    EXPECT_EQ(target.features, host.features);
+  }
+  const Target both = parseTarget("cuda:sm_90a,cpu:x86-64-v4").value();
+  EXPECT_EQ(both.device, "sm_90a");
+  EXPECT_EQ(both.cpu, "x86-64-v3");
+  EXPECT_EQ(both.features, parseTarget("cpu:x86-64-v4")->features);
+  const auto two = parseTarget("cuda:sm_80,cuda:sm_90a");
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().code, Code::kUnimplemented);
+  EXPECT_NE(two.error().message.find("one artifact for each"), std::string::npos) << two.error().message;
+  EXPECT_EQ(parseTarget("cpu:aarch64,cuda:sm_80").error().code, Code::kUnimplemented)
+      << "no host code for it";
 }
 
 TEST(Target, SeveralAreOneArtifact) {

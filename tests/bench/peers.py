@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""One engine beside Kiln, run on request as bench_session is: `peers.py ENGINE MODEL THREADS [--type int8]`.
+
+Says "ready LOAD_SECONDS RESIDENT_KIB COMPILE_SECONDS", then answers each line "N" with N times in seconds. The inputs are
+normal random numbers. An engine that is not installed, or cannot take the model, ends with exit 77 and says why.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+
+def resident():
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0
+
+
+def values(shape, dtype=numpy.float32):
+    return numpy.random.default_rng(1).standard_normal([max(int(dim), 1) if not isinstance(dim, str) else 1 for dim in shape]).astype(dtype)
+
+
+def onnx_runtime(model, threads):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.log_severity_level = 3
+    start = time.perf_counter()
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    load = time.perf_counter() - start
+    given = {one.name: values(one.shape, numpy.float16 if "16" in one.type else numpy.float32) for one in session.get_inputs()}
+    return lambda: session.run(None, given), load, 0.0
+
+
+def openvino(model, threads):
+    import openvino
+
+    core = openvino.Core()
+    start = time.perf_counter()
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32",
+                                                "PERFORMANCE_HINT": "LATENCY"})
+    load = time.perf_counter() - start
+    request = compiled.create_infer_request()
+    given = [values(one.shape) for one in compiled.inputs]
+    return lambda: request.infer(given), load, 0.0
+
+
+def iree(model, threads):
+    import iree.compiler.tools
+    import iree.runtime
+
+    with tempfile.TemporaryDirectory() as work:
+        text = pathlib.Path(work, "model.mlir")
+        subprocess.run([sys.executable, "-m", "iree.compiler.tools.import_onnx", model, "-o", text], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        start = time.perf_counter()
+        binary = iree.compiler.tools.compile_file(
+            str(text), input_type="onnx", target_backends=["llvm-cpu"],
+            extra_args=["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3"])
+        compiled = time.perf_counter() - start
+    start = time.perf_counter()
+    if threads == 1:
+        driver = iree.runtime.get_driver("local-sync")
+    else:
+        iree.runtime.flags.parse_flags(f"--task_topology_group_count={threads}")
+        driver = iree.runtime.get_driver("local-task")
+    config = iree.runtime.Config(device=driver.create_default_device())
+    module = iree.runtime.load_vm_module(iree.runtime.VmModule.copy_buffer(config.vm_instance, binary), config)
+    load = time.perf_counter() - start
+    names = [name for name in module.vm_module.function_names if not name.startswith("__") and not name.endswith("async")]
+    import onnx
+
+    graph = onnx.load(model, load_external_data=False).graph
+    given = [iree.runtime.asdevicearray(config.device, values([d.dim_value for d in one.type.tensor_type.shape.dim]))
+             for one in graph.input]
+    return lambda: getattr(module, names[0])(*given).to_host(), load, compiled
+
+
+def xla(model, threads):
+    """The graph's operators written in JAX, for the operators of tests/models/blocks.py."""
+    os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'} intra_op_parallelism_threads={threads}"
+    import jax
+    import jax_graph
+
+    function, shapes = jax_graph.load(model)
+    given = [jax.numpy.asarray(values(shape)) for shape in shapes]
+    start = time.perf_counter()
+    compiled = jax.jit(function).lower(*given).compile()
+    took = time.perf_counter() - start
+    return lambda: jax.block_until_ready(compiled(*given)), took, took
+
+
+ENGINES = {"onnxruntime": onnx_runtime, "openvino": openvino, "iree": iree, "xla": xla}
+
+
+def main():
+    name, model, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    try:
+        run, load, compiled = ENGINES[name](model, threads)
+        run()
+    except Exception as error:  # whatever a foreign engine throws, the row says so
+        print(f"{name}: {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"[:300])
+        return 77
+    print(f"ready {load:.6f} {resident()} {compiled:.6f}", flush=True)
+    for line in sys.stdin:
+        times = []
+        for _ in range(int(line)):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+        print(" ".join(f"{value:.9f}" for value in times), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Whole networks beside ONNX Runtime, OpenVINO, IREE and XLA: one command, one table, every row a ratio within one run.
+
+usage: tests/bench/speed.py [--net NAME]... [--engine NAME]... [--threads 1,2] [--rounds N] [--target T] [--suite DIR]
+                            [--markdown FILE] [--json FILE]
+  --net      a name of tests/models/blocks.py, or one of the light networks of the ONNX backend data (resnet50, squeezenet,
+             densenet121, shufflenet, vgg19, ...), which get seeded random weights
+  --suite    the unpacked ONNX backend data (default $KILN_ONNX_SUITE, else the archive beside the checkout)
+  --markdown writes the tables as they stand in tests/bench/RESULTS.md
+
+The engines take turns, a few runs at a time, on the same processors (taskset); a row is the median of each. Foreign engines
+come from tests/bench/requirements-peers.txt into a cache outside the repository; one that cannot take a network says why.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / "tests/models"), str(ROOT / "tests/support")]
+
+NETWORKS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "mobile", "bert_base"]
+PEERS = ["onnxruntime", "openvino", "iree", "xla"]
+ROUND_SECONDS = 0.5  # about how long one engine runs before the next one has its turn
+
+
+def peers_python():
+    """A Python with the peers, made at the first call."""
+    wanted = HERE / "requirements-peers.txt"
+    cache = pathlib.Path(os.environ.get("KILN_CACHE", pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "kiln"))
+    venv = cache / f"peers-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:16]}"
+    if not (venv / "ready").exists():
+        print("speed: installing the peers", file=sys.stderr)
+        shutil.rmtree(venv, ignore_errors=True)
+        subprocess.run(["/usr/bin/python3", "-m", "venv", venv], check=True)
+        subprocess.run([venv / "bin/pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", wanted], check=True)
+        (venv / "ready").touch()
+    return venv / "bin/python"
+
+
+class Engine:
+    """A process that runs one network when told to."""
+
+    def __init__(self, name, command, threads):
+        self.name, self.times, self.refused = name, [], ""
+        cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:threads]))
+        self.process = subprocess.Popen(["taskset", "-c", cpus, *map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        answer = self.process.stdout.readline().split()
+        if not answer or answer[0] != "ready":
+            self.refused = " ".join(answer) or "ended without a word"
+            self.close()
+            return
+        self.load, self.resident = float(answer[1]), int(answer[2])
+        self.compiled = float(answer[3]) if len(answer) > 3 else 0.0
+
+    def runs(self, count):
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        return [float(word) for word in self.process.stdout.readline().split()]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.kill()
+        self.process.wait()
+
+
+def measure(engines, rounds):
+    alive = [engine for engine in engines if not engine.refused]
+    counts = {engine.name: max(1, min(200, int(ROUND_SECONDS / max(statistics.median(engine.runs(2)), 1e-6)))) for engine in alive}
+    for _ in range(rounds):
+        for engine in alive:
+            engine.times += engine.runs(counts[engine.name])
+
+
+def model_of(name, suite, directory):
+    import blocks
+
+    path = directory / f"{name}.onnx"
+    if name in blocks.MODELS:
+        path.write_bytes(blocks.MODELS[name]())
+        return path
+    import light
+
+    folder = light.unpacked(suite, directory / "suite")
+    found = [model for model in sorted(folder.glob("light/*.onnx")) if name in model.stem.replace("_", "")] if folder else []
+    if len(found) != 1:
+        raise SystemExit(f"speed: {name} is neither a network of blocks.py nor one of the light networks at hand")
+    path.write_bytes(light.with_random_weights(found[0], seed=1).bytes())
+    return path
+
+
+def compiled(model, target, directory):
+    bin = ROOT / "build/release/bin"
+    spec = directory / f"{model.stem}.json"
+    subprocess.run([bin / "kiln-cc", "spec", "--model", model, "--target", target, "--out", spec], check=True)
+    out = directory / f"{model.stem}.artifact"
+    start = time.monotonic()
+    subprocess.run([bin / "kiln-cc", "compile", "--model", model, "--spec", spec, "--out", out], check=True, stderr=subprocess.DEVNULL)
+    return out, time.monotonic() - start
+
+
+def row(name, threads, engines, compile_seconds):
+    kiln = engines[0]
+    median = statistics.median(kiln.times)
+    spread = (sorted(kiln.times)[len(kiln.times) * 9 // 10] - sorted(kiln.times)[len(kiln.times) // 10]) / median
+    facts = {"network": name, "threads": threads, "kiln": {"ms": median * 1e3, "spread": spread, "load ms": kiln.load * 1e3,
+                                                           "resident MiB": kiln.resident / 1024, "compile s": compile_seconds}}
+    for engine in engines[1:]:
+        if engine.refused:
+            facts[engine.name] = {"refused": engine.refused}
+            continue
+        other = statistics.median(engine.times)
+        facts[engine.name] = {"ms": other * 1e3, "ratio": other / median, "load ms": engine.load * 1e3,
+                              "resident MiB": engine.resident / 1024, "compile s": engine.compiled}
+    return facts
+
+
+def cell(facts):
+    if not facts:
+        return ""
+    return "—" if "refused" in facts else f"{facts['ms']:.2f} ({facts['ratio']:.2f}×)"
+
+
+def markdown(rows, peers):
+    lines = [f"| network | threads | Kiln, ms | {' | '.join(peers)} |", "|---|---:|---:|" + "---:|" * len(peers)]
+    for facts in rows:
+        lines.append(f"| {facts['network']} | {facts['threads']} | {facts['kiln']['ms']:.2f} | " +
+                     " | ".join(cell(facts.get(peer)) for peer in peers) + " |")
+    lines += ["", "Load until ready, and resident memory, at one thread; compile time:", "",
+              f"| network | Kiln compile, load, memory | {' | '.join(peers)} |", "|---|---:|" + "---:|" * len(peers)]
+    for facts in rows:
+        if facts["threads"] != 1:
+            continue
+        columns = []
+        for peer in ["kiln", *peers]:
+            one = facts.get(peer, {})
+            columns.append("—" if "ms" not in one else f"{one['compile s']:.1f} s, {one['load ms']:.0f} ms, {one['resident MiB']:.0f} MiB")
+        lines.append(f"| {facts['network']} | " + " | ".join(columns) + " |")
+    refused = sorted({f"{peer} on {facts['network']}: {facts[peer]['refused']}" for facts in rows for peer in peers
+                      if "refused" in facts.get(peer, {})})
+    return "\n".join(lines + [""] + [f"- {text}" for text in refused]) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--net", action="append")
+    parser.add_argument("--engine", action="append", choices=PEERS)
+    parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--target", default="cpu:x86-64-v4")
+    parser.add_argument("--suite", default=os.environ.get("KILN_ONNX_SUITE"))
+    parser.add_argument("--markdown", type=pathlib.Path)
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    python, peers, rows = peers_python(), arguments.engine or PEERS, []
+    subprocess.run([ROOT / "infra/build", "release", "kiln-cc", "kiln_toolchain_lib", "bench_session"], check=True, stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as work:
+        work = pathlib.Path(work)
+        for name in arguments.net or NETWORKS:
+            model = model_of(name, arguments.suite, work)
+            artifact, took = compiled(model, arguments.target, work)
+            for threads in map(int, arguments.threads.split(",")):
+                engines = [Engine("kiln", [ROOT / "build/release/bin/bench_session", artifact, threads], threads)]
+                engines += [Engine(peer, [python, HERE / "peers.py", peer, model, threads], threads) for peer in peers]
+                if engines[0].refused:
+                    raise SystemExit(f"speed: {name}: {engines[0].refused}")
+                measure(engines, arguments.rounds)
+                rows.append(row(name, threads, engines, took))
+                for engine in engines:
+                    engine.close()
+                print(f"{name}, {threads} thread(s): kiln {rows[-1]['kiln']['ms']:.2f} ms; " +
+                      "; ".join(f"{peer} {cell(rows[-1].get(peer))}" for peer in peers), flush=True)
+            shutil.rmtree(artifact)
+    text = markdown(rows, peers)
+    machine = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                    if line.startswith("model name")), platform.machine())
+    head = f"{machine}, {len(os.sched_getaffinity(0))} processors, {time.strftime('%Y-%m-%d')}, {arguments.target}; load {os.getloadavg()[0]:.1f}\n\n"
+    print("\n" + head + text)
+    if arguments.markdown:
+        arguments.markdown.write_text(head + text)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    main()
