@@ -11,6 +11,7 @@
 #include "manifest/base/exit_code.h"
 #include "manifest/json/error_line.h"
 #include "manifest/statement/check_statement.h"
+#include "tests/support/sample_spec.h"
 
 namespace {
 
@@ -27,7 +28,9 @@ int main(int argc, char** argv) {
   const char* kernels = std::getenv("KILN_EMULATED_KERNELS");
   const std::string what = behaviour == nullptr ? "" : behaviour;
   if (!readable(options["--artifact"] + "/manifest.json") || !readable(options["--device-driver"]) ||
-      kernels == nullptr || !readable(std::string(kernels) + "/" + kiln::digestOf("a cubin").hex() + ".so")) {
+      kernels == nullptr ||
+      !readable(std::string(kernels) + "/" + kiln::digestOf(kiln::testing_support::kSampleProgram).hex() +
+                ".so")) {
     std::fputs("the sandbox shows too little\n", stderr);
     return kiln::kExitInternal;
   }

@@ -53,7 +53,10 @@ int compile(const std::string& specPath, const std::string& out) {
 int main(int argc, char** argv) {
   if (argc != 8 && argc != 10) return 2;
   std::string verb = argv[1], out = argv[7];
-  if (argc == 10) writeFile(std::string(argv[9]) + "/" + kiln::digestOf("a cubin").hex() + ".so", "code");
+  if (argc == 10)
+    writeFile(
+        std::string(argv[9]) + "/" + kiln::digestOf(kiln::testing_support::kSampleProgram).hex() + ".so",
+        "code");
   if (verb == "compile") return compile(argv[5], out);
   const kiln::testing_support::FixtureContents fixtures = kiln::testing_support::sampleFixtures();
   for (const auto& [path, content] : fixtures) writeFile(out + "/" + path, content);

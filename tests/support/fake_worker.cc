@@ -133,7 +133,7 @@ Result<v1::LeaseReport> FakeWorker::run(const v1::Lease& lease) {
   }
   if (lease.kind() == v1::ACTION_EMULATE)
     outcome.files = {{"artifact/program.so", kSampleProgram},
-                     {"emulation/" + digestOf("a cubin").hex() + ".so", "code"}};
+                     {"emulation/" + digestOf(kSampleProgram).hex() + ".so", "code"}};
   if (tamper) tamper(lease, outcome);
   v1::LeaseReport report;
   report.set_lease_id(lease.id());

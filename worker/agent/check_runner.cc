@@ -77,7 +77,7 @@ Result<Outcome> CheckRunner::run(const v1::Lease& lease, executor::ActionRequest
   return outcome;
 }
 
-Status CheckRunner::judge(const devices::HeldGpu& gpu, const Result<executor::reapi::ActionResult>& result) {
+Status CheckRunner::judge(const devices::HeldGpu& gpu, const Result<reapi::ActionResult>& result) {
   if (!result && result.error().code == Code::kDeadlineExceeded) {
     registry_.drain(gpu.id, "an action on it did not end within its time limit");
     return {};

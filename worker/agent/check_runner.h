@@ -21,7 +21,7 @@ class CheckRunner {
   Result<Outcome> run(const v1::Lease& lease, executor::ActionRequest request);
 
  private:
-  Status judge(const devices::HeldGpu& gpu, const Result<executor::reapi::ActionResult>& result);
+  Status judge(const devices::HeldGpu& gpu, const Result<reapi::ActionResult>& result);
 
   devices::Registry& registry_;
   executor::Executor& checker_;
