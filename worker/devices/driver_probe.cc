@@ -1,5 +1,8 @@
 #include "worker/devices/driver_probe.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -49,6 +52,7 @@ Error whyNot(const ChildRun& run) {
 }  // namespace
 
 int probeDriver(const std::string& library, const std::string& uuid) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // one that hangs does not outlive its worker
   auto json = answer(library, uuid);
   auto text = json ? toCanonicalJson(*json) : Result<std::string>(fail(json.error()));
   if (text) {
