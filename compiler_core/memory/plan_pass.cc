@@ -1,9 +1,12 @@
 #include "compiler_core/ir/profile.h"
+#include "compiler_core/memory/hoist.h"
 #include "compiler_core/memory/intervals.h"
 #include "compiler_core/memory/passes.h"
 #include "compiler_core/memory/plan.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
@@ -52,6 +55,15 @@ void number(Block& block, Spans& spans) {
   }
 }
 
+// The threads of a block run apart from each other from one barrier to the next: all that lies between counts
+// as one operation.
+void numberByBarrier(Block& block, Spans& spans) {
+  for (Operation& op : block) {
+    if (isa<gpu::BarrierOp>(op)) ++spans.next;
+    spans.of[&op] = {spans.next, spans.next};
+  }
+}
+
 // A buffer lives from the first to the last operation that has to do with it or with a view of it. Seen from
 // the block that makes it, an operation with regions is used as a whole: what a loop uses stays until its
 // last iteration, but what one iteration makes for itself lives within the body only.
@@ -76,14 +88,22 @@ Buffer lifetime(memref::AllocOp alloc, std::uint64_t bytes, const BufferViewFlow
 
 struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
+  explicit PlanMemoryPass(const PlanOptions& options = {}) { sharedBytes = options.sharedBytes; }
+  PlanMemoryPass(const PlanMemoryPass& other) : PassWrapper(other) {}
   StringRef getArgument() const final { return "kiln-plan-memory"; }
   StringRef getDescription() const final {
     return "Give every buffer an offset in the arena or in its slot's scratch";
   }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<affine::AffineDialect, arith::ArithDialect, memref::MemRefDialect>();
+  }
 
   FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views, Intervals& intervals) {
     Spans spans;
-    number(*region.block, spans);
+    if (sharedBytes && isa<scf::ForallOp>(region.block->getParentOp()))
+      numberByBarrier(*region.block, spans);
+    else
+      number(*region.block, spans);
     std::vector<Buffer> buffers;
     for (memref::AllocOp alloc : region.allocs) {
       const auto bytes = bytesOf(alloc, intervals);
@@ -100,12 +120,46 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     return result;
   }
 
+  // Until what is left fits the shared memory of a block.
+  LogicalResult hoistLargest(scf::ForallOp block, Intervals& intervals) {
+    for (;;) {
+      Region kernel{block.getBody(), {}};
+      block.walk([&](memref::AllocOp alloc) { kernel.allocs.push_back(alloc); });
+      const auto planned = planRegion(kernel, BufferViewFlowAnalysis(block), intervals);
+      if (failed(planned)) return failure();
+      if (planned->peak <= sharedBytes) return success();
+      memref::AllocOp largest;
+      std::pair<bool, std::uint64_t> most;
+      for (memref::AllocOp alloc : kernel.allocs) {
+        const std::pair size(!alloc->hasAttr("kiln.panel"), *bytesOf(alloc, intervals));
+        if (largest && size <= most) continue;
+        largest = alloc;
+        most = size;
+      }
+      hoist(largest, block, (most.second + kAlignment - 1) / kAlignment * kAlignment);
+    }
+  }
+
+  void setSharedBytes(scf::ForallOp block, std::uint64_t bytes) {
+    NamedAttrList info;
+    if (auto given = block->getAttrOfType<DictionaryAttr>("kiln.kernel")) info = NamedAttrList(given);
+    info.set("shared_bytes", Builder(&getContext()).getI64IntegerAttr(static_cast<std::int64_t>(bytes)));
+    block->setAttr("kiln.kernel", info.getDictionary(&getContext()));
+  }
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal()) return;
+    const SmallVector<ir::Range> limits = ir::limitsOf(function);
+    if (sharedBytes) {
+      Intervals intervals(limits);
+      SmallVector<scf::ForallOp> blocks;
+      function.walk([&](scf::ForallOp block) { blocks.push_back(block); });
+      for (scf::ForallOp block : blocks)
+        if (failed(hoistLargest(block, intervals))) return signalPassFailure();
+    }
     const BufferViewFlowAnalysis views(function);
-    const SmallVector<ir::Range> symbols = ir::limitsOf(function);
-    Intervals intervals(symbols);
+    Intervals intervals(limits);
     Region arena{&function.front(), {}};
     SmallVector<Region> kernels;
     function.walk<WalkOrder::PreOrder>([&](Operation* op) {
@@ -123,7 +177,10 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     for (Region& kernel : kernels) {
       auto slot = planRegion(kernel, views, intervals);
       if (failed(slot)) return signalPassFailure();
-      scratch = std::max(scratch, slot->peak);
+      if (sharedBytes)
+        setSharedBytes(cast<scf::ForallOp>(kernel.block->getParentOp()), slot->peak);
+      else
+        scratch = std::max(scratch, slot->peak);
     }
     SmallVector<Operation*> frees;
     function.walk([&](memref::DeallocOp op) { frees.push_back(op); });
@@ -138,12 +195,16 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     set("kiln.arena_buffers", arena.allocs.size());
     set("kiln.scratch_bytes", scratch);
   }
+
+  Option<std::uint64_t> sharedBytes{*this, "shared-bytes",
+                                    llvm::cl::desc("What a block's buffers may take; 0: not for a device"),
+                                    llvm::cl::init(0)};
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createPlanMemoryPass() {
-  return std::make_unique<PlanMemoryPass>();
+std::unique_ptr<Pass> createPlanMemoryPass(const PlanOptions& options) {
+  return std::make_unique<PlanMemoryPass>(options);
 }
 
 }  // namespace kiln::memory

@@ -9,6 +9,7 @@ void registerPasses() {
   mlir::registerPass([] { return createFuseElementwisePass(); });
   mlir::registerPass([] { return createTilePass(); });
   mlir::registerPass([] { return createVectorizePass(); });
+  mlir::registerPass([] { return createMapToGpuPass(); });
 }
 
 }  // namespace kiln::schedule

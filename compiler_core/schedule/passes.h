@@ -1,9 +1,11 @@
 // Passes from the kiln dialect to vector code on buffers. In the order of use:
 //   kiln-lower-to-linalg, kiln-fuse-elementwise, kiln-tile, (memory: kiln-bufferize), kiln-vectorize.
+// For a device kiln-tile has rules of its own, and kiln-map-to-gpu stands in the place of kiln-vectorize.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace mlir {
 class Pass;
@@ -22,8 +24,10 @@ std::unique_ptr<mlir::Pass> createLowerToLinalgPass();
 std::unique_ptr<mlir::Pass> createFuseElementwisePass();
 
 // kiln-tile: each group becomes an scf.forall over tiles, with the schedule in its `kiln.kernel` attribute.
-// Tiles are chosen by shape alone, never by thread count.
-std::unique_ptr<mlir::Pass> createTilePass();
+// Tiles are chosen by shape alone, never by thread count. forDevice: a tile is what a block of threads makes,
+// and the schedule names their number ("threads"); a group that is one operation stays as it is, with its
+// schedule.
+std::unique_ptr<mlir::Pass> createTilePass(bool forDevice = false);
 
 struct VectorizeOptions {
   std::int64_t registerBits = 256;
@@ -34,6 +38,17 @@ struct VectorizeOptions {
 // kiln-vectorize: linalg on buffers becomes loops around blocks of vector registers, or plain loops where the
 // access pattern allows no vectors.
 std::unique_ptr<mlir::Pass> createVectorizePass(const VectorizeOptions& options = {});
+
+struct DeviceOptions {
+  std::string arch = "sm_90a";
+  bool contraction = true;  // a * b + c in reductions is one fused operation
+};
+
+// kiln-map-to-gpu: what @main does becomes scf.forall loops over blocks of threads, with "threads" in
+// kiln.kernel. Inside one: gpu.thread_id x, gpu.barrier between the phases (one linalg operation each),
+// memref.alloc of block-local buffers, and no linalg any more. Operations beside the loops become loops of
+// their own. An error names what has no form for devices, and any effect that not exactly one thread has.
+std::unique_ptr<mlir::Pass> createMapToGpuPass(const DeviceOptions& options = {});
 
 // Makes all of them known to kiln-opt.
 void registerPasses();

@@ -1,5 +1,6 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
+#include "compiler_core/schedule/gpu/heuristics.h"
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/heuristics.h"
 #include "compiler_core/schedule/passes.h"
@@ -8,10 +9,12 @@
 #include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/TensorTilingInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::schedule {
 
@@ -129,6 +132,13 @@ std::int64_t workOf(const Group& group) {
   return static_cast<std::int64_t>(std::max(1.0, work / std::max(1.0, points)));
 }
 
+// Nothing is shared between the results of the group: one operation, and what fills its result before.
+bool isSingle(const Group& group, KernelKind kind) {
+  return (kind == KernelKind::kElementwise || kind == KernelKind::kReduction) &&
+         llvm::all_of(ArrayRef(group.members.getArrayRef()).drop_front(),
+                      [](Operation* op) { return isa<linalg::FillOp>(op); });
+}
+
 // Fusing leaves the slices that it replaced.
 void eraseDead(Operation* loop, RewriterBase& rewriter) {
   SmallVector<Operation*> ops;
@@ -139,6 +149,8 @@ void eraseDead(Operation* loop, RewriterBase& rewriter) {
 
 struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TilePass)
+  explicit TilePass(bool forDevice = false) { device = forDevice; }
+  TilePass(const TilePass& other) : PassWrapper(other) {}
   StringRef getArgument() const final { return "kiln-tile"; }
   StringRef getDescription() const final { return "Each group becomes a parallel loop over tiles"; }
   void getDependentDialects(DialectRegistry& registry) const override {
@@ -147,17 +159,31 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     tensor::registerTilingInterfaceExternalModels(registry);
   }
 
-  DictionaryAttr describe(const Group& group, const KernelShape& shape, const Tile& tile) {
+  // threads: of a block; 0 on a CPU.
+  DictionaryAttr describe(const Group& group, const KernelShape& shape, const Tile& tile,
+                          std::int64_t threads) {
     Builder b(&getContext());
     llvm::SetVector<Attribute> nodes;
     for (Operation* op : llvm::reverse(group.members))
       for (const std::string& name : ir::nodeNames(op->getLoc())) nodes.insert(b.getStringAttr(name));
     SmallVector<std::int64_t> extents;
     for (const LoopInfo& loop : shape.loops) extents.push_back(loop.extent);
-    return b.getDictionaryAttr({b.getNamedAttr("nodes", b.getArrayAttr(nodes.getArrayRef())),
-                                b.getNamedAttr("rule", b.getStringAttr(tile.rule)),
-                                b.getNamedAttr("loops", b.getDenseI64ArrayAttr(extents)),
-                                b.getNamedAttr("tile", b.getDenseI64ArrayAttr(tile.sizes))});
+    NamedAttrList attributes({b.getNamedAttr("nodes", b.getArrayAttr(nodes.getArrayRef())),
+                              b.getNamedAttr("rule", b.getStringAttr(tile.rule)),
+                              b.getNamedAttr("loops", b.getDenseI64ArrayAttr(extents)),
+                              b.getNamedAttr("tile", b.getDenseI64ArrayAttr(tile.sizes))});
+    if (threads) attributes.set(kThreadsAttr, b.getI64IntegerAttr(threads));
+    return attributes.getDictionary(&getContext());
+  }
+
+  // A device's blocks take the results in order: the operation stays whole.
+  void dealOut(linalg::LinalgOp root, const Group& group, const KernelShape& shape) {
+    std::int64_t points = 1;
+    for (const LoopInfo& loop : shape.loops)
+      if (loop.symbolic || __builtin_mul_overflow(points, loop.extent, &points)) points = 0;
+    const DeviceShare share = chooseDeviceShare(points, shape.workPerPoint);
+    root->setAttr(kKernelAttr,
+                  describe(group, shape, {{share.results}, share.rule, share.reason}, share.threads));
   }
 
   LogicalResult tileRoot(linalg::LinalgOp root, const Anchored& anchored, IRRewriter& rewriter) {
@@ -177,7 +203,19 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
                                     most = largestExtents(root);
     for (unsigned dim : parallel)
       shape.loops.push_back({extents[dim], group.divisible.test(dim), ShapedType::isDynamic(fixed[dim])});
-    const Tile tile = chooseTile(shape);
+    std::int64_t threads = 0;
+    Tile tile;
+    if (device) {
+      if (isSingle(group, shape.kind)) {
+        dealOut(root, group, shape);
+        return success();
+      }
+      DeviceTile chosen = chooseDeviceTile(shape);
+      tile = std::move(chosen.tile);
+      threads = chosen.threads;
+    } else {
+      tile = chooseTile(shape);
+    }
     SmallVector<OpFoldResult> sizes(root.getNumLoops(), rewriter.getIndexAttr(0));
     bool cut = false;
     for (auto [dim, size] : llvm::zip_equal(parallel, tile.sizes)) {
@@ -191,7 +229,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     // Too small to share out: still a kernel, of one task.
     if (!cut) sizes[parallel.front()] = rewriter.getIndexAttr(most[parallel.front()]);
 
-    const DictionaryAttr description = describe(group, shape, tile);
+    const DictionaryAttr description = describe(group, shape, tile, threads);
     scf::SCFTileAndFuseOptions options;
     options.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
     options.tilingOptions.setTileSizes(sizes);
@@ -214,6 +252,13 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     return success();
   }
 
+  // A block has room for its own piece of what lies between its operations, not for the whole.
+  LogicalResult keepTilesOnly() {
+    RewritePatternSet patterns(&getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    return applyPatternsGreedily(getOperation(), std::move(patterns));
+  }
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> ops;  // those in bodies of control flow before those behind it
@@ -228,16 +273,20 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
       }
       if (failed(tileRoot(op, anchored, rewriter))) return signalPassFailure();
     }
+    if (device && failed(keepTilesOnly())) return signalPassFailure();
     // The same producer fused twice into one tile is computed once.
     DominanceInfo dominance(getOperation());
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
   }
+
+  Option<bool> device{*this, "device", llvm::cl::desc("Tiles are what a block of a device's threads makes"),
+                      llvm::cl::init(false)};
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createTilePass() {
-  return std::make_unique<TilePass>();
+std::unique_ptr<Pass> createTilePass(bool forDevice) {
+  return std::make_unique<TilePass>(forDevice);
 }
 
 }  // namespace kiln::schedule

@@ -75,7 +75,7 @@ def tensor(data):
             while at < len(value):
                 dim, at = read_varint(value, at)
                 dims.append(dim)
-    dtype = numpy.float32 if all_of(parts, 2) == [FLOAT] else numpy.int64
+    dtype = {FLOAT: numpy.float32, FLOAT16: numpy.float16}.get(all_of(parts, 2)[0], numpy.int64)
     raw = all_of(parts, 9)
     if raw:
         values = numpy.frombuffer(raw[0], dtype)
@@ -105,6 +105,35 @@ class Node:
         self.data, self.op = data, text(parts, 4)
         self.inputs = [value.decode() for value in all_of(parts, 1)]
         self.outputs = [value.decode() for value in all_of(parts, 2)]
+
+
+def packed(parts, number):
+    """The integers of a repeated field, packed or not."""
+    found = []
+    for value in all_of(parts, number):
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        at = 0
+        while at < len(value):
+            one, at = read_varint(value, at)
+            found.append(one)
+    return [value - 2**64 if value >= 2**63 else value for value in found]
+
+
+def attributes(node):
+    """Integers, real numbers and lists of integers by name; what else a node has is left out."""
+    found = {}
+    for data in all_of(fields(node.data), 5):
+        parts = fields(data)
+        kind = all_of(parts, 20)
+        if kind == [1]:
+            found[text(parts, 1)] = float(numpy.frombuffer(all_of(parts, 2)[0], numpy.float32)[0])
+        elif kind == [2]:
+            found[text(parts, 1)] = (packed(parts, 3) or [0])[0]
+        elif kind == [7]:
+            found[text(parts, 1)] = packed(parts, 8)
+    return found
 
 
 class Model:

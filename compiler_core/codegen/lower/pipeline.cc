@@ -43,18 +43,22 @@ constexpr Stage kStages[] = {
        addOptional(passes.nest<func::FuncOp>(), options, schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
      }},
-    {"tiled", [](OpPassManager& passes,
-                 const PipelineOptions&) { passes.addNestedPass<func::FuncOp>(schedule::createTilePass()); }},
+    {"tiled",
+     [](OpPassManager& passes, const PipelineOptions& options) {
+       passes.addNestedPass<func::FuncOp>(schedule::createTilePass(options.device.has_value()));
+     }},
     {"buffers",
      [](OpPassManager& passes, const PipelineOptions&) { passes.addPass(memory::createBufferizePass()); }},
     {"vectors",
      [](OpPassManager& passes, const PipelineOptions& options) {
-       passes.addNestedPass<func::FuncOp>(schedule::createVectorizePass(options.vectors));
+       passes.addNestedPass<func::FuncOp>(options.device ? schedule::createMapToGpuPass(*options.device)
+                                                         : schedule::createVectorizePass(options.vectors));
        passes.addPass(createCSEPass());
      }},
     {"planned",
-     [](OpPassManager& passes, const PipelineOptions&) {
-       passes.addNestedPass<func::FuncOp>(memory::createPlanMemoryPass());
+     [](OpPassManager& passes, const PipelineOptions& options) {
+       passes.addNestedPass<func::FuncOp>(
+           memory::createPlanMemoryPass({options.device ? memory::kSharedBytes : 0}));
      }},
     {"kernels",
      [](OpPassManager& passes, const PipelineOptions& options) {

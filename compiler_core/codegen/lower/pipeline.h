@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ inline constexpr std::string_view kOptionalPasses[] = {"kiln-fuse-elementwise", 
 struct PipelineOptions {
   codegen::Unit unit;
   schedule::VectorizeOptions vectors;
+  std::optional<schedule::DeviceOptions> device;  // for a device: `vectors` counts for nothing
   std::vector<std::string> disabled;  // passes that are left out; only those of kOptionalPasses can be
   // Called before a stage  and with the module's state after it; either may be empty.
   std::function<void(std::string_view stage)> onStage;

@@ -290,6 +290,9 @@ class BlockEmitter {
     }
     if (lane == Lane::kContiguous)
       return vector::LoadOp::create(b_, loc_, type, source, indices(operand, row, piece.offset));
+    if (const auto turned = turned_.find({operand.getOperandNumber(), {row, piece.offset}});
+        turned != turned_.end())
+      return turned->second[turnedStep_];
     SmallVector<Value> values;
     for (std::int64_t i = 0; i < piece.lanes; ++i) values.push_back(scalar(piece.offset + i));
     return vector::FromElementsOp::create(b_, loc_, type, values);
@@ -346,19 +349,95 @@ class BlockEmitter {
       return reduce(depth + 1, rows, pieces, values);
     }
     const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
-    Value from = getValueOrCreateConstantIndexOp(b_, loc_, reductionFrom_[depth]);
-    Value to = getValueOrCreateConstantIndexOp(
-        b_, loc_,
-        affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1,
-                                              {reductionFrom_[depth], reductionSize_[depth]}));
-    Value one = arith::ConstantIndexOp::create(b_, loc_, 1);
-    auto loop = scf::ForOp::create(b_, loc_, from, to, one, values);
+    OpFoldResult from = reductionFrom_[depth];
+    const OpFoldResult to =
+        affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {from, reductionSize_[depth]});
+    const SmallVector<OpOperand*> turnable = findTurnable(depth, pieces);
+    if (!turnable.empty()) {
+      const AffineExpr whole = d0 + (d1 - d0).floorDiv(roles_.width) * roles_.width;
+      const OpFoldResult until = affine::makeComposedFoldedAffineApply(b_, loc_, whole, {from, to});
+      values = steps(from, until, roles_.width, values, [&](Value iv, SmallVector<Value> inner) {
+        turn(turnable, dim, iv, rows, pieces);
+        for (turnedStep_ = 0; turnedStep_ < roles_.width; ++turnedStep_) {
+          ivs_[dim] = plus(iv, turnedStep_);
+          inner = step(rows, pieces, inner);
+        }
+        turned_.clear();
+        return inner;
+      });
+      from = until;
+      if (fixed(from) && fixed(from) == fixed(to)) return values;
+    }
+    return steps(from, to, 1, values, [&](Value iv, SmallVector<Value> inner) {
+      ivs_[dim] = iv;
+      return reduce(depth + 1, rows, pieces, inner);
+    });
+  }
+
+  // A loop that carries the accumulators.
+  SmallVector<Value> steps(OpFoldResult from, OpFoldResult to, std::int64_t by, ValueRange values,
+                           llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
+    auto at = [&](OpFoldResult value) { return getValueOrCreateConstantIndexOp(b_, loc_, value); };
+    auto loop = scf::ForOp::create(b_, loc_, at(from), at(to), at(b_.getIndexAttr(by)), values);
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
-    ivs_[dim] = loop.getInductionVar();
-    SmallVector<Value> inner = reduce(depth + 1, rows, pieces, SmallVector<Value>(loop.getRegionIterArgs()));
-    scf::YieldOp::create(b_, loc_, inner);
+    scf::YieldOp::create(b_, loc_,
+                         body(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs())));
     return SmallVector<Value>(loop.getResults());
+  }
+
+  // Operands whose elements lie side by side along the innermost reduction loop, not along the lanes: a
+  // square of lanes and steps is loaded as vectors and turned in registers, instead of one load per lane and
+  // step.
+  SmallVector<OpOperand*> findTurnable(std::size_t depth, ArrayRef<Piece> pieces) {
+    SmallVector<OpOperand*> found;
+    if (depth + 1 != roles_.reductions.size() || !isAtLeast(reductionSize_[depth], roles_.width) ||
+        !llvm::isPowerOf2_64(static_cast<std::uint64_t>(roles_.width)) || roles_.width < 4 ||
+        llvm::any_of(pieces, [&](const Piece& piece) { return piece.lanes != roles_.width; }))
+      return found;
+    for (OpOperand* input : op_.getDpsInputOperands())
+      if (roles_.operands[input->getOperandNumber()] == Lane::kStrided &&
+          strideAlong(op_.getMatchingIndexingMap(input), input->get().getType(), roles_.reductions[depth]) ==
+              1)
+        found.push_back(input);
+    return found;
+  }
+
+  void turn(ArrayRef<OpOperand*> operands, unsigned dim, OpFoldResult from, std::int64_t rows,
+            ArrayRef<Piece> pieces) {
+    const OpFoldResult before = std::exchange(ivs_[dim], from);
+    for (OpOperand* operand : operands) {
+      const bool byRow = roles_.rows && op_.getMatchingIndexingMap(operand).isFunctionOfDim(*roles_.rows);
+      const auto type = VectorType::get({roles_.width}, getElementTypeOrSelf(operand->get().getType()));
+      for (std::int64_t row = 0; row < (byRow ? rows : 1); ++row)
+        for (const Piece& piece : pieces) {
+          SmallVector<Value> lanes;
+          for (std::int64_t lane = 0; lane < roles_.width; ++lane)
+            lanes.push_back(vector::LoadOp::create(b_, loc_, type, operand->get(),
+                                                   indices(*operand, row, piece.offset + lane)));
+          turned_[{operand->getOperandNumber(), {row, piece.offset}}] = transposed(std::move(lanes));
+        }
+    }
+    ivs_[dim] = before;
+  }
+
+  // A square of vectors with rows and columns exchanged: blocks of 1, 2, 4, ... across the diagonal change
+  // places.
+  SmallVector<Value> transposed(SmallVector<Value> square) {
+    const auto width = static_cast<std::int64_t>(square.size());
+    for (std::int64_t block = 1; block < width; block *= 2)
+      for (std::int64_t i = 0; i < width; ++i) {
+        if (i & block) continue;
+        SmallVector<std::int64_t> upper, lower;  // lanes of the first vector, then of the second
+        for (std::int64_t lane = 0; lane < width; ++lane) {
+          upper.push_back(lane & block ? width + lane - block : lane);
+          lower.push_back(lane & block ? width + lane : lane + block);
+        }
+        Value first = square[i], second = square[i + block];
+        square[i] = vector::ShuffleOp::create(b_, loc_, first, second, upper);
+        square[i + block] = vector::ShuffleOp::create(b_, loc_, first, second, lower);
+      }
+    return square;
   }
 
   void emitBlock(std::int64_t rows, ArrayRef<Piece> pieces) {
@@ -395,6 +474,9 @@ class BlockEmitter {
   OpOperand* packed_ = nullptr;  // the operand that is read from panels
   Value panel_;                  // of the current chunk of lanes
   OpFoldResult panelNumber_;
+  // By operand, row and first lane: the vectors of `width` steps of the reduction.
+  llvm::DenseMap<std::pair<unsigned, std::pair<std::int64_t, std::int64_t>>, SmallVector<Value>> turned_;
+  std::int64_t turnedStep_ = 0;
   SmallVector<bool> used_;  // per operand: the body reads it
 };
 

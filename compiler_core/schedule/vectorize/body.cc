@@ -32,7 +32,7 @@ Value splat(OpBuilder& builder, Location loc, Value value, std::int64_t lanes) {
 }
 
 SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Value> arguments,
-                            std::int64_t lanes, bool fuse) {
+                            std::int64_t lanes, bool fuse, ArrayRef<Value> positions) {
   Block* body = op.getBlock();
   IRMapping map;
   for (auto [argument, value] : llvm::zip_equal(body->getArguments(), arguments))
@@ -51,6 +51,10 @@ SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Va
       map.map(constant.getResult(), arith::ConstantOp::create(builder, loc, value).getResult());
       continue;
     }
+    if (auto index = dyn_cast<linalg::IndexOp>(inner); index && !positions.empty()) {
+      map.map(index.getResult(), positions[index.getDim()]);
+      continue;
+    }
     if (fuse && isAbsorbed(inner)) continue;
     if (auto add = dyn_cast<arith::AddFOp>(inner); fuse && add) {
       if (arith::MulFOp product = absorbed(add)) {
@@ -65,6 +69,11 @@ SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Va
     Operation* copy = inner.clone(map);
     for (OpResult result : copy->getResults()) result.setType(type(result.getType()));
     builder.insert(copy);
+    if (!positions.empty())
+      copy->walk([&](linalg::IndexOp index) {
+        index.replaceAllUsesWith(positions[index.getDim()]);
+        index.erase();
+      });
     map.map(inner.getResults(), copy->getResults());
   }
   SmallVector<Value> results;

@@ -10,8 +10,10 @@ mlir::Value splat(mlir::OpBuilder& builder, mlir::Location loc, mlir::Value valu
 
 // Clones the body with `arguments` in place of the block arguments (null for those that it does not use);
 // returns the yielded values. lanes == 0: scalars, else every argument is a vector of that many lanes. fuse:
-// x + a * b becomes fma(a, b, x) where the product has no other use.
+// x + a * b becomes fma(a, b, x) where the product has no other use. `positions`: the loops' indices, for
+// bodies that read them (scalars only).
 llvm::SmallVector<mlir::Value> emitBody(mlir::OpBuilder& builder, mlir::linalg::LinalgOp op,
-                                        llvm::ArrayRef<mlir::Value> arguments, std::int64_t lanes, bool fuse);
+                                        llvm::ArrayRef<mlir::Value> arguments, std::int64_t lanes, bool fuse,
+                                        llvm::ArrayRef<mlir::Value> positions = {});
 
 }  // namespace kiln::schedule

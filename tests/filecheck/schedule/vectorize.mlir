@@ -60,3 +60,23 @@ func.func @gather(%table: memref<7xf32>, %at: memref<5xi64>, %out: memref<5xf32>
   }
   return
 }
+
+// Sums of rows: the lanes are rows, and what lies side by side are the steps of the sum. Squares of eight by eight are
+// loaded as vectors and turned in registers; the three steps that are left are loaded one by one.
+// CHECK-LABEL: func.func @rows
+func.func @rows(%a: memref<8x19xf32>, %c: memref<8xf32>) {
+  // CHECK: %[[SUM:.*]] = scf.for %{{.*}} step %{{.*}} iter_args({{.*}}) -> (vector<8xf32>)
+  // CHECK-COUNT-8: vector.load {{.*}} : memref<8x19xf32>, vector<8xf32>
+  // CHECK-COUNT-24: vector.shuffle
+  // CHECK-NOT: memref.load
+  // CHECK-COUNT-8: arith.addf {{.*}} : vector<8xf32>
+  // CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %[[SUM]])
+  // CHECK: vector.from_elements
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<8x19xf32>) outs(%c : memref<8xf32>) {
+  ^bb0(%x: f32, %z: f32):
+    %0 = arith.addf %z, %x : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

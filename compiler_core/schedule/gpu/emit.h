@@ -1,0 +1,46 @@
+// Linalg operations on buffers as code of the threads of a block. Private to compiler_core/schedule.
+//
+// Each operation is one phase: between two phases stands a gpu.barrier, which the pass writes. Threads are
+// numbered by gpu.thread_id x in [0, threads); bounds that depend on them never stand around a barrier.
+#pragma once
+
+#include <string_view>
+
+#include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/gpu/deal.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace kiln::schedule {
+
+struct GpuOptions {
+  int threads = 256;        // of a block: a multiple of 32, at most 1024
+  bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
+  std::string_view arch;    // "sm_90a"
+};
+
+// On an operation with one result: what each element is before the first step of its reduction, a number; the
+// buffer holds nothing yet.
+inline constexpr llvm::StringLiteral kInitialAttr = "kiln.initial";
+
+// The extent of a loop: a number, or the size of a dimension that it runs over, made where the builder
+// stands.
+mlir::OpFoldResult loopExtent(mlir::OpBuilder& builder, mlir::linalg::LinalgOp op, unsigned loop);
+
+// Moves fills into the operations behind them that start from what was filled in.
+void foldFills(mlir::func::FuncOp function);
+
+// Writes any linalg operation at the insertion point, one result per thread at a time, neighbouring threads
+// at neighbouring elements. Reductions run inside a thread in the order of the model. Does not erase `op`.
+void emitPointwise(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, mlir::Value thread,
+                   const GpuOptions& options, const Share& share = {});
+
+// The same for kiln.call, where a function of the kernel library has a form for threads: running sums and
+// arg-reductions a thread per line, scatters a thread per result. `positions` are what a Share counts.
+bool hasThreadForm(ir::CallOp call);
+mlir::OpFoldResult positions(mlir::OpBuilder& builder, ir::CallOp call);
+void emitCall(mlir::RewriterBase& rewriter, ir::CallOp call, mlir::Value thread, const GpuOptions& options,
+              const Share& share = {});
+
+}  // namespace kiln::schedule
