@@ -84,7 +84,10 @@ class Mapper {
       else if (call && hasThreadForm(call))
         wrapAlone(call);
     }
+    wrapTogether(small);
   }
+
+  static constexpr std::int64_t kShort = 4096;  // scalar operations that are not worth more than a warp
 
   // Done by one block as fast as by many.
   static bool isSmall(Operation* op) {
@@ -120,9 +123,13 @@ class Mapper {
     if (ops.empty()) return;
     b_.setInsertionPointAfter(ops.back());
     SmallVector<Location> locations;
-    for (Operation* op : ops) locations.push_back(op->getLoc());
+    bool isLong = false;
+    for (Operation* op : ops) {
+      locations.push_back(op->getLoc());
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) isLong |= workOf(linalgOp) > kShort;
+    }
     auto block = makeBlocks(b_.getFusedLoc(locations), b_.getIndexAttr(1), 1,
-                            describe(ops, "device single", 1, 1, 32));
+                            describe(ops, "device single", 1, 1, isLong ? 1024 : 32));
     for (Operation* op : ops) op->moveBefore(block.getBody()->getTerminator());
   }
 
@@ -193,7 +200,9 @@ class Mapper {
       if (auto plan = contractions.find(phase); plan != contractions.end()) {
         plan->second->emit(b_, thread);
       } else if (auto op = dyn_cast<linalg::LinalgOp>(phase)) {
-        emitPointwise(b_, op, thread, options, shares_.lookup(phase));
+        const Share share = shares_.lookup(phase);
+        if (share.first || !emitSharedReduction(b_, op, thread, options))
+          emitPointwise(b_, op, thread, options, share);
         b_.eraseOp(phase);
       } else if (auto call = dyn_cast<ir::CallOp>(phase)) {
         emitCall(b_, call, thread, options, shares_.lookup(phase));
