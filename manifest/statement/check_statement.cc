@@ -37,6 +37,12 @@ Status checkReport(const Json& report) {
   return reader.finish();
 }
 
+bool saysEmulated(const Json& report) {
+  const Json& device = report.at("device");
+  const auto at = device.find("emulated");
+  return at != device.end() && *at != Json(false);
+}
+
 bool CheckStatement::passed() const {
   return report.at("passed").get<bool>();
 }

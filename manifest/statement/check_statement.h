@@ -38,6 +38,9 @@ struct CheckStatement {
 // "measured", "device".
 Status checkReport(const Json& report);
 
+// Whether a report that checkReport() takes is of a device that says anything but that it is not emulated.
+bool saysEmulated(const Json& report);
+
 // The statement about one artifact, in canonical JSON: what the signer signs.
 Result<std::string> checkStatement(const Digest& artifact, const CheckStatement& check);
 
