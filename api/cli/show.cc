@@ -85,14 +85,15 @@ void printManifest(const signing::Verdict& verdict) {
 
 // " on NVIDIA H200, driver 13.0" of a report about a GPU; "" of one about a processor.
 std::string onDevice(const Json& report) {
-  const Json& device = report.at("device");
+  const auto gpu = report.at("device").find("gpu");
   const auto text = [&](const char* member) {
-    const auto at = device.find(member);
-    return at != device.end() && at->is_string() ? at->get<std::string>() : std::string();
+    if (gpu == report.at("device").end() || !gpu->is_object()) return std::string();
+    const auto at = gpu->find(member);
+    return at != gpu->end() && at->is_string() ? at->get<std::string>() : std::string();
   };
   std::string out;
   if (const std::string name = text("name"); !name.empty()) out = " on " + name;
-  if (const std::string driver = text("driver"); !driver.empty()) out += ", driver " + driver;
+  if (const std::string driver = text("driver"); !driver.empty()) out += ", driver for CUDA " + driver;
   return out + (saysEmulated(report) ? " (emulated)" : "");
 }
 

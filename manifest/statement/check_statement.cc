@@ -43,6 +43,18 @@ bool saysEmulated(const Json& report) {
   return at != device.end() && *at != Json(false);
 }
 
+std::vector<std::string> deviceTexts(const Json& report) {
+  const Json& device = report.at("device");
+  const auto gpu = device.find("gpu");
+  std::vector<std::string> out;
+  for (const auto& [name, value] : device.items())
+    if (value.is_string()) out.push_back(value.get<std::string>());
+  if (gpu == device.end() || !gpu->is_object()) return out;
+  for (const auto& [name, value] : gpu->items())
+    if (value.is_string()) out.push_back(value.get<std::string>());
+  return out;
+}
+
 bool CheckStatement::passed() const {
   return report.at("passed").get<bool>();
 }

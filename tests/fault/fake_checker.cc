@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   const kiln::Json report{{"passed", true},
                           {"items", {{{"kind", "fixture"}, {"name", "y"}, {"detail", ""}, {"passed", true}}}},
                           {"measured", kiln::Json::object()},
-                          {"device", {{"name", "Stub"}, {"emulated", true}}}};
+                          {"device", {{"gpu", {{"name", "Stub"}}}, {"emulated", true}}}};
   std::ofstream(options["--out"] + "/" + kiln::kCheckReport) << kiln::toCanonicalJson(report).value();
   return kiln::kExitOk;
 }

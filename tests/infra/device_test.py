@@ -44,8 +44,11 @@ class DeviceTest(FarmCase):
         self.kiln("fetch", self.artifacts()[CUDA]["digest"], "--out", out)
         report = json_of(self.kiln("show", out, "--json"))["checks"][-1]["report"]
         self.assertTrue(report["passed"])
-        self.assertEqual((report["device"]["emulated"], report["device"]["name"]), (True, "Kiln emulated device (test only)"))
-        self.assertIn("driver", report["device"])
+        self.assertTrue(report["device"]["emulated"])
+        self.assertEqual(report["device"]["gpu"], {"name": "Kiln emulated device (test only)", "computeCapability": "9.0", "driver": "13.0"})
+        self.assertIn("on Kiln emulated device (test only), driver for CUDA 13.0 (emulated)", self.kiln("show", out).stdout)
+        found = json_of(self.kiln("affected", "--device", "Kiln emulated device (test only)", "--json"))["affected"]
+        self.assertEqual([entry["artifact"] for entry in found], [self.artifacts()[CUDA]["digest"]])
         development = json.loads((ROOT / "signing/policy/development.json").read_text())
         self.assertIn("on an emulated device", self.kiln("verify", out).stdout)
         strict = self.farm.home / "strict.json"

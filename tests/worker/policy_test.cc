@@ -45,6 +45,7 @@ TEST(Policy, AGpuIsShownToItsChecksAlone) {
                                                    "/dev/urandom", "/dev/zero"}));
   EXPECT_TRUE(gpu.gpu);
   EXPECT_FALSE(gpu.network);
+  EXPECT_TRUE(Sandbox::make(gpu, Host::detect())) << "its filter can be built";
   for (const Policy& other : {compilePolicy(), checkPolicy(), fetchPolicy()}) {
     EXPECT_FALSE(other.gpu);
     EXPECT_FALSE(other.toJson().contains("gpu")) << "policies keep their digests";
