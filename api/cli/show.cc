@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "api/cli/commands.h"
+#include "api/cli/device_view.h"
 #include "api/cli/partition_view.h"
 #include "api/cli/print.h"
 #include "api/cli/provenance_text.h"
@@ -62,15 +63,19 @@ void printManifest(const signing::Verdict& verdict) {
   for (const auto& file : manifest.weights) weights += file.digest.size;
   printLine(fmt::format("program     {} {}, ABI {}", manifest.program.path,
                         humanBytes(manifest.program.digest.size), manifest.programAbi));
+  for (const std::string& line : deviceLines(manifest)) printLine("device      " + line);
   printLine(fmt::format("weights     {} in {} files", humanBytes(weights), manifest.weights.size()));
   for (const auto& profile : manifest.profiles) {
-    printLine(fmt::format("memory      profile {}: arena {} and {} per thread", profile.name,
-                          humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes)));
+    printLine(fmt::format("memory      profile {}: arena {} and {} per thread{}", profile.name,
+                          humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes),
+                          deviceMemoryText(manifest, profile)));
   }
   if (!manifest.stages.is_object()) return;
   for (const auto& [name, facts] : manifest.stages.items()) {
     if (name != "partition") {
       printStage(name, facts);
+      if (name == "schedule")
+        for (const std::string& line : deviceKernelLines(facts)) printLine("  kernel               " + line);
       continue;
     }
     printLine(name);

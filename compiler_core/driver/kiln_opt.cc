@@ -1,5 +1,6 @@
 // kiln-opt: runs any pass of the compiler alone, on MLIR text. For tests and for people; never part of a
 // compile.
+#include "compiler_core/codegen/cuda/passes.h"
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/memory/passes.h"
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   kiln::schedule::registerPasses();
   kiln::memory::registerPasses();
   kiln::codegen::registerPasses();
+  kiln::codegen::registerDevicePasses();
   kiln::partition::registerPasses();
   mlir::DialectRegistry registry;
   registry.insert<kiln::ir::KilnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,

@@ -6,6 +6,7 @@
 #include "compiler_core/math/inverse_trig.h"
 #include "compiler_core/math/log.h"
 #include "compiler_core/math/pow.h"
+#include "compiler_core/math/remainder.h"
 #include "compiler_core/math/tanh.h"
 #include "compiler_core/math/trig.h"
 #include "compiler_core/math/vector_lanes.h"
@@ -52,3 +53,6 @@ KILN_ALL(v16f32, F32, Sixteen)
 KILN_ALL(f64, F64, One)
 KILN_ALL(v4f64, F64, Four)
 KILN_ALL(v8f64, F64, Eight)
+// For devices alone.
+KILN_BINARY(remainder, remainder, f32, F32, One)
+KILN_BINARY(remainder, remainder, f64, F64, One)

@@ -149,7 +149,8 @@ class Decision {
     if (Refusals why = refusals(op, wanted); !why.empty()) return fallBack(op, node, wanted, std::move(why));
     allow(node, op, wanted);
     if (fixed) return;
-    for (TargetIndex target = 1; target < options_.targets.size(); ++target)
+    const std::size_t others = options_.targets.size() - (options_.onlyFallback ? 1 : 0);
+    for (TargetIndex target = 1; target < others; ++target)
       if (refusals(op, target).empty()) allow(node, op, target);
   }
 
@@ -221,7 +222,7 @@ Result<PartitionResult> partition(ModuleOp module, const PartitionOptions& optio
     for (const std::string& node : namesOf(op)) nodes.insert(node);
   evidence.nodes = static_cast<std::int64_t>(nodes.size());
   KILN_TRY(checkShare(evidence, options.rules));
-  if (used.size() < 2) return result;
+  if (used.empty() || (used.size() == 1 && !ir::isOnDevice(first))) return result;
   Builder builder(module.getContext());
   for (auto [op, target] : llvm::zip_equal(decision.operations(), targets))
     op->setAttr(ir::kTargetAttr, builder.getStringAttr(options.targets[target]));

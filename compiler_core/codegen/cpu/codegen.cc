@@ -37,11 +37,13 @@ Result<Object> compilePart(const Part& part, CpuOptions options) {
   return object;
 }
 
-Result<std::vector<Part>> splitProgram(mlir::ModuleOp module, const ProgramTable& table,
+Result<std::vector<Part>> splitProgram(mlir::ModuleOp module,
+                                       const std::function<Status(llvm::Module&)>& addExports,
                                        const CpuOptions& options) {
   KILN_ASSIGN(auto machine, makeTargetMachine(options));
   llvm::LLVMContext context;
-  KILN_ASSIGN(auto ir, translate(module, table, *machine, context));
+  KILN_ASSIGN(auto ir, translate(module, *machine, context));
+  KILN_TRY(addExports(*ir));
   return split(*ir);
 }
 
@@ -49,7 +51,13 @@ Result<std::vector<Part>> splitProgram(mlir::ModuleOp module, const ProgramTable
 
 Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table,
                                       const CpuOptions& options) {
-  KILN_ASSIGN(const std::vector<Part> parts, splitProgram(module, table, options));
+  return generateSharedObject(module, [&](llvm::Module& ir) { return addTable(ir, table); }, options);
+}
+
+Result<CpuProgram> generateSharedObject(mlir::ModuleOp module,
+                                        const std::function<Status(llvm::Module&)>& addExports,
+                                        const CpuOptions& options) {
+  KILN_ASSIGN(const std::vector<Part> parts, splitProgram(module, addExports, options));
   std::vector<Result<Object>> results(parts.size());
   forEach(parts.size(), [&](std::size_t i) { results[i] = compilePart(parts[i], options); });
   CpuProgram program;

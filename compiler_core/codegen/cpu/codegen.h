@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "manifest/base/result.h"
 #include "manifest/spec/target.h"
 
+namespace llvm {
+class Module;
+}
 namespace mlir {
 class ModuleOp;
 }
@@ -19,11 +23,13 @@ namespace kiln::codegen {
 struct ProfileEntry {
   std::string run, shapes;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
+  std::vector<std::uint64_t> deviceArenaBytes = {};  // one per device
 };
 
 // What goes into the exported table.
 struct ProgramTable {
   std::uint32_t inputs = 0, outputs = 0, weights = 0, symbols = 0, outputDims = 0;
+  std::uint32_t devices = 0;  // more than none: the program has ABI 3
   std::vector<ProfileEntry> profiles;
 };
 
@@ -58,5 +64,11 @@ struct CpuProgram {
 // verify or link, with what LLVM said.
 Result<CpuProgram> generateCpuProgram(mlir::ModuleOp module, const ProgramTable& table,
                                       const CpuOptions& options);
+
+// The same for an object that exports something else: addExports adds it to the module's LLVM IR, functions
+// by their names.
+Result<CpuProgram> generateSharedObject(mlir::ModuleOp module,
+                                        const std::function<Status(llvm::Module&)>& addExports,
+                                        const CpuOptions& options);
 
 }  // namespace kiln::codegen

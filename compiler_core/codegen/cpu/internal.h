@@ -1,4 +1,4 @@
-// The steps of generateCpuProgram. Private to this folder.
+// The steps of generateCpuProgram. Private to this folder and to codegen/cuda.
 #pragma once
 
 #include <memory>
@@ -17,15 +17,21 @@ namespace kiln::codegen {
 // The LLVM target machine; its feature string is exactly the target's list.
 Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const CpuOptions& options);
 
-// LLVM dialect to LLVM IR, with the exported table; what it calls is not there yet.
-Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, const ProgramTable& table,
-                                                llvm::TargetMachine& machine, llvm::LLVMContext& context);
+// LLVM dialect to LLVM IR for the machine; what it calls is not there yet.
+Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, llvm::TargetMachine& machine,
+                                                llvm::LLVMContext& context);
+
+// The exported kiln_program.
+Status addTable(llvm::Module& module, const ProgramTable& table);
 
 // A part of a program, for one target: an object of its own.
 struct Part {
   std::string bitcode;
   std::string target;  // kTargetFunctionAttr of its functions; "" for CpuOptions::target
 };
+
+// Links what the module calls of a bitcode library into it.
+Status linkLibrary(llvm::Module& module, const std::string& path);
 
 // The module's functions in parts; the same parts on every machine.
 std::vector<Part> split(llvm::Module& module);

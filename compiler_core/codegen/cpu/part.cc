@@ -14,23 +14,6 @@
 namespace kiln::codegen {
 namespace {
 
-Status linkLibrary(llvm::Module& module, const std::string& path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return fail(Code::kInvalidArgument, fmt::format("library {}: {}", path, buffer.getError().message()));
-  // Lazily: only the bodies that are needed are read.
-  auto library = llvm::getLazyBitcodeModule(**buffer, module.getContext());
-  if (!library)
-    return fail(Code::kInvalidArgument,
-                fmt::format("library {}: {}", path, llvm::toString(library.takeError())));
-  // The library carries no target of its own: it becomes part of the program before code is made.
-  (*library)->setTargetTriple(module.getTargetTriple());
-  (*library)->setDataLayout(module.getDataLayout());
-  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::Flags::LinkOnlyNeeded))
-    return fail(Code::kInternal, fmt::format("library {} does not link into the program", path));
-  return {};
-}
-
 void setAttributes(llvm::Module& module, const CpuOptions& options) {
   const std::string features = llvm::join(options.target.features, ",");
   for (llvm::Function& function : module) {
@@ -52,6 +35,23 @@ bool isCalledByCodeGeneration(llvm::StringRef name) {
 }
 
 }  // namespace
+
+Status linkLibrary(llvm::Module& module, const std::string& path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return fail(Code::kInvalidArgument, fmt::format("library {}: {}", path, buffer.getError().message()));
+  // Lazily: only the bodies that are needed are read.
+  auto library = llvm::getLazyBitcodeModule(**buffer, module.getContext());
+  if (!library)
+    return fail(Code::kInvalidArgument,
+                fmt::format("library {}: {}", path, llvm::toString(library.takeError())));
+  // The library carries no target of its own: it becomes part of the program before code is made.
+  (*library)->setTargetTriple(module.getTargetTriple());
+  (*library)->setDataLayout(module.getDataLayout());
+  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::Flags::LinkOnlyNeeded))
+    return fail(Code::kInternal, fmt::format("library {} does not link into the program", path));
+  return {};
+}
 
 Result<std::unique_ptr<llvm::Module>> completePart(const std::string& bitcode, const CpuOptions& options,
                                                    llvm::LLVMContext& context) {

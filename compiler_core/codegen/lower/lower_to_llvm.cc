@@ -6,13 +6,13 @@
 
 namespace kiln::codegen {
 
-void addLowerToLlvm(mlir::OpPassManager& passes) {
+void addLowerToLlvm(mlir::OpPassManager& passes, bool scalarMath) {
   using namespace mlir;
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(createMathToCallsPass());
+  passes.addPass(createMathToCallsPass(scalarMath));
   passes.addPass(createLibraryCallsPass());
   passes.addPass(createSCFToControlFlowPass());
   passes.addPass(createConvertVectorToLLVMPass());

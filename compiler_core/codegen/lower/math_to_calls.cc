@@ -12,6 +12,7 @@ using namespace mlir;
 
 struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MathToCallsPass)
+  explicit MathToCallsPass(bool onlyScalars) : onlyScalars(onlyScalars) {}
   StringRef getArgument() const final { return "kiln-math-to-calls"; }
   StringRef getDescription() const final {
     return "Transcendental functions become calls of Kiln's math library";
@@ -40,13 +41,14 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
   // A vector of any length, from the widths that the library has; what is left over goes by scalars.
   Value split(OpBuilder& builder, Operation* op, VectorType type) {
     const Location loc = op->getLoc();
-    const std::int64_t widest = type.getElementType().isF32() ? 16 : 8, total = type.getNumElements();
+    const std::int64_t widest = onlyScalars ? 1 : type.getElementType().isF32() ? 16 : 8;
+    const std::int64_t total = type.getNumElements();
     Value result;
     for (std::int64_t at = 0; at < total;) {
       std::int64_t lanes = widest;
       while (lanes > total - at) lanes /= 2;
       if (lanes < 4) lanes = 1;
-      if (lanes == total) return call(builder, op, op->getOperands(), lanes);
+      if (lanes == total && lanes > 1) return call(builder, op, op->getOperands(), lanes);
       SmallVector<Value> parts;
       for (Value operand : op->getOperands())
         parts.push_back(lanes == 1 ? vector::ExtractOp::create(builder, loc, operand, at).getResult()
@@ -88,13 +90,14 @@ struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
     }
   }
 
+  bool onlyScalars;
   llvm::StringSet<> declared;  // in this run
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createMathToCallsPass() {
-  return std::make_unique<MathToCallsPass>();
+std::unique_ptr<Pass> createMathToCallsPass(bool onlyScalars) {
+  return std::make_unique<MathToCallsPass>(onlyScalars);
 }
 
 }  // namespace kiln::codegen

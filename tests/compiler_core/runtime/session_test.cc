@@ -404,7 +404,7 @@ TEST(ArtifactErrors, TheTableMustAgreeWithTheManifest) {
 TEST(ArtifactErrors, TargetsThisMachineCannotServe) {
   TestArtifact abi("wrong_abi");
   EXPECT_EQ(openFailure(abi).errorClass, KILN_UNSUPPORTED_TARGET);
-  EXPECT_THAT(openFailure(abi).message, HasSubstr("ABI version 3"));
+  EXPECT_THAT(openFailure(abi).message, HasSubstr("ABI version 4"));
   TestArtifact machine("wrong_machine");
   EXPECT_EQ(openFailure(machine).errorClass, KILN_UNSUPPORTED_TARGET);
   TestArtifact constructor("constructor");

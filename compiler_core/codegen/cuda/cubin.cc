@@ -1,0 +1,201 @@
+#include "compiler_core/codegen/cuda/cubin.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+
+namespace kiln::codegen {
+namespace {
+
+constexpr std::uint16_t kMachineCuda = 190;
+constexpr std::uint64_t kMostSections = 1 << 20;
+constexpr std::uint32_t kMostBytes = 1 << 24;  // of shared or local memory; no device has as much
+constexpr std::uint32_t kSystemShared = 1024;
+
+// Records of .nv.info: a format, an attribute, and a 16-bit value or the length of what follows.
+constexpr std::uint8_t kFormatSized = 4;
+constexpr std::uint8_t kRequiredThreads = 0x10, kFrameSize = 0x11, kStackSize = 0x12, kRegisterCount = 0x2f;
+
+tl::unexpected<Error> bad(const std::string& what) {
+  return fail(Code::kDataLoss, "not an acceptable cubin: " + what);
+}
+
+template <class T>
+std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+std::optional<std::string_view> stringAt(std::string_view table, std::uint64_t offset) {
+  if (offset >= table.size()) return std::nullopt;
+  const std::size_t end = table.find('\0', offset);
+  if (end == std::string_view::npos) return std::nullopt;
+  return table.substr(offset, end - offset);
+}
+
+struct Section {
+  std::string_view name, bytes;  // no bytes of one that takes no room in the file
+  Elf64_Shdr header;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  Result<std::vector<CubinKernel>> run() {
+    KILN_TRY(readSections());
+    for (const Section& section : sections_)
+      if (section.name.starts_with(".text.")) KILN_TRY(addKernel(section));
+    for (const Section& section : sections_) KILN_TRY(readFacts(section));
+    std::vector<CubinKernel> kernels;
+    for (auto& [name, kernel] : kernels_) {
+      if (kernel.registers == 0) return bad(fmt::format("kernel {} has no register count", name));
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
+ private:
+  Status readSections() {
+    const auto header = read<Elf64_Ehdr>(bytes_, 0);
+    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
+        header->e_machine != kMachineCuda || header->e_shentsize != sizeof(Elf64_Shdr))
+      return bad("no ELF of CUDA's");
+    const auto first = read<Elf64_Shdr>(bytes_, header->e_shoff);
+    if (!first) return bad("no sections");
+    // More sections than the header's 16 bits say are counted in the first one.
+    const std::uint64_t count = header->e_shnum != 0 ? header->e_shnum : first->sh_size;
+    const std::uint32_t names = header->e_shstrndx != SHN_XINDEX ? header->e_shstrndx : first->sh_link;
+    if (count > kMostSections || count > bytes_.size() / sizeof(Elf64_Shdr)) return bad("too many sections");
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const auto section = read<Elf64_Shdr>(bytes_, header->e_shoff + i * sizeof(Elf64_Shdr));
+      if (!section) return bad("sections outside of the file");
+      std::string_view contents;
+      if (section->sh_type != SHT_NOBITS && section->sh_type != SHT_NULL) {
+        if (section->sh_offset > bytes_.size() || section->sh_size > bytes_.size() - section->sh_offset)
+          return bad("a section outside of the file");
+        contents = bytes_.substr(section->sh_offset, section->sh_size);
+      }
+      sections_.push_back({{}, contents, *section});
+    }
+    if (names >= sections_.size()) return bad("no names of sections");
+    for (Section& section : sections_) {
+      const auto name = stringAt(sections_[names].bytes, section.header.sh_name);
+      if (!name) return bad("a section without a name");
+      section.name = *name;
+    }
+    return {};
+  }
+
+  Status addKernel(const Section& text) {
+    const std::string name(text.name.substr(std::strlen(".text.")));
+    if (name.empty()) return bad("code without a name");
+    CubinKernel kernel;
+    kernel.name = name;
+    kernel.codeBytes = text.bytes.size();
+    if (!kernels_.emplace(name, std::move(kernel)).second) return bad("two kernels " + name);
+    return {};
+  }
+
+  CubinKernel* find(std::string_view name) {
+    const auto found = kernels_.find(name);
+    return found == kernels_.end() ? nullptr : &found->second;
+  }
+
+  Status readFacts(const Section& section) {
+    constexpr std::string_view kShared = ".nv.shared.", kInfo = ".nv.info", kKernelInfo = ".nv.info.";
+    if (section.name.starts_with(kShared)) {
+      CubinKernel* kernel = find(section.name.substr(kShared.size()));
+      if (!kernel) return {};  // .nv.shared.reserved.*: the system's
+      if (section.header.sh_size > kMostBytes) return bad("more shared memory than any device has");
+      kernel->sharedBytes = static_cast<std::uint32_t>(section.header.sh_size);
+      // From compute capability 9.0 on, the size has the system's part in it.
+      if (hasReserved()) kernel->sharedBytes -= std::min(kernel->sharedBytes, kSystemShared);
+      return {};
+    }
+    if (section.name == kInfo)
+      return records(section, [&](std::uint8_t attribute, std::string_view value) {
+        return globalFact(section, attribute, value);
+      });
+    if (!section.name.starts_with(kKernelInfo)) return {};
+    CubinKernel* kernel = find(section.name.substr(kKernelInfo.size()));
+    if (!kernel) return {};
+    return records(section, [&](std::uint8_t attribute, std::string_view value) -> Status {
+      if (attribute != kRequiredThreads) return {};
+      std::uint64_t threads = 1;
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        const auto extent = read<std::uint32_t>(value, 4 * i);
+        if (!extent || *extent == 0 || *extent > 1024) return bad("a block of no possible size");
+        threads *= *extent;
+      }
+      kernel->threads = static_cast<std::uint32_t>(threads);
+      return {};
+    });
+  }
+
+  bool hasReserved() const {
+    return std::ranges::any_of(
+        sections_, [](const Section& section) { return section.name.starts_with(".nv.shared.reserved."); });
+  }
+
+  // A number of one kernel: the index of its symbol, then the number.
+  Status globalFact(const Section& section, std::uint8_t attribute, std::string_view value) {
+    if (attribute != kRegisterCount && attribute != kFrameSize && attribute != kStackSize) return {};
+    const auto symbol = read<std::uint32_t>(value, 0), number = read<std::uint32_t>(value, 4);
+    if (!symbol || !number) return bad("a short record");
+    const auto name = symbolName(section, *symbol);
+    if (!name) return bad("a record of no symbol");
+    CubinKernel* kernel = find(*name);
+    if (!kernel) return {};  // a subroutine inside of a kernel
+    if (*number > kMostBytes) return bad(fmt::format("kernel {} has an impossible size", *name));
+    if (attribute == kRegisterCount)
+      kernel->registers = *number;
+    else
+      kernel->localBytes = std::max(kernel->localBytes, *number);
+    return {};
+  }
+
+  std::optional<std::string_view> symbolName(const Section& section, std::uint32_t symbol) const {
+    if (section.header.sh_link >= sections_.size()) return std::nullopt;
+    const Section& symbols = sections_[section.header.sh_link];
+    if (symbols.header.sh_link >= sections_.size()) return std::nullopt;
+    const auto entry = read<Elf64_Sym>(symbols.bytes, std::uint64_t{symbol} * sizeof(Elf64_Sym));
+    return entry ? stringAt(sections_[symbols.header.sh_link].bytes, entry->st_name) : std::nullopt;
+  }
+
+  Status records(const Section& section,
+                 const std::function<Status(std::uint8_t, std::string_view)>& use) const {
+    for (std::uint64_t at = 0; at < section.bytes.size();) {
+      const auto format = read<std::uint8_t>(section.bytes, at),
+                 attribute = read<std::uint8_t>(section.bytes, at + 1);
+      const auto size = read<std::uint16_t>(section.bytes, at + 2);
+      if (!format || !attribute || !size) return bad("a short record");
+      at += 4;
+      if (*format != kFormatSized) continue;  // its value was in the 16 bits
+      if (*size > section.bytes.size() - at) return bad("a record outside of its section");
+      KILN_TRY(use(*attribute, section.bytes.substr(at, *size)));
+      at += *size;
+    }
+    return {};
+  }
+
+  std::string_view bytes_;
+  std::vector<Section> sections_;
+  std::map<std::string, CubinKernel, std::less<>> kernels_;
+};
+
+}  // namespace
+
+Result<std::vector<CubinKernel>> readCubin(std::string_view bytes) {
+  return Reader(bytes).run();
+}
+
+}  // namespace kiln::codegen
