@@ -163,6 +163,7 @@ class Mapper {
   }
 
   void shareOut(Operation* op, OpFoldResult points, DictionaryAttr info) {
+    if (getConstantIntValue(points) == 0) return b_.eraseOp(op);
     const std::int64_t results = info.getAs<DenseI64ArrayAttr>("tile")[0];
     auto block = makeBlocks(op->getLoc(), points, results, info);
     op->moveBefore(block.getBody()->getTerminator());
