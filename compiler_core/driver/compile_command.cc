@@ -142,6 +142,7 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
   request.pins = spec.pins;
   request.sequences = spec.sequences;
   request.contraction = spec.numerics.contraction == "on";
+  request.tf32 = spec.numerics.precision == "tf32";
   request.fallback = spec.fallback == "cpu";
   request.partition = spec.partition;
   request.toolchainLib = *lib;

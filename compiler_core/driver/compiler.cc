@@ -359,7 +359,7 @@ class Compile {
     codegen::PipelineOptions options;
     options.unit = unit;
     const bool onDevice = !target.device.empty();
-    if (onDevice) device_->addTo(options, request_.contraction);
+    if (onDevice) device_->addTo(options, request_);
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = request_.contraction;
     if (unit.partition.value_or(0) == 0) {

@@ -28,10 +28,11 @@ DeviceProgram::DeviceProgram(mlir::MLIRContext& context, const Target& target, b
   device_ = mlir::gpu::GPUModuleOp::create(b, module_->getLoc(), codegen::kDeviceModule);
 }
 
-void DeviceProgram::addTo(codegen::PipelineOptions& options, bool contraction) {
+void DeviceProgram::addTo(codegen::PipelineOptions& options, const CompileRequest& request) {
   options.device = schedule::DeviceOptions{};
   options.device->arch = target_.device;
-  options.device->contraction = contraction;
+  options.device->contraction = request.contraction;
+  options.device->tf32 = request.tf32;
   options.space = kSpace;
   options.deviceKernels = &kernels_;
   options.onDeviceModule = [this](mlir::Operation& device) { take(device); };

@@ -22,7 +22,7 @@ class DeviceProgram {
 
   const Target& target() const { return target_; }
   // Lets a unit be lowered for the device; its kernels come here.
-  void addTo(codegen::PipelineOptions& options, bool contraction);
+  void addTo(codegen::PipelineOptions& options, const CompileRequest& request);
   mlir::ModuleOp module() { return *module_; }
 
   struct Generated {

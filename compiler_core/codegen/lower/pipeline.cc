@@ -40,7 +40,7 @@ constexpr Stage kStages[] = {
      [](OpPassManager& passes, const PipelineOptions& options) {
        // Once more, for what did not come through the rewrite stage.
        passes.addNestedPass<func::FuncOp>(transforms::createWidenPass());
-       passes.addPass(schedule::createLowerToLinalgPass());
+       passes.addPass(schedule::createLowerToLinalgPass(options.device.has_value()));
        addOptional(passes.nest<func::FuncOp>(), options, schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
      }},

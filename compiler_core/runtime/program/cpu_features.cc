@@ -207,7 +207,7 @@ CpuidSource hostCpuid() {
 
 Status checkHostFeatures(std::span<const std::string> features, const std::string& target) {
 #if defined(__x86_64__)
-  // The host code of an artifact for a GPU is for x86-64, too.
+  // The host program of a cuda: target is for x86-64.
   if (!target.starts_with("cpu:x86-64") && !target.starts_with("cuda:")) {
     return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is x86-64");
   }

@@ -18,6 +18,7 @@ struct GpuOptions {
   int threads = 256;        // of a block: a multiple of 32, at most 1024
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
   std::string_view arch;    // "sm_90a"
+  bool tf32 = false;        // products of f32 may round their factors to 10 bits of mantissa
 };
 
 // On an operation with one result: what each element is before the first step of its reduction, a number; the
