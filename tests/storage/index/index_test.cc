@@ -187,6 +187,7 @@ TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
                       "description",
                       {"cpu:x86-64-v3"},
                       {"cpu:x86-64-v3", "cpu:x86-64-v4"},
+                      {"cuda:sm_90a"},
                       {ActionKind::kCompile, ActionKind::kFetch},
                       false,
                       {},
