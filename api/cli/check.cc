@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "api/cli/commands.h"
+#include "api/cli/device_options.h"
 #include "api/cli/exit_code.h"
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string artifact, plan, report;
   std::uint32_t threads = 0;
+  DeviceOptions device;
 };
 
 Result<runtime::CheckPlan> readPlan(const std::string& path) {
@@ -51,14 +53,23 @@ void print(const runtime::CheckReport& report) {
                         humanBytes(report.observedPeakBytes), humanBytes(report.weightBytes)));
   printLine(fmt::format("on {}, {} threads, {}", report.processor.empty() ? "this machine" : report.processor,
                         report.threads, report.path));
+  if (report.device) {
+    printLine(fmt::format("with {} (compute capability {}), driver CUDA {}, memory planned {}, observed {}",
+                          report.device->name, report.device->computeCapability, report.device->driver,
+                          humanBytes(report.device->plannedBytes), humanBytes(report.device->observedBytes)));
+  }
+  if (report.emulated) printLine("emulated: this says nothing about the speed of a real one");
 }
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto plan, readPlan(options.plan));
   KILN_ASSIGN(const auto verified, openArtifact(context, options.artifact));
   const auto directory = fs::path(options.plan).parent_path().string();
-  KILN_ASSIGN(const auto report,
-              runtime::check(verified.directory, plan, directory.empty() ? "." : directory, options.threads));
+  kiln_session_options how{.threads = options.threads};
+  options.device.apply(how);
+  const auto checked = runtime::check(verified.directory, plan, directory.empty() ? "." : directory, how);
+  if (!checked) return fail(sessionError(checked.error()));
+  const runtime::CheckReport& report = *checked;
   Json json = report.toJson();
   json["artifact"] = verified.verdict.artifact.text();
   if (!options.report.empty()) KILN_TRY(writeReport(options.report, json));
@@ -87,6 +98,7 @@ void addCheck(CLI::App& app, Context& context) {
   command.add_option("--report", options->report, "Write the report there as JSON");
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
+  addDeviceOptions(command, options->device);
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

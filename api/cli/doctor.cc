@@ -10,6 +10,7 @@
 #include "api/cli/print.h"
 #include "api/cli/run_program.h"
 #include "api/cli/trust_settings.h"
+#include "compiler_core/runtime/device/device_info.h"
 
 namespace kiln::cli {
 namespace {
@@ -118,6 +119,21 @@ void checkCuda(Report& report) {
   report.ok("cuda compiler parts", "not installed; only cuda targets need them");
 }
 
+// Artifacts for cuda: targets run where there is one; they can be built anywhere.
+void checkGpus(Report& report, const std::string& library) {
+  const auto devices = runtime::listDevices(library);
+  if (!devices) return report.ok("gpus", "none: " + devices.error().message);
+  std::string text;
+  for (const runtime::DeviceInfo& device : *devices) {
+    text +=
+        fmt::format("{}device {}: {}, {}, {} multiprocessors, {}", text.empty() ? "" : "; ", device.ordinal,
+                    device.name, device.arch(), device.multiprocessors, humanBytes(device.memoryBytes));
+  }
+  report.ok("gpus",
+            fmt::format("{}; driver CUDA {}", text,
+                        runtime::cudaVersionText(devices->empty() ? 0 : devices->front().driverVersion)));
+}
+
 void checkFarm(Report& report, const Context& context) {
   const auto client = context.connect();
   if (!client) return report.missing("coordinator", client.error().message, "run infra/up");
@@ -142,13 +158,14 @@ void checkTrust(Report& report, const Context& context) {
                  "name one with --trust-root or KILN_TRUST_ROOT; infra/up writes one for its own farm");
 }
 
-Status run(Context& context) {
+Status run(Context& context, const std::string& driver) {
   Report report;
   checkProcessor(report);
   checkPrograms(report);
   checkSandbox(report);
   checkPostgres(report);
   checkCuda(report);
+  checkGpus(report, driver);
   checkFarm(report, context);
   checkTrust(report, context);
   int missing = 0;
@@ -176,9 +193,12 @@ Status run(Context& context) {
 }  // namespace
 
 void addDoctor(CLI::App& app, Context& context) {
+  const auto driver = std::make_shared<std::string>(runtime::kCudaDriverLibrary);
   auto& command =
       addCommand(app, context, "doctor", "Check this machine and the farm, with the next step per finding",
-                 "kiln doctor", [&context] { return run(context); });
+                 "kiln doctor", [&context, driver] { return run(context, *driver); });
+  command.add_option("--device-driver", *driver, "CUDA driver library to ask for GPUs")
+      ->capture_default_str();
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "api/cli/commands.h"
+#include "api/cli/device_options.h"
 #include "api/cli/kernel_view.h"
 #include "api/cli/print.h"
 #include "api/cli/session_view.h"
@@ -29,6 +30,7 @@ struct Options {
   std::vector<std::string> inputs;
   bool each = false, profile = false;
   std::uint32_t threads = 0;
+  DeviceOptions device;
 };
 
 using Tensors = std::vector<runtime::NamedTensor>;
@@ -173,10 +175,12 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
   const auto specs = loaded.artifact.inputs();
   KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs));
-  KILN_ASSIGN(auto session,
-              runtime::Session::open(loaded.artifact, {.threads = options.threads,
-                                                       .run_before_ready = 1,
-                                                       .measure_kernels = options.profile ? 1 : 0}));
+  kiln_session_options how{
+      .threads = options.threads, .run_before_ready = 1, .measure_kernels = options.profile ? 1 : 0};
+  options.device.apply(how);
+  auto opened = runtime::Session::open(loaded.artifact, how);
+  if (!opened) return fail(sessionError(opened.error()));
+  runtime::Session& session = *opened;
   KILN_ASSIGN(const auto outputs,
               options.each ? runEach(session, specs, inputs) : runOnce(session, specs, inputs));
   const auto kernels = session.kernels();
@@ -237,6 +241,7 @@ void addRun(CLI::App& app, Context& context) {
                    "Measure each kernel: calls, tasks, time, and the model's nodes it computes");
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
+  addDeviceOptions(command, options->device);
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

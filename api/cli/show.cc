@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "api/cli/commands.h"
+#include "api/cli/device_view.h"
 #include "api/cli/partition_view.h"
 #include "api/cli/print.h"
 #include "api/cli/provenance_text.h"
@@ -62,15 +63,19 @@ void printManifest(const signing::Verdict& verdict) {
   for (const auto& file : manifest.weights) weights += file.digest.size;
   printLine(fmt::format("program     {} {}, ABI {}", manifest.program.path,
                         humanBytes(manifest.program.digest.size), manifest.programAbi));
+  for (const std::string& line : deviceLines(manifest)) printLine("device      " + line);
   printLine(fmt::format("weights     {} in {} files", humanBytes(weights), manifest.weights.size()));
   for (const auto& profile : manifest.profiles) {
-    printLine(fmt::format("memory      profile {}: arena {} and {} per thread", profile.name,
-                          humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes)));
+    printLine(fmt::format("memory      profile {}: arena {} and {} per thread{}", profile.name,
+                          humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes),
+                          deviceMemoryText(manifest, profile)));
   }
   if (!manifest.stages.is_object()) return;
   for (const auto& [name, facts] : manifest.stages.items()) {
     if (name != "partition") {
       printStage(name, facts);
+      if (name == "schedule")
+        for (const std::string& line : deviceKernelLines(facts)) printLine("  kernel               " + line);
       continue;
     }
     printLine(name);
@@ -78,11 +83,26 @@ void printManifest(const signing::Verdict& verdict) {
   }
 }
 
+// " on NVIDIA H200, driver 13.0" of a report about a GPU; "" of one about a processor.
+std::string onDevice(const Json& report) {
+  const auto gpu = report.at("device").find("gpu");
+  const auto text = [&](const char* member) {
+    if (gpu == report.at("device").end() || !gpu->is_object()) return std::string();
+    const auto at = gpu->find(member);
+    return at != gpu->end() && at->is_string() ? at->get<std::string>() : std::string();
+  };
+  std::string out;
+  if (const std::string name = text("name"); !name.empty()) out = " on " + name;
+  if (const std::string driver = text("driver"); !driver.empty()) out += ", driver for CUDA " + driver;
+  return out + (saysEmulated(report) ? " (emulated)" : "");
+}
+
 // What signed checks found, the latest last.
 void printChecks(const std::vector<CheckStatement>& checks) {
   for (const CheckStatement& check : checks) {
-    printLine(fmt::format("check       {} by {} ({}) at {}", check.passed() ? "passed" : "FAILED",
-                          check.worker, check.operatorName, rfc3339(check.finishedOn)));
+    printLine(fmt::format("check       {} by {} ({}) at {}{}", check.passed() ? "passed" : "FAILED",
+                          check.worker, check.operatorName, rfc3339(check.finishedOn),
+                          onDevice(check.report)));
     for (const Json& item : check.report.at("items"))
       printLine(fmt::format("  {} {} {}: {}", item.at("passed").get<bool>() ? "passed" : "FAILED",
                             item.at("kind").get<std::string>(), item.at("name").get<std::string>(),

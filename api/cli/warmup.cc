@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include "api/cli/commands.h"
+#include "api/cli/device_options.h"
 #include "api/cli/exit_code.h"
 #include "api/cli/print.h"
 #include "api/cli/session_view.h"
 #include "api/cli/trust_settings.h"
 #include "api/node/load.h"
+#include "compiler_core/runtime/device/cuda_driver.h"
 
 namespace kiln::cli {
 namespace {
@@ -13,12 +15,17 @@ namespace {
 struct Options {
   std::string artifact;
   std::uint32_t threads = 0;
+  DeviceOptions device;
 };
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
-  KILN_ASSIGN(auto session, runtime::Session::open(loaded.artifact, {.threads = options.threads}));
+  kiln_session_options how{.threads = options.threads};
+  options.device.apply(how);
+  auto opened = runtime::Session::open(loaded.artifact, how);
+  if (!opened) return fail(sessionError(opened.error()));
+  runtime::Session& session = *opened;
   if (const auto warm = session.warmup(); !warm) {
     const bool differs = runtime::errorClass(warm.error().code) == KILN_NUMERICAL_CHECK_FAILED;
     return differs ? fail(withExit(kExitCheck, warm.error().code, warm.error().message)) : warm;
@@ -39,6 +46,12 @@ Status run(const Context& context, const Options& options) {
   printLine(fmt::format("memory: planned {}, observed peak {}, weights {}",
                         humanBytes(counters.planned_bytes), humanBytes(counters.observed_peak_bytes),
                         humanBytes(counters.weight_bytes)));
+  if (counters.device_name != nullptr) {
+    printLine(fmt::format("device: {}, driver CUDA {}, planned {}, observed {}", counters.device_name,
+                          runtime::cudaVersionText(counters.device_driver_version),
+                          humanBytes(counters.device_planned_bytes),
+                          humanBytes(counters.device_observed_bytes)));
+  }
   return {};
 }
 
@@ -52,6 +65,7 @@ void addWarmup(CLI::App& app, Context& context) {
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
+  addDeviceOptions(command, options->device);
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -67,7 +68,11 @@ Status checkServed(const CompileSpec& spec) {
   };
   if (spec.numerics.reassociation != "off")
     return refuse("numerics.reassociation", spec.numerics.reassociation, "off");
-  if (spec.numerics.precision != "f32") return refuse("numerics.precision", spec.numerics.precision, "f32");
+  const bool hasDevice = std::ranges::any_of(
+      targetNames(spec.target), [](const std::string& name) { return name.starts_with("cuda:"); });
+  // Processors have no products of tf32.
+  if (spec.numerics.precision != "f32" && !(hasDevice && spec.numerics.precision == "tf32"))
+    return refuse("numerics.precision", spec.numerics.precision, hasDevice ? "f32\" or \"tf32" : "f32");
   if (spec.outOfProfile != "fail" && spec.outOfProfile != "pad")
     return refuse("outOfProfile", spec.outOfProfile, "fail\" or \"pad");
   return {};

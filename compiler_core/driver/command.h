@@ -42,7 +42,7 @@ Status writeDocuments(const CompileSpec& spec, const CompileResult& result, cons
 CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec);
 
 struct CompileArguments {
-  std::string model, spec, out, emitIr, toolchain;
+  std::string model, spec, out, emitIr, toolchain, emulation;
   std::vector<std::string> disabledPasses;
   bool timing = false;
   std::string tracePasses;  // file for the digests of the IR after each pass; "" for none

@@ -29,7 +29,15 @@ Status checkModel(const CompileSpec& spec, const std::string& path) {
 
 std::uint64_t artifactBytes(const CompileResult& result) {
   std::uint64_t total = result.program.size;
+  for (const DeviceEvidence& device : result.devices) total += device.image.size;
   for (const auto& weight : result.weights) total += weight.digest.size;
+  return total;
+}
+
+// On the processor and on devices.
+std::uint64_t plannedBytes(const PlanEvidence& plan) {
+  std::uint64_t total = plan.arenaBytes + plan.scratchBytes;
+  for (const std::uint64_t bytes : plan.deviceArenaBytes) total += bytes;
   return total;
 }
 
@@ -134,6 +142,7 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
   request.pins = spec.pins;
   request.sequences = spec.sequences;
   request.contraction = spec.numerics.contraction == "on";
+  request.tf32 = spec.numerics.precision == "tf32";
   request.fallback = spec.fallback == "cpu";
   request.partition = spec.partition;
   request.toolchainLib = *lib;
@@ -145,12 +154,13 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   if (!spec) return tl::make_unexpected(spec.error());
   auto request = requestFor(arguments.model, *spec, arguments.toolchain);
   if (!request) return tl::make_unexpected(request.error());
-  for (const std::string& directory : {arguments.out, arguments.emitIr})
+  for (const std::string& directory : {arguments.out, arguments.emitIr, arguments.emulation})
     if (!directory.empty())
       if (auto made = package::makeDirectory(directory); !made) return stop(kExitInternal, made.error());
 
   request->out = arguments.out;
   request->irDirectory = arguments.emitIr;
+  request->emulation = arguments.emulation;
   Progress progress;
   request->progress = [&](std::string_view stage) { progress.stage(stage); };
   request->disabledPasses = arguments.disabledPasses;
@@ -169,8 +179,8 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   auto result = compile(*request);
   if (!result) return stop(result.error());
   for (const PlanEvidence& plan : result->plans)
-    if (auto fits = checkBudget("the program's memory", "plannedBytes", plan.arenaBytes + plan.scratchBytes,
-                                spec->maxPlannedBytes);
+    if (auto fits =
+            checkBudget("the program's memory", "plannedBytes", plannedBytes(plan), spec->maxPlannedBytes);
         !fits)
       return stop(fits.error());
   if (auto fits =

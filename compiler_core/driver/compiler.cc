@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "compiler_core/analysis/padding.h"
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
+#include "compiler_core/driver/device_program.h"
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/driver/probe.h"
 #include "compiler_core/frontend/onnx/import.h"
@@ -105,6 +107,10 @@ void append(mlir::ModuleOp from, mlir::ModuleOp into) {
 }
 
 constexpr char kPartitionPass[] = "kiln-partition";
+constexpr char kSharePass[] = "kiln-share-kernels";
+
+// A kernel that spills more than this of each thread is worth a warning.
+constexpr std::uint32_t kSpillWarningBytes = 64;
 
 // One target with the features of the spec, or the parts of "a,b".
 Result<std::vector<Target>> targetsOf(const Target& target) {
@@ -130,6 +136,7 @@ class Compile {
           });
     KILN_ASSIGN(targets_, targetsOf(request_.target));
     KILN_TRY(checkRules(request_.partition, targetNames(request_.target.name)));
+    KILN_TRY(prepareTargets());
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
@@ -157,6 +164,7 @@ class Compile {
     }
     mlir::ModuleOp program = *modules.front();
     for (auto& module : llvm::drop_begin(modules)) append(*module, program);
+    settleDevices();
     std::uint64_t weightBytes = 0;
     for (const package::WeightUse& use : uses_)
       if (const ir::Weight* weight = captured.weights.find(use.source)) weightBytes += weight->bytes.size();
@@ -169,6 +177,30 @@ class Compile {
   }
 
  private:
+  // A device's program has a processor beside it, which what the device cannot serve falls back to.
+  Status prepareTargets() {
+    for (const Target& target : targets_) {
+      if (target.device.empty()) continue;
+      device_.emplace(context_, target, !llvm::is_contained(request_.disabledPasses, kSharePass));
+      break;
+    }
+    const bool hasProcessor = llvm::any_of(targets_, [](const Target& t) { return t.device.empty(); });
+    KILN_ASSIGN(host_, parseTarget(kHostTarget));
+    if (request_.fallback && !hasProcessor) {
+      targets_.push_back(host_);
+      fallsBackToHost_ = true;
+    }
+    return {};
+  }
+
+  // Whether any profile uses the device decides what the program is; then all have an arena there.
+  void settleDevices() {
+    usesDevice_ =
+        llvm::any_of(result_.plans, [](const PlanEvidence& plan) { return !plan.deviceArenaBytes.empty(); });
+    if (usesDevice_)
+      for (PlanEvidence& plan : result_.plans) plan.deviceArenaBytes.resize(DeviceProgram::kSpace);
+  }
+
   // From the captured graph to the LLVM dialect, for profile number `index`.
   Status lowerProfile(mlir::OwningOpRef<mlir::ModuleOp>& program, std::size_t index,
                       onnx::Captured& captured) {
@@ -191,8 +223,11 @@ class Compile {
     progress("partition");
     KILN_ASSIGN(partition::PartitionEvidence parts, cut(module, captured));
     plan.transferBytes = parts.transferBytes;
-    const bool isCut = parts.partitions.size() > 1;
-    const Target& target = targetNamed(parts.partitions.front().target);
+    const bool isCut =
+        !module.lookupSymbol<mlir::func::FuncOp>(ir::kMain).getOps<mlir::func::CallOp>().empty();
+    const Target& first = targetNamed(parts.partitions.front().target);
+    // A model without operations has nothing for a device to do.
+    const Target& target = !isCut && !first.device.empty() ? host_ : first;
     // Rewriting takes the same way in all profiles, and each is partitioned by its own sizes; the first
     // speaks for all.
     if (index == 0) {
@@ -211,7 +246,11 @@ class Compile {
     partition::PartitionOptions options;
     for (const Target& target : targets_) options.targets.push_back(target.name);
     options.fallback = request_.fallback;
+    options.onlyFallback = fallsBackToHost_;
     options.rules = request_.partition;
+    if (isDisabled && !targets_.front().device.empty())
+      return fail(Code::kUnimplemented, std::string(kPartitionPass) + " cannot be left out for " +
+                                            targets_.front().name + ": what a device reads is transferred");
     if (isDisabled) {  // all to the primary, or not at all
       options.targets.resize(1);
       options.rules.affinities.clear();
@@ -261,7 +300,7 @@ class Compile {
       function.eraseBody();
       PlanEvidence memory;
       KILN_TRY(lower(*unit, {profile, static_cast<unsigned>(number)}, target, memory, weights));
-      plan.scratchBytes = std::max(plan.scratchBytes, memory.scratchBytes);
+      if (target.device.empty()) plan.scratchBytes = std::max(plan.scratchBytes, memory.scratchBytes);
       const auto set = [&](llvm::StringRef name, std::uint64_t value) {
         function->setAttr(name, b.getI64IntegerAttr(static_cast<std::int64_t>(value)));
       };
@@ -319,6 +358,8 @@ class Compile {
                const ir::WeightTable& weights) {
     codegen::PipelineOptions options;
     options.unit = unit;
+    const bool onDevice = !target.device.empty();
+    if (onDevice) device_->addTo(options, request_);
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = request_.contraction;
     if (unit.partition.value_or(0) == 0) {
@@ -338,13 +379,13 @@ class Compile {
       if (stage == "kernels") progress("codegen");
     };
     options.onIr = [&](std::string_view stage, mlir::ModuleOp op) {
-      if (stage == "linalg") shareWeights(op, weights, uses_);
+      if (stage == "linalg") shareWeights(op, weights, onDevice ? DeviceProgram::kSpace : 0, uses_);
       std::vector<package::WeightUse> own;  // numbered by shareWeights
       if (stage == "planned") readPlan(op, plan, own);
       if (stage == "kernels") {
         const std::size_t before = result_.schedule.kernels.size();
         readKernels(op, result_.schedule.kernels);
-        if (targets_.size() > 1)
+        if (targets_.size() > 1 || onDevice)
           for (std::size_t i = before; i < result_.schedule.kernels.size(); ++i)
             result_.schedule.kernels[i].target = target.name;
       }
@@ -374,7 +415,9 @@ class Compile {
       table.outputDims += static_cast<std::uint32_t>(output.shape.size());
     for (std::size_t i = 0; i < result_.plans.size(); ++i)
       table.profiles.push_back({fmt::format("kiln_run_{}", i), fmt::format("kiln_shapes_{}", i),
-                                result_.plans[i].arenaBytes, result_.plans[i].scratchBytes});
+                                result_.plans[i].arenaBytes, result_.plans[i].scratchBytes,
+                                result_.plans[i].deviceArenaBytes});
+    table.devices = usesDevice_ ? DeviceProgram::kSpace : 0;
     const std::string architecture = request_.target.triple.substr(0, request_.target.triple.find('-'));
     codegen::CpuOptions options;
     options.target = targets_.front();
@@ -394,12 +437,41 @@ class Compile {
     for (const codegen::CodeSymbol& function : program.functions) bytes[function.name] = function.bytes;
     for (KernelEvidence& kernel : result_.schedule.kernels)
       kernel.codeBytes = bytes[kernel.symbol] + bytes[kernel.symbol + "_code"];
+    return usesDevice_ ? generateDevice() : Status();
+  }
+
+  Status generateDevice() {
+    KILN_TRY(ir_.write("device", device_->module()));
+    KILN_ASSIGN(DeviceProgram::Generated generated,
+                device_->generate(request_, !request_.irDirectory.empty()));
+    KILN_TRY(ir_.write("device", generated.ptx, "ptx"));
+    std::map<std::string, const codegen::DeviceKernel*> byName;
+    for (const codegen::DeviceKernel& kernel : generated.kernels) byName[kernel.name] = &kernel;
+    for (KernelEvidence& kernel : result_.schedule.kernels) {
+      if (!kernel.device) continue;
+      const codegen::DeviceKernel& code = *byName.at(kernel.codeOf.empty() ? kernel.symbol : kernel.codeOf);
+      kernel.device->registers = code.registers;
+      kernel.device->spillBytes = code.spillBytes;
+      kernel.device->sharedBytes = code.sharedBytes;
+      kernel.device->occupancyPermille = code.occupancyPermille;
+      if (!kernel.codeOf.empty()) continue;
+      kernel.codeBytes = code.codeBytes;
+      if (code.spillBytes > kSpillWarningBytes)
+        result_.codegen.warnings.push_back(
+            fmt::format("kernel {} spills {} bytes of registers per thread to memory (more than {})",
+                        kernel.symbol, code.spillBytes, kSpillWarningBytes));
+    }
+    result_.devices.push_back(std::move(generated.evidence));
     return {};
   }
 
   const CompileRequest& request_;
-  std::vector<Target> targets_;  // the primary first
+  std::vector<Target> targets_;   // the primary first
+  Target host_;                   // kHostTarget
+  bool fallsBackToHost_ = false;  // which nobody named: it is the last of targets_
+  bool usesDevice_ = false;
   mlir::MLIRContext context_;
+  std::optional<DeviceProgram> device_;
   IrWriter ir_;
   CompileResult result_;
   std::vector<package::WeightUse> uses_;

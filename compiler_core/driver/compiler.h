@@ -52,11 +52,15 @@ struct CompileRequest {
   Composites sequences;                            // what inputs of sequence or optional type hold
   bool pad = false;         // smaller inputs are padded: every symbolic dimension must allow that
   bool contraction = true;  // Numerics::contraction is "on"
+  bool tf32 = false;        // Numerics::precision is "tf32"; processors have no such products
   // Of the partition stage; several targets stand in target.name, "a,b".
   bool fallback = false;
   PartitionRules partition;
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
-  std::string out;  // existing folder: program.so and weights/ go there; empty: a dry run up to the plan
+  std::string
+      out;  // existing folder: program.so, kernels/ and weights/ go there; empty: a dry run up to the plan
+  std::string
+      emulation;  // existing folder for <digest of each device image>.so, its kernels for the emulated device
   std::string irDirectory;  // existing folder for the textual IR of each stage; empty: none
   std::vector<std::string>
       disabledPasses;  // of the rewrite stage, and optional ones of the lowering; noted in evidence
@@ -72,7 +76,8 @@ struct CompileRequest {
 struct CompileResult {
   std::vector<SymbolEvidence> symbols;  // in the order of kiln_run's
   std::vector<ir::Signature> inputs, outputs;
-  Digest program;  // of program.so
+  Digest program;                       // of program.so
+  std::vector<DeviceEvidence> devices;  // images of the kernels that it launches, in order of their spaces
   std::vector<package::WeightFile> weights;
   ir::CaptureEvidence capture;
   ir::AnalyseEvidence analyse;

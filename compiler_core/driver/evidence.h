@@ -3,12 +3,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler_core/ir/evidence.h"
+#include "manifest/base/digest.h"
 
 namespace kiln::driver {
+
+// How a kernel sits on a device. What the compile of the image finds out is 0 in a dry run.
+struct DeviceKernelEvidence {
+  std::int64_t threads = 0;                     // of a block
+  std::uint64_t sharedBytes = 0;                // of a block
+  std::uint64_t movedBytes = 0;                 // the most that it has to read and write
+  std::uint32_t registers = 0, spillBytes = 0;  // of a thread
+  std::uint32_t occupancyPermille = 0;          // upper bound of the warps that a multiprocessor holds
+};
 
 // One kernel: what it computes and how it was cut.
 struct KernelEvidence {
@@ -19,7 +30,8 @@ struct KernelEvidence {
   std::int64_t tasks = 0;
   std::uint64_t codeBytes = 0;  // what it adds to the program; 0 in a dry run
   std::string codeOf;           // the kernel whose code it runs on its own buffers; empty: its own
-  std::string target;           // of its partition, where there are several targets
+  std::string target;           // of its partition, where there are several targets or a device
+  std::optional<DeviceKernelEvidence> device;
 };
 
 struct ScheduleEvidence {
@@ -40,6 +52,7 @@ struct SymbolEvidence {
 struct RegionEvidence {
   std::string target;
   std::uint64_t offset = 0, bytes = 0;
+  std::uint32_t space = 0;  // whose arena (program_abi.h)
 };
 
 // The memory of one profile.
@@ -52,13 +65,24 @@ struct PlanEvidence {
   std::int64_t buffers = 0;
   std::uint64_t inputBytes = 0, outputBytes = 0, weightBytes = 0;  // held by the caller
   std::vector<RegionEvidence> regions;                             // of a program in several partitions
-  std::uint64_t transferBytes = 0;  // between regions, by one run in the largest shape
+  std::uint64_t transferBytes = 0;              // between regions, by one run in the largest shape
+  std::vector<std::uint64_t> deviceArenaBytes;  // one per device; not in arenaBytes
+};
+
+// The image of a device's kernels, as the Manifest's program.devices has it.
+struct DeviceEvidence {
+  std::string target, arch, path;
+  Digest image;
+  std::vector<std::string> kernels;
+  std::string driver, computeCapability;
+  bool exact = false;
 };
 
 struct CodegenEvidence {
   std::string triple, cpu;
   std::vector<std::string> features;
   std::uint64_t codeBytes = 0, programBytes = 0;
+  std::vector<std::string> warnings;  // for people: what will cost time on a device
 };
 
 }  // namespace kiln::driver

@@ -35,19 +35,40 @@ Json toJson(const SymbolEvidence& symbol) {
 }
 
 Json toJson(const CodegenEvidence& evidence, std::size_t kernels) {
-  return {{"triple", evidence.triple},
-          {"cpu", evidence.cpu},
-          {"features", evidence.features},
-          {"codeBytes", std::to_string(evidence.codeBytes)},
-          {"programBytes", std::to_string(evidence.programBytes)},
-          {"kernels", kernels}};
+  Json out{{"triple", evidence.triple},
+           {"cpu", evidence.cpu},
+           {"features", evidence.features},
+           {"codeBytes", std::to_string(evidence.codeBytes)},
+           {"programBytes", std::to_string(evidence.programBytes)},
+           {"kernels", kernels}};
+  if (!evidence.warnings.empty()) out["warnings"] = evidence.warnings;
+  return out;
+}
+
+Json toJson(const DeviceKernelEvidence& evidence) {
+  return {{"threads", evidence.threads},
+          {"registers", evidence.registers},
+          {"spillBytes", evidence.spillBytes},
+          {"sharedBytes", std::to_string(evidence.sharedBytes)},
+          {"occupancyPermille", evidence.occupancyPermille},
+          {"movedBytes", std::to_string(evidence.movedBytes)}};
+}
+
+Json toJson(const DeviceEvidence& device) {
+  return {{"target", device.target},
+          {"arch", device.arch},
+          {"image", fileJson(device.path, kCubinMediaType, device.image)},
+          {"kernels", device.kernels},
+          {"driver", device.driver},
+          {"computeCapability", device.computeCapability},
+          {"exact", device.exact}};
 }
 
 }  // namespace
 
 Json toJson(const partition::PartitionEvidence& evidence) {
   // What one target leaves nothing to say about is left out.
-  const bool isCut = evidence.targets.size() > 1;
+  const bool isCut = evidence.targets.size() > 1 || !evidence.transfers.empty();
   Json partitions = Json::array(), fallback = Json::array(), transfers = Json::array();
   for (const auto& part : evidence.partitions) {
     Json& entry = partitions.emplace_back(
@@ -91,6 +112,7 @@ Json toJson(const ScheduleEvidence& evidence) {
                                             {"codeBytes", std::to_string(kernel.codeBytes)}});
     if (!kernel.target.empty()) entry["target"] = kernel.target;
     if (!kernel.codeOf.empty()) entry["codeOf"] = kernel.codeOf;
+    if (kernel.device) entry["device"] = toJson(*kernel.device);
   }
   Json passes = Json::array();
   for (const ir::PassEvidence& pass : evidence.passes) passes.push_back(ir::toJson(pass));
@@ -103,8 +125,9 @@ Json toJson(const ScheduleEvidence& evidence) {
 }
 
 Json toJson(const PlanEvidence& evidence) {
-  const std::uint64_t hundredths =
-      evidence.arenaBytes == 0 ? 100 : evidence.unsharedBytes * 100 / evidence.arenaBytes;
+  std::uint64_t planned = evidence.arenaBytes;
+  for (const std::uint64_t bytes : evidence.deviceArenaBytes) planned += bytes;
+  const std::uint64_t hundredths = planned == 0 ? 100 : evidence.unsharedBytes * 100 / planned;
   Json out = {{"profile", evidence.profile},
               {"peakBytes", std::to_string(evidence.arenaBytes)},
               {"lowerBoundBytes", std::to_string(evidence.lowerBoundBytes)},
@@ -115,10 +138,14 @@ Json toJson(const PlanEvidence& evidence) {
               {"inputBytes", std::to_string(evidence.inputBytes)},
               {"outputBytes", std::to_string(evidence.outputBytes)},
               {"weightBytes", std::to_string(evidence.weightBytes)}};
-  for (const RegionEvidence& region : evidence.regions)
+  for (const RegionEvidence& region : evidence.regions) {
     out["regions"].push_back({{"target", region.target},
                               {"offset", std::to_string(region.offset)},
                               {"bytes", std::to_string(region.bytes)}});
+    if (region.space != 0) out["regions"].back()["space"] = region.space;
+  }
+  for (const std::uint64_t bytes : evidence.deviceArenaBytes)
+    out["devicePeakBytes"].push_back(std::to_string(bytes));
   return out;
 }
 
@@ -142,29 +169,36 @@ Json evidenceJson(const CompileResult& result) {
                         {"arenaBytes", std::to_string(plan.arenaBytes)},
                         {"scratchBytes", std::to_string(plan.scratchBytes)}});
     if (plan.transferBytes > 0) profiles.back()["transferBytes"] = std::to_string(plan.transferBytes);
+    if (!result.devices.empty())
+      for (const std::uint64_t bytes : plan.deviceArenaBytes)
+        profiles.back()["deviceArenaBytes"].push_back(std::to_string(bytes));
     plans.push_back(toJson(plan));
   }
   for (const package::WeightFile& weight : result.weights) {
     weights.push_back(fileJson(weight.path, kWeightsMediaType, weight.digest));
+    if (!result.devices.empty()) weights.back()["space"] = weight.space;
     layout.push_back({{"path", weight.path}, {"weight", weight.name}});
   }
-  return {{"program",
-           {{"abi", KILN_PROGRAM_ABI},
-            {"symbols", symbols},
-            {"inputs", tensors(result.inputs)},
-            {"outputs", tensors(result.outputs)},
-            {"profiles", profiles},
-            {"file", fileJson("program.so", kProgramMediaType, result.program)},
-            {"weights", weights}}},
-          {"stages",
-           {{"capture", ir::toJson(result.capture)},
-            {"analyse", ir::toJson(result.analyse)},
-            {"rewrite", rewriteJson(result)},
-            {"partition", toJson(result.partition)},
-            {"schedule", toJson(result.schedule)},
-            {"codegen", toJson(result.codegen, result.schedule.kernels.size())},
-            {"plan", {{"profiles", plans}}},
-            {"package", {{"abi", KILN_PROGRAM_ABI}, {"weights", layout}}}}}};
+  const auto abi = result.devices.empty() ? KILN_PROGRAM_ABI : KILN_PROGRAM_ABI_DEVICES;
+  Json out{{"program",
+            {{"abi", abi},
+             {"symbols", symbols},
+             {"inputs", tensors(result.inputs)},
+             {"outputs", tensors(result.outputs)},
+             {"profiles", profiles},
+             {"file", fileJson("program.so", kProgramMediaType, result.program)},
+             {"weights", weights}}},
+           {"stages",
+            {{"capture", ir::toJson(result.capture)},
+             {"analyse", ir::toJson(result.analyse)},
+             {"rewrite", rewriteJson(result)},
+             {"partition", toJson(result.partition)},
+             {"schedule", toJson(result.schedule)},
+             {"codegen", toJson(result.codegen, result.schedule.kernels.size())},
+             {"plan", {{"profiles", plans}}},
+             {"package", {{"abi", abi}, {"weights", layout}}}}}};
+  for (const DeviceEvidence& device : result.devices) out["program"]["devices"].push_back(toJson(device));
+  return out;
 }
 
 }  // namespace kiln::driver

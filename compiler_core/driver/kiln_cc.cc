@@ -27,7 +27,9 @@ int main(int argc, char** argv) {
                                  "kiln-cc compile --model m.onnx --spec s.json --out build");
   compileApp->add_option("--model", compile.model, "ONNX file")->required();
   compileApp->add_option("--spec", compile.spec, "CompileSpec (see kiln-cc spec)")->required();
-  compileApp->add_option("--out", compile.out, "Folder for program.so, weights, evidence.json, manifest.json")
+  compileApp
+      ->add_option("--out", compile.out,
+                   "Folder for program.so, kernels, weights, evidence.json, manifest.json")
       ->required();
   compileApp->add_option("--disable-pass", compile.disabledPasses,
                          "Leave out a pass of the rewrite stage (may be given more than once)");
@@ -36,6 +38,10 @@ int main(int argc, char** argv) {
   compileApp->add_option(
       "--trace-passes", compile.tracePasses,
       "File for a digest of the IR of each function after each pass, for kiln diff; not in --out");
+  compileApp->add_option(
+      "--emulation", compile.emulation,
+      "Folder for the device's kernels as the emulated device runs them, <digest of the image>.so; not in "
+      "--out");
   compileApp->add_option("--toolchain", compile.toolchain, "Toolchain folder (default: where kiln-cc is)");
   compileApp->callback([&] { result = compileCommand(compile); });
 
@@ -68,8 +74,10 @@ int main(int argc, char** argv) {
                     "(repeatable)");
     sub->add_option("--exclude", texts.exclusions,
                     "PATTERN=TARGET: nodes that a target must not get (repeatable)");
-    sub->add_option("--fallback", texts.fallback,
-                    "fail, or cpu: what a target cannot serve goes to the last CPU target")
+    sub->add_option(
+           "--fallback", texts.fallback,
+           "fail, or cpu: what a target cannot serve goes to the last CPU target, cpu:x86-64-v3 where "
+           "only a GPU is named")
         ->capture_default_str();
     sub->add_option("--fallback-allow", texts.fallbackOperators,
                     "Operator that may fall back (repeatable; default: any)");

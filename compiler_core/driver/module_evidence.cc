@@ -20,7 +20,7 @@ package::WeightUse useOf(func::FuncOp main, unsigned argument) {
 
 // Rewrites make weights for each profile anew; the bytes tell which are the same.
 bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const ir::WeightTable& weights) {
-  if (a.permutation != b.permutation) return false;
+  if (a.permutation != b.permutation || a.space != b.space) return false;
   if (a.source == b.source) return true;
   const ir::Weight *first = weights.find(a.source), *second = weights.find(b.source);
   return first && second && first->dtype == second->dtype && first->shape == second->shape &&
@@ -29,12 +29,14 @@ bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const 
 
 }  // namespace
 
-void shareWeights(ModuleOp module, const ir::WeightTable& weights, std::vector<package::WeightUse>& uses) {
+void shareWeights(ModuleOp module, const ir::WeightTable& weights, std::uint32_t space,
+                  std::vector<package::WeightUse>& uses) {
   auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
   const std::size_t before = uses.size();
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     if (!main.getArgAttr(i, "kiln.weight")) continue;
-    const package::WeightUse use = useOf(main, i);
+    package::WeightUse use = useOf(main, i);
+    use.space = space;
     // Within one profile each layout of each weight is one argument already.
     auto slot =
         std::find_if(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(before),
@@ -69,38 +71,66 @@ void readPlan(ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUs
 void readRegions(ModuleOp module, unsigned profile, PlanEvidence& plan) {
   auto run = module.lookupSymbol<func::FuncOp>("kiln_run_" + std::to_string(profile));
   plan.arenaBytes = static_cast<std::uint64_t>(run->getAttrOfType<IntegerAttr>("kiln.arena_bytes").getInt());
+  if (auto arenas = run->getAttrOfType<DenseI64ArrayAttr>("kiln.device_arena_bytes"))
+    plan.deviceArenaBytes.assign(arenas.asArrayRef().begin(), arenas.asArrayRef().end());
   for (Attribute attribute : run->getAttrOfType<ArrayAttr>("kiln.regions")) {
     auto region = cast<DictionaryAttr>(attribute);
     const auto number = [&](const char* name) {
-      return static_cast<std::uint64_t>(region.getAs<IntegerAttr>(name).getInt());
+      auto value = region.getAs<IntegerAttr>(name);  // `space` is left out for the processor's
+      return value ? static_cast<std::uint64_t>(value.getInt()) : 0;
     };
-    plan.regions.push_back(
-        {region.getAs<StringAttr>("target").getValue().str(), number("offset"), number("bytes")});
+    plan.regions.push_back({region.getAs<StringAttr>("target").getValue().str(), number("offset"),
+                            number("bytes"), static_cast<std::uint32_t>(number("space"))});
     plan.lowerBoundBytes += number("live_bytes");
     plan.unsharedBytes += number("total_bytes");
     plan.buffers += static_cast<std::int64_t>(number("buffers"));
   }
 }
 
-void readKernels(ModuleOp module, std::vector<KernelEvidence>& kernels) {
-  auto numbers = [](DictionaryAttr from, const char* name) {
-    auto array = from.getAs<DenseI64ArrayAttr>(name);
+namespace {
+
+KernelEvidence kernelOf(DictionaryAttr info) {
+  auto numbers = [&](const char* name) {
+    auto array = info.getAs<DenseI64ArrayAttr>(name);
     return array ? std::vector<std::int64_t>(array.asArrayRef()) : std::vector<std::int64_t>();
   };
+  KernelEvidence kernel;
+  if (auto nodes = info.getAs<ArrayAttr>("nodes"))
+    for (Attribute node : nodes) kernel.nodes.push_back(cast<StringAttr>(node).getValue().str());
+  if (auto rule = info.getAs<StringAttr>("rule")) kernel.rule = rule.getValue().str();
+  kernel.loops = numbers("loops");
+  kernel.tile = numbers("tile");
+  if (auto tasks = info.getAs<IntegerAttr>("tasks")) kernel.tasks = tasks.getInt();
+  return kernel;
+}
+
+// A loop that became a kernel of a device, or the launch of an equal one.
+KernelEvidence launchOf(DictionaryAttr info) {
+  auto number = [&](const char* name) {
+    auto value = info.getAs<IntegerAttr>(name);
+    return value ? value.getInt() : 0;
+  };
+  KernelEvidence kernel = kernelOf(info);
+  kernel.symbol = info.getAs<StringAttr>("symbol").getValue().str();
+  if (auto first = info.getAs<StringAttr>("code_of")) kernel.codeOf = first.getValue().str();
+  kernel.device = DeviceKernelEvidence{.threads = number("threads"),
+                                       .sharedBytes = static_cast<std::uint64_t>(number("shared_bytes")),
+                                       .movedBytes = static_cast<std::uint64_t>(number("moved_bytes"))};
+  return kernel;
+}
+
+}  // namespace
+
+void readKernels(ModuleOp module, std::vector<KernelEvidence>& kernels) {
   for (auto function : module.getOps<func::FuncOp>()) {
+    if (auto launches = function->getAttrOfType<ArrayAttr>(codegen::kLaunchesAttr))
+      for (Attribute launch : launches) kernels.push_back(launchOf(cast<DictionaryAttr>(launch)));
     auto info = function->getAttrOfType<DictionaryAttr>("kiln.kernel");
     if (!info) continue;
-    KernelEvidence kernel;
+    KernelEvidence& kernel = kernels.emplace_back(kernelOf(info));
     kernel.symbol = function.getName().str();
-    if (auto nodes = info.getAs<ArrayAttr>("nodes"))
-      for (Attribute node : nodes) kernel.nodes.push_back(cast<StringAttr>(node).getValue().str());
-    if (auto rule = info.getAs<StringAttr>("rule")) kernel.rule = rule.getValue().str();
-    kernel.loops = numbers(info, "loops");
-    kernel.tile = numbers(info, "tile");
-    if (auto tasks = info.getAs<IntegerAttr>("tasks")) kernel.tasks = tasks.getInt();
     if (auto first = function->getAttrOfType<StringAttr>(codegen::kCodeOfAttr))
       kernel.codeOf = first.getValue().str();
-    kernels.push_back(std::move(kernel));
   }
 }
 

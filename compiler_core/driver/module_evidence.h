@@ -14,7 +14,7 @@ namespace kiln::driver {
 
 // After kiln-lower-to-linalg. Gives the weights of one profile's module the slots that `uses` has for the
 // same bytes in the same layout, or new ones: profiles share them.
-void shareWeights(mlir::ModuleOp module, const ir::WeightTable& weights,
+void shareWeights(mlir::ModuleOp module, const ir::WeightTable& weights, std::uint32_t space,
                   std::vector<package::WeightUse>& uses);
 
 // After kiln-plan-memory: the plan, and the weights in the order of the program's pointers.

@@ -55,7 +55,7 @@ Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const
     if (!weight)
       return fail(Code::kInternal,
                   fmt::format("the program uses weight {}, which the model lacks", use.source));
-    WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}};
+    WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}, use.space};
     const std::string path = directory + "/" + file.path;
     if (use.permutation.empty()) {
       KILN_ASSIGN(file.digest, writeFile(path, weight->bytes));

@@ -15,12 +15,14 @@ namespace kiln::package {
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;
+  std::uint32_t space = 0;  // whose memory the program wants it in (program_abi.h)
 };
 
 struct WeightFile {
   std::string path;  // relative to the artifact: "weights/0000.bin"
   std::string name;  // of the initialiser in the model
   Digest digest;
+  std::uint32_t space = 0;
 };
 
 // Writes one file per use below `directory`, in order. kInternal: a use that the table does not hold.

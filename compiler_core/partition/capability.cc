@@ -46,6 +46,41 @@ const CapabilityTable& cpu() {
   return table;
 }
 
+// GPUs: what becomes loops over elements. What walks its data in an order that depends on them, or finds out
+// sizes, has no form there.
+const CapabilityTable& cuda() {
+  static const CapabilityTable table = {
+      {"kiln.weight", kAll},
+      {"kiln.constant", kAll},
+      {"kiln.unary", kFull | kWhole | kBool, kHalf},
+      {"kiln.binary", kFull | kWhole | kBool, kHalf},
+      {"kiln.compare", kFull | kWhole | kBool, kHalf},
+      {"kiln.select", kAll},
+      {"kiln.cast", kAll},
+      {"kiln.bitcast", kAll},
+      {"kiln.broadcast", kAll},
+      {"kiln.reshape", kAll},
+      {"kiln.transpose", kAll},
+      {"kiln.concat", kAll},
+      {"kiln.slice", kAll},
+      {"kiln.gather", kAll},
+      {"kiln.reduce", kFull | kWhole, kHalf},
+      {"kiln.softmax", kFull, kHalf},
+      {"kiln.matmul", kFull | kWhole | kHalf},
+      {"kiln.conv", kFull | kWhole | kHalf},
+      {"kiln.pool", kFull | kWhole, kHalf},
+      {"kiln.batch_norm", kFull, kHalf},
+      {"kiln.arg_reduce", kFull | kWhole | kBool, kHalf},
+      {"kiln.cumulative", kFull | kWhole, kHalf},
+      {"kiln.scatter", kAll},
+      {"kiln.pad", kAll},
+      {"kiln.shape_value", kWhole},
+      {"kiln.iota", kFull | kWhole, kHalf},
+      {"kiln.attention", kFull | kHalf},
+  };
+  return table;
+}
+
 }  // namespace
 
 unsigned typeBit(DType type) {
@@ -74,6 +109,7 @@ unsigned typeBit(DType type) {
 
 const CapabilityTable& capabilitiesOf(std::string_view target) {
   static const CapabilityTable none;
+  if (target.starts_with("cuda:")) return cuda();
   return target.starts_with("cpu:") ? cpu() : none;
 }
 

@@ -21,7 +21,7 @@ Work workOf(mlir::Operation* op);
 std::uint64_t optBytes(mlir::Type type, mlir::Operation* main);
 std::uint64_t mostBytes(mlir::Type type, llvm::ArrayRef<ir::Range> limits);
 
-// Per core and nanosecond.
+// Of a processor's core or a whole GPU, per nanosecond.
 struct Rates {
   std::uint64_t flops = 1, bytes = 1;
 };
@@ -29,7 +29,8 @@ Rates ratesOf(std::string_view target);
 
 // In picoseconds, at least 1: calculating and moving overlap. What is emulated calculates twice as long.
 std::uint64_t timeOf(const Work& work, const Rates& rates, bool emulated);
-// Of reading `bytes` in one target's memory and writing them in another's, both in main memory.
+// Of reading `bytes` in one target's memory and writing them in another's, as in main memory; to a GPU it is
+// as long.
 std::uint64_t transferTime(std::uint64_t bytes);
 
 }  // namespace kiln::partition

@@ -52,6 +52,8 @@ struct PartitionEvidence {
 struct PartitionOptions {
   std::vector<std::string> targets;  // the primary first
   bool fallback = false;             // what a target cannot serve may go to the fallback target
+  bool onlyFallback =
+      false;  // the last target takes nothing but what falls back: nobody asked for it by name
   PartitionRules rules;
   std::map<std::string, std::string> operators;  // source operator by node name, for "op:" rules
   // Injected by tests.
@@ -64,13 +66,14 @@ struct PartitionResult {
 };
 
 // Decides for every operation of @main and marks it with kiln.target where there are several targets. Where
-// all goes to one target, nothing is marked. The fallback target is the last cpu: target that is not the
-// primary. kUnimplemented: more falls back than the rules allow.
+// all goes to one target on the processor, nothing is marked. The fallback target is the last cpu: target
+// that is not the primary. kUnimplemented: more falls back than the rules allow.
 Result<PartitionResult> partition(mlir::ModuleOp module, const PartitionOptions& options);
 
 // kiln-partition: @main whose operations are marked with kiln.target becomes calls of @partition_0 ... and
-// explicit kiln.transfers (ir/partition/partition_ops.h). Values without inputs of their own (weights,
-// constants) are copied to where they are used. A @main without marks stays as it is.
+// explicit kiln.transfers (ir/partition/partition_ops.h), also where all is on one device. Values without
+// inputs of their own (weights, constants) are copied to where they are used. A @main without marks stays as
+// it is.
 std::unique_ptr<mlir::Pass> createPartitionPass();
 
 // After kiln-partition: what was cut and what goes between. `evidence` has the targets and fallbacks.

@@ -27,7 +27,8 @@ class Cutter {
 
   LogicalResult run() {
     if (failed(makeSegments())) return failure();
-    if (segments_.size() < 2) {
+    // A device has a memory of its own: what it reads and makes is transferred.
+    if (segments_.size() < 2 && !(segments_.size() == 1 && ir::isOnDevice(segments_.front().target))) {
       for (Operation& op : main_.front()) op.removeAttr(ir::kTargetAttr);
       return success();
     }
@@ -153,9 +154,11 @@ class Cutter {
   // The value in the memory of `target`, transferred once.
   Value bring(OpBuilder& builder, Value value, const std::string& target) {
     const auto home = homes_.find(value);
-    if (home == homes_.end()) return value;  // an input of @main: every target reads the caller's memory
-    Value made = results_.lookup(value);
-    const std::string& from = segments_[home->second].target;
+    // An input of @main is in the caller's memory, which every processor's target reads.
+    const bool isInput = home == homes_.end();
+    if (isInput && !ir::isOnDevice(target)) return value;
+    Value made = isInput ? value : results_.lookup(value);
+    const std::string from = isInput ? ir::kCallerMemory.str() : segments_[home->second].target;
     if (from == target) return made;
     auto [copy, isNew] = copies_.try_emplace({value, builder.getStringAttr(target)});
     if (isNew)
@@ -173,8 +176,13 @@ class Cutter {
       for (Value value : segment.inputs) operands.push_back(bring(builder, value, segment.target));
       auto call = func::CallOp::create(builder, main_.getLoc(), function, operands);
       for (auto [i, value] : llvm::enumerate(segment.kept)) results_[value] = call.getResult(i);
-      for (auto [i, value] : llvm::enumerate(segment.returned))
-        outputs[value.second] = call.getResult(segment.kept.size() + i);
+      for (auto [i, value] : llvm::enumerate(segment.returned)) {
+        Value result = call.getResult(segment.kept.size() + i);
+        if (ir::isOnDevice(segment.target))
+          result = ir::TransferOp::create(builder, value.first.getLoc(), result.getType(), result,
+                                          segment.target, ir::kCallerMemory);
+        outputs[value.second] = result;
+      }
     }
     terminator->setOperands(outputs);
     for (Operation& op : llvm::make_early_inc_range(llvm::reverse(main_.front())))

@@ -4,7 +4,8 @@
  * An artifact is what `kiln fetch` leaves: DIR/manifest.json, DIR/program.so, DIR/weights/...,
  * DIR/fixtures/... . Its digests have been checked before (kiln verify, or the node library); the program's
  * digest is checked again here, on the very bytes that are mapped. The directory must not change while the
- * artifact is open.
+ * artifact is open. A program with kernels for a GPU (the manifest's program.devices) runs them through
+ * CUDA's driver library, which is loaded when a session is opened; nothing of CUDA is needed otherwise.
  *
  *   kiln_artifact* artifact; kiln_session* session; kiln_status* status;
  *   if ((status = kiln_artifact_open("dir", &artifact))) ...            load
@@ -27,14 +28,15 @@ extern "C" {
 #endif
 
 typedef enum kiln_class {
-  KILN_INVALID_ARGUMENT = 1,      /* the call itself: unknown name, wrong element type, overlapping buffers */
-  KILN_NOT_READY = 2,             /* run before warmup, or nothing to warm up with */
-  KILN_INVALID_ARTIFACT = 3,      /* files missing, malformed, or not what the manifest says */
-  KILN_UNSUPPORTED_TARGET = 4,    /* this machine lacks a feature that the program needs */
-  KILN_OUTSIDE_PROFILES = 5,      /* a shape or pinned value that the program was not compiled for */
-  KILN_ALLOCATION_FAILURE = 6,    /* memory or threads */
-  KILN_BACKEND_FAILURE = 7,       /* the program or the operating system reported an error */
-  KILN_NUMERICAL_CHECK_FAILED = 8 /* a fixture's outputs are outside its tolerance */
+  KILN_INVALID_ARGUMENT = 1,   /* the call itself: unknown name, wrong element type, overlapping buffers */
+  KILN_NOT_READY = 2,          /* run before warmup, or nothing to warm up with */
+  KILN_INVALID_ARTIFACT = 3,   /* files missing, malformed, or not what the manifest says */
+  KILN_UNSUPPORTED_TARGET = 4, /* this machine lacks a feature, a device or a driver that the program needs */
+  KILN_OUTSIDE_PROFILES = 5,   /* a shape or pinned value that the program was not compiled for */
+  KILN_ALLOCATION_FAILURE = 6, /* memory, the device's included, or threads */
+  KILN_BACKEND_FAILURE = 7, /* the program, the operating system or the device's driver reported an error */
+  KILN_NUMERICAL_CHECK_FAILED = 8, /* a fixture's outputs are outside its tolerance */
+  KILN_DEVICE_LOST = 9             /* the device has stopped working; another one may serve */
 } kiln_class;
 
 typedef struct kiln_status kiln_status;
@@ -72,9 +74,17 @@ typedef struct kiln_session_options {
   uint32_t threads; /* running tasks, the caller's included; 0: one per processor this process may use */
   int32_t run_before_ready; /* not 0: run() works without warmup */
   int32_t measure_kernels;  /* not 0: runs are measured, see kiln_session_kernels */
+  /* For programs with kernels for a device; others do not look at them. */
+  const char* device_driver; /* the CUDA driver library: a path or a name; NULL: "libcuda.so.1" */
+  int32_t device;            /* which of the driver's devices, from 0 */
 } kiln_session_options;
 
-/* Allocates the arena (plan + threads x scratch) and starts the threads. options may be NULL (all zero). */
+/* Allocates the arena (plan + threads x scratch) and starts the threads. options may be NULL (all zero).
+ * With devices: first compares driver, compute capability and free memory with what the artifact states (an
+ * error names both sides), then puts kernels and weights on the device, once for all sessions of the artifact
+ * there, and allocates the arenas. An error leaves nothing on the device. What a session wrote there is
+ * overwritten when it is closed. After an error that ends the device for the process, every run fails and
+ * says so. */
 kiln_status* kiln_session_open(kiln_artifact* artifact, const kiln_session_options* options,
                                kiln_session** session);
 /* Waits for a run in progress. NULL is allowed. */
@@ -135,6 +145,18 @@ typedef struct kiln_counters {
   uint64_t run_nanoseconds;       /* completed runs together */
   uint32_t threads;
   const char* path; /* of the last run: "cpu:x86-64-v3 profile default"; lives as long as the session */
+  /* Of a session with a device; else 0 and NULL. */
+  uint64_t device_planned_bytes; /* arenas and weights on the device */
+  uint64_t
+      device_observed_bytes; /* by how much its free memory has fallen at most since before the artifact was
+                                put there: kernels and the driver's own included, and whoever else uses it */
+  uint64_t
+      device_transfer_bytes; /* copied between the processor's memory and the device's by completed runs */
+  uint64_t replayed_runs;    /* runs that repeated a recorded one as a CUDA graph */
+  const char* device_name;   /* the driver's; lives as long as the session */
+  int32_t device_driver_version; /* the CUDA version that the driver serves: 13000 is 13.0 */
+  int32_t device_compute_major, device_compute_minor; /* its compute capability */
+  int32_t device_emulated; /* not 0: no device, a test of its kernels on the processor */
 } kiln_counters;
 void kiln_session_counters(const kiln_session* session, kiln_counters* counters);
 
@@ -149,11 +171,12 @@ typedef struct kiln_profile_counters {
 /* Fills at most `capacity` entries, in the manifest's order; returns how many profiles there are. */
 size_t kiln_session_profiles(const kiln_session* session, kiln_profile_counters* profiles, size_t capacity);
 
-/* What the runs spent in one kernel: a parallel loop of the program. */
+/* What the runs spent in one kernel: a parallel loop of the program, or a kernel on a device. */
 typedef struct kiln_kernel_time {
   const char* symbol; /* the program's, as in the manifest's stages.schedule; lives as long as the session */
-  uint64_t calls, tasks;
-  uint64_t nanoseconds; /* from the first task's start to the last one's end */
+  uint64_t calls, tasks; /* tasks: on a device, blocks */
+  uint64_t
+      nanoseconds; /* from the first task's start to the last one's end; on a device as its events tell */
 } kiln_kernel_time;
 /* With measure_kernels: fills at most `capacity` entries, in the order of first use; returns how many kernels
  * have run. The rest of run_nanoseconds is copies and what the program does outside its loops. */

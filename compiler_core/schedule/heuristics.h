@@ -21,6 +21,7 @@ struct KernelShape {
   KernelKind kind = KernelKind::kElementwise;
   std::vector<LoopInfo> loops;    // parallel, outermost first
   std::int64_t workPerPoint = 1;  // scalar operations per point of the parallel loops
+  std::size_t window = 2;         // of a convolution: how many of the last loops are positions
 };
 
 struct Tile {

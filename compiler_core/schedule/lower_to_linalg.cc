@@ -1,6 +1,7 @@
 #include <map>
 
 #include "compiler_core/ir/profile.h"
+#include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -10,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::schedule {
@@ -41,9 +43,38 @@ class Weights {
   std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, Value> slots_;
 };
 
+// Weights that turned out to be wanted in another layout alone, and what was made of them in vain.
+void dropUnusedWeights(func::FuncOp function) {
+  SmallVector<Operation*> ops;
+  for (Operation& op : function.front().without_terminator()) ops.push_back(&op);
+  for (Operation* op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op)) op->erase();
+  Builder b(function.getContext());
+  std::int64_t slot = 0;
+  for (unsigned i = 0; i < function.getNumArguments();) {
+    if (!function.getArgAttr(i, "kiln.weight")) {
+      ++i;
+    } else if (function.getArgument(i).use_empty()) {
+      (void)function.eraseArgument(i);
+    } else {
+      function.setArgAttr(i++, "kiln.weight", b.getI64IntegerAttr(slot++));
+    }
+  }
+}
+
 class FunctionLowering {
  public:
-  FunctionLowering(OpBuilder& builder, func::FuncOp to) : lowering_(builder), weights_(to) {}
+  FunctionLowering(OpBuilder& builder, func::FuncOp to, bool forDevice)
+      : lowering_(builder, forDevice), weights_(to) {
+    if (forDevice)
+      lowering_.setWeightLayouts([this](ir::WeightOp weight, ArrayRef<std::int64_t> permutation) {
+        const ir::Shape shape = ir::shapeOf(ir::tensorType(weight));
+        ir::Shape turned;
+        for (const std::int64_t dim : permutation) turned.push_back(shape[dim]);
+        const Type type = ir::tensorTypeOf(turned, ir::tensorType(weight).getElementType());
+        return weights_.get(weight.getIndex(), permutation, type, weight.getLoc());
+      });
+  }
   Lowering& lowering() { return lowering_; }
 
   LogicalResult block(Block& block) {
@@ -95,6 +126,8 @@ class FunctionLowering {
 
 struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLinalgPass)
+  explicit LowerToLinalgPass(bool forDevice = false) { device = forDevice; }
+  LowerToLinalgPass(const LowerToLinalgPass& other) : PassWrapper(other) {}
   StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
   StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
   void getDependentDialects(DialectRegistry& registry) const override {
@@ -135,7 +168,7 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
         builder.getFunctionType(convertAll(from.getArgumentTypes()), convertAll(from.getResultTypes()));
     auto to = func::FuncOp::create(builder, from.getLoc(), from.getName(), type);
     Block* entry = to.addEntryBlock();
-    FunctionLowering lowering(builder, to);
+    FunctionLowering lowering(builder, to, device);
     for (unsigned i = 0; i < from.getNumArguments(); ++i) {
       SmallVector<NamedAttribute> attributes;
       if (DictionaryAttr given = from.getArgAttrDict(i)) llvm::append_range(attributes, given);
@@ -170,16 +203,20 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     attributes.resize(types.size(), builder.getDictionaryAttr({}));
     results.append(extents);
     func::ReturnOp::create(builder, terminator->getLoc(), results);
+    if (device) dropUnusedWeights(to);
     to.setType(builder.getFunctionType(to.getArgumentTypes(), types));
     to.setAllResultAttrs(attributes);
     from.erase();
   }
+
+  Option<bool> device{*this, "device", llvm::cl::desc("For a device with tensor cores"),
+                      llvm::cl::init(false)};
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createLowerToLinalgPass() {
-  return std::make_unique<LowerToLinalgPass>();
+std::unique_ptr<Pass> createLowerToLinalgPass(bool forDevice) {
+  return std::make_unique<LowerToLinalgPass>(forDevice);
 }
 
 }  // namespace kiln::schedule

@@ -17,7 +17,8 @@ namespace kiln::schedule {
 // = i; each weight in use becomes a further argument marked kiln.weight = slot and kiln.source = index in the
 // weight table, with kiln.permutation where a transposed copy is wanted. Bodies of kiln.fused are inlined and
 // keep one `kiln.group`.
-std::unique_ptr<mlir::Pass> createLowerToLinalgPass();
+// forDevice: products read f16 and bf16 as stored, for tensor cores.
+std::unique_ptr<mlir::Pass> createLowerToLinalgPass(bool forDevice = false);
 
 // kiln-fuse-elementwise: within a group, elementwise operations become one; results reuse their operand's
 // buffer.
@@ -42,6 +43,7 @@ std::unique_ptr<mlir::Pass> createVectorizePass(const VectorizeOptions& options 
 struct DeviceOptions {
   std::string arch = "sm_90a";
   bool contraction = true;  // a * b + c in reductions is one fused operation
+  bool tf32 = false;        // products of f32 may be products of tf32
 };
 
 // kiln-map-to-gpu: what @main does becomes scf.forall loops over blocks of threads, with "threads" in

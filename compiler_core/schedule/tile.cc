@@ -1,5 +1,6 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
+#include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "compiler_core/schedule/gpu/heuristics.h"
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/heuristics.h"
@@ -21,6 +22,7 @@ namespace kiln::schedule {
 using namespace mlir;
 
 bool isContraction(linalg::LinalgOp op) {
+  if (findProduct(op)) return true;
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0) return false;
   auto& body = op.getBlock()->getOperations();
   if (body.size() != 3) return false;
@@ -199,6 +201,9 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     collect(root, identity, anchored, group);
 
     KernelShape shape{kindOf(group), {}, workOf(group)};
+    for (Operation* op : group.members)
+      if (auto member = cast<linalg::LinalgOp>(op); isContraction(member))
+        shape.window = member.getNumReductionLoops() - 1;
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);
     for (unsigned dim : parallel)
@@ -247,7 +252,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         rewriter.replaceAllUsesWith(value, replacement);
     result->loops.front()->setAttr(kKernelAttr, description);
     rewriter.eraseOp(root);
-    if (llvm::is_contained(fixed, ShapedType::kDynamic)) resolveSizes(result->loops.front(), rewriter);
+    if (device || llvm::is_contained(fixed, ShapedType::kDynamic))
+      resolveSizes(result->loops.front(), rewriter);
     eraseDead(result->loops.front(), rewriter);
     return success();
   }

@@ -44,9 +44,10 @@ def installed_version(package):
     return output_of("dpkg-query", "-W", "-f", "${Version}", package)
 
 
-def served_targets(compiler):
-    """What this compiler says it compiles for; the one list is manifest/spec/target.cc."""
-    return json.loads(output_of(str(compiler), "--version", "--json"))["targets"]
+def served_targets(compiler, cuda):
+    """What this compiler says it compiles for; the one list is manifest/spec/target.cc. GPUs need ptxas in the tree."""
+    targets = json.loads(output_of(str(compiler), "--version", "--json"))["targets"]
+    return [target for target in targets if cuda or not target.startswith("cuda:")]
 
 
 class Parts:
@@ -111,7 +112,7 @@ def write(parts, version, label, tree):
                            "size": str(target.stat().st_size), "version": part_version})
     components.sort(key=lambda component: component["path"])
     description = {"apiVersion": "kiln/v1", "kind": "Toolchain", "name": "kiln", "version": version, "label": label,
-                   "components": components, "targets": served_targets(compiler)}
+                   "components": components, "targets": served_targets(compiler, any(name == "ptxas" for name, *_ in parts.parts))}
     text = json.dumps(description, sort_keys=True, separators=(",", ":"))
     (tree / "toolchain.json").write_text(text)
 

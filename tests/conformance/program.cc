@@ -1,5 +1,6 @@
 #include "tests/conformance/program.h"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -52,6 +53,12 @@ std::string sequenceText(const std::string& name, const Composite& held) {
   return text;
 }
 
+// A file in this program's folder.
+std::string beside(const char* name) {
+  std::error_code ignored;
+  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name).string();
+}
+
 }  // namespace
 
 std::string hostTarget() {
@@ -67,8 +74,7 @@ std::string hostTarget() {
 }
 
 std::string compilerBeside() {
-  std::error_code ignored;
-  return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "kiln-cc").string();
+  return beside("kiln-cc");
 }
 
 Status compileModel(const std::string& model, const Given& given, const Pins& pins,
@@ -93,12 +99,22 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
   }
   KILN_TRY(kilnCc(arguments, options));
   std::filesystem::remove_all(out);
-  return kilnCc({"compile", "--model", model, "--spec", spec, "--out", out}, options);
+  std::vector<std::string> compile = {"compile", "--model", model, "--spec", spec, "--out", out};
+  if (options.target.find("cuda:") != std::string::npos) {
+    const std::string emulation = options.scratch + "/emulation";
+    std::filesystem::remove_all(emulation);
+    std::filesystem::create_directory(emulation);
+    compile.insert(compile.end(), {"--emulation", emulation});
+  }
+  return kilnCc(compile, options);
 }
 
 Result<runtime::Session> openSession(const std::string& artifactDirectory) {
   KILN_ASSIGN(runtime::Artifact artifact, runtime::Artifact::open(artifactDirectory));
-  return runtime::Session::open(artifact, {.threads = 2, .run_before_ready = 1});
+  ::setenv("KILN_EMULATED_KERNELS", (artifactDirectory + "/../emulation").c_str(), 1);
+  const std::string driver = beside("libkiln-emulated-cuda.so");
+  return runtime::Session::open(artifact,
+                                {.threads = 2, .run_before_ready = 1, .device_driver = driver.c_str()});
 }
 
 Result<std::vector<NamedTensor>> runSession(runtime::Session& session,

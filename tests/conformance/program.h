@@ -24,12 +24,14 @@ struct Given {
   std::vector<analysis::ProfileDim> ranges = {};  // symbolic dimensions that stay so
 };
 
-// Writes the artifact to `options.scratch`/artifact. kUnimplemented is a refusal of the compiler,
-// kInvalidArgument a fault of the model; every other error is the compiler's.
+// Writes the artifact to `options.scratch`/artifact; for a cuda: target its kernels' code for the emulated
+// device too, to `options.scratch`/emulation. kUnimplemented is a refusal of the compiler, kInvalidArgument a
+// fault of the model; every other error is the compiler's.
 Status compileModel(const std::string& model, const Given& given, const Pins& pins,
                     const CompileOptions& options);
 
-// An artifact with two threads.
+// An artifact with two threads; kernels for a device run on the emulated one, with the code beside the
+// artifact.
 Result<runtime::Session> openSession(const std::string& artifactDirectory);
 Result<std::vector<NamedTensor>> runSession(runtime::Session& session,
                                             const std::vector<NamedTensor>& inputs);

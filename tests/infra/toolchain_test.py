@@ -21,7 +21,7 @@ class ToolchainTree(unittest.TestCase):
         (self.build_dir / "bin").mkdir(parents=True)
         (self.build_dir / "toolchain/lib").mkdir(parents=True)
         # A program that answers --version --json as kiln-cc does.
-        self.compile(self.build_dir / "bin/kiln-cc", 'puts("{\\"targets\\":[\\"cpu:a\\",\\"cpu:b\\"]}");')
+        self.compile(self.build_dir / "bin/kiln-cc", 'puts("{\\"targets\\":[\\"cpu:a\\",\\"cpu:b\\",\\"cuda:c\\"]}");')
         for name in ("kmath.bc", "kkernels.bc", "libkiln_builtins-x86_64.a", "libkiln_builtins-aarch64.a"):
             (self.build_dir / "toolchain/lib" / name).write_text(name)
         self.cuda = self.dir / "cuda"
@@ -60,7 +60,7 @@ class ToolchainTree(unittest.TestCase):
             self.assertEqual(part["digest"], "sha256:" + hashlib.sha256(data).hexdigest())
             self.assertEqual(part["size"], str(len(data)))
         self.assertTrue(os.access(tree / "bin/kiln-cc", os.X_OK))
-        self.assertEqual(description["targets"], ["cpu:a", "cpu:b"], "the compiler's own list")
+        self.assertEqual(description["targets"], ["cpu:a", "cpu:b"], "the compiler's own list; GPUs need ptxas")
 
     def test_the_same_files_give_the_same_tree_and_a_second_run_writes_nothing(self):
         self.run_build()
@@ -83,6 +83,7 @@ class ToolchainTree(unittest.TestCase):
         tree = self.build_dir / "toolchain-tree"
         description = json.loads((tree / "toolchain.json").read_text())
         self.assertTrue(description["label"].endswith("+cuda13.0"), description["label"])
+        self.assertIn("cuda:c", description["targets"])
         self.assertIn("lib/libc.so.6", self.content(tree))
         ran = subprocess.run([tree / "lib/ld-linux-x86-64.so.2", "--library-path", tree / "lib", tree / "bin/ptxas"],
                              capture_output=True, text=True, check=True)

@@ -18,6 +18,8 @@ namespace {
 
 struct Flags {
   std::string artifact, plan, out;
+  std::string driver;
+  std::int32_t device = 0;
   std::uint32_t threads = 0;
 };
 
@@ -31,8 +33,11 @@ Status check(const Flags& flags) {
   auto plan = runtime::parseCheckPlan(text);
   if (!plan) return fail(plan.error().in(flags.plan));
   std::fprintf(stderr, "stage: check\n");
+  kiln_session_options options{.threads = flags.threads};
+  options.device_driver = flags.driver.empty() ? nullptr : flags.driver.c_str();
+  options.device = flags.device;
   KILN_ASSIGN(const runtime::CheckReport report,
-              runtime::check(flags.artifact, *plan, directoryOf(flags.plan), flags.threads));
+              runtime::check(flags.artifact, *plan, directoryOf(flags.plan), options));
   KILN_ASSIGN(const std::string json, toCanonicalJson(report.toJson()));
   const std::string path = flags.out + "/report.json";
   KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0644, path));
@@ -50,6 +55,9 @@ int run(int argc, char** argv) {
   app.add_option("--out", flags.out, "an empty directory for report.json")->required();
   app.add_option("--threads", flags.threads, "threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--device-driver", flags.driver, "CUDA driver library (default: libcuda.so.1)");
+  app.add_option("--device", flags.device, "which of the driver's devices, from 0")
+      ->check(CLI::Range(0, 1023));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -58,7 +66,8 @@ int run(int argc, char** argv) {
   const Status done = check(flags);
   if (done) return 0;
   std::fprintf(stderr, "%s\n", errorLine({done.error().code, done.error().message, {}}).c_str());
-  return exitCodeOf(done.error().code);
+  // A machine with too little memory cannot serve the artifact; nothing is wrong with it.
+  return done.error().code == Code::kResourceExhausted ? kExitUnsupported : exitCodeOf(done.error().code);
 }
 
 }  // namespace

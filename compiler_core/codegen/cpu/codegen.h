@@ -23,11 +23,13 @@ namespace kiln::codegen {
 struct ProfileEntry {
   std::string run, shapes;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
+  std::vector<std::uint64_t> deviceArenaBytes = {};  // one per device
 };
 
 // What goes into the exported table.
 struct ProgramTable {
   std::uint32_t inputs = 0, outputs = 0, weights = 0, symbols = 0, outputDims = 0;
+  std::uint32_t devices = 0;  // more than none: the program has ABI 3
   std::vector<ProfileEntry> profiles;
 };
 

@@ -49,10 +49,28 @@ Status addTable(llvm::Module& module, const ProgramTable& table) {
   auto* list =
       llvm::ConstantArray::get(llvm::ArrayType::get(profiles[0]->getType(), profiles.size()), profiles);
   auto* entries = addGlobal(list, "kiln_profiles", llvm::GlobalValue::InternalLinkage);
-  auto* value = llvm::ConstantStruct::getAnon(
-      {word(KILN_PROGRAM_ABI), word(table.inputs), word(table.outputs), word(table.weights),
-       word(table.symbols), word(table.profiles.size()), word(table.outputDims), word(0), entries});
-  addGlobal(value, KILN_PROGRAM_SYMBOL, llvm::GlobalValue::ExternalLinkage);
+  const auto abi = table.devices ? KILN_PROGRAM_ABI_DEVICES : KILN_PROGRAM_ABI;
+  std::vector<llvm::Constant*> fields = {word(abi),
+                                         word(table.inputs),
+                                         word(table.outputs),
+                                         word(table.weights),
+                                         word(table.symbols),
+                                         word(table.profiles.size()),
+                                         word(table.outputDims),
+                                         word(0),
+                                         entries};
+  if (table.devices) {
+    std::vector<std::uint64_t> arenas;
+    for (const ProfileEntry& profile : table.profiles) {
+      arenas.push_back(profile.arenaBytes);
+      arenas.insert(arenas.end(), profile.deviceArenaBytes.begin(), profile.deviceArenaBytes.end());
+    }
+    // Of ABI 3, kiln_device_program.
+    auto* bytes = addGlobal(llvm::ConstantDataArray::get(context, arenas), "kiln_arena_bytes",
+                            llvm::GlobalValue::InternalLinkage);
+    fields.insert(fields.end(), {word(table.devices + 1), word(0), bytes});
+  }
+  addGlobal(llvm::ConstantStruct::getAnon(fields), KILN_PROGRAM_SYMBOL, llvm::GlobalValue::ExternalLinkage);
   return {};
 }
 

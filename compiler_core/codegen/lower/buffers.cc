@@ -111,11 +111,16 @@ Value Buffers::planned(OpBuilder& b, Location loc, MemRefType type, ValueRange s
 }
 
 Value Buffers::buffer(OpBuilder& b, Location loc, MemRefType type, ArrayRef<Value> sizes, Value pointer) {
+  return bufferAt(b, loc, type, sizes, pointer, converter_);
+}
+
+Value bufferAt(OpBuilder& b, Location loc, MemRefType type, ArrayRef<Value> sizes, Value pointer,
+               const LLVMTypeConverter& converter) {
   if (type.hasStaticShape()) {
-    Value descriptor = MemRefDescriptor::fromStaticShape(b, loc, converter_, type, pointer);
+    Value descriptor = MemRefDescriptor::fromStaticShape(b, loc, converter, type, pointer);
     return UnrealizedConversionCastOp::create(b, loc, type, descriptor).getResult(0);
   }
-  auto descriptor = MemRefDescriptor::poison(b, loc, converter_.convertType(type));
+  auto descriptor = MemRefDescriptor::poison(b, loc, converter.convertType(type));
   descriptor.setAllocatedPtr(b, loc, pointer);
   descriptor.setAlignedPtr(b, loc, pointer);
   descriptor.setConstantOffset(b, loc, 0);

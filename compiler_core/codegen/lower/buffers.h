@@ -28,6 +28,11 @@ enum Pointer : unsigned {
 mlir::Value extentValue(mlir::OpBuilder& b, mlir::Location loc, const ir::Dim& dim, mlir::func::FuncOp main,
                         mlir::Value symbols);
 
+// A dense buffer of `type` at `pointer`; `sizes`: of its dynamic dimensions, in order, i64.
+mlir::Value bufferAt(mlir::OpBuilder& b, mlir::Location loc, mlir::MemRefType type,
+                     llvm::ArrayRef<mlir::Value> sizes, mlir::Value pointer,
+                     const mlir::LLVMTypeConverter& converter);
+
 // In the run function or in a kernel of `main`.
 class Buffers {
  public:

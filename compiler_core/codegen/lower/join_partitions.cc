@@ -18,9 +18,13 @@ namespace {
 
 using namespace mlir;
 
-// The part of the arena that belongs to one target: the partitions' own arenas, which live while they run,
+// Where the callbacks' fields stand, in pointers.
+enum Callback : std::int64_t { kUser = 1, kCopy = 3, kWait = 4, kArenas = 5 };
+
+// The part of an arena that belongs to one target: the partitions' own arenas, which live while they run,
 // and what they hand on.
 struct Region {
+  std::uint32_t space = 0;  // whose arena: the processor's, which its targets share, or a device's
   std::vector<memory::Buffer> buffers, least;  // `least`: own arenas at their lower bounds
   std::uint64_t offset = 0, unshared = 0;
   std::int64_t count = 0;
@@ -52,6 +56,12 @@ class Joiner {
  private:
   using Pointers = std::array<Value, kPointers>;
 
+  // The device that is space 1, 2 ...: in the order of their first calls. A program has at most one today.
+  std::uint32_t spaceOf(StringRef target) {
+    if (!ir::isOnDevice(target)) return 0;
+    return spaces_.try_emplace(target, static_cast<std::uint32_t>(spaces_.size()) + 1).first->second;
+  }
+
   static bool isReturned(Value value) {
     return llvm::any_of(value.getUsers(), [](Operation* user) { return isa<func::ReturnOp>(user); });
   }
@@ -65,12 +75,14 @@ class Joiner {
   void add(StringRef target, void* key, std::uint64_t bytes, std::uint64_t least, std::uint32_t first,
            std::uint32_t last) {
     Region& region = regions_[target];
+    region.space = spaceOf(target);
     places_[key] = {target, region.buffers.size()};
     region.buffers.push_back({bytes, first, last});
     region.least.push_back({least, first, last});
   }
 
   LogicalResult plan() {
+    findWaits();
     llvm::DenseMap<Operation*, std::uint32_t> steps;
     for (Operation& op : main_.front()) steps[&op] = static_cast<std::uint32_t>(steps.size());
     for (Operation& op : main_.front().without_terminator()) {
@@ -85,27 +97,63 @@ class Joiner {
         regions_[target].count += static_cast<std::int64_t>(numberOn(function, "kiln.arena_buffers"));
       } else if (auto transfer = dyn_cast<ir::TransferOp>(op)) {
         target = transfer.getTo();
+        if (target == ir::kCallerMemory && !isReturned(transfer.getResult()))
+          return op.emitError("a transfer to the caller that is no result");
       } else {
         return op.emitError("neither a partition's call nor a transfer: run kiln-partition first");
       }
       for (Value result : op.getResults()) {
         if (isReturned(result)) continue;
         std::uint32_t last = steps[&op];
-        for (Operation* user : result.getUsers()) last = std::max(last, steps[user]);
+        for (Operation* user : result.getUsers()) {
+          // What a copy to a device reads stays as it is until a wait says that the copy is done.
+          Operation* end = user;
+          if (spaceOf(target) == 0 && isAsynchronous(user)) end = nextWait(user);
+          last = std::max(last, steps[end]);
+        }
         const std::uint64_t bytes = mostBytes(result.getType());
         add(target, result.getAsOpaquePointer(), bytes, bytes, steps[&op], last);
         regions_[target].unshared += llvm::alignTo(bytes, memory::kAlignment);
         ++regions_[target].count;
       }
     }
-    std::uint64_t offset = 0;
     for (auto& [target, region] : regions_) {
       region.plan = memory::plan(region.buffers);
-      region.offset = offset;
-      offset += llvm::alignTo(region.plan.peak, memory::kAlignment);
+      arenaBytes_.resize(std::max<std::size_t>(arenaBytes_.size(), region.space + 1));
+      region.offset = arenaBytes_[region.space];
+      arenaBytes_[region.space] += llvm::alignTo(region.plan.peak, memory::kAlignment);
     }
-    arenaBytes_ = offset;
     return success();
+  }
+
+  // --- Order. What is enqueued for a device runs later; the processor waits before it reads what comes from
+  // there.
+
+  bool isAsynchronous(Operation* op) {
+    auto transfer = dyn_cast<ir::TransferOp>(op);
+    return transfer && (spaceOf(transfer.getFrom()) != 0 || spaceOf(transfer.getTo()) != 0);
+  }
+
+  // The operations before which the processor waits.
+  void findWaits() {
+    llvm::SmallDenseSet<Value> coming;  // on their way to the processor's arena
+    for (Operation& op : main_.front().without_terminator()) {
+      auto call = dyn_cast<func::CallOp>(op);
+      const bool reads = call ? spaceOf(targetOf(call)) == 0
+                              : !isAsynchronous(&op) || spaceOf(cast<ir::TransferOp>(op).getFrom()) == 0;
+      if (reads && llvm::any_of(op.getOperands(), [&](Value value) { return coming.contains(value); })) {
+        waits_.insert(&op);
+        coming.clear();
+      }
+      if (isAsynchronous(&op) && spaceOf(cast<ir::TransferOp>(op).getTo()) == 0)
+        coming.insert(op.getResult(0));
+    }
+  }
+  // Where the processor next waits behind `op`, or the end.
+  Operation* nextWait(Operation* op) {
+    for (op = op->getNextNode(); !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode())
+      if (waits_.contains(op)) break;
+    return op;
   }
 
   std::uint64_t mostBytes(Type type) const {
@@ -116,10 +164,14 @@ class Joiner {
     return bytes;
   }
 
-  std::uint64_t offsetOf(void* key) {
+  struct Place {
+    std::uint32_t space;
+    std::uint64_t offset;
+  };
+  Place placeOf(void* key) {
     const auto& [target, index] = places_.at(key);
     const Region& region = regions_[target];
-    return region.offset + region.plan.offsets[index];
+    return {region.space, region.offset + region.plan.offsets[index]};
   }
 
   ArrayAttr regionsAttr(Builder& b) {
@@ -128,12 +180,15 @@ class Joiner {
       const auto number = [&](std::uint64_t value) {
         return b.getI64IntegerAttr(static_cast<std::int64_t>(value));
       };
-      list.push_back(b.getDictionaryAttr(
-          {b.getNamedAttr("target", b.getStringAttr(target)), b.getNamedAttr("offset", number(region.offset)),
-           b.getNamedAttr("bytes", number(region.plan.peak)),
-           b.getNamedAttr("live_bytes", number(memory::plan(region.least).lowerBound)),
-           b.getNamedAttr("total_bytes", number(region.unshared)),
-           b.getNamedAttr("buffers", b.getI64IntegerAttr(region.count))}));
+      NamedAttrList entry;
+      entry.set("target", b.getStringAttr(target));
+      entry.set("offset", number(region.offset));
+      entry.set("bytes", number(region.plan.peak));
+      entry.set("live_bytes", number(memory::plan(region.least).lowerBound));
+      entry.set("total_bytes", number(region.unshared));
+      entry.set("buffers", b.getI64IntegerAttr(region.count));
+      if (region.space != 0) entry.set("space", number(region.space));
+      list.push_back(entry.getDictionary(b.getContext()));
     }
     return b.getArrayAttr(list);
   }
@@ -158,9 +213,14 @@ class Joiner {
     return LLVM::GEPOp::create(b, main_.getLoc(), pointer_, type, table,
                                ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(index)});
   }
-  Value inArena(OpBuilder& b, const Pointers& pointers, std::uint64_t offset) {
-    return LLVM::GEPOp::create(b, main_.getLoc(), pointer_, b.getI8Type(), pointers[kArena],
-                               ArrayRef<LLVM::GEPArg>{word(b, offset)});
+  Value field(OpBuilder& b, Value table, std::int64_t index) {
+    return LLVM::LoadOp::create(b, main_.getLoc(), pointer_, slot(b, table, pointer_, index));
+  }
+  Value inArena(OpBuilder& b, const Pointers& pointers, const Place& place) {
+    Value arena = pointers[kArena];
+    if (place.space != 0) arena = field(b, field(b, pointers[kCallbacks], kArenas), place.space);
+    return LLVM::GEPOp::create(b, main_.getLoc(), pointer_, b.getI8Type(), arena,
+                               ArrayRef<LLVM::GEPArg>{word(b, place.offset)});
   }
 
   void addShapes() {
@@ -187,12 +247,16 @@ class Joiner {
     return bytes;
   }
 
-  // Where a value lies that a partition reads.
+  // Where a value lies that is read.
   Value source(OpBuilder& b, Value value, const Pointers& pointers) {
     if (auto argument = dyn_cast<BlockArgument>(value))
-      return LLVM::LoadOp::create(b, main_.getLoc(), pointer_,
-                                  slot(b, pointers[kInputs], pointer_, argument.getArgNumber()));
-    return inArena(b, pointers, offsetOf(value.getAsOpaquePointer()));
+      return field(b, pointers[kInputs], argument.getArgNumber());
+    return inArena(b, pointers, placeOf(value.getAsOpaquePointer()));
+  }
+  // Where a value is put: to the caller if it is one of the results.
+  Value destination(OpBuilder& b, Value value, const Pointers& pointers) {
+    if (isReturned(value)) return field(b, pointers[kOutputs], value.use_begin()->getOperandNumber());
+    return inArena(b, pointers, placeOf(value.getAsOpaquePointer()));
   }
 
   // A table on the stack of the run function.
@@ -210,6 +274,51 @@ class Joiner {
     return function;
   }
 
+  // The program's result that a partition's becomes, at once or by a transfer.
+  static std::optional<unsigned> outputOf(Value value) {
+    for (OpOperand& use : value.getUses()) {
+      if (isa<func::ReturnOp>(use.getOwner())) return use.getOperandNumber();
+      auto transfer = dyn_cast<ir::TransferOp>(use.getOwner());
+      if (transfer && transfer.getTo() == ir::kCallerMemory) return outputOf(transfer.getResult());
+    }
+    return std::nullopt;
+  }
+
+  // callbacks->wait(user, space)
+  Value wait(OpBuilder& b, const Pointers& pointers, std::uint32_t space) {
+    auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer_, b.getI32Type()});
+    return LLVM::CallOp::create(b, main_.getLoc(), type,
+                                ValueRange{field(b, pointers[kCallbacks], kWait),
+                                           field(b, pointers[kCallbacks], kUser), narrow(b, space)})
+        .getResult();
+  }
+  // callbacks->copy(user, to_space, to, from_space, from, bytes)
+  Value copy(OpBuilder& b, ir::TransferOp op, const Pointers& pointers) {
+    auto type = LLVM::LLVMFunctionType::get(
+        b.getI32Type(), {pointer_, b.getI32Type(), pointer_, b.getI32Type(), pointer_, b.getI64Type()});
+    Value to = destination(b, op.getResult(), pointers), from = source(b, op.getInput(), pointers);
+    Value bytes = bytesOf(b, op.getType(), pointers[kSymbols]);
+    return LLVM::CallOp::create(
+               b, main_.getLoc(), type,
+               ValueRange{field(b, pointers[kCallbacks], kCopy), field(b, pointers[kCallbacks], kUser),
+                          narrow(b, spaceOf(op.getTo())), to, narrow(b, spaceOf(op.getFrom())), from, bytes})
+        .getResult();
+  }
+  Value narrow(OpBuilder& b, std::uint32_t value) {
+    return LLVM::ConstantOp::create(b, main_.getLoc(), b.getI32IntegerAttr(static_cast<std::int32_t>(value)));
+  }
+
+  // Goes on behind the insertion point if `status` is KILN_RUN_OK, to `stop` if not.
+  void check(OpBuilder& b, Value status, Block* stop) {
+    const Location loc = main_.getLoc();
+    Value ok = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(KILN_RUN_OK));
+    Value failed = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, status, ok);
+    Block* next = b.createBlock(stop);
+    b.setInsertionPointToEnd(next->getPrevNode());
+    cf::CondBranchOp::create(b, loc, failed, stop, ValueRange{status}, next, ValueRange{});
+    b.setInsertionPointToEnd(next);
+  }
+
   // One partition's call: tables of pointers, the call, the dimensions of what @main returns.
   Value call(OpBuilder& b, func::CallOp op, func::FuncOp function, Block* entry, const Pointers& pointers,
              SmallVectorImpl<std::pair<Value, Value>>& dims) {
@@ -222,16 +331,12 @@ class Joiner {
     SmallVector<std::pair<std::int64_t, std::int64_t>> moves;  // from the partition's to the program's
     for (OpResult result : op.getResults()) {
       const std::int64_t own = ir::tensorType(result).getRank();
-      Value place;
-      if (isReturned(result)) {
-        const unsigned index = result.use_begin()->getOperandNumber();
-        place = LLVM::LoadOp::create(b, loc, pointer_, slot(b, pointers[kOutputs], pointer_, index));
+      if (const auto index = outputOf(result)) {
         std::int64_t before = 0;
-        for (Type type : main_.getResultTypes().take_front(index)) before += ir::tensorType(type).getRank();
+        for (Type type : main_.getResultTypes().take_front(*index)) before += ir::tensorType(type).getRank();
         for (std::int64_t i = 0; i < own; ++i) moves.emplace_back(rank + i, before + i);
-      } else {
-        place = inArena(b, pointers, offsetOf(result.getAsOpaquePointer()));
       }
+      Value place = destination(b, result, pointers);
       LLVM::StoreOp::create(b, loc, place, slot(b, outputs, pointer_, result.getResultNumber()));
       rank += own;
     }
@@ -240,7 +345,7 @@ class Joiner {
       dims.emplace_back(slot(b, extents, b.getI64Type(), from),
                         slot(b, pointers[kOutputDims], b.getI64Type(), to));
     return func::CallOp::create(b, loc, function,
-                                ValueRange{pointers[kCallbacks], inArena(b, pointers, offsetOf(op)),
+                                ValueRange{pointers[kCallbacks], inArena(b, pointers, placeOf(op)),
                                            pointers[kWeights], inputs, outputs, pointers[kSymbols], extents})
         .getResult(0);
   }
@@ -251,7 +356,10 @@ class Joiner {
     const auto type = b.getFunctionType(SmallVector<Type>(kPointers, pointer_), b.getI32Type());
     auto run = func::FuncOp::create(b, loc, "kiln_run_" + std::to_string(profile_), type);
     run->setAttr("kiln.regions", regionsAttr(b));
-    run->setAttr("kiln.arena_bytes", b.getI64IntegerAttr(static_cast<std::int64_t>(arenaBytes_)));
+    run->setAttr("kiln.arena_bytes", b.getI64IntegerAttr(static_cast<std::int64_t>(arenaBytes_.front())));
+    if (arenaBytes_.size() > 1)
+      run->setAttr("kiln.device_arena_bytes",
+                   b.getDenseI64ArrayAttr(SmallVector<std::int64_t>(llvm::drop_begin(arenaBytes_))));
     Block* entry = run.addEntryBlock();
     Pointers pointers{};
     for (unsigned i = 0; i < kPointers; ++i) pointers[i] = entry->getArgument(i);
@@ -262,20 +370,20 @@ class Joiner {
     b.setInsertionPointToEnd(entry);
     unsigned number = 0;
     for (Operation& op : main_.front().without_terminator()) {
+      if (waits_.contains(&op))
+        for (std::uint32_t space = 1; space <= spaces_.size(); ++space)
+          check(b, wait(b, pointers, space), stop);
       if (auto transfer = dyn_cast<ir::TransferOp>(op)) {
-        LLVM::MemcpyOp::create(b, loc, source(b, transfer.getResult(), pointers),
-                               source(b, transfer.getInput(), pointers),
-                               bytesOf(b, transfer.getType(), pointers[kSymbols]), /*isVolatile=*/false);
+        if (isAsynchronous(&op))
+          check(b, copy(b, transfer, pointers), stop);
+        else
+          LLVM::MemcpyOp::create(b, loc, destination(b, transfer.getResult(), pointers),
+                                 source(b, transfer.getInput(), pointers),
+                                 bytesOf(b, transfer.getType(), pointers[kSymbols]), /*isVolatile=*/false);
         continue;
       }
       SmallVector<std::pair<Value, Value>> dims;
-      Value status = call(b, cast<func::CallOp>(op), declare(number++, type), entry, pointers, dims);
-      Value ok = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(KILN_RUN_OK));
-      Value failed = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, status, ok);
-      Block* next = b.createBlock(stop);
-      b.setInsertionPointToEnd(next->getPrevNode());
-      cf::CondBranchOp::create(b, loc, failed, stop, ValueRange{status}, next, ValueRange{});
-      b.setInsertionPointToEnd(next);
+      check(b, call(b, cast<func::CallOp>(op), declare(number++, type), entry, pointers, dims), stop);
       for (auto [from, to] : dims)
         LLVM::StoreOp::create(b, loc, LLVM::LoadOp::create(b, loc, b.getI64Type(), from), to);
     }
@@ -290,7 +398,9 @@ class Joiner {
   SmallVector<ir::Range> limits_;
   llvm::MapVector<StringRef, Region> regions_;                 // by target, in the order of their first call
   std::map<void*, std::pair<StringRef, std::size_t>> places_;  // looked up only
-  std::uint64_t arenaBytes_ = 0;
+  llvm::MapVector<StringRef, std::uint32_t> spaces_;           // of the devices
+  llvm::SmallPtrSet<Operation*, 4> waits_;                     // looked up only
+  std::vector<std::uint64_t> arenaBytes_ = {0};                // by space
 };
 
 struct JoinPartitionsPass : PassWrapper<JoinPartitionsPass, OperationPass<ModuleOp>> {

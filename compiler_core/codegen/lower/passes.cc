@@ -6,6 +6,7 @@ namespace kiln::codegen {
 
 void registerPasses() {
   mlir::registerPass([] { return createOutlineKernelsPass(); });
+  mlir::registerPass([] { return createOutlineDeviceKernelsPass(); });
   mlir::registerPass([] { return createJoinPartitionsPass(); });
   mlir::registerPass([] { return createShareKernelsPass(); });
   mlir::registerPass([] { return createMathToCallsPass(); });

@@ -7,6 +7,7 @@
 #include "compiler_core/transforms/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
@@ -39,7 +40,7 @@ constexpr Stage kStages[] = {
      [](OpPassManager& passes, const PipelineOptions& options) {
        // Once more, for what did not come through the rewrite stage.
        passes.addNestedPass<func::FuncOp>(transforms::createWidenPass());
-       passes.addPass(schedule::createLowerToLinalgPass());
+       passes.addPass(schedule::createLowerToLinalgPass(options.device.has_value()));
        addOptional(passes.nest<func::FuncOp>(), options, schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
      }},
@@ -62,6 +63,10 @@ constexpr Stage kStages[] = {
      }},
     {"kernels",
      [](OpPassManager& passes, const PipelineOptions& options) {
+       if (options.device) {
+         passes.addPass(createOutlineDeviceKernelsPass(options.unit, options.space, options.deviceKernels));
+         return;
+       }
        passes.addPass(createOutlineKernelsPass(options.unit));
        // Before anything below costs time per instruction.
        addOptional(passes, options, createShareKernelsPass());
@@ -97,6 +102,14 @@ class PassRecorder : public PassInstrumentation {
   std::chrono::steady_clock::time_point start_;
 };
 
+// The kernels go a way of their own.
+void takeDeviceModule(ModuleOp module, const PipelineOptions& options) {
+  for (auto device : llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>())) {
+    if (options.onDeviceModule) options.onDeviceModule(*device);
+    device.erase();
+  }
+}
+
 }  // namespace
 
 Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
@@ -112,6 +125,7 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
     if (options.onPass) passes.addInstrumentation(std::make_unique<PassRecorder>(options));
     if (failed(passes.run(module))) return fail(Code::kInternal, std::string(stage.name) + ": " + messages);
     if (options.onIr) options.onIr(stage.name, module);
+    if (stage.name == "kernels" && options.device) takeDeviceModule(module, options);
   }
   return {};
 }

@@ -14,7 +14,8 @@
 
 namespace mlir {
 class ModuleOp;
-}
+class Operation;
+}  // namespace mlir
 
 namespace kiln::codegen {
 
@@ -25,6 +26,11 @@ struct PipelineOptions {
   codegen::Unit unit;
   schedule::VectorizeOptions vectors;
   std::optional<schedule::DeviceOptions> device;  // for a device: `vectors` counts for nothing
+  std::uint32_t space = 1;                        // of that device (program_abi.h)
+  DeviceKernels* deviceKernels =
+      nullptr;  // of the device so far; the unit's come to them. Null: this unit's alone
+  // Sees the gpu.module of a device's unit, which may be emptied and is erased behind the stage "kernels".
+  std::function<void(mlir::Operation& device)> onDeviceModule;
   std::vector<std::string> disabled;  // passes that are left out; only those of kOptionalPasses can be
   // Called before a stage  and with the module's state after it; either may be empty.
   std::function<void(std::string_view stage)> onStage;

@@ -8,7 +8,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Kiln_TransferOp : Op<Kiln_Dialect, "transfer", [Pure, AllTypesMatch<["input", "result"]>]> {
   let summary = "a tensor of one target's memory in another's";
   let description = [{
-    Stands in @main between the calls of partitions; `from` and `to` are targets. It is a copy and never vanishes.
+    Stands in @main between the calls of partitions; `from` and `to` are targets, or "host" for the
+    caller's own memory. It is a copy and never vanishes.
   }];
   let arguments = (ins Kiln_Tensor:$input, StrAttr:$from, StrAttr:$to);
   let results = (outs Kiln_Tensor:$result);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "compiler_core/runtime/batch/batch.h"
+#include "compiler_core/runtime/device/cuda_driver.h"
 #include "compiler_core/runtime/runtime.h"
 #include "compiler_core/runtime/session/artifact.h"
 #include "compiler_core/runtime/session/fixtures.h"
@@ -201,7 +202,17 @@ class Check {
     report_.threads = counters.threads;
     report_.path = counters.path;
     report_.processor = processorName();
-    report_.emulated = isEmulated();
+    report_.emulated = isEmulated() || counters.device_emulated != 0;
+    if (counters.device_name != nullptr) {
+      report_.device = CheckedDevice{
+          counters.device_name,
+          std::to_string(counters.device_compute_major) + "." + std::to_string(counters.device_compute_minor),
+          cudaVersionText(counters.device_driver_version),
+          counters.device_planned_bytes,
+          counters.device_observed_bytes,
+          counters.device_transfer_bytes,
+          counters.replayed_runs};
+    }
     add("memory", "observed peak within the plan", counters.observed_peak_bytes <= counters.planned_bytes,
         fmt::format("{} of {} bytes", counters.observed_peak_bytes, counters.planned_bytes));
   }
@@ -263,10 +274,8 @@ std::string processorName() {
 }
 
 Result<CheckReport> check(const std::string& artifact, const CheckPlan& plan,
-                          const std::string& planDirectory, std::uint32_t threads) {
+                          const std::string& planDirectory, kiln_session_options options) {
   KILN_ASSIGN(const Artifact opened, Artifact::open(artifact));
-  kiln_session_options options{};
-  options.threads = threads;
   options.run_before_ready = 1;
   KILN_ASSIGN(Session session, Session::open(opened, options));
   return Check(artifact, opened, session, plan, planDirectory).run();

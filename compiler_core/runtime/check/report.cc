@@ -26,21 +26,33 @@ Json CheckReport::toJson() const {
   }
   Json device{{"processor", processor}, {"threads", threads}, {"path", path}};
   if (emulated) device["emulated"] = true;
-  return {{"passed", passed()},
-          {"items", std::move(list)},
-          {"measured",
-           {{"loadSeconds", seconds(loadSeconds)},
-            {"warmupSeconds", seconds(warmupSeconds)},
-            {"firstRunSeconds", seconds(firstRunSeconds)},
-            {"steady",
-             {{"runs", steady.runs},
-              {"minimumSeconds", seconds(steady.minimum)},
-              {"medianSeconds", seconds(steady.median)},
-              {"p90Seconds", seconds(steady.p90)}}},
-            {"plannedBytes", std::to_string(plannedBytes)},
-            {"observedPeakBytes", std::to_string(observedPeakBytes)},
-            {"weightBytes", std::to_string(weightBytes)}}},
-          {"device", std::move(device)}};
+  if (this->device) {
+    device["gpu"] = {{"name", this->device->name},
+                     {"computeCapability", this->device->computeCapability},
+                     {"driver", this->device->driver}};
+  }
+  Json json{{"passed", passed()},
+            {"items", std::move(list)},
+            {"measured",
+             {{"loadSeconds", seconds(loadSeconds)},
+              {"warmupSeconds", seconds(warmupSeconds)},
+              {"firstRunSeconds", seconds(firstRunSeconds)},
+              {"steady",
+               {{"runs", steady.runs},
+                {"minimumSeconds", seconds(steady.minimum)},
+                {"medianSeconds", seconds(steady.median)},
+                {"p90Seconds", seconds(steady.p90)}}},
+              {"plannedBytes", std::to_string(plannedBytes)},
+              {"observedPeakBytes", std::to_string(observedPeakBytes)},
+              {"weightBytes", std::to_string(weightBytes)}}},
+            {"device", std::move(device)}};
+  if (this->device) {
+    json["measured"]["device"] = {{"plannedBytes", std::to_string(this->device->plannedBytes)},
+                                  {"observedBytes", std::to_string(this->device->observedBytes)},
+                                  {"transferBytes", std::to_string(this->device->transferBytes)},
+                                  {"replayedRuns", this->device->replayedRuns}};
+  }
+  return json;
 }
 
 }  // namespace kiln::runtime

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct Latency {
   double minimum = 0, median = 0, p90 = 0;  // seconds
 };
 
+// A GPU that kernels ran on, as its driver calls it.
+struct CheckedDevice {
+  std::string name, computeCapability, driver;  // "NVIDIA H200", "9.0", "13.0": the CUDA version served
+  std::uint64_t plannedBytes = 0, observedBytes = 0, transferBytes = 0;
+  std::uint64_t replayedRuns = 0;
+};
+
 struct CheckReport {
   std::vector<CheckItem> items;
   double loadSeconds = 0, warmupSeconds = 0, firstRunSeconds = 0;
@@ -33,7 +41,9 @@ struct CheckReport {
   std::uint32_t threads = 0;
   std::string path;       // "cpu:x86-64-v3 profile default"
   std::string processor;  // what the machine calls itself
-  bool emulated = false;  // that processor's code is translated: times and limits say little
+  std::optional<CheckedDevice> device;
+  // That processor's code is translated, or the device is emulated: times and limits say little.
+  bool emulated = false;
 
   bool passed() const;
   // {"passed","items":[{"kind","name","passed","detail","measured"?}],"measured":{...},"device":{...}}; times

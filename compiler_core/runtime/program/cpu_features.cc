@@ -207,7 +207,8 @@ CpuidSource hostCpuid() {
 
 Status checkHostFeatures(std::span<const std::string> features, const std::string& target) {
 #if defined(__x86_64__)
-  if (!target.starts_with("cpu:x86-64")) {
+  // The host program of a cuda: target is for x86-64.
+  if (!target.starts_with("cpu:x86-64") && !target.starts_with("cuda:")) {
     return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is x86-64");
   }
   return checkX86Features(features, target, hostCpuid());

@@ -28,6 +28,10 @@ Status checkCounts(std::uint32_t inputs, std::uint32_t outputs, std::uint32_t we
   return same("weights", weights, manifest.weights.size());
 }
 
+bool isServed(std::uint32_t abi) {
+  return abi == 1 || abi == KILN_PROGRAM_ABI || abi == KILN_PROGRAM_ABI_DEVICES;
+}
+
 Status checkMemory(std::uint64_t arena, std::uint64_t scratch, const ProgramProfile& stated) {
   KILN_TRY(same("arena bytes", arena, stated.arenaBytes));
   return same("scratch bytes", scratch, stated.scratchBytes);
@@ -46,7 +50,9 @@ Result<std::unique_ptr<Program>> Program::load(const std::string& path, const Ma
   if (digestOf(file.bytes()) != manifest.program.digest) {
     return fail(Code::kDataLoss, path + ": its digest is not the manifest's; fetch the artifact again");
   }
-  auto image = checkElf(file.bytes(), hostMachine(), KILN_PROGRAM_SYMBOL, sizeof(kiln_program));
+  const std::size_t table =
+      manifest.programAbi == KILN_PROGRAM_ABI_DEVICES ? sizeof(kiln_device_program) : sizeof(kiln_program);
+  auto image = checkElf(file.bytes(), hostMachine(), KILN_PROGRAM_SYMBOL, table);
   if (!image) return fail(image.error().in(path));
 
   std::unique_ptr<Program> program(new Program());
@@ -70,11 +76,11 @@ Result<std::unique_ptr<Program>> Program::load(const std::string& path, const Ma
 
 // Checks the table against manifest and image and keeps what run() needs of it.
 Status Program::find(const ElfImage& image, const Manifest& manifest) {
-  const auto& table = *reinterpret_cast<const kiln_program*>(base_ + image.symbolAddress);
-  if (table.abi != KILN_PROGRAM_ABI && table.abi != 1) {
+  const kiln_program& table = this->table(image);
+  if (!isServed(table.abi)) {
     return fail(Code::kUnimplemented, "the program has ABI version " + std::to_string(table.abi) +
-                                          ", this runtime serves versions 1 and " +
-                                          std::to_string(KILN_PROGRAM_ABI) +
+                                          ", this runtime serves versions 1 to " +
+                                          std::to_string(KILN_PROGRAM_ABI_DEVICES) +
                                           "; use the runtime of the artifact's toolchain");
   }
   KILN_TRY(same("ABI version", table.abi, manifest.programAbi));
@@ -103,7 +109,25 @@ Status Program::find(const ElfImage& image, const Manifest& manifest) {
     KILN_TRY(checkCode(relative(profile.run), image));
     KILN_TRY(checkCode(relative(profile.shapes), image));
   }
+  if (table.abi == KILN_PROGRAM_ABI_DEVICES) KILN_TRY(findSpaces(image, manifest));
   profiles_ = table.profiles;
+  return {};
+}
+
+Status Program::findSpaces(const ElfImage& image, const Manifest& manifest) const {
+  const auto& table = reinterpret_cast<const kiln_device_program&>(this->table(image));
+  KILN_TRY(same("memory spaces", table.space_count, manifest.devices.size() + 1));
+  const std::uint64_t place = relative(table.arena_bytes);
+  const std::uint64_t numbers = std::uint64_t{table.program.profile_count} * table.space_count;
+  if (place % alignof(std::uint64_t) != 0 || !image.contains(place, numbers * sizeof(std::uint64_t), false)) {
+    return fail(Code::kDataLoss, "the program's list of arenas is outside its segments");
+  }
+  const std::uint64_t* next = table.arena_bytes;
+  for (const ProgramProfile& profile : manifest.profiles) {
+    KILN_TRY(same("arena bytes", *next++, profile.arenaBytes));
+    for (const std::uint64_t stated : profile.deviceArenaBytes)
+      KILN_TRY(same("arena bytes on a device", *next++, stated));
+  }
   return {};
 }
 

@@ -18,7 +18,8 @@ class Program {
  public:
   // Reads `path` into sealed anonymous memory, requires the digest of the manifest's program, checks the ELF
   // file (elf/elf_check.h), maps that same memory, and checks the program table against the manifest.
-  // kDataLoss for a bad program, kUnimplemented for one of another machine or a later ABI. ABI 1 is served.
+  // kDataLoss for a bad program, kUnimplemented for one of another machine or a later ABI. ABI 1, 2 and 3 are
+  // served.
   static Result<std::unique_ptr<Program>> load(const std::string& path, const Manifest& manifest);
   ~Program();
   Program(const Program&) = delete;
@@ -42,6 +43,11 @@ class Program {
  private:
   Program() = default;
   Status find(const ElfImage& image, const Manifest& manifest);
+  // What ABI 3 has beside the table.
+  Status findSpaces(const ElfImage& image, const Manifest& manifest) const;
+  const kiln_program& table(const ElfImage& image) const {
+    return *reinterpret_cast<const kiln_program*>(base_ + image.symbolAddress);
+  }
   int memory_ = -1;         // the sealed file; open so that debuggers can read symbols through /proc
   void* handle_ = nullptr;  // of dlopen
   std::uintptr_t base_ = 0;

@@ -15,6 +15,7 @@ class Weights {
   // cannot be mapped.
   static Result<Weights> map(const std::string& directory, const Manifest& manifest);
   ~Weights();
+  Weights() = default;  // none
   Weights(Weights&& other) noexcept = default;
   Weights& operator=(Weights&& other) noexcept {
     std::swap(maps_, other.maps_);
@@ -32,7 +33,6 @@ class Weights {
     void* address;
     std::size_t bytes;
   };
-  Weights() = default;
   Status add(const std::string& path, std::uint64_t bytes);
   std::vector<Map> maps_;
   std::vector<const void*> pointers_;

@@ -60,9 +60,15 @@ Result<std::shared_ptr<const LoadedArtifact>> LoadedArtifact::load(const std::st
   KILN_TRY(checkHostFeatures(manifest.spec.features, manifest.spec.target));
   KILN_ASSIGN(auto program, Program::load(directory + "/" + manifest.program.path, manifest));
   KILN_ASSIGN(Weights weights, Weights::map(directory, manifest));
-  const auto time = std::chrono::steady_clock::now() - start;
-  return std::make_shared<const LoadedArtifact>(
-      LoadedArtifact{directory, std::move(manifest), std::move(program), std::move(weights), time});
+  KILN_ASSIGN(DeviceImages images, DeviceImages::read(directory, manifest));
+  auto artifact = std::make_shared<LoadedArtifact>();
+  artifact->directory = directory;
+  artifact->manifest = std::move(manifest);
+  artifact->program = std::move(program);
+  artifact->weights = std::move(weights);
+  artifact->images = std::move(images);
+  artifact->loadTime = std::chrono::steady_clock::now() - start;
+  return artifact;
 }
 
 }  // namespace kiln::runtime

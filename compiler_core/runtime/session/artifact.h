@@ -1,10 +1,11 @@
-// An artifact directory opened: manifest, program and weights.
+// An artifact directory opened: manifest, program, kernels and weights.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <string>
 
+#include "compiler_core/runtime/device/device_artifact.h"
 #include "compiler_core/runtime/program/program.h"
 #include "compiler_core/runtime/program/weights.h"
 #include "manifest/artifact/manifest.h"
@@ -17,6 +18,8 @@ struct LoadedArtifact {
   Manifest manifest;
   std::unique_ptr<Program> program;
   Weights weights;
+  DeviceImages images;  // none without devices
+  DeviceArtifacts devices;
   std::chrono::nanoseconds loadTime{};
 
   // Codes as runtime.h assigns them to error classes.

@@ -1,4 +1,4 @@
-// What runs spend in each parallel loop of a program.
+// What runs spend in each parallel loop of a program and in each kernel on a device.
 #pragma once
 
 #include <chrono>
@@ -15,21 +15,29 @@ namespace kiln::runtime {
 class KernelTimes {
  public:
   struct Entry {
-    kiln_kernel kernel = nullptr;
+    kiln_kernel kernel = nullptr;       // of a parallel loop
+    const std::string* name = nullptr;  // of a kernel on a device
     std::uint64_t calls = 0, tasks = 0;
     std::chrono::nanoseconds time{};
   };
   void add(kiln_kernel kernel, std::int64_t tasks, std::chrono::nanoseconds time) {
-    const auto [place, added] = index_.try_emplace(reinterpret_cast<std::uintptr_t>(kernel), entries_.size());
-    if (added) entries_.push_back({kernel});
+    add(reinterpret_cast<std::uintptr_t>(kernel), {.kernel = kernel}, tasks, time);
+  }
+  // `name` stays where it is.
+  void add(const std::string& name, std::int64_t blocks, std::chrono::nanoseconds time) {
+    add(reinterpret_cast<std::uintptr_t>(&name), {.name = &name}, blocks, time);
+  }
+  const std::vector<Entry>& entries() const { return entries_; }  // in the order of first use
+
+ private:
+  void add(std::uintptr_t key, const Entry& fresh, std::int64_t tasks, std::chrono::nanoseconds time) {
+    const auto [place, added] = index_.try_emplace(key, entries_.size());
+    if (added) entries_.push_back(fresh);
     Entry& entry = entries_[place->second];
     ++entry.calls;
     entry.tasks += static_cast<std::uint64_t>(tasks);
     entry.time += time;
   }
-  const std::vector<Entry>& entries() const { return entries_; }  // in the order of first use
-
- private:
   std::unordered_map<std::uintptr_t, std::size_t> index_;
   std::vector<Entry> entries_;
 };

@@ -8,6 +8,7 @@
 #include "compiler_core/runtime/parallel/fp_state.h"
 #include "compiler_core/runtime/session/output_buffers.h"
 #include "compiler_core/runtime/session/padding.h"
+#include "manifest/spec/target.h"
 
 namespace kiln::runtime {
 namespace {
@@ -53,26 +54,28 @@ std::uint64_t count(std::chrono::steady_clock::duration time) {
 struct Call {
   ThreadPool* pool;
   Scratch scratch;
-  KernelTimes* times;  // null: not measured
+  KernelTimes* times;     // null: not measured
+  DeviceSession* device;  // null: none
 };
 
 void parallelFor(void* user, kiln_kernel kernel, void* env, std::int64_t tasks) {
   const Call& call = *static_cast<const Call*>(user);
+  if (call.device != nullptr) call.device->worksOnHost();
   if (call.times == nullptr) return call.pool->run(kernel, env, tasks, call.scratch);
   const auto start = std::chrono::steady_clock::now();
   call.pool->run(kernel, env, tasks, call.scratch);
   call.times->add(kernel, tasks, std::chrono::steady_clock::now() - start);
 }
 
-// Room for at least `bytes` and never null; what it held before may be gone.
-Status reserve(Arena& arena, std::uint64_t bytes) {
-  if (arena.data() != nullptr && arena.bytes() >= bytes) return {};
-  KILN_ASSIGN(arena, Arena::allocate(std::max<std::uint64_t>(bytes, 1), "an aligned copy of a tensor"));
-  return {};
+std::int32_t launch(void* user, const kiln_launch* launch) {
+  return static_cast<const Call*>(user)->device->launch(*launch);
 }
-
-bool inPlace(const void* data, std::uint64_t bytes) {
-  return bytes != 0 && reinterpret_cast<std::uintptr_t>(data) % KILN_ALIGNMENT == 0;
+std::int32_t copy(void* user, std::uint32_t toSpace, void* to, std::uint32_t fromSpace, const void* from,
+                  std::uint64_t bytes) {
+  return static_cast<const Call*>(user)->device->copy(toSpace, to, fromSpace, from, bytes);
+}
+std::int32_t wait(void* user, std::uint32_t space) {
+  return static_cast<const Call*>(user)->device->wait(space);
 }
 
 std::string statusText(std::int32_t status) {
@@ -92,26 +95,36 @@ Result<std::unique_ptr<SessionCore>> SessionCore::open(std::shared_ptr<const Loa
                                                        const kiln_session_options& options) {
   const unsigned threads = options.threads == 0 ? std::min(usableProcessors(), kMaxThreads) : options.threads;
   if (threads > kMaxThreads) return fail(Code::kInvalidArgument, "more than 1024 threads");
-  KILN_ASSIGN(Arena arena, allocateArena(artifact->manifest, threads));
+  std::unique_ptr<DeviceSession> device;
+  const Manifest& manifest = artifact->manifest;
+  if (!manifest.devices.empty()) {
+    KILN_ASSIGN(auto there, artifact->devices.on(
+                                options.device_driver != nullptr ? options.device_driver : kCudaDriverLibrary,
+                                options.device, manifest, artifact->images, artifact->weights));
+    KILN_ASSIGN(device, DeviceSession::open(std::move(there), manifest,
+                                            manifest.inputs.size() + manifest.outputs.size()));
+  }
+  KILN_ASSIGN(Arena arena, allocateArena(manifest, threads));
   FunctionNames names;
   if (options.measure_kernels != 0) {
     KILN_ASSIGN(names, artifact->program->functionNames());
   }
   KILN_ASSIGN(auto pool, ThreadPool::start(threads));
-  return std::unique_ptr<SessionCore>(
-      new SessionCore(std::move(artifact), std::move(pool), std::move(arena), std::move(names), options));
+  return std::unique_ptr<SessionCore>(new SessionCore(std::move(artifact), std::move(pool), std::move(arena),
+                                                      std::move(device), std::move(names), options));
 }
 
 SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::unique_ptr<ThreadPool> pool,
-                         Arena arena, FunctionNames names, const kiln_session_options& options)
+                         Arena arena, std::unique_ptr<DeviceSession> device, FunctionNames names,
+                         const kiln_session_options& options)
     : artifact_(std::move(artifact)),
       pool_(std::move(pool)),
       arena_(std::move(arena)),
+      device_(std::move(device)),
       runBeforeReady_(options.run_before_ready != 0),
       measureKernels_(options.measure_kernels != 0),
       names_(std::move(names)),
-      stagedInputs_(artifact_->manifest.inputs.size()),
-      stagedOutputs_(artifact_->manifest.outputs.size()) {
+      staged_(artifact_->manifest.inputs.size() + artifact_->manifest.outputs.size()) {
   for (const ProgramProfile& profile : artifact_->manifest.profiles) {
     profiles_.push_back({artifact_->manifest.spec.target + " profile " + profile.name,
                          {profile.name.c_str(), 0, 0, arenaBytes(profile, pool_->threads()), 0}});
@@ -121,6 +134,13 @@ SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::un
   counters_.load_nanoseconds = count(artifact_->loadTime);
   counters_.threads = pool_->threads();
   counters_.path = profiles_[0].path.c_str();
+  if (device_ == nullptr) return;
+  counters_.device_planned_bytes = device_->plannedBytes();
+  counters_.device_name = device_->info().name.c_str();
+  counters_.device_driver_version = device_->info().driverVersion;
+  counters_.device_compute_major = device_->info().major;
+  counters_.device_compute_minor = device_->info().minor;
+  counters_.device_emulated = device_->info().emulated ? 1 : 0;
 }
 
 std::vector<std::vector<std::int64_t>> SessionCore::outputShapes(
@@ -172,6 +192,20 @@ Status SessionCore::outputShapes(std::span<const kiln_tensor> inputs, std::span<
   return {};
 }
 
+Result<void*> SessionCore::staging(std::size_t index, std::uint64_t bytes) {
+  if (device_ != nullptr) return device_->staging(index, bytes);
+  Arena& arena = staged_[index];
+  if (arena.data() == nullptr || arena.bytes() < bytes) {
+    KILN_ASSIGN(arena, Arena::allocate(std::max<std::uint64_t>(bytes, 1), "an aligned copy of a tensor"));
+  }
+  return static_cast<void*>(arena.data());
+}
+
+// A device copies to and from staging, whose place does not change from run to run.
+bool SessionCore::inPlace(const void* data, std::uint64_t bytes) const {
+  return device_ == nullptr && bytes != 0 && reinterpret_cast<std::uintptr_t>(data) % KILN_ALIGNMENT == 0;
+}
+
 Result<std::vector<void*>> SessionCore::stageInputs(Plan& plan) {
   std::vector<void*> result;
   for (std::size_t i = 0; i < plan.inputs.tensors.size(); ++i) {
@@ -193,8 +227,7 @@ Result<std::vector<void*>> SessionCore::stageInputs(Plan& plan) {
       result.push_back(const_cast<void*>(tensor.data));
       continue;
     }
-    KILN_TRY(reserve(stagedInputs_[i], *bytes));
-    void* const data = stagedInputs_[i].data();
+    KILN_ASSIGN(void* const data, staging(i, *bytes));
     if (*bytes != tensor.bytes) std::memset(data, 0, *bytes);
     copyCorner(tensor.data, given, data, shape, dtypeBytes(info.dtype));
     plan.transferBytes += tensor.bytes;
@@ -214,27 +247,64 @@ Result<std::vector<void*>> SessionCore::stageOutputs(Plan& plan) {
       result.push_back(output.data);
       continue;
     }
-    KILN_TRY(reserve(stagedOutputs_[i], bytes));
-    result.push_back(stagedOutputs_[i].data());
+    KILN_ASSIGN(void* const data, staging(plan.inputs.tensors.size() + i, bytes));
+    result.push_back(data);
   }
   return result;
+}
+
+std::int32_t SessionCore::callProgram(const Plan& plan, const std::vector<void*>& inputs,
+                                      const std::vector<void*>& outputs, std::vector<std::int64_t>& dims,
+                                      KernelTimes* times, std::vector<void*> arenas) {
+  const ProgramProfile& profile = artifact_->manifest.profiles[plan.choice.profile];
+  alignas(KILN_ALIGNMENT) std::byte none[KILN_ALIGNMENT];
+  std::byte* const arena = arena_.data() != nullptr ? arena_.data() : none;
+  Call user{pool_.get(), {}, times, device_.get()};
+  if (profile.scratchBytes != 0)
+    user.scratch = {arena + aligned(profile.arenaBytes), aligned(profile.scratchBytes)};
+  kiln_callbacks callbacks{};
+  callbacks.parallel_for = &parallelFor;
+  callbacks.user = &user;
+  if (device_ != nullptr) {
+    callbacks.launch = &launch;
+    callbacks.copy = &copy;
+    callbacks.wait = &wait;
+    arenas[0] = arena;
+    callbacks.arenas = arenas.data();
+  }
+  const FpScope state;
+  return artifact_->program->run(plan.choice.profile, callbacks, arena,
+                                 device_ != nullptr ? device_->weights() : artifact_->weights.pointers(),
+                                 inputs.data(), outputs.data(), plan.choice.symbols.data(), dims.data());
+}
+
+// A program whose nodes are all on devices, in a profile in which no symbol varies.
+bool SessionCore::isRepeatable(std::size_t profile) const {
+  const CompileSpec& spec = artifact_->manifest.spec;
+  const auto isDevice = [](const std::string& target) { return target.starts_with("cuda:"); };
+  const auto isFixed = [](const auto& dim) { return dim.second.min == dim.second.max; };
+  return spec.fallback == "fail" && std::ranges::all_of(targetNames(spec.target), isDevice) &&
+         std::ranges::all_of(spec.profiles[profile].dims, isFixed);
 }
 
 Status SessionCore::call(const Plan& plan, const std::vector<void*>& inputs,
                          const std::vector<void*>& outputs, std::vector<std::int64_t>& dims,
                          KernelTimes* times) {
-  const ProgramProfile& profile = artifact_->manifest.profiles[plan.choice.profile];
-  alignas(KILN_ALIGNMENT) std::byte none[KILN_ALIGNMENT];
-  std::byte* const arena = arena_.data() != nullptr ? arena_.data() : none;
-  Call user{pool_.get(), {}, times};
-  if (profile.scratchBytes != 0)
-    user.scratch = {arena + aligned(profile.arenaBytes), aligned(profile.scratchBytes)};
-  const kiln_callbacks callbacks{&parallelFor, &user};
   std::int32_t status = 0;
-  {
-    const FpScope state;
-    status = artifact_->program->run(plan.choice.profile, callbacks, arena, artifact_->weights.pointers(),
-                                     inputs.data(), outputs.data(), plan.choice.symbols.data(), dims.data());
+  if (device_ == nullptr) {
+    status = callProgram(plan, inputs, outputs, dims, times, {});
+  } else {
+    DeviceRun run;
+    run.profile = plan.choice.profile;
+    run.repeatable = isRepeatable(plan.choice.profile);
+    run.program = [&](std::vector<void*> arenas) KILN_REQUIRES(mutex_) {
+      return callProgram(plan, inputs, outputs, dims, times, std::move(arenas));
+    };
+    run.dims = &dims;
+    run.times = times;
+    run.pointers = inputs;
+    run.pointers.insert(run.pointers.end(), outputs.begin(), outputs.end());
+    KILN_ASSIGN(status, device_->run(run));
   }
   if (status == KILN_RUN_OK) return {};
   return fail(Code::kInternal, statusText(status));
@@ -404,6 +474,10 @@ kiln_counters SessionCore::counters() const {
   for (const Profile& profile : profiles_)
     counters.observed_peak_bytes =
         std::max(counters.observed_peak_bytes, profile.counters.observed_peak_bytes);
+  if (device_ == nullptr) return counters;
+  counters.device_observed_bytes = device_->observedBytes();
+  counters.device_transfer_bytes = device_->transferredBytes();
+  counters.replayed_runs = device_->replays();
   return counters;
 }
 
@@ -419,6 +493,10 @@ std::size_t SessionCore::kernels(std::span<kiln_kernel_time> kernels) const {
   const MutexLock lock(mutex_);
   const auto& entries = kernels_.entries();
   for (std::size_t i = 0; i < std::min(kernels.size(), entries.size()); ++i) {
+    if (entries[i].name != nullptr) {
+      kernels[i] = {entries[i].name->c_str(), entries[i].calls, entries[i].tasks, count(entries[i].time)};
+      continue;
+    }
     const auto name = names_.find(artifact_->program->relative(entries[i].kernel));
     kernels[i] = {name == names_.end() ? "(no symbol)" : name->second.c_str(), entries[i].calls,
                   entries[i].tasks, count(entries[i].time)};

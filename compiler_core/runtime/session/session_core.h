@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler_core/runtime/compare/compare.h"
+#include "compiler_core/runtime/device/device_session.h"
 #include "compiler_core/runtime/kiln_runtime.h"
 #include "compiler_core/runtime/parallel/mutex.h"
 #include "compiler_core/runtime/parallel/thread_pool.h"
@@ -55,7 +56,8 @@ class SessionCore {
   };
 
   SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::unique_ptr<ThreadPool> pool, Arena arena,
-              FunctionNames names, const kiln_session_options& options);
+              std::unique_ptr<DeviceSession> device, FunctionNames names,
+              const kiln_session_options& options);
   // `profile` is the one to take; none: the first that holds the inputs.
   Result<Plan> plan(std::span<const kiln_tensor> inputs, std::span<kiln_output> outputs,
                     std::optional<std::size_t> profile) const;
@@ -63,10 +65,19 @@ class SessionCore {
                                                       const std::vector<std::int64_t>& symbols) const;
   // Carries a plan out; `times`: null when not measured.
   Status carryOut(Plan& plan, KernelTimes* times) KILN_REQUIRES(mutex_);
+  // Room for a copy of tensor `index`, inputs first: at least `bytes`, never null.
+  Result<void*> staging(std::size_t index, std::uint64_t bytes) KILN_REQUIRES(mutex_);
+  // Whether the caller's buffer can be given to the program.
+  bool inPlace(const void* data, std::uint64_t bytes) const;
   Result<std::vector<void*>> stageInputs(Plan& plan) KILN_REQUIRES(mutex_);
   Result<std::vector<void*>> stageOutputs(Plan& plan) KILN_REQUIRES(mutex_);
   Status call(const Plan& plan, const std::vector<void*>& inputs, const std::vector<void*>& outputs,
               std::vector<std::int64_t>& dims, KernelTimes* times) KILN_REQUIRES(mutex_);
+  // kiln_run with the arenas of a device program, by space; of another one, none.
+  std::int32_t callProgram(const Plan& plan, const std::vector<void*>& inputs,
+                           const std::vector<void*>& outputs, std::vector<std::int64_t>& dims,
+                           KernelTimes* times, std::vector<void*> arenas) KILN_REQUIRES(mutex_);
+  bool isRepeatable(std::size_t profile) const;
   Status deliver(Plan& plan, const std::vector<void*>& data, std::span<const std::int64_t> dims) const;
   Status warmProfile(std::size_t profile, const FixtureProfile& files, Tolerance tolerance)
       KILN_REQUIRES(mutex_);
@@ -75,13 +86,14 @@ class SessionCore {
 
   const std::shared_ptr<const LoadedArtifact> artifact_;
   const std::unique_ptr<ThreadPool> pool_;
-  const Arena arena_;  // of the largest profile; all of them use it
+  const Arena arena_;                            // of the largest profile; all of them use it
+  const std::unique_ptr<DeviceSession> device_;  // null for a program that needs none
   const bool runBeforeReady_, measureKernels_;
   const FunctionNames names_;  // empty unless kernels are measured
   std::atomic<bool> ready_{false};
 
   mutable Mutex mutex_;
-  std::vector<Arena> stagedInputs_ KILN_GUARDED_BY(mutex_), stagedOutputs_ KILN_GUARDED_BY(mutex_);
+  std::vector<Arena> staged_ KILN_GUARDED_BY(mutex_);  // inputs, then outputs; of a device session elsewhere
   mutable std::vector<Profile> profiles_ KILN_GUARDED_BY(mutex_);
   std::optional<std::size_t> current_ KILN_GUARDED_BY(mutex_);  // profile of the last run
   bool alone_ KILN_GUARDED_BY(mutex_) = false;  // nobody but the current profile has touched the arena

@@ -18,6 +18,7 @@ struct GpuOptions {
   int threads = 256;        // of a block: a multiple of 32, at most 1024
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
   std::string_view arch;    // "sm_90a"
+  bool tf32 = false;        // products of f32 may round their factors to 10 bits of mantissa
 };
 
 // On an operation with one result: what each element is before the first step of its reduction, a number; the
@@ -31,12 +32,25 @@ mlir::OpFoldResult loopExtent(mlir::OpBuilder& builder, mlir::linalg::LinalgOp o
 // Moves fills into the operations behind them that start from what was filled in.
 void foldFills(mlir::func::FuncOp function);
 
-// Writes any linalg operation at the insertion point, one result per thread at a time, neighbouring threads
-// at neighbouring elements. Reductions run inside a thread in the order of the model. Does not erase `op`.
+// `op` with parallel loops made one where no operand sees a difference, at the insertion point; `op` itself
+// where there are none. Keeps the order of the results.
+mlir::linalg::LinalgOp collapseLoops(mlir::OpBuilder& builder, mlir::linalg::LinalgOp op);
+
+// What the address of a buffer's first element is a multiple of, in bytes: a power of two.
+std::int64_t alignmentOf(mlir::Value buffer);
+
+// Writes any linalg operation at the insertion point, neighbouring threads at neighbouring elements, some
+// results of a thread side by side where loads and stores then take 16 bytes. Reductions run inside a thread
+// in the order of the model. Does not erase `op`.
 void emitPointwise(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, mlir::Value thread,
                    const GpuOptions& options, const Share& share = {});
 
-// The same for kiln.call, where a function of the kernel library has a form for threads: running sums and
+// Long reductions of few results in any order: each is shared out to several threads, whose parts are
+// combined in a fixed order. False where the order matters or there is little to share: nothing is written.
+bool emitSharedReduction(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, mlir::Value thread,
+                         const GpuOptions& options);
+
+// kiln.call, where a function of the kernel library has a form for threads: running sums and
 // arg-reductions a thread per line, scatters a thread per result. `positions` are what a Share counts.
 bool hasThreadForm(ir::CallOp call);
 mlir::OpFoldResult positions(mlir::OpBuilder& builder, ir::CallOp call);

@@ -26,9 +26,24 @@ class ThreadValues {
   bool any(ValueRange values) const {
     return llvm::any_of(values, [&](Value value) { return contains(value); });
   }
+  // What decides whether and how often the body of `op` runs.
+  static ValueRange decides(Operation* op) {
+    return isa<scf::ForOp>(op) ? ValueRange(op->getOperands().take_front(3)) : ValueRange(op->getOperands());
+  }
 
  private:
   void visit(Operation* op) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      // Each value that is carried by itself; how often the body runs shows in `decides`.
+      if (any(decides(op))) differ_.insert(loop.getInductionVar());
+      for (auto [init, argument, result] :
+           llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults()))
+        if (contains(init) || any(decides(op))) {
+          differ_.insert(argument);
+          differ_.insert(result);
+        }
+      return;
+    }
     // What a load gives may differ only where its address does: threads read the same memory.
     if (isa<gpu::ThreadIdOp, gpu::LaneIdOp>(op) || any(op->getOperands())) {
       differ_.insert_range(op->getResults());
@@ -47,7 +62,7 @@ class ThreadValues {
 // Where `op` stands differs between threads: a branch or loop around it does.
 bool isDivergent(Operation* op, scf::ForallOp block, const ThreadValues& values) {
   for (Operation* parent = op->getParentOp(); parent != block; parent = parent->getParentOp())
-    if (values.any(parent->getOperands())) return true;
+    if (values.any(ThreadValues::decides(parent))) return true;
   return false;
 }
 

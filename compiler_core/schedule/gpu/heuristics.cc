@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler_core/schedule/gpu/contraction_tiles.h"
+
 namespace kiln::schedule {
 namespace {
 
@@ -20,19 +22,6 @@ struct Rule {
 };
 
 constexpr Rule kRules[] = {
-    {KernelKind::kContraction,
-     "device contraction",
-     {{64}, {64}, {1}},
-     64 * 64,
-     256,
-     "64 x 64 results share panels of both operands in shared memory; 16 results per thread stay in "
-     "registers"},
-    {KernelKind::kConvolution,
-     "device convolution",
-     {{16}, {4}, {1}},
-     64 * 64,
-     256,
-     "a patch of 4 x 16 positions shares its window; 64 channels share the patch"},
     {KernelKind::kAttention,
      "device attention",
      {{0}, {16}, {1}},
@@ -75,6 +64,8 @@ std::int64_t threadsFor(std::int64_t results, std::int64_t most) {
 }  // namespace
 
 DeviceTile chooseDeviceTile(const KernelShape& shape) {
+  if (shape.kind == KernelKind::kContraction || shape.kind == KernelKind::kConvolution)
+    return chooseContractionTile(shape);
   const Rule& rule = *std::ranges::find(kRules, shape.kind, &Rule::kind);
   DeviceTile result{{{}, rule.name, rule.reason}, rule.threads};
   std::vector<std::int64_t>& sizes = result.tile.sizes;

@@ -2,6 +2,8 @@
 
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
+#include "compiler_core/schedule/gpu/attention.h"
+#include "compiler_core/schedule/gpu/contraction.h"
 #include "compiler_core/schedule/gpu/emit.h"
 #include "compiler_core/schedule/gpu/guarded.h"
 #include "compiler_core/schedule/gpu/heuristics.h"
@@ -10,6 +12,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -75,9 +78,16 @@ class Mapper {
       wrapTogether(small);
       small.clear();
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) wrapAlone(linalgOp);
-      if (auto call = dyn_cast<ir::CallOp>(op); call && hasThreadForm(call)) wrapAlone(call);
+      auto call = dyn_cast<ir::CallOp>(op);
+      if (call && call.getCallee() == kDeviceAttention)
+        emitAttention(b_, call, {256, options_.contraction, options_.arch, options_.tf32});
+      else if (call && hasThreadForm(call))
+        wrapAlone(call);
     }
+    wrapTogether(small);
   }
+
+  static constexpr std::int64_t kShort = 4096;  // scalar operations that are not worth more than a warp
 
   // Done by one block as fast as by many.
   static bool isSmall(Operation* op) {
@@ -113,9 +123,13 @@ class Mapper {
     if (ops.empty()) return;
     b_.setInsertionPointAfter(ops.back());
     SmallVector<Location> locations;
-    for (Operation* op : ops) locations.push_back(op->getLoc());
+    bool isLong = false;
+    for (Operation* op : ops) {
+      locations.push_back(op->getLoc());
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) isLong |= workOf(linalgOp) > kShort;
+    }
     auto block = makeBlocks(b_.getFusedLoc(locations), b_.getIndexAttr(1), 1,
-                            describe(ops, "device single", 1, 1, 32));
+                            describe(ops, "device single", 1, 1, isLong ? 1024 : 32));
     for (Operation* op : ops) op->moveBefore(block.getBody()->getTerminator());
   }
 
@@ -149,6 +163,7 @@ class Mapper {
   }
 
   void shareOut(Operation* op, OpFoldResult points, DictionaryAttr info) {
+    if (getConstantIntValue(points) == 0) return b_.eraseOp(op);
     const std::int64_t results = info.getAs<DenseI64ArrayAttr>("tile")[0];
     auto block = makeBlocks(op->getLoc(), points, results, info);
     op->moveBefore(block.getBody()->getTerminator());
@@ -159,21 +174,36 @@ class Mapper {
 
   // The phases of a block, with barriers between.
   void mapBlock(scf::ForallOp block) {
+    if (!block.getOps<gpu::ThreadIdOp>().empty()) return;  // was written for threads
     const auto info = block->getAttrOfType<DictionaryAttr>(kKernelAttr);
     const auto threads = info ? info.getAs<IntegerAttr>(kThreadsAttr) : IntegerAttr();
     GpuOptions options{threads ? static_cast<int>(threads.getInt()) : 256, options_.contraction,
-                       options_.arch};
+                       options_.arch, options_.tf32};
     SmallVector<Operation*> phases;
     for (Operation& op : block.getBody()->without_terminator())
       if (isa<linalg::LinalgOp, ir::CallOp, memref::StoreOp>(op)) phases.push_back(&op);
     b_.setInsertionPointToStart(block.getBody());
     Value thread =
         gpu::ThreadIdOp::create(b_, block.getLoc(), gpu::Dimension::x, b_.getIndexAttr(options.threads));
+    // What becomes part of a contraction is no phase.
+    llvm::DenseMap<Operation*, std::unique_ptr<ContractionPlan>> contractions;
+    llvm::SmallPtrSet<Operation*, 8> absorbed;
+    for (Operation* phase : phases)
+      if (auto op = dyn_cast<linalg::LinalgOp>(phase); op && !shares_.contains(phase))
+        if (auto plan = planContraction(op, options)) {
+          absorbed.insert_range(plan->absorbed());
+          contractions[phase] = std::move(plan);
+        }
+    llvm::erase_if(phases, [&](Operation* phase) { return absorbed.contains(phase); });
     for (Operation* phase : phases) {
       b_.setInsertionPoint(phase);
       if (phase != phases.front()) gpu::BarrierOp::create(b_, phase->getLoc());
-      if (auto op = dyn_cast<linalg::LinalgOp>(phase)) {
-        emitPointwise(b_, op, thread, options, shares_.lookup(phase));
+      if (auto plan = contractions.find(phase); plan != contractions.end()) {
+        plan->second->emit(b_, thread);
+      } else if (auto op = dyn_cast<linalg::LinalgOp>(phase)) {
+        const Share share = shares_.lookup(phase);
+        if (share.first || !emitSharedReduction(b_, op, thread, options))
+          emitPointwise(b_, op, thread, options, share);
         b_.eraseOp(phase);
       } else if (auto call = dyn_cast<ir::CallOp>(phase)) {
         emitCall(b_, call, thread, options, shares_.lookup(phase));
@@ -201,21 +231,25 @@ class Mapper {
 struct MapToGpuPass : PassWrapper<MapToGpuPass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MapToGpuPass)
   explicit MapToGpuPass(DeviceOptions options = {}) : options(std::move(options)) {}
+  MapToGpuPass(const MapToGpuPass& other) : PassWrapper(other), options(other.options) {}
   StringRef getArgument() const final { return "kiln-map-to-gpu"; }
   StringRef getDescription() const final { return "Linalg on buffers becomes blocks of a device's threads"; }
   void getDependentDialects(DialectRegistry& registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect, linalg::LinalgDialect,
-                    math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect, scf::SCFDialect,
-                    vector::VectorDialect>();
+                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+                    scf::SCFDialect, vector::VectorDialect>();
   }
 
   void runOnOperation() override {
     if (getOperation().isExternal()) return;
+    options.tf32 |= tf32;
     Mapper(getOperation(), options).run();
     if (failed(verifyDeviceForm(getOperation()))) signalPassFailure();
   }
 
   DeviceOptions options;
+  Option<bool> tf32{*this, "tf32", llvm::cl::desc("Products of f32 may be products of tf32"),
+                    llvm::cl::init(false)};
 };
 
 }  // namespace

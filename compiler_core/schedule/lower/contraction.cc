@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -9,13 +10,6 @@ namespace kiln::schedule {
 namespace {
 
 using namespace mlir;
-
-// acc + a * b, floats or integers.
-Value multiplyAdd(OpBuilder& b, Location loc, ValueRange v) {
-  if (isa<FloatType>(v[0].getType()))
-    return arith::AddFOp::create(b, loc, v[2], arith::MulFOp::create(b, loc, v[0], v[1]));
-  return arith::AddIOp::create(b, loc, v[2], arith::MulIOp::create(b, loc, v[0], v[1]));
-}
 
 // A sliding window's numbers per spatial dimension. One dimension runs as two of which the first has extent
 // 1: schedules then see rows and columns.
@@ -40,6 +34,52 @@ ir::Shape withRows(ir::Shape shape) {
 
 }  // namespace
 
+namespace {
+
+// Out of and into kiln.fused.
+Value acrossBorders(Value value) {
+  for (;;) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (auto outer = argument ? dyn_cast<ir::FusedOp>(argument.getOwner()->getParentOp()) : nullptr)
+      value = outer.getInputs()[argument.getArgNumber()];
+    else if (auto inner = value.getDefiningOp<ir::FusedOp>())
+      value = inner.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+    else
+      return value;
+  }
+}
+
+}  // namespace
+
+Lowering::Factor Lowering::factor(Value value) {
+  const Factor plain{get(value), ir::tensorType(value).getElementType(), {}};
+  if (!forDevice_ || !plain.element.isF32()) return plain;
+  const ir::Shape shape = ir::shapeOf(ir::tensorType(value));
+  value = acrossBorders(value);
+  while (auto view = value.getDefiningOp<ir::ReshapeOp>()) value = acrossBorders(view.getInput());
+  auto cast = value.getDefiningOp<ir::CastOp>();
+  if (!cast) return plain;
+  const Type element = ir::tensorType(cast.getInput()).getElementType();
+  if (!element.isF16() && !element.isBF16()) return plain;
+  Value codes = get(cast.getInput());
+  auto weight = acrossBorders(cast.getInput()).getDefiningOp<ir::WeightOp>();
+  return {reshape(codes, shape), element, shapeOf(codes) == shape ? weight : ir::WeightOp()};
+}
+
+namespace {
+
+// acc + a * b, floats or integers; the factors of these types.
+auto multiplyAdd(Type left, Type right) {
+  return [=](OpBuilder& b, Location loc, ValueRange v) -> Value {
+    Value x = unpack(b, loc, v[0], left), y = unpack(b, loc, v[1], right);
+    if (isa<FloatType>(x.getType()))
+      return arith::AddFOp::create(b, loc, v[2], arith::MulFOp::create(b, loc, x, y));
+    return arith::AddIOp::create(b, loc, v[2], arith::MulIOp::create(b, loc, x, y));
+  };
+}
+
+}  // namespace
+
 Value Lowering::matmul(ir::MatmulOp op) {
   auto type = convert(op.getType());
   const unsigned rank = type.getRank();
@@ -54,7 +94,15 @@ Value Lowering::matmul(ir::MatmulOp op) {
   out.append({m, n});
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(rank + 1, 0, dims, b_.getContext()); };
   Value zero = fill(scalar(type.getElementType(), 0), ir::shapeOf(cast<RankedTensorType>(op.getType())));
-  return generic({get(op.getLhs()), get(op.getRhs())}, zero, {map(lhs), map(rhs), map(out)}, 1, multiplyAdd);
+  const Factor left = factor(op.getLhs());
+  Factor right = factor(op.getRhs());
+  if (right.weight && rank == 2 && layOutWeight_) {
+    // Tensor cores take neighbours along the sum.
+    right.value = layOutWeight_(right.weight, {1, 0});
+    std::swap(rhs[0], rhs[1]);
+  }
+  return generic({left.value, right.value}, zero, {map(lhs), map(rhs), map(out)}, 1,
+                 multiplyAdd(left.element, right.element));
 }
 
 Value Lowering::surround(Value input, ArrayRef<std::int64_t> pads, double value) {
@@ -79,7 +127,8 @@ Value Lowering::convolution(ir::ConvOp op) {
   const Window window(op.getStrides(), op.getDilations(), op.getPads());
   const unsigned rank = window.rank();
   auto upright = [&](Value value) { return reshape(value, withRows(shapeOf(value))); };
-  Value input = surround(upright(get(op.getInput())), window.pads, 0), filter = upright(get(op.getFilter()));
+  const Factor image = factor(op.getInput()), weights = factor(op.getFilter());
+  Value input = surround(upright(image.value), window.pads, 0), filter = upright(weights.value);
   // Groups appear as a dimension of their own: `count` channels as [groups, count / groups].
   auto split = [&](Value value, unsigned dim) {
     if (groups == 1) return value;
@@ -125,7 +174,8 @@ Value Lowering::convolution(ir::ConvOp op) {
   } else {
     init = fill(scalar(element, 0), shape);
   }
-  Value result = generic({input, filter}, init, {map(from), map(with), map(to)}, 1 + rank, multiplyAdd);
+  Value result = generic({input, filter}, init, {map(from), map(with), map(to)}, 1 + rank,
+                         multiplyAdd(image.element, weights.element));
   return reshape(result, plain);
 }
 

@@ -3,6 +3,8 @@
 // `kiln.group`: operations of one group become one kernel where the schedule can.
 #pragma once
 
+#include <functional>
+
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/schedule/lower/scalar.h"
@@ -39,7 +41,8 @@ class Extents {
 
 class Lowering {
  public:
-  Lowering(mlir::OpBuilder& builder) : b_(builder) {}
+  // forDevice: for a target whose tensor cores multiply 16-bit floats.
+  Lowering(mlir::OpBuilder& builder, bool forDevice = false) : b_(builder), forDevice_(forDevice) {}
 
   // Lowers one operation (not kiln.weight, kiln.yield, func.return, nor those with bodies) and maps its
   // results.
@@ -49,6 +52,11 @@ class Lowering {
   using LowerBlock = llvm::function_ref<mlir::LogicalResult(mlir::Block&)>;
   mlir::LogicalResult branch(ir::IfOp op, LowerBlock lowerBlock);
   mlir::LogicalResult loop(ir::LoopOp op, LowerBlock lowerBlock);
+
+  // How a weight is had in another layout; without it, none is asked for.
+  using LayOutWeight =
+      std::function<mlir::Value(ir::WeightOp weight, llvm::ArrayRef<std::int64_t> permutation)>;
+  void setWeightLayouts(LayOutWeight layOut) { layOutWeight_ = std::move(layOut); }
 
   mlir::IRMapping& values() { return map_; }
   // `to` is `from` lowered.
@@ -123,8 +131,17 @@ class Lowering {
                          llvm::ArrayRef<std::int64_t> parameters,
                          llvm::ArrayRef<std::int64_t> readsInit = {});
   mlir::Value softmax(ir::SoftmaxOp op);
+  // An operand of a product, as it is multiplied after unpack(): on devices 16-bit codes where f32 was made
+  // of them.
+  struct Factor {
+    mlir::Value value;
+    mlir::Type element;   // of the graph level
+    ir::WeightOp weight;  // null unless the codes are a weight as it is
+  };
+  Factor factor(mlir::Value value);
   mlir::Value matmul(ir::MatmulOp op);
   mlir::Value attention(ir::AttentionOp op);
+  mlir::Value deviceAttention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);
   mlir::Value insideCounts(const ir::Dim& windows, const ir::Dim& extent, std::int64_t kernel,
@@ -133,6 +150,8 @@ class Lowering {
   mlir::Value batchNorm(ir::BatchNormOp op);
 
   mlir::OpBuilder& b_;
+  bool forDevice_;
+  LayOutWeight layOutWeight_;
   mlir::Location loc_ = b_.getUnknownLoc();
   mlir::IRMapping map_;
   llvm::DenseMap<mlir::Value, ir::Shape> shapes_;  // of lowered values with symbolic extents

@@ -12,10 +12,13 @@
 
 namespace kiln::testing_support {
 
-struct SignedProgram : testing::Test {
+// `Files`: TestArtifact, or one like it.
+template <class Files>
+struct SignedProgramOf : testing::Test {
   SignedArtifact trusted;
-  runtime::test::TestArtifact artifact;
+  Files artifact;
   TempDirectory directory;
+  std::map<std::string, std::string> environment;  // of kiln, beside the trust root and the policy
 
   void SetUp() override {
     trusted.writeTrust(directory.path());
@@ -44,10 +47,12 @@ struct SignedProgram : testing::Test {
     ASSERT_TRUE(npy::write(directory / name, tensor));
   }
   KilnResult kiln(std::vector<std::string> arguments) {
-    return runKiln(arguments,
-                   {{"KILN_TRUST_ROOT", directory / "root.json"}, {"KILN_POLICY", directory / "policy.json"}},
-                   directory.path());
+    auto variables = environment;
+    variables["KILN_TRUST_ROOT"] = directory / "root.json";
+    variables["KILN_POLICY"] = directory / "policy.json";
+    return runKiln(arguments, variables, directory.path());
   }
 };
+using SignedProgram = SignedProgramOf<runtime::test::TestArtifact>;
 
 }  // namespace kiln::testing_support

@@ -13,6 +13,13 @@ void check(const std::string& body, std::vector<std::pair<std::string, SymbolSpa
   EXPECT_TRUE(passed) << passed.error().message << "\n" << wanted.text;
 }
 
+// Compiled for a device, with the bits of the static compile for the CPU.
+void checkOnDevice(const std::string& body, std::vector<std::pair<std::string, SymbolSpan>> symbols) {
+  const SymbolicCheck wanted{"func.func @main" + body, std::move(symbols), {}, true};
+  auto passed = checkSymbolic(wanted);
+  EXPECT_TRUE(passed) << passed.error().message << "\n" << wanted.text;
+}
+
 constexpr SymbolSpan kBatch = {1, 8, 37};
 
 TEST(Symbolic, ElementwiseChain) {
@@ -52,6 +59,25 @@ TEST(Symbolic, MatmulInAllDimensions) {
   return %0 : tensor<[M]x[N]xf32>
 })",
         {{"M", {1, 64, 200}}, {"K", {1, 300, 1100}}, {"N", {1, 100, 530}}});
+}
+
+TEST(Symbolic, MatmulOnADevice) {
+  checkOnDevice(R"((%x: tensor<[M]x[K]xf32>, %y: tensor<[K]x[N]xf32>) -> tensor<[M]x[N]xf32> {
+  %0 = kiln.matmul %x, %y : (tensor<[M]x[K]xf32>, tensor<[K]x[N]xf32>) -> tensor<[M]x[N]xf32>
+  %1 = kiln.unary <relu> %0 : tensor<[M]x[N]xf32>
+  return %1 : tensor<[M]x[N]xf32>
+})",
+                {{"M", {1, 64, 150}}, {"K", {1, 100, 110}}, {"N", {1, 70, 140}}});
+}
+
+TEST(Symbolic, ConvolutionOnADevice) {
+  checkOnDevice(R"((%x: tensor<[N]x5x[H]x[W]xf32>) -> tensor<[N]x8x[H]x[W]xf32> {
+  %w = kiln.weight 0 : tensor<8x5x3x3xf32>
+  %0 = kiln.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1
+    : (tensor<[N]x5x[H]x[W]xf32>, tensor<8x5x3x3xf32>) -> tensor<[N]x8x[H]x[W]xf32>
+  return %0 : tensor<[N]x8x[H]x[W]xf32>
+})",
+                {{"N", {1, 2, 3}}, {"H", {3, 9, 20}}, {"W", {3, 11, 40}}});
 }
 
 TEST(Symbolic, Softmax) {

@@ -16,6 +16,7 @@
 #include "compiler_core/transforms/specialise.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "tests/compiler_core/host/device_run.h"
 #include "tests/compiler_core/host/program_host.h"
 #include "tests/support/temp_directory.h"
 
@@ -75,6 +76,7 @@ struct Graph {
 };
 
 struct Program {
+  std::unique_ptr<DeviceRun> device;  // null: runs on the CPU
   std::optional<ProgramHost> host;
   std::vector<package::WeightUse> uses;
 };
@@ -101,6 +103,7 @@ Status build(Graph& graph, llvm::ArrayRef<ir::SymbolRange> ranges, Program& prog
     table.profiles = {{"kiln_run_0", "kiln_shapes_0", plan.arenaBytes, plan.scratchBytes}};
     table.weights = static_cast<std::uint32_t>(program.uses.size());
   };
+  if (program.device) program.device->prepare(options, {});
   KILN_TRY(codegen::lowerToLlvm(module, options));
   const testing_support::TempDirectory directory;
   codegen::CpuOptions cpu;
@@ -111,6 +114,7 @@ Status build(Graph& graph, llvm::ArrayRef<ir::SymbolRange> ranges, Program& prog
   KILN_ASSIGN(const auto made, codegen::generateCpuProgram(module, table, cpu));
   KILN_ASSIGN(auto host, ProgramHost::load(made.elf));
   program.host.emplace(std::move(host));
+  if (program.device) return program.device->attach(*program.host, cpu);
   return {};
 }
 
@@ -154,7 +158,11 @@ Result<Ran> run(const Graph& graph, const Program& program, const std::vector<st
     outputs.push_back(Buffer::of<std::uint8_t>(tensor.bytes));
   }
   Ran ran;
-  KILN_ASSIGN(ran.dims, program.host->run(0, symbols, weights, inputs, outputs, threads));
+  if (program.device) program.device->setOrder(threads);
+  auto dims = program.host->run(0, symbols, weights, inputs, outputs, program.device ? 1 : threads);
+  if (program.device && !program.device->failure().empty())
+    return fail(Code::kInternal, program.device->failure());
+  KILN_ASSIGN(ran.dims, std::move(dims));
   if (ran.dims != program.host->shapes(0, symbols))
     return fail(Code::kDataLoss, "the program ran in other shapes than it states");
   for (const Buffer& output : outputs) {
@@ -197,6 +205,7 @@ Status checkSymbolic(const SymbolicCheck& check) {
     }
   }
   Program dynamic;
+  if (check.device) dynamic.device = std::make_unique<DeviceRun>();
   KILN_TRY(build(graph, ranges, dynamic));
   for (const auto& symbols : runs) {
     const std::string place = fmt::format("at {}", fmt::join(symbols, ", "));

@@ -20,6 +20,7 @@ struct SymbolicCheck {
   std::vector<std::pair<std::string, SymbolSpan>> symbols;
   // Values of all symbols per run; empty: at min, opt and max of all, and in between.
   std::vector<std::vector<std::int64_t>> runs;
+  bool device = false;  // the symbolic compile is for a device, run by the emulated one
 };
 
 // An error names the first run that differs, leaves its plan, or states other shapes.

@@ -30,6 +30,12 @@ bool intact(const Buffer& buffer) {
 
 struct Pool {
   std::vector<Buffer> scratch;  // one per thread
+  const std::function<bool(const kiln_launch&)>* onLaunch = nullptr;
+
+  static std::int32_t launch(void* user, const kiln_launch* launch) {
+    const auto& onLaunch = *static_cast<Pool*>(user)->onLaunch;
+    return onLaunch && onLaunch(*launch) ? KILN_RUN_OK : KILN_RUN_DEVICE_FAILED;
+  }
 
   static void parallelFor(void* user, kiln_kernel kernel, void* env, std::int64_t tasks) {
     auto& pool = *static_cast<Pool*>(user);
@@ -83,7 +89,10 @@ Result<ProgramHost> ProgramHost::load(const std::string& elf) {
 }
 
 ProgramHost::ProgramHost(ProgramHost&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)), file_(other.file_), program_(other.program_) {}
+    : handle_(std::exchange(other.handle_, nullptr)),
+      file_(other.file_),
+      program_(other.program_),
+      launch_(std::move(other.launch_)) {}
 
 ProgramHost::~ProgramHost() {
   if (!handle_) return;
@@ -105,7 +114,8 @@ Result<std::vector<std::int64_t>> ProgramHost::run(
   const kiln_profile& profile = program_->profiles[number];
   for (int i = 0; i < threads; ++i) pool.scratch.push_back(guarded(profile.scratch_bytes));
   const Buffer arena = guarded(profile.arena_bytes);
-  const kiln_callbacks callbacks = {&Pool::parallelFor, &pool};
+  pool.onLaunch = &launch_;
+  const kiln_callbacks callbacks = {&Pool::parallelFor, &pool, &Pool::launch, nullptr, nullptr, nullptr};
   const auto weightPointers = pointers<const void*>(weights), inputPointers = pointers<const void*>(inputs);
   const auto outputPointers = pointers<void*>(outputs);
   std::vector<std::int64_t> dims(program_->output_dim_count, -1);

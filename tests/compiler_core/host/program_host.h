@@ -3,6 +3,7 @@
 // borders.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -55,6 +56,8 @@ class ProgramHost {
                                         std::span<const Buffer> weights, std::span<const Buffer> inputs,
                                         std::span<const Buffer> outputs, int threads,
                                         double* seconds = nullptr) const;
+  // What kiln_callbacks.launch does from now on: false when it fails.
+  void onLaunch(std::function<bool(const kiln_launch&)> launch) { launch_ = std::move(launch); }
   // What `shapes` states: the dimensions of the outputs, those that depend on values at their bound.
   std::vector<std::int64_t> shapes(std::uint32_t profile, std::span<const std::int64_t> symbols) const;
 
@@ -65,6 +68,7 @@ class ProgramHost {
   int file_;  // open as long as the program is loaded: dlopen tells programs by their path, which has its
               // number
   const kiln_program* program_;
+  std::function<bool(const kiln_launch&)> launch_;
 };
 
 }  // namespace kiln::testing

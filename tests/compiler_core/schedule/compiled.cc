@@ -13,6 +13,7 @@
 #include "compiler_core/runtime/compare/compare.h"
 #include "compiler_core/transforms/rewrite.h"
 #include "mlir/Parser/Parser.h"
+#include "tests/compiler_core/host/device_run.h"
 #include "tests/compiler_core/host/program_host.h"
 #include "tests/compiler_core/schedule/timed.h"
 #include "tests/support/temp_directory.h"
@@ -45,6 +46,7 @@ Buffer bufferOf(const std::vector<std::uint8_t>& bytes) {
 struct Built {
   ProgramHost host;
   std::vector<package::WeightUse> uses;
+  std::unique_ptr<DeviceRun> device;  // null: runs on the CPU
 };
 
 Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& checked) {
@@ -67,6 +69,8 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
     checked.scratchBytes = table.profiles[0].scratchBytes = plan.scratchBytes;
     table.weights = static_cast<std::uint32_t>(uses.size());
   };
+  auto device = check.device ? std::make_unique<DeviceRun>() : nullptr;
+  if (device) device->prepare(options, {.contraction = check.contraction, .tf32 = check.tf32});
   KILN_TRY(codegen::lowerToLlvm(module, options));
   const testing_support::TempDirectory directory;
   codegen::CpuOptions cpu;
@@ -78,7 +82,9 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
   auto program = codegen::generateCpuProgram(module, table, cpu);
   if (!program) return fail(program.error());
   KILN_ASSIGN(auto host, ProgramHost::load(program->elf));
-  return Built{std::move(host), std::move(uses)};
+  Built built{std::move(host), std::move(uses), std::move(device)};
+  if (built.device) KILN_TRY(built.device->attach(built.host, cpu));
+  return built;
 }
 
 bool isReal(DType dtype) {
@@ -149,13 +155,17 @@ Result<Checked> checkText(const std::string& text, const CheckOptions& options) 
   if (options.rewrite) KILN_TRY(transforms::rewrite(*module, weights));
 
   Checked checked;
-  KILN_ASSIGN(const Built built, build(*module, options, checked));
+  KILN_ASSIGN(Built built, build(*module, options, checked));
   KILN_ASSIGN(const auto weightBuffers, layOut(weights, built.uses));
   const auto inputBuffers = buffersOf(inputs);
   for (int threads : {1, 2, 7}) {
+    if (built.device) built.device->setOrder(threads);
     std::vector<Buffer> outputs;
     for (const HostTensor& tensor : expected) outputs.emplace_back(tensor.bytes.size());
-    KILN_TRY(built.host.run(weightBuffers, inputBuffers, outputs, threads));
+    const Status ran = built.host.run(weightBuffers, inputBuffers, outputs, options.device ? 1 : threads);
+    if (built.device && !built.device->failure().empty())
+      return fail(Code::kInternal, built.device->failure());
+    KILN_TRY(ran);
     std::vector<HostTensor> values;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       auto bytes = outputs[i].as<std::uint8_t>();
@@ -164,7 +174,8 @@ Result<Checked> checkText(const std::string& text, const CheckOptions& options) 
     if (threads == 1)
       checked.outputs = std::move(values);
     else if (values != checked.outputs)
-      return fail(Code::kDataLoss, fmt::format("other bits with {} threads", threads));
+      return fail(Code::kDataLoss, options.device ? "other bits in another order of threads"
+                                                  : fmt::format("other bits with {} threads", threads));
   }
   KILN_TRY(compareAll(checked.outputs, expected, options));
   return checked;

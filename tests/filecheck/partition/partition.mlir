@@ -55,3 +55,33 @@ func.func @main(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   %b = kiln.unary <neg> %a {kiln.target = "cpu:x86-64-v3"} : tensor<2xf32>
   return %b, %x : tensor<2xf32>, tensor<2xf32>
 }
+
+// -----
+
+// One device, and all on it: it reads a copy of the input, and the result goes back.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[X:.*]]: tensor<2xf32>)
+// CHECK: %[[IN:.*]] = kiln.transfer %[[X]] from "host" to "cuda:sm_90a" : tensor<2xf32>
+// CHECK: %[[Y:.*]] = call @partition_0(%[[IN]])
+// CHECK: %[[OUT:.*]] = kiln.transfer %[[Y]] from "cuda:sm_90a" to "host" : tensor<2xf32>
+// CHECK: return %[[OUT]]
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %a = kiln.unary <exp> %x {kiln.target = "cuda:sm_90a"} : tensor<2xf32>
+  return %a : tensor<2xf32>
+}
+
+// -----
+
+// The processor reads the caller's input where it is, and what the device makes as a copy.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: (%[[X:.*]]: tensor<2xf32>)
+// CHECK: %[[IN:.*]] = kiln.transfer %[[X]] from "host" to "cuda:sm_90a"
+// CHECK: %[[A:.*]] = call @partition_0(%[[IN]])
+// CHECK: %[[T:.*]] = kiln.transfer %[[A]] from "cuda:sm_90a" to "cpu:x86-64-v3"
+// CHECK: %[[B:.*]] = call @partition_1(%[[X]], %[[T]])
+// CHECK: return %[[B]]
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %a = kiln.unary <exp> %x {kiln.target = "cuda:sm_90a"} : tensor<2xf32>
+  %b = kiln.binary <add> %x, %a {kiln.target = "cpu:x86-64-v3"} : tensor<2xf32>
+  return %b : tensor<2xf32>
+}

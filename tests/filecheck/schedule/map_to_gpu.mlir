@@ -27,10 +27,11 @@ func.func @phases(%x: memref<64x96xf32>, %out: memref<64x96xf32>) {
       %1 = arith.addf %s, %0 : f32
       linalg.yield %1 : f32
     }
-    // 192 results: three rounds of 64 threads.
-    // CHECK: scf.for
-    // CHECK-NOT: scf.if
+    // 192 results, two side by side: 64 threads, then 32.
+    // CHECK: vector.load {{.*}} {alignment = 8 : i64}
     // CHECK: arith.divf
+    // CHECK: vector.store {{.*}} {alignment = 8 : i64}
+    // CHECK: scf.if
     // CHECK-NOT: gpu.barrier
     // CHECK-NOT: linalg
     linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
@@ -47,7 +48,7 @@ func.func @phases(%x: memref<64x96xf32>, %out: memref<64x96xf32>) {
 }
 
 // CHECK-LABEL: func.func @beside
-func.func @beside(%x: memref<1000x33xf32>, %all: memref<f32>, %shape: memref<2xi64>, %y: memref<1000x33xf32>) {
+func.func @beside(%x: memref<1000x33xf32>, %all: memref<f32>, %shape: memref<2xi64>, %y: memref<33x1000xf32>, %end: memref<f32>) {
   %zero = arith.constant 0.0 : f32
   %n = arith.constant 1000 : i64
   %c0 = arith.constant 0 : index
@@ -84,12 +85,57 @@ func.func @beside(%x: memref<1000x33xf32>, %all: memref<f32>, %shape: memref<2xi
   // CHECK: memref.load
   // CHECK: memref.store
   // CHECK-NOT: linalg
-  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
                   iterator_types = ["parallel", "parallel"]}
-      ins(%x : memref<1000x33xf32>) outs(%y : memref<1000x33xf32>) {
+      ins(%x : memref<1000x33xf32>) outs(%y : memref<33x1000xf32>) {
   ^bb0(%a: f32, %z: f32):
     linalg.yield %a : f32
   }
+  // CHECK: scf.forall (%{{.*}}) in (1)
+  linalg.fill ins(%zero : f32) outs(%end : memref<f32>)
+  return
+}
+
+// Vectors of 16 bytes along what is contiguous in every operand, which is one dimension then. The rows' numbers are
+// read once.
+// CHECK-LABEL: func.func @vectors
+func.func @vectors(%x: memref<64x32x128xf32>, %row: memref<64x32xf32>, %y: memref<64x32x128xi8>) {
+  // CHECK: memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : memref<64x32x128xf32> into memref<2048x128xf32>
+  // CHECK: vector.load {{.*}} {alignment = 16 : i64} : memref<2048x128xf32>, vector<4xf32>
+  // CHECK: memref.load {{.*}} : memref<2048xf32>
+  // CHECK-COUNT-4: arith.addf {{.*}} : f32
+  // CHECK: vector.from_elements
+  // CHECK: vector.store {{.*}} {alignment = 4 : i64} : memref<2048x128xi8>, vector<4xi8>
+  linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, j, k)>, affine_map<(i, j, k) -> (i, j)>, affine_map<(i, j, k) -> (i, j, k)>],
+                  iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %row : memref<64x32x128xf32>, memref<64x32xf32>) outs(%y : memref<64x32x128xi8>) {
+  ^bb0(%a: f32, %b: f32, %z: i8):
+    %0 = arith.addf %a, %b : f32
+    %1 = arith.fptosi %0 : f32 to i8
+    linalg.yield %1 : i8
+  }
+  return
+}
+
+// The order does not matter to a maximum: 32 rows of 1000, eight threads each, then their parts in pairs.
+// CHECK-LABEL: func.func @maximum
+func.func @maximum(%x: memref<32x1000xf32>, %y: memref<32xf32>) {
+  %lowest = arith.constant 0xFF800000 : f32
+  scf.forall (%i) in (1) {
+    // CHECK: memref.alloc() {{.*}} : memref<32x8xf32>
+    // CHECK: scf.for {{.*}} iter_args
+    // CHECK: arith.maximumf
+    // CHECK-COUNT-4: gpu.barrier
+    // CHECK: arith.maximumf
+    // CHECK: memref.store {{.*}} : memref<32xf32>
+    linalg.fill ins(%lowest : f32) outs(%y : memref<32xf32>)
+    linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+        ins(%x : memref<32x1000xf32>) outs(%y : memref<32xf32>) {
+    ^bb0(%a: f32, %s: f32):
+      %0 = arith.maximumf %s, %a : f32
+      linalg.yield %0 : f32
+    }
+  } {kiln.kernel = {threads = 256}}
   return
 }
 

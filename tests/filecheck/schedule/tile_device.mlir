@@ -13,8 +13,8 @@ func.func @main(%x: tensor<192x512xf32>, %w: tensor<512x512xf32>) -> (tensor<192
   return %0, %3, %4 : tensor<192x512xf32>, tensor<192x512xf32>, tensor<512xf32>
 }
 // CHECK-LABEL: func.func @main
-// CHECK: scf.forall {{.*}} = (0, 0) to (192, 512) step (64, 64)
-// CHECK: kiln.kernel = {loops = array<i64: 192, 512>, nodes = [{{.*}}], rule = "device contraction", threads = 256 : i64, tile = array<i64: 64, 64>}
+// CHECK: scf.forall {{.*}} = (0, 0) to (192, 512) step (32, 32)
+// CHECK: kiln.kernel = {loops = array<i64: 192, 512>, nodes = [{{.*}}], rule = "device contraction 32", threads = 64 : i64, tile = array<i64: 32, 32>}
 // Rows are kept from their maximum to the quotients.
 // CHECK: scf.forall {{.*}} to (192) step (8)
 // CHECK: math.exp

@@ -1,0 +1,24 @@
+#include "api/cli/device_options.h"
+
+#include "api/cli/exit_code.h"
+
+namespace kiln::cli {
+
+void DeviceOptions::apply(kiln_session_options& options) const {
+  options.device_driver = driver.empty() ? nullptr : driver.c_str();
+  options.device = device;
+}
+
+void addDeviceOptions(CLI::App& command, DeviceOptions& options) {
+  command.add_option("--device-driver", options.driver,
+                     "CUDA driver library for kernels of cuda: targets (default: libcuda.so.1)");
+  command.add_option("--device", options.device, "Which of the driver's devices, from 0")
+      ->check(CLI::Range(0, 1023));
+}
+
+Error sessionError(Error error) {
+  if (error.code != Code::kResourceExhausted) return error;
+  return withExit(kExitUnsupported, error.code, error.message);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,46 @@
+// The device's side of a program: the kernels of all its units, and the image that is made of them. Private
+// to this folder.
+#pragma once
+
+#include <string>
+
+#include "compiler_core/codegen/cuda/codegen.h"
+#include "compiler_core/codegen/lower/device_kernels.h"
+#include "compiler_core/codegen/lower/pipeline.h"
+#include "compiler_core/driver/compiler.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace kiln::driver {
+
+class DeviceProgram {
+ public:
+  static constexpr std::uint32_t kSpace = 1;  // an artifact is for at most one device
+
+  // `target` has a device. share: equal kernels are one.
+  DeviceProgram(mlir::MLIRContext& context, const Target& target, bool share);
+
+  const Target& target() const { return target_; }
+  // Lets a unit be lowered for the device; its kernels come here.
+  void addTo(codegen::PipelineOptions& options, const CompileRequest& request);
+  mlir::ModuleOp module() { return *module_; }
+
+  struct Generated {
+    DeviceEvidence evidence;
+    std::vector<codegen::DeviceKernel> kernels;
+    std::string ptx;  // with keepIr
+  };
+  // Writes kernels/<arch>.cubin below request.out and, where wanted, its emulation. Errors as
+  // codegen::generateDeviceImage.
+  Result<Generated> generate(const CompileRequest& request, bool keepIr);
+
+ private:
+  void take(mlir::Operation& device);
+
+  Target target_;
+  codegen::DeviceKernels kernels_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+  mlir::gpu::GPUModuleOp device_;
+};
+
+}  // namespace kiln::driver

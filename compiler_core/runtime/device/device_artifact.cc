@@ -1,0 +1,126 @@
+#include "compiler_core/runtime/device/device_artifact.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "compiler_core/runtime/device/device_layout.h"
+#include "manifest/base/file.h"
+
+namespace kiln::runtime {
+namespace {
+
+constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 30;
+
+Result<std::string> readImage(const std::string& path, const ArtifactFile& file) {
+  const auto bad = [&](const std::string& why) { return fail(Code::kDataLoss, path + ": " + why); };
+  if (file.digest.size > kMaxImage) return bad("larger than 1 GiB");
+  auto opened = openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, path);
+  if (!opened) return bad(opened.error().message);
+  struct stat status;
+  if (::fstat(opened->get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) != file.digest.size)
+    return bad("not a regular file of the manifest's " + std::to_string(file.digest.size) +
+               " bytes; fetch the artifact again");
+  std::string bytes(file.digest.size, '\0');
+  KILN_TRY(
+      readExactly(opened->get(), {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, 0, path));
+  if (digestOf(bytes) != file.digest)
+    return bad("its digest is not the manifest's; fetch the artifact again");
+  return bytes;
+}
+
+}  // namespace
+
+Result<DeviceImages> DeviceImages::read(const std::string& directory, const Manifest& manifest) {
+  DeviceImages images;
+  for (const DeviceImageInfo& device : manifest.devices) {
+    KILN_ASSIGN(std::string cubin, readImage(directory + "/" + device.image.path, device.image));
+    images.cubins_.push_back(std::move(cubin));
+  }
+  return images;
+}
+
+Result<std::shared_ptr<const DeviceArtifact>> DeviceArtifact::load(
+    const Manifest& manifest, const DeviceImages& images, const Weights& weights, const DevicePlan& plan,
+    std::shared_ptr<const DeviceContext> context) {
+  std::shared_ptr<DeviceArtifact> artifact(new DeviceArtifact(std::move(context)));
+  const DeviceContext::Scope scope(*artifact->context_);
+  KILN_ASSIGN(artifact->freeBefore_, artifact->context_->freeBytes());
+  KILN_TRY(checkDeviceMemory(plan, false, artifact->context_->info(), artifact->freeBefore_));
+  KILN_TRY(artifact->loadKernels(manifest, images));
+  KILN_TRY(artifact->loadWeights(manifest, weights, plan));
+  return artifact;
+}
+
+Status DeviceArtifact::loadKernels(const Manifest& manifest, const DeviceImages& images) {
+  const CudaDriver& api = context_->driver();
+  for (std::size_t i = 0; i < manifest.devices.size(); ++i) {
+    const DeviceImageInfo& device = manifest.devices[i];
+    const std::string what = "loading " + device.image.path;
+    cuda::CUmodule module = nullptr;
+    KILN_TRY(api.check(api->moduleLoadData(&module, images.cubins()[i].data()), what));
+    modules_.push_back(module);
+    auto& kernels = kernels_.emplace_back();
+    for (const std::string& name : device.kernels) {
+      cuda::CUfunction function = nullptr;
+      const cuda::CUresult found = api->moduleGetFunction(&function, module, name.c_str());
+      if (found == cuda::kNotFound)
+        return fail(Code::kDataLoss, device.image.path + ": there is no kernel \"" + name + "\" in it");
+      KILN_TRY(api.check(found, what + ": kernel \"" + name + "\""));
+      kernels.push_back(function);
+    }
+  }
+  return {};
+}
+
+Status DeviceArtifact::loadWeights(const Manifest& manifest, const Weights& weights, const DevicePlan& plan) {
+  KILN_ASSIGN(const DeviceStream stream, DeviceStream::create(context_));
+  KILN_ASSIGN(memory_, DeviceBuffer::allocate(context_, plan.weightBytes, stream, "weights"));
+  const CudaDriver& api = context_->driver();
+  std::uint64_t offset = 0;
+  for (std::size_t i = 0; i < manifest.weights.size(); ++i) {
+    const void* const mapped = weights.pointers()[i];
+    if (manifest.weightSpaces[i] == 0) {
+      pointers_.push_back(mapped);
+      continue;
+    }
+    const std::uint64_t bytes = manifest.weights[i].digest.size;
+    const cuda::CUdeviceptr place = memory_.address() + offset;
+    if (bytes != 0) {
+      KILN_TRY(api.check(api->memcpyHtoDAsync(place, mapped, bytes, stream.get()),
+                         "uploading " + manifest.weights[i].path));
+    }
+    pointers_.push_back(reinterpret_cast<const void*>(place));
+    offset += deviceAligned(bytes);
+  }
+  return api.check(stream.wait(), "uploading the weights");
+}
+
+DeviceArtifact::~DeviceArtifact() {
+  const DeviceContext::Scope scope(*context_);
+  for (const cuda::CUmodule module : modules_) context_->driver()->moduleUnload(module);
+}
+
+cuda::CUfunction DeviceArtifact::kernel(std::uint32_t space, std::uint32_t kernel) const {
+  if (space == 0 || space > kernels_.size() || kernel >= kernels_[space - 1].size()) return nullptr;
+  return kernels_[space - 1][kernel];
+}
+
+Result<std::shared_ptr<const DeviceArtifact>> DeviceArtifacts::on(const std::string& library, int ordinal,
+                                                                  const Manifest& manifest,
+                                                                  const DeviceImages& images,
+                                                                  const Weights& weights) const {
+  const MutexLock lock(mutex_);
+  auto& place = loaded_[{library, ordinal}];
+  if (auto there = place.lock()) return there;
+  KILN_ASSIGN(auto driver, CudaDriver::open(library));
+  KILN_ASSIGN(DeviceInfo info, deviceInfo(*driver, ordinal));
+  for (const DeviceImageInfo& device : manifest.devices) KILN_TRY(checkDevice(device, info));
+  KILN_ASSIGN(const DevicePlan plan, devicePlan(manifest));
+  KILN_ASSIGN(auto context, DeviceContext::open(std::move(driver), std::move(info)));
+  KILN_ASSIGN(auto loaded, DeviceArtifact::load(manifest, images, weights, plan, std::move(context)));
+  place = loaded;
+  return loaded;
+}
+
+}  // namespace kiln::runtime

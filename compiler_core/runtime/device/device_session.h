@@ -1,0 +1,115 @@
+// A session's part on a device: its memory there, its stream, and what a program asks for through its
+// callbacks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler_core/runtime/device/device_artifact.h"
+#include "compiler_core/runtime/program_abi.h"
+#include "compiler_core/runtime/session/kernel_times.h"
+
+namespace kiln::runtime {
+
+// One run of a program.
+struct DeviceRun {
+  std::size_t profile = 0;
+  // Every run of the profile enqueues the same, but for the tensors' contents: what one enqueues may be
+  // recorded and repeated.
+  bool repeatable = false;
+  // Every pointer that the program is given and that may be another one next time.
+  std::vector<void*> pointers;
+  // Calls kiln_run with these arenas, one per space; the first is null, the caller's to fill in.
+  std::function<std::int32_t(std::vector<void*> arenas)> program;
+  std::vector<std::int64_t>* dims = nullptr;  // what kiln_run writes to output_dims
+  KernelTimes* times = nullptr;               // null: not measured
+};
+
+// One caller at a time.
+class DeviceSession {
+ public:
+  // Checks and allocates the arenas of all spaces: one allocation. `tensors`: how many need staging.
+  // kResourceExhausted names the planned bytes.
+  static Result<std::unique_ptr<DeviceSession>> open(std::shared_ptr<const DeviceArtifact> artifact,
+                                                     const Manifest& manifest, std::size_t tensors);
+  ~DeviceSession();
+  DeviceSession(const DeviceSession&) = delete;
+  DeviceSession& operator=(const DeviceSession&) = delete;
+
+  // Pinned memory for tensor `index`: at least `bytes`, never null, aligned. What it held before may be gone.
+  Result<void*> staging(std::size_t index, std::uint64_t bytes);
+
+  // Runs a program to the end of all that it enqueued; what the program returned. An error of the device is
+  // kInternal with the driver's words, kUnavailable if the device itself stopped working; after one that is
+  // sticky every later run fails and says so.
+  Result<std::int32_t> run(const DeviceRun& run);
+
+  // The callbacks of that name (program_abi.h), during run().
+  std::int32_t launch(const kiln_launch& launch);
+  std::int32_t copy(std::uint32_t toSpace, void* to, std::uint32_t fromSpace, const void* from,
+                    std::uint64_t bytes);
+  std::int32_t wait(std::uint32_t space);
+  // The program calls parallel_for: it does not work on devices alone.
+  void worksOnHost() { hostWork_ = true; }
+
+  const DeviceInfo& info() const { return artifact_->context()->info(); }
+  const void* const* weights() const { return artifact_->weights(); }
+  std::uint64_t plannedBytes() const { return memory_.bytes() + artifact_->weightBytes(); }
+  std::uint64_t observedBytes() const { return observedBytes_; }
+  // Between the processor's memory and the device's, of runs that succeeded.
+  std::uint64_t transferredBytes() const { return transferred_; }
+  std::uint64_t replays() const { return replays_; }
+
+ private:
+  // What a profile's run enqueues.
+  struct Recording {
+    enum class State { kNone, kWanted, kReady, kImpossible } state = State::kNone;
+    cuda::CUgraphExec graph = nullptr;
+    std::vector<void*> pointers;
+    std::vector<std::int64_t> dims;
+    std::uint64_t copied = 0;
+  };
+  struct Timed {
+    std::uint32_t space, kernel;
+    std::int64_t blocks;
+  };
+
+  DeviceSession(std::shared_ptr<const DeviceArtifact> artifact, const Manifest& manifest,
+                std::size_t tensors);
+  const CudaDriver& driver() const { return artifact_->context()->driver(); }
+  Result<std::int32_t> enqueue(const DeviceRun& run);
+  Result<std::int32_t> program(const DeviceRun& run);
+  // Whether there is a recording now.
+  Result<bool> record(const DeviceRun& run, Recording& recording);
+  Status replay(const DeviceRun& run, const Recording& recording);
+  void forget(Recording& recording);
+  Status addTimes(KernelTimes& times);
+  Result<cuda::CUevent> event(std::size_t index);
+  // Keeps the first failure of a run and tells a program's callback result.
+  std::int32_t note(cuda::CUresult code, const std::string& what);
+  std::int32_t note(Error error);
+  Status check(cuda::CUresult code, const std::string& what);
+  void observe();
+
+  const std::shared_ptr<const DeviceArtifact> artifact_;
+  const Manifest& manifest_;
+  DeviceStream stream_;
+  DeviceBuffer memory_;
+  std::vector<void*> arenas_;  // by space
+  std::vector<PinnedBuffer> staging_;
+  std::vector<Recording> recordings_;  // by profile
+  std::optional<Error> lost_;          // why the device can be used no more
+  std::uint64_t transferred_ = 0, replays_ = 0, observedBytes_ = 0;
+
+  // Of the run in progress.
+  bool hostWork_ = false, recording_ = false, measuring_ = false;
+  std::uint64_t copied_ = 0;
+  std::optional<Error> failure_;
+  std::vector<Timed> timed_;
+  std::vector<cuda::CUevent> events_;  // two per timed launch; kept for later runs
+};
+
+}  // namespace kiln::runtime

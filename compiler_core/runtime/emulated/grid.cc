@@ -1,0 +1,59 @@
+#include "compiler_core/runtime/emulated/grid.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+namespace kiln::emulated {
+namespace {
+
+#if defined(__x86_64__)
+// Kernels run in a state of their own: round to nearest, subnormals kept, exceptions masked.
+class FloatingPointState {
+ public:
+  FloatingPointState() : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(0x1f80); }
+  ~FloatingPointState() { __builtin_ia32_ldmxcsr(saved_); }
+
+ private:
+  unsigned saved_;
+};
+#else
+struct FloatingPointState {};
+#endif
+
+}  // namespace
+
+std::string GridRunner::run(const LaunchOp& launch) {
+  const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> failed{false};
+  std::mutex mutex;
+  std::string failure;
+  const auto work = [&](BlockRunner& runner) {
+    const FloatingPointState state;
+    for (std::uint64_t i = next++; i < blocks && !failed; i = next++) {
+      const std::uint64_t block = order_ == Order::kDescending ? blocks - 1 - i : i;
+      const BlockWork one{launch.kernel,
+                          launch.arguments.data(),
+                          static_cast<std::uint32_t>(block % launch.grid[0]),
+                          static_cast<std::uint32_t>(block / launch.grid[0] % launch.grid[1]),
+                          static_cast<std::uint32_t>(block / launch.grid[0] / launch.grid[1]),
+                          block};
+      const std::string wrong = runner.run(one);
+      if (wrong.empty()) continue;
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (!failed) failure = "block " + std::to_string(block) + ": " + wrong;
+      failed = true;
+    }
+  };
+  const auto threads = static_cast<unsigned>(std::min<std::uint64_t>(count_, blocks));
+  while (runners_.size() < threads) runners_.push_back(std::make_unique<BlockRunner>(order_));
+  std::vector<std::thread> others;
+  for (unsigned i = 1; i < threads; ++i) others.emplace_back([&, i] { work(*runners_[i]); });
+  work(*runners_[0]);
+  for (std::thread& other : others) other.join();
+  return failure;
+}
+
+}  // namespace kiln::emulated

@@ -1,0 +1,334 @@
+// Artifacts with kernels for a device, from the files to the results, on the emulated one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/compiler_core/runtime/device/device_files.h"
+
+namespace kiln::runtime::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct Failure {
+  kiln_class errorClass;
+  std::string message;
+};
+template <class T>
+Failure failureOf(const Result<T>& result) {
+  if (result) return {static_cast<kiln_class>(0), "succeeded"};
+  return {errorClass(result.error().code), result.error().message};
+}
+
+std::vector<float> inputOf(float first) {
+  auto values = sampleInput();
+  values[0] = first;
+  return values;
+}
+std::vector<NamedTensor> tensorsOf(const std::vector<float>& values) {
+  return {{"x", floats({kRows, kColumns}, values)}};
+}
+
+Artifact open(const DeviceTestArtifact& files) {
+  auto artifact = Artifact::open(files.path());
+  EXPECT_TRUE(artifact) << artifact.error().message;
+  return std::move(*artifact);
+}
+Session sessionOf(const Artifact& artifact, kiln_session_options options = onEmulatedDevice()) {
+  auto session = Session::open(artifact, options);
+  EXPECT_TRUE(session) << session.error().message;
+  return std::move(*session);
+}
+void expectRight(Session& session, const std::vector<float>& x, float more = 0) {
+  const auto outputs = session.run(tensorsOf(x));
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  auto expected = expectedOutput(x);
+  for (float& value : expected) value += more;
+  EXPECT_EQ(valuesOf((*outputs)[0].tensor), expected);
+}
+// How opening a session fails; nothing of it is left on the device.
+Failure refusal(const DeviceTestArtifact& files, kiln_session_options options = onEmulatedDevice()) {
+  const Failure failure = failureOf(Session::open(open(files), options));
+  const auto left = statistics();
+  EXPECT_EQ(left.device_bytes + left.pinned_bytes + left.modules, 0u) << failure.message;
+  return failure;
+}
+
+TEST(DeviceSession, RunsOnTheDeviceAndCounts) {
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  expectRight(session, sampleInput());
+  const kiln_counters counters = session.counters();
+  EXPECT_EQ(std::string(counters.path), "cuda:sm_90a profile default");
+  EXPECT_EQ(counters.device_planned_bytes, DeviceTestArtifact::kArenaBytes + kColumns * sizeof(float));
+  EXPECT_EQ(counters.device_observed_bytes, counters.device_planned_bytes);
+  EXPECT_EQ(counters.device_transfer_bytes, 2 * kRows * kColumns * sizeof(float));
+  EXPECT_EQ(std::string(counters.device_name), "Kiln emulated device (test only)");
+  EXPECT_EQ(counters.device_driver_version, 13000);
+  EXPECT_NE(counters.device_emulated, 0);
+}
+
+TEST(DeviceSession, EveryOrderOfThreadsGivesTheSameBits) {
+  for (const char* order : {"ascending", "descending", "shuffled"}) {
+    const Variable chosen("KILN_EMULATED_ORDER", order);
+    DeviceTestArtifact files;
+    const Artifact artifact = open(files);
+    Session session = sessionOf(artifact);
+    expectRight(session, sampleInput());
+  }
+}
+
+TEST(DeviceSession, WarmsUpAgainstItsFixtures) {
+  DeviceTestArtifact files;
+  files.writeFixtures();
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  const Status warm = session.warmup();
+  ASSERT_TRUE(warm) << warm.error().message;
+  files.writeFixtures(1);
+  EXPECT_EQ(failureOf(session.warmup()).errorClass, KILN_NUMERICAL_CHECK_FAILED);
+}
+
+TEST(DeviceSession, ARunOfFixedShapesIsRecordedAndReplayed) {
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  for (int i = 0; i < 5; ++i) expectRight(session, inputOf(static_cast<float>(i)));
+  EXPECT_EQ(session.counters().replayed_runs, 4u);
+  EXPECT_EQ(statistics().graph_launches, 4u);
+  EXPECT_EQ(statistics().launches, 5u);
+  EXPECT_EQ(session.counters().device_transfer_bytes, 5 * 2 * kRows * kColumns * sizeof(float));
+}
+
+TEST(DeviceSession, WhatWorksOnTheHostTooIsNeverReplayed) {
+  DeviceTestArtifact files("device_and_host");
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)), 1);
+  EXPECT_EQ(session.counters().replayed_runs, 0u);
+}
+
+TEST(DeviceSession, AFallbackIsNeverReplayed) {
+  DeviceTestArtifact files;
+  files.manifest.spec.fallback = "cpu";
+  files.writeManifest();
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)));
+  EXPECT_EQ(session.counters().replayed_runs, 0u);
+}
+
+TEST(DeviceSession, WeightsAreThereOnceAndNothingStays) {
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  {
+    Session first = sessionOf(artifact), second = sessionOf(artifact);
+    expectRight(first, inputOf(1));
+    expectRight(second, inputOf(2));
+    EXPECT_EQ(statistics().device_allocations, 3u) << "weights, and an arena for each session";
+    EXPECT_EQ(statistics().modules, 1u);
+  }
+  const auto left = statistics();
+  EXPECT_EQ(left.device_bytes, 0u);
+  EXPECT_EQ(left.pinned_bytes, 0u);
+  EXPECT_EQ(left.modules, 0u);
+  EXPECT_EQ(left.unscrubbed, 0u) << "memory of a session must not be given back as it is";
+  Session again = sessionOf(artifact);
+  expectRight(again, inputOf(3));
+}
+
+TEST(DeviceSession, SessionsRunAtTheSameTime) {
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&artifact, t] {
+      Session session = sessionOf(artifact);
+      for (int i = 0; i < 5; ++i) expectRight(session, inputOf(static_cast<float>(10 * t + i)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(DeviceSession, MeasuresKernels) {
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  auto options = onEmulatedDevice();
+  options.measure_kernels = 1;
+  Session session = sessionOf(artifact, options);
+  for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)));
+  const auto kernels = session.kernels();
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(std::string(kernels[0].symbol), "kiln_k0_scale");
+  EXPECT_EQ(kernels[0].calls, 3u);
+  EXPECT_EQ(kernels[0].tasks, 3u * kRows * kColumns / 64);
+  EXPECT_GT(kernels[0].nanoseconds, 0u);
+}
+
+TEST(DeviceSession, TheSecondDeviceIsChosenByNumber) {
+  const Variable two("KILN_EMULATED_DEVICES", "2"), arch("KILN_EMULATED_ARCH", "sm_80,sm_90a");
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  EXPECT_THAT(refusal(files).message, HasSubstr("sm_80"));
+  auto options = onEmulatedDevice();
+  options.device = 1;
+  Session session = sessionOf(artifact, options);
+  expectRight(session, sampleInput());
+}
+
+TEST(DeviceSession, NoDriverIsNamed) {
+  DeviceTestArtifact files;
+  auto options = onEmulatedDevice();
+  options.device_driver = "libno-such-driver.so.1";
+  const Failure failure = refusal(files, options);
+  EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
+  EXPECT_THAT(failure.message, AllOf(HasSubstr("no CUDA driver"), HasSubstr("libno-such-driver.so.1")));
+}
+
+TEST(DeviceSession, ALibraryThatIsNoDriverIsNamed) {
+  DeviceTestArtifact files;
+  auto options = onEmulatedDevice();
+  options.device_driver = "libm.so.6";
+  const Failure failure = refusal(files, options);
+  EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
+  EXPECT_THAT(failure.message, HasSubstr("cuInit"));
+}
+
+TEST(DeviceSession, NoDeviceIsSaid) {
+  const Variable none("KILN_EMULATED_DEVICES", "0");
+  const Failure failure = refusal(DeviceTestArtifact());
+  EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
+  EXPECT_THAT(failure.message, HasSubstr("CUDA_ERROR_NO_DEVICE"));
+}
+
+TEST(DeviceSession, AnotherOrdinalThanThereAreIsRefused) {
+  auto options = onEmulatedDevice();
+  for (const int ordinal : {1, -1}) {
+    options.device = ordinal;
+    const Failure failure = refusal(DeviceTestArtifact(), options);
+    EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
+    EXPECT_THAT(failure.message, HasSubstr("there is no device " + std::to_string(ordinal)));
+  }
+}
+
+TEST(DeviceSession, TooOldADriverNamesBothVersions) {
+  const Variable old("KILN_EMULATED_DRIVER", "12.4");
+  const Failure failure = refusal(DeviceTestArtifact());
+  EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
+  EXPECT_THAT(failure.message, AllOf(HasSubstr("CUDA 12.4"), HasSubstr("need CUDA 13.0")));
+}
+
+TEST(DeviceSession, AnotherArchitectureNamesBoth) {
+  const Variable arch("KILN_EMULATED_ARCH", "sm_86");
+  const Failure failure = refusal(DeviceTestArtifact());
+  EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
+  EXPECT_THAT(failure.message, AllOf(HasSubstr("sm_86"), HasSubstr("cuda:sm_90a")));
+}
+
+TEST(DeviceSession, TooLittleMemoryNamesPlannedAndFreeBytes) {
+  const Variable little("KILN_EMULATED_MEMORY", "10000");
+  const Failure failure = refusal(DeviceTestArtifact());
+  EXPECT_EQ(failure.errorClass, KILN_ALLOCATION_FAILURE);
+  EXPECT_THAT(failure.message, AllOf(HasSubstr("plans 17408 bytes"), HasSubstr("16384 for its arena"),
+                                     HasSubstr("10000 of its 10000 bytes free")));
+}
+
+TEST(DeviceSession, TooLittleMemoryForASecondSession) {
+  const Variable little("KILN_EMULATED_MEMORY", "20000");
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  Session first = sessionOf(artifact);
+  const Failure failure = failureOf(Session::open(artifact, onEmulatedDevice()));
+  EXPECT_EQ(failure.errorClass, KILN_ALLOCATION_FAILURE);
+  expectRight(first, sampleInput());
+}
+
+TEST(DeviceSession, SizesThatNoDeviceHasAreRefused) {
+  DeviceTestArtifact files;
+  files.manifest.profiles[0].deviceArenaBytes = {UINT64_MAX};
+  files.writeManifest();
+  const auto artifact = Artifact::open(files.path());
+  EXPECT_EQ(failureOf(artifact).errorClass, KILN_INVALID_ARTIFACT) << "the program states another size";
+}
+
+TEST(DeviceSession, AnImageThatIsNotTheManifestsIsRefused) {
+  DeviceTestArtifact files;
+  files.write("kernels/sm_90a.cubin", fakeCubin('b'));
+  const Failure failure = failureOf(Artifact::open(files.path()));
+  EXPECT_EQ(failure.errorClass, KILN_INVALID_ARTIFACT);
+  EXPECT_THAT(failure.message, AllOf(HasSubstr("sm_90a.cubin"), HasSubstr("digest")));
+  files.write("kernels/sm_90a.cubin", fakeCubin('a') + "more");
+  EXPECT_EQ(failureOf(Artifact::open(files.path())).errorClass, KILN_INVALID_ARTIFACT);
+  std::filesystem::remove(files / "kernels/sm_90a.cubin");
+  EXPECT_EQ(failureOf(Artifact::open(files.path())).errorClass, KILN_INVALID_ARTIFACT);
+}
+
+TEST(DeviceSession, AKernelThatTheImageLacksIsNamed) {
+  DeviceTestArtifact files;
+  files.manifest.devices[0].kernels[1] = "kiln_k9_absent";
+  files.writeManifest();
+  const Failure failure = refusal(files);
+  EXPECT_EQ(failure.errorClass, KILN_INVALID_ARTIFACT);
+  EXPECT_THAT(failure.message, HasSubstr("kiln_k9_absent"));
+}
+
+TEST(DeviceSession, AnImageWithoutEmulationIsNamed) {
+  DeviceTestArtifact files;
+  const Variable elsewhere("KILN_EMULATED_KERNELS", "/nowhere");
+  const Failure failure = refusal(files);
+  EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
+  EXPECT_THAT(failure.message, HasSubstr(digestOf(fakeCubin('a')).hex()));
+}
+
+TEST(DeviceSession, ADivergentBarrierEndsTheDeviceForTheProcess) {
+  DeviceTestArtifact files("device_diverge");
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
+  EXPECT_EQ(failure.errorClass, KILN_BACKEND_FAILURE);
+  EXPECT_THAT(failure.message, AllOf(HasSubstr("CUDA_ERROR_LAUNCH_FAILED"), HasSubstr("kiln_k1_diverge"),
+                                     HasSubstr("divergent barrier: 32 of 64 threads")));
+  const Failure later = failureOf(session.run(tensorsOf(sampleInput())));
+  EXPECT_EQ(later.errorClass, KILN_BACKEND_FAILURE);
+  EXPECT_THAT(later.message, AllOf(HasSubstr("an earlier run failed"), HasSubstr("can use it no more")));
+  EXPECT_EQ(session.counters().failed_runs, 2u);
+}
+
+TEST(DeviceSession, AWriteOutsideOfMemoryIsTheKernelsError) {
+  DeviceTestArtifact files("device_outside");
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
+  EXPECT_EQ(failure.errorClass, KILN_BACKEND_FAILURE);
+  EXPECT_THAT(failure.message, AllOf(HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"), HasSubstr("kiln_k2_outside")));
+}
+
+TEST(DeviceSession, ALaunchThatCannotBeLeavesTheSessionUsable) {
+  for (const char* program : {"device_no_kernel", "device_wrong_block"}) {
+    DeviceTestArtifact files(program);
+    const Artifact artifact = open(files);
+    Session session = sessionOf(artifact);
+    const Failure first = failureOf(session.run(tensorsOf(sampleInput())));
+    EXPECT_EQ(first.errorClass, KILN_BACKEND_FAILURE) << program;
+    EXPECT_EQ(failureOf(session.run(tensorsOf(sampleInput()))).message, first.message) << program;
+  }
+}
+
+TEST(DeviceSession, ALostDeviceIsSaid) {
+  const Variable lost("KILN_EMULATED_LOST", "2");
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  expectRight(session, inputOf(1));
+  expectRight(session, inputOf(2));
+  const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
+  EXPECT_EQ(failure.errorClass, KILN_DEVICE_LOST);
+  EXPECT_THAT(failure.message, HasSubstr("CUDA_ERROR_UNKNOWN"));
+  EXPECT_EQ(failureOf(session.run(tensorsOf(sampleInput()))).errorClass, KILN_DEVICE_LOST);
+}
+
+}  // namespace
+}  // namespace kiln::runtime::test
