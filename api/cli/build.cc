@@ -24,7 +24,7 @@ struct Options {
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
   std::string checkPlan;
-  bool check = false, detach = false;
+  bool check = false, checkEmulated = false, detach = false;
 };
 
 Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<CheckRequest> check) {
@@ -57,8 +57,9 @@ Status run(const Context& context, const Options& options) {
   KILN_TRY(makeRequest(options, {}));  // a mistake is told before anything is uploaded
   KILN_ASSIGN(const auto client, context.connect());
   std::optional<CheckRequest> check;
-  if (options.check || !options.checkPlan.empty()) {
+  if (options.check || options.checkEmulated || !options.checkPlan.empty()) {
     KILN_ASSIGN(check, uploadCheck(*client, options.checkPlan));
+    check->emulated = options.checkEmulated;
   }
   KILN_ASSIGN(auto request, makeRequest(options, std::move(check)));
   KILN_TRY(addModel(*client, options.model, options.data, !context.json, request));
@@ -172,6 +173,9 @@ void addBuild(CLI::App& app, Context& context) {
                    "Check each artifact on a worker that runs its target; exit 10 if it fails");
   command.add_option("--check-plan", options->checkPlan,
                      "check.json with goldens, metrics and limits for the check; its files lie beside it");
+  command.add_flag("--check-emulated", options->checkEmulated,
+                   "Check what runs on a GPU on an emulated one instead, for tests: the statement says so, "
+                   "and a production policy does not count it");
   command.add_flag("--no-cache", options->delivery.noCache, "Compile again even if the result is known");
   command.add_flag("--detach", options->detach, "Print the job and return");
   addFarmOptions(command, context);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/print.h"
+#include "manifest/json/reader.h"
 
 namespace kiln::cli {
 namespace {

@@ -15,7 +15,7 @@ std::vector<std::string> deviceLines(const Manifest& manifest);
 // another type is left empty.
 std::vector<std::string> deviceKernelLines(const Json& schedule);
 
-// ", 4.0 MiB on cuda:sm_90a" for each device.
+// ", 4.2 MB on cuda:sm_90a" for each device.
 std::string deviceMemoryText(const Manifest& manifest, const ProgramProfile& profile);
 
 }  // namespace kiln::cli

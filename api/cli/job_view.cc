@@ -58,25 +58,6 @@ Json jobJson(const v1::Job& job) {
   return out;
 }
 
-Json workerJson(const v1::ListWorkersResponse::Worker& worker) {
-  const auto& about = worker.description();
-  Json targets = Json::array(), running = Json::array(), toolchains = Json::array(), facts = Json::object();
-  for (const auto& target : about.targets()) targets.push_back(target);
-  for (const auto& toolchain : about.toolchains()) toolchains.push_back(toolchain);
-  for (const auto& action : worker.running()) running.push_back(action);
-  for (const auto& [key, value] : about.facts()) facts[key] = value;
-  return {{"name", about.name()},
-          {"operator", about.operator_()},
-          {"state", worker.lost() ? "lost" : "live"},
-          {"slots", about.slots()},
-          {"hostLevel", about.host_level()},
-          {"targets", std::move(targets)},
-          {"toolchains", std::move(toolchains)},
-          {"running", std::move(running)},
-          {"facts", std::move(facts)},
-          {"lastContact", timeText(worker.last_contact())}};
-}
-
 Status jobOutcome(const v1::Job& job) {
   switch (job.state()) {
     case v1::JOB_SUCCEEDED:

@@ -1,10 +1,9 @@
-// Jobs and workers as the commands show them.
+// Jobs as the commands show them.
 #pragma once
 
 #include <string>
 
 #include "kiln/v1/job.pb.h"
-#include "kiln/v1/worker.pb.h"
 #include "manifest/base/result.h"
 #include "manifest/json/json.h"
 
@@ -12,7 +11,6 @@ namespace kiln::cli {
 
 Json builderJson(const v1::BuilderResult& builder);
 Json jobJson(const v1::Job& job);
-Json workerJson(const v1::ListWorkersResponse::Worker& worker);
 std::string timeText(const google::protobuf::Timestamp& time);  // RFC 3339, "" when unset
 
 // What a job that has ended means for the command: its error, or success.

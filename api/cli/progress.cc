@@ -51,6 +51,8 @@ std::string_view actionKindName(v1::ActionKind kind) {
       return "compile";
     case v1::ACTION_CHECK:
       return "check";
+    case v1::ACTION_EMULATE:
+      return "emulate";
     default:
       return "unknown";
   }

@@ -28,6 +28,11 @@ struct Options : RecallOptions {
   bool publish = true, dryRun = false;
 };
 
+// "1 entry", "2 entries".
+std::string counted(std::size_t count, const char* one, const char* several) {
+  return fmt::format("{} {}", count, count == 1 ? one : several);
+}
+
 Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options) {
   std::vector<signing::PrivateKey> keys;
   for (const std::string& path : options.signWith) {
@@ -119,9 +124,9 @@ Status place(const Context& context, const Options& options, const signing::Trus
     return {};
   }
   if (whole)
-    note(fmt::format("version {} holds {} entries{}{}", whole->version, whole->entries.size(),
-                     whole->logged ? ", all in the log" : "",
-                     options.publish ? "; it is in force on the farm" : ""));
+    note(fmt::format(
+        "version {} holds {}{}{}", whole->version, counted(whole->entries.size(), "entry", "entries"),
+        whole->logged ? ", all in the log" : "", options.publish ? "; it is in force on the farm" : ""));
   if (isNew) note("the new entry is " + entry + "; --lift with that digest takes it back");
   if (!whole) note(whole.error().message + "; go on with kiln recall --cosign " + path);
   printLine(path);
@@ -156,10 +161,6 @@ Status resolve(const Context& context, const Options& options, Recall& recall) {
   KILN_ASSIGN(const auto client, context.connect());
   KILN_TRY(nameDigest(*client, recall));
   auto found = resolveRecall(*client, recall);
-  if (!found && found.error().code == Code::kUnimplemented && recall.whole) {
-    note(found.error().message + ": nothing is listed");
-    return {};
-  }
   if (!found) return fail(found.error());
   if (found->unread > 0)
     note(fmt::format("{}{} statements are not read into the index yet and may be missing in the list",
@@ -179,8 +180,9 @@ Status show(const Context& context, const signing::TrustRoot& root, const Recall
     return {};
   }
   printJson(recall.toJson());
-  note(fmt::format("lists {}{}; {} recall keys must sign it", recall.listed.size(),
-                   recall.whole ? " and reaches beyond the list" : "", wanted));
+  note(fmt::format("lists {}{}; {} must sign it", recall.listed.size(),
+                   recall.whole ? " and reaches beyond the list" : "",
+                   counted(static_cast<std::size_t>(wanted), "recall key", "recall keys")));
   return {};
 }
 

@@ -41,6 +41,7 @@ Result<v1::ListAffectedRequest> questionOf(const Recall& recall) {
       return out.set_component(recall.what), out;
     case RecallKind::kSource:
     case RecallKind::kSourceUrl:
+    case RecallKind::kRecord:  // an input, as the index sees it
       return out.set_source(recall.what), out;
     case RecallKind::kWorker:
       return out.set_worker(recall.what), out;
@@ -51,9 +52,8 @@ Result<v1::ListAffectedRequest> questionOf(const Recall& recall) {
     case RecallKind::kDevice:
       return out.set_device(recall.what), out;
     default:
-      return fail(Code::kUnimplemented, "the index does not know what a " +
-                                            std::string(signing::recallKindName(recall.kind)) +
-                                            " has touched");
+      return fail(Code::kInternal, "nobody asks what a recall of kind " +
+                                       std::string(signing::recallKindName(recall.kind)) + " has touched");
   }
 }
 

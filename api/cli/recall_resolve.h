@@ -19,9 +19,8 @@ struct ResolvedRecall {
 Status nameDigest(client::Client& client, signing::Recall& recall);
 
 // Asks the farm's auditors' service, all pages. Each answer is checked: the bundle in the CAS holds the
-// statement that the index names, about that artifact. kUnimplemented if the index cannot answer (records);
-// kResourceExhausted if it is more than a recall can list; kDataLoss if the index and a bundle
-// contradict each other.
+// statement that the index names, about that artifact. kResourceExhausted if it is more than a recall can
+// list; kDataLoss if the index and a bundle contradict each other.
 Result<ResolvedRecall> resolveRecall(client::Client& client, const signing::Recall& recall);
 
 }  // namespace kiln::cli

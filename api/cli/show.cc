@@ -83,11 +83,26 @@ void printManifest(const signing::Verdict& verdict) {
   }
 }
 
+// " on NVIDIA H200, driver 13.0" of a report about a GPU; "" of one about a processor.
+std::string onDevice(const Json& report) {
+  const auto gpu = report.at("device").find("gpu");
+  const auto text = [&](const char* member) {
+    if (gpu == report.at("device").end() || !gpu->is_object()) return std::string();
+    const auto at = gpu->find(member);
+    return at != gpu->end() && at->is_string() ? at->get<std::string>() : std::string();
+  };
+  std::string out;
+  if (const std::string name = text("name"); !name.empty()) out = " on " + name;
+  if (const std::string driver = text("driver"); !driver.empty()) out += ", driver for CUDA " + driver;
+  return out + (saysEmulated(report) ? " (emulated)" : "");
+}
+
 // What signed checks found, the latest last.
 void printChecks(const std::vector<CheckStatement>& checks) {
   for (const CheckStatement& check : checks) {
-    printLine(fmt::format("check       {} by {} ({}) at {}", check.passed() ? "passed" : "FAILED",
-                          check.worker, check.operatorName, rfc3339(check.finishedOn)));
+    printLine(fmt::format("check       {} by {} ({}) at {}{}", check.passed() ? "passed" : "FAILED",
+                          check.worker, check.operatorName, rfc3339(check.finishedOn),
+                          onDevice(check.report)));
     for (const Json& item : check.report.at("items"))
       printLine(fmt::format("  {} {} {}: {}", item.at("passed").get<bool>() ? "passed" : "FAILED",
                             item.at("kind").get<std::string>(), item.at("name").get<std::string>(),

@@ -69,7 +69,11 @@ Partition summary(Operation* root, const std::string& target, const CapabilityTa
 class Decision {
  public:
   Decision(func::FuncOp main, const PartitionOptions& options, PartitionResult& result)
-      : main_(main), options_(options), result_(result), model_(graphOf(main)) {
+      : main_(main),
+        options_(options),
+        result_(result),
+        model_(graphOf(main)),
+        symbols_(ir::symbolsOf(main->getParentOfType<ModuleOp>())) {
     for (TargetIndex i = 1; i < options.targets.size(); ++i)
       if (StringRef(options.targets[i]).starts_with("cpu:")) fallback_ = i;
   }
@@ -78,6 +82,8 @@ class Decision {
     for (Operation& op : main_.front().without_terminator())
       if (isSource(&op)) append(refusals(&op, 0));
     for (auto [op, node] : llvm::zip_equal(model_.operations, model_.graph.nodes)) place(op, node);
+    if (ir::isOnDevice(name(0)))
+      for (auto [op, node] : llvm::zip_equal(model_.operations, model_.graph.nodes)) follow(op, node);
     if (!result_.unsupported.empty()) return {};
     return assign(model_.graph);
   }
@@ -99,6 +105,9 @@ class Decision {
     op->walk([&](Operation* inner) {
       if (!counts(inner)) return;
       Verdict verdict = verdictOn(inner, name(target), table(target));
+      if (verdict.service != Service::kNone && ir::isOnDevice(name(target)) && hasFoundSize(inner))
+        verdict = {Service::kNone,
+                   "target " + name(target) + " knows no sizes that depend on values, and this node has one"};
       if (verdict.service == Service::kNone)
         out.push_back({ir::nodeName(inner->getLoc()), inner->getName().getStringRef().str(), "", 0,
                        std::move(verdict.reason)});
@@ -111,6 +120,20 @@ class Decision {
           break;
         }
     return out;
+  }
+
+  // A size that only a run finds out.
+  bool hasFoundSize(Operation* op) const {
+    const auto found = [&](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && llvm::any_of(ir::shapeOf(tensor), [&](const ir::Dim& dim) {
+               return !dim.isStatic() &&
+                      llvm::any_of(ir::symbolsIn(dim.expression(op->getContext())), [&](unsigned symbol) {
+                        return symbol < symbols_.size() && !symbols_[symbol].isGiven();
+                      });
+             });
+    };
+    return llvm::any_of(op->getOperandTypes(), found) || llvm::any_of(op->getResultTypes(), found);
   }
 
   bool emulates(Operation* op, TargetIndex target) const {
@@ -154,6 +177,16 @@ class Decision {
       if (refusals(op, target).empty()) allow(node, op, target);
   }
 
+  // What became of a node that falls back leaves the device as a whole: each crossing is a copy and a wait.
+  void follow(Operation* op, GraphNode& node) {
+    const std::vector<std::string> nodes = namesOf(op);
+    if (nodes.empty() || !llvm::all_of(nodes, [&](const auto& one) { return fallen_.contains(one); }) ||
+        !refusals(op, *fallback_).empty())
+      return;
+    node.cost.assign(options_.targets.size(), std::nullopt);
+    allow(node, op, *fallback_);
+  }
+
   // `why` is not empty.
   void fallBack(Operation* op, GraphNode& node, TargetIndex wanted, Refusals why) {
     if (!options_.fallback || !fallback_ || *fallback_ == wanted) return append(std::move(why));
@@ -186,6 +219,7 @@ class Decision {
   const PartitionOptions& options_;
   PartitionResult& result_;
   ModelGraph model_;
+  SmallVector<ir::Symbol> symbols_;
   std::optional<TargetIndex> fallback_;
   llvm::StringSet<> fallen_;
   std::set<std::pair<std::string, std::string>> told_;  // refused node and reason

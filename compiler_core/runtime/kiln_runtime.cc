@@ -106,6 +106,8 @@ const char* kiln_class_name(kiln_class error_class) {
       return "backend failure";
     case KILN_NUMERICAL_CHECK_FAILED:
       return "numerical check failed";
+    case KILN_DEVICE_LOST:
+      return "device lost";
   }
   return "unknown";
 }

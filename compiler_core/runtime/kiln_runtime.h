@@ -35,7 +35,8 @@ typedef enum kiln_class {
   KILN_OUTSIDE_PROFILES = 5,   /* a shape or pinned value that the program was not compiled for */
   KILN_ALLOCATION_FAILURE = 6, /* memory, the device's included, or threads */
   KILN_BACKEND_FAILURE = 7, /* the program, the operating system or the device's driver reported an error */
-  KILN_NUMERICAL_CHECK_FAILED = 8 /* a fixture's outputs are outside its tolerance */
+  KILN_NUMERICAL_CHECK_FAILED = 8, /* a fixture's outputs are outside its tolerance */
+  KILN_DEVICE_LOST = 9             /* the device has stopped working; another one may serve */
 } kiln_class;
 
 typedef struct kiln_status kiln_status;

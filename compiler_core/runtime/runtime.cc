@@ -13,6 +13,7 @@ constexpr struct {
     {KILN_INVALID_ARTIFACT, Code::kDataLoss},        {KILN_UNSUPPORTED_TARGET, Code::kUnimplemented},
     {KILN_OUTSIDE_PROFILES, Code::kOutOfRange},      {KILN_ALLOCATION_FAILURE, Code::kResourceExhausted},
     {KILN_BACKEND_FAILURE, Code::kInternal},         {KILN_NUMERICAL_CHECK_FAILED, Code::kAborted},
+    {KILN_DEVICE_LOST, Code::kUnavailable},
 };
 
 Status statusOf(kiln_status* status) {

@@ -16,7 +16,7 @@ namespace kiln::runtime {
 
 // KILN_INVALID_ARGUMENT is kInvalidArgument, NOT_READY kFailedPrecondition, INVALID_ARTIFACT kDataLoss,
 // UNSUPPORTED_TARGET kUnimplemented, OUTSIDE_PROFILES kOutOfRange, ALLOCATION_FAILURE kResourceExhausted,
-// BACKEND_FAILURE kInternal, NUMERICAL_CHECK_FAILED kAborted.
+// BACKEND_FAILURE kInternal, NUMERICAL_CHECK_FAILED kAborted, DEVICE_LOST kUnavailable.
 kiln_class errorClass(Code code);
 Code codeOf(kiln_class errorClass);
 

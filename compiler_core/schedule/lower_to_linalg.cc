@@ -45,8 +45,10 @@ class Weights {
 
 // Weights that turned out to be wanted in another layout alone, and what was made of them in vain.
 void dropUnusedWeights(func::FuncOp function) {
-  for (Operation& op : llvm::make_early_inc_range(llvm::reverse(function.front().without_terminator())))
-    if (isOpTriviallyDead(&op)) op.erase();
+  SmallVector<Operation*> ops;
+  for (Operation& op : function.front().without_terminator()) ops.push_back(&op);
+  for (Operation* op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op)) op->erase();
   Builder b(function.getContext());
   std::int64_t slot = 0;
   for (unsigned i = 0; i < function.getNumArguments();) {

@@ -3,9 +3,11 @@
 namespace kiln::jobs {
 
 Result<BuiltAction> buildAction(index::ActionKind kind, const CompileSpec& spec) {
-  return storage::buildAction(kind == index::ActionKind::kReference ? storage::CompilerVerb::kReference
-                                                                    : storage::CompilerVerb::kCompile,
-                              spec);
+  using storage::CompilerVerb;
+  const CompilerVerb verb = kind == index::ActionKind::kReference ? CompilerVerb::kReference
+                            : kind == index::ActionKind::kEmulate ? CompilerVerb::kEmulate
+                                                                  : CompilerVerb::kCompile;
+  return storage::buildAction(verb, spec);
 }
 
 Digest fetchAction(const index::GitSource& source) {

@@ -3,7 +3,8 @@
 #include "storage/tree/tree_builder.h"
 
 namespace kiln::jobs {
-Result<BuiltAction> buildCheckAction(const index::ArtifactRecord& artifact, const CheckRequest& request) {
+Result<BuiltAction> buildCheckAction(const index::ArtifactRecord& artifact, const CheckRequest& request,
+                                     const Outputs* emulation) {
   if (!artifact.fixtures)
     return fail(Code::kFailedPrecondition,
                 "artifact " + artifact.digest.text() + " has no fixtures to check with");
@@ -17,6 +18,9 @@ Result<BuiltAction> buildCheckAction(const index::ArtifactRecord& artifact, cons
   for (const ModelFile& file : request.files)
     if (auto added = input.addFile("plan/" + file.path, file.digest, false); !added)
       return fail(Code::kInvalidArgument, "check plan: " + added.error().message);
+  if (emulation)
+    for (const OutputFile& file : emulation->files)
+      if (file.path.starts_with(kEmulationPrefix)) KILN_TRY(input.addFile(file.path, file.digest, false));
   storage::BuiltTree tree = input.build();
   std::move(tree.directories.begin(), tree.directories.end(), std::back_inserter(built.blobs));
   reapi::Command command;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/jobs/evidence.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::jobs {
 namespace {
@@ -38,6 +39,8 @@ std::string_view toolOf(ActionKind kind) {
       return "the reference evaluation";
     case ActionKind::kCheck:
       return "the check";
+    case ActionKind::kEmulate:
+      return "the compiler for the emulated device";
     default:
       return "the compiler";
   }
@@ -188,16 +191,26 @@ std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec&
   return {};
 }
 
-// The first published target whose check has no action yet.
+const ActionRecord* actionOf(const JobSnapshot& snapshot, ActionKind kind, const std::string& target) {
+  const auto found = std::ranges::find_if(snapshot.actions, [&](const ActionRecord& action) {
+    return action.kind == kind && action.target == target;
+  });
+  return found == snapshot.actions.end() ? nullptr : &*found;
+}
+
+// The first published target whose check can be planned and has no action yet.
 std::optional<Step> unplannedCheck(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   if (!delivery.check) return {};
   for (std::size_t i = 0; i < snapshot.targets.size(); ++i) {
     const index::TargetRecord& target = snapshot.targets[i];
-    const bool known =
-        std::any_of(snapshot.actions.begin(), snapshot.actions.end(), [&](const ActionRecord& action) {
-          return action.kind == ActionKind::kCheck && action.target == target.target;
-        });
-    if (target.artifact && !known) return PlanCheck{static_cast<int>(i)};
+    if (!target.artifact || actionOf(snapshot, ActionKind::kCheck, target.target)) continue;
+    PlanCheck check{static_cast<int>(i), {}};
+    if (const ActionRecord* emulate = actionOf(snapshot, ActionKind::kEmulate, target.target)) {
+      Progress progress = progressOf(snapshot, delivery, *emulate);
+      if (!progress.complete) continue;
+      check.emulation = progress.agreed.front();
+    }
+    return check;
   }
   return {};
 }
@@ -222,6 +235,10 @@ bool planned(const JobSnapshot& snapshot) {
 }
 
 }  // namespace
+
+bool checkedEmulated(const DeliverySpec& delivery, const std::string& target) {
+  return delivery.check && delivery.check->emulated && wantsDevice(target);
+}
 
 Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   if (!index::isOpen(snapshot.job.state)) return Wait{};

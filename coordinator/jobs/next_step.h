@@ -3,6 +3,7 @@
 //
 //   fetch (git sources) -> plan actions -> runs of reference and of compile x builders -> compare -> publish
 //   each target, with the fixtures that the reference made -> check each artifact, if asked for -> end
+// A check on an emulated device also waits for the action that makes what such a device runs.
 #pragma once
 
 #include <optional>
@@ -44,6 +45,7 @@ struct Publish {
 // targets[target] is published and wants a check: build its action and store it.
 struct PlanCheck {
   int target = 0;
+  std::optional<index::ResultRecord> emulation;  // of the target's kEmulate action, if it has one
 };
 // targets[target]'s check has run: sign what it found.
 struct PublishCheck {
@@ -58,6 +60,9 @@ struct End {
 };
 
 using Step = std::variant<Wait, ResolveSource, PlanActions, QueueRuns, Publish, PlanCheck, PublishCheck, End>;
+
+// Whether this target's check runs on an emulated device.
+bool checkedEmulated(const DeliverySpec& delivery, const std::string& target);
 
 Step nextStep(const index::JobSnapshot& snapshot, const DeliverySpec& delivery);
 

@@ -8,6 +8,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::jobs {
@@ -143,6 +144,9 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
   auto delivery = readDelivery(request.delivery_json());
   if (!delivery) return fail(delivery.error().in("delivery_json"));
   out.delivery = *delivery;
+  if (out.delivery.check && out.delivery.check->emulated && std::ranges::none_of(out.targets, wantsDevice))
+    return fail(Code::kInvalidArgument,
+                "delivery_json: a check on an emulated device is for targets that run on a device (cuda:*)");
   if (out.delivery.rebuild && out.targets.size() != 1)
     return fail(Code::kInvalidArgument, "delivery_json: a rebuild has one target");
   KILN_ASSIGN(out.optionsText, toCanonicalJson(optionsToJson(out.options)));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "storage/index/farm_repository.h"
 #include "storage/index/result_repository.h"
 #include "storage/index/run_codec.h"
@@ -16,15 +18,17 @@ using postgres::Row;
 using postgres::Rows;
 
 // $1 worker, $2 operator, $3 kinds, $4 targets, $5 warm toolchains, $6 now, $7 warm advantage in seconds, $8
-// targets whose programs the worker executes, $9 its instances, NULL for all. Kind 4 is a check. A program
-// for several targets ("a,b") wants a worker of all of them.
+// targets whose programs its free devices execute, $9 its instances, NULL for all, $10 as $8 for checks that
+// want an emulated device. Kind 4 is a check. A program for several targets ("a,b") wants a worker of all of
+// them.
 constexpr char kNext[] = R"sql(
 WITH load AS (SELECT instance, count(*) AS running FROM runs WHERE state = 1 GROUP BY instance)
 SELECT r.* FROM runs r LEFT JOIN load l ON l.instance = r.instance
 WHERE r.state = 0
   AND r.kind = ANY($3::smallint[])
   AND ($9::text[] IS NULL OR r.instance = ANY($9::text[]))
-  AND (r.target = '' OR string_to_array(r.target, ',') <@ CASE WHEN r.kind = 4 THEN $8::text[] ELSE $4::text[] END)
+  AND (r.target = '' OR string_to_array(r.target, ',') <@
+    CASE WHEN r.kind <> 4 THEN $4::text[] WHEN r.emulated THEN $10::text[] ELSE $8::text[] END)
   AND NOT $1::text = ANY(r.excluded_workers)
   AND NOT (r.avoid_worker = $1::text AND r.avoid_until > $6::timestamptz)
   AND NOT EXISTS (
@@ -47,6 +51,9 @@ constexpr char kEnded[] =
     "UPDATE attempts SET ended = $4, outcome = $5, error = $6 WHERE instance = $1 AND run_id = $2 AND epoch "
     "= $3";
 
+// What the worker's leases hold of its devices.
+constexpr char kHeld[] = "SELECT unnest(devices) AS device FROM runs WHERE worker = $1 AND state = 1";
+
 // The lease as long as it is current; a second reporter waits for the first and then finds it gone.
 constexpr char kCurrent[] =
     "SELECT * FROM runs WHERE worker = $1 AND state = 1 AND id = $2 AND epoch = $3 FOR UPDATE";
@@ -59,6 +66,16 @@ Param hashes(const std::vector<Digest>& digests) {
   std::vector<std::vector<std::uint8_t>> out;
   for (const Digest& digest : digests) out.emplace_back(digest.hash.begin(), digest.hash.end());
   return out;
+}
+
+Result<std::vector<ClaimedDevice>> freeDevices(Connection& connection, const Claim& claim) {
+  std::vector<ClaimedDevice> devices = claim.devices;
+  if (devices.empty()) return devices;
+  KILN_ASSIGN(Rows rows, connection.execute(kHeld, {claim.worker}));
+  KILN_ASSIGN(auto held, rows.map([](const Row& row) { return row.get<std::string>("device"); }));
+  std::erase_if(
+      devices, [&](const ClaimedDevice& device) { return std::ranges::find(held, device.id) != held.end(); });
+  return devices;
 }
 
 Result<std::optional<RunRecord>> lockCurrent(Connection& connection, const LeaseKey& key) {
@@ -88,10 +105,11 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   // Two calls for one worker at once could each lease a sibling: one goes after the other.
   KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
                               {claim.worker}));
-  KILN_ASSIGN(Rows rows,
-              connection.execute(kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
-                                         hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
-                                         claim.runs, claim.instances}));
+  KILN_ASSIGN(const std::vector<ClaimedDevice> devices, freeDevices(connection, claim));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
+                                     hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
+                                     servedBy(devices, false), claim.instances, servedBy(devices, true)}));
   KILN_ASSIGN(auto found, rows.first(index::runAt));
   if (!found) return found;
   KILN_ASSIGN(std::uint64_t generation, index::currentGeneration(connection));
@@ -103,11 +121,14 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   run.operatorName = claim.operatorName;
   run.expires = now + settings_.lease;
   run.stage.clear();
+  run.devices.clear();
+  if (run.kind == index::ActionKind::kCheck) run.devices = devicesFor(run.target, run.emulated, devices);
   KILN_TRY(connection.execute(
       "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, stage "
-      "= '' "
+      "= '', devices = $8 "
       "WHERE instance = $1 AND id = $2",
-      {run.instance, run.id, run.attempts, run.epoch, run.worker, run.operatorName, run.expires}));
+      {run.instance, run.id, run.attempts, run.epoch, run.worker, run.operatorName, run.expires,
+       run.devices}));
   KILN_TRY(
       connection.execute("INSERT INTO attempts (instance, run_id, epoch, worker, operator, leased) VALUES "
                          "($1, $2, $3, $4, $5, $6)",

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/queue/device_choice.h"
 #include "manifest/base/clock.h"
 #include "storage/index/records.h"
 #include "storage/postgres/connection.h"
@@ -26,8 +27,8 @@ struct Settings {
 // What a worker can take.
 struct Claim {
   std::string worker, operatorName;
-  std::vector<std::string> targets;  // to compile for
-  std::vector<std::string> runs;     // to execute, for checks
+  std::vector<std::string> targets;    // to compile for
+  std::vector<ClaimedDevice> devices;  // healthy ones, for checks
   std::vector<index::ActionKind> kinds;
   std::vector<Digest> warmToolchains;
   std::optional<std::vector<std::string>> instances = std::nullopt;  // whose work; nullopt: everybody's
@@ -47,7 +48,8 @@ class LeaseQueue {
 
   // (T) Leases the next run: highest priority first, then the instance with the least running work, then the
   // longest queued. Never two runs of one job's action to one worker, nor one whose evidence already counts;
-  // keeps the number of distinct operators reachable. Nothing if there is none for this worker.
+  // keeps the number of distinct operators reachable. A check gets devices that no other lease of the worker
+  // holds, and holds them (RunRecord::devices). Nothing if there is none for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
 
   // Extends the lease and records the stage. False if the report is stale.

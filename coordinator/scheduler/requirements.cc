@@ -8,6 +8,7 @@
 
 #include "manifest/json/json.h"
 #include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::scheduler {
 namespace {
@@ -24,9 +25,17 @@ const char* verb(index::ActionKind kind) {
       return "reference";
     case index::ActionKind::kCheck:
       return "check";
+    case index::ActionKind::kEmulate:
+      return "emulate";
     default:
       return "compile";
   }
+}
+
+// Whether a healthy device of the worker executes programs for `target`, one of "a,b".
+bool executes(const index::WorkerRecord& worker, const std::string& target, bool emulated) {
+  const auto& served = emulated && wantsDevice(target) ? worker.emulates : worker.runs;
+  return std::ranges::find(served, target) != served.end();
 }
 
 bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
@@ -35,9 +44,10 @@ bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
   };
   if (!has(worker.kinds, requirement.kind)) return false;
   if (requirement.target.empty()) return true;
-  const auto& served = requirement.kind == index::ActionKind::kCheck ? worker.runs : worker.targets;
-  return std::ranges::all_of(targetNames(requirement.target),
-                             [&](const std::string& target) { return has(served, target); });
+  return std::ranges::all_of(targetNames(requirement.target), [&](const std::string& target) {
+    return requirement.kind == index::ActionKind::kCheck ? executes(worker, target, requirement.emulated)
+                                                         : has(worker.targets, target);
+  });
 }
 
 Found find(const FleetView& fleet, const Requirement& requirement) {
@@ -53,6 +63,9 @@ Found find(const FleetView& fleet, const Requirement& requirement) {
 std::string describe(const Requirement& requirement, const Found& found) {
   std::string what = fmt::format("{}{}{}", verb(requirement.kind), requirement.target.empty() ? "" : " for ",
                                  requirement.target);
+  if (found.workers == 0 && requirement.kind == index::ActionKind::kCheck)
+    return fmt::format("no worker has a healthy {}device for the {}", requirement.emulated ? "emulated " : "",
+                       what);
   if (found.workers == 0) return "no worker does " + what;
   if (found.workers < static_cast<std::size_t>(requirement.workers))
     return fmt::format("{} builders are wanted for {}, but {} worker{} it", requirement.workers, what,
@@ -61,29 +74,51 @@ std::string describe(const Requirement& requirement, const Found& found) {
                      requirement.operators, what, found.operators);
 }
 
-std::string served(const FleetView& fleet) {
+std::string listed(const FleetView& fleet, std::vector<std::string> index::WorkerRecord::* member) {
   std::set<std::string> targets;
   for (const index::WorkerRecord& worker : fleet.workers)
     if (fleet.now - worker.lastContact <= fleet.registeredFor)
-      targets.insert(worker.targets.begin(), worker.targets.end());
+      targets.insert((worker.*member).begin(), (worker.*member).end());
   return targets.empty() ? "none" : fmt::format("{}", fmt::join(targets, ", "));
+}
+
+// What the fleet has of what `missing` lacks.
+std::string served(const FleetView& fleet, const std::vector<Requirement>& missing) {
+  const auto any = [&](auto condition) { return std::ranges::any_of(missing, condition); };
+  const auto check = [](const Requirement& one) { return one.kind == index::ActionKind::kCheck; };
+  std::string text;
+  if (any([&](const Requirement& one) { return !check(one); }))
+    text = "Targets served by its workers: " + listed(fleet, &index::WorkerRecord::targets) + ". ";
+  if (!any(check)) return text;
+  text += "Its healthy devices execute " + listed(fleet, &index::WorkerRecord::runs) + ", emulated ones " +
+          listed(fleet, &index::WorkerRecord::emulates) + ". ";
+  if (any([&](const Requirement& one) { return check(one) && !one.emulated && wantsDevice(one.target); }))
+    text +=
+        "Without the check the artifact is published as unchecked; --check-emulated checks it on an "
+        "emulated device, for tests. ";
+  return text;
 }
 
 }  // namespace
 
-std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, int builders, int operators,
-                                        bool fetches, bool checks) {
+std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, const DeliverySpec& delivery,
+                                        bool fetches) {
   std::vector<Requirement> out{{index::ActionKind::kReference, "", 1, 1}};
   if (fetches) out.push_back({index::ActionKind::kFetch, "", 1, 1});
   for (const std::string& target : targets)
-    out.push_back({index::ActionKind::kCompile, target, builders, operators});
-  if (checks)
-    for (const std::string& target : targets) out.push_back({index::ActionKind::kCheck, target, 1, 1});
+    out.push_back({index::ActionKind::kCompile, target, delivery.builders, delivery.operators});
+  if (!delivery.check) return out;
+  for (const std::string& target : targets) {
+    const bool emulated = delivery.check->emulated && wantsDevice(target);
+    if (emulated) out.push_back({index::ActionKind::kEmulate, target, 1, 1});
+    out.push_back({index::ActionKind::kCheck, target, 1, 1, emulated});
+  }
   return out;
 }
 
 Status checkSatisfiable(const std::vector<Requirement>& requirements, const FleetView& fleet) {
   std::vector<std::string> missing;
+  std::vector<Requirement> lacking;
   Json details = Json::array();
   for (const Requirement& requirement : requirements) {
     Found found = find(fleet, requirement);
@@ -91,6 +126,7 @@ Status checkSatisfiable(const std::vector<Requirement>& requirements, const Flee
         found.operators >= static_cast<std::size_t>(requirement.operators))
       continue;
     missing.push_back(describe(requirement, found));
+    lacking.push_back(requirement);
     details.push_back({{"kind", verb(requirement.kind)},
                        {"target", requirement.target},
                        {"workersWanted", requirement.workers},
@@ -106,9 +142,9 @@ Status checkSatisfiable(const std::vector<Requirement>& requirements, const Flee
         text + ", but the coordinator has only just started and workers may still report; try again shortly");
   return fail(Error{
       Code::kUnimplemented,
-      fmt::format("this farm cannot build it: {}. Targets served by its workers: {}. Start a worker that "
-                  "serves what is missing, or choose another target",
-                  text, served(fleet)),
+      fmt::format("this farm cannot build it: {}. {}Start a worker that serves what is missing, or choose "
+                  "another target",
+                  text, served(fleet, lacking)),
       Json{{"missing", std::move(details)}}.dump()});
 }
 

@@ -6,21 +6,24 @@
 #include <vector>
 
 #include "manifest/base/clock.h"
+#include "manifest/spec/delivery_spec.h"
 #include "storage/index/records.h"
 
 namespace kiln::scheduler {
 
-// `workers` distinct workers, of at least `operators` operators, that do `kind` for `target` ("" for any).
+// `workers` distinct workers, of at least `operators` operators, that do `kind` for `target` ("" for any). A
+// check wants a healthy device that executes the target's programs, an emulated one if `emulated`.
 struct Requirement {
   index::ActionKind kind = index::ActionKind::kCompile;
   std::string target;
   int workers = 1;
   int operators = 1;
+  bool emulated = false;
 };
 
 // What a submission with these targets needs.
-std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, int builders, int operators,
-                                        bool fetches, bool checks = false);
+std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, const DeliverySpec& delivery,
+                                        bool fetches);
 
 struct FleetView {
   std::vector<index::WorkerRecord> workers;

@@ -40,7 +40,12 @@ Status Checker::plan(const index::JobSnapshot& snapshot, const DeliverySpec& del
     KILN_ASSIGN(artifact, index::loadArtifact(*connection, key.instance, *target.artifact));
   }
   if (!artifact) return fail(Code::kNotFound, "artifact " + target.artifact->text() + " is gone");
-  KILN_ASSIGN(jobs::BuiltAction built, jobs::buildCheckAction(*artifact, *delivery.check));
+  std::optional<jobs::Outputs> emulation;
+  if (step.emulation) {
+    KILN_ASSIGN(emulation, jobs::readOutputs(*step.emulation));
+  }
+  KILN_ASSIGN(jobs::BuiltAction built,
+              jobs::buildCheckAction(*artifact, *delivery.check, emulation ? &*emulation : nullptr));
   KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, built.blobs));
   return farm_.database.transact([&](Connection& c) -> Status {
     KILN_ASSIGN(auto current, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));

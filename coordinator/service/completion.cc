@@ -4,6 +4,7 @@
 #include <map>
 
 #include "coordinator/jobs/action_builder.h"
+#include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
@@ -86,7 +87,18 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
     KILN_TRY(requireFile(outputs, kCheckReport));
     KILN_ASSIGN(std::string text, document(kCheckReport));
     KILN_ASSIGN(Json report, parseCanonicalJson(text));
-    return checkReport(report);
+    KILN_TRY(checkReport(report));
+    // Nothing that ran on an emulated device may pass for more.
+    if (run.emulated && !saysEmulated(report))
+      return refuse("the check was to run on an emulated device, but its report does not say so");
+    return {};
+  }
+  if (run.kind == index::ActionKind::kEmulate) {
+    if (std::ranges::any_of(outputs.files, [](const jobs::OutputFile& file) {
+          return file.path.starts_with(jobs::kEmulationPrefix);
+        }))
+      return {};
+    return refuse("the outputs hold nothing for an emulated device");
   }
   KILN_TRY(requireFile(outputs, jobs::kEvidenceFile));
   KILN_TRY(requireFile(outputs, jobs::kManifestFile));

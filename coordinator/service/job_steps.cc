@@ -75,7 +75,7 @@ Result<bool> applyInDatabase(const Farm& farm, Connection& connection, const Job
 
 Status planStoredJob(const Farm& farm, const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(snapshot.job.options));
-  KILN_ASSIGN(Plan plan, planActions(snapshot, options));
+  KILN_ASSIGN(Plan plan, planActions(snapshot, options, delivery));
   KILN_TRY(storage::uploadMissing(farm.blobs, snapshot.job.key.instance, plan.blobs));
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : plan.actions) actions.push_back(action.action);

@@ -40,7 +40,8 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
 
 }  // namespace
 
-Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options) {
+Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options,
+                         const DeliverySpec& delivery) {
   Plan plan;
   auto add = [&](index::ActionKind kind, const std::string& target, const CompileSpec& spec) -> Status {
     KILN_ASSIGN(jobs::BuiltAction built, jobs::buildAction(kind, spec));
@@ -53,6 +54,8 @@ Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& 
                 jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
     if (plan.actions.empty()) KILN_TRY(add(index::ActionKind::kReference, "", jobs::referenceSpec(spec)));
     KILN_TRY(add(index::ActionKind::kCompile, target.target, spec));
+    if (jobs::checkedEmulated(delivery, target.target))
+      KILN_TRY(add(index::ActionKind::kEmulate, target.target, spec));
   }
   return plan;
 }
@@ -118,6 +121,8 @@ std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const
       run.excludedWorkers.insert(run.excludedWorkers.end(), delivery.rebuild->builders.begin(),
                                  delivery.rebuild->builders.end());
     run.countedOperators = one.countedOperators;
+    run.emulated =
+        run.kind == index::ActionKind::kCheck && jobs::checkedEmulated(delivery, one.action.target);
     run.timeLimitSeconds = static_cast<int>(delivery.timeLimitSeconds);
     run.queued = now;
     runs.push_back(std::move(run));

@@ -13,13 +13,15 @@
 namespace kiln::service {
 
 struct Plan {
-  std::vector<index::ActionRecord> actions;  // the reference, then one compile per target
+  // The reference, then one compile per target, with the one for an emulated device where the check wants it.
+  std::vector<index::ActionRecord> actions;
   std::vector<storage::UploadItem>
       blobs;  // what the actions consist of, beside the sources and the toolchain
 };
 
 // Pure. Every source of the snapshot must have its blob.
-Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options);
+Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options,
+                         const DeliverySpec& delivery);
 
 // Gives the targets of a job that is not stored yet, but planned, the artifacts that are published, complete
 // in the CAS, and prove that they are what is asked for (provenBuilders()).

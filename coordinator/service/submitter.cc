@@ -115,7 +115,7 @@ Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& conn
                                               JobSnapshot& snapshot) {
   addFetches(snapshot);
   if (!snapshot.actions.empty()) return std::vector<storage::UploadItem>();
-  KILN_ASSIGN(Plan planned, planActions(snapshot, submission.options));
+  KILN_ASSIGN(Plan planned, planActions(snapshot, submission.options, submission.delivery));
   snapshot.actions = std::move(planned.actions);
   if (!snapshot.job.reuse) return std::move(planned.blobs);
   KILN_TRY(reuseArtifacts(farm, connection, toolchain, submission.options, submission.delivery, snapshot));
@@ -145,10 +145,7 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
       return std::ranges::find(rebuild->builders, worker.name) != rebuild->builders.end();
     });
   return scheduler::checkSatisfiable(
-      scheduler::requirementsOf(submission.targets, submission.delivery.builders,
-                                submission.delivery.operators, fetches,
-                                submission.delivery.check.has_value()),
-      fleet);
+      scheduler::requirementsOf(submission.targets, submission.delivery, fetches), fleet);
 }
 
 // Whoever made an artifact does not rebuild it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/service/device_view.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/rpc.h"
@@ -42,6 +43,7 @@ v1::Lease toLease(const RunRecord& run) {
     lease.mutable_git()->set_path(run.git->path);
   }
   lease.mutable_time_limit()->set_seconds(run.timeLimitSeconds);
+  for (const std::string& device : run.devices) lease.add_devices(device);
   return lease;
 }
 
@@ -75,9 +77,9 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   caller.claim.worker = caller.description.name();
   caller.claim.operatorName = caller.description.operator_();
   caller.claim.targets.assign(description.targets().begin(), description.targets().end());
-  caller.claim.runs.assign(description.runs().begin(), description.runs().end());
+  KILN_ASSIGN(caller.claim.devices, claimedDevices(description));
   for (int kind : description.kinds())
-    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_CHECK)
+    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_EMULATE)
       caller.claim.kinds.push_back(static_cast<index::ActionKind>(kind));
   for (const std::string& toolchain : description.toolchains())
     if (auto digest = Digest::parse(toolchain, 0)) caller.claim.warmToolchains.push_back(*digest);
@@ -92,7 +94,8 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.certificate = digestOf(caller.description.certificate_pem());
   record.description = caller.description.SerializeAsString();
   record.targets = caller.claim.targets;
-  record.runs = caller.claim.runs;
+  record.runs = queue::servedBy(caller.claim.devices, false);
+  record.emulates = emulated(caller.claim.devices);
   record.kinds = caller.claim.kinds;
   record.draining = draining;
   record.lastContact = now;
@@ -195,6 +198,7 @@ grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorke
     if (!out->mutable_description()->ParseFromString(worker.description))
       out->mutable_description()->set_name(worker.name);
     setTimestamp(out->mutable_last_contact(), worker.lastContact);
+    out->set_draining(worker.draining);
     out->set_lost(now - worker.lastContact > farm_.queue.settings().lease);
     auto runs = farm_.queue.leasedTo(**connection, worker.name);
     if (!runs) return toGrpc(runs.error());

@@ -1,5 +1,5 @@
 # The processes of a farm on one machine: their state, start and stop. Sourced by infra/up.
-# Needs: root, bin, dir, workers.
+# Needs: root, bin, dir, workers; with emulated=yes, workers have an emulated GPU.
 
 builder_id="https://kiln.dev/builders/development/v1"
 
@@ -103,11 +103,13 @@ start_farm() {
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --policy "$dir/policy.json" \
     --http "127.0.0.1:$(cat "$dir/http.port" 2>/dev/null || echo 0)" --http-port-file "$dir/http.port"
-  local n
+  local n devices=()
+  [ "${emulated:-no}" = no ] || devices=(--gpu-driver "$bin/libkiln-emulated-cuda.so")
   for n in $(seq "$workers"); do
     launch "worker-$n" "$bin/kiln-worker" --coordinator "unix:$sock/coordinator.sock" \
       --certificate "$dir/keys/workers/worker-$n.pem" --key "$dir/keys/workers/worker-$n.key" \
-      --state "$dir/workers/worker-$n" --slots 1
+      --state "$dir/workers/worker-$n" --slots 1 \
+      ${devices[@]+"${devices[@]}"}
   done
   write_environment
   wait_until_ready

@@ -31,6 +31,9 @@ Result<CheckRequest> readCheck(ObjectReader reader) {
       return badMember(place + ".path", "must come after the path before it");
     check.files.push_back(std::move(file));
   }
+  if (reader.has("emulated")) {
+    KILN_ASSIGN(check.emulated, reader.boolean("emulated"));
+  }
   KILN_TRY(reader.finish());
   return check;
 }
@@ -40,8 +43,10 @@ Json checkJson(const CheckRequest& check) {
   for (const ModelFile& file : check.files)
     files.push_back(
         {{"path", file.path}, {"digest", file.digest.text()}, {"size", std::to_string(file.digest.size)}});
-  return {{"plan", {{"digest", check.plan.text()}, {"size", std::to_string(check.plan.size)}}},
-          {"files", std::move(files)}};
+  Json json{{"plan", {{"digest", check.plan.text()}, {"size", std::to_string(check.plan.size)}}},
+            {"files", std::move(files)}};
+  if (check.emulated) json["emulated"] = true;
+  return json;
 }
 
 Result<RebuildRequest> readRebuild(ObjectReader reader) {

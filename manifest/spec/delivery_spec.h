@@ -15,6 +15,8 @@ namespace kiln {
 struct CheckRequest {
   Digest plan;
   std::vector<ModelFile> files;  // sorted by path
+  // What has a device of its own (cuda:*) runs on an emulated one, and the statement says so.
+  bool emulated = false;
   bool operator==(const CheckRequest&) const = default;
 };
 

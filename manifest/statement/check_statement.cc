@@ -37,6 +37,24 @@ Status checkReport(const Json& report) {
   return reader.finish();
 }
 
+bool saysEmulated(const Json& report) {
+  const Json& device = report.at("device");
+  const auto at = device.find("emulated");
+  return at != device.end() && *at != Json(false);
+}
+
+std::vector<std::string> deviceTexts(const Json& report) {
+  const Json& device = report.at("device");
+  const auto gpu = device.find("gpu");
+  std::vector<std::string> out;
+  for (const auto& [name, value] : device.items())
+    if (value.is_string()) out.push_back(value.get<std::string>());
+  if (gpu == device.end() || !gpu->is_object()) return out;
+  for (const auto& [name, value] : gpu->items())
+    if (value.is_string()) out.push_back(value.get<std::string>());
+  return out;
+}
+
 bool CheckStatement::passed() const {
   return report.at("passed").get<bool>();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
@@ -37,6 +38,12 @@ struct CheckStatement {
 // kInvalidArgument unless `report` has the members of a report: "passed", which agrees with its "items",
 // "measured", "device".
 Status checkReport(const Json& report);
+
+// Whether a report that checkReport() takes is of a device that says anything but that it is not emulated.
+bool saysEmulated(const Json& report);
+
+// What such a report states of its device: whatever texts are there, its GPU's among them.
+std::vector<std::string> deviceTexts(const Json& report);
 
 // The statement about one artifact, in canonical JSON: what the signer signs.
 Result<std::string> checkStatement(const Digest& artifact, const CheckStatement& check);

@@ -14,13 +14,16 @@ std::string textOf(const Json& json, const char* name) {
   return json.value(name, std::string());
 }
 
-RuleResult checked(bool required, std::span<const CheckStatement> checks) {
+// `refused`: how many emulated checks are not among `checks`.
+RuleResult checked(bool required, std::span<const CheckStatement> checks, std::size_t refused) {
   constexpr char kRule[] = "requireCheck";
   if (checks.empty())
     return {!required, kRule,
-            required ? "the artifact is unchecked" : "not required; the artifact is unchecked"};
+            std::string(required ? "" : "not required; ") + "the artifact is unchecked" +
+                (refused == 0 ? "" : ", but for what an emulated device said")};
   const CheckStatement& last = *std::ranges::max_element(checks, {}, &CheckStatement::finishedOn);
-  const std::string by = "check by " + printable(last.worker) + " at " + rfc3339(last.finishedOn);
+  const std::string by = "check by " + printable(last.worker) + " at " + rfc3339(last.finishedOn) +
+                         (saysEmulated(last.report) ? ", on an emulated device: a policy may refuse it" : "");
   if (last.passed()) return {true, kRule, "satisfied by " + by};
   return {!required, kRule, (required ? "" : "not required; ") + by + " failed: " + last.failures()};
 }
@@ -62,27 +65,23 @@ RuleResult holds(const WantedCheck& wanted, const CheckStatement* last) {
   return {true, "checks", fmt::format("{}: satisfied by {} item{}", what, found, found == 1 ? "" : "s")};
 }
 
-bool isEmulated(const CheckStatement& check) {
-  const Json& device = check.report.at("device");
-  const auto at = device.find("emulated");
-  return at != device.end() && *at != Json(false);
-}
-
 }  // namespace
 
 void addCheckRules(const Policy& policy, std::span<const CheckStatement> checks,
                    std::vector<RuleResult>& out) {
   std::vector<CheckStatement> real;
+  std::size_t refused = 0;
   if (policy.refuseEmulated) {
-    std::ranges::copy_if(checks, std::back_inserter(real), [](auto& check) { return !isEmulated(check); });
-    const std::size_t refused = checks.size() - real.size();
+    std::ranges::copy_if(checks, std::back_inserter(real),
+                         [](auto& check) { return !saysEmulated(check.report); });
+    refused = checks.size() - real.size();
     out.push_back({true, "refuseEmulated",
                    refused == 0
                        ? "satisfied: no check was emulated"
                        : fmt::format("{} emulated check{} not counted", refused, refused == 1 ? "" : "s")});
     checks = real;
   }
-  out.push_back(checked(policy.requireCheck, checks));
+  out.push_back(checked(policy.requireCheck, checks, refused));
   const CheckStatement* last =
       checks.empty() ? nullptr : &*std::ranges::max_element(checks, {}, &CheckStatement::finishedOn);
   for (const WantedCheck& wanted : policy.checks) out.push_back(holds(wanted, last));

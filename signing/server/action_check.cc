@@ -1,5 +1,6 @@
 #include "signing/server/action_check.h"
 
+#include <algorithm>
 #include <map>
 
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
@@ -66,6 +67,13 @@ Status checkCommand(const reapi::Command& command, const std::vector<std::string
   return {};
 }
 
+// "emulation/<hex>.so": the code that an emulated device runs in the place of that layer of the artifact.
+bool standsForLayer(const std::string& path, const Closure& closure) {
+  return std::ranges::any_of(closure.oci.layers, [&](const ArtifactFile& layer) {
+    return path == "emulation/" + layer.digest.hex() + ".so";
+  });
+}
+
 }  // namespace
 
 Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,
@@ -96,7 +104,7 @@ Status checkAction(storage::BlobStore& store, const std::string& instance, const
 }
 
 Status checkCheckAction(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,
-                        const Closure& closure, const Digest& plan) {
+                        const Closure& closure, const Digest& plan, bool emulated) {
   Checker checker(store, instance);
   KILN_ASSIGN(auto action, checker.load<reapi::Action>(actionDigest, "action"));
   KILN_ASSIGN(Digest commandDigest, digestFrom(action.command_digest()));
@@ -118,7 +126,8 @@ Status checkCheckAction(storage::BlobStore& store, const std::string& instance, 
     same = same && takes("artifact/" + layer.path, layer.digest);
   if (!same) return refused("it does not check this artifact with this plan");
   for (const auto& [path, digest] : files)
-    if (!path.starts_with("artifact/fixtures/") && !path.starts_with("plan/"))
+    if (!path.starts_with("artifact/fixtures/") && !path.starts_with("plan/") &&
+        !(emulated && standsForLayer(path, closure)))
       return refused("its input root holds " + path + " besides the artifact, its fixtures and the plan");
   return {};
 }

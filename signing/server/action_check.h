@@ -18,7 +18,8 @@ Status checkAction(storage::BlobStore& store, const std::string& instance, const
 
 // The same for the check of an artifact: the command is kiln-check's, the input root holds nothing but
 // artifact/ (the closure's manifest.json and layers, with fixtures/) and plan/ with `plan` as check.json.
+// Where the check says that its device is `emulated`, also emulation/, whose files are named after layers.
 Status checkCheckAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
-                        const Closure& closure, const Digest& plan);
+                        const Closure& closure, const Digest& plan, bool emulated);
 
 }  // namespace kiln::signing

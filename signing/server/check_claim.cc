@@ -30,7 +30,7 @@ Status checkClaim(storage::BlobStore& store, const std::string& instance, const 
       receipt.outputs.front().digest != wanted.digest)
     return refused("the receipt lists another report than the statement's");
   KILN_TRY(loadBlob(store, instance, receipt.sandboxPolicy, kMaxSandboxPolicyBytes, "sandbox policy"));
-  return checkCheckAction(store, instance, check.action, closure, check.plan);
+  return checkCheckAction(store, instance, check.action, closure, check.plan, saysEmulated(check.report));
 }
 
 }  // namespace kiln::signing

@@ -15,14 +15,6 @@ tl::unexpected<Error> denied(const std::string& why) {
   return fail(Code::kPermissionDenied, why);
 }
 
-// Names that a recall of a device may mean: whatever text the report states of it.
-std::vector<std::string> devicesOf(const CheckStatement& check) {
-  std::vector<std::string> out;
-  for (const auto& [name, value] : check.report.at("device").items())
-    if (value.is_string()) out.push_back(value.get<std::string>());
-  return out;
-}
-
 std::vector<std::string> sourcesOf(const Provenance& provenance) {
   std::vector<std::string> out;
   for (const Material& material : provenance.resolvedDependencies) {
@@ -127,7 +119,7 @@ Result<Said> StatementReader::readOther(const Opened& opened, const Statement& s
   if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(statement.predicate));
     KILN_TRY(checkSigner(opened, check.builderId));
-    KILN_TRY(checkRecalled(opened, check.finishedOn, {}, devicesOf(check)));
+    KILN_TRY(checkRecalled(opened, check.finishedOn, {}, deviceTexts(check.report)));
     KILN_TRY(checkWorker(opened, check.finishedOn, check.worker, check.operatorName));
     return Said(std::move(check));
   }

@@ -20,10 +20,14 @@ constexpr char kReferenceTarget[] = "cpu:x86-64-v3";
 reapi::Command command(CompilerVerb verb, const std::string& model) {
   reapi::Command out;
   const char* name = verb == CompilerVerb::kReference ? "reference" : "compile";
+  const bool emulate = verb == CompilerVerb::kEmulate;
   for (const std::string& argument :
        {std::string("toolchain/bin/kiln-cc"), std::string(name), std::string("--model"), "input/" + model,
-        std::string("--spec"), std::string("input/spec.json"), std::string("--out"), std::string("output")})
+        std::string("--spec"), std::string("input/spec.json"), std::string("--out"),
+        std::string(emulate ? "output/artifact" : "output")})
     out.add_arguments(argument);
+  if (emulate)
+    for (const char* argument : {"--emulation", "output/emulation"}) out.add_arguments(argument);
   for (const auto& [key, value] : kEnvironment) {
     auto* variable = out.add_environment_variables();
     variable->set_name(key);

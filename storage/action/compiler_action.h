@@ -13,7 +13,9 @@
 
 namespace kiln::storage {
 
-enum class CompilerVerb { kReference, kCompile };
+// kEmulate compiles as kCompile does, into output/artifact, and leaves in output/emulation the code that an
+// emulated device runs, each file named after the digest of the device image it stands for.
+enum class CompilerVerb { kReference, kCompile, kEmulate };
 
 struct BuiltAction {
   // Adds a blob; its digest.

@@ -49,11 +49,13 @@ Status addRuns(Connection& connection, const std::vector<RunRecord>& runs) {
         "git_url, "
         "git_commit, git_path, priority, operators_wanted, excluded_workers, counted_operators, time_limit, "
         "state, "
-        "queued) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)",
+        "queued, emulated) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
+        "$17, "
+        "$18, $19)",
         {run.instance, run.id, run.jobId, hashParam(run.action), run.action.size, static_cast<int>(run.kind),
          run.target, hashParam(run.toolchain), git.url, git.commit, git.path, run.priority,
          run.operatorsWanted, run.excludedWorkers, run.countedOperators, run.timeLimitSeconds,
-         static_cast<int>(run.state), run.queued}));
+         static_cast<int>(run.state), run.queued, run.emulated}));
   }
   return {};
 }

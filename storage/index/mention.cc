@@ -77,8 +77,7 @@ Status collectPredicate(const Statement& statement, Collector& to) {
   } else if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(const CheckStatement check, CheckStatement::fromJson(statement.predicate));
     to.builder(check.worker, check.operatorName);
-    for (const auto& [name, value] : check.report.at("device").items())
-      if (value.is_string()) to.text(MentionKind::kDevice, value.get<std::string>());
+    for (const std::string& text : deviceTexts(check.report)) to.text(MentionKind::kDevice, text);
   }
   return {};
 }

@@ -21,7 +21,7 @@ inline bool isOpen(JobState state) {
 }
 
 // The numbers are those of kiln.v1.ActionKind.
-enum class ActionKind { kFetch = 1, kReference = 2, kCompile = 3, kCheck = 4 };
+enum class ActionKind { kFetch = 1, kReference = 2, kCompile = 3, kCheck = 4, kEmulate = 5 };
 
 enum class RunState { kQueued = 0, kLeased = 1, kDone = 2, kFailed = 3, kCancelled = 4 };
 inline bool isLive(RunState state) {
@@ -102,12 +102,14 @@ struct RunRecord {
   std::vector<std::string> excludedWorkers;   // whose evidence is counted already
   std::vector<std::string> countedOperators;  // of that evidence
   int timeLimitSeconds = 3600;
+  bool emulated = false;  // a check that wants an emulated device
   RunState state = RunState::kQueued;
   TimePoint queued;
   int attempts = 0;
   std::uint64_t epoch = 0;
   std::string worker, operatorName;
   std::optional<TimePoint> expires;
+  std::vector<std::string> devices;  // of the worker, held by the lease
   std::string stage;
   int errorCode = 0;  // of the last failed attempt
   std::string errorMessage;
@@ -144,9 +146,10 @@ struct JobSnapshot {
 struct WorkerRecord {
   std::string name, operatorName;
   Digest certificate;
-  std::string description;           // kiln.v1.WorkerDescription, serialised
-  std::vector<std::string> targets;  // that it compiles for
-  std::vector<std::string> runs;     // whose programs it executes
+  std::string description;            // kiln.v1.WorkerDescription, serialised
+  std::vector<std::string> targets;   // that it compiles for
+  std::vector<std::string> runs;      // whose programs its healthy devices execute
+  std::vector<std::string> emulates;  // whose programs its emulated devices execute
   std::vector<ActionKind> kinds;
   bool draining = false;
   TimePoint firstContact, lastContact;

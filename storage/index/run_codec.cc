@@ -19,6 +19,7 @@ RunRecord runAt(const postgres::Row& row) {
   run.excludedWorkers = row.get<std::vector<std::string>>("excluded_workers");
   run.countedOperators = row.get<std::vector<std::string>>("counted_operators");
   run.timeLimitSeconds = row.get<int>("time_limit");
+  run.emulated = row.get<bool>("emulated");
   run.state = static_cast<RunState>(row.get<int>("state"));
   run.queued = row.get<TimePoint>("queued");
   run.attempts = row.get<int>("attempts");
@@ -26,6 +27,7 @@ RunRecord runAt(const postgres::Row& row) {
   run.worker = row.get<std::string>("worker");
   run.operatorName = row.get<std::string>("operator");
   run.expires = row.get<std::optional<TimePoint>>("expires");
+  run.devices = row.get<std::vector<std::string>>("devices");
   run.stage = row.get<std::string>("stage");
   run.errorCode = row.get<int>("error_code");
   run.errorMessage = row.get<std::string>("error_message");

@@ -146,7 +146,7 @@ class FarmProcesses {
                         {"path", "bin/kiln-cc"},
                         {"digest", binary.text()},
                         {"size", std::to_string(binary.size)}}}},
-                     {"targets", {"cpu:x86-64-v3"}}};
+                     {"targets", {"cpu:x86-64-v3", "cuda:sm_90a"}}};
     std::string text = toCanonicalJson(description).value();
     storage::TreeBuilder tree;
     EXPECT_TRUE(tree.addFile("bin/kiln-cc", binary, executable));

@@ -49,10 +49,14 @@ int compile(const std::string& specPath, const std::string& out) {
 
 }  // namespace
 
-// kiln-cc compile|reference --model M --spec S --out DIR
+// kiln-cc compile|reference --model M --spec S --out DIR [--emulation DIR]
 int main(int argc, char** argv) {
-  if (argc != 8) return 2;
+  if (argc != 8 && argc != 10) return 2;
   std::string verb = argv[1], out = argv[7];
+  if (argc == 10)
+    writeFile(
+        std::string(argv[9]) + "/" + kiln::digestOf(kiln::testing_support::kSampleProgram).hex() + ".so",
+        "code");
   if (verb == "compile") return compile(argv[5], out);
   const kiln::testing_support::FixtureContents fixtures = kiln::testing_support::sampleFixtures();
   for (const auto& [path, content] : fixtures) writeFile(out + "/" + path, content);

@@ -11,33 +11,45 @@
 
 namespace kiln::fault {
 
-// w1 and w2, of operator "op".
+// Workers of operator "op".
 class Workers {
  public:
-  explicit Workers(FarmProcesses& farm) : farm_(farm) {
-    for (const char* name : {"w1", "w2"}) start(name);
+  explicit Workers(FarmProcesses& farm, std::initializer_list<const char*> names = {"w1", "w2"})
+      : farm_(farm) {
+    for (const char* name : names) start(name);
   }
-  void start(const std::string& name) {
+  void start(const std::string& name, const std::vector<std::string>& more = {},
+             const std::vector<std::string>& environment = {}) {
     std::string prefix = farm_.directory_ / name;
     signing::PrivateKey key = signing::PrivateKey::create().value();
     auto certificate = farm_.authority_.issue(name, "op", key.publicKey(), farm_.clock_.now()).value();
     std::ofstream(prefix + ".pem") << certificate.pem();
     EXPECT_TRUE(key.save(prefix + ".key"));
-    running_[name] = std::make_unique<ChildProcess>(
-        std::vector<std::string>{KILN_BIN "/kiln-worker", "--coordinator", farm_.endpoint(), "--certificate",
-                                 prefix + ".pem", "--key", prefix + ".key", "--state", prefix + ".state",
-                                 "--slots", "2"},
-        prefix + ".log", std::vector<std::string>{}, true);
+    std::vector<std::string> command{KILN_BIN "/kiln-worker",
+                                     "--coordinator",
+                                     farm_.endpoint(),
+                                     "--certificate",
+                                     prefix + ".pem",
+                                     "--key",
+                                     prefix + ".key",
+                                     "--state",
+                                     prefix + ".state",
+                                     "--slots",
+                                     "2"};
+    command.insert(command.end(), more.begin(), more.end());
+    running_[name] = std::make_unique<ChildProcess>(command, prefix + ".log", environment, true);
+  }
+  // What the farm says of its workers.
+  v1::ListWorkersResponse list() {
+    grpc::ClientContext context;
+    v1::ListWorkersRequest request;
+    request.set_instance("default");
+    v1::ListWorkersResponse response;
+    (void)v1::FleetService::NewStub(farm_.channel_)->ListWorkers(&context, request, &response);
+    return response;
   }
   bool registered() {
-    return eventually([&] {
-      grpc::ClientContext context;
-      v1::ListWorkersRequest request;
-      request.set_instance("default");
-      v1::ListWorkersResponse response;
-      auto stub = v1::FleetService::NewStub(farm_.channel_);
-      return stub->ListWorkers(&context, request, &response).ok() && response.workers_size() == 2;
-    });
+    return eventually([&] { return list().workers_size() == static_cast<int>(running_.size()); });
   }
   void kill(const std::string& name) { running_.at(name)->kill(); }
   std::string log(const std::string& name) {

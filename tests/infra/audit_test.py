@@ -5,27 +5,10 @@ import subprocess
 import unittest
 import xml.etree.ElementTree
 
-from farm import MODELS, ROOT, Farm, artifact_of, json_of
+from farm import ROOT, FarmCase, json_of
 
 
-class AuditTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.farm = Farm(workers=1, options=("--no-sample",))
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
-        built = cls.farm.build(MODELS / "digits_cnn.onnx")
-        assert built.returncode == 0, built.stderr
-        cls.artifact = artifact_of(built)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.farm.close()
-
-    def kiln(self, *arguments, code=0):
-        result = self.farm.kiln(*arguments)
-        self.assertEqual(result.returncode, code, f"\n--- out\n{result.stdout}\n--- err\n{result.stderr}")
-        return result
-
+class AuditTest(FarmCase):
     def affected(self, *conditions):
         return json_of(self.kiln("affected", *conditions, "--json"))["affected"]
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODELS = ROOT / "tests" / "models"
@@ -84,3 +85,32 @@ def wait_for(condition, seconds, what):
 
 def json_of(result):
     return json.loads(result.stdout)
+
+
+class FarmCase(unittest.TestCase):
+    """One farm for the tests of a class, with one artifact built on it."""
+    WORKERS = 1
+    UP = ("--no-sample",)
+    BUILD = (MODELS / "digits_cnn.onnx",)  # of kiln build, beside the target
+
+    @classmethod
+    def setUpClass(cls):
+        cls.farm = Farm(workers=cls.WORKERS, options=cls.UP)
+        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
+        built = cls.farm.build(*cls.BUILD)
+        assert built.returncode == 0, built.stderr
+        cls.artifact = artifact_of(built)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.farm.close()
+
+    def kiln(self, *arguments, code=0):
+        result = self.farm.kiln(*arguments)
+        self.assertEqual(result.returncode, code, f"\n--- out\n{result.stdout}\n--- err\n{result.stderr}")
+        return result
+
+    def fetched(self, name):
+        out = self.farm.home / name
+        self.kiln("fetch", self.artifact, "--out", out)
+        return out

@@ -1,34 +1,18 @@
 #!/usr/bin/env python3
 """A recall at a real farm, typed as a user types it: who has the artifact loaded is told and runs on, nobody else gets it,
 and taking it back brings it back."""
+import hashlib
 import os
 import pathlib
 import subprocess
 import unittest
 
-from farm import MODELS, Farm, artifact_of, json_of
+from farm import MODELS, FarmCase, json_of
 
 BIN = pathlib.Path(os.environ["KILN_TEST_BIN"])
 
 
-class RecallTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.farm = Farm(workers=1, options=("--no-sample",))
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
-        built = cls.farm.build(MODELS / "digits_cnn.onnx")
-        assert built.returncode == 0, built.stderr
-        cls.artifact = artifact_of(built)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.farm.close()
-
-    def kiln(self, *arguments, code=0):
-        result = self.farm.kiln(*arguments)
-        self.assertEqual(result.returncode, code, f"\n--- out\n{result.stdout}\n--- err\n{result.stderr}")
-        return result
-
+class RecallTest(FarmCase):
     def test_a_recall_reaches_loaded_sessions_fetches_and_builds_until_it_is_lifted(self):
         loaded, root, policy = self.farm.home / "loaded", self.farm.env["KILN_TRUST_ROOT"], self.farm.env["KILN_POLICY"]
         recalls = self.farm.home / "recalls.json"
@@ -63,6 +47,12 @@ class RecallTest(unittest.TestCase):
             host.stdin.close()
             self.assertEqual(host.wait(timeout=60), 0)
             host.stdout.close()
+
+    def test_a_recalled_record_lists_what_was_made_with_it(self):
+        # An input like any other: the model stands in for the record of a tuner.
+        record = "sha256:" + hashlib.sha256((MODELS / "digits_cnn.onnx").read_bytes()).hexdigest()
+        shown = self.kiln("recall", "--record", record, "--reason", "mismeasured", "--dry-run", "--json")
+        self.assertEqual(json_of(shown)["recall"]["listed"], [self.artifact])
 
 
 if __name__ == "__main__":

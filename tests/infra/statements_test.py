@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from farm import MODELS, ROOT, Farm, artifact_of, json_of, wait_for
+from farm import MODELS, ROOT, FarmCase, json_of, wait_for
 
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 from schema_check import Draft202012Validator, load_schemas  # noqa: E402  (ends with 77 without jsonschema)
@@ -18,28 +18,9 @@ SCHEMAS = {"https://slsa.dev/provenance/v1": "provenance", "https://slsa.dev/ver
            **{f"urn:kiln:predicate:{name}:v1": name for name in ("check", "compile", "reproduction")}}
 
 
-class StatementsTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.farm = Farm(workers=2, options=("--no-sample",))
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
-        built = cls.farm.build(MODELS / "digits_cnn.onnx", "--check-plan", MODELS / "digits_check.json")
-        assert built.returncode == 0, built.stderr
-        cls.artifact = artifact_of(built)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.farm.close()
-
-    def kiln(self, *arguments, code=0):
-        result = self.farm.kiln(*arguments)
-        self.assertEqual(result.returncode, code, f"\n--- out\n{result.stdout}\n--- err\n{result.stderr}")
-        return result
-
-    def fetched(self, name):
-        out = self.farm.home / name
-        self.kiln("fetch", self.artifact, "--out", out)
-        return out
+class StatementsTest(FarmCase):
+    WORKERS = 2
+    BUILD = (MODELS / "digits_cnn.onnx", "--check-plan", MODELS / "digits_check.json")
 
     def statements(self, directory):
         for file in sorted((directory / "bundles").iterdir()):

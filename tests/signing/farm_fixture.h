@@ -96,13 +96,15 @@ struct Farm {
     receipts.push_back(receiptDocument(makeReceipt(receipt, workerKey).value(), certificate).value());
     provenance.builders.push_back({worker, operatorName, digestOf(receipts.back())});
   }
-  // A check of the artifact by worker w3 that found `passed`, with its receipt document.
-  CheckStatement check(bool passed, std::string* receiptDocumentText) {
+  // A check of the artifact by worker w3 that found `passed`, with its receipt document. `emulation`: the
+  // name of a file that the device, an emulated one if it says so, was given.
+  CheckStatement check(bool passed, std::string* receiptDocumentText, bool emulated = false,
+                       const std::string& emulation = "") {
     CheckStatement out;
     out.builderId = kBuilderId;
     out.invocationId = "job-1";
     out.plan = put("{}");
-    out.action = putCheckAction(out.plan);
+    out.action = putCheckAction(out.plan, "", emulation);
     out.worker = "w3";
     out.operatorName = "acme";
     out.startedOn = out.finishedOn = clock.now();
@@ -111,6 +113,7 @@ struct Farm {
         {"items", {{{"kind", "fixture"}, {"name", "y"}, {"passed", passed}, {"detail", "8 elements"}}}},
         {"measured", Json::object()},
         {"device", Json::object()}};
+    if (emulated) out.report["device"]["emulated"] = true;
     Receipt receipt{out.action, "lease", 1, out.worker, out.operatorName, 0, sandboxPolicy, {}};
     receipt.outputs.push_back({"output/report.json", put(toCanonicalJson(out.report).value())});
     const PrivateKey workerKey = PrivateKey::create().value();
@@ -121,7 +124,8 @@ struct Farm {
     return out;
   }
 
-  Digest putCheckAction(const Digest& plan, const std::string& extra = "") {
+  Digest putCheckAction(const Digest& plan, const std::string& extra = "",
+                        const std::string& emulation = "") {
     namespace reapi = ::build::bazel::remote::execution::v2;
     auto set = [](reapi::Digest* message, const Digest& digest) {
       message->set_hash(digest.hex());
@@ -144,6 +148,11 @@ struct Farm {
     add(artifactDirectory.add_directories(), "weights", put(weights.SerializeAsString()));
     add(planDirectory.add_files(), "check.json", plan);
     add(top.add_directories(), "artifact", put(artifactDirectory.SerializeAsString()));
+    if (!emulation.empty()) {
+      reapi::Directory code;
+      add(code.add_files(), emulation.c_str(), put("code"));
+      add(top.add_directories(), "emulation", put(code.SerializeAsString()));
+    }
     add(top.add_directories(), "plan", put(planDirectory.SerializeAsString()));
     reapi::Action check;
     set(check.mutable_command_digest(), put(command.SerializeAsString()));

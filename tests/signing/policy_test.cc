@@ -327,9 +327,13 @@ TEST(Policy, EmulatedChecksAreRefusedWhereThePolicySaysSo) {
   const Provenance facts = provenance();
   std::vector<CheckStatement> checks{check(true, TimePoint{})};
   checks[0].report["device"]["emulated"] = true;
-  EXPECT_TRUE(ruled(policy, {false, &facts, checks}, "requireCheck").ok);
+  const RuleResult counted = ruled(policy, {false, &facts, checks}, "requireCheck");
+  EXPECT_TRUE(counted.ok);
+  EXPECT_NE(counted.detail.find("on an emulated device"), std::string::npos) << "whoever counts it is told";
   policy.refuseEmulated = true;
-  EXPECT_FALSE(ruled(policy, {false, &facts, checks}, "requireCheck").ok);
+  const RuleResult missing = ruled(policy, {false, &facts, checks}, "requireCheck");
+  EXPECT_FALSE(missing.ok);
+  EXPECT_EQ(missing.detail, "the artifact is unchecked, but for what an emulated device said");
   EXPECT_EQ(ruled(policy, {false, &facts, checks}, "refuseEmulated").detail, "1 emulated check not counted");
   checks.push_back(check(true, TimePoint{}));
   EXPECT_TRUE(ruled(policy, {false, &facts, checks}, "requireCheck").ok);

@@ -478,6 +478,17 @@ TEST_F(CheckClaimTest, AReportThatTheWorkerDidNotMake) {
   expectRefused("another report");
 }
 
+TEST_F(CheckClaimTest, AnEmulatedDeviceIsGivenCodeForTheArtifactsLayersAndNothingElseIs) {
+  const std::string layer = farm.manifest.program.digest.hex() + ".so";
+  check = farm.check(true, &receipt, true, layer);
+  const auto bundle = sign();
+  EXPECT_TRUE(bundle) << bundle.error().message;
+  check = farm.check(true, &receipt, false, layer);
+  expectRefused("besides the artifact");
+  check = farm.check(true, &receipt, true, digestOf("another program").hex() + ".so");
+  expectRefused("besides the artifact");
+}
+
 TEST_F(CheckClaimTest, AnotherWorkerPlanOrReceipt) {
   check.worker = "w9";
   expectRefused("another worker");

@@ -6,6 +6,7 @@
 
 #include "manifest/artifact/manifest.h"
 #include "manifest/spec/compile_spec.h"
+#include "manifest/statement/check_statement.h"
 #include "storage/remote/status.h"
 #include "storage/tree/digest_proto.h"
 #include "tests/support/sample_fixtures.h"
@@ -59,7 +60,8 @@ FakeWorker::FakeWorker(std::shared_ptr<grpc::Channel> channel, storage::BlobStor
   description.set_certificate_pem(certificate.pem());
   description.add_targets("cpu:x86-64-v3");
   description.set_slots(2);
-  for (auto kind : {v1::ACTION_FETCH, v1::ACTION_REFERENCE, v1::ACTION_COMPILE}) description.add_kinds(kind);
+  for (auto kind : {v1::ACTION_FETCH, v1::ACTION_REFERENCE, v1::ACTION_COMPILE, v1::ACTION_EMULATE})
+    description.add_kinds(kind);
 }
 
 Result<v1::SynchronizeResponse> FakeWorker::synchronize(const std::vector<v1::LeaseReport>& reports,
@@ -109,14 +111,29 @@ Result<ToolOutcome> FakeWorker::compile(const v1::Lease& lease, bool reference) 
   return out;
 }
 
+ToolOutcome FakeWorker::check() {
+  ToolOutcome out;
+  const Json report{{"passed", true},
+                    {"items", {{{"kind", "fixture"}, {"name", "y"}, {"detail", ""}, {"passed", true}}}},
+                    {"measured", Json::object()},
+                    {"device", {{"processor", "fake"}}}};
+  out.files[kCheckReport] = toCanonicalJson(report).value();
+  return out;
+}
+
 Result<v1::LeaseReport> FakeWorker::run(const v1::Lease& lease) {
   ToolOutcome outcome;
   if (lease.kind() == v1::ACTION_FETCH) {
     const std::string& path = lease.git().path();
     outcome.files[path.substr(path.rfind('/') + 1)] = "fetched model";
+  } else if (lease.kind() == v1::ACTION_CHECK) {
+    outcome = check();
   } else {
     KILN_ASSIGN(outcome, compile(lease, lease.kind() == v1::ACTION_REFERENCE));
   }
+  if (lease.kind() == v1::ACTION_EMULATE)
+    outcome.files = {{"artifact/program.so", kSampleProgram},
+                     {"emulation/" + digestOf(kSampleProgram).hex() + ".so", "code"}};
   if (tamper) tamper(lease, outcome);
   v1::LeaseReport report;
   report.set_lease_id(lease.id());

@@ -33,9 +33,24 @@ TEST(Policy, EveryLimitAndRuleIsInTheDigest) {
   EXPECT_TRUE(differs([](Policy& p) { p.uid = 1; }));
   EXPECT_TRUE(differs([](Policy& p) { p.calls.push_back("socket"); }));
   EXPECT_TRUE(differs([](Policy& p) { p.devices.clear(); }));
+  EXPECT_TRUE(differs([](Policy& p) { p.gpu = true; }));
   EXPECT_TRUE(differs([](Policy& p) { p.limits.wallSeconds = 1; }));
   EXPECT_TRUE(differs([](Policy& p) { p.limits.outputPathBytes = 1; }));
   EXPECT_FALSE(differs([](Policy&) {}));
+}
+
+TEST(Policy, AGpuIsShownToItsChecksAlone) {
+  const Policy gpu = gpuCheckPolicy({"/dev/nvidia0", "/dev/nvidiactl"});
+  EXPECT_EQ(gpu.devices, (std::vector<std::string>{"/dev/null", "/dev/nvidia0", "/dev/nvidiactl",
+                                                   "/dev/urandom", "/dev/zero"}));
+  EXPECT_TRUE(gpu.gpu);
+  EXPECT_FALSE(gpu.network);
+  EXPECT_TRUE(Sandbox::make(gpu, Host::detect())) << "its filter can be built";
+  for (const Policy& other : {compilePolicy(), checkPolicy(), fetchPolicy()}) {
+    EXPECT_FALSE(other.gpu);
+    EXPECT_FALSE(other.toJson().contains("gpu")) << "policies keep their digests";
+    EXPECT_EQ(other.devices.size(), 3u);
+  }
 }
 
 TEST(Policy, CompileAllowsNoDangerousCall) {

@@ -98,6 +98,11 @@ class Agent::Loop {
     *request.mutable_worker() = options_.description;
     for (std::string& toolchain : runner_.warmToolchains())
       request.mutable_worker()->add_toolchains(std::move(toolchain));
+    for (v1::Device& device : runner_.devices()) {
+      if (device.healthy() && !device.emulated())
+        for (const std::string& target : device.runs()) request.mutable_worker()->add_runs(target);
+      *request.mutable_worker()->add_devices() = std::move(device);
+    }
     for (v1::LeaseReport& report : reconciler_.reports()) *request.add_leases() = std::move(report);
     request.set_draining(reconciler_.draining());
     call_->context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);

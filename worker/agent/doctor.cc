@@ -3,7 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "worker/agent/host_level.h"
+#include "worker/devices/host_level.h"
 
 namespace kiln::agent {
 
@@ -30,7 +30,7 @@ Diagnosis diagnose(const sandbox::Sandbox& sandbox, const std::string& fetcher) 
   }
   if (const auto digest = sandbox.policy().digest()) diagnosis.facts["sandboxPolicy"] = digest->text();
   diagnosis.facts["cgroups"] = sandbox.host().cgroups.describe();
-  diagnosis.facts["hostLevel"] = hostLevel();
+  diagnosis.facts["hostLevel"] = devices::hostLevel();
   utsname kernel{};
   if (uname(&kernel) == 0) diagnosis.facts["kernel"] = std::string(kernel.sysname) + " " + kernel.release;
   return diagnosis;

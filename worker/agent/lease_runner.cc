@@ -29,8 +29,8 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
         return fail(Code::kUnavailable, "this worker does not check; kiln-check is missing");
       [[fallthrough]];
     case v1::ACTION_REFERENCE:
-    case v1::ACTION_COMPILE: {
-      executor::Executor& executor = lease.kind() == v1::ACTION_CHECK ? *checker_ : executor_;
+    case v1::ACTION_COMPILE:
+    case v1::ACTION_EMULATE: {
       executor::ActionRequest request;
       request.instance = lease.instance();
       KILN_ASSIGN(request.action, fromProto(lease.action()));
@@ -38,8 +38,9 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
       request.timeLimit = timeLimit;
       request.cancel = &cancel;
       request.onStage = onStage;
-      KILN_ASSIGN(outcome.result, executor.run(request));
-      KILN_ASSIGN(outcome.sandboxPolicy, executor.storePolicy(request.instance));
+      if (lease.kind() == v1::ACTION_CHECK) return checker_->run(lease, std::move(request));
+      KILN_ASSIGN(outcome.result, executor_.run(request));
+      KILN_ASSIGN(outcome.sandboxPolicy, executor_.storePolicy(request.instance));
       return outcome;
     }
     default:

@@ -14,14 +14,17 @@
 #include <filesystem>
 #include <thread>
 
-#include "compiler_core/runtime/program/cpu_features.h"
+#include "compiler_core/runtime/device/cuda_driver.h"
 #include "manifest/spec/target.h"
 #include "storage/remote/channel.h"
 #include "storage/remote/remote_blob_store.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/doctor.h"
-#include "worker/agent/host_level.h"
 #include "worker/agent/lease_runner.h"
+#include "worker/devices/describe.h"
+#include "worker/devices/driver_probe.h"
+#include "worker/devices/host_level.h"
+#include "worker/devices/watch.h"
 #include "worker/sandbox/uid_range.h"
 
 namespace kiln::agent {
@@ -38,6 +41,8 @@ struct Flags {
   std::uint64_t memoryMiB = 0;
   std::vector<std::string> fetchHosts;
   std::vector<std::string> targets = servedTargets();
+  std::vector<std::string> gpuDrivers{runtime::kCudaDriverLibrary};
+  std::string probedDriver, testedDevice;  // of the command probe-driver
   bool json = false;
 };
 
@@ -96,13 +101,20 @@ int doctor(const Flags& flags) {
   return diagnosis.probe.usable() ? 0 : kUnavailableExit;
 }
 
-// What this machine's processor can execute of what Kiln compiles for.
-std::vector<std::string> runnableTargets() {
-  std::vector<std::string> targets;
-  for (const std::string& name : servedTargets())
-    if (auto target = parseTarget(name); target && runtime::checkHostFeatures(target->features, name))
-      targets.push_back(name);
-  return targets;
+devices::DriverProbe driverProbe() {
+  return devices::DriverProbe("/proc/self/exe");
+}
+
+int listDevices(const Flags& flags) {
+  devices::DriverProbe probe = driverProbe();
+  const SystemClock clock;
+  devices::Registry registry(probe, clock);
+  registry.discover(flags.gpuDrivers);
+  const auto devices = registry.devices();
+  const std::string text = flags.json ? devices::toJson(devices, registry.missing()).dump(2) + "\n"
+                                      : devices::toText(devices, registry.missing());
+  std::fputs(text.c_str(), stdout);
+  return 0;
 }
 
 bool checks(const Flags& flags) {
@@ -110,7 +122,7 @@ bool checks(const Flags& flags) {
 }
 
 v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity& identity,
-                               const Diagnosis& diagnosis) {
+                               const Diagnosis& diagnosis, const devices::Registry& registry) {
   v1::WorkerDescription description;
   description.set_name(identity.name());
   description.set_operator_(identity.operatorName());
@@ -119,15 +131,40 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
   for (const std::string& target : flags.targets) description.add_targets(target);
   description.add_kinds(v1::ACTION_REFERENCE);
   description.add_kinds(v1::ACTION_COMPILE);
+  description.add_kinds(v1::ACTION_EMULATE);
   if (!flags.fetchHosts.empty()) description.add_kinds(v1::ACTION_FETCH);
-  if (checks(flags)) {
-    description.add_kinds(v1::ACTION_CHECK);
-    for (const std::string& target : runnableTargets()) description.add_runs(target);
-  }
-  description.set_host_level(hostLevel());
+  if (checks(flags)) description.add_kinds(v1::ACTION_CHECK);
+  description.set_host_level(devices::hostLevel());
   description.mutable_facts()->insert(diagnosis.facts.begin(), diagnosis.facts.end());
+  if (const std::string missing = registry.missing(); !missing.empty())
+    (*description.mutable_facts())["gpu"] = "none: " + missing;
   return description;
 }
+
+// What runs checks: on the processor and emulated devices, and on GPUs.
+struct Checks {
+  std::unique_ptr<sandbox::Sandbox> sandbox, gpuSandbox;
+  std::unique_ptr<executor::Executor> checker, gpuChecker;
+  std::unique_ptr<CheckRunner> runner;
+
+  static Result<Checks> make(const Flags& flags, const sandbox::Host& host, storage::BlobStore& store,
+                             devices::Registry& registry) {
+    Checks made;
+    const auto prepare = [&](sandbox::Policy policy, const char* state, auto& sandbox,
+                             auto& executor) -> Status {
+      KILN_ASSIGN(auto confined, sandbox::Sandbox::make(std::move(policy), host));
+      sandbox = std::make_unique<sandbox::Sandbox>(std::move(confined));
+      KILN_ASSIGN(executor, executor::Executor::makeFor({"kiln-check", flags.checker}, store, *sandbox,
+                                                        flags.state + state));
+      return {};
+    };
+    KILN_TRY(prepare(sandbox::checkPolicy(), "/checks", made.sandbox, made.checker));
+    KILN_TRY(prepare(sandbox::gpuCheckPolicy(sandbox::gpuNodes()), "/gpu-checks", made.gpuSandbox,
+                     made.gpuChecker));
+    made.runner = std::make_unique<CheckRunner>(registry, *made.checker, *made.gpuChecker);
+    return made;
+  }
+};
 
 Status work(const Flags& flags) {
   KILN_ASSIGN(const auto identity, signing::WorkerIdentity::load(flags.certificate, flags.key));
@@ -161,17 +198,18 @@ Status work(const Flags& flags) {
                                                  {flags.fetcher, flags.fetchHosts, flags.credentials,
                                                   flags.caFile, flags.proxy}));
   }
-  std::optional<sandbox::Sandbox> checkSandbox;
-  std::unique_ptr<executor::Executor> checker;
-  if (checks(flags)) {
-    KILN_ASSIGN(checkSandbox, sandbox::Sandbox::make(sandbox::checkPolicy(), host));
-    KILN_ASSIGN(checker, executor::Executor::makeFor({"kiln-check", flags.checker}, store, *checkSandbox,
-                                                     flags.state + "/checks"));
-  }
-  LeaseRunner runner(*executor, fetcher.get(), checker.get());
   const SystemClock clock;
+  devices::DriverProbe probe = driverProbe();
+  devices::Registry registry(probe, clock);
+  registry.discover(flags.gpuDrivers);
+  const devices::Watch watch(registry, clock);
+  std::optional<Checks> checking;
+  if (checks(flags)) {
+    KILN_ASSIGN(checking, Checks::make(flags, host, store, registry));
+  }
+  LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, registry);
   Agent agent(channel, runner, identity, clock,
-              {.description = describe(flags, identity, diagnosis),
+              {.description = describe(flags, identity, diagnosis, registry),
                .drainTime = std::chrono::seconds(flags.drainSeconds)});
   spdlog::info("worker starts worker={} operator={} slots={} coordinator={}", identity.name(),
                identity.operatorName(), flags.slots, flags.coordinator);
@@ -206,18 +244,31 @@ int run(int argc, char** argv) {
   app.add_option("--fetch-proxy", flags.proxy, "URL of a proxy for fetching");
   app.add_option("--fetcher", flags.fetcher, "the program kiln-fetcher");
   app.add_option("--checker", flags.checker, "the program kiln-check; without it the worker does not check");
+  app.add_option(
+         "--gpu-driver", flags.gpuDrivers,
+         "CUDA driver library to look for GPUs with (repeatable); a path, or a name that the loader finds")
+      ->capture_default_str();
   app.add_option("--drain-seconds", flags.drainSeconds, "how long actions may go on after SIGTERM");
   app.add_option("--memory-mib", flags.memoryMiB, "memory limit of an action; part of the sandbox policy");
   app.add_option("--uid-base", flags.uidBase, "first host uid of actions, for a worker run by root")
       ->check(CLI::Range(1000u, 4'000'000'000u));
   CLI::App* doctorCommand = app.add_subcommand("doctor", "say what this host lacks for running a worker");
   doctorCommand->add_flag("--json", flags.json, "as JSON");
+  CLI::App* devicesCommand = app.add_subcommand("devices", "say which devices this host has");
+  devicesCommand->add_flag("--json", flags.json, "as JSON");
+  devicesCommand->add_option("--gpu-driver", flags.gpuDrivers, "as of the worker (repeatable)");
+  CLI::App* probeCommand =
+      app.add_subcommand("probe-driver", "what the worker asks a CUDA driver, in a process of its own");
+  probeCommand->group("")->add_option("LIBRARY", flags.probedDriver)->required();
+  probeCommand->add_option("--test", flags.testedDevice, "try this device out");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsageExit;
   }
   if (*doctorCommand) return doctor(flags);
+  if (*devicesCommand) return listDevices(flags);
+  if (*probeCommand) return devices::probeDriver(flags.probedDriver, flags.testedDevice);
   for (const auto& [name, value] :
        {std::pair<const char*, const std::string*>{"--coordinator", &flags.coordinator},
         {"--certificate", &flags.certificate},

@@ -27,6 +27,8 @@ class Runner {
                               const std::function<void(const std::string&)>& onStage) = 0;
   // Toolchains ready to use, in hex.
   virtual std::vector<std::string> warmToolchains() const = 0;
+  // As they are now, to be advertised.
+  virtual std::vector<v1::Device> devices() const = 0;
 };
 
 }  // namespace kiln::agent

@@ -143,6 +143,10 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
     run.arguments.front() = "/" + program_->name;
     run.binds = hostBinds(kLibraryParts);
     run.binds.push_back({program_->path, run.arguments.front(), false});
+    const HostAddition& more = request.addition;
+    run.arguments.insert(run.arguments.end(), more.arguments.begin(), more.arguments.end());
+    run.environment.insert(run.environment.end(), more.environment.begin(), more.environment.end());
+    run.binds.insert(run.binds.end(), more.binds.begin(), more.binds.end());
   }
   run.binds.push_back({root, kRoot, false});
   if (toolchain) run.binds.push_back({toolchain->path, std::string(kRoot) + "/" + kToolchain, false});

@@ -14,6 +14,13 @@
 
 namespace kiln::executor {
 
+// What the worker adds for a host program, beside what the action says.
+struct HostAddition {
+  std::vector<std::string> arguments;  // after the action's
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::vector<sandbox::Bind> binds;
+};
+
 struct ActionRequest {
   std::string instance;
   Digest action;
@@ -21,7 +28,8 @@ struct ActionRequest {
   Duration timeLimit{};  // zero: the Action's own, else the shorter of the two
   const sandbox::Cancel* cancel = nullptr;
   std::function<void(const std::string&)>
-      onStage;  // each "stage: NAME" line of stderr; on the calling thread
+      onStage;            // each "stage: NAME" line of stderr; on the calling thread
+  HostAddition addition;  // for an executor of a host program only
 };
 
 // The stage named by a line of stderr: "stage: codegen" -> "codegen"; "" for any other line. At most 32

@@ -1,6 +1,7 @@
 #include "worker/sandbox/policy.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace kiln::sandbox {
 namespace {
@@ -99,6 +100,8 @@ constexpr const char* kNetworkCalls[] = {
 
 // Loading a program from sealed memory.
 constexpr const char* kLoadCalls[] = {"memfd_create"};
+// What NVIDIA's driver library uses beside.
+constexpr const char* kGpuCalls[] = {"get_mempolicy", "mbind", "mlock", "munlock"};
 
 template <class... Lists>
 std::vector<std::string> sortedUnion(const Lists&... lists) {
@@ -127,6 +130,31 @@ Policy checkPolicy() {
   policy.limits.outputBytes = 16ull << 20;
   policy.limits.outputFiles = 16;
   return policy;
+}
+
+Policy gpuCheckPolicy(std::vector<std::string> nodes) {
+  Policy policy = checkPolicy();
+  policy.name = "gpu-check/1";
+  policy.gpu = true;
+  policy.devices.insert(policy.devices.end(), nodes.begin(), nodes.end());
+  std::sort(policy.devices.begin(), policy.devices.end());
+  policy.calls = sortedUnion(policy.calls, kGpuCalls);
+  policy.limits.addressSpaceBytes = ~std::uint64_t{0};
+  return policy;
+}
+
+std::vector<std::string> gpuNodes() {
+  std::vector<std::string> nodes;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev", error)) {
+    const std::string name = entry.path().filename().string();
+    const std::string_view rest = name.starts_with("nvidia") ? std::string_view(name).substr(6) : "none";
+    const bool gpu = !rest.empty() && rest.find_first_not_of("0123456789") == std::string_view::npos;
+    if ((gpu || rest == "ctl" || rest == "-uvm" || rest == "-uvm-tools") && entry.is_character_file(error))
+      nodes.push_back(entry.path().string());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
 }
 
 Policy fetchPolicy() {
@@ -172,6 +200,7 @@ Json Policy::toJson() const {
               {"outputPathBytes", number(limits.outputPathBytes)},
               {"logBytes", number(limits.logBytes)}}}};
   if (proc) json["proc"] = true;
+  if (gpu) json["gpu"] = true;
   return json;
 }
 

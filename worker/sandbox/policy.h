@@ -41,6 +41,7 @@ struct Policy {
   std::uint32_t gid = 1000;
   std::string hostName = "localhost";
   bool randomizeAddresses = false;
+  bool gpu = false;                  // the ioctls of NVIDIA's driver; checks on GPUs only
   std::vector<std::string> devices;  // bound from the host, sorted
   std::vector<std::string> calls;    // system calls allowed, sorted; all others fail with ENOSYS
   Limits limits;
@@ -55,6 +56,11 @@ struct Policy {
 Policy compilePolicy();
 // What checks run under: the worker's own program on the host's libraries, loading a compiled program.
 Policy checkPolicy();
+// What checks on GPUs run under: the same with `nodes` of the driver ("/dev/nvidia0"), its system calls, and
+// no limit on addresses, of which it reserves more than any machine has memory.
+Policy gpuCheckPolicy(std::vector<std::string> nodes);
+// The driver's device nodes on this host, sorted; none without a GPU.
+std::vector<std::string> gpuNodes();
 // What the source fetcher runs under: the network, smaller limits, no more calls than sockets need.
 Policy fetchPolicy();
 

@@ -42,8 +42,20 @@ constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NE
                                         CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_PTRACE;
 constexpr int kPrSetVma = 0x53564d41;  // PR_SET_VMA, from linux/prctl.h since 5.17
 
-std::map<std::string, Alternatives> narrowed() {
+// NVIDIA's kernel interface (open-gpu-kernel-modules, nv-ioctl-numbers.h, uvm_linux_ioctl.h): requests of
+// type 'F', those of unified memory, which are plain small numbers, and the two that open and close it.
+Alternatives gpuIoctls() {
+  constexpr std::uint32_t kType = 0xff00, kPlain = 0xffffff00, kUvmInitialize = 0x30000001,
+                          kUvmDeinitialize = 0x30000002;
+  return {{SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, kType, std::uint32_t{'F'} << 8)},
+          {bitsClear(1, kPlain)},
+          {equals32(1, kUvmInitialize)},
+          {equals32(1, kUvmDeinitialize)}};
+}
+
+std::map<std::string, Alternatives> narrowed(bool gpu) {
   Alternatives ioctls, prctls, families;
+  if (gpu) ioctls = gpuIoctls();
   for (unsigned request : {TCGETS, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, TIOCGWINSZ}) {
     ioctls.push_back({equals32(1, request)});
   }
@@ -72,7 +84,7 @@ Result<std::string> buildFilter(const Policy& policy) {
   std::unique_ptr<void, void (*)(scmp_filter_ctx)> context(seccomp_init(SCMP_ACT_ERRNO(ENOSYS)),
                                                            seccomp_release);
   if (!context) return fail(Code::kInternal, "seccomp filter: libseccomp could not start");
-  const auto rules = narrowed();
+  const auto rules = narrowed(policy.gpu);
   for (const std::string& name : policy.calls) {
     const int number = seccomp_syscall_resolve_name(name.c_str());
     if (number < 0) continue;  // not a call of this architecture

@@ -100,6 +100,35 @@ Status markKernels(llvm::Module& module, const std::vector<MappedKernel>& kernel
   return {};
 }
 
+// Parameters of which is said that nothing else points where they point.
+using Alone = std::vector<llvm::Argument*>;
+
+// In a kernel with barriers that holds for one thread, not for the threads of a block: what one of them
+// writes behind such a pointer another reads after the barrier, and an optimiser that knew better would read
+// it before. So it is left out there, and comes back for what turns out to be only read.
+Alone takeAlone(llvm::Module& module) {
+  Alone taken;
+  for (llvm::Function& function : module) {
+    if (function.getCallingConv() != llvm::CallingConv::PTX_Kernel) continue;
+    const bool waits = llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      return call && call->isConvergent();
+    });
+    if (!waits) continue;
+    for (llvm::Argument& argument : function.args()) {
+      if (!argument.hasNoAliasAttr()) continue;
+      argument.removeAttr(llvm::Attribute::NoAlias);
+      taken.push_back(&argument);
+    }
+  }
+  return taken;
+}
+
+void giveBack(const Alone& taken) {
+  for (llvm::Argument* argument : taken)
+    if (argument->onlyReadsMemory()) argument->addAttr(llvm::Attribute::NoAlias);
+}
+
 // Everything but the kernels becomes part of them: a call needs a stack, which would be local memory.
 void inlineAll(llvm::Module& module, const std::vector<MappedKernel>& kernels) {
   llvm::StringSet<> names;
@@ -146,7 +175,9 @@ Result<std::string> emitPtx(mlir::ModuleOp module, const std::vector<MappedKerne
   llvm::raw_string_ostream out(messages);
   if (llvm::verifyModule(*ir, &out))
     return fail(Code::kInternal, "the device's LLVM module does not verify: " + messages);
+  const Alone alone = takeAlone(*ir);
   optimize(*ir, *machine);
+  giveBack(alone);
   return print(*ir, *machine);
 }
 

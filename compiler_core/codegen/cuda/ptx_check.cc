@@ -119,21 +119,34 @@ class Checker {
       return {};
     }
     if (word(".local")) return "local memory";
-    if (word(".shared")) return sharedBuffer(words);
+    if (word(".shared")) return sharedBuffer(text, words);
     if (word(".global") || word(".const"))
       return text.find('=') == std::string_view::npos ? "memory of its own" : "";
     return {};
   }
 
-  std::string_view sharedBuffer(const std::vector<std::string_view>& words) {
+  std::string_view sharedBuffer(std::string_view text, const std::vector<std::string_view>& words) {
     constexpr std::string_view kSuffix = "_shared";
-    // .shared .align N .b8 NAME [ BYTES ]
-    if (words.size() != 6) return "shared memory of no static size";
+    // .shared .align N .b8 NAME [ BYTES ]; .shared .align N .f32 NAME for a part of one element. LLVM cuts a
+    // buffer into parts that it numbers.
+    const bool isArray = text.find('[') != std::string_view::npos;
+    if (words.size() != (isArray ? 6 : 5)) return "shared memory of no static size";
     const std::string_view name = words[4];
-    if (!name.ends_with(kSuffix) || !kernels_.contains(name.substr(0, name.size() - kSuffix.size())))
+    std::string_view whole = name.substr(0, name.rfind(kSuffix));
+    if (whole.size() == name.size() || !kernels_.contains(whole) ||
+        !isPart(name.substr(whole.size() + kSuffix.size())))
       return "shared memory that is no kernel's";
     if (!shared_.emplace(name).second) return "a second buffer of this name";
     return {};
+  }
+
+  // "", "_$_0", "_$_12"
+  static bool isPart(std::string_view text) {
+    constexpr std::string_view kMark = "_$_";
+    if (text.empty()) return true;
+    if (!text.starts_with(kMark)) return false;
+    text.remove_prefix(kMark.size());
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
   }
 
   Status refuse(std::string_view wrong, std::string_view text) const {

@@ -378,8 +378,10 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
 
   // What only the loops used; anything that works on memory must have become a kernel.
   LogicalResult dropUnused(func::FuncOp main) {
-    for (Operation& op : llvm::make_early_inc_range(llvm::reverse(main.front().without_terminator())))
-      if (op.use_empty() && (isMemoryEffectFree(&op) || isa<memref::AllocOp>(op))) op.erase();
+    for (Operation& op : llvm::make_early_inc_range(llvm::reverse(main.front())))
+      if (!op.hasTrait<OpTrait::IsTerminator>() && op.use_empty() &&
+          (isMemoryEffectFree(&op) || isa<memref::AllocOp>(op)))
+        op.erase();
     const WalkResult found = main.walk([&](Operation* op) {
       if (!isa<memref::LoadOp, memref::StoreOp, memref::CopyOp>(op)) return WalkResult::advance();
       op->emitError("reads or writes a device's memory outside of a kernel: run kiln-map-to-gpu first");

@@ -5,7 +5,21 @@
 namespace kiln::runtime {
 namespace {
 
+// The device itself fails, whatever runs on it.
+bool isLost(cuda::CUresult code) {
+  switch (code) {
+    case 46:   // device unavailable
+    case 214:  // uncorrectable ECC error
+    case 220:  // uncorrectable NVLink error
+    case cuda::kUnknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Code codeOf(cuda::CUresult code) {
+  if (isLost(code)) return Code::kUnavailable;
   switch (code) {
     case cuda::kOutOfMemory:
       return Code::kResourceExhausted;
@@ -70,10 +84,8 @@ Status CudaDriver::check(cuda::CUresult code, const std::string& what) const {
 }
 
 bool CudaDriver::isSticky(cuda::CUresult code) {
+  if (isLost(code)) return true;
   switch (code) {
-    case 46:   // device unavailable
-    case 214:  // uncorrectable ECC error
-    case 220:  // uncorrectable NVLink error
     case cuda::kIllegalAddress:
     case 702:  // launch timeout
     case 710:  // assert
@@ -84,7 +96,6 @@ bool CudaDriver::isSticky(cuda::CUresult code) {
     case 718:  // invalid program counter
     case cuda::kLaunchFailed:
     case 721:  // contained: of another client of the device
-    case cuda::kUnknown:
       return true;
     default:
       return false;

@@ -55,7 +55,7 @@ Result<void*> DeviceSession::staging(std::size_t index, std::uint64_t bytes) {
 }
 
 Result<std::int32_t> DeviceSession::run(const DeviceRun& run) {
-  if (!lost_.empty()) return fail(Code::kInternal, lost_);
+  if (lost_) return fail(*lost_);
   const DeviceContext::Scope scope(*artifact_->context());
   Recording& recording = recordings_[run.profile];
   if (run.times == nullptr && run.repeatable) {
@@ -230,9 +230,11 @@ std::int32_t DeviceSession::note(Error error) {
 
 Status DeviceSession::check(cuda::CUresult code, const std::string& what) {
   const Status status = driver().check(code, what);
-  if (!status && CudaDriver::isSticky(code) && lost_.empty()) {
-    lost_ = "an earlier run failed on device " + std::to_string(info().ordinal) + ", " + info().name + " (" +
-            status.error().message + "); this process can use it no more: end it and load the artifact again";
+  if (!status && CudaDriver::isSticky(code) && !lost_) {
+    const std::string why = "an earlier run failed on device " + std::to_string(info().ordinal) + ", " +
+                            info().name + " (" + status.error().message +
+                            "); this process can use it no more: end it and load the artifact again";
+    lost_ = Error{status.error().code, why, {}};
   }
   return status;
 }

@@ -43,7 +43,8 @@ class DeviceSession {
   Result<void*> staging(std::size_t index, std::uint64_t bytes);
 
   // Runs a program to the end of all that it enqueued; what the program returned. An error of the device is
-  // kInternal with the driver's words; after one that is sticky every later run fails and says so.
+  // kInternal with the driver's words, kUnavailable if the device itself stopped working; after one that is
+  // sticky every later run fails and says so.
   Result<std::int32_t> run(const DeviceRun& run);
 
   // The callbacks of that name (program_abi.h), during run().
@@ -100,7 +101,7 @@ class DeviceSession {
   std::vector<void*> arenas_;  // by space
   std::vector<PinnedBuffer> staging_;
   std::vector<Recording> recordings_;  // by profile
-  std::string lost_;                   // why the device can be used no more
+  std::optional<Error> lost_;          // why the device can be used no more
   std::uint64_t transferred_ = 0, replays_ = 0, observedBytes_ = 0;
 
   // Of the run in progress.

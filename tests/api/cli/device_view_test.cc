@@ -15,7 +15,7 @@ TEST(DeviceView, SaysWhatAnImageRunsOn) {
                                 "only, driver 13.0 or later"}));
   manifest.devices[0].exact = false;
   EXPECT_NE(deviceLines(manifest)[0].find("9.0 or later of that major version"), std::string::npos);
-  EXPECT_EQ(deviceMemoryText(manifest, manifest.profiles[0]), ", 8.0 KiB on cuda:sm_90a");
+  EXPECT_EQ(deviceMemoryText(manifest, manifest.profiles[0]), ", 8.2 kB on cuda:sm_90a");
 }
 
 TEST(DeviceView, KernelsOfDevicesWithTheirFigures) {

@@ -1,7 +1,6 @@
 // The gateway over real HTTP (libcurl) and a real LocalBlobStore.
 #include "api/gateway/gateway.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "manifest/json/json.h"
 #include "storage/blob/local_blob_store.h"
 #include "tests/api/gateway/http.h"
+#include "tests/api/gateway/raw_socket.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::gateway {
@@ -22,6 +22,7 @@ namespace {
 
 using testing_support::httpGet;
 using testing_support::HttpReply;
+using testing_support::readAll;
 
 class MapLookup final : public ArtifactLookup {
  public:
@@ -125,22 +126,7 @@ class GatewayTest : public testing::Test {
     return httpGet(base_ + path, std::move(headers), method);
   }
   // A connected socket, for what libcurl would not send.
-  int connectRaw() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(gateway_->port());
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    return fd;
-  }
-  static std::string readAll(int fd) {
-    std::string out;
-    char buffer[4096];
-    for (ssize_t n; (n = ::read(fd, buffer, sizeof buffer)) > 0;)
-      out.append(buffer, static_cast<std::size_t>(n));
-    return out;
-  }
+  int connectRaw() { return testing_support::connectTo(gateway_->port()); }
 
   testing_support::TempDirectory directory_;
   std::string large_ = std::string(5'000'000, '\0');

@@ -1,18 +1,19 @@
 // Requests that no honest client sends, on plain connections and within TLS: each is refused or dropped, and
 // the gateway serves the next one.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "api/gateway/gateway.h"
 #include "tests/api/gateway/http.h"
+#include "tests/api/gateway/raw_socket.h"
 #include "tests/support/golden.h"
 #include "tests/support/tls_files.h"
 
 namespace kiln::gateway {
 namespace {
 
+using testing_support::readAll;
 using testing_support::TlsFiles;
 
 class Everybody final : public RequestGate {
@@ -37,23 +38,7 @@ class HostileTest : public testing::Test {
     start({.tls =
                ServerTls::create({text("server.pem"), text("server.key"), {text("ca.pem")}, false}).value()});
   }
-  int connectRaw() const {
-    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(gateway_->port());
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    return fd;
-  }
-  // Until the other side closes.
-  static std::string readAll(int fd) {
-    std::string out;
-    char buffer[4096];
-    for (ssize_t n; (n = ::read(fd, buffer, sizeof buffer)) > 0;)
-      out.append(buffer, static_cast<std::size_t>(n));
-    return out;
-  }
+  int connectRaw() const { return testing_support::connectTo(gateway_->port()); }
   // Everything that comes back for these bytes.
   std::string send(const std::string& bytes) const {
     const int fd = connectRaw();

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace testing_support;
 using testing::Buffer;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using testing::ProgramHost;
 
 constexpr char kGpu[] = "cuda:sm_90a", kBoth[] = "cuda:sm_90a,cpu:x86-64-v4";
@@ -109,7 +109,7 @@ TEST_F(Device, WhatItCannotServeIsRefusedByName) {
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
   EXPECT_THAT(refused.error().details, HasSubstr("search"));
   EXPECT_THAT(refused.error().details, HasSubstr("target cuda:sm_90a has no kiln.compress"));
-  auto uncut = request(kMlp, kGpu, true);
+  auto uncut = request(kCnn, kGpu, true);
   uncut.disabledPasses = {"kiln-partition"};
   const auto whole = compile(uncut);
   ASSERT_FALSE(whole);
@@ -144,7 +144,8 @@ TEST_F(Device, EqualLayersAreOneKernel) {
   model.input("x", {64, 64}).output("y");
   for (const char* name : {"w1", "w2"})
     model.initializer(onnxTensor(name, {64, 64}, std::vector<float>(64 * 64, name[1] * 0.01f)));
-  model.node("MatMul", {"x", "w1"}, {"a"}, {}, "first").node("MatMul", {"a", "w2"}, {"y"}, {}, "second");
+  model.node("MatMul", {"x", "w1"}, {"a"}, {}, "first").node("Relu", {"a"}, {"b"}, {}, "relu");
+  model.node("MatMul", {"b", "w2"}, {"c"}, {}, "second").node("Relu", {"c"}, {"y"}, {}, "last");
   auto wanted = request(save(model), kGpu, true);
   const auto shared = compile(wanted);
   ASSERT_TRUE(shared) << shared.error().message;
@@ -209,7 +210,7 @@ TEST_F(Device, TheArtifactIsTheSameEveryTimeAndItsManifestStatesTheImage) {
 }
 
 TEST_F(Device, AToolchainWithoutAnAssemblerSaysSo) {
-  auto wanted = request(kMlp, kGpu);
+  auto wanted = request(kCnn, kGpu);
   wanted.toolchainLib = directory_ / "toolchain/lib";
   fs::create_directories(wanted.toolchainLib);
   for (const char* file : {"kmath.bc", "kkernels.bc", "libkiln_builtins-x86_64.a"})

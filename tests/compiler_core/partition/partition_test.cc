@@ -9,7 +9,7 @@
 namespace kiln::partition {
 namespace {
 
-constexpr char kV4[] = "cpu:x86-64-v4", kV3[] = "cpu:x86-64-v3";
+constexpr char kV4[] = "cpu:x86-64-v4", kV3[] = "cpu:x86-64-v3", kGpu[] = "cuda:sm_90a";
 
 struct Case {
   PartitionOptions options;
@@ -206,6 +206,51 @@ TEST(Partition, TablesAreData) {
   EXPECT_EQ(whole.reason, "target cuda:sm_90a does not serve kiln.unary on i8");
   EXPECT_EQ(serve(capabilitiesOf("vulkan:1.3"), "vulkan:1.3", "kiln.unary", {}).reason,
             "target vulkan:1.3 has no kiln.unary");
+}
+
+TEST(Partition, AGpuIsMarkedEvenIfAllGoesThere) {
+  Case gpu{{.targets = {kGpu}}};
+  const auto result = gpu.run(kThree);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(gpu.marks, (std::vector<std::string>{kGpu, kGpu, kGpu}));
+  Case both{{.targets = {kGpu, kV3}}};
+  ASSERT_TRUE(both.run(kThree));
+  EXPECT_EQ(both.marks, gpu.marks) << "a small model stays with the primary";
+}
+
+TEST(Partition, AGpuServesNoSearchAndNoSizeThatARunFindsOut) {
+  Case gpu{{.targets = {kGpu}, .operators = {{"sorted", "TopK"}}}};
+  const auto result = gpu.run(R"(
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>) {
+  %0:2 = kiln.sort %x axis 0 : tensor<4xf32> to tensor<4xf32>, tensor<4xi64> loc("sorted")
+  return %0#0, %0#1 : tensor<4xf32>, tensor<4xi64>
+})");
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->unsupported.size(), 1u);
+  EXPECT_EQ(result->unsupported[0].reason, "target cuda:sm_90a has no kiln.sort");
+  for (const char* operation :
+       {"kiln.unique", "kiln.nms", "kiln.compress", "kiln.truncate", "kiln.if", "kiln.loop"})
+    EXPECT_EQ(serve(capabilitiesOf(kGpu), kGpu, operation, {DType::kF32}).service, Service::kNone)
+        << operation;
+}
+
+// Nobody named the fallback target, so it gets what falls back and nothing else, but of that the whole node.
+TEST(Partition, AFallbackTargetOfItsOwnTakesWholeNodesAndNoOthers) {
+  Case one{{.targets = {kGpu, kV3},
+            .fallback = true,
+            .onlyFallback = true,
+            .operators = {{"first", "Relu"}, {"odd", "TopK"}, {"last", "Neg"}}}};
+  const auto result = one.run(R"(
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kiln.unary <relu> %x : tensor<4xf32> loc("first")
+  %1:2 = kiln.sort %0 axis 0 : tensor<4xf32> to tensor<4xf32>, tensor<4xi64> loc("odd")
+  %2 = kiln.unary <abs> %1#0 : tensor<4xf32> loc("odd")
+  %3 = kiln.unary <neg> %2 : tensor<4xf32> loc("last")
+  return %3 : tensor<4xf32>
+})");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(one.marks, (std::vector<std::string>{kGpu, kV3, kV3, kGpu}));
+  EXPECT_EQ(result->evidence.fallbackPermille, 334);
 }
 
 TEST(Partition, WhatSharesAKernelFallsBackTogether) {

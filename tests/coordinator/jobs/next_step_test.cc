@@ -261,6 +261,28 @@ TEST(NextStep, AWantedCheckFollowsThePublication) {
   EXPECT_NE(end.error->message.find(snapshot.targets[0].artifact->text()), std::string::npos);
 }
 
+TEST(NextStep, ACheckOnAnEmulatedDeviceWaitsForItsEmulation) {
+  auto snapshot = plannedJob();
+  auto wanted = delivery();
+  wanted.check = CheckRequest{digestOf(std::string_view("{}")), {}, true};
+  EXPECT_FALSE(checkedEmulated(wanted, "cpu:x86-64-v3"));
+  EXPECT_TRUE(checkedEmulated(wanted, "cuda:sm_90a"));
+  const index::ActionRecord emulate{
+      index::ActionKind::kEmulate, "cpu:x86-64-v3", digestOf(std::string_view("emulate")), {}};
+  snapshot.actions.push_back(emulate);
+  snapshot.targets[0].artifact = digestOf(std::string_view("artifact"));
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1")};
+  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, wanted)).runs[0].action.kind,
+            index::ActionKind::kEmulate);
+  snapshot.runs = {run(emulate, RunState::kLeased)};
+  expectStep<Wait>(nextStep(snapshot, wanted));
+  snapshot.runs[0].state = RunState::kDone;
+  snapshot.results.push_back(result(emulate, "w2"));
+  const auto check = expectStep<PlanCheck>(nextStep(snapshot, wanted));
+  ASSERT_TRUE(check.emulation);
+  EXPECT_EQ(check.emulation->worker, "w2");
+}
+
 TEST(NextStep, EachTargetIsPublishedFromItsOwnAction) {
   auto snapshot = plannedJob();
   snapshot.targets.push_back({"cpu:x86-64-v4", {}, false, {}});

@@ -137,8 +137,82 @@ TEST_F(LeaseQueueTest, ACheckGoesToWhomRunsItsTarget) {
   EXPECT_FALSE(acquire(compiles)) << "it compiles for the target but cannot execute it";
   Claim runs = claim("w2");
   runs.kinds.push_back(index::ActionKind::kCheck);
-  runs.runs = {"cpu:x86-64-v3", "cpu:x86-64-v4"};
+  runs.devices = {{"cpu", {"cpu:x86-64-v3", "cpu:x86-64-v4"}, false}};
   EXPECT_TRUE(acquire(runs));
+}
+
+// A worker with a processor, a GPU and an emulated one, that checks.
+Claim withDevices(const std::string& worker) {
+  return {
+      worker,
+      "op",
+      {"cuda:sm_90a"},
+      {{"cpu", {"cpu:x86-64-v3"}, false}, {"gpu0", {"cuda:sm_90a"}, false}, {"gpu1", {"cuda:sm_90a"}, true}},
+      {index::ActionKind::kCheck},
+      {}};
+}
+
+index::JobSnapshot checkOf(const std::string& id, const std::string& target, bool emulated = false) {
+  auto job = jobWithRuns(id, id, 1);
+  job.runs[0].kind = index::ActionKind::kCheck;
+  job.runs[0].target = target;
+  job.runs[0].emulated = emulated;
+  return job;
+}
+
+TEST_F(LeaseQueueTest, ACheckHoldsItsDeviceAlone) {
+  insert(checkOf("a", "cuda:sm_90a"));
+  insert(checkOf("b", "cuda:sm_90a"));
+  insert(checkOf("c", "cpu:x86-64-v3"));
+  const auto first = acquire(withDevices("w1"));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->devices, std::vector<std::string>{"gpu0"});
+  const auto other = acquire(withDevices("w1"));
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->jobId, "c") << "the GPU is held; the processor is free";
+  EXPECT_EQ(other->devices, std::vector<std::string>{"cpu"});
+  EXPECT_FALSE(acquire(withDevices("w1")));
+  EXPECT_EQ(load("a").runs[0].devices, std::vector<std::string>{"gpu0"});
+  EXPECT_TRUE(complete(*first));
+  EXPECT_EQ(acquire(withDevices("w1"))->jobId, "b");
+}
+
+TEST_F(LeaseQueueTest, ALostLeaseSetsItsDeviceFree) {
+  insert(checkOf("a", "cuda:sm_90a"));
+  ASSERT_TRUE(acquire(withDevices("w1")));
+  EXPECT_FALSE(acquire(withDevices("w1")));
+  clock_.advance(seconds(31));
+  EXPECT_EQ(expire().size(), 1u);
+  EXPECT_EQ(acquire(withDevices("w1"))->devices, std::vector<std::string>{"gpu0"});
+}
+
+TEST_F(LeaseQueueTest, ACompileRunsBesideADeviceThatIsHeld) {
+  auto compile = jobWithRuns("b", "b", 1);
+  compile.runs[0].target = "cuda:sm_90a";
+  insert(checkOf("a", "cuda:sm_90a"));
+  insert(compile);
+  Claim who = withDevices("w1");
+  who.kinds.push_back(index::ActionKind::kCompile);
+  EXPECT_EQ(acquire(who)->jobId, "a");
+  const auto run = acquire(who);
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->jobId, "b");
+  EXPECT_TRUE(run->devices.empty()) << "compiling for a GPU needs none";
+}
+
+TEST_F(LeaseQueueTest, EmulatedChecksGoToEmulatedDevicesAndOthersDoNot) {
+  insert(checkOf("a", "cuda:sm_90a,cpu:x86-64-v3", true));
+  Claim real = withDevices("w1");
+  real.devices.pop_back();
+  EXPECT_FALSE(acquire(real));
+  const auto run = acquire(withDevices("w2"));
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->devices, (std::vector<std::string>{"gpu1", "cpu"}));
+  insert(checkOf("b", "cuda:sm_90a"));
+  Claim onlyEmulated = withDevices("w3");
+  onlyEmulated.devices.erase(onlyEmulated.devices.begin() + 1);
+  EXPECT_FALSE(acquire(onlyEmulated));
+  EXPECT_TRUE(acquire(real));
 }
 
 TEST_F(LeaseQueueTest, SeveralTargetsInOneArtifactGoToAWorkerOfAll) {

@@ -33,7 +33,10 @@ FleetView fleet() {
 
 Status check(const FleetView& view, std::vector<std::string> targets, int builders = 1, int operators = 1,
              bool fetches = false) {
-  return checkSatisfiable(requirementsOf(targets, builders, operators, fetches), view);
+  DeliverySpec delivery;
+  delivery.builders = builders;
+  delivery.operators = operators;
+  return checkSatisfiable(requirementsOf(targets, delivery, fetches), view);
 }
 
 TEST(Requirements, ServedTargetsPass) {
@@ -75,6 +78,38 @@ TEST(Requirements, ALongSilentWorkerDoesNotCount) {
   EXPECT_FALSE(check(view, {"cpu:x86-64-v4"}));
   view.workers[1].lastContact = kNow - seconds(300);
   EXPECT_TRUE(check(view, {"cpu:x86-64-v4"})) << "a worker that restarts is waited for";
+}
+
+TEST(Requirements, ACheckNeedsAHealthyDeviceOfTheRightKind) {
+  auto view = fleet();
+  for (index::WorkerRecord& one : view.workers) {
+    one.targets.push_back("cuda:sm_90a");
+    one.kinds.push_back(ActionKind::kCheck);
+    one.kinds.push_back(ActionKind::kEmulate);
+    one.runs = {"cpu:x86-64-v3"};
+  }
+  const auto wanted = [&](const char* target, bool emulated) {
+    DeliverySpec delivery;
+    delivery.check = CheckRequest{{}, {}, emulated};
+    return checkSatisfiable(requirementsOf({target}, delivery, false), view);
+  };
+  EXPECT_TRUE(wanted("cpu:x86-64-v3", false));
+  EXPECT_TRUE(wanted("cpu:x86-64-v3", true)) << "a processor is nothing to emulate";
+  const Status none = wanted("cuda:sm_90a", false);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kUnimplemented);
+  EXPECT_NE(none.error().message.find("no worker has a healthy device for the check for cuda:sm_90a"),
+            std::string::npos)
+      << none.error().message;
+  EXPECT_NE(none.error().message.find("devices execute cpu:x86-64-v3, emulated ones none"), std::string::npos)
+      << none.error().message;
+  view.workers[0].emulates = {"cuda:sm_90a"};
+  EXPECT_FALSE(wanted("cuda:sm_90a", false)) << "an emulated device is no device";
+  EXPECT_TRUE(wanted("cuda:sm_90a", true));
+  EXPECT_TRUE(wanted("cuda:sm_90a,cpu:x86-64-v3", true));
+  EXPECT_FALSE(wanted("cuda:sm_90a,cpu:x86-64-v4", true));
+  view.workers[1].runs.push_back("cuda:sm_90a");
+  EXPECT_TRUE(wanted("cuda:sm_90a", false));
 }
 
 TEST(Requirements, JustAfterAStartItIsUnavailable) {

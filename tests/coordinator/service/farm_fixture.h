@@ -89,7 +89,7 @@ class FarmTest : public ::testing::Test {
                         {"path", "bin/kiln-cc"},
                         {"digest", binary.text()},
                         {"size", std::to_string(binary.size)}}}},
-                     {"targets", {"cpu:x86-64-v3"}}};
+                     {"targets", toolchainTargets_}};
     storage::TreeBuilder tree;
     EXPECT_TRUE(tree.addFile("bin/kiln-cc", binary, true));
     EXPECT_TRUE(tree.addFile("toolchain.json", put(toCanonicalJson(description).value()), false));
@@ -172,6 +172,7 @@ class FarmTest : public ::testing::Test {
   }
 
   std::string instance_ = "default";  // of uploads and requests
+  std::vector<std::string> toolchainTargets_{"cpu:x86-64-v3"};
   testing_support::ManualClock clock_;
   testing_support::TempDirectory directory_;
   std::unique_ptr<storage::LocalBlobStore> blobs_ =

@@ -25,7 +25,7 @@
 // CHECK: llvm.getelementptr %[[OUTPUTS]][0]
 // CHECK: llvm.getelementptr %[[TABLE]][3]
 // CHECK-NOT: llvm.getelementptr %[[TABLE]][4]
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {kiln.profile = []} {
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %t = kiln.transfer %x from "host" to "cuda:sm_90a" : tensor<4xf32>
   %a = call @partition_0(%t) : (tensor<4xf32>) -> tensor<4xf32>
   %r = kiln.transfer %a from "cuda:sm_90a" to "host" : tensor<4xf32>
@@ -45,7 +45,7 @@ func.func private @partition_0(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.
 // CHECK: llvm.getelementptr %{{.*}}[4]
 // CHECK: llvm.call %{{.*}}(%{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, i32) -> i32
 // CHECK: call @kiln_run_0_3(
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {kiln.profile = []} {
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = call @partition_0(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %t = kiln.transfer %a from "cpu:x86-64-v3" to "cuda:sm_90a" : tensor<4xf32>
   %b = call @partition_1(%t) : (tensor<4xf32>) -> tensor<4xf32>

@@ -75,7 +75,8 @@ gpu.module @kiln_device {
 // -----
 
 gpu.module @kiln_device {
-  gpu.func @other_shape(%a: vector<2xf16>) kernel attributes {kiln.threads = 32 : i64} {
+  gpu.func @other_shape(%bits: i32) kernel attributes {kiln.threads = 32 : i64} {
+    %a = llvm.bitcast %bits : i32 to vector<2xf16>
     // expected-error @+1 {{this shape of tensor core step is not served}}
     %d = nvvm.mma.sync A[%a, %a] B[%a] C[%a, %a] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, shape = #nvvm.shape<m = 16, n = 8, k = 8>} : (vector<2xf16>, vector<2xf16>, vector<2xf16>) -> !llvm.struct<(vector<2xf16>, vector<2xf16>)>
     gpu.return

@@ -47,7 +47,7 @@
 // CHECK: memref.get_global @kiln_c[[CONSTANT]]
 memref.global "private" constant @__constant_2xf32 : memref<2xf32> = dense<[1.0, 2.0]>
 func.func @main(%x: memref<6x4x4xf32> {kiln.input = 0 : i64}, %n: index {kiln.symbol = 0 : i64},
-                %y: memref<2x4x4xf32> {kiln.output = 0 : i64}) attributes {kiln.profile = [[1, 4, 8]]} {
+                %y: memref<2x4x4xf32> {kiln.output = 0 : i64}) {
   %a = memref.alloc() {kiln.offset = 128 : i64} : memref<4x4xf32>
   %first = memref.subview %x[0, 0, 0] [1, 4, 4] [1, 1, 1] : memref<6x4x4xf32> to memref<4x4xf32, strided<[4, 1]>>
   scf.forall (%i, %j) in (4, 3) {

@@ -128,6 +128,17 @@ TEST(DeliverySpec, RoundTripsAndIsBounded) {
   }
 }
 
+TEST(DeliverySpec, ACheckSaysWhetherItsDeviceIsEmulated) {
+  DeliverySpec spec;
+  spec.check = CheckRequest{digestOf("plan"), {}};
+  EXPECT_FALSE(spec.toJson()["check"].contains("emulated"));
+  spec.check->emulated = true;
+  EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).value(), spec);
+  Json json = spec.toJson();
+  json["check"]["emulated"] = "yes";
+  EXPECT_FALSE(DeliverySpec::fromJson(json));
+}
+
 TEST(DeliverySpec, AMajorityNeedsThreeBuilders) {
   DeliverySpec spec{.builders = 3, .majority = true};
   EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).value(), spec);

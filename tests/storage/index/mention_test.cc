@@ -77,11 +77,12 @@ TEST(Mentions, ACheckIsFoundByItsDevice) {
       .report = {{"passed", true},
                  {"items", {{{"kind", "run"}, {"name", "default"}, {"passed", true}, {"detail", ""}}}},
                  {"measured", Json::object()},
-                 {"device", {{"processor", "EPYC 9999"}, {"threads", 4}}}}};
+                 {"device", {{"processor", "EPYC 9999"}, {"threads", 4}, {"gpu", {{"name", "H 9000"}}}}}}};
   const auto statement = checkStatement(kSubject, check);
   ASSERT_TRUE(statement) << statement.error().message;
   const auto found = mentionsOf(*statement, kSigner).value();
   EXPECT_TRUE(mentions(found, MentionKind::kDevice, "EPYC 9999"));
+  EXPECT_TRUE(mentions(found, MentionKind::kDevice, "H 9000"));
   EXPECT_TRUE(mentions(found, MentionKind::kWorker, "w1"));
 }
 

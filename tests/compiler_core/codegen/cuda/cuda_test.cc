@@ -248,6 +248,32 @@ TEST_F(Cuda, AnEmulationIsMadeOnRequestAndChangesNothing) {
   EXPECT_STREQ(emulation->table().entries[0].name, "kiln_k1_reduction");
 }
 
+// That nothing else points to a buffer does not mean that no other thread writes it.
+TEST_F(Cuda, WhatAnotherThreadWroteIsReadBehindTheBarrier) {
+  if (noPtxas()) GTEST_SKIP() << "CUDA's compiler parts are not installed";
+  auto module = parse(R"(
+gpu.func @kiln_k0_hand_over(%x: memref<64xf32> {llvm.noalias}, %y: memref<64xf32> {llvm.noalias}, %z: memref<64xf32> {llvm.noalias}) kernel attributes {kiln.threads = 64 : i64} {
+  %c0 = arith.constant 0 : index
+  %t = gpu.thread_id x
+  %v = memref.load %x[%t] : memref<64xf32>
+  %is0 = arith.cmpi eq, %t, %c0 : index
+  scf.if %is0 {
+    memref.store %v, %y[%c0] : memref<64xf32>
+  }
+  gpu.barrier
+  %w = memref.load %y[%c0] : memref<64xf32>
+  memref.store %w, %z[%t] : memref<64xf32>
+  gpu.return
+})");
+  const auto image = generateDeviceImage(*module, cuda("sm_90a"));
+  ASSERT_TRUE(image) << image.error().message;
+  const std::size_t barrier = image->ptx.find("bar.sync");
+  ASSERT_NE(barrier, std::string::npos);
+  EXPECT_THAT(image->ptx.substr(0, barrier), HasSubstr("ld.global.nc.b32"))
+      << "what no thread writes may be cached";
+  EXPECT_THAT(image->ptx.substr(barrier), HasSubstr("ld.global.b32"));
+}
+
 TEST_F(Cuda, WithoutPtxasTheToolchainIsNamed) {
   auto module = parse(kElementwise);
   auto options = cuda("sm_90a");

@@ -15,7 +15,6 @@ namespace kiln::testing {
 class Emulation {
  public:
   static Result<Emulation> load(const std::string& elf);
-  Emulation(Emulation&&) noexcept = default;
 
   const kiln_emulation& table() const { return *table_; }
   const kiln_emulated_entry& kernel(const std::string& name) const;

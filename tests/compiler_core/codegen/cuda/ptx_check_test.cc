@@ -26,6 +26,8 @@ TEST(PtxCheck, AcceptsWhatKernelsAreMadeOf) {
 	.reg .b32 	%r<14>;
 	// demoted variable
 	.shared .align 128 .b8 kiln_k0_a_shared[1024];
+	.shared .align 128 .f32 kiln_k0_a_shared_$_0;
+	.shared .align 64 .b8 kiln_k0_a_shared_$_12[64];
 // %bb.0:
 	ld.param.b64 	%rd1, [kiln_k0_a_param_0];
 	cvta.to.global.u64 	%rd2, %rd1;
@@ -77,6 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Attack{"LocalAddress", "\tcvta.local.u64 \t%SP, %SPL;", "local memory"},
         Attack{"ForeignShared", "\t.shared .align 4 .b8 other_shared[64];", "no kernel's"},
         Attack{"DynamicShared", "\t.extern .shared .align 16 .b8 kiln_k0_a_shared[];", "an external symbol"},
+        Attack{"OddPartOfShared", "\t.shared .align 4 .f32 kiln_k0_a_shared_$_x;", "no kernel's"},
         Attack{"UnsizedShared", "\t.shared .align 16 .b8 kiln_k0_a_shared[];", "no static size"},
         Attack{"OwnGlobal", "\t.global .align 4 .b8 scratch[1024];", "memory of its own"},
         Attack{"Contraction", "\tadd.f32 \t%f1, %f2, %f3;", "stated rounding"},

@@ -325,8 +325,9 @@ TEST(DeviceSession, ALostDeviceIsSaid) {
   expectRight(session, inputOf(1));
   expectRight(session, inputOf(2));
   const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
-  EXPECT_EQ(failure.errorClass, KILN_BACKEND_FAILURE);
+  EXPECT_EQ(failure.errorClass, KILN_DEVICE_LOST);
   EXPECT_THAT(failure.message, HasSubstr("CUDA_ERROR_UNKNOWN"));
+  EXPECT_EQ(failureOf(session.run(tensorsOf(sampleInput()))).errorClass, KILN_DEVICE_LOST);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include "worker/agent/host_level.h"
+#include "worker/devices/host_level.h"
 
-namespace kiln::agent {
+namespace kiln::devices {
 
 std::string hostLevel() {
 #if defined(__x86_64__)
@@ -20,4 +20,4 @@ std::string hostLevel() {
 #endif
 }
 
-}  // namespace kiln::agent
+}  // namespace kiln::devices

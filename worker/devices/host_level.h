@@ -4,6 +4,6 @@
 
 #include <string>
 
-namespace kiln::agent {
+namespace kiln::devices {
 std::string hostLevel();
-}  // namespace kiln::agent
+}  // namespace kiln::devices

@@ -1,0 +1,80 @@
+#include "coordinator/service/device_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "manifest/base/printable.h"
+
+namespace kiln::service {
+namespace {
+
+constexpr int kMaxDevices = 64;
+constexpr int kMaxRuns = 64;
+constexpr int kMaxCaches = 16;
+constexpr std::size_t kMaxId = 32;
+constexpr std::size_t kMaxText = 256;
+constexpr std::size_t kMaxReason = 1024;
+
+bool isId(const std::string& text) {
+  return !text.empty() && text.size() <= kMaxId &&
+         std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+}
+
+// Fit for terminals and logs as it is.
+bool isText(const std::string& text, std::size_t most) {
+  return text.size() <= most && printable(text, most) == text;
+}
+
+Status checkDevice(const v1::Device& device) {
+  const auto bad = [](const std::string& why) { return fail(Code::kInvalidArgument, why); };
+  if (device.kind() != "cpu" && device.kind() != "gpu") return bad("its kind is neither cpu nor gpu");
+  for (const std::string* text : {&device.name(), &device.arch(), &device.driver()})
+    if (!isText(*text, kMaxText))
+      return bad(fmt::format("a text of it is not printable or has more than {} bytes", kMaxText));
+  if (!isText(device.reason(), kMaxReason))
+    return bad(fmt::format("its reason is not printable or has more than {} bytes", kMaxReason));
+  if (device.runs_size() > kMaxRuns) return bad(fmt::format("it runs more than {} targets", kMaxRuns));
+  for (const std::string& target : device.runs())
+    if (!isText(target, kMaxText)) return bad("a target of it is not printable");
+  if (device.caches_size() > kMaxCaches) return bad(fmt::format("it has more than {} caches", kMaxCaches));
+  for (const v1::Cache& cache : device.caches())
+    if (!isText(cache.kind(), kMaxId)) return bad("a cache of it is not printable");
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<queue::ClaimedDevice>> claimedDevices(const v1::WorkerDescription& description) {
+  std::vector<queue::ClaimedDevice> devices;
+  if (description.devices().empty()) {
+    if (!description.runs().empty())
+      devices.push_back({"cpu", {description.runs().begin(), description.runs().end()}, false});
+    return devices;
+  }
+  if (description.devices_size() > kMaxDevices)
+    return fail(Code::kInvalidArgument,
+                fmt::format("the worker describes more than {} devices", kMaxDevices));
+  std::set<std::string> ids;
+  for (int i = 0; i < description.devices_size(); ++i) {
+    const v1::Device& device = description.devices(i);
+    const std::string place = fmt::format("devices[{}]", i);
+    if (!isId(device.id()) || !ids.insert(device.id()).second)
+      return fail(Code::kInvalidArgument,
+                  place + ": its id is not one of its own of 1 to 32 characters of a-z and 0-9");
+    if (Status good = checkDevice(device); !good) return fail(good.error().in(place));
+    if (device.healthy())
+      devices.push_back({device.id(), {device.runs().begin(), device.runs().end()}, device.emulated()});
+  }
+  return devices;
+}
+
+std::vector<std::string> emulated(const std::vector<queue::ClaimedDevice>& devices) {
+  std::set<std::string> targets;
+  for (const queue::ClaimedDevice& device : devices)
+    if (device.emulated) targets.insert(device.runs.begin(), device.runs.end());
+  return {targets.begin(), targets.end()};
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,32 @@
+#include "manifest/spec/target_device.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "manifest/spec/target.h"
+
+namespace kiln {
+namespace {
+constexpr std::string_view kCuda = "cuda:";
+constexpr std::string_view kArchitecture = "cuda:sm_";
+}  // namespace
+
+bool wantsDevice(std::string_view target) {
+  return std::ranges::any_of(targetNames(target),
+                             [](const std::string& part) { return part.starts_with(kCuda); });
+}
+
+bool runsOnGpu(std::string_view target, int major, int minor) {
+  if (!target.starts_with(kArchitecture)) return false;
+  target.remove_prefix(kArchitecture.size());
+  int number = 0;  // 90: 9.0; 100: 10.0
+  const auto parsed = std::from_chars(target.data(), target.data() + target.size(), number);
+  if (parsed.ec != std::errc() || number < 10) return false;
+  const std::string_view suffix(parsed.ptr,
+                                static_cast<std::size_t>(target.data() + target.size() - parsed.ptr));
+  if (number / 10 != major) return false;
+  if (suffix.empty()) return minor >= number % 10;
+  return suffix == "a" && minor == number % 10;
+}
+
+}  // namespace kiln

@@ -1,0 +1,17 @@
+// What beside the processor a target's program runs on.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kiln {
+
+// Whether a part of the target ("a" or "a,b") runs on a device of its own rather than the processor:
+// cuda:sm_90a. Nothing is checked.
+bool wantsDevice(std::string_view target);
+
+// Whether a GPU of this compute capability executes programs for `target`: cuda:sm_80 runs on 8.0 and above
+// within 8, the architecture-specific cuda:sm_90a on 9.0 alone. False for anything but one cuda: target.
+bool runsOnGpu(std::string_view target, int major, int minor);
+
+}  // namespace kiln

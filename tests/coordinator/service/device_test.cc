@@ -1,0 +1,231 @@
+// Devices of workers: what they may say of them, and which checks they get.
+#include <fmt/format.h>
+
+#include "manifest/statement/check_statement.h"
+#include "tests/coordinator/service/farm_fixture.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+using testing_support::FakeWorker;
+using testing_support::ToolOutcome;
+
+constexpr char kCuda[] = "cuda:sm_90a";
+
+v1::Device gpu(const std::string& id = "gpu0", bool emulated = false) {
+  v1::Device device;
+  device.set_id(id);
+  device.set_kind("gpu");
+  device.set_name(emulated ? "an emulated device" : "a GPU");
+  device.set_arch("sm_90");
+  device.set_memory_bytes(1 << 30);
+  device.set_driver("13.0");
+  device.set_emulated(emulated);
+  device.set_healthy(true);
+  device.add_runs(kCuda);
+  return device;
+}
+
+class Devices : public FarmTest {
+ protected:
+  Devices() {
+    toolchainTargets_ = {"cpu:x86-64-v3", kCuda};
+    EXPECT_TRUE(addToolchain(putToolchain()).ok());
+  }
+
+  // It compiles for cuda:sm_90a and checks on `device`.
+  std::unique_ptr<FakeWorker> checking(const std::string& name, const v1::Device& device) {
+    auto out = worker(name);
+    out->description.add_targets(kCuda);
+    out->description.add_kinds(v1::ACTION_CHECK);
+    *out->description.add_devices() = device;
+    EXPECT_TRUE(out->synchronize({}));
+    return out;
+  }
+  v1::SubmitJobRequest checked(const std::string& key, bool emulated, const char* target = kCuda) {
+    v1::SubmitJobRequest out = request(key);
+    out.clear_targets();
+    out.add_targets(target);
+    DeliverySpec delivery;
+    delivery.check = CheckRequest{put("{}"), {}, emulated};
+    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    return out;
+  }
+  v1::ListWorkersResponse fleet() {
+    grpc::ClientContext context;
+    v1::ListWorkersRequest request;
+    request.set_instance("default");
+    v1::ListWorkersResponse response;
+    EXPECT_TRUE(fleetStub_->ListWorkers(&context, request, &response).ok());
+    return response;
+  }
+  static const v1::JobAction* actionOf(const v1::Job& job, v1::ActionKind kind) {
+    for (const auto& action : job.actions())
+      if (action.kind() == kind) return &action;
+    return nullptr;
+  }
+};
+
+// Marks reports as those of an emulated device.
+void sayEmulated(const v1::Lease& lease, ToolOutcome& outcome) {
+  if (lease.kind() != v1::ACTION_CHECK) return;
+  Json report = parseCanonicalJson(outcome.files[kCheckReport]).value();
+  report["device"]["emulated"] = true;
+  outcome.files[kCheckReport] = toCanonicalJson(report).value();
+}
+
+TEST_F(Devices, ACompileForAGpuGoesToAnyWorkerAndItsCheckToTheGpu) {
+  auto plain = worker("w1");
+  plain->description.add_targets(kCuda);
+  auto withGpu = checking("w2", gpu());
+  withGpu->description.clear_targets();
+  ASSERT_TRUE(withGpu->synchronize({}));
+  ASSERT_TRUE(plain->synchronize({}));
+  std::vector<std::string> devices;
+  withGpu->tamper = [&](const v1::Lease& lease, ToolOutcome&) {
+    if (lease.kind() == v1::ACTION_CHECK) devices.assign(lease.devices().begin(), lease.devices().end());
+  };
+  v1::Job job = submitted(checked("k", false));
+  EXPECT_EQ(actionOf(job, v1::ACTION_EMULATE), nullptr);
+  settle(job.id(), {plain.get(), withGpu.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  EXPECT_EQ(job.artifacts(0).builders(0), "w1");
+  EXPECT_EQ(actionOf(job, v1::ACTION_CHECK)->builders(0).worker(), "w2");
+  EXPECT_EQ(devices, std::vector<std::string>{"gpu0"});
+}
+
+TEST_F(Devices, AnEmulatedCheckGetsTheEmulationAndMustSayWhatItRanOn) {
+  auto one = checking("w1", gpu("gpu0", true));
+  v1::Job job = submitted(checked("k", true));
+  ASSERT_NE(actionOf(job, v1::ACTION_EMULATE), nullptr);
+  one->tamper = sayEmulated;
+  settle(job.id(), {one.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  const auto* check = actionOf(job, v1::ACTION_CHECK);
+  ASSERT_NE(check, nullptr);
+  reapi::Action action;
+  ASSERT_TRUE(action.ParseFromString(
+      storage::getBlob(*blobs_, "default", *fromProto(check->action()), 1 << 20).value()));
+  reapi::Directory root;
+  ASSERT_TRUE(root.ParseFromString(
+      storage::getBlob(*blobs_, "default", *fromProto(action.input_root_digest()), 1 << 20).value()));
+  ASSERT_EQ(root.directories_size(), 3);
+  EXPECT_EQ(root.directories(1).name(), "emulation");
+}
+
+TEST_F(Devices, AnEmulatedCheckThatClaimsARealDeviceIsRefused) {
+  auto one = checking("w1", gpu("gpu0", true));
+  v1::Job job = submitted(checked("k", true));
+  for (int i = 0; i < 4; ++i) {
+    settle(job.id(), {one.get()});
+    clock_.advance(std::chrono::minutes(1));
+  }
+  job = get(job.id());
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_NE(job.error().message().find("its report does not say so"), std::string::npos)
+      << job.error().message();
+}
+
+TEST_F(Devices, EmulationsAreMadeOnceAndReused) {
+  auto one = checking("w1", gpu("gpu0", true));
+  one->tamper = sayEmulated;
+  v1::Job first = submitted(checked("k1", true));
+  settle(first.id(), {one.get()});
+  ASSERT_EQ(get(first.id()).state(), v1::JOB_SUCCEEDED);
+  v1::Job second = submitted(checked("k2", true));
+  settle(second.id(), {one.get()});
+  ASSERT_EQ(get(second.id()).state(), v1::JOB_SUCCEEDED);
+  auto runs = pool_.execute("SELECT count(*) AS n FROM runs WHERE kind = 5");
+  EXPECT_EQ((*runs)[0].get<int>("n"), 1);
+  runs = pool_.execute("SELECT count(*) AS n FROM runs WHERE kind = 4");
+  EXPECT_EQ((*runs)[0].get<int>("n"), 2) << "a check is asked of a machine each time";
+}
+
+TEST_F(Devices, ACheckThatNoDeviceCanMakeIsRefusedAtOnceSayingWhatIsMissing) {
+  auto one = checking("w1", gpu("gpu0", true));
+  v1::Job job;
+  grpc::Status status = submit(checked("k1", false), &job);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_NE(status.error_message().find("no worker has a healthy device for the check for cuda:sm_90a"),
+            std::string::npos)
+      << status.error_message();
+  EXPECT_NE(status.error_message().find("emulated ones cuda:sm_90a"), std::string::npos)
+      << status.error_message();
+
+  one->description.mutable_devices(0)->set_healthy(false);
+  ASSERT_TRUE(one->synchronize({}));
+  status = submit(checked("k2", true), &job);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_NE(status.error_message().find("no worker has a healthy emulated device"), std::string::npos);
+}
+
+TEST_F(Devices, OnlyWhatHasADeviceIsCheckedOnAnEmulatedOne) {
+  auto one = checking("w1", gpu("gpu0", true));
+  v1::Job job;
+  const grpc::Status status = submit(checked("k", true, "cpu:x86-64-v3"), &job);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(Devices, AWorkerWithoutDevicesIsOneOfAnEarlierRelease) {
+  auto old = worker("w1");
+  old->description.add_kinds(v1::ACTION_CHECK);
+  old->description.add_runs("cpu:x86-64-v3");
+  ASSERT_TRUE(old->synchronize({}));
+  v1::Job job = submitted(checked("k", false, "cpu:x86-64-v3"));
+  settle(job.id(), {old.get()});
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
+}
+
+TEST_F(Devices, TheFleetShowsThemWithTheirHealth) {
+  auto one = checking("w1", gpu());
+  one->description.mutable_devices(0)->set_healthy(false);
+  one->description.mutable_devices(0)->set_reason("it fell off the bus");
+  ASSERT_TRUE(one->synchronize({}));
+  const auto response = fleet();
+  ASSERT_EQ(response.workers_size(), 1);
+  ASSERT_EQ(response.workers(0).description().devices_size(), 1);
+  EXPECT_EQ(response.workers(0).description().devices(0).reason(), "it fell off the bus");
+}
+
+TEST_F(Devices, WhatAHostileWorkerSaysOfItsDevicesIsBounded) {
+  auto one = worker("w1");
+  const auto refused = [&](const std::function<void(v1::WorkerDescription&)>& change) {
+    const v1::WorkerDescription before = one->description;
+    change(one->description);
+    auto answer = one->synchronize({});
+    one->description = before;
+    return !answer && answer.error().code == Code::kInvalidArgument;
+  };
+  const auto with = [&](const std::function<void(v1::Device&)>& change) {
+    return refused([&](v1::WorkerDescription& description) {
+      *description.add_devices() = gpu();
+      change(*description.mutable_devices(0));
+    });
+  };
+  EXPECT_FALSE(with([](v1::Device&) {}));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_id("../../x"); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_id(std::string(33, 'a')); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_id(""); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_kind("tpu"); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_name("\x1b]0;owned\x07"); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_name(std::string(257, 'a')); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_reason(std::string(2000, 'a')); }));
+  EXPECT_TRUE(with([](v1::Device& device) {
+    for (int i = 0; i < 65; ++i) device.add_runs("cuda:sm_90a");
+  }));
+  EXPECT_TRUE(with([](v1::Device& device) {
+    for (int i = 0; i < 17; ++i) device.add_caches();
+  }));
+  EXPECT_TRUE(refused([](v1::WorkerDescription& description) {
+    for (int i = 0; i < 2; ++i) *description.add_devices() = gpu();
+  })) << "two of one id";
+  EXPECT_TRUE(refused([](v1::WorkerDescription& description) {
+    for (int i = 0; i < 65; ++i) *description.add_devices() = gpu(fmt::format("gpu{}", i));
+  }));
+}
+
+}  // namespace
+}  // namespace kiln::service

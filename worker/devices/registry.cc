@@ -1,0 +1,206 @@
+#include "worker/devices/registry.h"
+
+#include <poll.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "manifest/base/printable.h"
+#include "worker/devices/cpu.h"
+
+namespace kiln::devices {
+namespace {
+
+constexpr Duration kFirstRetry = std::chrono::seconds(5);
+constexpr Duration kLongestRetry = std::chrono::minutes(10);
+constexpr std::chrono::milliseconds kLook{50};  // how often a waiting action looks for its end
+
+bool requested(const sandbox::Cancel& cancel) {
+  pollfd poll{cancel.fd(), POLLIN, 0};
+  return ::poll(&poll, 1, 0) == 1;
+}
+
+// Adding up a few numbers is all that a processor has to show.
+Status testProcessor() {
+  volatile std::uint64_t sum = 0;
+  for (std::uint64_t i = 1; i <= 1000; ++i) sum = sum + i;
+  if (sum == 500500) return {};
+  return fail(Code::kUnavailable, "it cannot add");
+}
+
+}  // namespace
+
+Hold::Hold(Hold&& other) noexcept
+    : registry_(other.registry_),
+      ids_(std::move(other.ids_)),
+      gpu_(std::move(other.gpu_)),
+      lock_(std::move(other.lock_)) {
+  other.ids_.clear();
+}
+
+Hold::~Hold() {
+  lock_.reset();
+  registry_->release(ids_);
+}
+
+void Registry::discover(const std::vector<std::string>& libraries) {
+  std::vector<Gpu> all;
+  std::string missing;
+  for (const std::string& library : libraries) {
+    auto gpus = source_.list(library);
+    if (gpus && !gpus->empty()) {
+      std::move(gpus->begin(), gpus->end(), std::back_inserter(all));
+      continue;
+    }
+    missing += (missing.empty() ? "" : "; ") + printable(library, 200) + ": " +
+               (gpus ? "it lists no device" : gpus.error().message);
+  }
+  std::ranges::sort(all, {}, &Gpu::uuid);
+  const std::lock_guard lock(mutex_);
+  missing_ = std::move(missing);
+  entries_[kCpuId].about = readCpu();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Entry entry;
+    entry.about = all[i].about;
+    entry.about.set_id("gpu" + std::to_string(i));
+    entry.gpu = std::move(all[i]);
+    entries_[entry.about.id()] = std::move(entry);
+  }
+}
+
+std::vector<v1::Device> Registry::devices() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<v1::Device> out;
+  for (const auto& [id, entry] : entries_) out.push_back(entry.about);
+  return out;
+}
+
+std::string Registry::missing() const {
+  const std::lock_guard lock(mutex_);
+  return missing_;
+}
+
+Status Registry::take(const std::vector<std::string>& ids, const sandbox::Cancel& cancel) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    bool free = true;
+    for (const std::string& id : ids) {
+      const auto entry = entries_.find(id);
+      if (entry == entries_.end())
+        return fail(Code::kUnavailable, "this worker has no device " + printable(id, 64));
+      if (!entry->second.about.healthy())
+        return fail(Code::kUnavailable, "device " + id + " is drained: " + entry->second.about.reason());
+      free = free && !entry->second.held;
+    }
+    if (free) break;
+    if (requested(cancel)) return fail(Code::kCancelled, "cancelled");
+    changed_.wait_for(lock, kLook);
+  }
+  for (const std::string& id : ids) entries_.at(id).held = true;
+  return {};
+}
+
+Result<HostLock> Registry::lockHost(const std::string& uuid, const sandbox::Cancel& cancel) const {
+  for (;;) {
+    KILN_ASSIGN(auto lock, HostLock::tryTake(uuid));
+    if (lock) return std::move(*lock);
+    if (requested(cancel)) return fail(Code::kCancelled, "cancelled");
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+Result<Hold> Registry::hold(const std::vector<std::string>& ids, const sandbox::Cancel& cancel) {
+  KILN_TRY(take(ids, cancel));
+  Hold held(*this, ids);
+  for (const std::string& id : ids) {
+    std::optional<Gpu> gpu;
+    bool emulated = false;
+    {
+      const std::lock_guard lock(mutex_);
+      gpu = entries_.at(id).gpu;
+      emulated = entries_.at(id).about.emulated();
+    }
+    if (gpu && !emulated) {
+      KILN_ASSIGN(held.lock_, lockHost(gpu->uuid, cancel));
+    }
+    KILN_TRY(tryOut(id));
+    if (!gpu) continue;
+    const std::lock_guard lock(mutex_);
+    held.gpu_ = HeldGpu{id, gpu->library, entries_.at(id).gpu->ordinal, emulated};
+  }
+  return held;
+}
+
+Status Registry::tryOut(const std::string& id) {
+  std::optional<Gpu> gpu;
+  {
+    const std::lock_guard lock(mutex_);
+    gpu = entries_.at(id).gpu;
+  }
+  Result<int> works = 0;
+  if (gpu) {
+    works = source_.test(gpu->library, gpu->uuid);
+  } else if (const Status processor = testProcessor(); !processor) {
+    works = fail(processor.error());
+  }
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_.at(id);
+  if (!works) {
+    drainLocked(entry, "its health check failed: " + works.error().message);
+    return fail(Code::kUnavailable, "device " + id + " is drained: " + entry.about.reason());
+  }
+  if (!entry.about.healthy()) spdlog::info("device is healthy again device={}", id);
+  if (entry.gpu) entry.gpu->ordinal = *works;
+  entry.about.set_healthy(true);
+  entry.about.clear_reason();
+  entry.failures = 0;
+  return {};
+}
+
+bool Registry::stillWorks(const HeldGpu& gpu) {
+  return tryOut(gpu.id).has_value();
+}
+
+void Registry::drain(const std::string& id, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (const auto entry = entries_.find(id); entry != entries_.end()) drainLocked(entry->second, reason);
+}
+
+void Registry::drainLocked(Entry& entry, const std::string& reason) {
+  const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << std::min(entry.failures, 10)));
+  ++entry.failures;
+  entry.again = clock_.now() + wait;
+  entry.about.set_healthy(false);
+  entry.about.set_reason(printable(reason, 500));
+  spdlog::warn("device drained device={} failures={} reason=\"{}\"", entry.about.id(), entry.failures,
+               entry.about.reason());
+}
+
+void Registry::release(const std::vector<std::string>& ids) {
+  if (ids.empty()) return;
+  const std::lock_guard lock(mutex_);
+  for (const std::string& id : ids) entries_.at(id).held = false;
+  changed_.notify_all();
+}
+
+std::optional<TimePoint> Registry::nextRetry() const {
+  const std::lock_guard lock(mutex_);
+  std::optional<TimePoint> next;
+  for (const auto& [id, entry] : entries_)
+    if (!entry.about.healthy() && (!next || entry.again < *next)) next = entry.again;
+  return next;
+}
+
+void Registry::retry() {
+  std::vector<std::string> due;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, entry] : entries_)
+      if (!entry.about.healthy() && !entry.held && entry.again <= clock_.now()) due.push_back(id);
+  }
+  for (const std::string& id : due) (void)tryOut(id);  // its outcome is the device's health
+}
+
+}  // namespace kiln::devices

@@ -1,0 +1,30 @@
+// A thread that tries drained devices again.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "worker/devices/registry.h"
+
+namespace kiln::devices {
+
+class Watch {
+ public:
+  // `registry` and `clock`, which must be the system's, must outlive it.
+  Watch(Registry& registry, const Clock& clock);
+  // Waits for a driver that is just being asked.
+  ~Watch();
+
+ private:
+  void run();
+
+  Registry& registry_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace kiln::devices
