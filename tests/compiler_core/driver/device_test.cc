@@ -142,8 +142,12 @@ TEST_F(Device, FallbackGoesToTheProcessorThatIsThereAnyway) {
 TEST_F(Device, EqualLayersAreOneKernel) {
   OnnxBuilder model(17);
   model.input("x", {64, 64}).output("y");
-  for (const char* name : {"w1", "w2"})
-    model.initializer(onnxTensor(name, {64, 64}, std::vector<float>(64 * 64, name[1] * 0.01f)));
+  for (const char* name : {"w1", "w2"}) {
+    std::vector<float> values(64 * 64);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = 0.01f * static_cast<float>(i * static_cast<unsigned char>(name[1]) % 37) - 0.15f;
+    model.initializer(onnxTensor(name, {64, 64}, values));
+  }
   model.node("MatMul", {"x", "w1"}, {"a"}, {}, "first").node("Relu", {"a"}, {"b"}, {}, "relu");
   model.node("MatMul", {"b", "w2"}, {"c"}, {}, "second").node("Relu", {"c"}, {"y"}, {}, "last");
   auto wanted = request(save(model), kGpu, true);

@@ -43,7 +43,7 @@
 // CHECK: memref.subview %[[OWN]]{{.*}} to memref<2xf32, strided<[1], offset: 2>, #gpu.address_space<workgroup>>
 // CHECK: gpu.barrier
 // CHECK-NOT: gpu.func @kiln_k1_b
-// CHECK: gpu.func @kiln_k2_c(%{{.*}}: i64, %{{.*}}: f32, %{{.*}}: !llvm.ptr {llvm.noalias}
+// CHECK: gpu.func @kiln_k2_c(%{{.*}}: f32, %{{.*}}: !llvm.ptr {llvm.noalias}, %{{.*}}: i64)
 // CHECK: memref.get_global @kiln_c[[CONSTANT]]
 memref.global "private" constant @__constant_2xf32 : memref<2xf32> = dense<[1.0, 2.0]>
 func.func @main(%x: memref<6x4x4xf32> {kiln.input = 0 : i64}, %n: index {kiln.symbol = 0 : i64},
