@@ -93,10 +93,13 @@ std::uint64_t number(const nlohmann::json& value) {
 void readWork(const nlohmann::json& manifest, Row& row) {
   if (!manifest.is_object() || !manifest.contains("stages")) return;
   const auto& stages = manifest["stages"];
-  for (const auto& part : stages.value("partition", nlohmann::json::object()).value("partitions", nlohmann::json::array()))
+  for (const auto& part :
+       stages.value("partition", nlohmann::json::object()).value("partitions", nlohmann::json::array()))
     row.flops += number(part.value("flops", nlohmann::json()));
-  for (const auto& kernel : stages.value("schedule", nlohmann::json::object()).value("kernels", nlohmann::json::array()))
-    if (kernel.contains("device")) row.moved += number(kernel["device"].value("movedBytes", nlohmann::json()));
+  for (const auto& kernel :
+       stages.value("schedule", nlohmann::json::object()).value("kernels", nlohmann::json::array()))
+    if (kernel.contains("device"))
+      row.moved += number(kernel["device"].value("movedBytes", nlohmann::json()));
 }
 
 // Seeded, small numbers: times do not depend on them, and nothing overflows.
@@ -106,7 +109,8 @@ Result<std::vector<NamedTensor>> inputsOf(const Artifact& artifact) {
   for (const TensorSpec& spec : artifact.inputs()) {
     npy::Tensor tensor{spec.dtype, spec.shape, {}};
     std::size_t elements = 1;
-    for (std::int64_t& extent : tensor.shape) elements *= static_cast<std::size_t>(extent = std::max<std::int64_t>(extent, 1));
+    for (std::int64_t& extent : tensor.shape)
+      elements *= static_cast<std::size_t>(extent = std::max<std::int64_t>(extent, 1));
     tensor.data.resize(elements * dtypeBytes(spec.dtype));
     if (spec.dtype == DType::kF32)
       for (std::size_t i = 0; i < elements; ++i) {
@@ -144,7 +148,8 @@ Status measure(const Flags& flags, const std::string& directory, Row& row) {
   const auto all = measured.kernels();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double each =
-        static_cast<double>(all[i].nanoseconds - (i < first.size() ? first[i].nanoseconds : 0)) * 1e-6 / flags.runs;
+        static_cast<double>(all[i].nanoseconds - (i < first.size() ? first[i].nanoseconds : 0)) * 1e-6 /
+        flags.runs;
     row.kernels += each;
     row.slowest.emplace_back(all[i].symbol, each);
   }
@@ -158,12 +163,14 @@ std::string percent(double part, double whole) {
 }
 
 void print(const std::vector<Row>& rows, const Ceilings& ceilings, double flopsCeiling) {
-  fmt::print("| network | parity | kernels, ms | run, ms | PyTorch, ms | ratio | of the copy ceiling | of the matmul ceiling |\n"
-             "|---|---|---:|---:|---:|---:|---:|---:|\n");
+  fmt::print(
+      "| network | parity | kernels, ms | run, ms | PyTorch, ms | ratio | of the copy ceiling | of the "
+      "matmul ceiling |\n"
+      "|---|---|---:|---:|---:|---:|---:|---:|\n");
   for (const Row& row : rows) {
     const double seconds = row.kernels * 1e-3;
-    fmt::print("| {} | {} | {:.4f} | {:.4f} | {} | {} | {} | {} |\n", row.name, row.verdict, row.kernels, row.whole,
-               row.peer ? fmt::format("{:.4f}", *row.peer) : "",
+    fmt::print("| {} | {} | {:.4f} | {:.4f} | {} | {} | {} | {} |\n", row.name, row.verdict, row.kernels,
+               row.whole, row.peer ? fmt::format("{:.4f}", *row.peer) : "",
                row.peer && row.kernels > 0 ? fmt::format("{:.2f}×", *row.peer / row.kernels) : "",
                seconds > 0 ? percent(static_cast<double>(row.moved) / seconds, ceilings.copyBytes) : "",
                seconds > 0 ? percent(static_cast<double>(row.flops) / seconds, flopsCeiling) : "");
@@ -185,13 +192,15 @@ int run(const Flags& flags) {
   if (!ceilings) return stop(ceilings.error());
 
   const nlohmann::json peers = flags.peers.empty() ? nlohmann::json::object() : readJson(flags.peers);
-  const nlohmann::json models = peers.is_object() ? peers.value("models", nlohmann::json::object()) : nlohmann::json::object();
+  const nlohmann::json models =
+      peers.is_object() ? peers.value("models", nlohmann::json::object()) : nlohmann::json::object();
   std::vector<Row> rows;
   double flopsCeiling = 0;
   for (const std::string& directory : flags.artifacts) {
     Row& row = rows.emplace_back(Row{.name = std::filesystem::path(directory).filename().string()});
     readWork(readJson(directory + "/manifest.json"), row);
-    if (const Status measured = measure(flags, directory, row); !measured) row.verdict = measured.error().message;
+    if (const Status measured = measure(flags, directory, row); !measured)
+      row.verdict = measured.error().message;
     const auto peer = models.value(row.name, nlohmann::json::object());
     for (const char* kind : {"eager ms", "graph ms"})
       if (peer.contains(kind)) row.peer = std::min(row.peer.value_or(1e300), peer[kind].get<double>());
@@ -200,19 +209,24 @@ int run(const Flags& flags) {
       flopsCeiling = std::max(flopsCeiling, static_cast<double>(row.flops) / (*row.peer * 1e-3));
   }
   fmt::print("{}, CUDA driver {}{}; copy ceiling {:.0f} GB/s; matmul ceiling {}; PyTorch {}\n\n", info->name,
-             cudaVersionText((*driver)->version()), (*driver)->emulated() ? " (emulated: times mean nothing)" : "",
-             ceilings->copyBytes * 1e-9,
+             cudaVersionText((*driver)->version()),
+             (*driver)->emulated() ? " (emulated: times mean nothing)" : "", ceilings->copyBytes * 1e-9,
              flopsCeiling > 0 ? fmt::format("{:.1f} TFLOP/s", flopsCeiling * 1e-12) : "not measured",
              peers.is_object() && peers.contains("pytorch") ? peers["pytorch"].get<std::string>()
-                                                            : peers.is_object() ? peers.value("why", "not asked") : "not asked");
+             : peers.is_object()                            ? peers.value("why", "not asked")
+                                                            : "not asked");
   print(rows, *ceilings, flopsCeiling);
   if (!flags.json.empty()) {
-    nlohmann::json out = {{"device", info->name}, {"driver", (*driver)->version()}, {"emulated", (*driver)->emulated()},
-                          {"copyBytesPerSecond", ceilings->copyBytes}, {"peers", peers}};
+    nlohmann::json out = {{"device", info->name},
+                          {"driver", (*driver)->version()},
+                          {"emulated", (*driver)->emulated()},
+                          {"copyBytesPerSecond", ceilings->copyBytes},
+                          {"peers", peers}};
     for (const Row& row : rows) {
-      nlohmann::json entry = {{"name", row.name}, {"parity", row.verdict}, {"kernelsMs", row.kernels}, {"runMs", row.whole},
-                              {"movedBytes", row.moved}, {"flops", row.flops}};
-      for (const auto& [kernel, each] : row.slowest) entry["slowest"].push_back({{"kernel", kernel}, {"ms", each}});
+      nlohmann::json entry = {{"name", row.name},   {"parity", row.verdict},   {"kernelsMs", row.kernels},
+                              {"runMs", row.whole}, {"movedBytes", row.moved}, {"flops", row.flops}};
+      for (const auto& [kernel, each] : row.slowest)
+        entry["slowest"].push_back({{"kernel", kernel}, {"ms", each}});
       out["rows"].push_back(std::move(entry));
     }
     std::ofstream(flags.json) << out.dump(1) << "\n";
@@ -225,7 +239,8 @@ int run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   kiln::runtime::Flags flags;
-  CLI::App app("Parity and times of artifacts on one device.\nexample: device_table --json results.json artifacts/*");
+  CLI::App app(
+      "Parity and times of artifacts on one device.\nexample: device_table --json results.json artifacts/*");
   app.add_option("artifacts", flags.artifacts, "artifact folders with fixtures")->required();
   app.add_option("--driver", flags.driver, "the CUDA driver library");
   app.add_option("--device", flags.device, "which of its devices, from 0");
