@@ -95,6 +95,7 @@ class PlayedRunner final : public Runner {
     return outcome;
   }
   std::vector<std::string> warmToolchains() const override { return {std::string(64, 'a')}; }
+  std::vector<v1::Device> devices() const override { return {}; }
   void release() { release_.request(); }
 
  private:
