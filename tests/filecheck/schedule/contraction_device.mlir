@@ -54,11 +54,11 @@ func.func @main(%x: tensor<64x96xf16>, %w: tensor<96x64xf16>) -> tensor<64x64xf1
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}}, vector<8xi16>
 // CHECK: vector.load {{.*}} {alignment = 4 : i64} : memref<32x40xi16>, vector<2xi16>
 // CHECK: vector.bitcast {{.*}} : vector<2xi16> to vector<2xf16>
-// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<f16>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>{{.*}} : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+// CHECK: nvvm.mma.sync {{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (vector<2xf16>, vector<2xf16>, f32) -> !llvm.struct<(f32, f32, f32, f32)>
 // CHECK: arith.truncf
 // CHECK: memref.store {{.*}}i16
 // CHECK-NOT: scf.forall
-// TF32: nvvm.mma_type<f16>
+// TF32: nvvm.mma.sync {{.*}}k = 16>} : (vector<2xf16>
 
 // -----
 

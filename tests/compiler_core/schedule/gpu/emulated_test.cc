@@ -77,7 +77,7 @@ TEST(EmulatedProduct, InBatchesTransposedAndWithWhatFollows) {
     const std::string text = fmt::format(
         R"(
 func.func @main(%a: tensor<3x2x17x40x{0}>, %b: tensor<3x2x33x40x{0}>, %c: tensor<33x{0}>, %r: tensor<3x2x17x33x{0}>) -> tensor<3x2x17x33x{0}> {{
-  %t = kiln.transpose %b permutation [0, 1, 3, 2] : tensor<3x2x33x40x{0}> to tensor<3x2x40x33x{0}>
+  %t = kiln.transpose %b [0, 1, 3, 2] : tensor<3x2x33x40x{0}> to tensor<3x2x40x33x{0}>
   %0 = kiln.matmul %a, %t : (tensor<3x2x17x40x{0}>, tensor<3x2x40x33x{0}>) -> tensor<3x2x17x33x{0}>
   %1 = kiln.broadcast %c : tensor<33x{0}> to tensor<3x2x17x33x{0}>
   %2 = kiln.binary <add> %0, %1 : tensor<3x2x17x33x{0}>
