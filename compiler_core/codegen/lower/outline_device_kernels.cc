@@ -93,8 +93,8 @@ class Arguments {
   }
 
   // Says of pointers to buffers of which nothing else is handed over that nothing else points there: what
-  // lies in one planned buffer lies in no other that is in use. Not of what one thread writes and another reads
-  // behind a barrier: the promise would let loads move in front of it.
+  // lies in one planned buffer lies in no other that is in use. Not of what one thread writes and another
+  // reads behind a barrier: the promise would let loads move in front of it.
   void markAlone(gpu::GPUFuncOp kernel, scf::ForallOp loop) {
     llvm::SmallDenseMap<Value, unsigned> count;
     if (loop.walk([](gpu::BarrierOp) { return WalkResult::interrupt(); }).wasInterrupted())
