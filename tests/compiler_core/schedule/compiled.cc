@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/driver/module_evidence.h"
@@ -150,9 +148,7 @@ std::vector<Buffer> buffersOf(const std::vector<HostTensor>& tensors) {
 
 }  // namespace
 
-Result<Checked> checkText(const std::string& text, const CheckOptions& given) {
-  CheckOptions options = given;
-  options.device |= std::getenv("KILN_TEST_ON_DEVICE") != nullptr;
+Result<Checked> checkText(const std::string& text, const CheckOptions& options) {
   KILN_ASSIGN(Prepared prepared, prepare(text, options));
   auto& [context, module, weights, inputs] = prepared;
   KILN_ASSIGN(const auto expected, reference::evaluate(*module, weights, inputs));

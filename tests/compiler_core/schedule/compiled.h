@@ -22,8 +22,7 @@ struct CheckOptions {
   bool contraction = true;
   double relative = 1e-4, absolute = 1e-5;
   std::vector<reference::HostTensor> inputs;  // empty: from the seeded generator
-  // For a device, run by the emulated one with its threads in three orders instead of 1, 2 and 7 threads. The
-  // environment's KILN_TEST_ON_DEVICE sets it everywhere, for operations that devices serve too.
+  // For a device, run by the emulated one with its threads in three orders instead of 1, 2 and 7 threads.
   bool device = false, tf32 = false;
 };
 
