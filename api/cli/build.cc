@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxBudgetBytes = std::uint64_t{1} << 53;
 struct Options {
   std::string model, toolchain;
   std::vector<std::string> data, targets, profiles, pins, sequences;
-  std::string tune = "off";
+  std::string tune = "off", precision = "f32";
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
@@ -33,6 +33,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   KILN_ASSIGN(auto profiles, parseProfiles(options.profiles));
   CompileSpec spec;
   spec.profiles = std::move(profiles);
+  spec.numerics.precision = options.precision;
   spec.fallback = options.partition.fallback;
   KILN_ASSIGN(spec.partition, parseRules(options.partition));
   for (const auto& target : options.targets) KILN_TRY(checkRules(spec.partition, targetNames(target)));
@@ -113,7 +114,7 @@ void addPartitionOptions(CLI::App& command, PartitionOptionTexts& texts) {
       ->allow_extra_args(false);
   command.add_option("--fallback", texts.fallback,
                      "fail: nothing runs elsewhere than asked; cpu: what a target cannot serve goes to the "
-                     "last CPU target, and the manifest says so");
+                     "last CPU target, cpu:x86-64-v3 where only a GPU is named, and the manifest says so");
   command
       .add_option("--fallback-allow", texts.fallbackOperators,
                   "Operator that may fall back (repeatable; default: any)")
@@ -160,6 +161,10 @@ void addBuild(CLI::App& app, Context& context) {
   command.add_flag("--majority", options->delivery.majority,
                    "More than half of at least 3 builders decide; dissent is recorded");
   command.add_option("--tune", options->tune, "off: no measured choices");
+  command
+      .add_option("--precision", options->precision,
+                  "f32, or tf32: a GPU may round the factors of f32 products to 10 bits of mantissa")
+      ->check(CLI::IsMember({"f32", "tf32"}));
   addPartitionOptions(command, options->partition);
   command
       .add_option("--max-artifact-bytes", options->maxArtifactBytes,

@@ -60,6 +60,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments);
 struct ModelArguments {
   std::string model, target = "cpu:x86-64-v3";
   std::vector<std::string> profile, pin, sequence;
+  std::string precision = "f32";
   PartitionOptionTexts partition;
 };
 // The spec but for the model's files, which are not read.

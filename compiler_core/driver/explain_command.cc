@@ -53,16 +53,24 @@ void printText(const CompileResult& result, const std::string& target) {
   for (const auto& tensor : result.inputs) fmt::print("input     {}\n", tensorText(tensor));
   for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));
   fmt::print("target    {}\n", target);
-  if (result.partition.targets.size() > 1) printPartition(result.partition);
+  if (result.partition.targets.size() > 1 || !result.partition.transfers.empty())
+    printPartition(result.partition);
   for (const auto& [name, shape] : result.analyse.shapes) fmt::print("value     {} {}\n", name, shape);
   for (const PlanEvidence& plan : result.plans)
     fmt::print(
         "memory    profile {}: arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} "
         "bytes\n",
         plan.profile, plan.arenaBytes, plan.unsharedBytes, plan.scratchBytes, plan.weightBytes);
+  for (const PlanEvidence& plan : result.plans)
+    for (const std::uint64_t bytes : plan.deviceArenaBytes)
+      fmt::print("memory    profile {}: arena {} bytes on the device\n", plan.profile, bytes);
   for (const KernelEvidence& kernel : result.schedule.kernels)
-    fmt::print("kernel    {} [{}] loops {} tile {}: {}\n", fmt::join(kernel.nodes, ", "), kernel.rule,
-               fmt::join(kernel.loops, "x"), fmt::join(kernel.tile, "x"), tasksText(kernel));
+    fmt::print("kernel    {} [{}] loops {} tile {}: {}{}\n", fmt::join(kernel.nodes, ", "), kernel.rule,
+               fmt::join(kernel.loops, "x"), fmt::join(kernel.tile, "x"), tasksText(kernel),
+               kernel.device ? fmt::format(" of {} threads, {} bytes shared, at most {} bytes moved",
+                                           kernel.device->threads, kernel.device->sharedBytes,
+                                           kernel.device->movedBytes)
+                             : "");
 }
 
 Json json(const CompileResult& result, const std::string& target) {
@@ -80,12 +88,14 @@ Json json(const CompileResult& result, const std::string& target) {
 CommandResult explainCommand(const ExplainArguments& arguments) {
   const auto spec = optionsOf(arguments);
   if (!spec) return tl::make_unexpected(spec.error());
+  if (auto served = checkServed(*spec); !served) return stop(served.error());
   CompileRequest request;
   request.model = arguments.model;
   request.target = *parseTarget(arguments.target);
   request.profiles = profilesOf(*spec);
   request.pins = spec->pins;
   request.sequences = spec->sequences;
+  request.tf32 = spec->numerics.precision == "tf32";
   request.fallback = spec->fallback == "cpu";
   request.partition = spec->partition;
   auto result = compile(request);

@@ -15,6 +15,10 @@ void addModelOptions(CLI::App& app, ModelArguments& model) {
   app.add_option("--sequence", model.sequence,
                  "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or "
                  "INPUT=none (repeatable)");
+  app.add_option("--precision", model.precision,
+                 "f32, or tf32: a GPU may round the factors of f32 products to 10 bits of mantissa")
+      ->check(CLI::IsMember({"f32", "tf32"}))
+      ->capture_default_str();
 }
 
 std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv) {

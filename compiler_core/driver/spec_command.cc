@@ -37,6 +37,7 @@ tl::expected<CompileSpec, CommandError> optionsOf(const ModelArguments& argument
   CompileSpec spec;
   spec.target = target->name;
   spec.features = target->features;
+  spec.numerics.precision = arguments.precision;
   if (auto applied = applyRules(arguments.partition, spec); !applied)
     return tl::make_unexpected(applied.error());
   auto profiles = parseProfiles(arguments.profile);

@@ -7,7 +7,7 @@ usage: matrix.py --bin DIR [--model FILE[:DIM=SIZE]]... [--light DIR] [--net NAM
   --model   an ONNX file, with a size for each symbolic dimension (default: the two sample models)
   --light   the folder of the ONNX backend suite, or its archive: the light networks instead
   --net     only the light networks with this in their name
-  --target  default: all that this kiln-cc serves
+  --target  default: all processors that this kiln-cc serves; GPUs, which need ptxas, by name alone
   --vary    only these of VARIATIONS; --without: all but these
 Prints a row per model and target, with the digest of all that was written, and how many variations gave it; ends with
 "rebuild agreement: N of M". Exit 1 when one differs. A variation that this machine cannot do is named and left out. Exit 77: --light is not there.
@@ -115,7 +115,7 @@ def listing_order(place):
         target.parent.mkdir(parents=True, exist_ok=True)
         for passing in range(number * 13 % 40):
             (target.parent / f"passing-{number}-{passing}").touch()
-        shutil.copyfile(path, target)
+        shutil.copy(path, target)
     for path in copy.rglob("passing-*"):
         path.unlink()
     place.toolchain = copy
@@ -252,7 +252,7 @@ def main():
 def matrix(arguments):
     bin_dir = arguments.bin.absolute()
     answer = subprocess.run([bin_dir / "kiln-cc", "--version", "--json"], capture_output=True, check=True).stdout
-    targets = arguments.target or json.loads(answer)["targets"]
+    targets = arguments.target or [name for name in json.loads(answer)["targets"] if not name.startswith("cuda:")]
     names = [name for name in arguments.vary or VARIATIONS if name not in arguments.without]
     agreed = total = 0
     left_out, report = {}, []

@@ -76,8 +76,11 @@ class Checker {
     text = text.substr(0, text.find("//"));
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t end = std::min(rest.find(';'), rest.size());
-      if (const std::string_view wrong = check(rest.substr(0, end)); !wrong.empty())
-        return refuse(wrong, text);
+      if (const std::string_view wrong = check(rest.substr(0, end)); !wrong.empty()) {
+        // What is declared in front may be named together with the kernel that uses it.
+        if (depth_ > 0) return refuse(wrong, text);
+        if (outside_) outside_ = refuse(wrong, text);
+      }
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     depth_ +=

@@ -18,6 +18,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -91,9 +93,21 @@ class Arguments {
   }
 
   // Says of pointers to buffers of which nothing else is handed over that nothing else points there: what
-  // lies in one planned buffer lies in no other that is in use.
-  void markAlone(gpu::GPUFuncOp kernel) {
+  // lies in one planned buffer lies in no other that is in use. Not of what one thread writes and another
+  // reads behind a barrier: the promise would let loads move in front of it.
+  void markAlone(gpu::GPUFuncOp kernel, scf::ForallOp loop) {
     llvm::SmallDenseMap<Value, unsigned> count;
+    if (loop.walk([](gpu::BarrierOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      loop.walk([&](MemoryEffectOpInterface op) {
+        SmallVector<MemoryEffects::EffectInstance> effects;
+        op.getEffects(effects);
+        for (const MemoryEffects::EffectInstance& effect : effects) {
+          Value buffer = effect.getValue();
+          if (!buffer || !isa<MemoryEffects::Write>(effect.getEffect())) continue;
+          while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>()) buffer = view.getViewSource();
+          ++count[buffer];
+        }
+      });
     for (const Word& word : words_)
       if (word.kind == Word::kPointer) ++count[word.value];
     for (auto [i, word] : llvm::enumerate(words_))
@@ -277,7 +291,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     for (Value part : arguments.parts) retypeViews(part);
     gpu::ReturnOp::create(b, loc);
     kernel.setFunctionType(b.getFunctionType(TypeRange(arguments.entry->getArgumentTypes()), {}));
-    arguments.markAlone(kernel);
+    arguments.markAlone(kernel, loop);
     auto shared = info.getAs<IntegerAttr>("shared_bytes");
     if (failed(placeShared(kernel, shared ? shared.getInt() : 0))) return failure();
     if (arguments.size() > KILN_MAX_KERNEL_ARGUMENTS)

@@ -194,7 +194,8 @@ class Cli(unittest.TestCase):
         self.assertEqual(run("--help").returncode, 0)
 
     def test_a_target_nobody_serves(self):
-        self.expect_error(run("spec", "--model", MLP, "--target", "cuda:sm_90a"), 4, "UNIMPLEMENTED", "cuda:sm_90a")
+        self.expect_error(run("spec", "--model", MLP, "--target", "cuda:sm_86"), 4, "UNIMPLEMENTED", "cuda:sm_86")
+        self.expect_error(run("spec", "--model", MLP, "--target", "cuda:sm_80,cuda:sm_90a"), 4, "UNIMPLEMENTED", "two GPUs")
 
     def test_invalid_models(self):
         good = CNN.read_bytes()
@@ -283,6 +284,51 @@ class Cli(unittest.TestCase):
         for line in ("partition cpu:x86-64-v3", "transfer  ", "fallback  "):
             self.assertIn(line, explained.stdout)
 
+    def gpu_spec(self, *options):
+        spec = self.folder / "gpu.json"
+        made = run("spec", "--model", CNN, "--target", "cuda:sm_90a", *options, "--out", spec)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return spec
+
+    def test_a_gpu_is_explained_without_an_assembler(self):
+        explained = run("explain", CNN, "--target", "cuda:sm_90a", "--precision", "tf32")
+        self.assertEqual(explained.returncode, 0, explained.stderr)
+        for text in ("partition cuda:sm_90a", "from host to cuda:sm_90a", "on the device", " threads, "):
+            self.assertIn(text, explained.stdout)
+        stages = json.loads(run("explain", CNN, "--target", "cuda:sm_90a", "--json").stdout)
+        self.assertTrue(all(k["device"]["threads"] % 32 == 0 for k in stages["schedule"]["kernels"]))
+        self.assertEqual(len(stages["plan"]["profiles"][0]["devicePeakBytes"]), 1)
+        self.expect_error(run("explain", CNN, "--precision", "tf32"), 4, "UNIMPLEMENTED", "tf32")
+        self.expect_error(run("explain", CNN, "--target", "cuda:sm_90a", "--exclude", "op:MaxPool=cuda:sm_90a"), 4, "UNIMPLEMENTED")
+
+    @unittest.skipUnless((TOOLCHAIN_LIB.parent / "bin/ptxas").exists(), "no ptxas")
+    def test_a_gpu_artifact_has_its_kernels_beside_the_program(self):
+        spec, outs = self.gpu_spec(), [self.folder / "a", self.folder / "other" / "b"]
+        emulation = self.folder / "emulation"
+        for out, options in zip(outs, (["--emulation", emulation], [])):
+            done = run("compile", "--model", CNN, "--spec", spec, "--out", out, *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(tree(outs[0]), tree(outs[1]))
+        manifest = json.loads((outs[0] / "manifest.json").read_text())
+        self.assertEqual(manifest["program"]["abi"], 3)
+        [device] = manifest["program"]["devices"]
+        image = (outs[0] / device["image"]["path"]).read_bytes()
+        self.assertEqual(device["image"]["digest"], "sha256:" + hashlib.sha256(image).hexdigest())
+        self.assertEqual(list(tree(emulation)), [hashlib.sha256(image).hexdigest() + ".so"])
+        self.assertTrue(all(w["space"] == 1 for w in manifest["program"]["weights"]))
+        self.assertEqual({k["target"] for k in manifest["stages"]["schedule"]["kernels"]}, {"cuda:sm_90a"})
+
+    @unittest.skipUnless((TOOLCHAIN_LIB.parent / "bin/ptxas").exists(), "no ptxas")
+    def test_budgets_count_what_lies_on_the_device(self):
+        out = self.folder / "o"
+        for member in ("artifactBytes", "plannedBytes"):
+            spec = self.gpu_spec()
+            document = json.loads(spec.read_text())
+            document["budgets"][member] = "1000"
+            spec.write_text(json.dumps(document, sort_keys=True, separators=(",", ":")))
+            error = self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", out), 4, "RESOURCE_EXHAUSTED", member)
+            self.assertEqual(error["details"]["budget"], member)
+
     def test_fallback_is_refused_by_name(self):
         both = ["--target", "cpu:x86-64-v4,cpu:x86-64-v3", "--exclude", "op:MaxPool=cpu:x86-64-v4"]
         error = self.expect_error(run("explain", CNN, *both), 4, "UNIMPLEMENTED")
@@ -297,6 +343,9 @@ class Cli(unittest.TestCase):
     def test_what_is_not_served_is_said(self):
         spec = self.spec(CNN, numerics={"precision": "bf16"})
         self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", self.folder), 4, "UNIMPLEMENTED", "bf16")
+        # Only devices have products of tf32.
+        spec = self.spec(CNN, numerics={"precision": "tf32"})
+        self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", self.folder), 4, "UNIMPLEMENTED", "tf32")
 
     def test_contraction_off_changes_the_program(self):
         spec = self.spec(CNN)
