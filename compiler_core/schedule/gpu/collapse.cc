@@ -46,6 +46,32 @@ bool canMerge(linalg::LinalgOp op, unsigned outer, unsigned inner) {
   return true;
 }
 
+// The dimensions of an operand that become one each, where `merged` loops go into the loop inside of them.
+SmallVector<ReassociationIndices> groupsOf(AffineMap map, ArrayRef<bool> merged) {
+  SmallVector<ReassociationIndices> groups;
+  bool open = false;
+  for (auto [i, expression] : llvm::enumerate(map.getResults())) {
+    if (open)
+      groups.back().push_back(static_cast<std::int64_t>(i));
+    else
+      groups.push_back({static_cast<std::int64_t>(i)});
+    auto dim = dyn_cast<AffineDimExpr>(expression);
+    open = dim && merged[dim.getPosition()];
+  }
+  return groups;
+}
+
+// Dimensions of 1 fit any neighbours by pairs, but not all of those need to fit each other.
+bool areCollapsible(linalg::LinalgOp op, ArrayRef<bool> merged) {
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand& operand) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    const AffineMap map = op.getMatchingIndexingMap(&operand);
+    const auto groups = groupsOf(map, merged);
+    return groups.size() == map.getNumResults() ||
+           (type && memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups));
+  });
+}
+
 }  // namespace
 
 linalg::LinalgOp collapseLoops(OpBuilder& b, linalg::LinalgOp op) {
@@ -65,7 +91,11 @@ linalg::LinalgOp collapseLoops(OpBuilder& b, linalg::LinalgOp op) {
     if (read.contains(from) || read.contains(to) || !llvm::is_contained(parallel, from) ||
         !llvm::is_contained(parallel, to) || !canMerge(op, from, to))
       continue;
-    merged[from] = any = true;
+    merged[from] = true;
+    if (!areCollapsible(op, merged))
+      merged[from] = false;
+    else
+      any = true;
   }
   if (!any) return op;
 
@@ -82,17 +112,11 @@ linalg::LinalgOp collapseLoops(OpBuilder& b, linalg::LinalgOp op) {
   SmallVector<AffineMap> maps;
   for (OpOperand& operand : op->getOpOperands()) {
     const AffineMap map = op.getMatchingIndexingMap(&operand);
-    SmallVector<ReassociationIndices> groups;
+    const SmallVector<ReassociationIndices> groups = groupsOf(map, merged);
     SmallVector<AffineExpr> kept;
-    bool open = false;
-    for (auto [i, expression] : llvm::enumerate(map.getResults())) {
-      if (open)
-        groups.back().push_back(static_cast<std::int64_t>(i));
-      else
-        groups.push_back({static_cast<std::int64_t>(i)});
+    for (AffineExpr expression : map.getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(expression);
-      open = dim && merged[dim.getPosition()];
-      if (!open) kept.push_back(expression.replaceDims(renumbered));
+      if (!dim || !merged[dim.getPosition()]) kept.push_back(expression.replaceDims(renumbered));
     }
     operands.push_back(groups.size() == map.getNumResults()
                            ? operand.get()

@@ -191,7 +191,9 @@ class Mapper {
     for (Operation* phase : phases)
       if (auto op = dyn_cast<linalg::LinalgOp>(phase); op && !shares_.contains(phase))
         if (auto plan = planContraction(op, options)) {
-          absorbed.insert_range(plan->absorbed());
+          const SmallVector<Operation*> parts = plan->absorbed();
+          if (llvm::any_of(parts, [&](Operation* part) { return absorbed.contains(part); })) continue;
+          absorbed.insert_range(parts);
           contractions[phase] = std::move(plan);
         }
     llvm::erase_if(phases, [&](Operation* phase) { return absorbed.contains(phase); });

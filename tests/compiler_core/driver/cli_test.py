@@ -343,6 +343,9 @@ class Cli(unittest.TestCase):
     def test_what_is_not_served_is_said(self):
         spec = self.spec(CNN, numerics={"precision": "bf16"})
         self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", self.folder), 4, "UNIMPLEMENTED", "bf16")
+        # Only devices have products of tf32.
+        spec = self.spec(CNN, numerics={"precision": "tf32"})
+        self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", self.folder), 4, "UNIMPLEMENTED", "tf32")
 
     def test_contraction_off_changes_the_program(self):
         spec = self.spec(CNN)

@@ -74,6 +74,23 @@ class Device : public ::testing::Test {
   int count_ = 0;
 };
 
+TEST(Served, Tf32IsForDevicesAlone) {
+  CompileSpec spec;
+  spec.numerics.precision = "tf32";
+  for (const char* target : {kGpu, kBoth}) {
+    spec.target = target;
+    EXPECT_TRUE(checkServed(spec)) << target;
+  }
+  spec.target = "cpu:x86-64-v4";
+  const auto refused = checkServed(spec);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message, HasSubstr("tf32"));
+  spec.target = kGpu;
+  spec.numerics.precision = "bf16";
+  EXPECT_FALSE(checkServed(spec));
+}
+
 TEST_F(Device, ADryRunSaysWhatGoesWhereAndHowItIsCut) {
   for (const char* target : {"cuda:sm_80", kGpu, "cuda:sm_100a"}) {
     const auto result = compile(request(kCnn, target, /*dry=*/true));
