@@ -51,7 +51,8 @@ class DeviceFault : public ::testing::Test {
   }
   // The worker as the farm sees it; one without a name while it does not.
   v1::WorkerDescription described(const std::string& name) {
-    for (const auto& worker : workers_.list().workers())
+    const v1::ListWorkersResponse fleet = workers_.list();
+    for (const auto& worker : fleet.workers())
       if (worker.description().name() == name && !worker.lost()) return worker.description();
     return {};
   }

@@ -27,8 +27,7 @@ struct sigaction previousSegv, previousBus;
 void leaveFaultingFiber() {
   BlockRunner* const runner = faultingRunner;
   if (runner == nullptr || runner->running_ == nullptr) return;
-  runner->failure_ =
-      "thread " + std::to_string(runner->running_->context.thread) + " reads or writes outside of memory";
+  runner->faulted_ = true;
   runner->running_->fiber.abandon();
 }
 
@@ -167,6 +166,10 @@ void BlockRunner::step(Thread& thread) {
   thread.fiber.resume();
   faultingRunner = nullptr;
   running_ = nullptr;
+  if (faulted_) {
+    faulted_ = false;
+    failure_ = "thread " + std::to_string(thread.context.thread) + " reads or writes outside of memory";
+  }
   if (!thread.fiber.ended()) return;
   thread.state = State::kEnded;
   freeStacks_.push_back(thread.stack);

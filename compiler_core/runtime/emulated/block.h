@@ -71,6 +71,7 @@ class BlockRunner {
   std::vector<std::size_t> freeStacks_;
   std::unique_ptr<GuardedMemory> shared_;
   Thread* running_ = nullptr;
+  bool faulted_ = false;  // running_ was left by a memory fault
   std::string failure_;
 };
 
