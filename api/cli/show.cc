@@ -7,6 +7,7 @@
 #include "api/cli/print.h"
 #include "api/cli/provenance_text.h"
 #include "api/cli/trust_settings.h"
+#include "manifest/base/printable.h"
 
 namespace kiln::cli {
 namespace {
@@ -89,7 +90,7 @@ std::string onDevice(const Json& report) {
   const auto text = [&](const char* member) {
     if (gpu == report.at("device").end() || !gpu->is_object()) return std::string();
     const auto at = gpu->find(member);
-    return at != gpu->end() && at->is_string() ? at->get<std::string>() : std::string();
+    return at != gpu->end() && at->is_string() ? kiln::printable(at->get<std::string>(), 128) : std::string();
   };
   std::string out;
   if (const std::string name = text("name"); !name.empty()) out = " on " + name;

@@ -70,7 +70,10 @@ Result<std::shared_ptr<const CudaDriver>> CudaDriver::open(const std::string& li
   }
   const void* const marker = ::dlsym(handle, cuda::kEmulatedMarker);
   driver->emulated_ = marker != nullptr && *static_cast<const int*>(marker) != 0;
-  KILN_TRY(driver->check(table.init(0), library + ": initialising the CUDA driver"));
+  // Whatever it says: this machine cannot serve a program for a GPU.
+  if (Status ready = driver->check(table.init(0), library + ": initialising the CUDA driver"); !ready)
+    return fail(Code::kUnimplemented,
+                ready.error().message + "; use a machine with an NVIDIA GPU that this process may use");
   KILN_TRY(driver->check(table.driverGetVersion(&driver->version_), library + ": asking for its version"));
   return driver;
 }

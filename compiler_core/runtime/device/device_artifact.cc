@@ -1,7 +1,10 @@
 #include "compiler_core/runtime/device/device_artifact.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+
+#include <cstring>
 
 #include "compiler_core/runtime/device/device_layout.h"
 #include "manifest/base/file.h"
@@ -10,6 +13,29 @@ namespace kiln::runtime {
 namespace {
 
 constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 30;
+
+// Drivers get a pointer without a length and believe the header: what it names must lie within the file.
+bool isWhole(const std::string& bytes) {
+  constexpr Elf64_Half kCuda = 190;  // EM_CUDA
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const auto within = [&](std::uint64_t offset, std::uint64_t size) {
+    return offset <= bytes.size() && size <= bytes.size() - offset;
+  };
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != kCuda ||
+      header.e_shentsize != sizeof(Elf64_Shdr) ||
+      !within(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)) ||
+      !within(header.e_phoff, std::uint64_t{header.e_phnum} * header.e_phentsize))
+    return false;
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_NOBITS && !within(section.sh_offset, section.sh_size)) return false;
+  }
+  return true;
+}
 
 Result<std::string> readImage(const std::string& path, const ArtifactFile& file) {
   const auto bad = [&](const std::string& why) { return fail(Code::kDataLoss, path + ": " + why); };
@@ -26,6 +52,7 @@ Result<std::string> readImage(const std::string& path, const ArtifactFile& file)
       readExactly(opened->get(), {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, 0, path));
   if (digestOf(bytes) != file.digest)
     return bad("its digest is not the manifest's; fetch the artifact again");
+  if (!isWhole(bytes)) return bad("not an ELF file of kernels, or cut off");
   return bytes;
 }
 

@@ -318,8 +318,13 @@ std::optional<TensorCore> tensorCoreFor(linalg::LinalgOp op, const Contraction& 
   const Multiplicand left = roles.left.multiplicand, right = roles.right.multiplicand;
   if (left == right && left == Multiplicand::kF16) return TensorCore::kF16;
   if (left == right && left == Multiplicand::kBF16) return TensorCore::kBF16;
-  if (options.tf32 && roles.left.value.getType().isF32() && roles.right.value.getType().isF32())
-    return TensorCore::kTf32;
+  // A factor that is computed from what is loaded is not 0 where a panel is filled with zeros.
+  const auto isPlain = [](const Factor& side) {
+    return side.value.getType().isF32() &&
+           (isa<BlockArgument>(side.value) || side.multiplicand == Multiplicand::kF16 ||
+            side.multiplicand == Multiplicand::kBF16);
+  };
+  if (options.tf32 && isPlain(roles.left) && isPlain(roles.right)) return TensorCore::kTf32;
   return std::nullopt;
 }
 

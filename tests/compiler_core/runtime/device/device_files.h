@@ -33,9 +33,10 @@ inline std::string fakeCubin(char mark) {
   bytes.replace(0, 6,
                 "\x7f"
                 "ELF\x02\x01");
-  bytes[40] = 64;                 // e_shoff
-  bytes[58] = 64, bytes[60] = 1;  // e_shentsize, e_shnum
-  bytes[64] = mark;               // sh_name
+  bytes[18] = static_cast<char>(190);  // e_machine: CUDA
+  bytes[40] = 64;                      // e_shoff
+  bytes[58] = 64, bytes[60] = 1;       // e_shentsize, e_shnum
+  bytes[64] = mark;                    // sh_name
   return bytes;
 }
 
@@ -88,6 +89,7 @@ class DeviceTestArtifact {
   const std::string& emulation() const { return emulation_.path(); }  // what KILN_EMULATED_KERNELS names
   std::string operator/(const std::string& name) const { return directory_ / name; }
   void write(const std::string& name, const std::string& bytes) const {
+    std::filesystem::create_directories(std::filesystem::path(directory_ / name).parent_path());
     std::ofstream(directory_ / name, std::ios::binary) << bytes;
   }
   void writeManifest() const { write("manifest.json", toCanonicalJson(manifest.toJson()).value()); }

@@ -266,6 +266,23 @@ TEST(DeviceSession, AnImageThatIsNotTheManifestsIsRefused) {
   EXPECT_EQ(failureOf(Artifact::open(files.path())).errorClass, KILN_INVALID_ARTIFACT);
 }
 
+TEST(DeviceSession, AnImageThatIsCutOffNeverReachesTheDriver) {
+  std::string beyond = fakeCubin('a'), foreign = fakeCubin('a');
+  beyond[47] = 0x10;  // of e_shoff: 2^60
+  foreign[18] = 62;   // x86-64
+  for (const std::string& image : {std::string("\x7f"
+                                               "EL"),
+                                   fakeCubin('a').substr(0, 100), beyond, foreign}) {
+    DeviceTestArtifact files;
+    files.write("kernels/sm_90a.cubin", image);
+    files.manifest.devices[0].image.digest = digestOf(image);
+    files.writeManifest();
+    const Failure failure = failureOf(Artifact::open(files.path()));
+    EXPECT_EQ(failure.errorClass, KILN_INVALID_ARTIFACT);
+    EXPECT_THAT(failure.message, HasSubstr("cut off"));
+  }
+}
+
 TEST(DeviceSession, AKernelThatTheImageLacksIsNamed) {
   DeviceTestArtifact files;
   files.manifest.devices[0].kernels[1] = "kiln_k9_absent";
