@@ -47,37 +47,19 @@ const CapabilityTable& cpu() {
 }
 
 // GPUs: what becomes loops over elements. What walks its data in an order that depends on them, or finds out
-// sizes, has no form there.
+// sizes, has no form there; tensor cores multiply f16 and bf16 themselves.
 const CapabilityTable& cuda() {
-  static const CapabilityTable table = {
-      {"kiln.weight", kAll},
-      {"kiln.constant", kAll},
-      {"kiln.unary", kFull | kWhole | kBool, kHalf},
-      {"kiln.binary", kFull | kWhole | kBool, kHalf},
-      {"kiln.compare", kFull | kWhole | kBool, kHalf},
-      {"kiln.select", kAll},
-      {"kiln.cast", kAll},
-      {"kiln.bitcast", kAll},
-      {"kiln.broadcast", kAll},
-      {"kiln.reshape", kAll},
-      {"kiln.transpose", kAll},
-      {"kiln.concat", kAll},
-      {"kiln.slice", kAll},
-      {"kiln.gather", kAll},
-      {"kiln.reduce", kFull | kWhole, kHalf},
-      {"kiln.softmax", kFull, kHalf},
-      {"kiln.matmul", kFull | kWhole | kHalf},
-      {"kiln.conv", kFull | kWhole | kHalf},
-      {"kiln.pool", kFull | kWhole, kHalf},
-      {"kiln.batch_norm", kFull, kHalf},
-      {"kiln.arg_reduce", kFull | kWhole | kBool, kHalf},
-      {"kiln.cumulative", kFull | kWhole, kHalf},
-      {"kiln.scatter", kAll},
-      {"kiln.pad", kAll},
-      {"kiln.shape_value", kWhole},
-      {"kiln.iota", kFull | kWhole, kHalf},
-      {"kiln.attention", kFull | kHalf},
-  };
+  static const CapabilityTable table = [] {
+    constexpr std::string_view kNot[] = {"kiln.sort",     "kiln.compress", "kiln.unique", "kiln.nms",
+                                         "kiln.truncate", "kiln.if",       "kiln.loop"};
+    constexpr std::string_view kByTensorCores[] = {"kiln.matmul", "kiln.conv", "kiln.attention"};
+    CapabilityTable rows = cpu();
+    std::erase_if(rows, [&](const Capability& row) { return std::ranges::count(kNot, row.operation) != 0; });
+    for (Capability& row : rows)
+      if (std::ranges::count(kByTensorCores, row.operation) != 0)
+        row = {row.operation, row.native | row.emulated};
+    return rows;
+  }();
   return table;
 }
 

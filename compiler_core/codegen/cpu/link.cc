@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler_core/codegen/cpu/internal.h"
+#include "compiler_core/codegen/temporary_file.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -15,25 +16,6 @@
 LLD_HAS_DRIVER(elf)
 
 namespace kiln::codegen {
-namespace {
-
-// A file that is gone when the link is over, however it ends.
-struct TemporaryFile {
-  std::string path;
-  explicit TemporaryFile(std::string where) : path(std::move(where)) {}
-  ~TemporaryFile() { ::unlink(path.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-};
-
-Status writeNew(const std::string& path, const std::string& bytes) {
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600, path));
-  KILN_TRY(writeAll(file.get(), asBytes(bytes), path));
-  return file.close(path);
-}
-
-}  // namespace
-
 Result<std::string> linkShared(const std::vector<std::string>& objects, const CpuOptions& options) {
   // lld keeps its state in the process, and a link that ended badly must be the last one.
   static std::mutex mutex;
@@ -46,7 +28,7 @@ Result<std::string> linkShared(const std::vector<std::string>& objects, const Cp
   std::deque<TemporaryFile> inputs;
   for (const std::string& object : objects) {
     inputs.emplace_back(fmt::format("{}/.link-input-{}.o", options.workDirectory, inputs.size()));
-    KILN_TRY(writeNew(inputs.back().path, object));
+    KILN_TRY(inputs.back().write(object));
   }
   // --no-undefined: a program that would need a library is an error here, never at load.
   std::vector<const char*> arguments = {

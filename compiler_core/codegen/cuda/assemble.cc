@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "manifest/base/file.h"
+#include "compiler_core/codegen/temporary_file.h"
 
 namespace kiln::codegen {
 namespace {
@@ -25,15 +25,6 @@ namespace fs = std::filesystem;
 constexpr char kLoader[] = "ld-linux-x86-64.so.2";
 constexpr std::size_t kMessageBytes = 4096;
 constexpr std::uint64_t kMostBytes = 1ull << 31;  // of a cubin
-
-// A file that is gone when the call is over, however it ends.
-struct TemporaryFile {
-  std::string path;
-  explicit TemporaryFile(std::string where) : path(std::move(where)) {}
-  ~TemporaryFile() { ::unlink(path.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-};
 
 // Paths still mean the same from another directory.
 std::string absolute(const std::string& path) {
@@ -147,11 +138,7 @@ Result<std::string> assemble(const std::string& ptx, const Assembler& assembler)
                     output = fmt::format(".kernels-{}.cubin", assembler.arch);
   const TemporaryFile source(assembler.workDirectory + "/" + input),
       result(assembler.workDirectory + "/" + output);
-  {
-    KILN_ASSIGN(UniqueFd file, openFile(source.path, O_WRONLY | O_CREAT | O_EXCL, 0600, source.path));
-    KILN_TRY(writeAll(file.get(), asBytes(ptx), source.path));
-    KILN_TRY(file.close(source.path));
-  }
+  KILN_TRY(source.write(ptx));
   KILN_ASSIGN(const Ended ended, start(commandLine(assembler, input, output), assembler.workDirectory));
   KILN_TRY(judge(ended, assembler.arch));
   return readAll(result.path);

@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "compiler_core/runtime/runtime.h"
 #include "tests/compiler_core/runtime/dynamic_artifact.h"
+#include "tests/compiler_core/runtime/failure.h"
 
 namespace kiln::runtime::test {
 namespace {
@@ -36,16 +36,6 @@ void expectOutputs(Session& session, std::int64_t rows, std::int64_t k, bool fou
   if (found) {
     EXPECT_EQ((*outputs)[3].tensor, expected.found);
   }
-}
-
-struct Failure {
-  kiln_class errorClass;
-  std::string message;
-};
-template <class T>
-Failure failureOf(const Result<T>& result) {
-  if (result) return {static_cast<kiln_class>(0), "succeeded"};
-  return {errorClass(result.error().code), result.error().message};
 }
 
 TEST(Dynamic, EveryShapeOfEveryProfile) {

@@ -7,6 +7,7 @@
 
 #include "compiler_core/runtime/parallel/fp_state.h"
 #include "compiler_core/runtime/runtime.h"
+#include "tests/compiler_core/runtime/failure.h"
 #include "tests/compiler_core/runtime/test_artifact.h"
 
 namespace kiln::runtime::test {
@@ -14,15 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Failure {
-  kiln_class errorClass;
-  std::string message;
-};
-template <class T>
-Failure failureOf(const Result<T>& result) {
-  if (result) return {static_cast<kiln_class>(0), "succeeded"};
-  return {errorClass(result.error().code), result.error().message};
-}
 Failure openFailure(const TestArtifact& artifact) {
   return failureOf(Artifact::open(artifact.path()));
 }

@@ -51,7 +51,31 @@ inline std::vector<float> expectedOutput(const std::vector<float>& x) {
 }
 
 // A directory as `kiln fetch` leaves it. Change `manifest` and call writeManifest() for a bad one.
-class TestArtifact {
+class ArtifactFolder {
+ public:
+  std::string path() const { return directory_.path(); }
+  std::string operator/(const std::string& name) const { return directory_ / name; }
+
+  void write(const std::string& name, const std::string& bytes) const {
+    std::filesystem::create_directories(std::filesystem::path(directory_ / name).parent_path());
+    std::ofstream(directory_ / name, std::ios::binary) << bytes;
+  }
+  void writeManifest() const { write("manifest.json", toCanonicalJson(manifest.toJson()).value()); }
+
+  Manifest manifest;
+
+ protected:
+  // A file below fixtures/ as fixtures.json lists it.
+  std::string listed(const std::string& fixture) const {
+    const Digest digest = digestOfFile(directory_ / ("fixtures/" + fixture)).value();
+    return R"({"path":")" + fixture + R"(","digest":")" + digest.text() + R"(","size":")" +
+           std::to_string(digest.size) + R"("})";
+  }
+  testing_support::TempDirectory directory_;
+};
+
+// One around a program of programs/.
+class TestArtifact : public ArtifactFolder {
  public:
   explicit TestArtifact(const std::string& program = "good") {
     std::filesystem::create_directories(directory_ / "weights");
@@ -75,15 +99,6 @@ class TestArtifact {
     writeManifest();
   }
 
-  std::string path() const { return directory_.path(); }
-  std::string operator/(const std::string& name) const { return directory_ / name; }
-
-  void write(const std::string& name, const std::string& bytes) const {
-    std::filesystem::create_directories(std::filesystem::path(directory_ / name).parent_path());
-    std::ofstream(directory_ / name, std::ios::binary) << bytes;
-  }
-  void writeManifest() const { write("manifest.json", toCanonicalJson(manifest.toJson()).value()); }
-
   // Fixtures whose expected output is off by `error` in its last element.
   void writeFixtures(float error = 0) const {
     std::filesystem::create_directories(directory_ / "fixtures/default");
@@ -102,18 +117,10 @@ class TestArtifact {
               listed("default/output_1.npy") + R"(],"tolerance":{"rtol":"1e-3","atol":"1e-5"}})");
   }
 
-  Manifest manifest;
-
  private:
-  std::string listed(const std::string& fixture) const {
-    const Digest digest = digestOfFile(directory_ / ("fixtures/" + fixture)).value();
-    return R"({"path":")" + fixture + R"(","digest":")" + digest.text() + R"(","size":")" +
-           std::to_string(digest.size) + R"("})";
-  }
   static std::string bytesOf(const std::vector<float>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
   }
-  testing_support::TempDirectory directory_;
 };
 
 }  // namespace kiln::runtime::test

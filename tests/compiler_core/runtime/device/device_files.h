@@ -41,7 +41,7 @@ inline std::string fakeCubin(char mark) {
 }
 
 // programs/device.c and its kernels. Change `manifest` and call writeManifest() for another one.
-class DeviceTestArtifact {
+class DeviceTestArtifact : public ArtifactFolder {
  public:
   explicit DeviceTestArtifact(const std::string& program = "device", char mark = 'a')
       : kernels_("KILN_EMULATED_KERNELS", emulation_.path()) {
@@ -85,14 +85,7 @@ class DeviceTestArtifact {
 
   static constexpr std::uint64_t kArenaBytes = 2 * kRows * kColumns * sizeof(float);
 
-  std::string path() const { return directory_.path(); }
   const std::string& emulation() const { return emulation_.path(); }  // what KILN_EMULATED_KERNELS names
-  std::string operator/(const std::string& name) const { return directory_ / name; }
-  void write(const std::string& name, const std::string& bytes) const {
-    std::filesystem::create_directories(std::filesystem::path(directory_ / name).parent_path());
-    std::ofstream(directory_ / name, std::ios::binary) << bytes;
-  }
-  void writeManifest() const { write("manifest.json", toCanonicalJson(manifest.toJson()).value()); }
 
   void writeFixtures(float error = 0) const {
     std::filesystem::create_directories(directory_ / "fixtures/default");
@@ -108,15 +101,8 @@ class DeviceTestArtifact {
               R"(],"tolerance":{"rtol":"1e-3","atol":"1e-5"}})");
   }
 
-  Manifest manifest;
-
  private:
-  std::string listed(const std::string& fixture) const {
-    const Digest digest = digestOfFile(directory_ / ("fixtures/" + fixture)).value();
-    return R"({"path":")" + fixture + R"(","digest":")" + digest.text() + R"(","size":")" +
-           std::to_string(digest.size) + R"("})";
-  }
-  testing_support::TempDirectory directory_, emulation_;
+  testing_support::TempDirectory emulation_;
   Variable kernels_;
 };
 

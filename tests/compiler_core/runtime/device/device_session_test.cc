@@ -5,22 +5,13 @@
 #include <thread>
 
 #include "tests/compiler_core/runtime/device/device_files.h"
+#include "tests/compiler_core/runtime/failure.h"
 
 namespace kiln::runtime::test {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-struct Failure {
-  kiln_class errorClass;
-  std::string message;
-};
-template <class T>
-Failure failureOf(const Result<T>& result) {
-  if (result) return {static_cast<kiln_class>(0), "succeeded"};
-  return {errorClass(result.error().code), result.error().message};
-}
 
 std::vector<float> inputOf(float first) {
   auto values = sampleInput();

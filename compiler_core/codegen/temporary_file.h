@@ -1,0 +1,31 @@
+// Files that tools read and write by name. Private to compiler_core/codegen.
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "manifest/base/file.h"
+
+namespace kiln::codegen {
+
+// A file that is gone with the object, however a call ends.
+struct TemporaryFile {
+  std::string path;
+  explicit TemporaryFile(std::string where) : path(std::move(where)) {}
+  ~TemporaryFile() { ::unlink(path.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  // Makes it, of mode 0600; an error if there is one.
+  Status write(std::string_view bytes) const {
+    KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600, path));
+    KILN_TRY(writeAll(file.get(), asBytes(bytes), path));
+    return file.close(path);
+  }
+};
+
+}  // namespace kiln::codegen
