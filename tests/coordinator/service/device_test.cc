@@ -119,7 +119,7 @@ TEST_F(Devices, AnEmulatedCheckGetsTheEmulationAndMustSayWhatItRanOn) {
 
 TEST_F(Devices, AReportThatContradictsTheLeasedDeviceIsRefusedSayingHow) {
   const auto failed = [&](const std::string& key, bool emulated, std::function<void(Json&)> change) {
-    auto one = checking("w1", gpu("gpu0", emulated));
+    auto one = checking("w-" + key, gpu("gpu0", emulated));
     one->tamper = says(std::move(change));
     v1::Job job = submitted(checked(key, emulated));
     for (int i = 0; i < 4; ++i) {
