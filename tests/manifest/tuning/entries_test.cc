@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/manifest/tuning/sample_tuning.h"
+#include "tests/support/sample_tuning.h"
 
 namespace kiln {
 namespace {
+
+using namespace testing_support;
 
 TuningEntries sample() {
   return {"cpu:x86-64-v4", {{hashOf('1'), "contraction", {{"tile", {48, 128}}}}}};

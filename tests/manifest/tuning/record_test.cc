@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/manifest/tuning/sample_tuning.h"
+#include "tests/support/sample_tuning.h"
 
 namespace kiln {
 namespace {
+
+using namespace testing_support;
 
 using Reason = TuningChoice::Reason;
 using State = TuningCandidate::State;

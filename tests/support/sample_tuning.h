@@ -1,9 +1,10 @@
-// A plan of two kernels and a record in which the first one got faster.
+// A plan of two kernels, a record in which the first one got faster, and the statement about it.
 #pragma once
 
+#include "manifest/statement/tune_statement.h"
 #include "manifest/tuning/record.h"
 
-namespace kiln {
+namespace kiln::testing_support {
 
 inline std::string hashOf(char digit) {
   return "sha256:" + std::string(64, digit);
@@ -34,4 +35,23 @@ inline TuningRecord sampleRecord() {
             {finalist({{"tile", {1, 4096}}}, 500, 5), finalist({{"tile", {1, 2048}}}, 495, 5)}}}};
 }
 
-}  // namespace kiln
+inline TuneStatement sampleTune() {
+  TuneStatement tune;
+  tune.builderId = "urn:kiln:builder:test";
+  tune.invocationId = "job-4";
+  tune.action = digestOf("tune");
+  tune.plan = digestOf("plan");
+  tune.worker = "w1";
+  tune.operatorName = "acme";
+  tune.receipt = digestOf("receipt");
+  tune.startedOn = parseRfc3339("2026-11-22T07:00:00Z").value();
+  tune.finishedOn = parseRfc3339("2026-11-22T07:01:00Z").value();
+  tune.target = "cpu:x86-64-v4";
+  tune.deviceKind = "cpu";
+  tune.deviceName = "a processor";
+  tune.kernels = 2;
+  tune.faster = 1;
+  return tune;
+}
+
+}  // namespace kiln::testing_support
