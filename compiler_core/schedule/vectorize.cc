@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
+#include "compiler_core/schedule/vectorize/unfold_window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,8 +33,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : ops) {
-      if (auto roles = findRoles(op, options.shape)) {
-        emitBlocks(rewriter, op, *roles, options);
+      if (findRoles(op, options.shape)) {
+        emit(rewriter, op);
         continue;
       }
       rewriter.setInsertionPoint(op);
@@ -45,14 +46,37 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     }
   }
 
+  void emit(IRRewriter& rewriter, linalg::LinalgOp op) {
+    if (auto parts = unfoldWindow(rewriter, op); !parts.empty()) {
+      BlockOptions copied = options;
+      copied.pack = false;
+      for (linalg::LinalgOp part : parts) emitBlocks(rewriter, part, *findRoles(part, options.shape), copied);
+      return;
+    }
+    op = withJoinedLoops(rewriter, op);
+    emitBlocks(rewriter, op, *findRoles(op, options.shape), options);
+  }
+
+  // Fewer loops, where neighbours are one in memory.
+  static linalg::LinalgOp withJoinedLoops(IRRewriter& rewriter, linalg::LinalgOp op) {
+    rewriter.setInsertionPoint(op);
+    auto nest = nestOf(rewriter, op);
+    if (!nest) return op;
+    joinLoops(*nest);
+    if (nest->loops.empty() || nest->loops.size() == op.getNumLoops()) return op;
+    auto joined = cast<linalg::LinalgOp>(emitNest(rewriter, op, *nest).getOperation());
+    rewriter.eraseOp(op);
+    return joined;
+  }
+
   BlockOptions options;
 };
 
 }  // namespace
 
 std::unique_ptr<Pass> createVectorizePass(const VectorizeOptions& options) {
-  return std::make_unique<VectorizePass>(
-      BlockOptions{{options.registerBits, options.accumulators}, options.contraction});
+  return std::make_unique<VectorizePass>(BlockOptions{
+      {options.registerBits, options.accumulators, options.across, options.masks}, options.contraction});
 }
 
 }  // namespace kiln::schedule

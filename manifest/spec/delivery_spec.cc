@@ -49,6 +49,26 @@ Json checkJson(const CheckRequest& check) {
   return json;
 }
 
+constexpr std::int64_t kMaxBudgetSeconds = 24 * 3600;
+
+Result<TuningRequest> readTuning(ObjectReader reader) {
+  TuningRequest tuning;
+  KILN_ASSIGN(const std::string mode, reader.string("mode"));
+  if (mode != "reuse" && mode != "search") return badMember(reader.path("mode"), "must be reuse or search");
+  tuning.search = mode == "search";
+  if (tuning.search) {
+    KILN_ASSIGN(const std::int64_t budget, reader.integer("budgetSeconds", 1, kMaxBudgetSeconds));
+    tuning.budgetSeconds = static_cast<std::uint32_t>(budget);
+  }
+  KILN_TRY(reader.finish());
+  return tuning;
+}
+
+Json tuningJson(const TuningRequest& tuning) {
+  if (!tuning.search) return {{"mode", "reuse"}};
+  return {{"mode", "search"}, {"budgetSeconds", tuning.budgetSeconds}};
+}
+
 Result<RebuildRequest> readRebuild(ObjectReader reader) {
   RebuildRequest rebuild;
   KILN_ASSIGN(ObjectReader artifact, reader.object("artifact"));
@@ -75,6 +95,7 @@ Json DeliverySpec::toJson() const {
             {"noCache", noCache}};
   if (majority) json["agreement"] = "majority";
   if (check) json["check"] = checkJson(*check);
+  if (tuning) json["tuning"] = tuningJson(*tuning);
   if (rebuild) json["rebuild"] = rebuildJson(*rebuild);
   return json;
 }
@@ -104,11 +125,15 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
     KILN_ASSIGN(ObjectReader check, reader.object("check"));
     KILN_ASSIGN(spec.check, readCheck(std::move(check)));
   }
+  if (reader.has("tuning")) {
+    KILN_ASSIGN(ObjectReader tuning, reader.object("tuning"));
+    KILN_ASSIGN(spec.tuning, readTuning(std::move(tuning)));
+  }
   if (reader.has("rebuild")) {
     KILN_ASSIGN(ObjectReader rebuild, reader.object("rebuild"));
     KILN_ASSIGN(spec.rebuild, readRebuild(std::move(rebuild)));
-    if (!spec.noCache || spec.check || spec.builders != 1)
-      return badMember(reader.path("rebuild"), "goes with noCache, one builder and no check");
+    if (!spec.noCache || spec.check || spec.tuning || spec.builders != 1)
+      return badMember(reader.path("rebuild"), "goes with noCache, one builder, no check and no tuning");
   }
   KILN_TRY(reader.finish());
   return spec;

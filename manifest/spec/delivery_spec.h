@@ -28,6 +28,13 @@ struct RebuildRequest {
   bool operator==(const RebuildRequest&) const = default;
 };
 
+// Kernels get schedules that were measured, instead of the defaults.
+struct TuningRequest {
+  bool search = false;               // measure what is not known yet; else what is known is taken
+  std::uint32_t budgetSeconds = 60;  // of a search, per target
+  bool operator==(const TuningRequest&) const = default;
+};
+
 struct DeliverySpec {
   int builders = 1;   // workers that must agree
   int operators = 1;  // distinct operators among them
@@ -38,7 +45,8 @@ struct DeliverySpec {
   std::uint32_t timeLimitSeconds = 3600;
   bool noCache = false;
   std::optional<CheckRequest> check;      // nothing: artifacts are published unchecked
-  std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check
+  std::optional<TuningRequest> tuning;    // nothing: the defaults
+  std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check or tuning
   bool operator==(const DeliverySpec&) const = default;
 
   Json toJson() const;

@@ -20,6 +20,7 @@
 #include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_lock.h"
 #include "tests/support/sample_provenance.h"
+#include "tests/support/sample_tuning.h"
 
 namespace kiln {
 namespace {
@@ -59,6 +60,21 @@ TEST(Golden, CompileSpecOfSeveralTargets) {
 TEST(Golden, DeliverySpec) {
   keepsItsForm("delivery-spec.json",
                DeliverySpec{.builders = 2, .operators = 2, .priority = -1, .noCache = true});
+}
+TEST(Golden, DeliverySpecWithTuning) {
+  DeliverySpec spec;
+  spec.tuning = TuningRequest{.search = true, .budgetSeconds = 90};
+  keepsItsForm("delivery-spec-tuning.json", spec);
+}
+TEST(Golden, KernelPlan) {
+  keepsItsForm("kernel-plan.json", testing_support::samplePlan());
+}
+TEST(Golden, TuningRecordAndItsEntries) {
+  keepsItsForm("tuning-record.json", testing_support::sampleRecord());
+  keepsItsForm("tuning-entries.json", entriesOf(testing_support::sampleRecord()));
+}
+TEST(Golden, Tune) {
+  keepsItsForm("tune.json", testing_support::sampleTune());
 }
 TEST(Golden, Manifest) {
   keepsItsForm("manifest.json", sampleManifest());

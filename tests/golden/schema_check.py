@@ -26,10 +26,12 @@ DOCUMENTS = {
     "compile-spec.json": "compile-spec",
     "compile-spec-partition.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",
+    "delivery-spec-tuning.json": "delivery-spec",
     "evidence.json": "evidence",
     "evidence-abi2.json": "evidence",
     "evidence-abi3.json": "evidence",
     "fixtures.json": "fixtures",
+    "kernel-plan.json": "kernel-plan",
     "manifest.json": "manifest",
     "manifest-abi2.json": "manifest",
     "manifest-abi3.json": "manifest",
@@ -48,6 +50,9 @@ DOCUMENTS = {
     "vsa-failed.json": "vsa",
     "toolchain-admission.json": "toolchain-admission",
     "toolchain-lock.json": "toolchain-lock",
+    "tune.json": "tune",
+    "tuning-entries.json": "tuning-entries",
+    "tuning-record.json": "tuning-record",
 }
 
 # Members that a document may lack.
@@ -62,6 +67,9 @@ OPTIONAL = [["partition"], ["lock"], ["rootKeys"], ["recallKeys"], ["logs"], ["w
             *(["buildDefinition", "internalParameters", name] for name in ("action", "sandboxPolicy")),
             ["buildDefinition", "resolvedDependencies", 1, "uri"], ["runDetails", "builder", "version", "kiln"],
             *(["runDetails", "byproducts", i, "annotations", name] for i in (0, 1) for name in ("worker", "operator")),
+            *([list_, i, *path, "schedule", "tile"] for i in range(2) for list_, path in
+              (("kernels", []), ("entries", []), *(("kernels", ["candidates", j]) for j in range(4)))),
+            ["tuning"], ["tuning", "budgetSeconds"],
             ["devices"], ["program", "profiles", 0, "transferBytes"]]
 
 # What people read, and may grow: its members are free.

@@ -13,7 +13,8 @@ struct BlockOptions {
   VectorShape shape;
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
   std::int64_t reductionBlock =
-      512;  // longest run of a single reduction loop before results go back to memory
+      512;           // longest run of a single reduction loop before results go back to memory
+  bool pack = true;  // operands of long rows may be copied to panels
 };
 
 // Emits at `op` and erases it.

@@ -1,0 +1,39 @@
+// KernelPlan: the kernels of a program before any is made, as `kiln-cc plan` lists them. Pure: a function of
+// model, CompileSpec and toolchain. FORMAT.md, "Tuning".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "manifest/json/json.h"
+#include "manifest/tuning/schedule.h"
+
+namespace kiln {
+
+inline constexpr char kKernelPlanFile[] = "plan.json";
+inline constexpr std::uint64_t kMaxKernelPlanBytes = 16u << 20;
+inline constexpr std::size_t kMaxPlannedKernels = 65536;
+
+struct PlannedKernel {
+  // "sha256:<hex>" of the kernel's isolated module (text), which stands beside the plan in
+  // kernels/<hex>.mlir. Equal kernels share one.
+  std::string signature;
+  std::string templateName;        // "contraction"
+  std::vector<std::string> nodes;  // source nodes of the first of them, as in the manifest
+  std::uint64_t count = 1;         // how often the program has it
+  std::uint64_t work = 0;          // scalar operations of one run, estimated: how a budget is shared
+  Schedule schedule;               // the default
+  bool operator==(const PlannedKernel&) const = default;
+};
+
+struct KernelPlan {
+  std::string target;
+  std::vector<PlannedKernel> kernels;  // sorted by signature, each once
+
+  const PlannedKernel* find(std::string_view signature) const;
+  Json toJson() const;
+  // kInvalidArgument naming the member.
+  static Result<KernelPlan> fromJson(const Json& json);
+};
+
+}  // namespace kiln
