@@ -36,19 +36,30 @@ double rootMeanSquare(const HostTensor& tensor) {
   return count == 0 || !std::isfinite(sum) ? 0 : std::sqrt(sum / count);
 }
 
-}  // namespace
-
-FixtureTolerance toleranceOf(const ReferenceResult& result) {
+// Of the coarsest type.
+const Relative& relativeOf(const ReferenceResult& result) {
   const Relative* relative = &kF32;
   for (const auto* tensors : {&result.inputValues, &result.outputValues})
     for (const HostTensor& tensor : *tensors) {
-      if (tensor.dtype == DType::kBF16) relative = &kBF16;
-      if (tensor.dtype == DType::kF16 && relative != &kBF16) relative = &kF16;
+      if (tensor.dtype == DType::kBF16) return kBF16;
+      if (tensor.dtype == DType::kF16) relative = &kF16;
     }
-  FixtureTolerance tolerance{relative->text, {}};
-  if (relative == &kF32) return tolerance;
+  return *relative;
+}
+
+}  // namespace
+
+Noise noiseOf(const ReferenceResult& result, const HostTensor& tensor) {
+  const Relative& relative = relativeOf(result);
+  if (&relative == &kF32 || !holdsFloats(tensor.dtype)) return {};
+  return {relative.value, relative.value * rootMeanSquare(tensor)};
+}
+
+FixtureTolerance toleranceOf(const ReferenceResult& result) {
+  FixtureTolerance tolerance{relativeOf(result).text, {}};
+  if (&relativeOf(result) == &kF32) return tolerance;
   for (const HostTensor& output : result.outputValues) {
-    const double noise = holdsFloats(output.dtype) ? relative->value * rootMeanSquare(output) : 0;
+    const double noise = noiseOf(result, output).absolute;
     tolerance.absolute.push_back(noise > kAbsolute ? fmt::format("{:.1e}", noise) : kAbsoluteTolerance);
   }
   return tolerance;

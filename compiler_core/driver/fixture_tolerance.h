@@ -23,4 +23,11 @@ inline constexpr char kAbsoluteTolerance[] = "1e-5";
 // what it is a part of is taken to be as large as the output's elements are, by their root mean square.
 FixtureTolerance toleranceOf(const ReferenceResult& result);
 
+// Such a model's noise in a tensor of floats, one of those within it, too: |got - expected| may be the first
+// of |expected| and the second. Both 0 for a model of f32 alone.
+struct Noise {
+  double relative = 0, absolute = 0;
+};
+Noise noiseOf(const ReferenceResult& result, const reference::HostTensor& tensor);
+
 }  // namespace kiln::driver

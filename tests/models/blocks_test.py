@@ -64,6 +64,11 @@ class Blocks(unittest.TestCase):
                 with self.subTest(name=name, target=target):
                     self.assertEqual(self.check(self.artifact(name, target)), (True, []))
 
+    def test_the_comparison_node_by_node_takes_rounding_for_what_it_is(self):
+        model = self.folder / "model.onnx"
+        model.write_bytes(blocks.MODELS["transformer_block_f16"]())
+        self.assertIn("all agree", self.compiler.call(BIN / "kiln-compare", model).stdout)
+
     def test_what_rounding_does_not_explain_is_wrong(self):
         artifact = self.artifact("transformer_block_f16", TARGETS[0])
         path = artifact / "fixtures/default/output_0.npy"
