@@ -1,3 +1,5 @@
+#include "compiler_core/schedule/kernel_info.h"
+#include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -27,13 +29,22 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
                     memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
+  // Of the kernel that the operation is part of.
+  static Schedule scheduleAround(Operation* op) {
+    for (; op; op = op->getParentOp())
+      if (auto info = op->getAttrOfType<DictionaryAttr>(kKernelAttr)) return scheduleOf(info);
+    return {};
+  }
+
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : ops) {
       if (auto roles = findRoles(op, options.shape)) {
-        emitBlocks(rewriter, op, *roles, options);
+        BlockOptions own = options;
+        own.schedule = scheduleAround(op);
+        emitBlocks(rewriter, op, *roles, own);
         continue;
       }
       rewriter.setInsertionPoint(op);
@@ -52,7 +63,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
 
 std::unique_ptr<Pass> createVectorizePass(const VectorizeOptions& options) {
   return std::make_unique<VectorizePass>(
-      BlockOptions{{options.registerBits, options.accumulators}, options.contraction});
+      BlockOptions{{options.registerBits, options.accumulators}, options.contraction, {}});
 }
 
 }  // namespace kiln::schedule

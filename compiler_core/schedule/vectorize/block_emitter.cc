@@ -13,6 +13,9 @@ namespace {
 
 using namespace mlir;
 
+// Longest run of a single reduction loop before results go back to memory, where the schedule does not say.
+constexpr std::int64_t kLongestReduction = 512;
+
 // Part of a block's lanes that fits one register.
 struct Piece {
   std::int64_t offset, lanes;  // lanes 0: one scalar
@@ -112,7 +115,7 @@ class BlockEmitter {
   void emitReductionBlocks() {
     if (roles_.reductions.size() != 1 || !roles_.rows) return emitLanes();
     const OpFoldResult extent = sizes_[roles_.reductions[0]];
-    const std::int64_t block = options_.reductionBlock;
+    const std::int64_t block = numberOf(options_.schedule, kStepsKnob, kLongestReduction);
     if (!isAtLeast(extent, block + 1)) return emitLanes();
     if (!fixed(extent)) {
       loop(b_.getIndexAttr(0), extent, block, [&](OpFoldResult iv) {
@@ -134,13 +137,8 @@ class BlockEmitter {
 
   void emitLanes() {
     const OpFoldResult extent = roles_.lanes ? sizes_[*roles_.lanes] : OpFoldResult(b_.getIndexAttr(1));
-    // At least two registers side by side share each broadcast row operand; few rows leave room for more.
-    std::int64_t registers = 1;
-    if (roles_.rows) {
-      const std::int64_t rows = std::max<std::int64_t>(1, likely_[*roles_.rows]);
-      registers = std::clamp<std::int64_t>(options_.shape.accumulators / rows, 2, 8);
-    }
-    const std::int64_t step = roles_.lanes ? registers * roles_.width : 1;
+    registers_ = roles_.rows ? registersBesideRows() : numberOf(options_.schedule, kUnrollKnob, 1);
+    const std::int64_t step = roles_.lanes ? registers_ * roles_.width : 1;
     packed_ = findPackable();
     OpOperand* const packable = packed_;
     const Panels panels = packed_ ? pack(extent, step) : Panels{};
@@ -154,13 +152,22 @@ class BlockEmitter {
     packed_ = nullptr;
   }
 
+  // Of a block of rows: at least two side by side share each broadcast row operand; few rows leave room for
+  // more.
+  std::int64_t registersBesideRows() const {
+    const std::int64_t rows = std::max<std::int64_t>(1, likely_[*roles_.rows]);
+    return numberOf(options_.schedule, kVectorsKnob,
+                    std::clamp<std::int64_t>(options_.shape.accumulators / rows, 2, 8));
+  }
+
   // The operand whose panel (reduction block x lanes) is copied into scratch before the rows run over it: a
   // matrix with rows so long that each step of the reduction would touch another page, read often enough to
   // pay for the copy.
   OpOperand* findPackable() {
     constexpr std::int64_t kMinRows = 24, kMinSteps = 32, kMinStrideBytes = 1024;
-    if (roles_.reductions.size() != 1 || !roles_.rows || likely_[*roles_.rows] < kMinRows ||
-        !isAtLeast(reductionSize_[0], kMinSteps))
+    const std::int64_t pack = numberOf(options_.schedule, kPackKnob, 1);
+    if (roles_.reductions.size() != 1 || !roles_.rows || pack == 0) return nullptr;
+    if (pack == 1 && (likely_[*roles_.rows] < kMinRows || !isAtLeast(reductionSize_[0], kMinSteps)))
       return nullptr;
     for (OpOperand* input : op_.getDpsInputOperands()) {
       auto type = dyn_cast<MemRefType>(input->get().getType());
@@ -169,7 +176,8 @@ class BlockEmitter {
           map.isFunctionOfDim(*roles_.rows) || !map.isFunctionOfDim(roles_.reductions[0]))
         continue;
       const auto stride = strideAlong(map, type, roles_.reductions[0]);
-      if (stride && *stride * type.getElementTypeBitWidth() / 8 >= kMinStrideBytes) return input;
+      if (stride && (pack == 2 || *stride * type.getElementTypeBitWidth() / 8 >= kMinStrideBytes))
+        return input;
     }
     return nullptr;
   }
@@ -240,8 +248,10 @@ class BlockEmitter {
     if (!roles_.lanes || (lanes == 1 && !packed_)) pieces = {{0, 0}};
     if (!roles_.rows) return emitBlock(1, pieces);
     const OpFoldResult extent = sizes_[*roles_.rows];
-    const std::int64_t most =
-        std::max<std::int64_t>(1, options_.shape.accumulators / std::int64_t(pieces.size()));
+    // Narrower than a whole block: what the registers hold.
+    const auto side = static_cast<std::int64_t>(pieces.size());
+    const std::int64_t held = std::max<std::int64_t>(1, options_.shape.accumulators / side);
+    const std::int64_t most = side == registers_ ? numberOf(options_.schedule, kRowsKnob, held) : held;
     std::int64_t step = most;
     if (const auto rows = fixed(extent); rows && *rows > 0) {
       // Even blocks rather than a small last one.
@@ -471,6 +481,7 @@ class BlockEmitter {
   SmallVector<OpFoldResult> ivs_;            // the current index of every loop
   SmallVector<OpFoldResult> reductionFrom_;  // per reduction loop
   SmallVector<OpFoldResult> reductionSize_;
+  std::int64_t registers_ = 1;   // side by side in a whole chunk of lanes
   OpOperand* packed_ = nullptr;  // the operand that is read from panels
   Value panel_;                  // of the current chunk of lanes
   OpFoldResult panelNumber_;

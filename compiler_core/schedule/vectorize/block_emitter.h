@@ -12,8 +12,7 @@ namespace kiln::schedule {
 struct BlockOptions {
   VectorShape shape;
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
-  std::int64_t reductionBlock =
-      512;  // longest run of a single reduction loop before results go back to memory
+  Schedule schedule;        // of the kernel; a knob that it does not have is left to the emitter
 };
 
 // Emits at `op` and erases it.
