@@ -24,24 +24,24 @@ std::string tensorText(const TensorInfo& tensor) {
 
 // One line per fact of a stage; nested values stay JSON.
 void printStage(const std::string& name, const Json& facts) {
-  printLine(name);
-  if (!facts.is_object()) return printLine("  " + facts.dump());
+  printOneLine(name);
+  if (!facts.is_object()) return printOneLine("  " + facts.dump());
   for (const auto& [key, value] : facts.items()) {
     auto text = value.is_string() ? value.get<std::string>()
                                   : value.dump(-1, ' ', false, Json::error_handler_t::replace);
     if (text.size() > 160) text = text.substr(0, 157) + "...";
-    printLine(fmt::format("  {:<20} {}", key, text));
+    printOneLine(fmt::format("  {:<20} {}", key, text));
   }
 }
 
 void printManifest(const signing::Verdict& verdict) {
   const auto& manifest = verdict.manifest;
   const auto& spec = manifest.spec;
-  printLine("artifact    " + verdict.artifact.text());
-  printLine("target      " + spec.target);
-  printLine("toolchain   " + spec.toolchain.text());
+  printOneLine("artifact    " + verdict.artifact.text());
+  printOneLine("target      " + spec.target);
+  printOneLine("toolchain   " + spec.toolchain.text());
   for (const auto& file : spec.files) {
-    printLine(
+    printOneLine(
         fmt::format("model file  {} {} {}", file.path, file.digest.text(), humanBytes(file.digest.size)));
   }
   for (const auto& profile : spec.profiles) {
@@ -49,38 +49,39 @@ void printManifest(const signing::Verdict& verdict) {
     for (const auto& [dim, range] : profile.dims) {
       dims += fmt::format(" {}={}:{}:{}", dim, range.min, range.opt, range.max);
     }
-    printLine(fmt::format("profile     {}{}", profile.name, dims));
+    printOneLine(fmt::format("profile     {}{}", profile.name, dims));
   }
-  printLine(fmt::format("numerics    contraction {}, reassociation {}, precision {}",
-                        spec.numerics.contraction, spec.numerics.reassociation, spec.numerics.precision));
+  printOneLine(fmt::format("numerics    contraction {}, reassociation {}, precision {}",
+                           spec.numerics.contraction, spec.numerics.reassociation, spec.numerics.precision));
   for (const auto& symbol : manifest.symbols) {
-    printLine(fmt::format("symbol      {}: {} {} of input {}{}", symbol.name,
-                          symbol.element ? "element" : "dimension", symbol.index, symbol.input,
-                          symbol.pad ? ", may be padded" : ""));
+    printOneLine(fmt::format("symbol      {}: {} {} of input {}{}", symbol.name,
+                             symbol.element ? "element" : "dimension", symbol.index, symbol.input,
+                             symbol.pad ? ", may be padded" : ""));
   }
-  for (const auto& input : manifest.inputs) printLine("input       " + tensorText(input));
-  for (const auto& output : manifest.outputs) printLine("output      " + tensorText(output));
+  for (const auto& input : manifest.inputs) printOneLine("input       " + tensorText(input));
+  for (const auto& output : manifest.outputs) printOneLine("output      " + tensorText(output));
   std::uint64_t weights = 0;
   for (const auto& file : manifest.weights) weights += file.digest.size;
-  printLine(fmt::format("program     {} {}, ABI {}", manifest.program.path,
-                        humanBytes(manifest.program.digest.size), manifest.programAbi));
-  for (const std::string& line : deviceLines(manifest)) printLine("device      " + line);
-  printLine(fmt::format("weights     {} in {} files", humanBytes(weights), manifest.weights.size()));
+  printOneLine(fmt::format("program     {} {}, ABI {}", manifest.program.path,
+                           humanBytes(manifest.program.digest.size), manifest.programAbi));
+  for (const std::string& line : deviceLines(manifest)) printOneLine("device      " + line);
+  printOneLine(fmt::format("weights     {} in {} files", humanBytes(weights), manifest.weights.size()));
   for (const auto& profile : manifest.profiles) {
-    printLine(fmt::format("memory      profile {}: arena {} and {} per thread{}", profile.name,
-                          humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes),
-                          deviceMemoryText(manifest, profile)));
+    printOneLine(fmt::format("memory      profile {}: arena {} and {} per thread{}", profile.name,
+                             humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes),
+                             deviceMemoryText(manifest, profile)));
   }
   if (!manifest.stages.is_object()) return;
   for (const auto& [name, facts] : manifest.stages.items()) {
     if (name != "partition") {
       printStage(name, facts);
       if (name == "schedule")
-        for (const std::string& line : deviceKernelLines(facts)) printLine("  kernel               " + line);
+        for (const std::string& line : deviceKernelLines(facts))
+          printOneLine("  kernel               " + line);
       continue;
     }
-    printLine(name);
-    for (const std::string& line : partitionLines(facts)) printLine("  " + line);
+    printOneLine(name);
+    for (const std::string& line : partitionLines(facts)) printOneLine("  " + line);
   }
 }
 
@@ -101,15 +102,16 @@ std::string onDevice(const Json& report) {
 // What signed checks found, the latest last.
 void printChecks(const std::vector<CheckStatement>& checks) {
   for (const CheckStatement& check : checks) {
-    printLine(fmt::format("check       {} by {} ({}) at {}{}", check.passed() ? "passed" : "FAILED",
-                          check.worker, check.operatorName, rfc3339(check.finishedOn),
-                          onDevice(check.report)));
+    printOneLine(fmt::format("check       {} by {} ({}) at {}{}", check.passed() ? "passed" : "FAILED",
+                             check.worker, check.operatorName, rfc3339(check.finishedOn),
+                             onDevice(check.report)));
     for (const Json& item : check.report.at("items"))
-      printLine(fmt::format("  {} {} {}: {}", item.at("passed").get<bool>() ? "passed" : "FAILED",
-                            item.at("kind").get<std::string>(), item.at("name").get<std::string>(),
-                            item.at("detail").get<std::string>()));
+      printOneLine(fmt::format("  {} {} {}: {}", item.at("passed").get<bool>() ? "passed" : "FAILED",
+                               item.at("kind").get<std::string>(), item.at("name").get<std::string>(),
+                               item.at("detail").get<std::string>()));
     for (const auto& [key, value] : check.report.at("measured").items())
-      printLine(fmt::format("  {:<20} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
+      printOneLine(
+          fmt::format("  {:<20} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
   }
 }
 

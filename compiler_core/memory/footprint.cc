@@ -28,8 +28,9 @@ std::uint64_t movedBytes(scf::ForallOp loop, ArrayRef<ir::Range> limits) {
           views.append(user->result_begin(), user->result_end());
           continue;
         }
-        isRead |= !isa<memref::StoreOp, vector::StoreOp>(user);
-        isWritten |= !isa<memref::LoadOp, vector::LoadOp>(user);
+        if (isa<memref::ExtractStridedMetadataOp>(user)) continue;
+        isRead |= !isa<memref::StoreOp, vector::StoreOp, vector::MaskedStoreOp>(user);
+        isWritten |= !isa<memref::LoadOp, vector::LoadOp, vector::MaskedLoadOp>(user);
       }
     std::uint64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
     for (unsigned i = 0; i < type.getRank(); ++i)

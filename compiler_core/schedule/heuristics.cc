@@ -6,46 +6,57 @@
 namespace kiln::schedule {
 namespace {
 
-// One row per kind of kernel. A loop is cut at most down to its `least` (0: it stays whole) and at least to
-// its `most` (0: no limit), in multiples of `unit` where the extent allows; counted from the innermost loop.
+// One row per kind of kernel. A loop is cut at most down to its `least` (0: only as far as `most` says) and
+// at least to its `most` (0: no limit), in multiples of `unit` where the extent allows; counted from the
+// innermost loop. `points`: `most` counts the points of the loops inside as well.
 struct LoopRule {
   std::int64_t least = 1, most = 0, unit = 1;
+  bool points = false;
 };
 struct Rule {
   KernelKind kind;
   std::string_view name;
   LoopRule loops[3];
-  std::int64_t work;  // operations that a task keeps
+  std::int64_t work;   // operations that a task keeps
+  std::int64_t tasks;  // so many are enough to leave these loops whole (0: the more the better)
   std::string_view reason;
 };
 
 constexpr Rule kRules[] = {
     {KernelKind::kContraction,
      "contraction",
-     {{64, 256, 16}, {96, 96, 12}, {1, 0, 1}},
+     {{64, 256, 64}, {96, 128, 6}, {1, 0, 1}},
      1 << 23,
-     "a tile of 96 x 256 f32 results and the panels it needs stay in L2; multiples of the register blocks"},
+     16,
+     "a tile of 128 x 256 f32 results and the panels it needs stay in L2; many rows share a panel; multiples "
+     "of "
+     "the register blocks"},
     {KernelKind::kConvolution,
      "convolution",
-     {{0, 0, 1}, {1, 0, 1}, {16, 64, 4}},
+     {{0, 0, 1}, {0, 400, 1, true}, {64, 256, 4}},
      1 << 20,
-     "image rows stay whole for vector loads; 16 channels and more share each of them; rows and images are "
-     "shared out"},
+     8,
+     "up to 400 positions, image rows whole, are unfolded once for all channels of the task; a second copy "
+     "of them "
+     "pays for tasks only while there are few"},
     {KernelKind::kAttention,
      "attention",
      {{0, 0, 1}, {16, 0, 16}, {1, 1, 1}},
      1 << 22,
+     0,
      "the scores of a block of queries stay in cache from the first product to the second; heads are "
      "independent"},
     {KernelKind::kReduction,
      "reduction",
      {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},
      1 << 17,
+     0,
      "each result is made by one task in the model's order; outer loops are shared out"},
     {KernelKind::kElementwise,
      "elementwise",
      {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},
      1 << 17,
+     0,
      "memory bound: outer loops are shared out in pieces large enough to pay for a task"},
 };
 
@@ -84,31 +95,39 @@ Tile chooseTile(const KernelShape& shape) {
   const Rule& rule = *std::ranges::find(kRules, shape.kind, &Rule::kind);
   Tile tile{{}, rule.name, rule.reason};
   const std::size_t rank = shape.loops.size();
-  for (std::size_t i = 0; i < rank; ++i) {
+  tile.sizes.resize(rank);
+  std::int64_t inside = 1, tasks = 1;
+  for (std::size_t i = rank; i-- > 0;) {
     const auto [extent, divisible, symbolic] = shape.loops[i];
     const LoopRule loop = ruleFor(rule, rank - 1 - i, rank);
-    if (!divisible || !loop.most)
-      tile.sizes.push_back(extent);
+    const std::int64_t most = loop.points ? std::max<std::int64_t>(1, loop.most / inside) : loop.most;
+    if (!divisible || !most)
+      tile.sizes[i] = extent;
     else
-      tile.sizes.push_back(symbolic ? std::min(extent, loop.most) : divisor(extent, loop.most, loop.unit));
+      tile.sizes[i] = symbolic ? std::min(extent, most) : divisor(extent, most, loop.unit);
+    inside = product({inside, extent});
+    tasks = product({tasks, (extent + tile.sizes[i] - 1) / std::max<std::int64_t>(1, tile.sizes[i])});
   }
   // Cut from the outside in, while a task keeps enough work.
   for (std::size_t i = 0; i < rank; ++i) {
     const LoopRule loop = ruleFor(rule, rank - 1 - i, rank);
     if (!shape.loops[i].divisible || loop.least == 0) continue;
-    const std::int64_t rest = product(tile.sizes) / std::max<std::int64_t>(1, tile.sizes[i]);
-    const std::int64_t needed =
+    const std::int64_t before = tile.sizes[i], rest = product(tile.sizes) / std::max<std::int64_t>(1, before);
+    std::int64_t needed =
         std::max(loop.least, rule.work / std::max<std::int64_t>(1, rest * shape.workPerPoint));
+    if (rule.tasks && rank - 1 - i < std::size(rule.loops))
+      needed = std::max(needed, product({before, tasks}) / rule.tasks);
     if (shape.loops[i].symbolic) {
       const std::int64_t units = (std::max<std::int64_t>(1, needed) + loop.unit - 1) / loop.unit;
       tile.sizes[i] = std::min(tile.sizes[i], units * loop.unit);
-      continue;
+    } else {
+      for (std::int64_t d = needed; d < tile.sizes[i]; ++d)
+        if (tile.sizes[i] % d == 0 && (d % loop.unit == 0 || tile.sizes[i] % loop.unit != 0)) {
+          tile.sizes[i] = d;
+          break;
+        }
     }
-    for (std::int64_t d = needed; d < tile.sizes[i]; ++d)
-      if (tile.sizes[i] % d == 0 && (d % loop.unit == 0 || tile.sizes[i] % loop.unit != 0)) {
-        tile.sizes[i] = d;
-        break;
-      }
+    tasks = product({tasks, before / std::max<std::int64_t>(1, tile.sizes[i])});
   }
   return tile;
 }

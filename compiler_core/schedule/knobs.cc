@@ -23,18 +23,6 @@ std::optional<std::size_t> rowLoop(const KernelShape& shape) {
   return shape.loops.size() - behind;
 }
 
-// Where the extent of a row loop is known: two registers side by side share each broadcast factor, few rows
-// leave room for more.
-void setRegisterBlock(const Site& site, Schedule& schedule) {
-  const auto rows = rowLoop(site.shape);
-  if (!isProduct(site) || !rows || site.shape.loops[*rows].symbolic) return;
-  const std::int64_t extent = std::max<std::int64_t>(1, listOf(schedule, kTileKnob)[*rows]);
-  const std::int64_t vectors =
-      std::clamp<std::int64_t>(site.registers.accumulators / extent, 2, kMostRegisters);
-  setNumber(schedule, kVectorsKnob, vectors);
-  setNumber(schedule, kRowsKnob, std::max<std::int64_t>(1, site.registers.accumulators / vectors));
-}
-
 Chosen defaultOnDevice(const Site& site) {
   if (site.isSingle) {
     std::int64_t points = 1;
@@ -61,8 +49,9 @@ struct Range {
 
 std::optional<Range> rangeOf(std::string_view knob, const Site& site) {
   const std::int64_t registers = site.registers.accumulators;
-  if (knob == kRowsKnob) return Range{1, 4 * registers};
-  if (knob == kVectorsKnob || knob == kUnrollKnob) return Range{1, kMostRegisters};
+  if (knob == kRowsKnob) return Range{0, 4 * registers};
+  if (knob == kVectorsKnob) return Range{0, kMostRegisters};
+  if (knob == kUnrollKnob) return Range{1, kMostRegisters};
   if (knob == kStepsKnob) return Range{16, 1 << 20};
   if (knob == kPackKnob) return Range{0, 2};
   if (knob == kThreadsKnob) return Range{32, 1024, 32};
@@ -187,12 +176,16 @@ Chosen defaultSchedule(const Site& site) {
   const Tile tile = chooseTile(site.shape);
   Chosen chosen{{}, tile.rule, tile.reason};
   setList(chosen.schedule, kTileKnob, tile.sizes);
-  setRegisterBlock(site, chosen.schedule);
   if (site.shape.kind == KernelKind::kContraction || site.shape.kind == KernelKind::kAttention) {
     setNumber(chosen.schedule, kStepsKnob, kDefaultSteps);
     setNumber(chosen.schedule, kPackKnob, 1);
   }
-  if (!isProduct(site)) setNumber(chosen.schedule, kUnrollKnob, 1);
+  if (isProduct(site)) {
+    setNumber(chosen.schedule, kRowsKnob, 0);
+    setNumber(chosen.schedule, kVectorsKnob, 0);
+  } else {
+    setNumber(chosen.schedule, kUnrollKnob, 1);
+  }
   return chosen;
 }
 

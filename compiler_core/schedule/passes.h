@@ -48,6 +48,8 @@ std::unique_ptr<mlir::Pass> createTilePass(const TileOptions& options = {});
 struct VectorizeOptions {
   std::int64_t registerBits = 256;
   std::int64_t accumulators = 12;  // registers that hold results in flight
+  std::int64_t across = 2;         // of these side by side in a block of a product
+  bool masks = false;              // whether part of a register is loaded and stored as fast as a whole one
   bool contraction = true;         // a * b + c in reductions is one fused operation
 };
 

@@ -24,7 +24,8 @@ namespace kiln::schedule {
 // Sizes of a tile, one per parallel loop from the outermost. Every other knob is one number.
 inline constexpr std::string_view kTileKnob = "tile";
 // Of a sum over products: results that a block of registers holds at most, as rows of `vectors` registers
-// side by side; rows are evened out over the tile.
+// side by side; rows are evened out over the tile. 0: as many as the registers hold, once it is known which
+// loops are one.
 inline constexpr std::string_view kRowsKnob = "rows";
 inline constexpr std::string_view kVectorsKnob = "vectors";
 // Of a sum over products along one loop: how many products are added before results go back to memory.
@@ -47,6 +48,8 @@ void setList(Schedule& schedule, std::string_view knob, std::vector<std::int64_t
 struct VectorShape {
   std::int64_t bits = 256;         // of one register
   std::int64_t accumulators = 12;  // registers for results in flight; the rest hold operands
+  std::int64_t across = 2;         // of these side by side at least, where rows share a product's operand
+  bool masks = false;              // loads and stores of part of a register cost as much as of a whole one
   bool operator==(const VectorShape&) const = default;
 };
 

@@ -2,6 +2,7 @@
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
+#include "compiler_core/schedule/vectorize/unfold_window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,10 +42,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : ops) {
-      if (auto roles = findRoles(op, options.shape)) {
-        BlockOptions own = options;
-        own.schedule = scheduleAround(op);
-        emitBlocks(rewriter, op, *roles, own);
+      if (findRoles(op, options.shape)) {
+        emit(rewriter, op);
         continue;
       }
       rewriter.setInsertionPoint(op);
@@ -56,14 +55,38 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     }
   }
 
+  void emit(IRRewriter& rewriter, linalg::LinalgOp op) {
+    BlockOptions own = options;
+    own.schedule = scheduleAround(op);
+    if (auto parts = unfoldWindow(rewriter, op); !parts.empty()) {
+      own.pack = false;
+      for (linalg::LinalgOp part : parts) emitBlocks(rewriter, part, *findRoles(part, options.shape), own);
+      return;
+    }
+    op = withJoinedLoops(rewriter, op);
+    emitBlocks(rewriter, op, *findRoles(op, options.shape), own);
+  }
+
+  // Fewer loops, where neighbours are one in memory.
+  static linalg::LinalgOp withJoinedLoops(IRRewriter& rewriter, linalg::LinalgOp op) {
+    rewriter.setInsertionPoint(op);
+    auto nest = nestOf(rewriter, op);
+    if (!nest) return op;
+    joinLoops(*nest);
+    if (nest->loops.empty() || nest->loops.size() == op.getNumLoops()) return op;
+    auto joined = cast<linalg::LinalgOp>(emitNest(rewriter, op, *nest).getOperation());
+    rewriter.eraseOp(op);
+    return joined;
+  }
+
   BlockOptions options;
 };
 
 }  // namespace
 
 std::unique_ptr<Pass> createVectorizePass(const VectorizeOptions& options) {
-  return std::make_unique<VectorizePass>(
-      BlockOptions{{options.registerBits, options.accumulators}, options.contraction, {}});
+  return std::make_unique<VectorizePass>(BlockOptions{
+      {options.registerBits, options.accumulators, options.across, options.masks}, options.contraction, {}});
 }
 
 }  // namespace kiln::schedule

@@ -32,16 +32,16 @@ const char* verb(index::ActionKind kind) {
   }
 }
 
+bool has(const auto& list, const auto& value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
 // Whether a healthy device of the worker executes programs for `target`, one of "a,b".
 bool executes(const index::WorkerRecord& worker, const std::string& target, bool emulated) {
-  const auto& served = emulated && wantsDevice(target) ? worker.emulates : worker.runs;
-  return std::ranges::find(served, target) != served.end();
+  return has(emulated && wantsDevice(target) ? worker.emulates : worker.runs, target);
 }
 
 bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
-  auto has = [](const auto& list, const auto& value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-  };
   if (!has(worker.kinds, requirement.kind)) return false;
   if (requirement.target.empty()) return true;
   return std::ranges::all_of(targetNames(requirement.target), [&](const std::string& target) {
@@ -50,10 +50,46 @@ bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
   });
 }
 
+bool registered(const FleetView& fleet, const index::WorkerRecord& worker) {
+  return fleet.now - worker.lastContact <= fleet.registeredFor;
+}
+
+// The drained devices that a worker would serve this check with, were they healthy; none if that is not all
+// that it lacks.
+std::vector<DrainedDevice> drainedFor(const FleetView& fleet, const index::WorkerRecord& worker,
+                                      const Requirement& check) {
+  std::vector<DrainedDevice> used;
+  if (!registered(fleet, worker) || !has(worker.kinds, check.kind)) return used;
+  for (const std::string& target : targetNames(check.target)) {
+    if (executes(worker, target, check.emulated)) continue;
+    const auto device = std::ranges::find_if(fleet.drained, [&](const DrainedDevice& one) {
+      return one.worker == worker.name && one.emulated == (check.emulated && wantsDevice(target)) &&
+             has(one.runs, target);
+    });
+    if (device == fleet.drained.end()) return {};
+    used.push_back(*device);
+  }
+  return used;
+}
+
+// "device gpu0 of worker w1 is drained (it fell off the bus)" of what this requirement waits for; "" if
+// drained devices are not what it lacks.
+std::string waitsFor(const FleetView& fleet, const Requirement& requirement) {
+  if (requirement.kind != index::ActionKind::kCheck) return "";
+  for (const index::WorkerRecord& worker : fleet.workers) {
+    std::vector<std::string> texts;
+    for (const DrainedDevice& device : drainedFor(fleet, worker, requirement))
+      texts.push_back(
+          fmt::format("device {} of worker {} is drained ({})", device.id, device.worker, device.reason));
+    if (!texts.empty()) return fmt::format("{}", fmt::join(texts, ", "));
+  }
+  return "";
+}
+
 Found find(const FleetView& fleet, const Requirement& requirement) {
   std::set<std::string> workers, operators;
   for (const index::WorkerRecord& worker : fleet.workers) {
-    if (fleet.now - worker.lastContact > fleet.registeredFor || !serves(worker, requirement)) continue;
+    if (!registered(fleet, worker) || !serves(worker, requirement)) continue;
     workers.insert(worker.name);
     operators.insert(worker.operatorName);
   }
@@ -77,8 +113,7 @@ std::string describe(const Requirement& requirement, const Found& found) {
 std::string listed(const FleetView& fleet, std::vector<std::string> index::WorkerRecord::* member) {
   std::set<std::string> targets;
   for (const index::WorkerRecord& worker : fleet.workers)
-    if (fleet.now - worker.lastContact <= fleet.registeredFor)
-      targets.insert((worker.*member).begin(), (worker.*member).end());
+    if (registered(fleet, worker)) targets.insert((worker.*member).begin(), (worker.*member).end());
   return targets.empty() ? "none" : fmt::format("{}", fmt::join(targets, ", "));
 }
 
@@ -140,6 +175,13 @@ Status checkSatisfiable(const std::vector<Requirement>& requirements, const Flee
     return fail(
         Code::kUnavailable,
         text + ", but the coordinator has only just started and workers may still report; try again shortly");
+  std::vector<std::string> waits;
+  for (const Requirement& requirement : lacking) waits.push_back(waitsFor(fleet, requirement));
+  if (!has(waits, ""))
+    return fail(Code::kUnavailable,
+                fmt::format("{}: {}. Its worker tries a drained device again; submit again when `kiln "
+                            "workers` shows it healthy, or ask the farm's operator",
+                            text, fmt::join(waits, "; ")));
   return fail(Error{
       Code::kUnimplemented,
       fmt::format("this farm cannot build it: {}. {}Start a worker that serves what is missing, or choose "

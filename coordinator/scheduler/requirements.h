@@ -25,8 +25,16 @@ struct Requirement {
 std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets, const DeliverySpec& delivery,
                                         bool fetches);
 
+// A device that its worker advertises as not healthy.
+struct DrainedDevice {
+  std::string worker, id, reason;
+  std::vector<std::string> runs;  // targets whose programs it executes
+  bool emulated = false;
+};
+
 struct FleetView {
   std::vector<index::WorkerRecord> workers;
+  std::vector<DrainedDevice> drained;
   TimePoint now;
   // A worker that has been silent for longer no longer counts as registered.
   Duration registeredFor = std::chrono::hours(1);
@@ -35,7 +43,7 @@ struct FleetView {
 };
 
 // kUnimplemented naming everything that is missing, with the same as JSON in details; kUnavailable during the
-// grace time after a start.
+// grace time after a start, and where nothing is missing but what drained devices would do.
 Status checkSatisfiable(const std::vector<Requirement>& requirements, const FleetView& fleet);
 
 }  // namespace kiln::scheduler

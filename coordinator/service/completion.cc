@@ -7,6 +7,7 @@
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/blob_io.h"
+#include "coordinator/service/check_report.h"
 #include "coordinator/service/log.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/base/printable.h"
@@ -86,12 +87,7 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
   if (run.kind == index::ActionKind::kCheck) {
     KILN_TRY(requireFile(outputs, kCheckReport));
     KILN_ASSIGN(std::string text, document(kCheckReport));
-    KILN_ASSIGN(Json report, parseCanonicalJson(text));
-    KILN_TRY(checkReport(report));
-    // Nothing that ran on an emulated device may pass for more.
-    if (run.emulated && !saysEmulated(report))
-      return refuse("the check was to run on an emulated device, but its report does not say so");
-    return {};
+    return takeCheckReport(farm, run, text);
   }
   if (run.kind == index::ActionKind::kEmulate) {
     if (std::ranges::any_of(outputs.files, [](const jobs::OutputFile& file) {

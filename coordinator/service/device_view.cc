@@ -77,4 +77,20 @@ std::vector<std::string> emulated(const std::vector<queue::ClaimedDevice>& devic
   return {targets.begin(), targets.end()};
 }
 
+std::vector<scheduler::DrainedDevice> drainedDevices(const std::vector<index::WorkerRecord>& workers) {
+  std::vector<scheduler::DrainedDevice> drained;
+  for (const index::WorkerRecord& worker : workers) {
+    v1::WorkerDescription description;
+    if (!description.ParseFromString(worker.description)) continue;
+    for (const v1::Device& device : description.devices())
+      if (!device.healthy())
+        drained.push_back({worker.name,
+                           device.id(),
+                           device.reason(),
+                           {device.runs().begin(), device.runs().end()},
+                           device.emulated()});
+  }
+  return drained;
+}
+
 }  // namespace kiln::service

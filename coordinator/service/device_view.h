@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coordinator/queue/device_choice.h"
+#include "coordinator/scheduler/requirements.h"
 #include "kiln/v1/worker.pb.h"
 #include "manifest/base/result.h"
 
@@ -16,5 +17,8 @@ Result<std::vector<queue::ClaimedDevice>> claimedDevices(const v1::WorkerDescrip
 
 // Targets whose programs the emulated ones of these execute.
 std::vector<std::string> emulated(const std::vector<queue::ClaimedDevice>& devices);
+
+// The devices that these workers advertise as not healthy.
+std::vector<scheduler::DrainedDevice> drainedDevices(const std::vector<index::WorkerRecord>& workers);
 
 }  // namespace kiln::service

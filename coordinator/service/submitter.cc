@@ -9,6 +9,7 @@
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/scheduler/requirements.h"
+#include "coordinator/service/device_view.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
 #include "coordinator/service/recalls.h"
@@ -144,6 +145,7 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
     std::erase_if(fleet.workers, [&](const index::WorkerRecord& worker) {
       return std::ranges::find(rebuild->builders, worker.name) != rebuild->builders.end();
     });
+  fleet.drained = drainedDevices(fleet.workers);
   return scheduler::checkSatisfiable(
       scheduler::requirementsOf(submission.targets, submission.delivery, fetches), fleet);
 }

@@ -43,6 +43,17 @@ bool saysEmulated(const Json& report) {
   return at != device.end() && *at != Json(false);
 }
 
+Result<std::optional<CheckedGpu>> checkedGpu(const Json& report) {
+  const Json& device = report.at("device");
+  const auto at = device.find("gpu");
+  if (at == device.end()) return std::optional<CheckedGpu>();
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(*at, "report.device.gpu"));
+  CheckedGpu gpu;
+  KILN_ASSIGN(gpu.name, reader.string("name"));
+  KILN_ASSIGN(gpu.computeCapability, reader.string("computeCapability"));
+  return std::optional(std::move(gpu));
+}
+
 std::vector<std::string> deviceTexts(const Json& report) {
   const Json& device = report.at("device");
   const auto gpu = device.find("gpu");

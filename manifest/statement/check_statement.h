@@ -2,6 +2,7 @@
 // measured. Described in manifest/FORMAT.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,13 @@ Status checkReport(const Json& report);
 
 // Whether a report that checkReport() takes is of a device that says anything but that it is not emulated.
 bool saysEmulated(const Json& report);
+
+// The GPU that such a report names.
+struct CheckedGpu {
+  std::string name, computeCapability;  // "9.0"
+};
+// Nothing for a report that names none; kInvalidArgument for one that names it without these texts.
+Result<std::optional<CheckedGpu>> checkedGpu(const Json& report);
 
 // What such a report states of its device: whatever texts are there, its GPU's among them.
 std::vector<std::string> deviceTexts(const Json& report);

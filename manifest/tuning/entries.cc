@@ -1,7 +1,5 @@
 #include "manifest/tuning/entries.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "manifest/base/printable.h"
@@ -67,17 +65,16 @@ Result<TuningEntries> TuningEntries::fromJson(const Json& json) {
 
 Status checkEntries(const TuningEntries& entries, const KernelPlan& plan) {
   if (entries.target != plan.target)
-    return bad(fmt::format("the tuning entries are for {}, the program is for {}",
-                           printable(entries.target, 100), plan.target));
+    return bad("the tuning entries are for " + printable(entries.target, 100) + ", the program is for " +
+               plan.target);
   for (const TuningEntry& entry : entries.entries) {
     const PlannedKernel* kernel = plan.find(entry.signature);
     if (!kernel)
-      return bad(
-          fmt::format("tuning entry {}: the program has no such kernel; kiln-cc plan lists those it has",
-                      entry.signature));
+      return bad("tuning entry " + entry.signature +
+                 ": the program has no such kernel; kiln-cc plan lists those it has");
     if (kernel->templateName != entry.templateName)
-      return bad(fmt::format("tuning entry {} is of template {}, the kernel of {}", entry.signature,
-                             entry.templateName, kernel->templateName));
+      return bad("tuning entry " + entry.signature + " is of template " + entry.templateName +
+                 ", the kernel of " + kernel->templateName);
   }
   return {};
 }

@@ -1,7 +1,5 @@
 #include "manifest/tuning/record.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -154,9 +152,10 @@ Result<TunedKernel> readKernel(ObjectReader reader) {
   KILN_TRY(reader.finish());
   const TuningChoice choice = choose(kernel);
   if (static_cast<std::size_t>(chosen) != choice.candidate || reason != reasonText(choice.reason))
-    return badMember(reader.path("chosen"),
-                     fmt::format("the figures of {} say candidate {}, {}: a figure or the choice was changed",
-                                 kernel.signature, choice.candidate, reasonText(choice.reason)));
+    return badMember(reader.path("chosen"), "the figures of " + kernel.signature + " say candidate " +
+                                                std::to_string(choice.candidate) + ", " +
+                                                std::string(reasonText(choice.reason)) +
+                                                ": a figure or the choice was changed");
   return kernel;
 }
 
@@ -199,19 +198,18 @@ Result<TuningRecord> TuningRecord::fromJson(const Json& json) {
 
 Status checkRecord(const TuningRecord& record, const KernelPlan& plan) {
   if (record.target != plan.target)
-    return bad(fmt::format("the tuning record is for {}, the program is for {}",
-                           printable(record.target, 100), plan.target));
+    return bad("the tuning record is for " + printable(record.target, 100) + ", the program is for " +
+               plan.target);
   for (const TunedKernel& kernel : record.kernels) {
     const PlannedKernel* planned = plan.find(kernel.signature);
     if (!planned)
-      return bad(
-          fmt::format("the tuning record has kernel {}, which the program does not have", kernel.signature));
+      return bad("the tuning record has kernel " + kernel.signature + ", which the program does not have");
     if (planned->templateName != kernel.templateName)
-      return bad(fmt::format("the tuning record says that kernel {} is of template {}; it is of {}",
-                             kernel.signature, kernel.templateName, planned->templateName));
+      return bad("the tuning record says that kernel " + kernel.signature + " is of template " +
+                 kernel.templateName + "; it is of " + planned->templateName);
     if (planned->schedule != kernel.candidates.front().schedule)
-      return bad(fmt::format("the tuning record of kernel {} does not begin with its default schedule ({})",
-                             kernel.signature, text(planned->schedule)));
+      return bad("the tuning record of kernel " + kernel.signature +
+                 " does not begin with its default schedule (" + text(planned->schedule) + ")");
   }
   return {};
 }

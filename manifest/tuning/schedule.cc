@@ -1,8 +1,5 @@
 #include "manifest/tuning/schedule.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -32,18 +29,20 @@ Status checkSchedule(const Schedule& schedule) {
     if (!isName(name))
       return bad("a knob whose name is not 1 to 32 lower-case letters, digits and \"-\", a letter first");
     if (values.empty() || values.size() > kMaxValues)
-      return bad(fmt::format("knob {} must have 1 to 16 values", name));
+      return bad("knob " + name + " must have 1 to 16 values");
     for (const std::int64_t value : values)
       if (value < 0 || value > std::numeric_limits<std::int32_t>::max())
-        return bad(fmt::format("knob {} has a value outside 0 to 2147483647", name));
+        return bad("knob " + name + " has a value outside 0 to 2147483647");
   }
   return {};
 }
 
 std::string text(const Schedule& schedule) {
   std::string out;
-  for (const auto& [name, values] : schedule)
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", name, fmt::join(values, "x"));
+  for (const auto& [name, values] : schedule) {
+    out += (out.empty() ? "" : ", ") + name;
+    for (std::size_t i = 0; i < values.size(); ++i) out += (i == 0 ? " " : "x") + std::to_string(values[i]);
+  }
   return out;
 }
 

@@ -1,5 +1,8 @@
 #include "signing/server/check_claim.h"
 
+#include <algorithm>
+
+#include "manifest/artifact/media_types.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
 
@@ -8,6 +11,17 @@ namespace {
 
 tl::unexpected<Error> refused(const std::string& why) {
   return fail(Code::kFailedPrecondition, why);
+}
+
+// A session of an artifact with kernels runs on a GPU, so its report names one.
+Status checkGpu(const Json& report, const Closure& closure) {
+  auto gpu = checkedGpu(report);
+  if (!gpu) return refused(gpu.error().message);
+  const bool wanted = std::ranges::find(closure.oci.layers, kCubinMediaType, &ArtifactFile::mediaType) !=
+                      closure.oci.layers.end();
+  if (wanted && !*gpu) return refused("the artifact has kernels for a GPU, but the report names none");
+  if (!wanted && *gpu) return refused("the report names a GPU, but the artifact has no kernels for one");
+  return {};
 }
 
 }  // namespace
@@ -29,6 +43,7 @@ Status checkClaim(storage::BlobStore& store, const std::string& instance, const 
   if (receipt.outputs.size() != 1 || receipt.outputs.front().path != wanted.path ||
       receipt.outputs.front().digest != wanted.digest)
     return refused("the receipt lists another report than the statement's");
+  KILN_TRY(checkGpu(check.report, closure));
   KILN_TRY(loadBlob(store, instance, receipt.sandboxPolicy, kMaxSandboxPolicyBytes, "sandbox policy"));
   return checkCheckAction(store, instance, check.action, closure, check.plan, saysEmulated(check.report));
 }

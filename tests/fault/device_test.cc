@@ -19,7 +19,7 @@ class DeviceFault : public ::testing::Test {
   void start(const std::string& name, const std::string& check, const std::string& driver = "ok") {
     behave(name, driver);
     workers_.start(name, {"--gpu-driver", KILN_STUB_LIBRARY, "--checker", KILN_BIN "/kiln-fake-check"},
-                   {"KILN_STUB_DRIVER=" + control(name), "KILN_EMULATED_CHECK=" + check});
+                   {"KILN_EMULATED_STUB=" + control(name), "KILN_EMULATED_CHECK=" + check});
     EXPECT_TRUE(workers_.registered()) << workers_.log(name);
   }
   std::string control(const std::string& name) { return farm_.directory_ / (name + ".driver"); }

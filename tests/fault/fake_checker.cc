@@ -41,10 +41,14 @@ int main(int argc, char** argv) {
                  kiln::errorLine({kiln::Code::kUnavailable, "it fell off the bus", {}}).c_str());
     return kiln::kExitUnavailable;
   }
-  const kiln::Json report{{"passed", true},
-                          {"items", {{{"kind", "fixture"}, {"name", "y"}, {"detail", ""}, {"passed", true}}}},
-                          {"measured", kiln::Json::object()},
-                          {"device", {{"gpu", {{"name", "Stub"}}}, {"emulated", true}}}};
+  const kiln::Json report{
+      {"passed", true},
+      {"items", {{{"kind", "fixture"}, {"name", "y"}, {"detail", ""}, {"passed", true}}}},
+      {"measured", kiln::Json::object()},
+      {"device",
+       {{"gpu",
+         {{"name", options["--device"] == "0" ? "Stub One" : "Stub Two"}, {"computeCapability", "9.0"}}},
+        {"emulated", true}}}};
   std::ofstream(options["--out"] + "/" + kiln::kCheckReport) << kiln::toCanonicalJson(report).value();
   return kiln::kExitOk;
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "manifest/artifact/manifest.h"
+#include "manifest/spec/target_device.h"
 #include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_spec.h"
 
@@ -34,7 +35,9 @@ int compile(const std::string& specPath, const std::string& out) {
   if (!json) return 1;
   auto spec = kiln::CompileSpec::fromJson(*json);
   if (!spec) return 1;
-  kiln::Json evidence = kiln::testing_support::sampleEvidence();
+  const bool onDevice = kiln::wantsDevice(spec->target);
+  kiln::Json evidence =
+      onDevice ? kiln::testing_support::deviceEvidence() : kiln::testing_support::sampleEvidence();
   if (kDrifts)
     evidence["stages"]["codegen"]["finished"] =
         std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
@@ -42,6 +45,10 @@ int compile(const std::string& specPath, const std::string& out) {
   if (!manifest) return 1;
   writeFile(out + "/program.so", kiln::testing_support::kSampleProgram);
   writeFile(out + "/weights/0000.bin", kiln::testing_support::kSampleWeights);
+  if (onDevice) {
+    writeFile(out + "/weights/0001.bin", kiln::testing_support::kSampleWeights);
+    writeFile(out + "/kernels/sm_90a.cubin", kiln::testing_support::kSampleKernels);
+  }
   writeFile(out + "/evidence.json", kiln::toCanonicalJson(evidence).value());
   writeFile(out + "/manifest.json", kiln::toCanonicalJson(manifest->toJson()).value());
   return 0;

@@ -97,9 +97,10 @@ struct Farm {
     provenance.builders.push_back({worker, operatorName, digestOf(receipts.back())});
   }
   // A check of the artifact by worker w3 that found `passed`, with its receipt document. `emulation`: the
-  // name of a file that the device, an emulated one if it says so, was given.
+  // name of a file that the device, an emulated one if it says so, was given. `gpu`: what the report says of
+  // one.
   CheckStatement check(bool passed, std::string* receiptDocumentText, bool emulated = false,
-                       const std::string& emulation = "") {
+                       const std::string& emulation = "", const Json& gpu = {}) {
     CheckStatement out;
     out.builderId = kBuilderId;
     out.invocationId = "job-1";
@@ -114,6 +115,7 @@ struct Farm {
         {"measured", Json::object()},
         {"device", Json::object()}};
     if (emulated) out.report["device"]["emulated"] = true;
+    if (!gpu.is_null()) out.report["device"]["gpu"] = gpu;
     Receipt receipt{out.action, "lease", 1, out.worker, out.operatorName, 0, sandboxPolicy, {}};
     receipt.outputs.push_back({"output/report.json", put(toCanonicalJson(out.report).value())});
     const PrivateKey workerKey = PrivateKey::create().value();

@@ -8,12 +8,14 @@
 #include <fstream>
 #include <thread>
 
+#include "manifest/artifact/media_types.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
+#include "signing/server/check_claim.h"
 #include "tests/signing/farm_fixture.h"
 
 namespace kiln::signing {
@@ -487,6 +489,21 @@ TEST_F(CheckClaimTest, AnEmulatedDeviceIsGivenCodeForTheArtifactsLayersAndNothin
   expectRefused("besides the artifact");
   check = farm.check(true, &receipt, true, digestOf("another program").hex() + ".so");
   expectRefused("besides the artifact");
+}
+
+TEST_F(CheckClaimTest, AReportNamesAGpuIfTheArtifactHasKernelsForOneAndElseNot) {
+  check = farm.check(true, &receipt, false, "", {{"name", "a GPU"}, {"computeCapability", "9.0"}});
+  expectRefused("names a GPU, but the artifact has no kernels");
+  check = farm.check(true, &receipt, false, "", "a GPU");
+  expectRefused("report.device.gpu");
+  check = farm.check(true, &receipt);
+  Closure closure;
+  closure.oci.layers = {{"kernels/sm_90a.cubin", kCubinMediaType, digestOf("kernels")}};
+  const Status refused = checkClaim(farm.store, "default", check, {receipt}, closure,
+                                    farm.authority.certificate(), farm.clock.now());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the report names none"), std::string::npos)
+      << refused.error().message;
 }
 
 TEST_F(CheckClaimTest, AnotherWorkerPlanOrReceipt) {

@@ -2,10 +2,12 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "manifest/artifact/manifest.h"
 #include "manifest/spec/compile_spec.h"
+#include "manifest/spec/target_device.h"
 #include "manifest/statement/check_statement.h"
 #include "storage/remote/status.h"
 #include "storage/tree/digest_proto.h"
@@ -105,18 +107,29 @@ Result<ToolOutcome> FakeWorker::compile(const v1::Lease& lease, bool reference) 
   out.files["program.so"] = kSampleProgram;
   out.files["weights/0000.bin"] = kSampleWeights;
   Json evidence = sampleEvidence();
+  if (wantsDevice(spec.target)) {
+    out.files["weights/0001.bin"] = kSampleWeights;
+    out.files["kernels/sm_90a.cubin"] = kSampleKernels;
+    evidence = deviceEvidence();
+  }
   KILN_ASSIGN(out.files["evidence.json"], toCanonicalJson(evidence));
   KILN_ASSIGN(Manifest manifest, makeManifest(spec, evidence));
   KILN_ASSIGN(out.files["manifest.json"], toCanonicalJson(manifest.toJson()));
   return out;
 }
 
-ToolOutcome FakeWorker::check() {
+ToolOutcome FakeWorker::check(const v1::Lease& lease) const {
   ToolOutcome out;
-  const Json report{{"passed", true},
-                    {"items", {{{"kind", "fixture"}, {"name", "y"}, {"detail", ""}, {"passed", true}}}},
-                    {"measured", Json::object()},
-                    {"device", {{"processor", "fake"}}}};
+  Json report{{"passed", true},
+              {"items", {{{"kind", "fixture"}, {"name", "y"}, {"detail", ""}, {"passed", true}}}},
+              {"measured", Json::object()},
+              {"device", {{"processor", "fake"}}}};
+  for (const v1::Device& device : description.devices()) {
+    if (device.kind() != "gpu" || std::ranges::find(lease.devices(), device.id()) == lease.devices().end())
+      continue;
+    report["device"]["gpu"] = {{"name", device.name()}, {"computeCapability", "9.0"}};
+    if (device.emulated()) report["device"]["emulated"] = true;
+  }
   out.files[kCheckReport] = toCanonicalJson(report).value();
   return out;
 }
@@ -127,7 +140,7 @@ Result<v1::LeaseReport> FakeWorker::run(const v1::Lease& lease) {
     const std::string& path = lease.git().path();
     outcome.files[path.substr(path.rfind('/') + 1)] = "fetched model";
   } else if (lease.kind() == v1::ACTION_CHECK) {
-    outcome = check();
+    outcome = check(lease);
   } else {
     KILN_ASSIGN(outcome, compile(lease, lease.kind() == v1::ACTION_REFERENCE));
   }

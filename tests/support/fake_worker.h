@@ -55,7 +55,7 @@ class FakeWorker {
   Result<int> work();
 
  private:
-  static ToolOutcome check();
+  ToolOutcome check(const v1::Lease& lease) const;
   Result<ToolOutcome> compile(const v1::Lease& lease, bool reference);
 
   std::unique_ptr<v1::WorkerService::Stub> stub_;

@@ -96,6 +96,7 @@ class PlayedRunner final : public Runner {
   }
   std::vector<std::string> warmToolchains() const override { return {std::string(64, 'a')}; }
   std::vector<v1::Device> devices() const override { return {}; }
+  std::string missingGpus() const override { return "libcuda.so.1: not here"; }
   void release() { release_.request(); }
 
  private:
@@ -180,6 +181,7 @@ TEST_F(AgentTest, ReportsStagesThenTheResultWithAReceiptBoundToTheLease) {
            coordinator_.last_.leases(0).running().stage() == "codegen";
   }));
   EXPECT_EQ(coordinator_.last_.worker().toolchains(0), std::string(64, 'a'));
+  EXPECT_EQ(coordinator_.last_.worker().facts().at("gpu"), "none: libcuda.so.1: not here");
   runner_.release();
   ASSERT_TRUE(coordinator_.await([&] { return coordinator_.finished_.size() == 1; }));
   const v1::LeaseReport report = coordinator_.finished_[0];

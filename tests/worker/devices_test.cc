@@ -1,7 +1,10 @@
 // Devices: found, tried out, held, lost.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -14,6 +17,7 @@
 #include "worker/devices/cpu.h"
 #include "worker/devices/describe.h"
 #include "worker/devices/driver_probe.h"
+#include "worker/devices/driver_settings.h"
 #include "worker/devices/registry.h"
 
 namespace kiln::devices {
@@ -75,31 +79,38 @@ TEST(Cpu, AMachineThatSaysNothingOfItselfIsStillADevice) {
 }
 
 TEST(Child, WhatItPrintsAndHowItEnds) {
-  const auto run = runChild({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, seconds(60));
+  const auto run = runChild({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, {}, seconds(60));
   ASSERT_TRUE(run) << run.error().message;
   EXPECT_EQ(run->exitCode, 3);
   EXPECT_EQ(run->out, "out\n");
   EXPECT_EQ(run->err, "err\n");
-  EXPECT_EQ(runChild({"/bin/sh", "-c", "kill -9 $$"}, seconds(60))->exitCode, 128 + 9);
-  EXPECT_FALSE(runChild({"/nonexistent/program"}, seconds(60)));
+  EXPECT_EQ(runChild({"/bin/sh", "-c", "kill -9 $$"}, {}, seconds(60))->exitCode, 128 + 9);
+  EXPECT_FALSE(runChild({"/nonexistent/program"}, {}, seconds(60)));
+}
+
+TEST(Child, ItsEnvironmentIsWhatItIsGiven) {
+  setenv("KILN_TEST_SECRET", "secret", 1);
+  const auto run = runChild({"/usr/bin/env"}, {"A=1"}, seconds(60));
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->out, "A=1\n");
 }
 
 TEST(Child, AFloodIsCutAndAHangIsEnded) {
-  const auto flood = runChild({"/bin/sh", "-c", "head -c 3000000 /dev/zero"}, seconds(60));
+  const auto flood = runChild({"/bin/sh", "-c", "head -c 3000000 /dev/zero"}, {}, seconds(60));
   ASSERT_TRUE(flood) << flood.error().message;
   EXPECT_EQ(flood->out.size(), std::size_t{1} << 20);
-  const auto hang = runChild({"/bin/sh", "-c", "exec sleep 1000"}, std::chrono::milliseconds(200));
+  const auto hang = runChild({"/bin/sh", "-c", "exec sleep 1000"}, {}, std::chrono::milliseconds(200));
   ASSERT_FALSE(hang);
   EXPECT_EQ(hang.error().code, Code::kDeadlineExceeded);
   // A child of its own that keeps the pipe open does not keep the caller.
-  EXPECT_TRUE(runChild({"/bin/sh", "-c", "sleep 1000 & echo x"}, seconds(60)));
+  EXPECT_TRUE(runChild({"/bin/sh", "-c", "sleep 1000 & echo x"}, {}, seconds(60)));
 }
 
 class DriverProbeTest : public ::testing::Test {
  protected:
   DriverProbeTest() {
     behave("ok");
-    setenv("KILN_STUB_DRIVER", control_.c_str(), 1);
+    setenv("KILN_EMULATED_STUB", control_.c_str(), 1);
   }
   void behave(const std::string& word) { std::ofstream(control_) << word; }
 
@@ -164,6 +175,21 @@ TEST_F(DriverProbeTest, TheHealthCheckFindsWhatIsBroken) {
   EXPECT_EQ(probe_.test(KILN_STUB_LIBRARY, second).value(), 0) << "it is found wherever the driver counts it";
 }
 
+TEST(DriverSettings, AreWhatSetsADriverUp) {
+  setenv("KILN_TEST_SECRET", "secret", 1);
+  setenv("CUDA_VISIBLE_DEVICES", "0,1", 1);
+  setenv("KILN_EMULATED_ARCH", "sm_80", 1);
+  const auto settings = driverSettings();
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  unsetenv("KILN_EMULATED_ARCH");
+  const auto has = [&](const std::string& name, const std::string& value) {
+    return std::ranges::find(settings, std::pair(name, value)) != settings.end();
+  };
+  EXPECT_TRUE(has("CUDA_VISIBLE_DEVICES", "0,1"));
+  EXPECT_TRUE(has("KILN_EMULATED_ARCH", "sm_80"));
+  EXPECT_FALSE(has("KILN_TEST_SECRET", "secret"));
+}
+
 Json gpuJson() {
   return {{"library", "/lib/x.so"}, {"ordinal", 0},       {"uuid", "GPU-1"},  {"name", "A"},
           {"arch", "sm_90"},        {"memoryBytes", "1"}, {"driver", "13.0"}, {"emulated", false},
@@ -200,7 +226,7 @@ class FakeSource final : public GpuSource {
   Result<std::vector<Gpu>> list(const std::string& library) override {
     if (library == "broken") return fail(Code::kUnavailable, "the driver crashed");
     std::vector<Gpu> out;
-    for (const char* uuid : {"GPU-b", "GPU-a"}) {
+    for (const char* uuid : listed) {
       Gpu gpu;
       gpu.library = library;
       gpu.uuid = uuid + library;
@@ -218,6 +244,7 @@ class FakeSource final : public GpuSource {
     return ordinal;
   }
 
+  std::vector<const char*> listed{"GPU-b", "GPU-a"};
   std::map<std::string, std::string> broken;  // uuid -> why
   int ordinal = 3, tests = 0;
 };
@@ -325,6 +352,35 @@ TEST_F(RegistryTest, ADrainedDeviceIsTriedAgainLaterAndLater) {
   EXPECT_EQ(registry_.hold({"gpu0"}, cancel_)->gpu()->ordinal, 7);
 }
 
+TEST_F(RegistryTest, WhereADeviceIsLostANewOneIsFoundUnderAnIdOfItsOwn) {
+  source_.broken["GPU-adriver"] = "gone";
+  source_.listed = {"GPU-0", "GPU-b"};
+  registry_.drain("gpu0", "lost in the middle of a check");
+  clock_.advance(seconds(5));
+  registry_.retry();
+  EXPECT_EQ(registry_.devices().size(), 4u);
+  EXPECT_EQ(device("gpu2").name(), "GPU-0");
+  EXPECT_TRUE(device("gpu2").healthy());
+  EXPECT_EQ(device("gpu1").name(), "GPU-b") << "it keeps its id";
+  EXPECT_FALSE(device("gpu0").healthy());
+  EXPECT_TRUE(registry_.hold({"gpu2"}, cancel_));
+}
+
+TEST_F(RegistryTest, ADriverThatShowsNoGpuIsAskedAgain) {
+  FakeSource source;
+  source.listed.clear();
+  Registry registry(source, clock_);
+  registry.discover({"driver"});
+  EXPECT_EQ(registry.missing(), "driver: it lists no device");
+  EXPECT_EQ(registry.nextRetry(), clock_.now() + minutes(10));
+  source.listed = {"GPU-a"};
+  clock_.advance(minutes(10));
+  registry.retry();
+  EXPECT_EQ(registry.devices().size(), 2u);
+  EXPECT_EQ(registry.missing(), "");
+  EXPECT_FALSE(registry.nextRetry());
+}
+
 TEST_F(RegistryTest, ADeviceThatIsNotThereIsNoReasonToEnd) {
   const auto hold = registry_.hold({"gpu9"}, cancel_);
   ASSERT_FALSE(hold);
@@ -334,13 +390,36 @@ TEST_F(RegistryTest, ADeviceThatIsNotThereIsNoReasonToEnd) {
 }
 
 TEST(HostLock, OneHolderPerDeviceOnAMachine) {
-  const std::string uuid = "GPU-test-" + std::to_string(getpid());
-  auto first = HostLock::tryTake(uuid).value();
+  const testing_support::TempDirectory root;
+  const std::string directory = root / "locks";
+  auto first = HostLock::tryTake("GPU-1", directory).value();
   ASSERT_TRUE(first);
-  EXPECT_FALSE(HostLock::tryTake(uuid).value());
-  EXPECT_TRUE(HostLock::tryTake(uuid + "-other").value());
+  EXPECT_FALSE(HostLock::tryTake("GPU-1", directory).value());
+  EXPECT_TRUE(HostLock::tryTake("GPU-2", directory).value());
   first.reset();
-  EXPECT_TRUE(HostLock::tryTake(uuid).value());
+  EXPECT_TRUE(HostLock::tryTake("GPU-1", directory).value());
+  for (const auto& file : std::filesystem::directory_iterator(directory))
+    EXPECT_EQ(file.path().string().find("GPU-"), std::string::npos) << "uuids stay private";
+}
+
+TEST(HostLock, ADirectoryThatOthersCanWriteIsRefusedByName) {
+  const testing_support::TempDirectory root;
+  const auto refused = [](const std::string& directory) {
+    const auto lock = HostLock::tryTake("GPU-1", directory);
+    ASSERT_FALSE(lock);
+    EXPECT_EQ(lock.error().code, Code::kFailedPrecondition);
+    EXPECT_NE(lock.error().message.find(directory), std::string::npos) << lock.error().message;
+  };
+  std::filesystem::create_directory(root / "open");
+  chmod((root / "open").c_str(), 0777);
+  refused(root / "open");
+  std::filesystem::create_directory(root / "mine");
+  chmod((root / "mine").c_str(), 0700);
+  std::filesystem::create_directory_symlink(root / "mine", root / "link");
+  refused(root / "link");
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  ASSERT_EQ(chown((root / "mine").c_str(), 65534, 65534), 0);
+  refused(root / "mine");
 }
 
 }  // namespace

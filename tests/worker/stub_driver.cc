@@ -1,5 +1,5 @@
 // A CUDA driver library of two devices, for tests of what a worker makes of drivers. The first word of the
-// file that KILN_STUB_DRIVER names is how it behaves now: ok, abort, hang, noise, lost (it lists one device
+// file that KILN_EMULATED_STUB names is how it behaves now: ok, abort, hang, noise, lost (it lists one device
 // less), swapped (it counts them the other way round), full (no memory), corrupt (copies come back changed).
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ using namespace kiln::runtime::cuda;
 namespace {
 
 std::string behaviour() {
-  const char* path = std::getenv("KILN_STUB_DRIVER");
+  const char* path = std::getenv("KILN_EMULATED_STUB");
   std::string word;
   if (path != nullptr) std::ifstream(path) >> word;
   return word.empty() ? "ok" : word;
@@ -29,7 +29,7 @@ void* pointer(CUdeviceptr address) {
 
 extern "C" {
 
-int kiln_emulated_device = std::getenv("KILN_STUB_REAL") == nullptr;
+int kiln_emulated_device = std::getenv("KILN_EMULATED_STUB_REAL") == nullptr;
 
 CUresult cuInit(unsigned) {
   const std::string now = behaviour();

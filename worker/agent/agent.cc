@@ -98,6 +98,8 @@ class Agent::Loop {
     *request.mutable_worker() = options_.description;
     for (std::string& toolchain : runner_.warmToolchains())
       request.mutable_worker()->add_toolchains(std::move(toolchain));
+    if (const std::string missing = runner_.missingGpus(); !missing.empty())
+      (*request.mutable_worker()->mutable_facts())["gpu"] = "none: " + missing;
     for (v1::Device& device : runner_.devices()) {
       if (device.healthy() && !device.emulated())
         for (const std::string& target : device.runs()) request.mutable_worker()->add_runs(target);

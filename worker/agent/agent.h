@@ -14,7 +14,7 @@
 namespace kiln::agent {
 
 struct AgentOptions {
-  v1::WorkerDescription description;             // without toolchains and devices; those come from the runner
+  v1::WorkerDescription description;             // without what the runner says: toolchains, devices
   Duration drainTime = std::chrono::seconds(5);  // how long actions may go on after SIGTERM
   Duration callTimeout = std::chrono::seconds(90);
 };

@@ -4,33 +4,20 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <string_view>
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/error_line.h"
 #include "worker/devices/cpu.h"
+#include "worker/devices/driver_settings.h"
 #include "worker/executor/host_parts.h"
-
-extern char** environ;
 
 namespace kiln::agent {
 namespace {
 
-// What sets an emulated device up, from the worker's own environment; where its code lies is the action's.
-constexpr std::string_view kEmulatedSetting = "KILN_EMULATED_";
+// Where the code of an emulated device lies is the action's business, not the worker's.
 constexpr char kEmulatedKernels[] = "KILN_EMULATED_KERNELS";
 constexpr char kEmulation[] = "/work/emulation";
-
-void addEmulatedSettings(executor::HostAddition& addition) {
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const std::string_view name = text.substr(0, text.find('='));
-    if (text.starts_with(kEmulatedSetting) && name != kEmulatedKernels && name.size() < text.size())
-      addition.environment.emplace_back(name, text.substr(name.size() + 1));
-  }
-  addition.environment.emplace_back(kEmulatedKernels, kEmulation);
-}
 
 // A library of the system is seen at its place anyway; another one is shown alone.
 std::string showLibrary(const std::string& library, executor::HostAddition& addition) {
@@ -47,8 +34,10 @@ executor::HostAddition additionFor(const devices::HeldGpu& gpu) {
   executor::HostAddition addition;
   const std::string library = showLibrary(gpu.library, addition);
   addition.arguments = {"--device", std::to_string(gpu.ordinal), "--device-driver", library};
+  addition.environment = devices::driverSettings();
+  std::erase_if(addition.environment, [](const auto& setting) { return setting.first == kEmulatedKernels; });
   if (gpu.emulated) {
-    addEmulatedSettings(addition);
+    addition.environment.emplace_back(kEmulatedKernels, kEmulation);
     return addition;
   }
   // The driver finds its own parts beside it, and keeps no cache: nothing outside the output can be written.

@@ -20,6 +20,7 @@ class LeaseRunner final : public Runner {
                       const std::function<void(const std::string&)>& onStage) override;
   std::vector<std::string> warmToolchains() const override { return executor_.warmToolchains(); }
   std::vector<v1::Device> devices() const override { return registry_.devices(); }
+  std::string missingGpus() const override { return registry_.missing(); }
 
  private:
   executor::Executor& executor_;

@@ -122,7 +122,7 @@ bool checks(const Flags& flags) {
 }
 
 v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity& identity,
-                               const Diagnosis& diagnosis, const devices::Registry& registry) {
+                               const Diagnosis& diagnosis) {
   v1::WorkerDescription description;
   description.set_name(identity.name());
   description.set_operator_(identity.operatorName());
@@ -136,8 +136,6 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
   if (checks(flags)) description.add_kinds(v1::ACTION_CHECK);
   description.set_host_level(devices::hostLevel());
   description.mutable_facts()->insert(diagnosis.facts.begin(), diagnosis.facts.end());
-  if (const std::string missing = registry.missing(); !missing.empty())
-    (*description.mutable_facts())["gpu"] = "none: " + missing;
   return description;
 }
 
@@ -209,7 +207,7 @@ Status work(const Flags& flags) {
   }
   LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, registry);
   Agent agent(channel, runner, identity, clock,
-              {.description = describe(flags, identity, diagnosis, registry),
+              {.description = describe(flags, identity, diagnosis),
                .drainTime = std::chrono::seconds(flags.drainSeconds)});
   spdlog::info("worker starts worker={} operator={} slots={} coordinator={}", identity.name(),
                identity.operatorName(), flags.slots, flags.coordinator);

@@ -29,6 +29,8 @@ class Runner {
   virtual std::vector<std::string> warmToolchains() const = 0;
   // As they are now, to be advertised.
   virtual std::vector<v1::Device> devices() const = 0;
+  // Why there is no GPU, or not all; "" where nothing is missing.
+  virtual std::string missingGpus() const = 0;
 };
 
 }  // namespace kiln::agent

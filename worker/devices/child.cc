@@ -15,8 +15,6 @@
 
 #include "manifest/base/file.h"
 
-extern char** environ;
-
 namespace kiln::devices {
 namespace {
 
@@ -40,12 +38,18 @@ int pidfdOf(pid_t pid) {
   return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
 }
 
+// As execve wants them; valid as long as `words`.
+std::vector<char*> pointersTo(std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (std::string& word : words) out.push_back(word.data());
+  out.push_back(nullptr);
+  return out;
+}
+
 // With `out` and `err` as its standard output and error, in a process group of its own.
-Result<pid_t> start(const std::vector<std::string>& arguments, int out, int err) {
-  std::vector<std::string> words = arguments;
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+Result<pid_t> start(std::vector<std::string> arguments, std::vector<std::string> environment, int out,
+                    int err) {
+  const std::vector<char*> argv = pointersTo(arguments), envp = pointersTo(environment);
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&files);
@@ -55,7 +59,7 @@ Result<pid_t> start(const std::vector<std::string>& arguments, int out, int err)
   posix_spawn_file_actions_adddup2(&files, err, 2);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  const int error = posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) return fail(errnoError(error, arguments[0]));
@@ -78,10 +82,11 @@ bool gone(int process, milliseconds wait) {
 
 }  // namespace
 
-Result<ChildRun> runChild(const std::vector<std::string>& arguments, Duration limit) {
+Result<ChildRun> runChild(const std::vector<std::string>& arguments,
+                          const std::vector<std::string>& environment, Duration limit) {
   KILN_ASSIGN(Pipe out, makePipe());
   KILN_ASSIGN(Pipe err, makePipe());
-  KILN_ASSIGN(const pid_t pid, start(arguments, out.write.get(), err.write.get()));
+  KILN_ASSIGN(const pid_t pid, start(arguments, environment, out.write.get(), err.write.get()));
   out.write.reset();
   err.write.reset();
   const UniqueFd process(pidfdOf(pid));

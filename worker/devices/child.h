@@ -14,8 +14,10 @@ struct ChildRun {
   std::string out, err;  // at most 1 MiB each, the rest is dropped
 };
 
-// Runs `arguments` ([0] is a path) with this process's environment and waits. kDeadlineExceeded once it is
-// still running after `limit`: it is killed then, and left to the kernel if that does not end it at once.
-Result<ChildRun> runChild(const std::vector<std::string>& arguments, Duration limit);
+// Runs `arguments` ([0] is a path) with exactly this environment ("NAME=VALUE") and waits. kDeadlineExceeded
+// once it is still running after `limit`: it is killed then, and left to the kernel if that does not end it
+// at once.
+Result<ChildRun> runChild(const std::vector<std::string>& arguments,
+                          const std::vector<std::string>& environment, Duration limit);
 
 }  // namespace kiln::devices

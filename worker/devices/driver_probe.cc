@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "manifest/base/exit_code.h"
@@ -11,6 +12,7 @@
 #include "manifest/json/error_line.h"
 #include "manifest/json/reader.h"
 #include "worker/devices/child.h"
+#include "worker/devices/driver_settings.h"
 
 namespace kiln::devices {
 namespace {
@@ -49,6 +51,15 @@ Error whyNot(const ChildRun& run) {
       {}};
 }
 
+// With what the loader finds drivers by.
+std::vector<std::string> environment() {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : driverSettings()) out.push_back(name + "=" + value);
+  if (const char* paths = std::getenv("LD_LIBRARY_PATH"))
+    out.push_back(std::string("LD_LIBRARY_PATH=") + paths);
+  return out;
+}
+
 }  // namespace
 
 int probeDriver(const std::string& library, const std::string& uuid) {
@@ -65,7 +76,7 @@ int probeDriver(const std::string& library, const std::string& uuid) {
 
 Result<Json> DriverProbe::ask(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), {program_, "probe-driver"});
-  auto run = runChild(arguments, limit_);
+  auto run = runChild(arguments, environment(), limit_);
   if (!run && run.error().code == Code::kDeadlineExceeded)
     return fail(Code::kUnavailable, "the driver hangs: it " + run.error().message);
   if (!run) return fail(run.error());

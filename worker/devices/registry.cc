@@ -15,6 +15,7 @@ namespace {
 
 constexpr Duration kFirstRetry = std::chrono::seconds(5);
 constexpr Duration kLongestRetry = std::chrono::minutes(10);
+constexpr std::size_t kMostDevices = 64;        // that a worker may advertise
 constexpr std::chrono::milliseconds kLook{50};  // how often a waiting action looks for its end
 
 bool requested(const sandbox::Cancel& cancel) {
@@ -46,9 +47,18 @@ Hold::~Hold() {
 }
 
 void Registry::discover(const std::vector<std::string>& libraries) {
+  libraries_ = libraries;
+  {
+    const std::lock_guard lock(mutex_);
+    entries_[kCpuId].about = readCpu();
+  }
+  look();
+}
+
+void Registry::look() {
   std::vector<Gpu> all;
   std::string missing;
-  for (const std::string& library : libraries) {
+  for (const std::string& library : libraries_) {
     auto gpus = source_.list(library);
     if (gpus && !gpus->empty()) {
       std::move(gpus->begin(), gpus->end(), std::back_inserter(all));
@@ -60,12 +70,15 @@ void Registry::discover(const std::vector<std::string>& libraries) {
   std::ranges::sort(all, {}, &Gpu::uuid);
   const std::lock_guard lock(mutex_);
   missing_ = std::move(missing);
-  entries_[kCpuId].about = readCpu();
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  lookAgain_ = missing_.empty() ? std::nullopt : std::optional(clock_.now() + kLongestRetry);
+  for (Gpu& gpu : all) {
+    const bool known = std::ranges::any_of(
+        entries_, [&](const auto& entry) { return entry.second.gpu && entry.second.gpu->uuid == gpu.uuid; });
+    if (known || entries_.size() == kMostDevices) continue;
     Entry entry;
-    entry.about = all[i].about;
-    entry.about.set_id("gpu" + std::to_string(i));
-    entry.gpu = std::move(all[i]);
+    entry.about = gpu.about;
+    entry.about.set_id("gpu" + std::to_string(entries_.size() - 1));
+    entry.gpu = std::move(gpu);
     entries_[entry.about.id()] = std::move(entry);
   }
 }
@@ -187,7 +200,7 @@ void Registry::release(const std::vector<std::string>& ids) {
 
 std::optional<TimePoint> Registry::nextRetry() const {
   const std::lock_guard lock(mutex_);
-  std::optional<TimePoint> next;
+  std::optional<TimePoint> next = lookAgain_;
   for (const auto& [id, entry] : entries_)
     if (!entry.about.healthy() && (!next || entry.again < *next)) next = entry.again;
   return next;
@@ -195,12 +208,15 @@ std::optional<TimePoint> Registry::nextRetry() const {
 
 void Registry::retry() {
   std::vector<std::string> due;
+  bool looks = false;
   {
     const std::lock_guard lock(mutex_);
+    looks = lookAgain_ && *lookAgain_ <= clock_.now();
     for (const auto& [id, entry] : entries_)
       if (!entry.about.healthy() && !entry.held && entry.again <= clock_.now()) due.push_back(id);
   }
-  for (const std::string& id : due) (void)tryOut(id);  // its outcome is the device's health
+  for (const std::string& id : due) looks = !tryOut(id) || looks;
+  if (looks) look();
 }
 
 }  // namespace kiln::devices

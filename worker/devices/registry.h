@@ -53,7 +53,8 @@ class Registry {
   Registry(GpuSource& source, const Clock& clock) : source_(source), clock_(clock) {}
 
   // Adds the processor and the GPUs of these driver libraries. Once, before anything else: ids are given in
-  // the order of uuids, so that a driver that counts its devices anew after a restart renames none.
+  // the order of uuids, so that a driver that counts its devices anew after a restart renames none. GPUs that
+  // show up later get the next ids (retry()).
   void discover(const std::vector<std::string>& libraries);
 
   // What the worker says of itself.
@@ -70,9 +71,11 @@ class Registry {
   // From now on it is not healthy.
   void drain(const std::string& id, const std::string& reason);
 
-  // When the next drained device is to be tried again; nothing while all are healthy.
+  // When the next drained device is to be tried again, or a library that shows no GPU; nothing while all are
+  // healthy and each shows one.
   std::optional<TimePoint> nextRetry() const;
-  // Tries the drained devices again whose time has come. Blocks as long as their drivers take.
+  // Tries the drained devices again whose time has come; where one still fails, or a library showed none,
+  // looks for new ones. Blocks as long as their drivers take.
   void retry();
 
  private:
@@ -85,6 +88,8 @@ class Registry {
     TimePoint again;   // when it is tried again, if it is not healthy
   };
 
+  // Asks all libraries and adds what is not there yet.
+  void look();
   Status take(const std::vector<std::string>& ids, const sandbox::Cancel& cancel);
   Result<HostLock> lockHost(const std::string& uuid, const sandbox::Cancel& cancel) const;
   // Asks the driver; the outcome is the entry's health from then on.
@@ -97,7 +102,9 @@ class Registry {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Entry> entries_;  // by id; guarded by mutex_
+  std::vector<std::string> libraries_;    // since discover()
   std::string missing_;                   // guarded by mutex_
+  std::optional<TimePoint> lookAgain_;    // for what is missing; guarded by mutex_
 };
 
 }  // namespace kiln::devices

@@ -12,7 +12,10 @@ namespace {
 bool areRetyped(Value view) {
   return llvm::all_of(view.getUsers(), [](Operation* user) {
     if (auto inner = dyn_cast<memref::SubViewOp>(user)) return areRetyped(inner);
-    return isa<memref::LoadOp, memref::StoreOp, vector::LoadOp, vector::StoreOp>(user);
+    // Casts take the offset that they are told.
+    if (isa<memref::ReinterpretCastOp>(user)) return true;
+    return isa<memref::ExtractStridedMetadataOp, memref::LoadOp, memref::StoreOp, vector::LoadOp,
+               vector::StoreOp, vector::MaskedLoadOp, vector::MaskedStoreOp>(user);
   });
 }
 

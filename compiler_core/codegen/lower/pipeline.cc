@@ -50,7 +50,8 @@ constexpr Stage kStages[] = {
      [](OpPassManager& passes, const PipelineOptions& options) {
        schedule::TileOptions tile = options.schedules;
        tile.forDevice = options.device.has_value();
-       tile.registers = {options.vectors.registerBits, options.vectors.accumulators};
+       tile.registers = {options.vectors.registerBits, options.vectors.accumulators, options.vectors.across,
+                         options.vectors.masks};
        passes.addNestedPass<func::FuncOp>(schedule::createTilePass(tile));
      }},
     {"buffers",
@@ -155,11 +156,12 @@ Status joinToLlvm(ModuleOp module, unsigned profile, const std::function<void(Mo
 
 schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features) {
   const auto has = [&](const char* name) { return llvm::is_contained(features, name); };
-  // AVX-512 and AArch64 have 32 registers, AVX has 16.
-  if (has("+avx512f")) return {512, 24, true};
-  if (has("+avx")) return {256, 12, true};
-  if (has("+neon")) return {128, 24, true};
-  return {128, 12, true};
+  // AVX-512 and AArch64 have 32 registers, AVX has 16. Six rows leave the addresses of all of them in
+  // registers.
+  if (has("+avx512f")) return {.registerBits = 512, .accumulators = 24, .across = 4, .masks = true};
+  if (has("+avx")) return {.registerBits = 256, .accumulators = 12};
+  if (has("+neon")) return {.registerBits = 128, .accumulators = 24};
+  return {.registerBits = 128, .accumulators = 12};
 }
 
 }  // namespace kiln::codegen

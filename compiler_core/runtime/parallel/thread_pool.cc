@@ -5,6 +5,23 @@
 #include "compiler_core/runtime/parallel/fp_state.h"
 
 namespace kiln::runtime {
+namespace {
+
+// Some tens of microseconds: what a sleeping thread takes to run again.
+constexpr int kLooks = 2000;
+
+// Until `isDone`, or for as long as looking is cheaper than sleeping.
+void look(auto isDone) {
+  for (int i = 0; i < kLooks && !isDone(); ++i) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+  }
+}
+
+}  // namespace
 
 Result<std::unique_ptr<ThreadPool>> ThreadPool::start(unsigned threads) {
   std::unique_ptr<ThreadPool> pool(new ThreadPool());
@@ -48,10 +65,11 @@ void ThreadPool::run(kiln_kernel kernel, void* env, std::int64_t tasks, Scratch 
   {
     const MutexLock lock(mutex_);
     loop_ = &loop;
-    ++round_;
+    opened_.store(++round_, std::memory_order_release);
   }
   started_.notifyAll();
   loop.work(0);
+  look([&] { return inside_.load(std::memory_order_acquire) == 0; });
   const MutexLock lock(mutex_);
   loop_ = nullptr;  // late workers find nothing to join
   while (joined_ != 0) finished_.wait(mutex_);
@@ -61,13 +79,21 @@ void ThreadPool::serve(unsigned slot) {
   std::uint64_t seen = 0;
   const MutexLock lock(mutex_);
   while (true) {
+    if (loop_ == nullptr || round_ == seen) {
+      const std::uint64_t known = round_;
+      mutex_.unlock();
+      look([&] { return opened_.load(std::memory_order_acquire) != known; });
+      mutex_.lock();
+    }
     while (!stopping_ && (loop_ == nullptr || round_ == seen)) started_.wait(mutex_);
     if (stopping_) return;
     seen = round_;
     Loop* const loop = loop_;
     ++joined_;
+    inside_.fetch_add(1, std::memory_order_relaxed);
     mutex_.unlock();
     loop->work(slot);
+    inside_.fetch_sub(1, std::memory_order_release);
     mutex_.lock();
     if (--joined_ == 0) finished_.notifyOne();
   }

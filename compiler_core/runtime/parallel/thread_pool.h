@@ -43,14 +43,19 @@ class ThreadPool {
     void* env;
     std::int64_t tasks;
     Scratch scratch;
-    std::atomic<std::int64_t> next{0};
+    alignas(64) std::atomic<std::int64_t> next{0};
     // Takes tasks until none is left.
     void work(unsigned slot);
   };
   ThreadPool() = default;
   void serve(unsigned slot);
 
-  Mutex mutex_;
+  // Loops follow each other within microseconds: who waits for the other side looks for a while before it
+  // sleeps. Only hints; what holds is guarded by the mutex.
+  alignas(64) std::atomic<std::uint64_t> opened_{0};  // a copy of round_
+  alignas(64) std::atomic<unsigned> inside_{0};       // workers inside *loop_
+
+  alignas(64) Mutex mutex_;
   Condition started_, finished_;
   Loop* loop_ KILN_GUARDED_BY(mutex_) = nullptr;  // open for workers to join
   std::uint64_t round_ KILN_GUARDED_BY(mutex_) = 0;

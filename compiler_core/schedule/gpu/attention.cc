@@ -32,9 +32,9 @@ std::int64_t powerOfTwo(std::int64_t extent, std::int64_t least, std::int64_t mo
 std::int64_t bytesOf(const AttentionShape& s, std::optional<TensorCore> core) {
   const std::int64_t stats = 3 * s.queries * 4, scores = s.keys * (s.queries + 4) * 4;
   if (!core) return stats + scores + s.depth * (s.queries + s.keys + 8) * 4 + s.keys * (s.values + 4) * 4;
-  const std::int64_t bytes = *core == TensorCore::kTf32 ? 4 : 2, pad = 16 / bytes;
+  const std::int64_t bytes = *core == TensorCore::kTf32 ? 4 : 2, pad = 16 / bytes, parts = 4 / bytes;
   return stats + scores + (s.queries + s.keys) * (s.depth + pad) * bytes +
-         (s.queries + s.values) * (s.keys + pad) * bytes;
+         (parts * s.queries + s.values) * (s.keys + pad) * bytes;
 }
 
 AttentionShape chooseShape(std::int64_t queries, std::int64_t keys, std::int64_t depth, std::int64_t values,
@@ -171,6 +171,7 @@ class AttentionEmitter {
     if (core_) {
       const PanelShape shape = panel(shape_.queries, shape_.keys);
       weights_.emplace(b_, loc_, shape, shape.codes ? Type(b_.getI16Type()) : Type(b_.getF32Type()));
+      if (shape.codes) rests_.emplace(b_, loc_, shape, b_.getI16Type());
     }
     shift_ = statistic();
     rescale_ = statistic();
@@ -248,7 +249,9 @@ class AttentionEmitter {
       results.push_back(arith::MulFOp::create(b_, loc_, value, factors[at.row]));
     const Panel& left = core_ ? *weights_ : *table_;
     SmallVector<Value> next = {most, sum};
-    next.append(byValue_->add(results, left, *rows_, {}));
+    results = byValue_->add(results, left, *rows_, {});
+    if (rests_) results = byValue_->add(results, *rests_, *rows_, {});
+    next.append(results);
     return next;
   }
 
@@ -306,7 +309,8 @@ class AttentionEmitter {
     return math_.less(math_.add(firstQuery_, row), math_.value(scores_.sizes[2]));
   }
 
-  // exp(score - shift), all threads together.
+  // exp(score - shift), all threads together. Tensor cores of 16 bits get a weight as a sum of two numbers,
+  // so that the results are as exact as f32 is: the model rounds these, not the weights.
   void putWeights() {
     const std::int64_t elements = shape_.queries * shape_.keys;
     for (std::int64_t first = 0; first < elements; first += shape_.threads) {
@@ -318,8 +322,11 @@ class AttentionEmitter {
             b_, loc_, arith::SubFOp::create(b_, loc_, table_->read(query, key, 0), shift));
         table_->write(weight, query, key);
         if (!core_) return;
-        if (*core_ != TensorCore::kTf32) weight = pack(b_, loc_, weight, elements_[2]);
-        weights_->write(weight, query, key);
+        if (!rests_) return weights_->write(weight, query, key);
+        Value code = pack(b_, loc_, weight, elements_[2]);
+        Value rest = arith::SubFOp::create(b_, loc_, weight, unpack(b_, loc_, code, elements_[2]));
+        weights_->write(code, query, key);
+        rests_->write(pack(b_, loc_, rest, elements_[2]), query, key);
       });
     }
   }
@@ -359,7 +366,8 @@ class AttentionEmitter {
   Value out_, thread_, firstQuery_;
   SmallVector<Value> batch_;
   std::optional<GatheredPanel> queries_, keys_, rows_;
-  std::optional<Panel> table_, weights_;
+  std::optional<Panel> table_, weights_,
+      rests_;  // scores and weights; weights as factors, what these leave of them
   std::unique_ptr<TileProduct> byKey_, byValue_;
   Value shift_, rescale_, total_;  // per query
   Value query_, isFirst_;

@@ -19,7 +19,18 @@ constexpr std::int64_t kLongestReduction = 512;
 // Part of a block's lanes that fits one register.
 struct Piece {
   std::int64_t offset, lanes;  // lanes 0: one scalar
+  std::int64_t width;          // lanes of its vectors; those behind `lanes` count for nothing
+
+  bool isPartial() const { return lanes != width; }
 };
+
+// Vectors may hold lanes that nobody asked for: no operation of the body traps.
+bool mayRunIdle(linalg::LinalgOp op) {
+  return llvm::none_of(op.getBlock()->without_terminator(), [](Operation& inner) {
+    return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
+               arith::CeilDivUIOp, arith::FloorDivSIOp>(inner);
+  });
+}
 
 class BlockEmitter {
  public:
@@ -29,7 +40,8 @@ class BlockEmitter {
         loc_(op.getLoc()),
         roles_(roles),
         options_(options),
-        likely_(estimatedExtents(op)) {
+        likely_(estimatedExtents(op)),
+        masks_(options.shape.masks && mayRunIdle(op)) {
     ivs_.assign(op.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
     for (OpOperand& operand : op->getOpOperands())
       used_.push_back(op.isDpsInput(&operand) || op.payloadUsesValueFromOperand(&operand));
@@ -39,6 +51,7 @@ class BlockEmitter {
     readSizes();
     reductionFrom_.assign(roles_.reductions.size(), b_.getIndexAttr(0));
     for (unsigned dim : roles_.reductions) reductionSize_.push_back(sizes_[dim]);
+    for (OpOperand& operand : op_->getOpOperands()) flatten(operand);
     emitOuter(0);
   }
 
@@ -152,12 +165,12 @@ class BlockEmitter {
     packed_ = nullptr;
   }
 
-  // Of a block of rows: at least two side by side share each broadcast row operand; few rows leave room for
-  // more.
+  // Of a block of rows: some side by side share each broadcast row operand; few rows leave room for more.
   std::int64_t registersBesideRows() const {
     const std::int64_t rows = std::max<std::int64_t>(1, likely_[*roles_.rows]);
-    return numberOf(options_.schedule, kVectorsKnob,
-                    std::clamp<std::int64_t>(options_.shape.accumulators / rows, 2, 8));
+    const std::int64_t given = numberOf(options_.schedule, kVectorsKnob, 0);
+    return given ? given
+                 : std::clamp<std::int64_t>(options_.shape.accumulators / rows, options_.shape.across, 8);
   }
 
   // The operand whose panel (reduction block x lanes) is copied into scratch before the rows run over it: a
@@ -165,7 +178,7 @@ class BlockEmitter {
   // pay for the copy.
   OpOperand* findPackable() {
     constexpr std::int64_t kMinRows = 24, kMinSteps = 32, kMinStrideBytes = 1024;
-    const std::int64_t pack = numberOf(options_.schedule, kPackKnob, 1);
+    const std::int64_t pack = options_.pack ? numberOf(options_.schedule, kPackKnob, 1) : 0;
     if (roles_.reductions.size() != 1 || !roles_.rows || pack == 0) return nullptr;
     if (pack == 1 && (likely_[*roles_.rows] < kMinRows || !isAtLeast(reductionSize_[0], kMinSteps)))
       return nullptr;
@@ -212,11 +225,9 @@ class BlockEmitter {
         ivs_[*roles_.lanes] = lane;
         const OpFoldResult number = size == step ? divided(lane, step) : OpFoldResult(b_.getIndexAttr(0));
         for (const Piece piece : piecesOf(size)) {
-          const auto type = VectorType::get({piece.lanes}, element);
-          Value values =
-              vector::LoadOp::create(b_, loc_, type, packed_->get(), indices(*packed_, 0, piece.offset));
-          vector::StoreOp::create(b_, loc_, values, size == step ? panels.whole : panels.rest,
-                                  panelIndex(number, at, piece.offset));
+          Value values = loadVector(packed_->get(), indices(*packed_, 0, piece.offset), piece);
+          storeVector(values, size == step ? panels.whole : panels.rest, panelIndex(number, at, piece.offset),
+                      piece);
         }
       };
       if (lanes) return chunks(extent, step, {}, copy);
@@ -238,20 +249,87 @@ class BlockEmitter {
 
   SmallVector<Piece> piecesOf(std::int64_t lanes) const {
     SmallVector<Piece> pieces;
-    for (std::int64_t offset = 0; offset < lanes; offset += roles_.width)
-      pieces.push_back({offset, std::min(roles_.width, lanes - offset)});
+    for (std::int64_t offset = 0; offset < lanes; offset += roles_.width) {
+      const std::int64_t size = std::min(roles_.width, lanes - offset);
+      pieces.push_back({offset, size, masks_ && size > 1 ? roles_.width : size});
+    }
     return pieces;
+  }
+
+  Value maskOf(const Piece& piece) {
+    SmallVector<bool> lanes(piece.width, false);
+    std::fill_n(lanes.begin(), piece.lanes, true);
+    const auto type = VectorType::get({piece.width}, b_.getI1Type());
+    return arith::ConstantOp::create(b_, loc_, DenseElementsAttr::get(type, lanes));
+  }
+  Value loadVector(Value source, ValueRange at, const Piece& piece) {
+    const auto type = VectorType::get({piece.width}, getElementTypeOrSelf(source.getType()));
+    if (!piece.isPartial()) return vector::LoadOp::create(b_, loc_, type, source, at);
+    Value zeros = arith::ConstantOp::create(b_, loc_, b_.getZeroAttr(type));
+    return vector::MaskedLoadOp::create(b_, loc_, type, source, at, maskOf(piece), zeros);
+  }
+  void storeVector(Value values, Value to, ValueRange at, const Piece& piece) {
+    if (piece.isPartial())
+      vector::MaskedStoreOp::create(b_, loc_, to, at, maskOf(piece), values);
+    else
+      vector::StoreOp::create(b_, loc_, values, to, at);
+  }
+
+  // An operand with every second element along the lanes also as elements in a row.
+  void flatten(OpOperand& operand) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    const AffineMap map = op_.getMatchingIndexingMap(&operand);
+    SmallVector<std::int64_t> strides;
+    std::int64_t offset = 0;
+    if (roles_.operands[operand.getOperandNumber()] != Lane::kStrided || !type || !type.hasStaticShape() ||
+        strideAlong(map, type, *roles_.lanes) != 2 || failed(type.getStridesAndOffset(strides, offset)))
+      return;
+    std::int64_t span = 1;
+    AffineExpr at = b_.getAffineConstantExpr(0);
+    for (auto [expression, size, stride] : llvm::zip_equal(map.getResults(), type.getShape(), strides)) {
+      if (ShapedType::isDynamic(stride)) return;
+      span += (size - 1) * stride;
+      at = at + expression * stride;
+    }
+    OpFoldResult from = b_.getIndexAttr(0);
+    if (offset != 0) {
+      from = memref::ExtractStridedMetadataOp::create(b_, loc_, operand.get()).getOffset();
+      offset = ShapedType::kDynamic;
+    }
+    const auto layout = StridedLayoutAttr::get(b_.getContext(), offset, {1});
+    Value view = memref::ReinterpretCastOp::create(
+        b_, loc_, MemRefType::get({span}, type.getElementType(), layout), operand.get(), from,
+        ArrayRef<OpFoldResult>{b_.getIndexAttr(span)}, ArrayRef<OpFoldResult>{b_.getIndexAttr(1)});
+    flat_[operand.getOperandNumber()] = {view, AffineMap::get(map.getNumDims(), 0, at)};
+  }
+  // Two vectors that overlap in one element reach no further than the elements wanted.
+  Value loadEverySecond(OpOperand& operand, std::int64_t row, const Piece& piece) {
+    const auto& [view, map] = flat_.at(operand.getOperandNumber());
+    SmallVector<OpFoldResult> ivs = ivs_;
+    if (roles_.rows) ivs[*roles_.rows] = plus(ivs[*roles_.rows], row);
+    ivs[*roles_.lanes] = plus(ivs[*roles_.lanes], piece.offset);
+    const OpFoldResult from = affine::makeComposedFoldedAffineApply(b_, loc_, map, ivs);
+    const auto type = VectorType::get({piece.lanes}, getElementTypeOrSelf(view.getType()));
+    SmallVector<Value> halves;
+    for (const std::int64_t offset : {std::int64_t{0}, piece.lanes - 1})
+      halves.push_back(vector::LoadOp::create(b_, loc_, type, view,
+                                              getValueOrCreateConstantIndexOp(b_, loc_, plus(from, offset))));
+    SmallVector<std::int64_t> lanes;
+    for (std::int64_t lane = 0; lane < piece.width; ++lane)
+      lanes.push_back(lane >= piece.lanes ? 0 : 2 * lane < piece.lanes ? 2 * lane : 2 * lane + 1);
+    return vector::ShuffleOp::create(b_, loc_, halves[0], halves[1], lanes);
   }
 
   void emitRows(std::int64_t lanes) {
     SmallVector<Piece> pieces = piecesOf(lanes);
-    if (!roles_.lanes || (lanes == 1 && !packed_)) pieces = {{0, 0}};
+    if (!roles_.lanes || (lanes == 1 && !packed_)) pieces = {{0, 0, 0}};
     if (!roles_.rows) return emitBlock(1, pieces);
     const OpFoldResult extent = sizes_[*roles_.rows];
     // Narrower than a whole block: what the registers hold.
     const auto side = static_cast<std::int64_t>(pieces.size());
     const std::int64_t held = std::max<std::int64_t>(1, options_.shape.accumulators / side);
-    const std::int64_t most = side == registers_ ? numberOf(options_.schedule, kRowsKnob, held) : held;
+    const std::int64_t given = side == registers_ ? numberOf(options_.schedule, kRowsKnob, 0) : 0;
+    const std::int64_t most = given ? given : held;
     std::int64_t step = most;
     if (const auto rows = fixed(extent); rows && *rows > 0) {
       // Even blocks rather than a small last one.
@@ -284,28 +362,29 @@ class BlockEmitter {
 
   Value load(OpOperand& operand, std::int64_t row, Piece piece) {
     Value source = operand.get();
-    if (!isa<MemRefType>(source.getType())) return splat(b_, loc_, source, piece.lanes);
+    if (!isa<MemRefType>(source.getType())) return splat(b_, loc_, source, piece.width);
     const Type element = getElementTypeOrSelf(source.getType());
     auto scalar = [&](std::int64_t lane) -> Value {
       return memref::LoadOp::create(b_, loc_, source, indices(operand, row, lane));
     };
     const Lane lane = roles_.operands[operand.getOperandNumber()];
-    if (piece.lanes == 0 || lane == Lane::kUniform) return splat(b_, loc_, scalar(piece.offset), piece.lanes);
-    const auto type = VectorType::get({piece.lanes}, element);
+    if (piece.lanes == 0 || lane == Lane::kUniform) return splat(b_, loc_, scalar(piece.offset), piece.width);
     if (&operand == packed_) {
       AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
       const OpFoldResult step = affine::makeComposedFoldedAffineApply(
           b_, loc_, d0 - d1, {ivs_[roles_.reductions[0]], reductionFrom_[0]});
-      return vector::LoadOp::create(b_, loc_, type, panel_, panelIndex(panelNumber_, step, piece.offset));
+      return loadVector(panel_, panelIndex(panelNumber_, step, piece.offset), piece);
     }
-    if (lane == Lane::kContiguous)
-      return vector::LoadOp::create(b_, loc_, type, source, indices(operand, row, piece.offset));
+    if (lane == Lane::kContiguous) return loadVector(source, indices(operand, row, piece.offset), piece);
     if (const auto turned = turned_.find({operand.getOperandNumber(), {row, piece.offset}});
         turned != turned_.end())
       return turned->second[turnedStep_];
+    if (piece.lanes > 1 && flat_.contains(operand.getOperandNumber()))
+      return loadEverySecond(operand, row, piece);
     SmallVector<Value> values;
     for (std::int64_t i = 0; i < piece.lanes; ++i) values.push_back(scalar(piece.offset + i));
-    return vector::FromElementsOp::create(b_, loc_, type, values);
+    values.resize(piece.width, values.front());
+    return vector::FromElementsOp::create(b_, loc_, VectorType::get({piece.width}, element), values);
   }
 
   // Loads each operand once per row and piece that it depends on.
@@ -319,11 +398,11 @@ class BlockEmitter {
       const bool byRow = roles.rows && map.isFunctionOfDim(*roles.rows);
       const bool byLane = roles.operands[number] != Lane::kUniform;
       // A uniform operand is broadcast once per width.
-      const std::int64_t which = byLane ? std::int64_t(piece) : -1 - pieces[piece].lanes;
+      const std::int64_t which = byLane ? std::int64_t(piece) : -1 - pieces[piece].width;
       Value& value = values_[{number, {byRow ? row : 0, which}}];
-      if (!value)
-        value =
-            emitter_.load(operand, byRow ? row : 0, {byLane ? pieces[piece].offset : 0, pieces[piece].lanes});
+      Piece here = pieces[piece];
+      if (!byLane) here.offset = 0;
+      if (!value) value = emitter_.load(operand, byRow ? row : 0, here);
       return value;
     }
 
@@ -345,7 +424,7 @@ class BlockEmitter {
         for (unsigned i = 0; i < inits; ++i)
           arguments.push_back(accumulators.empty() ? Value() : accumulators[results.size() + i]);
         const bool fuse = options_.contraction && !roles_.reductions.empty();
-        llvm::append_range(results, emitBody(b_, op_, arguments, pieces[piece].lanes, fuse));
+        llvm::append_range(results, emitBody(b_, op_, arguments, pieces[piece].width, fuse));
       }
     return results;
   }
@@ -467,7 +546,7 @@ class BlockEmitter {
           if (piece.lanes == 0)
             memref::StoreOp::create(b_, loc_, *next++, init.get(), at);
           else
-            vector::StoreOp::create(b_, loc_, *next++, init.get(), at);
+            storeVector(*next++, init.get(), at, piece);
         }
   }
 
@@ -489,6 +568,12 @@ class BlockEmitter {
   llvm::DenseMap<std::pair<unsigned, std::pair<std::int64_t, std::int64_t>>, SmallVector<Value>> turned_;
   std::int64_t turnedStep_ = 0;
   SmallVector<bool> used_;  // per operand: the body reads it
+  bool masks_;
+  struct Flat {
+    Value view;     // elements in a row
+    AffineMap map;  // from the loops to one of them
+  };
+  llvm::SmallDenseMap<unsigned, Flat> flat_;  // by operand
 };
 
 }  // namespace

@@ -13,6 +13,7 @@ struct BlockOptions {
   VectorShape shape;
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
   Schedule schedule;        // of the kernel; a knob that it does not have is left to the emitter
+  bool pack = true;         // operands of long rows may be copied to panels
 };
 
 // Emits at `op` and erases it.

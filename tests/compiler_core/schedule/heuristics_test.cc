@@ -35,9 +35,9 @@ TEST(Heuristics, ASmallKernelIsOneTask) {
 
 TEST(Heuristics, ALargeContractionKeepsWholeRegisterBlocks) {
   const Tile tile = chooseTile({KernelKind::kContraction, {{1920, true}, {2048, true}}, 3 * 1024});
-  EXPECT_EQ(tile.sizes[0] % 12, 0);
-  EXPECT_EQ(tile.sizes[1] % 16, 0);
-  EXPECT_LE(tile.sizes[0], 96);
+  EXPECT_EQ(tile.sizes[0] % 6, 0);
+  EXPECT_EQ(tile.sizes[1] % 64, 0);
+  EXPECT_LE(tile.sizes[0], 128);
   EXPECT_LE(tile.sizes[1], 256);
 }
 
@@ -45,8 +45,19 @@ TEST(Heuristics, AConvolutionKeepsImageRowsWholeAndChannelsTogether) {
   const Tile tile =
       chooseTile({KernelKind::kConvolution, {{4, true}, {128, true}, {56, true}, {56, true}}, 3 * 1152});
   EXPECT_EQ(tile.sizes[0], 1);
-  EXPECT_GE(tile.sizes[1], 16);
+  EXPECT_GE(tile.sizes[1], 64);
+  EXPECT_EQ(tile.sizes[2], 7);
   EXPECT_EQ(tile.sizes[3], 56);
+}
+
+TEST(Heuristics, ChannelsOfAConvolutionAreSharedOutOnlyWhileTasksAreFew) {
+  const auto channels = [](std::int64_t size) {
+    return chooseTile(
+               {KernelKind::kConvolution, {{1, true}, {256, true}, {size, true}, {size, true}}, 3 * 1152})
+        .sizes[1];
+  };
+  EXPECT_EQ(channels(56), 256);
+  EXPECT_EQ(channels(7), 64);
 }
 
 TEST(Heuristics, SymbolicLoopsAreCutForWhatIsExpected) {

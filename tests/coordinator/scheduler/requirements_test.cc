@@ -112,6 +112,36 @@ TEST(Requirements, ACheckNeedsAHealthyDeviceOfTheRightKind) {
   EXPECT_TRUE(wanted("cuda:sm_90a", false));
 }
 
+TEST(Requirements, ACheckThatOnlyADrainedDeviceCouldMakeIsUnavailableForNow) {
+  auto view = fleet();
+  for (index::WorkerRecord& one : view.workers) {
+    one.targets.push_back("cuda:sm_90a");
+    one.kinds.push_back(ActionKind::kCheck);
+    one.runs = {"cpu:x86-64-v3"};
+  }
+  view.drained = {{"b", "gpu0", "it fell off the bus", {"cuda:sm_90a"}, false}};
+  const auto wanted = [&](const char* target) {
+    DeliverySpec delivery;
+    delivery.check = CheckRequest{{}, {}, false};
+    return checkSatisfiable(requirementsOf({target}, delivery, false), view);
+  };
+  const Status waits = wanted("cuda:sm_90a,cpu:x86-64-v3");
+  ASSERT_FALSE(waits);
+  EXPECT_EQ(waits.error().code, Code::kUnavailable);
+  EXPECT_NE(waits.error().message.find(
+                "device gpu0 of worker b is drained (it fell off the bus). Its worker tries"),
+            std::string::npos)
+      << waits.error().message;
+  EXPECT_EQ(wanted("cuda:sm_80").error().code, Code::kUnimplemented) << "no device for that at all";
+  EXPECT_EQ(wanted("cuda:sm_90a,cpu:x86-64-v4").error().code, Code::kUnimplemented)
+      << "that worker lacks more than its GPU";
+  view.drained[0].emulated = true;
+  EXPECT_EQ(wanted("cuda:sm_90a").error().code, Code::kUnimplemented) << "an emulated device is no device";
+  view.drained[0].emulated = false;
+  view.workers[1].lastContact = kNow - hours(2);
+  EXPECT_EQ(wanted("cuda:sm_90a").error().code, Code::kUnimplemented) << "that worker is gone";
+}
+
 TEST(Requirements, JustAfterAStartItIsUnavailable) {
   auto view = fleet();
   view.graceUntil = kNow + seconds(5);

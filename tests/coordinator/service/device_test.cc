@@ -67,12 +67,14 @@ class Devices : public FarmTest {
   }
 };
 
-// Marks reports as those of an emulated device.
-void sayEmulated(const v1::Lease& lease, ToolOutcome& outcome) {
-  if (lease.kind() != v1::ACTION_CHECK) return;
-  Json report = parseCanonicalJson(outcome.files[kCheckReport]).value();
-  report["device"]["emulated"] = true;
-  outcome.files[kCheckReport] = toCanonicalJson(report).value();
+// Changes what reports say of their device.
+std::function<void(const v1::Lease&, ToolOutcome&)> says(std::function<void(Json&)> change) {
+  return [change = std::move(change)](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_CHECK) return;
+    Json report = parseCanonicalJson(outcome.files[kCheckReport]).value();
+    change(report["device"]);
+    outcome.files[kCheckReport] = toCanonicalJson(report).value();
+  };
 }
 
 TEST_F(Devices, ACompileForAGpuGoesToAnyWorkerAndItsCheckToTheGpu) {
@@ -100,7 +102,6 @@ TEST_F(Devices, AnEmulatedCheckGetsTheEmulationAndMustSayWhatItRanOn) {
   auto one = checking("w1", gpu("gpu0", true));
   v1::Job job = submitted(checked("k", true));
   ASSERT_NE(actionOf(job, v1::ACTION_EMULATE), nullptr);
-  one->tamper = sayEmulated;
   settle(job.id(), {one.get()});
   job = get(job.id());
   ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
@@ -116,22 +117,57 @@ TEST_F(Devices, AnEmulatedCheckGetsTheEmulationAndMustSayWhatItRanOn) {
   EXPECT_EQ(root.directories(1).name(), "emulation");
 }
 
-TEST_F(Devices, AnEmulatedCheckThatClaimsARealDeviceIsRefused) {
-  auto one = checking("w1", gpu("gpu0", true));
-  v1::Job job = submitted(checked("k", true));
+TEST_F(Devices, AReportThatContradictsTheLeasedDeviceIsRefusedSayingHow) {
+  const auto failed = [&](const std::string& key, bool emulated, std::function<void(Json&)> change) {
+    auto one = checking("w-" + key, gpu("gpu0", emulated));
+    one->tamper = says(std::move(change));
+    v1::Job job = submitted(checked(key, emulated));
+    for (int i = 0; i < 4; ++i) {
+      settle(job.id(), {one.get()});
+      clock_.advance(std::chrono::minutes(1));
+    }
+    job = get(job.id());
+    EXPECT_EQ(job.state(), v1::JOB_FAILED) << key;
+    return job.error().message();
+  };
+  const auto expect = [&](const std::string& key, bool emulated, std::function<void(Json&)> change,
+                          const std::string& part) {
+    const std::string message = failed(key, emulated, std::move(change));
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect("real", true, [](Json& device) { device.erase("emulated"); }, "it does not say so");
+  expect("none", false, [](Json& device) { device.erase("gpu"); }, "it names no GPU (device.gpu)");
+  expect("form", false, [](Json& device) { device["gpu"] = "a GPU"; }, "report.device.gpu");
+  expect(
+      "name", false, [](Json& device) { device["gpu"]["name"] = "another"; },
+      "it names the GPU \"another\", but the device leased, gpu0, is \"a GPU\"");
+  expect(
+      "sm", false, [](Json& device) { device["gpu"]["computeCapability"] = "8.0"; },
+      "it states compute capability 8.0, but the device leased, gpu0, is sm_90");
+  expect("fake", false, [](Json& device) { device["emulated"] = true; }, "of an emulated device, but");
+}
+
+TEST_F(Devices, ACheckOfTheProcessorNamesNoGpu) {
+  auto one = checking("w1", gpu());
+  v1::Device cpu;
+  cpu.set_id("cpu");
+  cpu.set_kind("cpu");
+  cpu.set_healthy(true);
+  cpu.add_runs("cpu:x86-64-v3");
+  *one->description.add_devices() = cpu;
+  ASSERT_TRUE(one->synchronize({}));
+  one->tamper = says([](Json& device) { device["gpu"] = {{"name", "a GPU"}, {"computeCapability", "9.0"}}; });
+  const v1::Job job = submitted(checked("k", false, "cpu:x86-64-v3"));
   for (int i = 0; i < 4; ++i) {
     settle(job.id(), {one.get()});
     clock_.advance(std::chrono::minutes(1));
   }
-  job = get(job.id());
-  EXPECT_EQ(job.state(), v1::JOB_FAILED);
-  EXPECT_NE(job.error().message().find("its report does not say so"), std::string::npos)
-      << job.error().message();
+  EXPECT_NE(get(job.id()).error().message().find("but the lease named none"), std::string::npos)
+      << get(job.id()).error().message();
 }
 
 TEST_F(Devices, EmulationsAreMadeOnceAndReused) {
   auto one = checking("w1", gpu("gpu0", true));
-  one->tamper = sayEmulated;
   v1::Job first = submitted(checked("k1", true));
   settle(first.id(), {one.get()});
   ASSERT_EQ(get(first.id()).state(), v1::JOB_SUCCEEDED);
@@ -154,10 +190,13 @@ TEST_F(Devices, ACheckThatNoDeviceCanMakeIsRefusedAtOnceSayingWhatIsMissing) {
       << status.error_message();
 
   one->description.mutable_devices(0)->set_healthy(false);
+  one->description.mutable_devices(0)->set_reason("it hangs");
   ASSERT_TRUE(one->synchronize({}));
   status = submit(checked("k2", true), &job);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << "it may come back";
   EXPECT_NE(status.error_message().find("no worker has a healthy emulated device"), std::string::npos);
+  EXPECT_NE(status.error_message().find("device gpu0 of worker w1 is drained (it hangs)"), std::string::npos)
+      << status.error_message();
 }
 
 TEST_F(Devices, OnlyWhatHasADeviceIsCheckedOnAnEmulatedOne) {

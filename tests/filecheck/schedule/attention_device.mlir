@@ -37,4 +37,10 @@ func.func @main(%q: tensor<1x2x64x64xf16>, %k: tensor<1x2x64x64xf16>, %v: tensor
 // CHECK-LABEL: func.func @main
 // CHECK: nvvm.mma.sync
 // CHECK: math.exp
+// A weight as the sum of two numbers of 16 bits.
+// CHECK: %[[WEIGHT:.*]] = math.exp
+// CHECK: arith.truncf %[[WEIGHT]] : f32 to f16
+// CHECK: %[[MOST:.*]] = arith.extf
+// CHECK: %[[REST:.*]] = arith.subf %[[WEIGHT]], %[[MOST]]
+// CHECK: arith.truncf %[[REST]] : f32 to f16
 // CHECK: nvvm.mma.sync

@@ -1,0 +1,187 @@
+#include "compiler_core/schedule/vectorize/unfold_window.h"
+
+#include "compiler_core/schedule/gpu/contraction_roles.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace kiln::schedule {
+namespace {
+
+using namespace mlir;
+
+constexpr std::int64_t kMinRows = 8, kMinLanes = 4;  // that share and fill a copy
+constexpr std::int64_t kMostSteps = 512;             // of the sum, in one copy
+constexpr std::int64_t kCopyElements = 1 << 17;      // half of a core's L2 as f32
+
+// What each loop of a contraction is to the copy.
+struct Unfolding {
+  unsigned window = 0, other = 0;                   // operand numbers of the factors
+  SmallVector<unsigned> outer, rows, lanes, steps;  // loops of the nest
+};
+
+std::int64_t points(const LoopNest& nest, ArrayRef<unsigned> loops) {
+  std::int64_t result = 1;
+  for (unsigned loop : loops) result *= nest.loops[loop].extent;
+  return result;
+}
+
+// Whether `operand` steps through these loops as through one.
+bool isOne(const LoopNest& nest, ArrayRef<unsigned> loops, unsigned operand) {
+  std::optional<std::int64_t> dense;
+  for (unsigned i : llvm::reverse(loops)) {
+    const NestLoop& loop = nest.loops[i];
+    if (loop.extent == 1) continue;
+    if (dense && loop.strides[operand] != *dense) return false;
+    dense = loop.strides[operand] * loop.extent;
+  }
+  return true;
+}
+
+std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest) {
+  const auto contraction = findContraction(op);
+  if (!contraction) return std::nullopt;
+  Unfolding found{contraction->right.operand->getOperandNumber(),
+                  contraction->left.operand->getOperandNumber(),
+                  contraction->batch,
+                  contraction->left.loops,
+                  {},
+                  contraction->reductions};
+  const unsigned result = op.getDpsInitOperand(0)->getOperandNumber();
+  // Neighbouring results, as far as they lie side by side.
+  std::int64_t dense = 1;
+  for (unsigned i : llvm::reverse(contraction->right.loops)) {
+    const NestLoop& loop = nest.loops[i];
+    if (loop.extent > 1 && loop.strides[result] != dense) {
+      found.outer.push_back(i);
+      continue;
+    }
+    found.lanes.insert(found.lanes.begin(), i);
+    dense *= loop.extent;
+  }
+  const bool isWindow = !isOne(nest, found.lanes, found.window) || !isOne(nest, found.steps, found.window);
+  if (!isWindow || !isOne(nest, found.steps, found.other) || points(nest, found.rows) < kMinRows ||
+      points(nest, found.lanes) < kMinLanes)
+    return std::nullopt;
+  llvm::sort(found.outer);
+  return found;
+}
+
+class Unfolder {
+ public:
+  Unfolder(RewriterBase& builder, linalg::LinalgOp op, LoopNest nest, Unfolding roles)
+      : b_(builder), op_(op), loc_(op.getLoc()), nest_(std::move(nest)), roles_(std::move(roles)) {}
+
+  SmallVector<linalg::LinalgOp> emit() {
+    emitOuter(0);
+    return std::move(made_);
+  }
+
+ private:
+  void advance(NestLoop& loop, OpFoldResult iv) {
+    for (auto [place, stride] : llvm::zip_equal(nest_.operands, loop.strides)) {
+      if (stride == 0) continue;
+      const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
+      place.offset = affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1 * stride, {place.offset, iv});
+    }
+  }
+
+  // body() at every iteration of loop `number`, `by` of them at a time, with the operands' places moved
+  // there.
+  void walk(unsigned number, std::int64_t from, std::int64_t to, std::int64_t by,
+            llvm::function_ref<void()> body) {
+    if (from >= to) return;
+    NestLoop& loop = nest_.loops[number];
+    const auto places = nest_.operands;
+    const std::int64_t extent = std::exchange(loop.extent, by);
+    OpBuilder::InsertionGuard guard(b_);
+    OpFoldResult iv = b_.getIndexAttr(from);
+    if (to - from > by) {
+      auto at = [&](std::int64_t value) {
+        return arith::ConstantIndexOp::create(b_, loc_, value).getResult();
+      };
+      auto steps = scf::ForOp::create(b_, loc_, at(from), at(to), at(by));
+      b_.setInsertionPointToStart(steps.getBody());
+      iv = steps.getInductionVar();
+    }
+    advance(loop, iv);
+    body();
+    nest_.operands = places;
+    loop.extent = extent;
+  }
+
+  void emitOuter(std::size_t depth) {
+    if (depth == roles_.outer.size()) return emitSteps();
+    const unsigned loop = roles_.outer[depth];
+    walk(loop, 0, nest_.loops[loop].extent, 1, [&] { emitOuter(depth + 1); });
+  }
+
+  // The outermost loop of the sum in blocks that a copy has room for.
+  void emitSteps() {
+    const unsigned first = roles_.steps.front();
+    const std::int64_t extent = nest_.loops[first].extent, lanes = points(nest_, roles_.lanes),
+                       inner = points(nest_, roles_.steps) / extent;
+    const std::int64_t room = std::min(kMostSteps, kCopyElements / lanes) / inner;
+    const std::int64_t most = std::clamp<std::int64_t>(room, 1, extent);
+    const std::int64_t blocks = (extent + most - 1) / most, by = (extent + blocks - 1) / blocks;
+    const std::int64_t whole = extent / by * by;
+    walk(first, 0, whole, by, [&] { emitProduct(); });
+    walk(first, whole, extent, extent - whole, [&] { emitProduct(); });
+  }
+
+  void emitProduct() {
+    const Type element = getElementTypeOrSelf(nest_.operands[roles_.window].buffer.getType());
+    // Rows of whole cache lines, not a power of two apart.
+    const std::int64_t lanes = points(nest_, roles_.lanes);
+    const std::int64_t pitch = (lanes + 15) / 16 * 16 + (lanes > 240 ? 16 : 0);
+    Value panel =
+        memref::AllocOp::create(b_, loc_, MemRefType::get({points(nest_, roles_.steps) * pitch}, element),
+                                ValueRange{}, b_.getI64IntegerAttr(64));
+    LoopNest copy{{}, {nest_.operands[roles_.window], {panel, b_.getIndexAttr(0)}}};
+    LoopNest product = nest_;
+    product.operands[roles_.window] = {panel, b_.getIndexAttr(0)};
+    for (unsigned i : roles_.outer) product.loops[i].extent = 1;
+    std::int64_t dense = 1;
+    auto place = [&](ArrayRef<unsigned> loops) {
+      for (unsigned i : llvm::reverse(loops)) {
+        const std::int64_t extent = nest_.loops[i].extent;
+        copy.loops.insert(
+            copy.loops.begin(),
+            {extent, utils::IteratorType::parallel, {nest_.loops[i].strides[roles_.window], dense}});
+        product.loops[i].strides[roles_.window] = dense;
+        dense *= extent;
+      }
+    };
+    place(roles_.lanes);
+    dense = pitch;
+    place(roles_.steps);
+    joinLoops(copy);
+    joinLoops(product);
+    made_.push_back(cast<linalg::LinalgOp>(emitCopy(b_, loc_, copy).getOperation()));
+    made_.push_back(cast<linalg::LinalgOp>(emitNest(b_, op_, product).getOperation()));
+  }
+
+  RewriterBase& b_;
+  linalg::LinalgOp op_;
+  Location loc_;
+  LoopNest nest_;
+  Unfolding roles_;
+  SmallVector<linalg::LinalgOp> made_;
+};
+
+}  // namespace
+
+SmallVector<linalg::LinalgOp> unfoldWindow(RewriterBase& rewriter, linalg::LinalgOp op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  auto nest = nestOf(rewriter, op);
+  if (!nest) return {};
+  auto roles = findUnfolding(op, *nest);
+  if (!roles) return {};
+  auto made = Unfolder(rewriter, op, std::move(*nest), std::move(*roles)).emit();
+  rewriter.eraseOp(op);
+  return made;
+}
+
+}  // namespace kiln::schedule

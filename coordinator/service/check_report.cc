@@ -1,0 +1,91 @@
+#include "coordinator/service/check_report.h"
+
+#include <algorithm>
+
+#include "manifest/artifact/media_types.h"
+#include "manifest/base/printable.h"
+#include "manifest/statement/check_statement.h"
+#include "storage/index/artifact_repository.h"
+#include "storage/index/job_repository.h"
+#include "storage/index/worker_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using postgres::Connection;
+
+constexpr std::size_t kMaxName = 128;  // of what workers advertise
+
+Status refuse(const std::string& why) {
+  return fail(Code::kDataLoss, "the check's report: " + why);
+}
+
+// "sm_90" of "9.0".
+std::string archOf(std::string capability) {
+  std::erase(capability, '.');
+  return "sm_" + capability;
+}
+
+// The GPU among what the lease names; nothing if there is none.
+Result<std::optional<v1::Device>> leasedGpu(Connection& connection, const index::RunRecord& run) {
+  KILN_ASSIGN(auto workers, index::listWorkers(connection));
+  const auto worker = std::ranges::find(workers, run.worker, &index::WorkerRecord::name);
+  v1::WorkerDescription description;
+  if (worker == workers.end() || !description.ParseFromString(worker->description))
+    return fail(Code::kInternal, "worker " + run.worker + " is not known");
+  for (const v1::Device& device : description.devices())
+    if (device.kind() == "gpu" && std::ranges::find(run.devices, device.id()) != run.devices.end())
+      return std::optional(device);
+  return std::optional<v1::Device>();
+}
+
+Result<bool> hasKernels(Connection& connection, const index::RunRecord& run) {
+  KILN_ASSIGN(auto job, index::loadJob(connection, {run.instance, run.jobId}, index::Evidence::kWithout));
+  if (!job) return fail(Code::kNotFound, "the run's job is gone");
+  const auto target = std::ranges::find(job->targets, run.target, &index::TargetRecord::target);
+  if (target == job->targets.end() || !target->artifact)
+    return fail(Code::kInternal, "a check of what is not published");
+  KILN_ASSIGN(auto artifact, index::loadArtifact(connection, run.instance, *target->artifact));
+  if (!artifact) return fail(Code::kNotFound, "artifact " + target->artifact->text() + " is gone");
+  return std::ranges::find(artifact->files, kCubinMediaType, &index::FileRecord::mediaType) !=
+         artifact->files.end();
+}
+
+}  // namespace
+
+Status checkDevice(const Json& report, const v1::Device* gpu, bool hasKernels) {
+  auto named = checkedGpu(report);
+  if (!named) return refuse(named.error().message);
+  if (!*named) {
+    if (!hasKernels) return {};
+    return refuse("it names no GPU (device.gpu), but the artifact has kernels for one");
+  }
+  if (!hasKernels || gpu == nullptr)
+    return refuse(
+        "it names the GPU " + inQuotes((*named)->name) +
+        (gpu == nullptr ? ", but the lease named none" : ", but the artifact has no kernels for one"));
+  const std::string leased = ", but the device leased, " + gpu->id() + ", ";
+  if (printable((*named)->name, kMaxName) != gpu->name())
+    return refuse("it names the GPU " + inQuotes((*named)->name) + leased + "is " + inQuotes(gpu->name()));
+  if (archOf((*named)->computeCapability) != gpu->arch())
+    return refuse("it states compute capability " + printable((*named)->computeCapability, 32) + leased +
+                  "is " + gpu->arch());
+  if (saysEmulated(report) != gpu->emulated())
+    return refuse(std::string("it is of ") + (saysEmulated(report) ? "an emulated" : "a real") + " device" +
+                  leased + (gpu->emulated() ? "is emulated" : "is not"));
+  return {};
+}
+
+Status takeCheckReport(const Farm& farm, const index::RunRecord& run, std::string_view text) {
+  KILN_ASSIGN(const Json report, parseCanonicalJson(text));
+  KILN_TRY(checkReport(report));
+  // Nothing that ran on an emulated device may pass for more.
+  if (run.emulated && !saysEmulated(report))
+    return refuse("the check was to run on an emulated device, but it does not say so");
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(const auto gpu, leasedGpu(*connection, run));
+  KILN_ASSIGN(const bool kernels, hasKernels(*connection, run));
+  return checkDevice(report, gpu ? &*gpu : nullptr, kernels);
+}
+
+}  // namespace kiln::service

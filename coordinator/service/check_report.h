@@ -1,0 +1,21 @@
+// What a worker says that a check found, held against the device that its lease named.
+#pragma once
+
+#include <string_view>
+
+#include "coordinator/service/farm.h"
+#include "kiln/v1/worker.pb.h"
+#include "manifest/json/json.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+// kDataLoss unless a report that checkReport() takes is of this device: names a GPU if and only if the
+// artifact `hasKernels`, and then `gpu`, the one that was leased, by its name, compute capability and whether
+// it is emulated. `gpu` is null if the lease named none.
+Status checkDevice(const Json& report, const v1::Device* gpu, bool hasKernels);
+
+// The report of the run of a check: well-formed, of the leased device, and emulated where that was asked for.
+Status takeCheckReport(const Farm& farm, const index::RunRecord& run, std::string_view text);
+
+}  // namespace kiln::service
