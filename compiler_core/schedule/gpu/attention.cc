@@ -5,6 +5,7 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/gpu/products.h"
+#include "compiler_core/schedule/kernel_info.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -114,16 +115,13 @@ class AttentionEmitter {
 
  private:
   DictionaryAttr describe() {
-    SmallVector<Attribute> nodes;
-    for (const std::string& name : ir::nodeNames(loc_)) nodes.push_back(b_.getStringAttr(name));
     SmallVector<std::int64_t> loops;
     for (const OpFoldResult size : ArrayRef(scores_.sizes).take_front(3))
       loops.push_back(getConstantIntValue(size).value_or(kUnknownExtent));
-    return b_.getDictionaryAttr({b_.getNamedAttr("nodes", b_.getArrayAttr(nodes)),
-                                 b_.getNamedAttr("rule", b_.getStringAttr("device attention")),
-                                 b_.getNamedAttr("loops", b_.getDenseI64ArrayAttr(loops)),
-                                 b_.getNamedAttr("tile", b_.getDenseI64ArrayAttr({1, 1, shape_.queries})),
-                                 b_.getNamedAttr(kThreadsAttr, b_.getI64IntegerAttr(shape_.threads))});
+    Schedule schedule;
+    setList(schedule, kTileKnob, {1, 1, shape_.queries});
+    setNumber(schedule, kThreadsKnob, shape_.threads);
+    return kernelInfo(b_.getContext(), ir::nodeNames(loc_), "device attention", loops, schedule);
   }
 
   PanelSource sourceOf(unsigned input, AffineMap map, unsigned row) {

@@ -23,7 +23,7 @@ func.func @main(%q: tensor<2x3x197x64xf32>, %k: tensor<2x3x4000x64xf32>, %v: ten
 // CHECK: gpu.barrier
 // CHECK: math.fma
 // CHECK: arith.divf
-// CHECK: rule = "device attention", threads = 256 : i64, tile = array<i64: 1, 1, 64>
+// CHECK: rule = "device attention", schedule = {threads = array<i64: 256>, tile = array<i64: 1, 1, 64>
 
 // -----
 
