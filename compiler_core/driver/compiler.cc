@@ -483,6 +483,27 @@ Result<CompileResult> compile(const CompileRequest& request) {
   return Compile(request).run();
 }
 
+namespace {
+
+// Weights that are kept in 16 bits and cast are as exact as others.
+DType coarsestOf(mlir::ModuleOp module) {
+  DType coarsest = DType::kF32;
+  const auto note = [&](mlir::TypeRange types) {
+    for (const mlir::Type type : types) {
+      const mlir::Type element = mlir::getElementTypeOrSelf(type);
+      if (element.isBF16() || (element.isF16() && coarsest != DType::kBF16))
+        coarsest = element.isBF16() ? DType::kBF16 : DType::kF16;
+    }
+  };
+  module.walk([&](mlir::Operation* op) {
+    if (auto function = mlir::dyn_cast<mlir::func::FuncOp>(op)) return note(function.getArgumentTypes());
+    if (!mlir::isa<ir::WeightOp, ir::ConstantOp>(op)) note(op->getResultTypes());
+  });
+  return coarsest;
+}
+
+}  // namespace
+
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
                                           const Composites& sequences, std::uint64_t seed,
@@ -491,7 +512,7 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
   KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, {}, sequences}));
-  ReferenceResult result{captured.inputs, captured.outputs, {}, {}};
+  ReferenceResult result{captured.inputs, captured.outputs, {}, {}, coarsestOf(*captured.module)};
   for (const auto& [name, value] : given)
     if (llvm::none_of(captured.inputs, [&](const ir::Signature& input) { return input.name == name; }))
       return fail(Code::kInvalidArgument, fmt::format("the model has no input '{}'", name));

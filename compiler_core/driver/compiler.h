@@ -99,6 +99,7 @@ Result<CompileResult> compile(const CompileRequest& request);
 struct ReferenceResult {
   std::vector<ir::Signature> inputs, outputs;
   std::vector<reference::HostTensor> inputValues, outputValues;
+  DType coarsest = DType::kF32;  // kF16 or kBF16 where the graph takes or calculates such floats
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
