@@ -15,8 +15,8 @@ struct Relative {
   const char* text;
   double value;
 };
-// Of 16 bits: about four steps of the type.
-constexpr Relative kF32{"1e-3", 1e-3}, kF16{"4e-3", 4e-3}, kBF16{"3e-2", 3e-2};
+// Of fewer bits than f32 has: about four steps of the type.
+constexpr Relative kF32{"1e-3", 1e-3}, kF16{"4e-3", 4e-3}, kTf32 = kF16, kBF16{"3e-2", 3e-2};
 constexpr double kAbsolute = 1e-5;
 
 bool holdsFloats(DType dtype) {
@@ -36,19 +36,31 @@ double rootMeanSquare(const HostTensor& tensor) {
   return count == 0 || !std::isfinite(sum) ? 0 : std::sqrt(sum / count);
 }
 
-}  // namespace
-
-FixtureTolerance toleranceOf(const ReferenceResult& result) {
-  const Relative* relative = &kF32;
+// Of the coarsest type.
+const Relative& relativeOf(const ReferenceResult& result, std::string_view precision) {
+  const Relative* relative = precision == "tf32" ? &kTf32 : &kF32;
   for (const auto* tensors : {&result.inputValues, &result.outputValues})
     for (const HostTensor& tensor : *tensors) {
-      if (tensor.dtype == DType::kBF16) relative = &kBF16;
-      if (tensor.dtype == DType::kF16 && relative != &kBF16) relative = &kF16;
+      if (tensor.dtype == DType::kBF16) return kBF16;
+      if (tensor.dtype == DType::kF16) relative = &kF16;
     }
-  FixtureTolerance tolerance{relative->text, {}};
-  if (relative == &kF32) return tolerance;
+  return *relative;
+}
+
+}  // namespace
+
+Noise noiseOf(const ReferenceResult& result, std::string_view precision, const HostTensor& tensor) {
+  const Relative& relative = relativeOf(result, precision);
+  if (&relative == &kF32 || !holdsFloats(tensor.dtype)) return {};
+  return {relative.value, relative.value * rootMeanSquare(tensor)};
+}
+
+FixtureTolerance toleranceOf(const ReferenceResult& result, std::string_view precision) {
+  const Relative& relative = relativeOf(result, precision);
+  FixtureTolerance tolerance{relative.text, {}};
+  if (&relative == &kF32) return tolerance;
   for (const HostTensor& output : result.outputValues) {
-    const double noise = holdsFloats(output.dtype) ? relative->value * rootMeanSquare(output) : 0;
+    const double noise = noiseOf(result, precision, output).absolute;
     tolerance.absolute.push_back(noise > kAbsolute ? fmt::format("{:.1e}", noise) : kAbsoluteTolerance);
   }
   return tolerance;

@@ -12,7 +12,8 @@ constexpr std::int64_t kDefaultSteps = 512;  // with a tile's rows and columns, 
 constexpr std::int64_t kMostRegisters = 8;   // side by side
 
 bool isProduct(const Site& site) {
-  return site.shape.kind == KernelKind::kContraction || site.shape.kind == KernelKind::kConvolution;
+  return site.shape.kind == KernelKind::kContraction || site.shape.kind == KernelKind::kConvolution ||
+         site.shape.kind == KernelKind::kDepthwise;
 }
 
 // The parallel loop along which rows of a register block lie: of a product the one before the columns, of a
@@ -147,6 +148,7 @@ std::vector<std::vector<std::int64_t>> tilesOf(const Site& site, std::span<const
       case KernelKind::kAttention:
         if (fromInside == 1) sizes = sizesNear(loop, chosen[i], {16, 32, 64, 128});
         break;
+      case KernelKind::kDepthwise:
       case KernelKind::kReduction:
       case KernelKind::kElementwise:
         if (fromInside > 0 || rank == 1)

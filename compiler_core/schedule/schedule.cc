@@ -36,6 +36,8 @@ std::string_view templateOf(KernelKind kind) {
       return "attention";
     case KernelKind::kReduction:
       return "reduction";
+    case KernelKind::kDepthwise:
+      return "depthwise";
     case KernelKind::kElementwise:
       break;
   }

@@ -65,7 +65,7 @@ struct Site {
 // Scalar operations of one run of the kernel, estimated.
 double workOf(const KernelShape& shape);
 
-// Of the template: "contraction", "convolution", "attention", "reduction", "elementwise".
+// Of the template: "contraction", "convolution", "depthwise", "attention", "reduction", "elementwise".
 std::string_view templateOf(KernelKind kind);
 
 struct Knob {

@@ -103,7 +103,20 @@ void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored,
   }
 }
 
-KernelKind kindOf(const Group& group) {
+// Whether both factors of a product are read for several results each.
+bool sharesRows(linalg::LinalgOp op) {
+  SmallVector<unsigned> parallel;
+  op.getParallelDims(parallel);
+  const AffineMap left = op.getMatchingIndexingMap(op.getDpsInputOperand(0)),
+                  right = op.getMatchingIndexingMap(op.getDpsInputOperand(1));
+  auto spared = [&](AffineMap map, AffineMap other) {
+    return llvm::any_of(
+        parallel, [&](unsigned dim) { return !map.isFunctionOfDim(dim) && other.isFunctionOfDim(dim); });
+  };
+  return spared(left, right) && spared(right, left);
+}
+
+KernelKind kindOf(const Group& group, bool forDevice) {
   KernelKind kind = KernelKind::kElementwise;
   unsigned contractions = 0;
   for (Operation* op : group.members) {
@@ -111,7 +124,9 @@ KernelKind kindOf(const Group& group) {
     if (isContraction(linalgOp)) {
       // One product feeds another.
       if (contractions++ > 0) return KernelKind::kAttention;
-      kind = linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction : KernelKind::kConvolution;
+      kind = linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction
+             : forDevice || sharesRows(linalgOp)  ? KernelKind::kConvolution
+                                                  : KernelKind::kDepthwise;
     }
     if (!isPointwise(linalgOp) && contractions == 0) kind = KernelKind::kReduction;
   }
@@ -216,7 +231,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     for (unsigned i = 0; i < identity.size(); ++i) identity[i] = static_cast<int>(i);
     collect(root, identity, anchored, group);
 
-    KernelShape shape{kindOf(group), {}, workOf(group)};
+    KernelShape shape{kindOf(group, device), {}, workOf(group)};
     for (Operation* op : group.members)
       if (auto member = cast<linalg::LinalgOp>(op); isContraction(member))
         shape.window = member.getNumReductionLoops() - 1;

@@ -41,41 +41,59 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
+    llvm::DenseSet<Operation*> taken;
+    llvm::MapVector<Operation*, FusedProduct> products;
     for (linalg::LinalgOp op : ops) {
-      if (findRoles(op, options.shape)) {
-        emit(rewriter, op);
+      if (!findRoles(op, options.shape)) continue;
+      FusedProduct product = findFused(op, taken);
+      if (!product.init && !product.epilogue) continue;
+      for (linalg::LinalgOp part : product.parts()) taken.insert(part);
+      products[op] = std::move(product);
+    }
+    for (linalg::LinalgOp op : ops) {
+      if (auto product = products.find(op); product != products.end()) {
+        emit(rewriter, product->second);
+      } else if (taken.contains(op)) {
         continue;
+      } else if (findRoles(op, options.shape)) {
+        emit(rewriter, {op, {}, {}, {}});
+      } else {
+        rewriter.setInsertionPoint(op);
+        if (failed(linalg::linalgOpToLoops(rewriter, op))) {
+          op.emitError("the operation has no loop form");
+          return signalPassFailure();
+        }
+        rewriter.eraseOp(op);
       }
-      rewriter.setInsertionPoint(op);
-      if (failed(linalg::linalgOpToLoops(rewriter, op))) {
-        op.emitError("the operation has no loop form");
-        return signalPassFailure();
-      }
-      rewriter.eraseOp(op);
     }
   }
 
-  void emit(IRRewriter& rewriter, linalg::LinalgOp op) {
+  // At the last of its parts.
+  void emit(IRRewriter& rewriter, const FusedProduct& product) {
     BlockOptions own = options;
-    own.schedule = scheduleAround(op);
-    if (auto parts = unfoldWindow(rewriter, op); !parts.empty()) {
+    own.schedule = scheduleAround(product.op);
+    rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
+    if (const auto steps = unfoldWindow(rewriter, product); !steps.empty()) {
       own.pack = false;
-      for (linalg::LinalgOp part : parts) emitBlocks(rewriter, part, *findRoles(part, options.shape), own);
+      for (const UnfoldedStep& step : steps) {
+        emitBlocks(rewriter, step.copy, *findRoles(step.copy, options.shape), own);
+        rewriter.setInsertionPoint(step.product.epilogue ? step.product.epilogue : step.product.op);
+        emitBlocks(rewriter, step.product, own);
+      }
       return;
     }
-    op = withJoinedLoops(rewriter, op);
-    emitBlocks(rewriter, op, *findRoles(op, options.shape), own);
+    emitBlocks(rewriter, withJoinedLoops(rewriter, product), own);
   }
 
   // Fewer loops, where neighbours are one in memory.
-  static linalg::LinalgOp withJoinedLoops(IRRewriter& rewriter, linalg::LinalgOp op) {
-    rewriter.setInsertionPoint(op);
-    auto nest = nestOf(rewriter, op);
-    if (!nest) return op;
+  static FusedProduct withJoinedLoops(IRRewriter& rewriter, const FusedProduct& product) {
+    auto nest = nestOf(rewriter, product);
+    if (!nest) return product;
+    const std::size_t before = nest->loops.size();
     joinLoops(*nest);
-    if (nest->loops.empty() || nest->loops.size() == op.getNumLoops()) return op;
-    auto joined = cast<linalg::LinalgOp>(emitNest(rewriter, op, *nest).getOperation());
-    rewriter.eraseOp(op);
+    if (nest->loops.empty() || nest->loops.size() == before) return product;
+    FusedProduct joined = emitNest(rewriter, product, *nest, true, true);
+    for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
     return joined;
   }
 

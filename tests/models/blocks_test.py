@@ -34,11 +34,11 @@ class Blocks(unittest.TestCase):
         self.folder = pathlib.Path(self.scratch.name)
         self.compiler = Compiler(BIN)
 
-    def artifact(self, name, target):
+    def artifact(self, name, target, options=()):
         """The artifact's folder, with its fixtures."""
         model, out = self.folder / f"{name}.onnx", self.folder / f"{name}-{target.replace(':', '-')}"
         model.write_bytes(blocks.MODELS[name]())
-        spec = self.compiler.spec(model, target, out.with_suffix(".json"))
+        spec = self.compiler.spec(model, target, out.with_suffix(".json"), options=options)
         emulation = ["--emulation", self.folder / "emulation"] if target.startswith("cuda:") else []
         (self.folder / "emulation").mkdir(exist_ok=True)
         self.compiler.call(BIN / "kiln-cc", "compile", "--model", model, "--spec", spec, "--out", out, *emulation)
@@ -63,6 +63,16 @@ class Blocks(unittest.TestCase):
             for target in TARGETS:
                 with self.subTest(name=name, target=target):
                     self.assertEqual(self.check(self.artifact(name, target)), (True, []))
+
+    @unittest.skipUnless(HAS_ASSEMBLER, "no ptxas in the build tree")
+    def test_products_of_tf32_agree_with_fixtures_that_allow_for_them(self):
+        artifact = self.artifact("transformer_block", "cuda:sm_90a", ["--precision", "tf32"])
+        self.assertEqual(self.check(artifact), (True, []))
+
+    def test_the_comparison_node_by_node_takes_rounding_for_what_it_is(self):
+        model = self.folder / "model.onnx"
+        model.write_bytes(blocks.MODELS["transformer_block_f16"]())
+        self.assertIn("all agree", self.compiler.call(BIN / "kiln-compare", model).stdout)
 
     def test_what_rounding_does_not_explain_is_wrong(self):
         artifact = self.artifact("transformer_block_f16", TARGETS[0])

@@ -4,6 +4,7 @@
 // bits do not depend on it. Private to compiler_core/schedule.
 #pragma once
 
+#include "compiler_core/schedule/vectorize/fused_product.h"
 #include "compiler_core/schedule/vectorize/roles.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -19,5 +20,9 @@ struct BlockOptions {
 // Emits at `op` and erases it.
 void emitBlocks(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, const Roles& roles,
                 const BlockOptions& options);
+
+// The same with what is fused with a product, each of whose results is then stored once. At the builder's
+// place; erases all parts. Where one of these has no such form, they are emitted one after the other.
+void emitBlocks(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options);
 
 }  // namespace kiln::schedule

@@ -16,8 +16,9 @@ HostTensor f32(std::vector<float> values) {
 HostTensor codes(DType dtype, std::vector<std::uint16_t> values) {
   return HostTensor::of<std::uint16_t>(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
-FixtureTolerance of(std::vector<HostTensor> inputs, std::vector<HostTensor> outputs) {
-  return toleranceOf({{}, {}, std::move(inputs), std::move(outputs)});
+FixtureTolerance of(std::vector<HostTensor> inputs, std::vector<HostTensor> outputs,
+                    const char* precision = "f32") {
+  return toleranceOf({{}, {}, std::move(inputs), std::move(outputs)}, precision);
 }
 
 TEST(FixtureTolerance, OfF32IsTheSameForAll) {
@@ -33,6 +34,13 @@ TEST(FixtureTolerance, Of16BitsGrowsWithWhatAnOutputHolds) {
                              HostTensor::of<std::int64_t>(DType::kI64, {1}, {1000})});
   EXPECT_EQ(tolerance.relative, "4e-3");
   EXPECT_EQ(tolerance.absolute, (std::vector<std::string>{"1.0e-02", "2.0e-03", "1e-5", "1e-5"}));
+}
+
+TEST(FixtureTolerance, OfTf32IsThatOfF16) {
+  const auto tolerance = of({f32({1})}, {f32({0.5f, -0.5f})}, "tf32");
+  EXPECT_EQ(tolerance.relative, "4e-3");
+  EXPECT_EQ(tolerance.absolute, std::vector<std::string>{"2.0e-03"});
+  EXPECT_EQ(of({codes(DType::kBF16, {0x3f80})}, {f32({1})}, "tf32").relative, "3e-2");
 }
 
 TEST(FixtureTolerance, TheCoarsestTypeCounts) {
