@@ -58,6 +58,8 @@ def main():
     parser.add_argument("--markdown", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
+    subprocess.run([speed.ROOT / "infra/build", "release", "kiln-cc", "kiln_toolchain_lib", "bench_session"], check=True,
+                   stdout=subprocess.DEVNULL)
     rows = []
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)

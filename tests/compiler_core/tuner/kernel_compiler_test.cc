@@ -74,5 +74,14 @@ TEST_F(KernelCompilerTest, WhatIsNoKernelIsRefused) {
   EXPECT_FALSE(open(text)->compile({{"tile", {3, 16}}}));
 }
 
+TEST_F(KernelCompilerTest, AProgramThatIsCutOffIsNotLoaded) {
+  const auto kernel = open(isolatedProduct(8, 8, 16));
+  ASSERT_TRUE(kernel);
+  KernelProgram program = *kernel->compile(kernel->standard());
+  ASSERT_TRUE(KernelRun::load(program, kernel->outputs(), 1));
+  program.elf.resize(program.elf.size() / 2);
+  EXPECT_EQ(KernelRun::load(program, kernel->outputs(), 1).error().code, Code::kDataLoss);
+}
+
 }  // namespace
 }  // namespace kiln::tuner
