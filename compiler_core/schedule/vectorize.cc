@@ -73,7 +73,10 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     BlockOptions own = options;
     own.schedule = scheduleAround(product.op);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
-    if (const auto steps = unfoldWindow(rewriter, product); !steps.empty()) {
+    SmallVector<UnfoldedStep> steps;
+    if (numberOf(own.schedule, kUnfoldKnob, 1) != 0)
+      steps = unfoldWindow(rewriter, product, numberOf(own.schedule, kStepsKnob, kLongestReduction));
+    if (!steps.empty()) {
       own.pack = false;
       for (const UnfoldedStep& step : steps) {
         emitBlocks(rewriter, step.copy, *findRoles(step.copy, options.shape), own);

@@ -13,9 +13,6 @@ namespace {
 
 using namespace mlir;
 
-// Longest run of a single reduction loop before results go back to memory, where the schedule does not say.
-constexpr std::int64_t kLongestReduction = 512;
-
 // Part of a block's lanes that fits one register.
 struct Piece {
   std::int64_t offset, lanes;  // lanes 0: one scalar

@@ -12,7 +12,6 @@ namespace {
 using namespace mlir;
 
 constexpr std::int64_t kMinRows = 8, kMinLanes = 4;  // that share and fill a copy
-constexpr std::int64_t kMostSteps = 512;             // of the sum, in one copy
 constexpr std::int64_t kCopyElements = 1 << 17;      // half of a core's L2 as f32
 
 // What each loop of a contraction is to the copy.
@@ -70,12 +69,14 @@ std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest
 
 class Unfolder {
  public:
-  Unfolder(RewriterBase& builder, const FusedProduct& product, LoopNest nest, Unfolding roles)
+  Unfolder(RewriterBase& builder, const FusedProduct& product, LoopNest nest, Unfolding roles,
+           std::int64_t mostSteps)
       : b_(builder),
         product_(product),
         loc_(product.op->getLoc()),
         nest_(std::move(nest)),
-        roles_(std::move(roles)) {}
+        roles_(std::move(roles)),
+        mostSteps_(mostSteps) {}
 
   SmallVector<UnfoldedStep> emit() {
     emitOuter(0);
@@ -126,7 +127,7 @@ class Unfolder {
     const unsigned first = roles_.steps.front();
     const std::int64_t extent = nest_.loops[first].extent, lanes = points(nest_, roles_.lanes),
                        inner = points(nest_, roles_.steps) / extent;
-    const std::int64_t room = std::min(kMostSteps, kCopyElements / lanes) / inner;
+    const std::int64_t room = std::min(mostSteps_, kCopyElements / lanes) / inner;
     const std::int64_t most = std::clamp<std::int64_t>(room, 1, extent);
     const std::int64_t blocks = (extent + most - 1) / most, by = (extent + blocks - 1) / blocks;
     const std::int64_t whole = extent / by * by;
@@ -179,18 +180,20 @@ class Unfolder {
   Location loc_;
   LoopNest nest_;
   Unfolding roles_;
+  std::int64_t mostSteps_;
   SmallVector<UnfoldedStep> made_;
 };
 
 }  // namespace
 
-SmallVector<UnfoldedStep> unfoldWindow(RewriterBase& rewriter, const FusedProduct& product) {
+SmallVector<UnfoldedStep> unfoldWindow(RewriterBase& rewriter, const FusedProduct& product,
+                                       std::int64_t mostSteps) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto nest = nestOf(rewriter, product);
   if (!nest) return {};
   auto roles = findUnfolding(product.op, *nest);
   if (!roles) return {};
-  auto made = Unfolder(rewriter, product, std::move(*nest), std::move(*roles)).emit();
+  auto made = Unfolder(rewriter, product, std::move(*nest), std::move(*roles), mostSteps).emit();
   for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
   return made;
 }

@@ -32,8 +32,14 @@ TEST_F(KernelCompilerTest, TheIsolatedTextIsWhatTilingItIsolatesAgain) {
   EXPECT_EQ(kernel->outputs().at(0).bytes(), 24u * 64 * 4);
 }
 
-TEST_F(KernelCompilerTest, EveryScheduleGivesTheSameBitsAndTheSameProgramTwice) {
-  const auto kernel = open(isolatedProduct(26, 70, 90));
+class EverySchedule : public KernelCompilerTest, public ::testing::WithParamInterface<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, EverySchedule, ::testing::Values("contraction", "convolution"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(EverySchedule, GivesTheSameBitsAndTheSameProgramTwice) {
+  const auto kernel = open(std::string_view(GetParam()) == "contraction" ? isolatedProduct(26, 70, 90)
+                                                                         : isolatedConvolution(20, 12));
   ASSERT_TRUE(kernel) << kernel.error().message;
   const auto bench = Bench::open(1);
   ASSERT_TRUE(bench) << bench.error().message;
