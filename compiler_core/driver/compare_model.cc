@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "compiler_core/driver/command.h"
+#include "compiler_core/driver/fixture_tolerance.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/element/element.h"
 #include "compiler_core/runtime/runtime.h"
@@ -51,10 +52,11 @@ double largest(const HostTensor& tensor) {
   return most;
 }
 
-runtime::Tolerance toleranceOf(const HostTensor& expected, runtime::Tolerance stated) {
+runtime::Tolerance toleranceOf(const HostTensor& expected, const Noise& noise, runtime::Tolerance stated) {
   if (expected.dtype == DType::kI8 || expected.dtype == DType::kU8) return {0, 1};
   if (runtime::holdsIntegers(expected.dtype)) return {0, 0};
-  stated.absolute *= std::max(1.0, largest(expected));
+  stated.absolute = std::max(stated.absolute * std::max(1.0, largest(expected)), noise.absolute);
+  stated.relative = std::max(stated.relative, noise.relative);
   return runtime::toleranceFor(expected.dtype, stated);
 }
 
@@ -66,16 +68,15 @@ class Comparer {
     if (request_.spec.profiles.size() != 1)
       return fail(Code::kInvalidArgument, "the spec has several profiles; compare one at a time");
     for (const auto& [name, range] : request_.spec.profiles.front().dims) dims_[name] = range.opt;
-    KILN_ASSIGN(const ReferenceResult reference,
-                evaluateReference(request_.compile.model, dims_, request_.spec.pins, request_.spec.sequences,
-                                  request_.seed, request_.inputs));
-    inputs_ = reference.inputValues;
+    KILN_ASSIGN(reference_, evaluateReference(request_.compile.model, dims_, request_.spec.pins,
+                                              request_.spec.sequences, request_.seed, request_.inputs));
+    inputs_ = reference_.inputValues;
     CompareReport report;
     KILN_ASSIGN(const Ran ran, compileAndRun({}));
-    for (std::size_t i = 0; i < reference.outputValues.size(); ++i) {
+    for (std::size_t i = 0; i < reference_.outputValues.size(); ++i) {
       KILN_ASSIGN(Compared compared,
-                  compare({}, reference.outputs[i].name, ran.outputs[i].tensor, reference.outputValues[i]));
-      KILN_TRY(dump("output", i, compared, ran.outputs[i].tensor, reference.outputValues[i]));
+                  compare({}, reference_.outputs[i].name, ran.outputs[i].tensor, reference_.outputValues[i]));
+      KILN_TRY(dump("output", i, compared, ran.outputs[i].tensor, reference_.outputValues[i]));
       report.outputs.push_back(std::move(compared));
     }
     KILN_ASSIGN(report.kernels, probed(ProbeRequest::Point::kRewritten, "kernel"));
@@ -126,8 +127,9 @@ class Comparer {
                            const HostTensor& expected) const {
     Compared compared{std::move(nodes), std::move(what), expected.dtype, got.shape, expected.shape, {}};
     if (got.shape != expected.shape) return compared;
-    KILN_ASSIGN(compared.comparison, runtime::compare(expected.dtype, got.data, expected.bytes,
-                                                      toleranceOf(expected, request_.tolerance)));
+    const runtime::Tolerance tolerance = toleranceOf(
+        expected, noiseOf(reference_, request_.spec.numerics.precision, expected), request_.tolerance);
+    KILN_ASSIGN(compared.comparison, runtime::compare(expected.dtype, got.data, expected.bytes, tolerance));
     return compared;
   }
 
@@ -146,6 +148,7 @@ class Comparer {
   const CompareRequest& request_;
   std::map<std::string, std::int64_t> dims_;
   std::vector<HostTensor> inputs_;
+  ReferenceResult reference_;
 };
 
 }  // namespace

@@ -7,10 +7,6 @@
 namespace kiln::driver {
 namespace {
 
-// What ptxas of CUDA 13.0 makes, the toolchain's (infra/toolchain/lock.json), wants a driver of that version
-// or later.
-constexpr char kDriverVersion[] = "13.0";
-
 struct Architecture {
   std::string_view name, computeCapability;
   bool exact;  // "a": features of this one that no other has
@@ -80,7 +76,7 @@ Result<DeviceProgram::Generated> DeviceProgram::generate(const CompileRequest& r
   evidence.target = target_.name;
   evidence.arch = target_.device;
   evidence.kernels = kernels_.names;
-  evidence.driver = kDriverVersion;
+  evidence.driver = image.driver;
   evidence.computeCapability = architecture->computeCapability;
   evidence.exact = architecture->exact;
   if (image.kernels.size() != kernels_.names.size())

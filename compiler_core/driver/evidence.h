@@ -9,6 +9,7 @@
 
 #include "compiler_core/ir/evidence.h"
 #include "manifest/base/digest.h"
+#include "manifest/tuning/schedule.h"
 
 namespace kiln::driver {
 
@@ -24,9 +25,10 @@ struct DeviceKernelEvidence {
 // One kernel: what it computes and how it was cut.
 struct KernelEvidence {
   std::string symbol;
-  std::vector<std::string> nodes;         // source nodes, in order
-  std::string rule;                       // row of the heuristic's table
-  std::vector<std::int64_t> loops, tile;  // parallel loops: extents and tile sizes
+  std::vector<std::string> nodes;   // source nodes, in order
+  std::string rule;                 // row of the heuristic's table
+  std::vector<std::int64_t> loops;  // extents of the parallel loops
+  Schedule schedule;
   std::int64_t tasks = 0;
   std::uint64_t codeBytes = 0;  // what it adds to the program; 0 in a dry run
   std::string codeOf;           // the kernel whose code it runs on its own buffers; empty: its own

@@ -5,6 +5,7 @@
 #include "compiler_core/ir/evidence_json.h"
 #include "compiler_core/runtime/program_abi.h"
 #include "manifest/artifact/media_types.h"
+#include "manifest/tuning/schedule_json.h"
 
 namespace kiln::driver {
 namespace {
@@ -107,7 +108,7 @@ Json toJson(const ScheduleEvidence& evidence) {
                                             {"nodes", kernel.nodes},
                                             {"rule", kernel.rule},
                                             {"loops", kernel.loops},
-                                            {"tile", kernel.tile},
+                                            {"schedule", scheduleJson(kernel.schedule)},
                                             {"tasks", kernel.tasks},
                                             {"codeBytes", std::to_string(kernel.codeBytes)}});
     if (!kernel.target.empty()) entry["target"] = kernel.target;

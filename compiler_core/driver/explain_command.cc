@@ -65,8 +65,8 @@ void printText(const CompileResult& result, const std::string& target) {
     for (const std::uint64_t bytes : plan.deviceArenaBytes)
       fmt::print("memory    profile {}: arena {} bytes on the device\n", plan.profile, bytes);
   for (const KernelEvidence& kernel : result.schedule.kernels)
-    fmt::print("kernel    {} [{}] loops {} tile {}: {}{}\n", fmt::join(kernel.nodes, ", "), kernel.rule,
-               fmt::join(kernel.loops, "x"), fmt::join(kernel.tile, "x"), tasksText(kernel),
+    fmt::print("kernel    {} [{}] loops {}, {}: {}{}\n", fmt::join(kernel.nodes, ", "), kernel.rule,
+               fmt::join(kernel.loops, "x"), text(kernel.schedule), tasksText(kernel),
                kernel.device ? fmt::format(" of {} threads, {} bytes shared, at most {} bytes moved",
                                            kernel.device->threads, kernel.device->sharedBytes,
                                            kernel.device->movedBytes)

@@ -149,7 +149,9 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_option("--seed", arguments.seed, "Of the other inputs")->capture_default_str();
   app.add_option("--threads", arguments.threads, "Threads of the run")->capture_default_str();
-  app.add_option("--rtol", arguments.relative, "Relative tolerance of floats")->capture_default_str();
+  app.add_option("--rtol", arguments.relative,
+                 "Relative tolerance of floats; more where 16-bit floats of the model explain more")
+      ->capture_default_str();
   app.add_option("--atol", arguments.absolute,
                  "Absolute tolerance of floats, of the tensor's largest value where that is above 1")
       ->capture_default_str();

@@ -4,6 +4,7 @@
 
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/kernel_info.h"
 
 namespace kiln::driver {
 
@@ -99,7 +100,7 @@ KernelEvidence kernelOf(DictionaryAttr info) {
     for (Attribute node : nodes) kernel.nodes.push_back(cast<StringAttr>(node).getValue().str());
   if (auto rule = info.getAs<StringAttr>("rule")) kernel.rule = rule.getValue().str();
   kernel.loops = numbers("loops");
-  kernel.tile = numbers("tile");
+  kernel.schedule = schedule::scheduleOf(info);
   if (auto tasks = info.getAs<IntegerAttr>("tasks")) kernel.tasks = tasks.getInt();
   return kernel;
 }
@@ -113,9 +114,10 @@ KernelEvidence launchOf(DictionaryAttr info) {
   KernelEvidence kernel = kernelOf(info);
   kernel.symbol = info.getAs<StringAttr>("symbol").getValue().str();
   if (auto first = info.getAs<StringAttr>("code_of")) kernel.codeOf = first.getValue().str();
-  kernel.device = DeviceKernelEvidence{.threads = number("threads"),
-                                       .sharedBytes = static_cast<std::uint64_t>(number("shared_bytes")),
-                                       .movedBytes = static_cast<std::uint64_t>(number("moved_bytes"))};
+  kernel.device =
+      DeviceKernelEvidence{.threads = schedule::numberOf(kernel.schedule, schedule::kThreadsKnob, 0),
+                           .sharedBytes = static_cast<std::uint64_t>(number("shared_bytes")),
+                           .movedBytes = static_cast<std::uint64_t>(number("moved_bytes"))};
   return kernel;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "compiler_core/driver/command.h"
+#include "compiler_core/driver/fixture_tolerance.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/npy/npy.h"
 #include "manifest/artifact/fixture_list.h"
@@ -27,25 +28,15 @@ Result<Json> writeTensors(const Tensors& tensors, const std::string& out, const 
   return paths;
 }
 
-// A rounding step of the coarsest float that goes in or out, a few times over: a program's sums are rounded
-// elsewhere.
-const char* relativeTolerance(const ReferenceResult& result) {
-  const char* tolerance = "1e-3";
-  for (const Tensors* tensors : {&result.inputValues, &result.outputValues})
-    for (const reference::HostTensor& tensor : *tensors) {
-      if (tensor.dtype == DType::kBF16) return "3e-2";
-      if (tensor.dtype == DType::kF16) tolerance = "4e-3";
-    }
-  return tolerance;
-}
-
 // The files of one point of a profile, in its folder.
-Result<Json> writeProfile(const ReferenceResult& result, const std::string& out, const std::string& profile,
-                          Digests& digests) {
+Result<Json> writeProfile(const ReferenceResult& result, const FixtureTolerance& tolerance,
+                          const std::string& out, const std::string& profile, Digests& digests) {
   KILN_TRY(package::makeDirectory(out + "/" + profile));
   KILN_ASSIGN(const Json inputs, writeTensors(result.inputValues, out, profile, "input", digests));
   KILN_ASSIGN(const Json outputs, writeTensors(result.outputValues, out, profile, "output", digests));
-  return Json{{"name", profile}, {"inputs", inputs}, {"outputs", outputs}};
+  Json written{{"name", profile}, {"inputs", inputs}, {"outputs", outputs}};
+  if (!tolerance.absolute.empty()) written["atol"] = tolerance.absolute;
+  return written;
 }
 
 // Where a profile is evaluated.
@@ -69,7 +60,7 @@ std::vector<Point> pointsOf(const ShapeProfile& profile) {
   return points;
 }
 
-Status writeList(const Json& profiles, const Digests& digests, const char* tolerance,
+Status writeList(const Json& profiles, const Digests& digests, const std::string& relativeTolerance,
                  const std::string& out) {
   Json files = Json::array();
   for (const auto& [path, digest] : digests)
@@ -77,7 +68,7 @@ Status writeList(const Json& profiles, const Digests& digests, const char* toler
   const Json document = {{"version", "1"},
                          {"files", std::move(files)},
                          {"profiles", profiles},
-                         {"tolerance", {{"rtol", tolerance}, {"atol", "1e-5"}}}};
+                         {"tolerance", {{"rtol", relativeTolerance}, {"atol", kAbsoluteTolerance}}}};
   KILN_ASSIGN(const std::string text, toCanonicalJson(document));
   KILN_TRY(parseFixtureList(text));  // nothing is written that a reader would refuse
   KILN_TRY(package::writeFile(out + "/" + kFixtureList, asBytes(text)));
@@ -92,7 +83,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
   fmt::print(stderr, "stage: reference\n");
   Json profiles = Json::array();
   Digests digests;
-  const char* tolerance = "";
+  std::string relativeTolerance;
   for (const ShapeProfile& profile : spec->profiles) {
     // A profile's name becomes a folder.
     if (profile.name.empty() || profile.name.front() == '.' || profile.name.find('/') != std::string::npos)
@@ -103,13 +94,14 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
     for (const Point& point : pointsOf(profile)) {
       auto result = evaluateReference(arguments.model, point.dims, spec->pins, spec->sequences, kSeed);
       if (!result) return stop(result.error());
-      auto written = writeProfile(*result, arguments.out, point.name, digests);
+      const FixtureTolerance tolerance = toleranceOf(*result, spec->numerics.precision);
+      auto written = writeProfile(*result, tolerance, arguments.out, point.name, digests);
       if (!written) return stop(kExitInternal, written.error());
       profiles.push_back(std::move(*written));
-      tolerance = relativeTolerance(*result);
+      relativeTolerance = tolerance.relative;
     }
   }
-  if (auto written = writeList(profiles, digests, tolerance, arguments.out); !written)
+  if (auto written = writeList(profiles, digests, relativeTolerance, arguments.out); !written)
     return stop(kExitInternal, written.error());
   return {};
 }

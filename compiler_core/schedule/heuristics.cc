@@ -35,10 +35,16 @@ constexpr Rule kRules[] = {
      "convolution",
      {{0, 0, 1}, {0, 400, 1, true}, {64, 256, 4}},
      1 << 20,
-     8,
+     4,
      "up to 400 positions, image rows whole, are unfolded once for all channels of the task; a second copy "
      "of them "
      "pays for tasks only while there are few"},
+    {KernelKind::kDepthwise,
+     "depthwise",
+     {{0, 0, 1}, {0, 0, 1}, {1, 0, 1}},
+     1 << 18,
+     0,
+     "channels share nothing: whole planes, as many as pay for a task"},
     {KernelKind::kAttention,
      "attention",
      {{0, 0, 1}, {16, 0, 16}, {1, 1, 1}},

@@ -8,7 +8,14 @@
 
 namespace kiln::schedule {
 
-enum class KernelKind { kContraction, kConvolution, kAttention, kReduction, kElementwise };
+enum class KernelKind {
+  kContraction,
+  kConvolution,
+  kAttention,
+  kReduction,
+  kElementwise,
+  kDepthwise,  // a convolution whose channels share nothing
+};
 
 // One parallel loop of a kernel.
 struct LoopInfo {

@@ -4,8 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+
+#include "compiler_core/schedule/given.h"
+#include "compiler_core/schedule/schedule.h"
+#include "compiler_core/schedule/signature.h"
 
 namespace mlir {
 class Pass;
@@ -25,10 +30,20 @@ std::unique_ptr<mlir::Pass> createLowerToLinalgPass(bool forDevice = false);
 std::unique_ptr<mlir::Pass> createFuseElementwisePass();
 
 // kiln-tile: each group becomes an scf.forall over tiles, with the schedule in its `kiln.kernel` attribute.
-// Tiles are chosen by shape alone, never by thread count. forDevice: a tile is what a block of threads makes,
-// and the schedule names their number ("threads"); a group that is one operation stays as it is, with its
-// schedule.
-std::unique_ptr<mlir::Pass> createTilePass(bool forDevice = false);
+// Schedules are chosen by shape alone, never by thread count. forDevice: a tile is what a block of threads
+// makes, and the schedule names their number ("threads"); a group that is one operation stays as it is, with
+// its schedule.
+struct TileOptions {
+  bool forDevice = false;
+  VectorShape registers;  // of a processor
+  // With a target, each kernel that can stand by itself gets its signature, and the schedule that `given` has
+  // for it in the place of the default.
+  Environment environment;
+  const GivenSchedules* given = nullptr;                    // by signature; outlives the pass
+  std::function<void(const KernelFound& kernel)> onKernel;  // each with a signature; may be empty
+  std::function<void(const Error& error)> onRefused;        // a given schedule that check() refuses
+};
+std::unique_ptr<mlir::Pass> createTilePass(const TileOptions& options = {});
 
 struct VectorizeOptions {
   std::int64_t registerBits = 256;

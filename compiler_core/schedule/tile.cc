@@ -1,9 +1,8 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/gpu/contraction_roles.h"
-#include "compiler_core/schedule/gpu/heuristics.h"
 #include "compiler_core/schedule/groups.h"
-#include "compiler_core/schedule/heuristics.h"
+#include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,7 +101,20 @@ void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored,
   }
 }
 
-KernelKind kindOf(const Group& group) {
+// Whether both factors of a product are read for several results each.
+bool sharesRows(linalg::LinalgOp op) {
+  SmallVector<unsigned> parallel;
+  op.getParallelDims(parallel);
+  const AffineMap left = op.getMatchingIndexingMap(op.getDpsInputOperand(0)),
+                  right = op.getMatchingIndexingMap(op.getDpsInputOperand(1));
+  auto spared = [&](AffineMap map, AffineMap other) {
+    return llvm::any_of(
+        parallel, [&](unsigned dim) { return !map.isFunctionOfDim(dim) && other.isFunctionOfDim(dim); });
+  };
+  return spared(left, right) && spared(right, left);
+}
+
+KernelKind kindOf(const Group& group, bool forDevice) {
   KernelKind kind = KernelKind::kElementwise;
   unsigned contractions = 0;
   for (Operation* op : group.members) {
@@ -110,7 +122,9 @@ KernelKind kindOf(const Group& group) {
     if (isContraction(linalgOp)) {
       // One product feeds another.
       if (contractions++ > 0) return KernelKind::kAttention;
-      kind = linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction : KernelKind::kConvolution;
+      kind = linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction
+             : forDevice || sharesRows(linalgOp)  ? KernelKind::kConvolution
+                                                  : KernelKind::kDepthwise;
     }
     if (!isPointwise(linalgOp) && contractions == 0) kind = KernelKind::kReduction;
   }
@@ -151,8 +165,8 @@ void eraseDead(Operation* loop, RewriterBase& rewriter) {
 
 struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TilePass)
-  explicit TilePass(bool forDevice = false) { device = forDevice; }
-  TilePass(const TilePass& other) : PassWrapper(other) {}
+  explicit TilePass(const TileOptions& wanted = {}) : options(wanted) { device = wanted.forDevice; }
+  TilePass(const TilePass& other) : PassWrapper(other), options(other.options) {}
   StringRef getArgument() const final { return "kiln-tile"; }
   StringRef getDescription() const final { return "Each group becomes a parallel loop over tiles"; }
   void getDependentDialects(DialectRegistry& registry) const override {
@@ -161,31 +175,45 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     tensor::registerTilingInterfaceExternalModels(registry);
   }
 
-  // threads: of a block; 0 on a CPU.
-  DictionaryAttr describe(const Group& group, const KernelShape& shape, const Tile& tile,
-                          std::int64_t threads) {
-    Builder b(&getContext());
-    llvm::SetVector<Attribute> nodes;
-    for (Operation* op : llvm::reverse(group.members))
-      for (const std::string& name : ir::nodeNames(op->getLoc())) nodes.insert(b.getStringAttr(name));
+  // The schedule of a kernel, and what is said about it; failure where a given one is refused.
+  FailureOr<DictionaryAttr> describe(const Group& group, const Site& site) {
+    std::vector<std::string> nodes;
+    for (Operation* op : llvm::reverse(group.members)) llvm::append_range(nodes, ir::nodeNames(op->getLoc()));
     SmallVector<std::int64_t> extents;
-    for (const LoopInfo& loop : shape.loops) extents.push_back(loop.extent);
-    NamedAttrList attributes({b.getNamedAttr("nodes", b.getArrayAttr(nodes.getArrayRef())),
-                              b.getNamedAttr("rule", b.getStringAttr(tile.rule)),
-                              b.getNamedAttr("loops", b.getDenseI64ArrayAttr(extents)),
-                              b.getNamedAttr("tile", b.getDenseI64ArrayAttr(tile.sizes))});
-    if (threads) attributes.set(kThreadsAttr, b.getI64IntegerAttr(threads));
+    for (const LoopInfo& loop : site.shape.loops) extents.push_back(loop.extent);
+    const Chosen standard = defaultSchedule(site);
+    const auto info = [&](StringRef rule, const Schedule& schedule) {
+      return kernelInfo(&getContext(), nodes, rule, extents, schedule);
+    };
+    const auto isolated = options.environment.target.empty() || !checkSchedule(standard.schedule)
+                              ? std::nullopt
+                              : isolate(group.members.getArrayRef(), options.environment);
+    if (!isolated) return info(standard.rule, standard.schedule);
+    const std::string signature = signatureOf(*isolated);
+    if (options.onKernel) options.onKernel({signature, *isolated, nodes, site, standard.schedule});
+    const GivenSchedule* given = nullptr;
+    if (options.given)
+      if (auto found = options.given->find(signature); found != options.given->end()) given = &found->second;
+    if (given)
+      if (const Status fits = checkGiven(*given, site); !fits) {
+        const Error error =
+            fits.error().in("kernel " + signature + (nodes.empty() ? "" : " (" + nodes[0] + ")"));
+        if (options.onRefused) options.onRefused(error);
+        return group.members.front()->emitError(error.message);
+      }
+    Builder b(&getContext());
+    NamedAttrList attributes(given ? info("given", given->schedule) : info(standard.rule, standard.schedule));
+    attributes.set(kSignatureAttr, b.getStringAttr(signature));
+    if (given && !given->entry.empty()) attributes.set(kEntryAttr, b.getStringAttr(given->entry));
     return attributes.getDictionary(&getContext());
   }
 
-  // A device's blocks take the results in order: the operation stays whole.
-  void dealOut(linalg::LinalgOp root, const Group& group, const KernelShape& shape) {
-    std::int64_t points = 1;
-    for (const LoopInfo& loop : shape.loops)
-      if (loop.symbolic || __builtin_mul_overflow(points, loop.extent, &points)) points = 0;
-    const DeviceShare share = chooseDeviceShare(points, shape.workPerPoint);
-    root->setAttr(kKernelAttr,
-                  describe(group, shape, {{share.results}, share.rule, share.reason}, share.threads));
+  static Status checkGiven(const GivenSchedule& given, const Site& site) {
+    const std::string_view own = templateOf(site.shape.kind);
+    if (given.templateName != own)
+      return fail(Code::kInvalidArgument, "the schedule is for the template " + given.templateName +
+                                              ", the kernel is of " + std::string(own));
+    return check(given.schedule, site);
   }
 
   LogicalResult tileRoot(linalg::LinalgOp root, const Anchored& anchored, IRRewriter& rewriter) {
@@ -200,7 +228,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     for (unsigned i = 0; i < identity.size(); ++i) identity[i] = static_cast<int>(i);
     collect(root, identity, anchored, group);
 
-    KernelShape shape{kindOf(group), {}, workOf(group)};
+    KernelShape shape{kindOf(group, device), {}, workOf(group)};
     for (Operation* op : group.members)
       if (auto member = cast<linalg::LinalgOp>(op); isContraction(member))
         shape.window = member.getNumReductionLoops() - 1;
@@ -208,22 +236,19 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
                                     most = largestExtents(root);
     for (unsigned dim : parallel)
       shape.loops.push_back({extents[dim], group.divisible.test(dim), ShapedType::isDynamic(fixed[dim])});
-    std::int64_t threads = 0;
-    Tile tile;
-    if (device) {
-      if (isSingle(group, shape.kind)) {
-        dealOut(root, group, shape);
-        return success();
-      }
-      DeviceTile chosen = chooseDeviceTile(shape);
-      tile = std::move(chosen.tile);
-      threads = chosen.threads;
-    } else {
-      tile = chooseTile(shape);
+    const Site site{shape, options.registers, device, device && isSingle(group, shape.kind)};
+    const FailureOr<DictionaryAttr> described = describe(group, site);
+    if (failed(described)) return failure();
+    const DictionaryAttr description = *described;
+    if (site.isSingle) {
+      // A device's blocks take the results in order: the operation stays whole.
+      root->setAttr(kKernelAttr, description);
+      return success();
     }
     SmallVector<OpFoldResult> sizes(root.getNumLoops(), rewriter.getIndexAttr(0));
     bool cut = false;
-    for (auto [dim, size] : llvm::zip_equal(parallel, tile.sizes)) {
+    const Schedule schedule = scheduleOf(description);
+    for (auto [dim, size] : llvm::zip_equal(parallel, listOf(schedule, kTileKnob))) {
       // What covers every extent of a symbolic loop leaves it whole.
       if (ShapedType::isDynamic(fixed[dim]) ? !group.divisible.test(dim) || size >= most[dim]
                                             : size == extents[dim])
@@ -234,18 +259,17 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     // Too small to share out: still a kernel, of one task.
     if (!cut) sizes[parallel.front()] = rewriter.getIndexAttr(most[parallel.front()]);
 
-    const DictionaryAttr description = describe(group, shape, tile, threads);
-    scf::SCFTileAndFuseOptions options;
-    options.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
-    options.tilingOptions.setTileSizes(sizes);
-    options.setFusionControlFn([&](tensor::ExtractSliceOp, OpResult producer,
-                                   bool) -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
+    scf::SCFTileAndFuseOptions fusion;
+    fusion.tilingOptions.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+    fusion.tilingOptions.setTileSizes(sizes);
+    fusion.setFusionControlFn([&](tensor::ExtractSliceOp, OpResult producer,
+                                  bool) -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
       if (!group.members.contains(producer.getOwner())) return std::nullopt;
       return scf::SCFTileAndFuseOptions::ControlFnResult{};
     });
     rewriter.setInsertionPoint(root);
     auto result = scf::tileConsumerAndFuseProducersUsingSCF(
-        rewriter, cast<TilingInterface>(root.getOperation()), options);
+        rewriter, cast<TilingInterface>(root.getOperation()), fusion);
     if (failed(result) || result->loops.size() != 1) return root.emitError("the operation does not tile");
     for (OpResult value : root->getResults())
       if (Value replacement = result->replacements.lookup(value))
@@ -266,6 +290,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
   }
 
   void runOnOperation() override {
+    if (!target.empty()) options.environment.target = target;
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> ops;  // those in bodies of control flow before those behind it
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
@@ -285,14 +310,16 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
   }
 
+  TileOptions options;
   Option<bool> device{*this, "device", llvm::cl::desc("Tiles are what a block of a device's threads makes"),
                       llvm::cl::init(false)};
+  Option<std::string> target{*this, "target", llvm::cl::desc("Kernels get signatures, as for this target")};
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createTilePass(bool forDevice) {
-  return std::make_unique<TilePass>(forDevice);
+std::unique_ptr<Pass> createTilePass(const TileOptions& options) {
+  return std::make_unique<TilePass>(options);
 }
 
 }  // namespace kiln::schedule

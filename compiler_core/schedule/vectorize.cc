@@ -1,3 +1,5 @@
+#include "compiler_core/schedule/kernel_info.h"
+#include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
@@ -28,44 +30,70 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
                     memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
+  // Of the kernel that the operation is part of.
+  static Schedule scheduleAround(Operation* op) {
+    for (; op; op = op->getParentOp())
+      if (auto info = op->getAttrOfType<DictionaryAttr>(kKernelAttr)) return scheduleOf(info);
+    return {};
+  }
+
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
+    llvm::DenseSet<Operation*> taken;
+    llvm::MapVector<Operation*, FusedProduct> products;
     for (linalg::LinalgOp op : ops) {
-      if (findRoles(op, options.shape)) {
-        emit(rewriter, op);
+      if (!findRoles(op, options.shape)) continue;
+      FusedProduct product = findFused(op, taken);
+      if (!product.init && !product.epilogue) continue;
+      for (linalg::LinalgOp part : product.parts()) taken.insert(part);
+      products[op] = std::move(product);
+    }
+    for (linalg::LinalgOp op : ops) {
+      if (auto product = products.find(op); product != products.end()) {
+        emit(rewriter, product->second);
+      } else if (taken.contains(op)) {
         continue;
+      } else if (findRoles(op, options.shape)) {
+        emit(rewriter, {op, {}, {}, {}});
+      } else {
+        rewriter.setInsertionPoint(op);
+        if (failed(linalg::linalgOpToLoops(rewriter, op))) {
+          op.emitError("the operation has no loop form");
+          return signalPassFailure();
+        }
+        rewriter.eraseOp(op);
       }
-      rewriter.setInsertionPoint(op);
-      if (failed(linalg::linalgOpToLoops(rewriter, op))) {
-        op.emitError("the operation has no loop form");
-        return signalPassFailure();
-      }
-      rewriter.eraseOp(op);
     }
   }
 
-  void emit(IRRewriter& rewriter, linalg::LinalgOp op) {
-    if (auto parts = unfoldWindow(rewriter, op); !parts.empty()) {
-      BlockOptions copied = options;
-      copied.pack = false;
-      for (linalg::LinalgOp part : parts) emitBlocks(rewriter, part, *findRoles(part, options.shape), copied);
+  // At the last of its parts.
+  void emit(IRRewriter& rewriter, const FusedProduct& product) {
+    BlockOptions own = options;
+    own.schedule = scheduleAround(product.op);
+    rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
+    if (const auto steps = unfoldWindow(rewriter, product); !steps.empty()) {
+      own.pack = false;
+      for (const UnfoldedStep& step : steps) {
+        emitBlocks(rewriter, step.copy, *findRoles(step.copy, options.shape), own);
+        rewriter.setInsertionPoint(step.product.epilogue ? step.product.epilogue : step.product.op);
+        emitBlocks(rewriter, step.product, own);
+      }
       return;
     }
-    op = withJoinedLoops(rewriter, op);
-    emitBlocks(rewriter, op, *findRoles(op, options.shape), options);
+    emitBlocks(rewriter, withJoinedLoops(rewriter, product), own);
   }
 
   // Fewer loops, where neighbours are one in memory.
-  static linalg::LinalgOp withJoinedLoops(IRRewriter& rewriter, linalg::LinalgOp op) {
-    rewriter.setInsertionPoint(op);
-    auto nest = nestOf(rewriter, op);
-    if (!nest) return op;
+  static FusedProduct withJoinedLoops(IRRewriter& rewriter, const FusedProduct& product) {
+    auto nest = nestOf(rewriter, product);
+    if (!nest) return product;
+    const std::size_t before = nest->loops.size();
     joinLoops(*nest);
-    if (nest->loops.empty() || nest->loops.size() == op.getNumLoops()) return op;
-    auto joined = cast<linalg::LinalgOp>(emitNest(rewriter, op, *nest).getOperation());
-    rewriter.eraseOp(op);
+    if (nest->loops.empty() || nest->loops.size() == before) return product;
+    FusedProduct joined = emitNest(rewriter, product, *nest, true, true);
+    for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
     return joined;
   }
 
@@ -76,7 +104,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
 
 std::unique_ptr<Pass> createVectorizePass(const VectorizeOptions& options) {
   return std::make_unique<VectorizePass>(BlockOptions{
-      {options.registerBits, options.accumulators, options.across, options.masks}, options.contraction});
+      {options.registerBits, options.accumulators, options.across, options.masks}, options.contraction, {}});
 }
 
 }  // namespace kiln::schedule

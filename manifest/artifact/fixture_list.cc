@@ -74,6 +74,11 @@ Result<FixtureList> parseFixtureList(std::string_view text) {
     KILN_ASSIGN(profile.name, entry.string("name"));
     KILN_ASSIGN(profile.inputs, readPaths(entry, "inputs", files));
     KILN_ASSIGN(profile.outputs, readPaths(entry, "outputs", files));
+    if (entry.has("atol")) {
+      KILN_ASSIGN(profile.absoluteTolerances, entry.decimals("atol"));
+      if (profile.absoluteTolerances.size() != profile.outputs.size())
+        return badMember(entry.path("atol"), "must have one for each output");
+    }
     KILN_TRY(entry.finish());
     list.profiles.push_back(std::move(profile));
   }
@@ -82,6 +87,8 @@ Result<FixtureList> parseFixtureList(std::string_view text) {
   KILN_ASSIGN(list.absoluteTolerance, tolerance.decimal("atol"));
   KILN_TRY(tolerance.finish());
   KILN_TRY(reader.finish());
+  for (FixtureProfile& profile : list.profiles)
+    profile.absoluteTolerances.resize(profile.outputs.size(), list.absoluteTolerance);
   return list;
 }
 

@@ -26,6 +26,8 @@ struct FixtureFile {
 struct FixtureProfile {
   std::string name;  // "large": at its opt; "large/min" and "large/max" where these are others
   std::vector<std::string> inputs, outputs;  // paths among the files, in the manifest's order
+  // One per output: its own, or the list's.
+  std::vector<double> absoluteTolerances;
 };
 
 struct FixtureList {
@@ -34,9 +36,10 @@ struct FixtureList {
   double relativeTolerance = 0, absoluteTolerance = 0;
 };
 
-// {"version":"1","profiles":[{"name","inputs":[paths],"outputs":[paths]}],"files":[{"path","digest","size"}],
-// "tolerance":{"rtol":"1e-3","atol":"1e-5"}}
-// kInvalidArgument names the member: at most 256 profiles and kMaxFixtureFiles files, at safe paths ending in
+// {"version":"1","profiles":[{"name","inputs":[paths],"outputs":[paths],"atol":["4e-3"]}],
+// "files":[{"path","digest","size"}],"tolerance":{"rtol":"1e-3","atol":"1e-5"}}; a profile's "atol" may be
+// left out. kInvalidArgument names the member: at most 256 profiles and kMaxFixtureFiles files, at safe paths
+// ending in
 // ".npy", each once and none below another, and no profile with a path that is not among them.
 Result<FixtureList> parseFixtureList(std::string_view json);
 

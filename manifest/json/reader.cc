@@ -17,6 +17,14 @@ Result<T> parseNumber(std::string_view text) {
   return value;
 }
 
+Result<double> parseFraction(const std::string& text, const std::string& place) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
+    return badMember(place, "must be a decimal number as a string, 0 or more");
+  return value;
+}
+
 }  // namespace
 
 tl::unexpected<Error> badMember(std::string_view place, std::string_view what) {
@@ -102,11 +110,17 @@ Result<std::uint64_t> ObjectReader::unsigned64(std::string_view name) {
 
 Result<double> ObjectReader::decimal(std::string_view name) {
   KILN_ASSIGN(const std::string text, string(name));
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
-    return badMember(path(name), "must be a decimal number as a string, 0 or more");
-  return value;
+  return parseFraction(text, path(name));
+}
+
+Result<std::vector<double>> ObjectReader::decimals(std::string_view name) {
+  KILN_ASSIGN(const std::vector<std::string> texts, strings(name));
+  std::vector<double> out;
+  for (const std::string& text : texts) {
+    KILN_ASSIGN(const double value, parseFraction(text, path(name) + "[" + std::to_string(out.size()) + "]"));
+    out.push_back(value);
+  }
+  return out;
 }
 
 Result<std::vector<std::string>> ObjectReader::strings(std::string_view name) {

@@ -36,6 +36,7 @@ class ObjectReader {
   // A finite fraction of 0 or more, as a decimal string: JSON numbers are not used for fractions in Kiln's
   // documents.
   Result<double> decimal(std::string_view name);
+  Result<std::vector<double>> decimals(std::string_view name);
   Result<std::vector<std::string>> strings(std::string_view name);
   // A digest: member `name` ("sha256:<hex>") with its size in member "size".
   Result<Digest> digest(std::string_view name = "digest");

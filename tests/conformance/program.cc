@@ -61,6 +61,10 @@ std::string beside(const char* name) {
 
 }  // namespace
 
+bool isForDevice(const CompileOptions& options) {
+  return options.target.find("cuda:") != std::string::npos;
+}
+
 std::string hostTarget() {
 #if defined(__aarch64__)
   return "cpu:aarch64-neoverse-n1";
@@ -100,7 +104,7 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
   KILN_TRY(kilnCc(arguments, options));
   std::filesystem::remove_all(out);
   std::vector<std::string> compile = {"compile", "--model", model, "--spec", spec, "--out", out};
-  if (options.target.find("cuda:") != std::string::npos) {
+  if (isForDevice(options)) {
     const std::string emulation = options.scratch + "/emulation";
     std::filesystem::remove_all(emulation);
     std::filesystem::create_directory(emulation);

@@ -12,6 +12,9 @@ struct CompileOptions {
   std::string scratch;  // existing folder
 };
 
+// Kernels run on the emulated device, which watches its memory by itself.
+bool isForDevice(const CompileOptions& options);
+
 // The highest target of this machine.
 std::string hostTarget();
 // kiln-cc in this program's folder.

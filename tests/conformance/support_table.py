@@ -6,6 +6,9 @@ usage: support_table.py update REPORT   REPORT (onnx_backend --json over the who
        support_table.py dynamic REPORT [SELECTION]
                                         the same with onnx_dynamic --json, which becomes dynamic/report.json; SELECTION says
                                         which cases were run, if not all
+       support_table.py device REPORT   REPORT (onnx_backend --target cuda:sm_90a --json) becomes device_report.json
+       support_table.py device-dynamic REPORT [SELECTION]
+                                        the same with onnx_dynamic, dynamic/device_report.json
        support_table.py check           exit 1 when these two are not what the reports give
 """
 import json
@@ -17,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 REPORT = HERE / "report.json"
 DYNAMIC, REASONS = HERE / "dynamic/report.json", HERE / "dynamic/reasons.json"
+DEVICE, DEVICE_DYNAMIC = HERE / "device_report.json", HERE / "dynamic/device_report.json"
 TABLE = ROOT / "compiler_core/frontend/onnx/SUPPORT.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- support table: made by tests/conformance/support_table.py -->", "<!-- end of the support table -->"
@@ -169,12 +173,14 @@ def dump(report):
 
 
 def main(arguments):
-    if len(arguments) == 2 and arguments[0] == "update" or len(arguments) in (2, 3) and arguments[0] == "dynamic":
+    places = {"update": REPORT, "device": DEVICE, "dynamic": DYNAMIC, "device-dynamic": DEVICE_DYNAMIC}
+    if len(arguments) == 2 and arguments[0] in places or len(arguments) == 3 and "dynamic" in arguments[0]:
         full = json.loads(pathlib.Path(arguments[1]).read_text())
-        if arguments[0] == "update":
-            REPORT.write_text(dump(keep(full)))
+        if "dynamic" in arguments[0]:
+            kept = keep_dynamic(full, arguments[2] if len(arguments) == 3 else "all of the suite")
         else:
-            DYNAMIC.write_text(dump(keep_dynamic(full, arguments[2] if len(arguments) == 3 else "all of the suite")))
+            kept = keep(full)
+        places[arguments[0]].write_text(dump(kept))
         report = json.loads(REPORT.read_text())
         TABLE.write_text(table(report))
         README.write_text(readme(report))

@@ -7,13 +7,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "compiler_core/runtime/device/device_context.h"
 #include "compiler_core/runtime/runtime.h"
+#include "manifest/artifact/small_float.h"
 #include "manifest/base/exit_code.h"
 
 namespace kiln::runtime {
@@ -25,13 +29,21 @@ struct Flags {
   std::vector<std::string> artifacts;
 };
 
-// What a device can do at most, measured here: bytes read and written by a copy, per second.
+// What a device can do at most, measured: bytes read and written by a copy, per second, and by type the
+// operations per second of the fastest product that PyTorch's library has.
 struct Ceilings {
   double copyBytes = 0;
+  std::map<std::string, double> flops;
+
+  double flopsOf(const std::string& type) const {
+    const auto found = flops.find(type);
+    return found == flops.end() ? 0 : found->second;
+  }
 };
 
 struct Row {
   std::string name, verdict;      // "passed", or why not
+  std::string type;               // that products are of: "f32", "tf32", "f16", "bf16"
   double kernels = 0, whole = 0;  // milliseconds of one run: kernels by events, and as the caller sees it
   std::uint64_t moved = 0, flops = 0;
   std::optional<double> peer;  // milliseconds
@@ -79,12 +91,16 @@ Result<double> copyBytesPerSecond(const std::shared_ptr<const DeviceContext>& co
 }
 
 // What cannot be measured is 0, and the reason is told.
-Ceilings measureCeilings(const std::shared_ptr<const DeviceContext>& context) {
+Ceilings measureCeilings(const std::shared_ptr<const DeviceContext>& context, const nlohmann::json& peers) {
   const DeviceContext::Scope scope(*context);
   const auto measured = copyBytesPerSecond(context);
   if (!measured)
     std::fprintf(stderr, "device_table: no copy ceiling: %s\n", measured.error().message.c_str());
-  return {measured.value_or(0)};
+  Ceilings ceilings{measured.value_or(0), {}};
+  if (peers.is_object())
+    for (const auto& [type, flops] : peers.value("matmul flops", nlohmann::json::object()).items())
+      if (flops.is_number()) ceilings.flops[type] = flops.get<double>();
+  return ceilings;
 }
 
 nlohmann::json readJson(const std::string& path) {
@@ -97,9 +113,13 @@ std::uint64_t number(const nlohmann::json& value) {
   return value.is_number() ? value.get<std::uint64_t>() : 0;
 }
 
-// What the manifest says that one run calculates and moves.
+// What the manifest says that one run calculates, in which type, and moves.
 void readWork(const nlohmann::json& manifest, Row& row) {
   if (!manifest.is_object() || !manifest.contains("stages")) return;
+  row.type = manifest.value(nlohmann::json::json_pointer("/spec/numerics/precision"), "f32");
+  for (const auto& input :
+       manifest.value(nlohmann::json::json_pointer("/program/inputs"), nlohmann::json::array()))
+    if (const std::string type = input.value("dtype", ""); type == "f16" || type == "bf16") row.type = type;
   const auto& stages = manifest["stages"];
   for (const auto& part :
        stages.value("partition", nlohmann::json::object()).value("partitions", nlohmann::json::array()))
@@ -110,7 +130,7 @@ void readWork(const nlohmann::json& manifest, Row& row) {
       row.moved += number(kernel["device"].value("movedBytes", nlohmann::json()));
 }
 
-// Seeded, small numbers where elements are f32, zeros elsewhere.
+// Seeded numbers from -0.5 to 0.5 where elements are floats, zeros elsewhere.
 std::vector<NamedTensor> inputsOf(const Artifact& artifact) {
   std::vector<NamedTensor> inputs;
   std::uint32_t state = 1;
@@ -120,12 +140,16 @@ std::vector<NamedTensor> inputsOf(const Artifact& artifact) {
     for (std::int64_t& extent : tensor.shape)
       elements *= static_cast<std::size_t>(extent = std::max<std::int64_t>(extent, 1));
     tensor.data.resize(elements * dtypeBytes(spec.dtype));
-    if (spec.dtype == DType::kF32)
-      for (std::size_t i = 0; i < elements; ++i) {
-        state = state * 1664525u + 1013904223u;
-        const float value = static_cast<float>(state >> 8) / 16777216.0f - 0.5f;
-        std::copy_n(reinterpret_cast<const std::uint8_t*>(&value), 4, tensor.data.data() + 4 * i);
-      }
+    const FloatFormat* const narrow = floatFormat(spec.dtype);
+    for (std::size_t i = 0; (narrow || spec.dtype == DType::kF32) && i < elements; ++i) {
+      state = state * 1664525u + 1013904223u;
+      const float value = static_cast<float>(state >> 8) / 16777216.0f - 0.5f;
+      const std::uint32_t code =
+          narrow ? encodeFloat(*narrow, value, /*overflow=*/true) : std::bit_cast<std::uint32_t>(value);
+      // Little-endian: the code's low bytes.
+      const std::size_t bytes = dtypeBytes(spec.dtype);
+      std::memcpy(tensor.data.data() + bytes * i, &code, bytes);
+    }
     inputs.push_back({spec.name, std::move(tensor)});
   }
   return inputs;
@@ -166,22 +190,31 @@ Status measure(const Flags& flags, const std::string& directory, Row& row) {
   return {};
 }
 
+std::string text(const std::map<std::string, double>& flops) {
+  std::string all;
+  for (const auto& [type, each] : flops)
+    all += fmt::format("{}{} {:.1f} TFLOP/s", all.empty() ? "" : ", ", type, each * 1e-12);
+  return all;
+}
+
 std::string percent(double part, double whole) {
   return whole > 0 && part > 0 ? fmt::format("{:.0f} %", 100 * part / whole) : "";
 }
 
-void print(const std::vector<Row>& rows, const Ceilings& ceilings, double flopsCeiling) {
+void print(const std::vector<Row>& rows, const Ceilings& ceilings) {
   fmt::print(
-      "| network | parity | kernels, ms | run, ms | PyTorch, ms | ratio | of the copy ceiling | of the "
-      "matmul ceiling |\n"
-      "|---|---|---:|---:|---:|---:|---:|---:|\n");
+      "| network | parity | type | kernels, ms | run, ms | PyTorch, ms | ratio | of the copy ceiling | of "
+      "the "
+      "type's matmul ceiling |\n"
+      "|---|---|---|---:|---:|---:|---:|---:|---:|\n");
   for (const Row& row : rows) {
     const double seconds = row.kernels * 1e-3;
-    fmt::print("| {} | {} | {:.4f} | {:.4f} | {} | {} | {} | {} |\n", row.name, row.verdict, row.kernels,
-               row.whole, row.peer ? fmt::format("{:.4f}", *row.peer) : "",
-               row.peer && row.kernels > 0 ? fmt::format("{:.2f}×", *row.peer / row.kernels) : "",
-               seconds > 0 ? percent(static_cast<double>(row.moved) / seconds, ceilings.copyBytes) : "",
-               seconds > 0 ? percent(static_cast<double>(row.flops) / seconds, flopsCeiling) : "");
+    fmt::print(
+        "| {} | {} | {} | {:.4f} | {:.4f} | {} | {} | {} | {} |\n", row.name, row.verdict, row.type,
+        row.kernels, row.whole, row.peer ? fmt::format("{:.4f}", *row.peer) : "",
+        row.peer && row.kernels > 0 ? fmt::format("{:.2f}×", *row.peer / row.kernels) : "",
+        seconds > 0 ? percent(static_cast<double>(row.moved) / seconds, ceilings.copyBytes) : "",
+        seconds > 0 ? percent(static_cast<double>(row.flops) / seconds, ceilings.flopsOf(row.type)) : "");
   }
 }
 
@@ -196,13 +229,12 @@ int run(const Flags& flags) {
   if (!info) return stop(info.error());
   auto context = DeviceContext::open(*driver, *info);
   if (!context) return stop(context.error());
-  const Ceilings ceilings = measureCeilings(*context);
-
   const nlohmann::json peers = flags.peers.empty() ? nlohmann::json::object() : readJson(flags.peers);
+  const Ceilings ceilings = measureCeilings(*context, peers);
+
   const nlohmann::json models =
       peers.is_object() ? peers.value("models", nlohmann::json::object()) : nlohmann::json::object();
   std::vector<Row> rows;
-  double flopsCeiling = 0;
   for (const std::string& directory : flags.artifacts) {
     Row& row = rows.emplace_back(Row{.name = std::filesystem::path(directory).filename().string()});
     readWork(readJson(directory + "/manifest.json"), row);
@@ -211,29 +243,29 @@ int run(const Flags& flags) {
     const auto peer = models.value(row.name, nlohmann::json::object());
     for (const char* kind : {"eager ms", "graph ms"})
       if (peer.contains(kind)) row.peer = std::min(row.peer.value_or(1e300), peer[kind].get<double>());
-    // The fastest product of the peer's library stands for what the device can multiply.
-    if (row.name.starts_with("matmul") && row.peer)
-      flopsCeiling = std::max(flopsCeiling, static_cast<double>(row.flops) / (*row.peer * 1e-3));
   }
   fmt::print(
-      "{}, CUDA driver {}{}; copy ceiling {}; matmul ceiling (PyTorch's fastest product) {}; PyTorch {}\n\n",
+      "{}, CUDA driver {}{}; copy ceiling {}; matmul ceilings (PyTorch's fastest products) {}; PyTorch "
+      "{}\n\n",
       info->name, cudaVersionText((*driver)->version()),
       (*driver)->emulated() ? " (emulated: times mean nothing)" : "",
       ceilings.copyBytes > 0 ? fmt::format("{:.0f} GB/s", ceilings.copyBytes * 1e-9) : "not measured",
-      flopsCeiling > 0 ? fmt::format("{:.1f} TFLOP/s", flopsCeiling * 1e-12) : "not measured",
+      ceilings.flops.empty() ? "not measured" : text(ceilings.flops),
       peers.is_object() && peers.contains("pytorch") ? peers["pytorch"].get<std::string>()
       : peers.is_object()                            ? peers.value("why", "not asked")
                                                      : "not asked");
-  print(rows, ceilings, flopsCeiling);
+  print(rows, ceilings);
   if (!flags.json.empty()) {
     nlohmann::json out = {{"device", info->name},
                           {"driver", (*driver)->version()},
                           {"emulated", (*driver)->emulated()},
                           {"copyBytesPerSecond", ceilings.copyBytes},
+                          {"matmulFlopsPerSecond", ceilings.flops},
                           {"peers", peers}};
     for (const Row& row : rows) {
-      nlohmann::json entry = {{"name", row.name},   {"parity", row.verdict},   {"kernelsMs", row.kernels},
-                              {"runMs", row.whole}, {"movedBytes", row.moved}, {"flops", row.flops}};
+      nlohmann::json entry = {{"name", row.name},         {"parity", row.verdict}, {"type", row.type},
+                              {"kernelsMs", row.kernels}, {"runMs", row.whole},    {"movedBytes", row.moved},
+                              {"flops", row.flops}};
       for (const auto& [kernel, each] : row.slowest)
         entry["slowest"].push_back({{"kernel", kernel}, {"ms", each}});
       out["rows"].push_back(std::move(entry));

@@ -6,8 +6,8 @@ usage: pack.py --out DIR [--bin DIR] [--target cuda:sm_90a] [--net NAME]... [--e
   --emulation  also the kernels' CPU form and the emulated driver, to try the package on a machine without a GPU:
                KILN_EMULATED_KERNELS=DIR/emulation DIR/run-on-device --driver DIR/libkiln-emulated-cuda.so --runs 1
 
-DIR then holds run-on-device, device_table and the libraries that it needs beside the C library, artifacts with fixtures, the
-models themselves for PyTorch, and the scripts that run these.
+DIR then holds run-on-device, device_table and the libraries that it needs, the C library and its loader among them, artifacts
+with fixtures, the models themselves for PyTorch, and the scripts that run these.
 """
 import argparse
 import os
@@ -24,15 +24,21 @@ import speed  # noqa: E402
 
 NETWORKS = ["copy", "chain", "softmax", "layer_norm", "matmul_512", "matmul_2048", "matmul_2048_f16", "conv", "conv_f16",
             "transformer_block", "transformer_block_f16", "squeezenet", "shufflenet"]
-OF_THE_C_LIBRARY = ("libc.so", "libm.so", "libdl.so", "libpthread.so", "ld-linux", "linux-vdso", "librt.so")
+LOADER = "ld-linux-x86-64.so.2"
+# Of the C library, all that a CUDA driver is linked with: parts of two versions do not work together.
+C_LIBRARY = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", LOADER)
 
 
 def libraries(program):
-    """What a program is linked with, without the C library."""
+    """What a program is linked with, and the C library that goes with it."""
+    found = {}
     for line in subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout.splitlines():
         words = line.split()
-        if len(words) > 2 and words[1] == "=>" and not words[0].startswith(OF_THE_C_LIBRARY):
-            yield pathlib.Path(words[2])
+        if len(words) > 2 and words[1] == "=>":
+            found[words[0]] = pathlib.Path(words[2])
+    for name in C_LIBRARY:
+        found[name] = found["libc.so.6"].parent / name
+    return found.items()
 
 
 def pack_model(arguments, model, out):
@@ -64,10 +70,13 @@ def main():
     for source in (HERE / "run-on-device", HERE / "peers.py", HERE / "torch_graph.py", ROOT / "tests/models/onnx_wire.py",
                    arguments.bin / "device_table"):
         shutil.copy(source, out)
-    for library in libraries(arguments.bin / "device_table"):
-        shutil.copy(library, out / "lib" / library.name)
+    programs = [arguments.bin / "device_table"]
     if arguments.emulation:
-        shutil.copy(arguments.bin / "libkiln-emulated-cuda.so", out)
+        programs.append(arguments.bin / "libkiln-emulated-cuda.so")
+        shutil.copy(programs[-1], out)
+    for program in programs:
+        for name, library in libraries(program):
+            shutil.copy(library, out / "lib" / name)
     with tempfile.TemporaryDirectory() as work:
         for name in arguments.net or NETWORKS:
             print(f"pack: {name}", flush=True)

@@ -2,7 +2,8 @@
 """usage: peers.py MODELS.onnx... --json FILE      the same models through PyTorch (cuBLAS, cuDNN), timed with events.
 
 Prints nothing where PyTorch or its device is missing, but says so in the file: {"why": ...}. Times are the median of 50 runs in
-milliseconds, the better of eager and a replayed CUDA graph; f32 means f32 (no TF32).
+milliseconds, the better of eager and a replayed CUDA graph; f32 means f32 (no TF32). "matmul flops" are what the fastest of some
+square products of each type does in a second: the ceiling that a table compares with.
 """
 import argparse
 import json
@@ -57,6 +58,21 @@ def measure(path):
     return result
 
 
+def ceilings():
+    import torch
+
+    found = {}
+    for name, dtype, tf32 in (("f32", torch.float32, False), ("tf32", torch.float32, True), ("f16", torch.float16, False),
+                              ("bf16", torch.bfloat16, False)):
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        for n in (2048, 4096, 8192):
+            a, b = (torch.rand(n, n, device="cuda", dtype=dtype) - 0.5 for _ in range(2))
+            out = torch.empty(n, n, device="cuda", dtype=dtype)
+            found[name] = max(found.get(name, 0), 2 * n ** 3 / (times(lambda: torch.matmul(a, b, out=out)) * 1e-3))
+    torch.backends.cuda.matmul.allow_tf32 = False
+    return found
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("models", nargs="+", type=pathlib.Path)
@@ -72,6 +88,7 @@ def main():
         return
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     found = {"pytorch": torch.__version__, "cudnn": torch.backends.cudnn.version(), "device": torch.cuda.get_device_name(), "models": {}}
+    found["matmul flops"] = ceilings()
     for path in arguments.models:
         try:
             found["models"][path.stem] = measure(path)

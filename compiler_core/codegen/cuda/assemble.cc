@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler_core/codegen/temporary_file.h"
+#include "manifest/artifact/device_image_limit.h"
 
 namespace kiln::codegen {
 namespace {
@@ -24,7 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr char kLoader[] = "ld-linux-x86-64.so.2";
 constexpr std::size_t kMessageBytes = 4096;
-constexpr std::uint64_t kMostBytes = 1ull << 31;  // of a cubin
 
 // Paths still mean the same from another directory.
 std::string absolute(const std::string& path) {
@@ -119,8 +119,10 @@ Result<std::string> readAll(const std::string& path) {
   KILN_ASSIGN(UniqueFd file, openFile(path, O_RDONLY | O_NOFOLLOW, 0, path));
   struct stat info{};
   if (::fstat(file.get(), &info) != 0) return fail(errnoError(errno, path));
-  if (!S_ISREG(info.st_mode) || info.st_size < 0 || static_cast<std::uint64_t>(info.st_size) > kMostBytes)
-    return fail(Code::kInternal, "ptxas left no cubin of an acceptable size");
+  if (!S_ISREG(info.st_mode) || info.st_size < 0 ||
+      static_cast<std::uint64_t>(info.st_size) > kMaxDeviceImageBytes)
+    return fail(Code::kInternal,
+                fmt::format("ptxas left no cubin of at most {} bytes", kMaxDeviceImageBytes));
   std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
   KILN_TRY(readExactly(file.get(), {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, 0, path));
   return bytes;

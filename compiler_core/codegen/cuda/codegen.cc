@@ -39,9 +39,9 @@ Result<mlir::OwningOpRef<mlir::ModuleOp>> lowered(mlir::ModuleOp module, std::un
 }
 
 // What the cubin says of each kernel, in the module's order.
-Result<std::vector<DeviceKernel>> describe(const std::string& cubin, const std::vector<MappedKernel>& kernels,
+Result<std::vector<DeviceKernel>> describe(const std::vector<CubinKernel>& found,
+                                           const std::vector<MappedKernel>& kernels,
                                            const DeviceLimits& limits) {
-  KILN_ASSIGN(const std::vector<CubinKernel> found, readCubin(cubin));
   if (found.size() != kernels.size())
     return fail(Code::kInternal, fmt::format("ptxas made {} kernels of {}", found.size(), kernels.size()));
   std::vector<DeviceKernel> described;
@@ -90,7 +90,9 @@ Result<DeviceImage> generateDeviceImage(mlir::ModuleOp module, const CudaOptions
   DeviceImage image;
   KILN_ASSIGN(image.cubin,
               assemble(ptx, {options.ptxas, options.toolchainLib, options.arch, options.workDirectory}));
-  KILN_ASSIGN(image.kernels, describe(image.cubin, kernels, *limits));
+  KILN_ASSIGN(const Cubin cubin, readCubin(image.cubin));
+  image.driver = fmt::format("{}.{}", cubin.toolkit / 10, cubin.toolkit % 10);
+  KILN_ASSIGN(image.kernels, describe(cubin.kernels, kernels, *limits));
   if (options.keepIr) image.ptx = std::move(ptx);
   if (options.emulation) {
     KILN_ASSIGN(image.emulation, generateEmulation(module, *options.emulation));

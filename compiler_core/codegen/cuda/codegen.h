@@ -34,6 +34,7 @@ struct DeviceKernel {
 struct DeviceImage {
   std::string cubin;
   std::vector<DeviceKernel> kernels;  // in the order of the gpu.module's functions
+  std::string driver;                 // CUDA version that a driver must serve at least: the cubin's, "13.0"
   std::string ptx;                    // with keepIr
   std::string emulation;              // an ELF shared object (emulated_abi.h), with CudaOptions::emulation
 };

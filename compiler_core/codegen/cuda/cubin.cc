@@ -49,17 +49,18 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
-  Result<std::vector<CubinKernel>> run() {
+  Result<Cubin> run() {
     KILN_TRY(readSections());
     for (const Section& section : sections_)
       if (section.name.starts_with(".text.")) KILN_TRY(addKernel(section));
     for (const Section& section : sections_) KILN_TRY(readFacts(section));
-    std::vector<CubinKernel> kernels;
+    if (toolkit_ == 0) return bad("it does not say which version of CUDA made it");
+    Cubin cubin{{}, toolkit_};
     for (auto& [name, kernel] : kernels_) {
       if (kernel.registers == 0) return bad(fmt::format("kernel {} has no register count", name));
-      kernels.push_back(std::move(kernel));
+      cubin.kernels.push_back(std::move(kernel));
     }
-    return kernels;
+    return cubin;
   }
 
  private:
@@ -121,6 +122,7 @@ class Reader {
       if (hasReserved()) kernel->sharedBytes -= std::min(kernel->sharedBytes, kSystemShared);
       return {};
     }
+    if (section.name == ".note.nv.cuinfo") return readVersion(section.bytes);
     if (section.name == kInfo)
       return records(section, [&](std::uint8_t attribute, std::string_view value) {
         return globalFact(section, attribute, value);
@@ -139,6 +141,21 @@ class Reader {
       kernel->threads = static_cast<std::uint32_t>(threads);
       return {};
     });
+  }
+
+  // Behind the note's header and the owner's name: a format, the compute capability, the version.
+  Status readVersion(std::string_view note) {
+    constexpr std::uint32_t kType = 1000, kLeast = 110, kMost = 999;
+    constexpr std::string_view kOwner("NVIDIA Corp", sizeof "NVIDIA Corp");
+    constexpr std::uint64_t kHeader = sizeof(Elf64_Nhdr);
+    const auto header = read<Elf64_Nhdr>(note, 0);
+    const auto version = read<std::uint16_t>(note, kHeader + kOwner.size() + 4);
+    if (!header || header->n_type != kType || header->n_namesz != kOwner.size() ||
+        note.substr(kHeader, kOwner.size()) != kOwner || header->n_descsz < 6 || !version ||
+        *version < kLeast || *version > kMost || (toolkit_ != 0 && toolkit_ != *version))
+      return bad("its note of CUDA's version cannot be");
+    toolkit_ = *version;
+    return {};
   }
 
   bool hasReserved() const {
@@ -190,11 +207,12 @@ class Reader {
   std::string_view bytes_;
   std::vector<Section> sections_;
   std::map<std::string, CubinKernel, std::less<>> kernels_;
+  std::uint32_t toolkit_ = 0;
 };
 
 }  // namespace
 
-Result<std::vector<CubinKernel>> readCubin(std::string_view bytes) {
+Result<Cubin> readCubin(std::string_view bytes) {
   return Reader(bytes).run();
 }
 

@@ -1,4 +1,4 @@
-// Reads what a cubin says of its kernels. Bounded: any bytes are safe to read.
+// Reads what a cubin says of itself and its kernels. Bounded: any bytes are safe to read.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,15 @@ struct CubinKernel {
   std::uint64_t codeBytes = 0;
 };
 
-// The kernels by name. Sections are named after kernels (.text.NAME, .nv.shared.NAME, .nv.info.NAME); numbers
-// stand in the records of .nv.info, which cuobjdump -elf prints as EIATTR_REGCOUNT, EIATTR_FRAME_SIZE,
-// EIATTR_MIN_STACK_SIZE and EIATTR_REQNTID. kDataLoss: not a cubin, or one that contradicts itself.
-Result<std::vector<CubinKernel>> readCubin(std::string_view bytes);
+struct Cubin {
+  std::vector<CubinKernel> kernels;  // by name
+  std::uint32_t toolkit = 0;         // version of the CUDA that made it, in tenths: 130 is 13.0
+};
+
+// The version stands in .note.nv.cuinfo. Sections are named after kernels (.text.NAME, .nv.shared.NAME,
+// .nv.info.NAME); numbers stand in the records of .nv.info, which cuobjdump -elf prints as EIATTR_REGCOUNT,
+// EIATTR_FRAME_SIZE, EIATTR_MIN_STACK_SIZE and EIATTR_REQNTID. kDataLoss: not a cubin, or one that
+// contradicts itself.
+Result<Cubin> readCubin(std::string_view bytes);
 
 }  // namespace kiln::codegen

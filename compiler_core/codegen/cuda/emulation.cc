@@ -25,10 +25,14 @@ Status addKernels(llvm::Module& module, const std::vector<MappedKernel>& kernels
     llvm::Function* function = module.getFunction(kernel.name);
     if (!function || function->isDeclaration())
       return fail(Code::kInternal, fmt::format("the module defines no kernel {}", kernel.name));
-    auto* name = addGlobal(module, llvm::ConstantDataArray::getString(context, kernel.name),
-                           "name_of_" + kernel.name, llvm::GlobalValue::InternalLinkage);
+    const auto text = [&](const char* prefix, const std::string& value) {
+      return addGlobal(module, llvm::ConstantDataArray::getString(context, value), prefix + kernel.name,
+                       llvm::GlobalValue::InternalLinkage);
+    };
     entries.push_back(llvm::ConstantStruct::getAnon(
-        {name, function, word(kernel.threads), word(kernel.sharedBytes), word(kernel.arguments), word(0)}));
+        {text("name_of_", kernel.name), function, word(kernel.threads), word(kernel.sharedBytes),
+         word(static_cast<std::uint32_t>(kernel.parameters.size())), word(0),
+         text("parameters_of_", kernel.parameters)}));
   }
   if (entries.empty()) return fail(Code::kInternal, "an emulation without kernels");
   auto* list = llvm::ConstantArray::get(llvm::ArrayType::get(entries[0]->getType(), entries.size()), entries);

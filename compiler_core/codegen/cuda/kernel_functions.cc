@@ -4,6 +4,7 @@
 
 #include "compiler_core/codegen/cuda/codegen.h"
 #include "compiler_core/codegen/cuda/passes.h"
+#include "compiler_core/runtime/emulated/emulated_abi.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,6 +38,14 @@ std::uint64_t sharedBytes(gpu::GPUFuncOp kernel) {
   for (BlockArgument buffer : kernel.getWorkgroupAttributions())
     total = roundUp(total) + bytesOf(cast<MemRefType>(buffer.getType()));
   return total;
+}
+
+// Which words of its arguments are addresses.
+std::string parametersOf(gpu::GPUFuncOp kernel) {
+  std::string letters;
+  for (const Type type : kernel.getArgumentTypes())
+    letters += isa<MemRefType, LLVM::LLVMPointerType>(type) ? KILN_EMULATED_POINTER : KILN_EMULATED_VALUE;
+  return letters;
 }
 
 std::optional<std::uint32_t> threadsOf(gpu::GPUFuncOp kernel) {
@@ -256,7 +265,7 @@ Result<std::vector<MappedKernel>> mappedKernels(ModuleOp module) {
       return fail(Code::kInternal, fmt::format("kernel {}: {} is not a multiple of 32 up to 1024",
                                                kernel.getName().str(), kThreadsAttr));
     kernels.push_back({kernel.getName().str(), *threads, static_cast<std::uint32_t>(sharedBytes(kernel)),
-                       kernel.getNumArguments()});
+                       parametersOf(kernel)});
   }
   return kernels;
 }

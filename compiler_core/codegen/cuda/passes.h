@@ -27,7 +27,8 @@ namespace kiln::codegen {
 // A kernel of a module before it is lowered.
 struct MappedKernel {
   std::string name;
-  std::uint32_t threads = 0, sharedBytes = 0, arguments = 0;
+  std::uint32_t threads = 0, sharedBytes = 0;
+  std::string parameters;  // kiln_emulated_entry.parameters
 };
 
 // In the order of the functions. kInternal: no gpu.module or several, or a kernel without a sound

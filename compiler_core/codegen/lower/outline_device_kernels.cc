@@ -8,6 +8,7 @@
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/memory/footprint.h"
 #include "compiler_core/runtime/program_abi.h"
+#include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
@@ -251,8 +252,8 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
                         SmallVectorImpl<Value>& statuses) {
     const Location loc = loop.getLoc();
     auto info = loop->getAttrOfType<DictionaryAttr>(schedule::kKernelAttr);
-    auto threads = info ? info.getAs<IntegerAttr>("threads") : IntegerAttr();
-    if (!threads) return loop.emitError("not mapped to threads: run kiln-map-to-gpu first");
+    const std::int64_t threads = schedule::numberOf(schedule::scheduleOf(info), schedule::kThreadsKnob, 0);
+    if (threads == 0) return loop.emitError("not mapped to threads: run kiln-map-to-gpu first");
     if (loop.getNumResults() != 0) return loop.emitError("expected a loop on buffers");
     if (loop->getParentOp() != main) return loop.emitError("a kernel inside of other control flow");
     const auto steps = getConstantIntValues(loop.getMixedStep());
@@ -267,8 +268,8 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     b.setInsertionPointToEnd(device.getBody());
     auto kernel = gpu::GPUFuncOp::create(b, loc, symbolFor(info, unit, index), b.getFunctionType({}, {}));
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-    kernel.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({static_cast<std::int32_t>(threads.getInt()), 1, 1}));
-    kernel->setAttr(kThreadsAttr, threads);
+    kernel.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({static_cast<std::int32_t>(threads), 1, 1}));
+    kernel->setAttr(kThreadsAttr, b.getI64IntegerAttr(threads));
     Arguments arguments(main, device);
     arguments.entry = &kernel.front();
     b.setInsertionPointToStart(arguments.entry);
@@ -310,7 +311,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     attributes.set("symbol", b.getStringAttr(kernel.getName()));
     launches.push_back(attributes.getDictionary(&getContext()));
     b.setInsertionPoint(loop);
-    statuses.push_back(launch(b, loop, main, number, threads.getInt(), blocks, arguments));
+    statuses.push_back(launch(b, loop, main, number, threads, blocks, arguments));
     if (known->names[number] != kernel.getName()) kernel.erase();
     loop.erase();
     return success();

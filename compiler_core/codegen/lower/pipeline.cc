@@ -1,6 +1,8 @@
 #include "compiler_core/codegen/lower/pipeline.h"
 
+#include <algorithm>
 #include <chrono>
+#include <span>
 
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/memory/passes.h"
@@ -46,7 +48,11 @@ constexpr Stage kStages[] = {
      }},
     {"tiled",
      [](OpPassManager& passes, const PipelineOptions& options) {
-       passes.addNestedPass<func::FuncOp>(schedule::createTilePass(options.device.has_value()));
+       schedule::TileOptions tile = options.schedules;
+       tile.forDevice = options.device.has_value();
+       tile.registers = {options.vectors.registerBits, options.vectors.accumulators, options.vectors.across,
+                         options.vectors.masks};
+       passes.addNestedPass<func::FuncOp>(schedule::createTilePass(tile));
      }},
     {"buffers",
      [](OpPassManager& passes, const PipelineOptions&) { passes.addPass(memory::createBufferizePass()); }},
@@ -118,7 +124,9 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
     llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "; ";
     return success();
   });
-  for (const Stage& stage : kStages) {
+  const Stage* first = std::begin(kStages);
+  if (!options.from.empty()) first = std::ranges::find(kStages, options.from, &Stage::name);
+  for (const Stage& stage : std::span(first, std::end(kStages))) {
     if (options.onStage) options.onStage(stage.name);
     PassManager passes(module.getContext());
     stage.add(passes, options);
@@ -126,6 +134,7 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
     if (failed(passes.run(module))) return fail(Code::kInternal, std::string(stage.name) + ": " + messages);
     if (options.onIr) options.onIr(stage.name, module);
     if (stage.name == "kernels" && options.device) takeDeviceModule(module, options);
+    if (stage.name == options.last) break;
   }
   return {};
 }

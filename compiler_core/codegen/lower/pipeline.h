@@ -27,6 +27,8 @@ struct PipelineOptions {
   schedule::VectorizeOptions vectors;
   std::optional<schedule::DeviceOptions> device;  // for a device: `vectors` counts for nothing
   std::uint32_t space = 1;                        // of that device (program_abi.h)
+  schedule::TileOptions schedules;                // the device and the registers in it are those above
+  std::string_view from, last;                    // the first stage and the last; empty: of all
   DeviceKernels* deviceKernels =
       nullptr;  // of the device so far; the unit's come to them. Null: this unit's alone
   // Sees the gpu.module of a device's unit, which may be emptied and is erased behind the stage "kernels".

@@ -90,7 +90,7 @@ class Check {
         KILN_ASSIGN(const npy::Tensor expected,
                     readFixture(directory_, profile.outputs[i], manifest.outputs[i].dtype));
         KILN_TRY(compareOne("fixture", "profile " + profile.name, manifest.outputs[i].name, outputs, expected,
-                            {list.relativeTolerance, list.absoluteTolerance}));
+                            {list.relativeTolerance, profile.absoluteTolerances[i]}));
       }
       if (steadyInputs_.empty()) steadyInputs_ = std::move(inputs);
     }

@@ -7,12 +7,11 @@
 #include <cstring>
 
 #include "compiler_core/runtime/device/device_layout.h"
+#include "manifest/artifact/device_image_limit.h"
 #include "manifest/base/file.h"
 
 namespace kiln::runtime {
 namespace {
-
-constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 30;
 
 // Drivers get a pointer without a length and believe the header: what it names must lie within the file.
 bool isWhole(const std::string& bytes) {
@@ -39,7 +38,8 @@ bool isWhole(const std::string& bytes) {
 
 Result<std::string> readImage(const std::string& path, const ArtifactFile& file) {
   const auto bad = [&](const std::string& why) { return fail(Code::kDataLoss, path + ": " + why); };
-  if (file.digest.size > kMaxImage) return bad("larger than 1 GiB");
+  if (file.digest.size > kMaxDeviceImageBytes)
+    return bad("larger than " + std::to_string(kMaxDeviceImageBytes) + " bytes");
   auto opened = openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, path);
   if (!opened) return bad(opened.error().message);
   struct stat status;

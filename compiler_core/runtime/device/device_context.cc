@@ -35,6 +35,16 @@ Result<std::uint64_t> DeviceContext::freeBytes() const {
   return free;
 }
 
+std::optional<Error> DeviceContext::lost() const {
+  const MutexLock lock(mutex_);
+  return lost_;
+}
+
+void DeviceContext::lose(Error why) const {
+  const MutexLock lock(mutex_);
+  if (!lost_) lost_ = std::move(why);
+}
+
 Result<DeviceStream> DeviceStream::create(std::shared_ptr<const DeviceContext> context) {
   const DeviceContext::Scope scope(*context);
   const CudaDriver& api = context->driver();

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "compiler_core/runtime/device/cuda_driver.h"
 #include "compiler_core/runtime/device/device_info.h"
+#include "compiler_core/runtime/parallel/mutex.h"
 
 namespace kiln::runtime {
 
@@ -42,6 +44,10 @@ class DeviceContext {
   // In a Scope.
   Result<std::uint64_t> freeBytes() const;
 
+  // Why nothing works on the device any more, in this process: what was said of it first.
+  std::optional<Error> lost() const;
+  void lose(Error why) const;
+
  private:
   DeviceContext(std::shared_ptr<const CudaDriver> driver, DeviceInfo info)
       : driver_(std::move(driver)), info_(std::move(info)) {}
@@ -49,6 +55,8 @@ class DeviceContext {
   const DeviceInfo info_;
   cuda::CUdevice device_ = 0;
   cuda::CUcontext context_ = nullptr;
+  mutable Mutex mutex_;
+  mutable std::optional<Error> lost_ KILN_GUARDED_BY(mutex_);
 };
 
 // A stream of the context, which does not wait for others.

@@ -45,6 +45,7 @@ DeviceSession::~DeviceSession() {
 }
 
 Result<void*> DeviceSession::staging(std::size_t index, std::uint64_t bytes) {
+  if (const auto lost = artifact_->context()->lost()) return fail(*lost);
   PinnedBuffer& buffer = staging_[index];
   if (buffer.data() == nullptr || buffer.bytes() < bytes) {
     buffer = PinnedBuffer();
@@ -55,7 +56,7 @@ Result<void*> DeviceSession::staging(std::size_t index, std::uint64_t bytes) {
 }
 
 Result<std::int32_t> DeviceSession::run(const DeviceRun& run) {
-  if (lost_) return fail(*lost_);
+  if (const auto lost = artifact_->context()->lost()) return fail(*lost);
   const DeviceContext::Scope scope(*artifact_->context());
   Recording& recording = recordings_[run.profile];
   if (run.times == nullptr && run.repeatable) {
@@ -70,7 +71,7 @@ Result<std::int32_t> DeviceSession::run(const DeviceRun& run) {
   if (status && *status == KILN_RUN_OK) {
     transferred_ += copied_;
     if (recording.state == Recording::State::kNone)
-      recording.state = hostWork_ ? Recording::State::kImpossible : Recording::State::kWanted;
+      recording.state = hostWork_ || !enqueued_ ? Recording::State::kImpossible : Recording::State::kWanted;
   }
   observe();
   return status;
@@ -89,7 +90,7 @@ Result<std::int32_t> DeviceSession::enqueue(const DeviceRun& run) {
 }
 
 Result<std::int32_t> DeviceSession::program(const DeviceRun& run) {
-  hostWork_ = false;
+  hostWork_ = enqueued_ = false;
   copied_ = 0;
   failure_.reset();
   const std::int32_t status = run.program(arenas_);
@@ -146,6 +147,7 @@ std::int32_t DeviceSession::launch(const kiln_launch& launch) {
                  {}});
   }
   if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) return KILN_RUN_OK;
+  enqueued_ = true;
   const std::string& name = manifest_.devices[launch.space - 1].kernels[launch.kernel];
   const std::size_t timed = timed_.size();
   const auto mark = [&](std::size_t which) -> Status {
@@ -180,6 +182,7 @@ std::int32_t DeviceSession::copy(std::uint32_t toSpace, void* to, std::uint32_t 
                  {}});
   }
   if (bytes == 0) return KILN_RUN_OK;
+  enqueued_ = true;
   copied_ += bytes;
   if (toSpace == 0) {
     return note(
@@ -230,11 +233,11 @@ std::int32_t DeviceSession::note(Error error) {
 
 Status DeviceSession::check(cuda::CUresult code, const std::string& what) {
   const Status status = driver().check(code, what);
-  if (!status && CudaDriver::isSticky(code) && !lost_) {
+  if (!status && CudaDriver::isSticky(code)) {
     const std::string why = "an earlier run failed on device " + std::to_string(info().ordinal) + ", " +
                             info().name + " (" + status.error().message +
                             "); this process can use it no more: end it and load the artifact again";
-    lost_ = Error{status.error().code, why, {}};
+    artifact_->context()->lose({status.error().code, why, {}});
   }
   return status;
 }

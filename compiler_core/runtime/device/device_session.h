@@ -44,7 +44,7 @@ class DeviceSession {
 
   // Runs a program to the end of all that it enqueued; what the program returned. An error of the device is
   // kInternal with the driver's words, kUnavailable if the device itself stopped working; after one that is
-  // sticky every later run fails and says so.
+  // sticky every later run of the artifact's sessions there fails and says so.
   Result<std::int32_t> run(const DeviceRun& run);
 
   // The callbacks of that name (program_abi.h), during run().
@@ -66,6 +66,7 @@ class DeviceSession {
  private:
   // What a profile's run enqueues.
   struct Recording {
+    // kImpossible: the processor has work in between, or there is nothing to record.
     enum class State { kNone, kWanted, kReady, kImpossible } state = State::kNone;
     cuda::CUgraphExec graph = nullptr;
     std::vector<void*> pointers;
@@ -101,11 +102,10 @@ class DeviceSession {
   std::vector<void*> arenas_;  // by space
   std::vector<PinnedBuffer> staging_;
   std::vector<Recording> recordings_;  // by profile
-  std::optional<Error> lost_;          // why the device can be used no more
   std::uint64_t transferred_ = 0, replays_ = 0, observedBytes_ = 0;
 
   // Of the run in progress.
-  bool hostWork_ = false, recording_ = false, measuring_ = false;
+  bool hostWork_ = false, enqueued_ = false, recording_ = false, measuring_ = false;
   std::uint64_t copied_ = 0;
   std::optional<Error> failure_;
   std::vector<Timed> timed_;

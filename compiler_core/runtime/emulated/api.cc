@@ -61,6 +61,18 @@ CUresult onDevice(F&& work) {
   return work(state, *device);
 }
 
+// For what gives something back: it is done on a device that failed, too, though the caller hears of that.
+template <class F>
+CUresult giveBack(F&& work) {
+  Driver& state = driver();
+  const Lock lock(state.mutex);
+  if (!state.initialised()) return kNotInitialized;
+  Device* const device = state.current();
+  if (device == nullptr) return kInvalidContext;
+  const CUresult done = work(state, *device);
+  return device->failure != kSuccess ? device->failure : done;
+}
+
 Stream* streamOf(CUstream stream) {
   return reinterpret_cast<Stream*>(stream);
 }
@@ -242,7 +254,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
-  return onDevice([&](Driver& state, Device& device) -> CUresult {
+  return giveBack([&](Driver& state, Device& device) -> CUresult {
     const std::uint64_t used = device.memory.used(), unscrubbed = device.memory.unscrubbed();
     if (!device.memory.release(pointer)) return kInvalidValue;
     state.statistics.device_bytes -= used - device.memory.used();
@@ -264,7 +276,7 @@ CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned) {
 }
 
 CUresult cuMemFreeHost(void* pointer) {
-  return onDevice([&](Driver& state, Device& device) -> CUresult {
+  return giveBack([&](Driver& state, Device& device) -> CUresult {
     const auto found = device.pinned.find(pointer);
     if (found == device.pinned.end()) return kInvalidValue;
     const auto* const begin = static_cast<const unsigned char*>(pointer);
@@ -330,7 +342,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  return onDevice([&](Driver& state, Device&) {
+  return giveBack([&](Driver& state, Device&) {
     delete reinterpret_cast<Module*>(module);
     --state.statistics.modules;
     return kSuccess;
@@ -376,7 +388,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
-  return onDevice([&](Driver& state, Device&) {
+  return giveBack([&](Driver& state, Device&) {
     state.drain(*streamOf(stream));
     delete streamOf(stream);
     return kSuccess;

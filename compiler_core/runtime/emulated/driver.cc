@@ -10,6 +10,20 @@ namespace kiln::emulated {
 
 using namespace cuda;  // NOLINT(google-build-using-namespace): names that NVIDIA chose
 
+namespace {
+
+// A kernel could read the processor's memory through it, which no GPU can. "" when there is none; what is
+// null points to nothing.
+std::string foreignPointer(const DeviceMemory& memory, const LaunchOp& launch) {
+  for (std::size_t i = 0; i < launch.arguments.size(); ++i)
+    if (launch.kernel->parameters[i] == KILN_EMULATED_POINTER && launch.arguments[i] != 0 &&
+        !memory.contains(launch.arguments[i], 0))
+      return "argument " + std::to_string(i) + " is no address on the device";
+  return "";
+}
+
+}  // namespace
+
 Driver& driver() {
   static Driver* const one = new Driver();  // outlives every user
   return *one;
@@ -97,9 +111,10 @@ CUresult Driver::execute(Device& device, const LaunchOp& launch) {
     return failWith(kUnknown, "unknown error: the device is gone (KILN_EMULATED_LOST)");
   ++statistics.launches;
   while (settings_.hang != 0 && statistics.launches == settings_.hang) ::pause();
-  const std::string wrong = device.grid.run(launch);
+  const std::string foreign = foreignPointer(device.memory, launch),
+                    wrong = foreign.empty() ? device.grid.run(launch) : foreign;
   if (wrong.empty()) return kSuccess;
-  const bool address = wrong.find("outside of memory") != std::string::npos;
+  const bool address = !foreign.empty() || wrong.find("outside of memory") != std::string::npos;
   return failWith(
       address ? kIllegalAddress : kLaunchFailed,
       std::string(address ? "an illegal memory access was encountered" : "unspecified launch failure") +

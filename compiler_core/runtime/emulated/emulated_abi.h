@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define KILN_EMULATION_ABI 1u
+#define KILN_EMULATION_ABI 2u
 #define KILN_EMULATION_SYMBOL "kiln_emulation"
 /* Of kiln_emulated_thread.shared. */
 #define KILN_EMULATED_SHARED_ALIGNMENT 128u
@@ -54,6 +54,10 @@ typedef struct kiln_emulated_thread {
 typedef void (*kiln_emulated_kernel)(const uint64_t* arguments, kiln_emulated_thread* thread);
 #define KILN_EMULATED_STACK 65536u
 
+/* Of kiln_emulated_entry.parameters. */
+#define KILN_EMULATED_POINTER 'p' /* the address of memory that the kernel reads or writes */
+#define KILN_EMULATED_VALUE 'v'   /* any other word */
+
 typedef struct kiln_emulated_entry {
   const char* name; /* as in the cubin, zero-terminated */
   kiln_emulated_kernel kernel;
@@ -61,6 +65,7 @@ typedef struct kiln_emulated_entry {
   uint32_t shared_bytes;   /* static shared memory of a block */
   uint32_t argument_count; /* words that `arguments` must have */
   uint32_t reserved;       /* 0 */
+  const char* parameters;  /* one letter for each word, zero-terminated */
 } kiln_emulated_entry;
 
 typedef struct kiln_emulation {

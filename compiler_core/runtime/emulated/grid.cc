@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 namespace kiln::emulated {
@@ -22,10 +23,35 @@ class FloatingPointState {
 struct FloatingPointState {};
 #endif
 
+// The order in which blocks start. Shuffled: steps of a length that has no factor in common with their
+// number, so that each comes once.
+class BlockOrder {
+ public:
+  BlockOrder(Order order, std::uint64_t blocks) : order_(order), blocks_(blocks) {
+    if (order != Order::kShuffled || blocks < 3) return;
+    constexpr std::uint64_t kFirst = 0x9E37'79B9;
+    step_ = kFirst % blocks;
+    while (std::gcd(step_, blocks) != 1) ++step_;
+  }
+  std::uint64_t at(std::uint64_t number) const {
+    if (order_ == Order::kDescending) return blocks_ - 1 - number;
+    if (order_ == Order::kAscending) return number;
+    const auto steps = static_cast<Wide>(number) * step_ + blocks_ / 2;
+    return static_cast<std::uint64_t>(steps % blocks_);
+  }
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  const Order order_;
+  const std::uint64_t blocks_;
+  std::uint64_t step_ = 1;
+};
+
 }  // namespace
 
 std::string GridRunner::run(const LaunchOp& launch) {
   const std::uint64_t blocks = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+  const BlockOrder order(order_, blocks);
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex mutex;
@@ -33,7 +59,7 @@ std::string GridRunner::run(const LaunchOp& launch) {
   const auto work = [&](BlockRunner& runner) {
     const FloatingPointState state;
     for (std::uint64_t i = next++; i < blocks && !failed; i = next++) {
-      const std::uint64_t block = order_ == Order::kDescending ? blocks - 1 - i : i;
+      const std::uint64_t block = order.at(i);
       const BlockWork one{launch.kernel,
                           launch.arguments.data(),
                           static_cast<std::uint32_t>(block % launch.grid[0]),

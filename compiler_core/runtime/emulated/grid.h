@@ -13,8 +13,8 @@ class GridRunner {
  public:
   GridRunner(Order order, unsigned threads) : order_(order), count_(threads) {}
 
-  // "" or what went wrong in some block; blocks that had not started are left out then. The last block runs
-  // first in a descending order.
+  // "" or what went wrong in some block; blocks that had not started are left out then. Blocks start
+  // in the order of the settings, as threads do.
   std::string run(const LaunchOp& launch);
 
  private:

@@ -20,7 +20,8 @@ Status checkTable(const kiln_emulation& table, const std::string& path) {
   for (std::uint32_t i = 0; i < table.count; ++i) {
     const kiln_emulated_entry& entry = table.entries[i];
     if (entry.name == nullptr || entry.kernel == nullptr || entry.threads == 0 || entry.threads % 32 != 0 ||
-        entry.threads > kMostThreads || entry.shared_bytes > kMostShared)
+        entry.threads > kMostThreads || entry.shared_bytes > kMostShared || entry.parameters == nullptr ||
+        std::strlen(entry.parameters) != entry.argument_count)
       return fail(Code::kInternal, path + ": entry " + std::to_string(i) + " cannot be");
   }
   return {};

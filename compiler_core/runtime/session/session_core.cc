@@ -405,7 +405,7 @@ Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<kiln_outp
   return {};
 }
 
-Status SessionCore::warmProfile(std::size_t profile, const FixtureProfile& files, Tolerance tolerance) {
+Status SessionCore::warmProfile(std::size_t profile, const FixtureProfile& files, double relativeTolerance) {
   const Manifest& manifest = artifact_->manifest;
   std::vector<npy::Tensor> in;
   std::vector<kiln_tensor> inputs;
@@ -438,8 +438,9 @@ Status SessionCore::warmProfile(std::size_t profile, const FixtureProfile& files
       return fail(Code::kAborted, differs + ": got " + shapeText(output.dtype, shape) + ", expected " +
                                       shapeText(dtypeName(expected.dtype), expected.shape));
     }
-    KILN_ASSIGN(const Comparison comparison, compare(expected.dtype, got.bytes(i), expected.data,
-                                                     toleranceFor(expected.dtype, tolerance)));
+    const Tolerance tolerance =
+        toleranceFor(expected.dtype, {relativeTolerance, files.absoluteTolerances[i]});
+    KILN_ASSIGN(const Comparison comparison, compare(expected.dtype, got.bytes(i), expected.data, tolerance));
     if (!comparison.passed()) {
       return fail(Code::kAborted,
                   differs + ": " + comparison.text() + "; the artifact must not be used on this machine");
@@ -453,12 +454,11 @@ Status SessionCore::warmup() {
   ready_.store(false, std::memory_order_release);
   const auto start = std::chrono::steady_clock::now();
   KILN_ASSIGN(const FixtureList list, readFixtureList(artifact_->directory, artifact_->manifest));
-  const Tolerance tolerance{list.relativeTolerance, list.absoluteTolerance};
   for (std::size_t i = 0; i < artifact_->manifest.profiles.size(); ++i) {
     const std::string& name = artifact_->manifest.profiles[i].name;
     const auto files = std::find_if(list.profiles.begin(), list.profiles.end(),
                                     [&](const FixtureProfile& one) { return one.name == name; });
-    if (const Status warm = warmProfile(i, *files, tolerance); !warm) {
+    if (const Status warm = warmProfile(i, *files, list.relativeTolerance); !warm) {
       return fail(warm.error().in("warmup of profile \"" + name + "\""));
     }
   }

@@ -79,7 +79,7 @@ class SessionCore {
                            KernelTimes* times, std::vector<void*> arenas) KILN_REQUIRES(mutex_);
   bool isRepeatable(std::size_t profile) const;
   Status deliver(Plan& plan, const std::vector<void*>& data, std::span<const std::int64_t> dims) const;
-  Status warmProfile(std::size_t profile, const FixtureProfile& files, Tolerance tolerance)
+  Status warmProfile(std::size_t profile, const FixtureProfile& files, double relativeTolerance)
       KILN_REQUIRES(mutex_);
   void enter(std::size_t profile) KILN_REQUIRES(mutex_);
   void observe() const KILN_REQUIRES(mutex_);

@@ -5,6 +5,7 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/gpu/products.h"
+#include "compiler_core/schedule/kernel_info.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,9 +32,9 @@ std::int64_t powerOfTwo(std::int64_t extent, std::int64_t least, std::int64_t mo
 std::int64_t bytesOf(const AttentionShape& s, std::optional<TensorCore> core) {
   const std::int64_t stats = 3 * s.queries * 4, scores = s.keys * (s.queries + 4) * 4;
   if (!core) return stats + scores + s.depth * (s.queries + s.keys + 8) * 4 + s.keys * (s.values + 4) * 4;
-  const std::int64_t bytes = *core == TensorCore::kTf32 ? 4 : 2, pad = 16 / bytes;
+  const std::int64_t bytes = *core == TensorCore::kTf32 ? 4 : 2, pad = 16 / bytes, parts = 4 / bytes;
   return stats + scores + (s.queries + s.keys) * (s.depth + pad) * bytes +
-         (s.queries + s.values) * (s.keys + pad) * bytes;
+         (parts * s.queries + s.values) * (s.keys + pad) * bytes;
 }
 
 AttentionShape chooseShape(std::int64_t queries, std::int64_t keys, std::int64_t depth, std::int64_t values,
@@ -114,16 +115,13 @@ class AttentionEmitter {
 
  private:
   DictionaryAttr describe() {
-    SmallVector<Attribute> nodes;
-    for (const std::string& name : ir::nodeNames(loc_)) nodes.push_back(b_.getStringAttr(name));
     SmallVector<std::int64_t> loops;
     for (const OpFoldResult size : ArrayRef(scores_.sizes).take_front(3))
       loops.push_back(getConstantIntValue(size).value_or(kUnknownExtent));
-    return b_.getDictionaryAttr({b_.getNamedAttr("nodes", b_.getArrayAttr(nodes)),
-                                 b_.getNamedAttr("rule", b_.getStringAttr("device attention")),
-                                 b_.getNamedAttr("loops", b_.getDenseI64ArrayAttr(loops)),
-                                 b_.getNamedAttr("tile", b_.getDenseI64ArrayAttr({1, 1, shape_.queries})),
-                                 b_.getNamedAttr(kThreadsAttr, b_.getI64IntegerAttr(shape_.threads))});
+    Schedule schedule;
+    setList(schedule, kTileKnob, {1, 1, shape_.queries});
+    setNumber(schedule, kThreadsKnob, shape_.threads);
+    return kernelInfo(b_.getContext(), ir::nodeNames(loc_), "device attention", loops, schedule);
   }
 
   PanelSource sourceOf(unsigned input, AffineMap map, unsigned row) {
@@ -173,6 +171,7 @@ class AttentionEmitter {
     if (core_) {
       const PanelShape shape = panel(shape_.queries, shape_.keys);
       weights_.emplace(b_, loc_, shape, shape.codes ? Type(b_.getI16Type()) : Type(b_.getF32Type()));
+      if (shape.codes) rests_.emplace(b_, loc_, shape, b_.getI16Type());
     }
     shift_ = statistic();
     rescale_ = statistic();
@@ -250,7 +249,9 @@ class AttentionEmitter {
       results.push_back(arith::MulFOp::create(b_, loc_, value, factors[at.row]));
     const Panel& left = core_ ? *weights_ : *table_;
     SmallVector<Value> next = {most, sum};
-    next.append(byValue_->add(results, left, *rows_, {}));
+    results = byValue_->add(results, left, *rows_, {});
+    if (rests_) results = byValue_->add(results, *rests_, *rows_, {});
+    next.append(results);
     return next;
   }
 
@@ -308,7 +309,8 @@ class AttentionEmitter {
     return math_.less(math_.add(firstQuery_, row), math_.value(scores_.sizes[2]));
   }
 
-  // exp(score - shift), all threads together.
+  // exp(score - shift), all threads together. Tensor cores of 16 bits get a weight as a sum of two numbers,
+  // so that the results are as exact as f32 is: the model rounds these, not the weights.
   void putWeights() {
     const std::int64_t elements = shape_.queries * shape_.keys;
     for (std::int64_t first = 0; first < elements; first += shape_.threads) {
@@ -320,8 +322,11 @@ class AttentionEmitter {
             b_, loc_, arith::SubFOp::create(b_, loc_, table_->read(query, key, 0), shift));
         table_->write(weight, query, key);
         if (!core_) return;
-        if (*core_ != TensorCore::kTf32) weight = pack(b_, loc_, weight, elements_[2]);
-        weights_->write(weight, query, key);
+        if (!rests_) return weights_->write(weight, query, key);
+        Value code = pack(b_, loc_, weight, elements_[2]);
+        Value rest = arith::SubFOp::create(b_, loc_, weight, unpack(b_, loc_, code, elements_[2]));
+        weights_->write(code, query, key);
+        rests_->write(pack(b_, loc_, rest, elements_[2]), query, key);
       });
     }
   }
@@ -361,7 +366,8 @@ class AttentionEmitter {
   Value out_, thread_, firstQuery_;
   SmallVector<Value> batch_;
   std::optional<GatheredPanel> queries_, keys_, rows_;
-  std::optional<Panel> table_, weights_;
+  std::optional<Panel> table_, weights_,
+      rests_;  // scores and weights; weights as factors, what these leave of them
   std::unique_ptr<TileProduct> byKey_, byValue_;
   Value shift_, rescale_, total_;  // per query
   Value query_, isFirst_;

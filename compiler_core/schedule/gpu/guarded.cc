@@ -87,8 +87,9 @@ LogicalResult verifyBlock(scf::ForallOp block) {
       if (op->getBlock() == block.getBody()) return WalkResult::advance();
       return op->emitError("a buffer of a block is made inside a loop or branch");
     }
-    if (isa<memref::LoadOp, vector::LoadOp, scf::InParallelOp>(op) || isMemoryEffectFree(op) ||
-        op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() || isa<NVVM::NVVMDialect>(op->getDialect()))
+    // Of what has a body only that which the walk goes through and isDivergent knows.
+    if (isa<memref::LoadOp, vector::LoadOp, scf::ForOp, scf::IfOp, scf::InParallelOp>(op) ||
+        (op->getNumRegions() == 0 && isMemoryEffectFree(op)) || isa<NVVM::NVVMDialect>(op->getDialect()))
       return WalkResult::advance();
     return op->emitError("'") << op->getName() << "' has no form for the threads of a device";
   });

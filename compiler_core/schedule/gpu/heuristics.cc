@@ -64,7 +64,8 @@ std::int64_t threadsFor(std::int64_t results, std::int64_t most) {
 }  // namespace
 
 DeviceTile chooseDeviceTile(const KernelShape& shape) {
-  if (shape.kind == KernelKind::kContraction || shape.kind == KernelKind::kConvolution)
+  if (shape.kind == KernelKind::kContraction || shape.kind == KernelKind::kConvolution ||
+      shape.kind == KernelKind::kDepthwise)
     return chooseContractionTile(shape);
   const Rule& rule = *std::ranges::find(kRules, shape.kind, &Rule::kind);
   DeviceTile result{{{}, rule.name, rule.reason}, rule.threads};

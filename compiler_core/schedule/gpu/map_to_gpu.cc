@@ -8,6 +8,7 @@
 #include "compiler_core/schedule/gpu/guarded.h"
 #include "compiler_core/schedule/gpu/heuristics.h"
 #include "compiler_core/schedule/groups.h"
+#include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -102,14 +103,12 @@ class Mapper {
   // The schedule of a kernel that kiln-tile did not describe.
   DictionaryAttr describe(ArrayRef<Operation*> ops, StringRef rule, ArrayRef<std::int64_t> loops,
                           std::int64_t results, std::int64_t threads) {
-    llvm::SetVector<Attribute> nodes;
-    for (Operation* op : ops)
-      for (const std::string& name : ir::nodeNames(op->getLoc())) nodes.insert(b_.getStringAttr(name));
-    return b_.getDictionaryAttr({b_.getNamedAttr("nodes", b_.getArrayAttr(nodes.getArrayRef())),
-                                 b_.getNamedAttr("rule", b_.getStringAttr(rule)),
-                                 b_.getNamedAttr("loops", b_.getDenseI64ArrayAttr(loops)),
-                                 b_.getNamedAttr("tile", b_.getDenseI64ArrayAttr({results})),
-                                 b_.getNamedAttr(kThreadsAttr, b_.getI64IntegerAttr(threads))});
+    std::vector<std::string> nodes;
+    for (Operation* op : ops) llvm::append_range(nodes, ir::nodeNames(op->getLoc()));
+    Schedule schedule;
+    setNumber(schedule, kTileKnob, results);
+    setNumber(schedule, kThreadsKnob, threads);
+    return kernelInfo(b_.getContext(), nodes, rule, loops, schedule);
   }
 
   scf::ForallOp makeBlocks(Location loc, OpFoldResult count, std::int64_t step, DictionaryAttr info) {
@@ -164,7 +163,7 @@ class Mapper {
 
   void shareOut(Operation* op, OpFoldResult points, DictionaryAttr info) {
     if (getConstantIntValue(points) == 0) return b_.eraseOp(op);
-    const std::int64_t results = info.getAs<DenseI64ArrayAttr>("tile")[0];
+    const std::int64_t results = numberOf(scheduleOf(info), kTileKnob, 1);
     auto block = makeBlocks(op->getLoc(), points, results, info);
     op->moveBefore(block.getBody()->getTerminator());
     // One block makes everything: no share of it.
@@ -176,8 +175,7 @@ class Mapper {
   void mapBlock(scf::ForallOp block) {
     if (!block.getOps<gpu::ThreadIdOp>().empty()) return;  // was written for threads
     const auto info = block->getAttrOfType<DictionaryAttr>(kKernelAttr);
-    const auto threads = info ? info.getAs<IntegerAttr>(kThreadsAttr) : IntegerAttr();
-    GpuOptions options{threads ? static_cast<int>(threads.getInt()) : 256, options_.contraction,
+    GpuOptions options{static_cast<int>(numberOf(scheduleOf(info), kThreadsKnob, 256)), options_.contraction,
                        options_.arch, options_.tf32};
     SmallVector<Operation*> phases;
     for (Operation& op : block.getBody()->without_terminator())

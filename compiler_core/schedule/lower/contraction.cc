@@ -114,7 +114,21 @@ Value Lowering::surround(Value input, ArrayRef<std::int64_t> pads, double value)
     offsets.push_back(pads[i]);
   }
   nextGroup();
-  Value padded = fill(scalar(getElementTypeOrSelf(input.getType()), value), shape);
+  Value number = scalar(getElementTypeOrSelf(input.getType()), value), padded;
+  if (forDevice_) {
+    padded = fill(number, shape);
+  } else {
+    // Only what the input will not cover.
+    padded = empty(shape, getElementTypeOrSelf(input.getType()));
+    for (std::size_t i = 0; i < rank; ++i)
+      for (const std::size_t end : {i, rank + i}) {
+        if (pads[end] == 0) continue;
+        ir::Shape slab = shape, from(shape.size(), 0);
+        slab[2 + i] = pads[end];
+        if (end != i) from[2 + i] = shape[2 + i] + ir::Dim(-pads[end]);
+        padded = insert(fill(number, slab), padded, from);
+      }
+  }
   padded = insert(input, padded, offsets);
   nextGroup();
   return padded;
@@ -123,7 +137,10 @@ Value Lowering::surround(Value input, ArrayRef<std::int64_t> pads, double value)
 Value Lowering::convolution(ir::ConvOp op) {
   const Type element = convert(op.getType()).getElementType();
   const ir::Shape plain = ir::shapeOf(cast<RankedTensorType>(op.getType())), out = withRows(plain);
-  const std::int64_t groups = op.getGroup();
+  // Where each channel has a filter of its own, channels need not be parted into groups.
+  const bool depthwise = !forDevice_ && op.getGroup() > 1 && shapeOf(get(op.getFilter()))[1] == ir::Dim(1) &&
+                         out[1] == ir::Dim(op.getGroup());
+  const std::int64_t groups = depthwise ? 1 : op.getGroup();
   const Window window(op.getStrides(), op.getDilations(), op.getPads());
   const unsigned rank = window.rank();
   auto upright = [&](Value value) { return reshape(value, withRows(shapeOf(value))); };
@@ -139,8 +156,14 @@ Value Lowering::convolution(ir::ConvOp op) {
   };
   input = split(input, 1);
   filter = split(filter, 0);
-  // Loops: n, [g,] o, output positions, c, kernel positions.
-  const unsigned base = groups > 1 ? 2 : 1, loops = base + 2 + 2 * rank, channel = base + 1 + rank;
+  if (depthwise) {
+    ir::Shape shape = shapeOf(filter);
+    shape.erase(shape.begin() + 1);
+    filter = reshape(filter, shape);
+  }
+  // Loops: n, [g,] o, output positions, [c,] kernel positions.
+  const unsigned base = groups > 1 ? 2 : 1, channel = base + 1 + rank, kernel = channel + (depthwise ? 0 : 1),
+                 loops = kernel + rank;
   auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
   ir::Shape shape = {out[0]};
   SmallVector<AffineExpr> from = {d(0)}, with, to = {d(0)};
@@ -149,13 +172,14 @@ Value Lowering::convolution(ir::ConvOp op) {
     for (auto* dims : {&from, &with, &to}) dims->push_back(d(1));
   }
   shape.push_back(out[1].value() / groups);
-  from.push_back(d(channel));
-  with.append({d(base), d(channel)});
+  from.push_back(d(depthwise ? base : channel));
+  with.push_back(d(base));
+  if (!depthwise) with.push_back(d(channel));
   to.push_back(d(base));
   for (unsigned i = 0; i < rank; ++i) {
     shape.push_back(out[2 + i]);
-    from.push_back(d(base + 1 + i) * window.strides[i] + d(channel + 1 + i) * window.dilations[i]);
-    with.push_back(d(channel + 1 + i));
+    from.push_back(d(base + 1 + i) * window.strides[i] + d(kernel + i) * window.dilations[i]);
+    with.push_back(d(kernel + i));
     to.push_back(d(base + 1 + i));
   }
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(loops, 0, dims, b_.getContext()); };
@@ -174,7 +198,7 @@ Value Lowering::convolution(ir::ConvOp op) {
   } else {
     init = fill(scalar(element, 0), shape);
   }
-  Value result = generic({input, filter}, init, {map(from), map(with), map(to)}, 1 + rank,
+  Value result = generic({input, filter}, init, {map(from), map(with), map(to)}, loops - channel,
                          multiplyAdd(image.element, weights.element));
   return reshape(result, plain);
 }

@@ -13,6 +13,9 @@ namespace {
 
 using namespace mlir;
 
+// Longest run of a single reduction loop before results go back to memory, where the schedule does not say.
+constexpr std::int64_t kLongestReduction = 512;
+
 // Part of a block's lanes that fits one register.
 struct Piece {
   std::int64_t offset, lanes;  // lanes 0: one scalar
@@ -31,24 +34,32 @@ bool mayRunIdle(linalg::LinalgOp op) {
 
 class BlockEmitter {
  public:
-  BlockEmitter(RewriterBase& builder, linalg::LinalgOp op, const Roles& roles, const BlockOptions& options)
+  BlockEmitter(RewriterBase& builder, const FusedProduct& product, const Roles& roles,
+               const BlockOptions& options)
       : b_(builder),
-        op_(op),
-        loc_(op.getLoc()),
+        product_(product),
+        op_(product.op),
+        loc_(op_.getLoc()),
         roles_(roles),
         options_(options),
-        likely_(estimatedExtents(op)),
-        masks_(options.shape.masks && mayRunIdle(op)) {
-    ivs_.assign(op.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
-    for (OpOperand& operand : op->getOpOperands())
-      used_.push_back(op.isDpsInput(&operand) || op.payloadUsesValueFromOperand(&operand));
+        likely_(estimatedExtents(op_)),
+        masks_(options.shape.masks && llvm::all_of(product.parts(), mayRunIdle)) {
+    ivs_.assign(op_.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
+    for (OpOperand& operand : op_->getOpOperands())
+      used_.push_back(op_.isDpsInput(&operand) || op_.payloadUsesValueFromOperand(&operand));
+    for (linalg::LinalgOp part : product.parts()) {
+      const auto own = part == op_ ? std::optional(roles) : findRoles(part, options.shape);
+      for (OpOperand& operand : part->getOpOperands())
+        lanes_[&operand] = own->operands[operand.getOperandNumber()];
+    }
   }
 
   void emit() {
     readSizes();
     reductionFrom_.assign(roles_.reductions.size(), b_.getIndexAttr(0));
     for (unsigned dim : roles_.reductions) reductionSize_.push_back(sizes_[dim]);
-    for (OpOperand& operand : op_->getOpOperands()) flatten(operand);
+    for (linalg::LinalgOp part : product_.parts())
+      for (OpOperand& operand : part->getOpOperands()) flatten(operand);
     emitOuter(0);
   }
 
@@ -125,7 +136,7 @@ class BlockEmitter {
   void emitReductionBlocks() {
     if (roles_.reductions.size() != 1 || !roles_.rows) return emitLanes();
     const OpFoldResult extent = sizes_[roles_.reductions[0]];
-    const std::int64_t block = options_.reductionBlock;
+    const std::int64_t block = numberOf(options_.schedule, kStepsKnob, kLongestReduction);
     if (!isAtLeast(extent, block + 1)) return emitLanes();
     if (!fixed(extent)) {
       loop(b_.getIndexAttr(0), extent, block, [&](OpFoldResult iv) {
@@ -138,33 +149,99 @@ class BlockEmitter {
       });
       return;
     }
-    chunks(extent, block, {}, [&](OpFoldResult iv, std::int64_t size) {
-      reductionFrom_[0] = iv;
-      reductionSize_[0] = b_.getIndexAttr(size);
-      emitLanes();
-    });
+    const std::int64_t steps = *fixed(extent), blocks = (steps + block - 1) / block,
+                       by = (steps + blocks - 1) / blocks, whole = steps / by * by;
+    auto run = [&](std::int64_t from, std::int64_t to, std::int64_t size) {
+      loop(b_.getIndexAttr(from), b_.getIndexAttr(to), size, [&](OpFoldResult iv) {
+        reductionFrom_[0] = iv;
+        reductionSize_[0] = b_.getIndexAttr(size);
+        isFirst_ = from == 0;
+        isLast_ = to == steps;
+        emitLanes();
+      });
+    };
+    // The first and the last block do more than those between them.
+    const std::int64_t head = product_.init ? by : 0,
+                       tail = product_.epilogue && whole == steps ? whole - by : whole;
+    run(0, std::min(head, tail), by);
+    run(std::min(head, tail), tail, by);
+    run(tail, whole, by);
+    if (whole < steps) run(whole, steps, steps - whole);
   }
 
   void emitLanes() {
     const OpFoldResult extent = roles_.lanes ? sizes_[*roles_.lanes] : OpFoldResult(b_.getIndexAttr(1));
-    // Some registers side by side share each broadcast row operand; few rows leave room for more.
-    std::int64_t registers = 1;
-    if (roles_.rows) {
-      const std::int64_t rows = std::max<std::int64_t>(1, likely_[*roles_.rows]);
-      registers = std::clamp<std::int64_t>(options_.shape.accumulators / rows, options_.shape.across, 8);
-    }
-    const std::int64_t step = roles_.lanes ? registers * roles_.width : 1;
-    packed_ = findPackable();
-    OpOperand* const packable = packed_;
-    const Panels panels = packed_ ? pack(extent, step) : Panels{};
-    chunks(extent, step, {roles_.width, 1}, [&](OpFoldResult iv, std::int64_t size) {
-      if (roles_.lanes) ivs_[*roles_.lanes] = iv;
-      panel_ = size == step ? panels.whole : panels.rest;
-      packed_ = panel_ ? packable : nullptr;
-      panelNumber_ = size == step ? divided(iv, step) : OpFoldResult(b_.getIndexAttr(0));
-      emitRows(size);
-    });
+    registers_ = roles_.rows ? registersBesideRows() : numberOf(options_.schedule, kUnrollKnob, 1);
+    const SmallVector<LaneRun> runs = laneRuns(extent, registers_);
+    if (!runs.empty()) registers_ = (runs.front().lanes + roles_.width - 1) / roles_.width;
+    OpOperand* const packable = findPackable();
+    packed_ = packable;
+    const SmallVector<Value> panels = packed_ ? pack(runs) : SmallVector<Value>(runs.size());
+    for (const auto& [run, panel] : llvm::zip_equal(runs, panels))
+      loop(run.from, run.to, run.lanes, [&](OpFoldResult iv) {
+        if (roles_.lanes) ivs_[*roles_.lanes] = iv;
+        panel_ = panel;
+        packed_ = panel_ ? packable : nullptr;
+        panelNumber_ = numberIn(run, iv);
+        emitRows(run.lanes);
+      });
     packed_ = nullptr;
+  }
+
+  // Of a block of rows: some side by side share each broadcast row operand; few rows leave room for more.
+  std::int64_t registersBesideRows() const {
+    const std::int64_t rows = std::max<std::int64_t>(1, likely_[*roles_.rows]);
+    const std::int64_t given = numberOf(options_.schedule, kVectorsKnob, 0);
+    return given ? given
+                 : std::clamp<std::int64_t>(options_.shape.accumulators / rows, options_.shape.across, 8);
+  }
+
+  // Blocks of as many lanes each, side by side.
+  struct LaneRun {
+    OpFoldResult from, to;
+    std::int64_t lanes;
+    bool remainder = false;  // of lanes that are known at run time only
+  };
+
+  // Blocks of at most `registers`. A known number of lanes is dealt out evenly; what an unknown one leaves is
+  // covered by ever smaller blocks.
+  SmallVector<LaneRun> laneRuns(OpFoldResult extent, std::int64_t registers) {
+    if (!roles_.lanes) return {{b_.getIndexAttr(0), extent, 1}};
+    const std::int64_t width = roles_.width;
+    SmallVector<LaneRun> runs;
+    if (const auto lanes = fixed(extent)) {
+      const std::int64_t vectors = (*lanes + width - 1) / width,
+                         blocks = (vectors + registers - 1) / registers;
+      std::int64_t from = 0;
+      auto add = [&](std::int64_t count, std::int64_t size) {
+        if (count == 0 || size == 0) return;
+        runs.push_back({b_.getIndexAttr(from), b_.getIndexAttr(from + count * size), size});
+        from += count * size;
+      };
+      if (blocks == 0) return runs;
+      const std::int64_t larger = vectors % blocks, smaller = vectors / blocks * width;
+      add(larger, smaller + width);
+      add((*lanes - from) / smaller, smaller);
+      add(1, *lanes - from);
+      return runs;
+    }
+    OpFoldResult from = b_.getIndexAttr(0);
+    for (const std::int64_t lanes : {registers * width, width, std::int64_t{1}}) {
+      if (!runs.empty() && lanes == runs.back().lanes) continue;
+      const OpFoldResult to = lanes == 1 ? extent : wholeBlocks(from, extent, lanes);
+      runs.push_back({from, to, lanes, !runs.empty()});
+      from = to;
+    }
+    return runs;
+  }
+  // Where the blocks of `size` from `from` on end that fit before `to`.
+  OpFoldResult wholeBlocks(OpFoldResult from, OpFoldResult to, std::int64_t size) {
+    const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
+    return affine::makeComposedFoldedAffineApply(b_, loc_, d0 + (d1 - d0).floorDiv(size) * size, {from, to});
+  }
+  OpFoldResult numberIn(const LaneRun& run, OpFoldResult lane) {
+    const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
+    return affine::makeComposedFoldedAffineApply(b_, loc_, (d1 - d0).floorDiv(run.lanes), {run.from, lane});
   }
 
   // The operand whose panel (reduction block x lanes) is copied into scratch before the rows run over it: a
@@ -172,8 +249,9 @@ class BlockEmitter {
   // pay for the copy.
   OpOperand* findPackable() {
     constexpr std::int64_t kMinRows = 24, kMinSteps = 32, kMinStrideBytes = 1024;
-    if (!options_.pack || roles_.reductions.size() != 1 || !roles_.rows || likely_[*roles_.rows] < kMinRows ||
-        !isAtLeast(reductionSize_[0], kMinSteps))
+    const std::int64_t pack = options_.pack ? numberOf(options_.schedule, kPackKnob, 1) : 0;
+    if (roles_.reductions.size() != 1 || !roles_.rows || pack == 0) return nullptr;
+    if (pack == 1 && (likely_[*roles_.rows] < kMinRows || !isAtLeast(reductionSize_[0], kMinSteps)))
       return nullptr;
     for (OpOperand* input : op_.getDpsInputOperands()) {
       auto type = dyn_cast<MemRefType>(input->get().getType());
@@ -182,58 +260,51 @@ class BlockEmitter {
           map.isFunctionOfDim(*roles_.rows) || !map.isFunctionOfDim(roles_.reductions[0]))
         continue;
       const auto stride = strideAlong(map, type, roles_.reductions[0]);
-      if (stride && *stride * type.getElementTypeBitWidth() / 8 >= kMinStrideBytes) return input;
+      if (stride && (pack == 2 || *stride * type.getElementTypeBitWidth() / 8 >= kMinStrideBytes))
+        return input;
     }
     return nullptr;
   }
 
-  // Copies of the packed operand, one panel per chunk of lanes: [chunk][step of the reduction][lane]. A
-  // remainder of lanes that is known at run time only is read where it is.
-  struct Panels {
-    Value whole, rest;
-  };
-  Panels pack(OpFoldResult extent, std::int64_t step) {
+  // Copies of the packed operand, one panel per block of lanes: for each run [block][step of the
+  // reduction][lane]. Blocks that are no more than a remainder are read where they are.
+  SmallVector<Value> pack(ArrayRef<LaneRun> runs) {
     const unsigned dim = roles_.reductions[0];
     const Type element = getElementTypeOrSelf(packed_->get().getType());
-    const auto panel = [&](OpFoldResult count, std::int64_t lanes) -> Value {
-      if (fixed(count) == 0 || lanes == 0) return {};
+    SmallVector<Value> panels;
+    for (const LaneRun& run : runs) {
+      if (run.remainder) {
+        panels.emplace_back();
+        continue;
+      }
       SmallVector<std::int64_t> shape;
       SmallVector<Value> extents;
-      for (const OpFoldResult size : {count, reductionSize_[0], OpFoldResult(b_.getIndexAttr(lanes))}) {
+      for (const OpFoldResult size :
+           {numberIn(run, run.to), reductionSize_[0], OpFoldResult(b_.getIndexAttr(run.lanes))}) {
         shape.push_back(fixed(size).value_or(ShapedType::kDynamic));
         if (!fixed(size)) extents.push_back(cast<Value>(size));
       }
-      return memref::AllocOp::create(b_, loc_, MemRefType::get(shape, element), extents,
-                                     b_.getI64IntegerAttr(64));
-    };
-    const auto lanes = fixed(extent);
-    const Panels panels = {panel(divided(extent, step), step),
-                           lanes ? panel(b_.getIndexAttr(1), *lanes % step) : Value()};
+      panels.push_back(memref::AllocOp::create(b_, loc_, MemRefType::get(shape, element), extents,
+                                               b_.getI64IntegerAttr(64)));
+    }
     const OpFoldResult before = ivs_[dim];
     loop(b_.getIndexAttr(0), reductionSize_[0], 1, [&](OpFoldResult at) {
       AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
       ivs_[dim] = affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {reductionFrom_[0], at});
-      auto copy = [&](OpFoldResult lane, std::int64_t size) {
-        ivs_[*roles_.lanes] = lane;
-        const OpFoldResult number = size == step ? divided(lane, step) : OpFoldResult(b_.getIndexAttr(0));
-        for (const Piece piece : piecesOf(size)) {
-          Value values = loadVector(packed_->get(), indices(*packed_, 0, piece.offset), piece);
-          storeVector(values, size == step ? panels.whole : panels.rest, panelIndex(number, at, piece.offset),
-                      piece);
-        }
-      };
-      if (lanes) return chunks(extent, step, {}, copy);
-      const AffineExpr whole = d0.floorDiv(step) * step;
-      loop(b_.getIndexAttr(0), affine::makeComposedFoldedAffineApply(b_, loc_, whole, {extent}), step,
-           [&](OpFoldResult lane) { copy(lane, step); });
+      for (const auto& [run, panel] : llvm::zip_equal(runs, panels)) {
+        if (!panel) continue;
+        loop(run.from, run.to, run.lanes, [&](OpFoldResult lane) {
+          ivs_[*roles_.lanes] = lane;
+          for (const Piece& piece : piecesOf(run.lanes))
+            storeVector(loadVector(packed_->get(), indices(*packed_, 0, piece.offset), piece), panel,
+                        panelIndex(numberIn(run, lane), at, piece.offset), piece);
+        });
+      }
     });
     ivs_[dim] = before;
     return panels;
   }
 
-  OpFoldResult divided(OpFoldResult value, std::int64_t by) {
-    return affine::makeComposedFoldedAffineApply(b_, loc_, b_.getAffineDimExpr(0).floorDiv(by), {value});
-  }
   SmallVector<Value> panelIndex(OpFoldResult number, OpFoldResult step, std::int64_t lane) {
     return {getValueOrCreateConstantIndexOp(b_, loc_, number),
             getValueOrCreateConstantIndexOp(b_, loc_, step), arith::ConstantIndexOp::create(b_, loc_, lane)};
@@ -270,10 +341,10 @@ class BlockEmitter {
   // An operand with every second element along the lanes also as elements in a row.
   void flatten(OpOperand& operand) {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
-    const AffineMap map = op_.getMatchingIndexingMap(&operand);
+    const AffineMap map = mapOf(operand);
     SmallVector<std::int64_t> strides;
     std::int64_t offset = 0;
-    if (roles_.operands[operand.getOperandNumber()] != Lane::kStrided || !type || !type.hasStaticShape() ||
+    if (lanes_.at(&operand) != Lane::kStrided || !type || !type.hasStaticShape() ||
         strideAlong(map, type, *roles_.lanes) != 2 || failed(type.getStridesAndOffset(strides, offset)))
       return;
     std::int64_t span = 1;
@@ -292,15 +363,16 @@ class BlockEmitter {
     Value view = memref::ReinterpretCastOp::create(
         b_, loc_, MemRefType::get({span}, type.getElementType(), layout), operand.get(), from,
         ArrayRef<OpFoldResult>{b_.getIndexAttr(span)}, ArrayRef<OpFoldResult>{b_.getIndexAttr(1)});
-    flat_[operand.getOperandNumber()] = {view, AffineMap::get(map.getNumDims(), 0, at)};
+    flat_[&operand] = {view, AffineMap::get(map.getNumDims(), 0, at)};
   }
   // Two vectors that overlap in one element reach no further than the elements wanted.
   Value loadEverySecond(OpOperand& operand, std::int64_t row, const Piece& piece) {
-    const auto& [view, map] = flat_.at(operand.getOperandNumber());
+    const auto& [view, map] = flat_.at(&operand);
     SmallVector<OpFoldResult> ivs = ivs_;
     if (roles_.rows) ivs[*roles_.rows] = plus(ivs[*roles_.rows], row);
     ivs[*roles_.lanes] = plus(ivs[*roles_.lanes], piece.offset);
-    const OpFoldResult from = affine::makeComposedFoldedAffineApply(b_, loc_, map, ivs);
+    const OpFoldResult from =
+        affine::makeComposedFoldedAffineApply(b_, loc_, map, ArrayRef(ivs).take_front(map.getNumDims()));
     const auto type = VectorType::get({piece.lanes}, getElementTypeOrSelf(view.getType()));
     SmallVector<Value> halves;
     for (const std::int64_t offset : {std::int64_t{0}, piece.lanes - 1})
@@ -317,8 +389,11 @@ class BlockEmitter {
     if (!roles_.lanes || (lanes == 1 && !packed_)) pieces = {{0, 0, 0}};
     if (!roles_.rows) return emitBlock(1, pieces);
     const OpFoldResult extent = sizes_[*roles_.rows];
-    const std::int64_t most =
-        std::max<std::int64_t>(1, options_.shape.accumulators / std::int64_t(pieces.size()));
+    // Narrower than a whole block: what the registers hold.
+    const auto side = static_cast<std::int64_t>(pieces.size());
+    const std::int64_t held = std::max<std::int64_t>(1, options_.shape.accumulators / side);
+    const std::int64_t given = side == registers_ ? numberOf(options_.schedule, kRowsKnob, 0) : 0;
+    const std::int64_t most = given ? given : held;
     std::int64_t step = most;
     if (const auto rows = fixed(extent); rows && *rows > 0) {
       // Even blocks rather than a small last one.
@@ -337,15 +412,22 @@ class BlockEmitter {
     return affine::makeComposedFoldedAffineApply(b_, loc_, d0 + offset, {value});
   }
 
+  static AffineMap mapOf(OpOperand& operand) {
+    return cast<linalg::LinalgOp>(operand.getOwner()).getMatchingIndexingMap(&operand);
+  }
+
   SmallVector<Value> indices(OpOperand& operand, std::int64_t row, std::int64_t lane) {
     SmallVector<OpFoldResult> ivs = ivs_;
     if (roles_.rows) ivs[*roles_.rows] = plus(ivs[*roles_.rows], row);
     if (roles_.lanes) ivs[*roles_.lanes] = plus(ivs[*roles_.lanes], lane);
-    AffineMap map = op_.getMatchingIndexingMap(&operand);
+    // The loops of an elementwise part are the first of the product's.
+    AffineMap map = mapOf(operand);
     SmallVector<Value> result;
     for (unsigned i = 0; i < map.getNumResults(); ++i)
       result.push_back(getValueOrCreateConstantIndexOp(
-          b_, loc_, affine::makeComposedFoldedAffineApply(b_, loc_, map.getSubMap({i}), ivs)));
+          b_, loc_,
+          affine::makeComposedFoldedAffineApply(b_, loc_, map.getSubMap({i}),
+                                                ArrayRef(ivs).take_front(map.getNumDims()))));
     return result;
   }
 
@@ -356,7 +438,7 @@ class BlockEmitter {
     auto scalar = [&](std::int64_t lane) -> Value {
       return memref::LoadOp::create(b_, loc_, source, indices(operand, row, lane));
     };
-    const Lane lane = roles_.operands[operand.getOperandNumber()];
+    const Lane lane = lanes_.at(&operand);
     if (piece.lanes == 0 || lane == Lane::kUniform) return splat(b_, loc_, scalar(piece.offset), piece.width);
     if (&operand == packed_) {
       AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
@@ -366,10 +448,9 @@ class BlockEmitter {
     }
     if (lane == Lane::kContiguous) return loadVector(source, indices(operand, row, piece.offset), piece);
     if (const auto turned = turned_.find({operand.getOperandNumber(), {row, piece.offset}});
-        turned != turned_.end())
+        operand.getOwner() == op_ && turned != turned_.end())
       return turned->second[turnedStep_];
-    if (piece.lanes > 1 && flat_.contains(operand.getOperandNumber()))
-      return loadEverySecond(operand, row, piece);
+    if (piece.lanes > 1 && flat_.contains(&operand)) return loadEverySecond(operand, row, piece);
     SmallVector<Value> values;
     for (std::int64_t i = 0; i < piece.lanes; ++i) values.push_back(scalar(piece.offset + i));
     values.resize(piece.width, values.front());
@@ -382,10 +463,10 @@ class BlockEmitter {
     explicit Loads(BlockEmitter& emitter) : emitter_(emitter) {}
     Value get(OpOperand& operand, std::int64_t row, std::size_t piece, ArrayRef<Piece> pieces) {
       const auto& roles = emitter_.roles_;
-      AffineMap map = emitter_.op_.getMatchingIndexingMap(&operand);
+      AffineMap map = mapOf(operand);
       const unsigned number = operand.getOperandNumber();
       const bool byRow = roles.rows && map.isFunctionOfDim(*roles.rows);
-      const bool byLane = roles.operands[number] != Lane::kUniform;
+      const bool byLane = emitter_.lanes_.at(&operand) != Lane::kUniform;
       // A uniform operand is broadcast once per width.
       const std::int64_t which = byLane ? std::int64_t(piece) : -1 - pieces[piece].width;
       Value& value = values_[{number, {byRow ? row : 0, which}}];
@@ -518,19 +599,46 @@ class BlockEmitter {
     return square;
   }
 
+  // An elementwise part, for each result of the block: from `results` where it reads those.
+  SmallVector<Value> elementwise(linalg::LinalgOp part, std::int64_t rows, ArrayRef<Piece> pieces,
+                                 ValueRange results) {
+    Loads loads(*this);
+    SmallVector<Value> made;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+        SmallVector<Value> arguments;
+        for (OpOperand& operand : part->getOpOperands())
+          if (!results.empty() && llvm::is_contained(product_.results, operand.getOperandNumber()))
+            arguments.push_back(results[made.size()]);
+          else if (part.isDpsInput(&operand) || part.payloadUsesValueFromOperand(&operand))
+            arguments.push_back(loads.get(operand, row, piece, pieces));
+          else
+            arguments.emplace_back();
+        llvm::append_range(made, emitBody(b_, part, arguments, pieces[piece].width, /*fuse=*/false));
+      }
+    return made;
+  }
+
   void emitBlock(std::int64_t rows, ArrayRef<Piece> pieces) {
     SmallVector<Value> values;
     const bool reads = llvm::any_of(op_.getDpsInitsMutable(),
                                     [&](OpOperand& init) { return used_[init.getOperandNumber()]; });
-    if (reads)
+    if (product_.init && isFirst_)
+      values = elementwise(product_.init, rows, pieces, {});
+    else if (reads)
       for (std::int64_t row = 0; row < rows; ++row)
         for (Piece piece : pieces)
           for (OpOperand& init : op_.getDpsInitsMutable()) values.push_back(load(init, row, piece));
     values = reduce(0, rows, pieces, values);
+    linalg::LinalgOp writer = op_;
+    if (product_.epilogue && isLast_) {
+      writer = product_.epilogue;
+      values = elementwise(writer, rows, pieces, values);
+    }
     auto next = values.begin();
     for (std::int64_t row = 0; row < rows; ++row)
       for (Piece piece : pieces)
-        for (OpOperand& init : op_.getDpsInitsMutable()) {
+        for (OpOperand& init : writer.getDpsInitsMutable()) {
           SmallVector<Value> at = indices(init, row, piece.offset);
           if (piece.lanes == 0)
             memref::StoreOp::create(b_, loc_, *next++, init.get(), at);
@@ -540,6 +648,7 @@ class BlockEmitter {
   }
 
   RewriterBase& b_;
+  const FusedProduct& product_;
   linalg::LinalgOp op_;
   Location loc_;
   const Roles& roles_;
@@ -549,6 +658,7 @@ class BlockEmitter {
   SmallVector<OpFoldResult> ivs_;            // the current index of every loop
   SmallVector<OpFoldResult> reductionFrom_;  // per reduction loop
   SmallVector<OpFoldResult> reductionSize_;
+  std::int64_t registers_ = 1;   // side by side in the widest block of lanes
   OpOperand* packed_ = nullptr;  // the operand that is read from panels
   Value panel_;                  // of the current chunk of lanes
   OpFoldResult panelNumber_;
@@ -561,7 +671,9 @@ class BlockEmitter {
     Value view;     // elements in a row
     AffineMap map;  // from the loops to one of them
   };
-  llvm::SmallDenseMap<unsigned, Flat> flat_;  // by operand
+  llvm::SmallDenseMap<OpOperand*, Flat> flat_;
+  llvm::DenseMap<OpOperand*, Lane> lanes_;  // of all parts
+  bool isFirst_ = true, isLast_ = true;     // of the blocks of the reduction
 };
 
 }  // namespace
@@ -570,8 +682,24 @@ void emitBlocks(RewriterBase& rewriter, linalg::LinalgOp op, const Roles& roles,
                 const BlockOptions& options) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  BlockEmitter(rewriter, op, roles, options).emit();
+  const FusedProduct alone{op, {}, {}, {}};
+  BlockEmitter(rewriter, alone, roles, options).emit();
   rewriter.eraseOp(op);
+}
+
+void emitBlocks(RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
+  const auto roles = *findRoles(product.op, options.shape);
+  const bool alike = llvm::all_of(product.parts(), [&](linalg::LinalgOp part) {
+    const auto own = findRoles(part, options.shape);
+    return own && own->lanes == roles.lanes && own->width == roles.width;
+  });
+  if (!alike) {
+    for (linalg::LinalgOp part : {product.init, product.op, product.epilogue})
+      if (part) emitBlocks(rewriter, part, *findRoles(part, options.shape), options);
+    return;
+  }
+  BlockEmitter(rewriter, product, roles, options).emit();
+  for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
 }
 
 }  // namespace kiln::schedule

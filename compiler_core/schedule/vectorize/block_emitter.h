@@ -4,6 +4,7 @@
 // bits do not depend on it. Private to compiler_core/schedule.
 #pragma once
 
+#include "compiler_core/schedule/vectorize/fused_product.h"
 #include "compiler_core/schedule/vectorize/roles.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -12,13 +13,16 @@ namespace kiln::schedule {
 struct BlockOptions {
   VectorShape shape;
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
-  std::int64_t reductionBlock =
-      512;           // longest run of a single reduction loop before results go back to memory
-  bool pack = true;  // operands of long rows may be copied to panels
+  Schedule schedule;        // of the kernel; a knob that it does not have is left to the emitter
+  bool pack = true;         // operands of long rows may be copied to panels
 };
 
 // Emits at `op` and erases it.
 void emitBlocks(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, const Roles& roles,
                 const BlockOptions& options);
+
+// The same with what is fused with a product, each of whose results is then stored once. At the builder's
+// place; erases all parts. Where one of these has no such form, they are emitted one after the other.
+void emitBlocks(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options);
 
 }  // namespace kiln::schedule

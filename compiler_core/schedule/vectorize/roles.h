@@ -4,17 +4,10 @@
 
 #include <optional>
 
+#include "compiler_core/schedule/schedule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace kiln::schedule {
-
-// The registers of the target.
-struct VectorShape {
-  std::int64_t bits = 256;         // of one register
-  std::int64_t accumulators = 12;  // registers for results in flight; the rest hold operands
-  std::int64_t across = 2;         // of these side by side at least, where rows share a product's operand
-  bool masks = false;              // loads and stores of part of a register cost as much as of a whole one
-};
 
 // How an operand moves when the lane loop advances.
 enum class Lane {

@@ -70,10 +70,14 @@ std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest
 
 class Unfolder {
  public:
-  Unfolder(RewriterBase& builder, linalg::LinalgOp op, LoopNest nest, Unfolding roles)
-      : b_(builder), op_(op), loc_(op.getLoc()), nest_(std::move(nest)), roles_(std::move(roles)) {}
+  Unfolder(RewriterBase& builder, const FusedProduct& product, LoopNest nest, Unfolding roles)
+      : b_(builder),
+        product_(product),
+        loc_(product.op->getLoc()),
+        nest_(std::move(nest)),
+        roles_(std::move(roles)) {}
 
-  SmallVector<linalg::LinalgOp> emit() {
+  SmallVector<UnfoldedStep> emit() {
     emitOuter(0);
     return std::move(made_);
   }
@@ -126,11 +130,19 @@ class Unfolder {
     const std::int64_t most = std::clamp<std::int64_t>(room, 1, extent);
     const std::int64_t blocks = (extent + most - 1) / most, by = (extent + blocks - 1) / blocks;
     const std::int64_t whole = extent / by * by;
-    walk(first, 0, whole, by, [&] { emitProduct(); });
-    walk(first, whole, extent, extent - whole, [&] { emitProduct(); });
+    auto block = [&](std::int64_t from, std::int64_t to, std::int64_t size) {
+      walk(first, from, to, size, [&] { emitProduct(from == 0, to == extent); });
+    };
+    // The first and the last block do more than those between them.
+    const std::int64_t head = product_.init ? by : 0,
+                       tail = product_.epilogue && whole == extent ? whole - by : whole;
+    block(0, std::min(head, tail), by);
+    block(std::min(head, tail), tail, by);
+    block(tail, whole, by);
+    block(whole, extent, extent - whole);
   }
 
-  void emitProduct() {
+  void emitProduct(bool isFirst, bool isLast) {
     const Type element = getElementTypeOrSelf(nest_.operands[roles_.window].buffer.getType());
     // Rows of whole cache lines, not a power of two apart.
     const std::int64_t lanes = points(nest_, roles_.lanes);
@@ -158,29 +170,28 @@ class Unfolder {
     place(roles_.steps);
     joinLoops(copy);
     joinLoops(product);
-    made_.push_back(cast<linalg::LinalgOp>(emitCopy(b_, loc_, copy).getOperation()));
-    made_.push_back(cast<linalg::LinalgOp>(emitNest(b_, op_, product).getOperation()));
+    auto copied = cast<linalg::LinalgOp>(emitCopy(b_, loc_, copy).getOperation());
+    made_.push_back({copied, emitNest(b_, product_, product, isFirst, isLast)});
   }
 
   RewriterBase& b_;
-  linalg::LinalgOp op_;
+  const FusedProduct& product_;
   Location loc_;
   LoopNest nest_;
   Unfolding roles_;
-  SmallVector<linalg::LinalgOp> made_;
+  SmallVector<UnfoldedStep> made_;
 };
 
 }  // namespace
 
-SmallVector<linalg::LinalgOp> unfoldWindow(RewriterBase& rewriter, linalg::LinalgOp op) {
+SmallVector<UnfoldedStep> unfoldWindow(RewriterBase& rewriter, const FusedProduct& product) {
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  auto nest = nestOf(rewriter, op);
+  auto nest = nestOf(rewriter, product);
   if (!nest) return {};
-  auto roles = findUnfolding(op, *nest);
+  auto roles = findUnfolding(product.op, *nest);
   if (!roles) return {};
-  auto made = Unfolder(rewriter, op, std::move(*nest), std::move(*roles)).emit();
-  rewriter.eraseOp(op);
+  auto made = Unfolder(rewriter, product, std::move(*nest), std::move(*roles)).emit();
+  for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
   return made;
 }
 

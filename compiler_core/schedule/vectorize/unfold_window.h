@@ -1,15 +1,20 @@
 // Convolutions as matrix products. Private to compiler_core/schedule.
 #pragma once
 
-#include "compiler_core/schedule/vectorize/loop_nest.h"
+#include "compiler_core/schedule/vectorize/fused_product.h"
 
 namespace kiln::schedule {
 
+// A block of steps of an unfolded product: the copy, and the product with it.
+struct UnfoldedStep {
+  mlir::linalg::LinalgOp copy;
+  FusedProduct product;
+};
+
 // Writes a contraction that reads one factor through a window as loops over copies of that factor, one row
-// per step of the sum and a run of results along it, each followed by the plain product with the copy:
-// returns these products' and copies' operations, in order, and erases `op`. Steps are taken in the order of
-// the operation, a few hundred at a time. Empty where a window gains nothing: `op` stays.
-llvm::SmallVector<mlir::linalg::LinalgOp> unfoldWindow(mlir::RewriterBase& rewriter,
-                                                       mlir::linalg::LinalgOp op);
+// per step of the sum and a run of results along it, each followed by the plain product with the copy, at the
+// builder's place. Steps are taken in the order of the operation, a few hundred at a time. Returns what was
+// made, in order, and erases the parts of `product`. Empty where a window gains nothing: they stay.
+llvm::SmallVector<UnfoldedStep> unfoldWindow(mlir::RewriterBase& rewriter, const FusedProduct& product);
 
 }  // namespace kiln::schedule

@@ -98,7 +98,7 @@ class Cli(unittest.TestCase):
         self.assertEqual(set(tree(out)), {"program.so", "manifest.json", "evidence.json",
                                           *(w["path"] for w in manifest["program"]["weights"])})
         kernels = manifest["stages"]["schedule"]["kernels"]
-        self.assertTrue(kernels and all(k["nodes"] and k["tile"] for k in kernels), kernels)
+        self.assertTrue(kernels and all(k["nodes"] and k["schedule"]["tile"] for k in kernels), kernels)
         names = sorted(p.name for p in (self.folder / "ir").iterdir())
         self.assertEqual(names[0], "01-capture.mlir")
         self.assertIn("linalg.generic", (self.folder / "ir" / "03-linalg.mlir").read_text())

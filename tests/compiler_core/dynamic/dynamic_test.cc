@@ -8,14 +8,19 @@ namespace kiln::testing {
 namespace {
 
 void check(const std::string& body, std::vector<std::pair<std::string, SymbolSpan>> symbols) {
-  const SymbolicCheck wanted{"func.func @main" + body, std::move(symbols), {}};
+  SymbolicCheck wanted;
+  wanted.text = "func.func @main" + body;
+  wanted.symbols = std::move(symbols);
   auto passed = checkSymbolic(wanted);
   EXPECT_TRUE(passed) << passed.error().message << "\n" << wanted.text;
 }
 
-// Compiled for a device, with the bits of the static compile for the CPU.
-void checkOnDevice(const std::string& body, std::vector<std::pair<std::string, SymbolSpan>> symbols) {
-  const SymbolicCheck wanted{"func.func @main" + body, std::move(symbols), {}, true};
+// Compiled for a device, with the bits of the static compile for the CPU or as near as `wanted` says.
+void checkOnDevice(const std::string& body, std::vector<std::pair<std::string, SymbolSpan>> symbols,
+                   SymbolicCheck wanted = {}) {
+  wanted.text = "func.func @main" + body;
+  wanted.symbols = std::move(symbols);
+  wanted.device = true;
   auto passed = checkSymbolic(wanted);
   EXPECT_TRUE(passed) << passed.error().message << "\n" << wanted.text;
 }
@@ -78,6 +83,52 @@ TEST(Symbolic, ConvolutionOnADevice) {
   return %0 : tensor<[N]x8x[H]x[W]xf32>
 })",
                 {{"N", {1, 2, 3}}, {"H", {3, 9, 20}}, {"W", {3, 11, 40}}});
+}
+
+TEST(Symbolic, MatmulOfTf32OnADevice) {
+  SymbolicCheck near;
+  near.tf32 = true;
+  near.relative = near.absolute = 5e-3;
+  checkOnDevice(R"((%x: tensor<[M]x[K]xf32>, %y: tensor<[K]x[N]xf32>) -> tensor<[M]x[N]xf32> {
+  %0 = kiln.matmul %x, %y : (tensor<[M]x[K]xf32>, tensor<[K]x[N]xf32>) -> tensor<[M]x[N]xf32>
+  return %0 : tensor<[M]x[N]xf32>
+})",
+                {{"M", {1, 64, 150}}, {"K", {1, 100, 110}}, {"N", {1, 70, 140}}}, near);
+}
+
+// Lengths at both ends of a profile, where it is made for, and between: none a multiple of a tile (64
+// queries, 32 keys) but 64 and 96.
+std::string attentionText(const std::string& type) {
+  std::string text = R"((%q: tensor<2x3x[L]x24xT>, %k: tensor<2x3x[S]x24xT>, %v: tensor<2x3x[S]x40xT>,
+                     %m: tensor<2x3x[L]x[S]xT>) -> tensor<2x3x[L]x40xT> {
+  %0 = kiln.attention %q, %k, %v mask %m scale 2.5e-1 : (tensor<2x3x[L]x24xT>, tensor<2x3x[S]x24xT>,
+    tensor<2x3x[S]x40xT>, tensor<2x3x[L]x[S]xT>) -> tensor<2x3x[L]x40xT>
+  return %0 : tensor<2x3x[L]x40xT>
+})";
+  for (std::size_t at; (at = text.find("xT>")) != std::string::npos;) text.replace(at + 1, 1, type);
+  return text;
+}
+void checkAttentionOnDevice(const std::string& type, double relative, double absolute, bool tf32 = false) {
+  SymbolicCheck near;
+  near.tf32 = tf32;
+  near.relative = relative;
+  near.absolute = absolute;
+  near.runs = {{1, 1}, {64, 96}, {130, 205}, {65, 31}, {17, 97}};
+  checkOnDevice(attentionText(type), {{"L", {1, 64, 130}}, {"S", {1, 96, 205}}}, near);
+}
+
+TEST(Symbolic, AttentionOnADevice) {
+  checkAttentionOnDevice("f32", 1e-5, 1e-6);
+}
+
+// A step of the result's type: both are an f32 that is rounded once.
+TEST(Symbolic, AttentionOf16BitFloatsOnADevice) {
+  checkAttentionOnDevice("f16", 0x1p-10, 1e-6);
+  checkAttentionOnDevice("bf16", 0x1p-7, 1e-5);
+}
+
+TEST(Symbolic, AttentionOfTf32OnADevice) {
+  checkAttentionOnDevice("f32", 5e-3, 5e-3, true);
 }
 
 TEST(Symbolic, Softmax) {

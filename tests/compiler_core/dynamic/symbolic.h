@@ -1,5 +1,5 @@
 // Compiles kiln text of symbolic shape once for a profile, runs it at several shapes, and compares each run
-// with a static compile of the same text at that shape, bit for bit.
+// with a static compile of the same text at that shape for the CPU.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,11 @@ struct SymbolicCheck {
   std::vector<std::pair<std::string, SymbolSpan>> symbols;
   // Values of all symbols per run; empty: at min, opt and max of all, and in between.
   std::vector<std::vector<std::int64_t>> runs;
-  bool device = false;  // the symbolic compile is for a device, run by the emulated one
+  // The symbolic compile is for a device, run by the emulated one; `tf32` as in DeviceOptions.
+  bool device = false, tf32 = false;
+  // How far floats may be from the static compile's, where a device adds in an order of its own. With both 0
+  // the bits are the same; with any number of threads, and in any order of a device's, they are anyhow.
+  double relative = 0, absolute = 0;
 };
 
 // An error names the first run that differs, leaves its plan, or states other shapes.

@@ -31,12 +31,12 @@ std::string EmulatedKernels::launch(const kiln_launch& launch, emulated::Order o
   if (entry.threads != launch.block || entry.argument_count != launch.argument_count)
     return fmt::format("{} is launched with {} threads and {} arguments", entry.name, launch.block,
                        launch.argument_count);
-  emulated::BlockRunner runner(order);
-  for (std::uint32_t block = 0; block < launch.grid[0]; ++block) {
-    const std::string failure = runner.run({&entry, launch.arguments, block, 0, 0, block});
-    if (!failure.empty()) return fmt::format("{}, block {}: {}", entry.name, block, failure);
-  }
-  return {};
+  emulated::GridRunner runner(order, 1);
+  const std::string failure = runner.run({nullptr,
+                                          &entry,
+                                          {launch.grid[0], launch.grid[1], launch.grid[2]},
+                                          {launch.arguments, launch.arguments + launch.argument_count}});
+  return failure.empty() ? "" : fmt::format("{}, {}", entry.name, failure);
 }
 
 }  // namespace kiln::testing

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler_core/runtime/emulated/block.h"
+#include "compiler_core/runtime/emulated/grid.h"
 #include "compiler_core/runtime/program_abi.h"
 #include "manifest/base/result.h"
 
@@ -16,7 +16,7 @@ class EmulatedKernels {
   // `elf`: what codegen::generateEmulation made.
   static Result<EmulatedKernels> load(const std::string& elf);
 
-  // All blocks of a launch, one after the other. "" or what went wrong.
+  // All blocks of a launch, one after the other in that order. "" or what went wrong.
   std::string launch(const kiln_launch& launch, emulated::Order order) const;
 
  private:

@@ -5,9 +5,9 @@
 // CHECK-LABEL: func.func @kiln_run_0
 // CHECK-SAME: (%[[TABLE:[^:]*]]: !llvm.ptr, %[[ARENA:[^:]*]]: !llvm.ptr, {{.*}}) -> i32 attributes
 // CHECK-SAME: kiln.launches = [
-// CHECK-SAME: {moved_bytes = 128 : i64, nodes = ["a"], shared_bytes = 128 : i64, symbol = "kiln_k0_a", tasks = 12 : i64, threads = 64 : i64},
-// CHECK-SAME: {code_of = "kiln_k0_a", moved_bytes = 128 : i64, nodes = ["b"], shared_bytes = 128 : i64, symbol = "kiln_k1_b", tasks = 12 : i64, threads = 64 : i64},
-// CHECK-SAME: {moved_bytes = 136 : i64, nodes = ["c"], symbol = "kiln_k2_c"
+// CHECK-SAME: {moved_bytes = 128 : i64, nodes = ["a"], schedule = {threads = array<i64: 64>}, shared_bytes = 128 : i64, symbol = "kiln_k0_a", tasks = 12 : i64},
+// CHECK-SAME: {code_of = "kiln_k0_a", moved_bytes = 128 : i64, nodes = ["b"], schedule = {threads = array<i64: 64>}, shared_bytes = 128 : i64, symbol = "kiln_k1_b", tasks = 12 : i64},
+// CHECK-SAME: {moved_bytes = 136 : i64, nodes = ["c"], schedule = {threads = array<i64: 32>}, symbol = "kiln_k2_c"
 // The request and its words.
 // CHECK: %[[REQUEST:.*]] = llvm.alloca {{.*}} x !llvm.array<5 x i64>
 // CHECK: %[[WORDS:.*]] = llvm.alloca {{.*}} x !llvm.array<3 x i64>
@@ -61,7 +61,7 @@ func.func @main(%x: memref<6x4x4xf32> {kiln.input = 0 : i64}, %n: index {kiln.sy
     gpu.barrier
     %1 = memref.load %s[%id] : memref<4xf32>
     memref.store %1, %a[%i, %j] : memref<4x4xf32>
-  } {kiln.kernel = {nodes = ["a"], threads = 64 : i64, shared_bytes = 128 : i64}}
+  } {kiln.kernel = {nodes = ["a"], schedule = {threads = array<i64: 64>}, shared_bytes = 128 : i64}}
   %second = memref.subview %x[1, 0, 0] [1, 4, 4] [1, 1, 1] : memref<6x4x4xf32> to memref<4x4xf32, strided<[4, 1], offset: 16>>
   %b = memref.alloc() {kiln.offset = 256 : i64} : memref<4x4xf32>
   scf.forall (%i, %j) in (4, 3) {
@@ -74,7 +74,7 @@ func.func @main(%x: memref<6x4x4xf32> {kiln.input = 0 : i64}, %n: index {kiln.sy
     gpu.barrier
     %1 = memref.load %s[%id] : memref<4xf32>
     memref.store %1, %b[%i, %j] : memref<4x4xf32>
-  } {kiln.kernel = {nodes = ["b"], threads = 64 : i64, shared_bytes = 128 : i64}}
+  } {kiln.kernel = {nodes = ["b"], schedule = {threads = array<i64: 64>}, shared_bytes = 128 : i64}}
   %c = memref.get_global @__constant_2xf32 : memref<2xf32>
   %f = arith.index_cast %n : index to i32
   %scale = arith.sitofp %f : i32 to f32
@@ -83,6 +83,6 @@ func.func @main(%x: memref<6x4x4xf32> {kiln.input = 0 : i64}, %n: index {kiln.sy
     %0 = memref.load %c[%c0] : memref<2xf32>
     %1 = arith.mulf %0, %scale : f32
     memref.store %1, %y[%c0, %i, %c0] : memref<2x4x4xf32>
-  } {kiln.kernel = {nodes = ["c"], threads = 32 : i64}}
+  } {kiln.kernel = {nodes = ["c"], schedule = {threads = array<i64: 32>}}}
   return
 }

@@ -14,7 +14,7 @@ func.func @main(%q: tensor<1x2x256x64xf32>, %k: tensor<1x2x512x64xf32>, %v: tens
   // CHECK: arith.maximumf
   // CHECK: math.exp
   // CHECK: arith.divf
-  // CHECK: rule = "attention", tile = array<i64: 1, 1, [[L]], 64>
+  // CHECK: rule = "attention", schedule = {pack = array<i64: 1>, steps = array<i64: 512>, tile = array<i64: 1, 1, [[L]], 64>
   // CHECK-NOT: scf.forall
   %b = kiln.broadcast %m : tensor<256x512xf32> to tensor<1x2x256x512xf32>
   %0 = kiln.attention %q, %k, %v mask %b scale 1.25e-1 : (tensor<1x2x256x64xf32>, tensor<1x2x512x64xf32>, tensor<1x2x512x64xf32>, tensor<1x2x256x512xf32>) -> tensor<1x2x256x64xf32>

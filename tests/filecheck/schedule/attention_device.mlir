@@ -23,7 +23,7 @@ func.func @main(%q: tensor<2x3x197x64xf32>, %k: tensor<2x3x4000x64xf32>, %v: ten
 // CHECK: gpu.barrier
 // CHECK: math.fma
 // CHECK: arith.divf
-// CHECK: rule = "device attention", threads = 256 : i64, tile = array<i64: 1, 1, 64>
+// CHECK: rule = "device attention", schedule = {threads = array<i64: 256>, tile = array<i64: 1, 1, 64>
 
 // -----
 
@@ -37,4 +37,10 @@ func.func @main(%q: tensor<1x2x64x64xf16>, %k: tensor<1x2x64x64xf16>, %v: tensor
 // CHECK-LABEL: func.func @main
 // CHECK: nvvm.mma.sync
 // CHECK: math.exp
+// A weight as the sum of two numbers of 16 bits.
+// CHECK: %[[WEIGHT:.*]] = math.exp
+// CHECK: arith.truncf %[[WEIGHT]] : f32 to f16
+// CHECK: %[[MOST:.*]] = arith.extf
+// CHECK: %[[REST:.*]] = arith.subf %[[WEIGHT]], %[[MOST]]
+// CHECK: arith.truncf %[[REST]] : f32 to f16
 // CHECK: nvvm.mma.sync

@@ -29,7 +29,7 @@ func.func @main(%x: tensor<192x512xf32>, %w: tensor<512x512xf32>) -> tensor<192x
 // CHECK: arith.cmpf ogt
 // CHECK: memref.store
 // CHECK-NOT: gpu.barrier
-// CHECK: kiln.kernel = {{.*}}rule = "device contraction 32", threads = 64
+// CHECK: kiln.kernel = {{.*}}rule = "device contraction 32", schedule = {threads = array<i64: 64>
 // TF32: nvvm.mma.sync A[{{.*}}] {{.*}}multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 8>
 
 // -----

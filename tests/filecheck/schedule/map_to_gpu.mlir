@@ -42,8 +42,8 @@ func.func @phases(%x: memref<64x96xf32>, %out: memref<64x96xf32>) {
       %0 = arith.divf %a, %s : f32
       linalg.yield %0 : f32
     }
-  } {kiln.kernel = {threads = 64}}
-  // CHECK: kiln.kernel = {threads = 64 : i64}
+  } {kiln.kernel = {schedule = {threads = array<i64: 64>}}}
+  // CHECK: kiln.kernel = {schedule = {threads = array<i64: 64>}}
   return
 }
 
@@ -135,7 +135,7 @@ func.func @maximum(%x: memref<32x1000xf32>, %y: memref<32xf32>) {
       %0 = arith.maximumf %s, %a : f32
       linalg.yield %0 : f32
     }
-  } {kiln.kernel = {threads = 256}}
+  } {kiln.kernel = {schedule = {threads = array<i64: 256>}}}
   return
 }
 

@@ -14,11 +14,11 @@ func.func @main(%x: tensor<192x512xf32>, %w: tensor<512x512xf32>) -> (tensor<192
 }
 // CHECK-LABEL: func.func @main
 // CHECK: scf.forall {{.*}} = (0, 0) to (192, 512) step (32, 32)
-// CHECK: kiln.kernel = {loops = array<i64: 192, 512>, nodes = [{{.*}}], rule = "device contraction 32", threads = 64 : i64, tile = array<i64: 32, 32>}
+// CHECK: kiln.kernel = {loops = array<i64: 192, 512>, nodes = [{{.*}}], rule = "device contraction 32", schedule = {threads = array<i64: 64>, tile = array<i64: 32, 32>}}
 // Rows are kept from their maximum to the quotients.
 // CHECK: scf.forall {{.*}} to (192) step (8)
 // CHECK: math.exp
-// CHECK: rule = "device rows", threads = 256 : i64, tile = array<i64: 8, 512>
+// CHECK: rule = "device rows", schedule = {threads = array<i64: 256>, tile = array<i64: 8, 512>
 // CHECK: linalg.fill
 // CHECK: linalg.generic
-// CHECK-SAME: kiln.kernel = {loops = array<i64: 512>, nodes = [{{.*}}], rule = "device spread", threads = 128 : i64, tile = array<i64: 128>}
+// CHECK-SAME: kiln.kernel = {loops = array<i64: 512>, nodes = [{{.*}}], rule = "device spread", schedule = {threads = array<i64: 128>, tile = array<i64: 128>}}

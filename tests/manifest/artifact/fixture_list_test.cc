@@ -34,6 +34,21 @@ TEST(FixtureList, ParsesTheSample) {
             (FixtureFile{"default/input_0.npy", digestOf(contents.at("default/input_0.npy"))}));
   EXPECT_EQ(list->relativeTolerance, 1e-3);
   EXPECT_EQ(list->absoluteTolerance, 1e-5);
+  EXPECT_EQ(list->profiles[0].absoluteTolerances, std::vector<double>{1e-5});
+}
+
+TEST(FixtureList, AnOutputMayHaveAToleranceOfItsOwn) {
+  Json json = Json::parse(testing_support::fixtureListOf(testing_support::sampleFixtures()));
+  json["profiles"][0]["atol"] = {"4e-3"};
+  auto list = parseFixtureList(json.dump());
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_EQ(list->profiles[0].absoluteTolerances, std::vector<double>{4e-3});
+  EXPECT_EQ(list->absoluteTolerance, 1e-5);
+  expectDamage("profiles[0].atol: must have one for each output",
+               [](Json& j) { j["profiles"][0]["atol"] = {"1", "1"}; });
+  for (const char* number : {"-1", "nan", "1x", "", "inf"})
+    expectDamage("profiles[0].atol[0]", [&](Json& j) { j["profiles"][0]["atol"] = {number}; });
+  expectDamage("profiles[0].atol", [](Json& j) { j["profiles"][0]["atol"] = "1"; });
 }
 
 TEST(FixtureList, MembersAreCompleteAndKnown) {

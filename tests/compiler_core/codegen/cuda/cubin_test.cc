@@ -16,8 +16,10 @@ const std::vector<SampleKernel> kKernels = {{"kiln_k1_b", 40, 16, 24, 2048, 256,
                                             {"kiln_k0_a", 19, 0, 0, 0, 128, 384}};
 
 TEST(Cubin, KernelsSayWhatTheyTake) {
-  const auto kernels = readCubin(SampleCubin(kKernels, /*reservedShared=*/true).bytes());
-  ASSERT_TRUE(kernels) << kernels.error().message;
+  const auto cubin = readCubin(SampleCubin(kKernels, /*reservedShared=*/true).bytes());
+  ASSERT_TRUE(cubin) << cubin.error().message;
+  EXPECT_EQ(cubin->toolkit, 130u);
+  const auto* const kernels = &cubin->kernels;
   ASSERT_EQ(kernels->size(), 2u);
   EXPECT_EQ((*kernels)[0].name, "kiln_k0_a");
   EXPECT_EQ((*kernels)[0].registers, 19u);
@@ -32,15 +34,32 @@ TEST(Cubin, KernelsSayWhatTheyTake) {
 }
 
 TEST(Cubin, OlderDevicesReserveNoSharedMemoryInTheFile) {
-  const auto kernels = readCubin(SampleCubin(kKernels, /*reservedShared=*/false).bytes());
-  ASSERT_TRUE(kernels) << kernels.error().message;
-  EXPECT_EQ((*kernels)[1].sharedBytes, 2048u);
+  const auto cubin = readCubin(SampleCubin(kKernels, /*reservedShared=*/false).bytes());
+  ASSERT_TRUE(cubin) << cubin.error().message;
+  EXPECT_EQ(cubin->kernels[1].sharedBytes, 2048u);
 }
 
 TEST(Cubin, AKernelWithoutRegisterCountIsRefused) {
   const auto kernels = readCubin(SampleCubin({{"kiln_k0_a"}}, true).bytes());
   ASSERT_FALSE(kernels);
   EXPECT_THAT(kernels.error().message, HasSubstr("kernel kiln_k0_a has no register count"));
+}
+
+TEST(Cubin, TheVersionThatMadeItIsSaidAndPossible) {
+  for (const std::uint16_t version : {0, 13, 1000}) {
+    SampleCubin other(kKernels, true);
+    other.add(".note.nv.cuinfo", SHT_NOTE, SampleCubin::versionNote(version));
+    EXPECT_FALSE(readCubin(other.bytes())) << version;
+  }
+  SampleCubin two(kKernels, true);
+  two.add(".note.nv.cuinfo", SHT_NOTE, SampleCubin::versionNote(128));
+  EXPECT_FALSE(readCubin(two.bytes()));
+  SampleCubin cut(kKernels, true);
+  cut.add(".note.nv.cuinfo", SHT_NOTE, SampleCubin::versionNote(130).substr(0, 28));
+  EXPECT_FALSE(readCubin(cut.bytes()));
+  SampleCubin none(kKernels, true);
+  none.rename(1, ".note.other");
+  EXPECT_THAT(readCubin(none.bytes()).error().message, HasSubstr("which version of CUDA made it"));
 }
 
 TEST(Cubin, ContradictionsAreRefused) {
@@ -53,11 +72,12 @@ TEST(Cubin, ContradictionsAreRefused) {
   EXPECT_FALSE(readCubin(huge.bytes()));
 
   SampleCubin blocks(kKernels, true);
-  blocks.add(".nv.info.kiln_k0_a", SHT_LOPROC, SampleCubin::record(0x10, {0, 1, 1}), 0, 2);
+  blocks.add(".nv.info.kiln_k0_a", SHT_LOPROC, SampleCubin::record(0x10, {0, 1, 1}), 0,
+             SampleCubin::kSymbols);
   EXPECT_FALSE(readCubin(blocks.bytes()));
 
   SampleCubin symbols(kKernels, true);
-  symbols.add(".nv.info", SHT_LOPROC, SampleCubin::record(0x2f, {99, 10}), 0, 2);
+  symbols.add(".nv.info", SHT_LOPROC, SampleCubin::record(0x2f, {99, 10}), 0, SampleCubin::kSymbols);
   EXPECT_FALSE(readCubin(symbols.bytes()));
 
   SampleCubin link(kKernels, true);
@@ -93,7 +113,7 @@ TEST(Cubin, AnyByteMayBeWrong) {
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string wrong = whole;
     wrong[at] = static_cast<char>(wrong[at] ^ 0xff);
-    if (const auto kernels = readCubin(wrong)) EXPECT_LE(kernels->size(), 3u) << at;
+    if (const auto cubin = readCubin(wrong)) EXPECT_LE(cubin->kernels.size(), 3u) << at;
   }
 }
 

@@ -90,6 +90,7 @@ TEST_F(Cuda, EmulatedArithmeticIsTheMathLibrarysToTheBit) {
   EXPECT_EQ(kernel.threads, 128u);
   EXPECT_EQ(kernel.shared_bytes, 0u);
   EXPECT_EQ(kernel.argument_count, 4u);
+  EXPECT_STREQ(kernel.parameters, "ppvv");
 
   constexpr std::size_t kCount = 900;
   std::vector<float> x(1000), y(1000, -1);
@@ -188,6 +189,7 @@ TEST_F(Cuda, KernelsAssembleForEveryDevice) {
     const auto image = generateDeviceImage(*module, cuda(arch));
     ASSERT_TRUE(image) << arch << ": " << image.error().message;
     ASSERT_EQ(image->kernels.size(), 5u) << arch;
+    EXPECT_THAT(image->driver, ::testing::MatchesRegex("1[1-9]\\.[0-9]")) << "of the ptxas that is installed";
     EXPECT_EQ(image->kernels[0].name, "kiln_k0_elementwise") << "the module's order";
     EXPECT_EQ(image->kernels[0].threads, 128u);
     EXPECT_EQ(image->kernels[0].sharedBytes, 0u);

@@ -32,18 +32,28 @@ class SampleCubin {
       info += record(0x2f, {number, kernel.registers}) + record(0x11, {number, kernel.frame}) +
               record(0x12, {number, kernel.stack});
     }
+    add(".note.nv.cuinfo", SHT_NOTE, versionNote(130));
     add(".strtab", SHT_STRTAB, strings);
-    add(".symtab", SHT_SYMTAB, symbols, 0, 1);
-    add(".nv.info", SHT_LOPROC, info, 0, 2);
+    add(".symtab", SHT_SYMTAB, symbols, 0, 2);
+    add(".nv.info", SHT_LOPROC, info, 0, kSymbols);
     for (const SampleKernel& kernel : kernels) {
       add(".text." + kernel.name, SHT_PROGBITS, std::string(kernel.code, 'x'));
       // A value of 8 bits, one of 16, then what is looked for.
       std::string own = std::string("\x02\x4c\x01\x00\x03\x19\x10\x00", 8);
       if (kernel.threads) own += record(0x10, {kernel.threads, 1, 1});
-      add(".nv.info." + kernel.name, SHT_LOPROC, own, 0, 2);
+      add(".nv.info." + kernel.name, SHT_LOPROC, own, 0, kSymbols);
       if (kernel.shared) add(".nv.shared." + kernel.name, SHT_NOBITS, "", kernel.shared);
     }
     if (reservedShared) add(".nv.shared.reserved.0", SHT_NOBITS, "");
+  }
+
+  static constexpr std::uint32_t kSymbols = 3;  // the section
+
+  // Of CUDA 13.0 for 130.
+  static std::string versionNote(std::uint16_t version) {
+    std::string bytes("\x0c\0\0\0\x08\0\0\0\xe8\x03\0\0NVIDIA Corp\0\x02\0\x5a\0", 28);
+    bytes.append(reinterpret_cast<const char*>(&version), sizeof version);
+    return bytes + std::string(2, '\0');
   }
 
   static std::string record(std::uint8_t attribute, const std::vector<std::uint32_t>& words) {
@@ -65,6 +75,7 @@ class SampleCubin {
   }
 
   Elf64_Shdr& header(std::size_t section) { return sections_[section].header; }
+  void rename(std::size_t section, const std::string& name) { sections_[section].name = name; }
 
   std::string bytes() const {
     auto sections = sections_;

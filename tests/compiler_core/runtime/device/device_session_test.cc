@@ -1,7 +1,9 @@
 // Artifacts with kernels for a device, from the files to the results, on the emulated one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <thread>
 
 #include "tests/compiler_core/runtime/device/device_files.h"
@@ -100,6 +102,15 @@ TEST(DeviceSession, WhatWorksOnTheHostTooIsNeverReplayed) {
   Session session = sessionOf(artifact);
   for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)), 1);
   EXPECT_EQ(session.counters().replayed_runs, 0u);
+}
+
+TEST(DeviceSession, WhatAsksNothingOfTheDeviceIsNotRecorded) {
+  DeviceTestArtifact files("device_nothing");
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(session.run(tensorsOf(sampleInput())));
+  EXPECT_EQ(session.counters().replayed_runs, 0u);
+  EXPECT_EQ(statistics().graph_launches, 0u);
 }
 
 TEST(DeviceSession, AFallbackIsNeverReplayed) {
@@ -305,6 +316,18 @@ TEST(DeviceSession, ADivergentBarrierEndsTheDeviceForTheProcess) {
   EXPECT_EQ(session.counters().failed_runs, 2u);
 }
 
+TEST(DeviceSession, WhatEndsTheDeviceEndsItForAllSessions) {
+  const Variable lost("KILN_EMULATED_LOST", "1");
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  Session first = sessionOf(artifact), second = sessionOf(artifact);
+  expectRight(first, sampleInput());
+  EXPECT_EQ(failureOf(first.run(tensorsOf(sampleInput()))).errorClass, KILN_DEVICE_LOST);
+  const Failure other = failureOf(second.run(tensorsOf(sampleInput())));
+  EXPECT_EQ(other.errorClass, KILN_DEVICE_LOST);
+  EXPECT_THAT(other.message, HasSubstr("an earlier run failed"));
+}
+
 TEST(DeviceSession, AWriteOutsideOfMemoryIsTheKernelsError) {
   DeviceTestArtifact files("device_outside");
   const Artifact artifact = open(files);
@@ -312,6 +335,17 @@ TEST(DeviceSession, AWriteOutsideOfMemoryIsTheKernelsError) {
   const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
   EXPECT_EQ(failure.errorClass, KILN_BACKEND_FAILURE);
   EXPECT_THAT(failure.message, AllOf(HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"), HasSubstr("kiln_k2_outside")));
+}
+
+TEST(DeviceSession, AKernelThatIsGivenMemoryOfTheProcessorIsRefused) {
+  DeviceTestArtifact files("device_foreign");
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
+  EXPECT_EQ(failure.errorClass, KILN_BACKEND_FAILURE);
+  EXPECT_THAT(failure.message,
+              AllOf(HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"),
+                    HasSubstr("kernel kiln_k0_scale, argument 0 is no address on the device")));
 }
 
 TEST(DeviceSession, ALaunchThatCannotBeLeavesTheSessionUsable) {
@@ -323,6 +357,24 @@ TEST(DeviceSession, ALaunchThatCannotBeLeavesTheSessionUsable) {
     EXPECT_EQ(first.errorClass, KILN_BACKEND_FAILURE) << program;
     EXPECT_EQ(failureOf(session.run(tensorsOf(sampleInput()))).message, first.message) << program;
   }
+}
+
+// Nothing within the process can end it: that is for whoever started the process, with a time limit.
+TEST(DeviceSessionDeathTest, AKernelThatNeverEndsIsEndedFromOutside) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const Variable hang("KILN_EMULATED_HANG", "2");
+  const auto runTwice = [] {
+    DeviceTestArtifact files;
+    const Artifact artifact = open(files);
+    Session session = sessionOf(artifact);
+    expectRight(session, inputOf(1));
+    // Starts when the first run is over, so that a slow machine does not matter.
+    ::signal(SIGALRM, [](int) { ::_exit(33); });
+    ::alarm(1);
+    expectRight(session, inputOf(2));
+    ::_exit(0);
+  };
+  EXPECT_EXIT(runTwice(), testing::ExitedWithCode(33), "");
 }
 
 TEST(DeviceSession, ALostDeviceIsSaid) {

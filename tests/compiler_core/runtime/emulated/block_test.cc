@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "compiler_core/runtime/emulated/device.h"
@@ -19,7 +21,7 @@ constexpr std::uint32_t kThreads = 96;
 
 std::string runBlock(kiln_emulated_kernel kernel, std::vector<std::uint64_t> arguments, Order order,
                      std::uint32_t shared = 0) {
-  const kiln_emulated_entry entry{"kernel", kernel, kThreads, shared, 0, 0};
+  const kiln_emulated_entry entry{"kernel", kernel, kThreads, shared, 0, 0, ""};
   BlockRunner runner(order);
   return runner.run({&entry, arguments.data(), 0, 0, 0, 0});
 }
@@ -160,12 +162,16 @@ void count(const std::uint64_t* arguments, kiln_emulated_thread* thread) {
   thread->barrier(thread);
   ++blocks[(thread->block_z * 3 + thread->block_y) * 5 + thread->block_x];
 }
+void logBlocks(const std::uint64_t* arguments, kiln_emulated_thread* thread) {
+  if (thread->thread == 0)
+    reinterpret_cast<std::vector<std::uint32_t>*>(arguments[0])->push_back(thread->block_x);
+}
 void failInBlock7(const std::uint64_t*, kiln_emulated_thread* thread) {
   if (thread->block_x == 7 && thread->thread == 0) thread->barrier(thread);
 }
 
 TEST(Grid, EveryBlockRunsOnceOnAnyNumberOfThreads) {
-  const kiln_emulated_entry entry{"kernel", &count, kThreads, 0, 1, 0};
+  const kiln_emulated_entry entry{"kernel", &count, kThreads, 0, 1, 0, "p"};
   for (const unsigned threads : {1u, 2u, 7u}) {
     std::vector<std::uint32_t> blocks(30);
     GridRunner grid(Order::kDescending, threads);
@@ -174,8 +180,27 @@ TEST(Grid, EveryBlockRunsOnceOnAnyNumberOfThreads) {
   }
 }
 
+TEST(Grid, BlocksStartInTheChosenOrder) {
+  const kiln_emulated_entry entry{"kernel", &logBlocks, kThreads, 0, 1, 0, "p"};
+  for (const std::uint32_t count : {1u, 2u, 3u, 12u, 210u, 997u}) {
+    std::vector<std::uint32_t> up(count);
+    std::iota(up.begin(), up.end(), 0u);
+    for (const Order order : {Order::kAscending, Order::kDescending, Order::kShuffled}) {
+      std::vector<std::uint32_t> log;
+      GridRunner grid(order, 1);
+      EXPECT_EQ(grid.run({nullptr, &entry, {count, 1, 1}, {word(&log)}}), "");
+      if (order == Order::kDescending) std::reverse(log.begin(), log.end());
+      if (order == Order::kShuffled) {
+        EXPECT_TRUE(count < 3 || !std::is_sorted(log.begin(), log.end())) << count;
+        std::sort(log.begin(), log.end());
+      }
+      EXPECT_EQ(log, up) << count;
+    }
+  }
+}
+
 TEST(Grid, TheBlockThatFailsIsNamed) {
-  const kiln_emulated_entry entry{"kernel", &failInBlock7, kThreads, 0, 0, 0};
+  const kiln_emulated_entry entry{"kernel", &failInBlock7, kThreads, 0, 0, 0, ""};
   GridRunner grid(Order::kAscending, 2);
   EXPECT_THAT(grid.run({nullptr, &entry, {20, 1, 1}, {}}), HasSubstr("block 7: divergent barrier"));
 }

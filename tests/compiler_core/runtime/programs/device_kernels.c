@@ -2,7 +2,7 @@
 #include "compiler_core/runtime/emulated/emulated_abi.h"
 
 enum { kThreads = 64, kColumns = 256 };
-#define ENTRY(kernel, shared, arguments) {#kernel, kernel, kThreads, shared, arguments, 0}
+#define ENTRY(kernel, shared, parameters) {#kernel, kernel, kThreads, shared, sizeof parameters - 1, 0, parameters}
 
 /* y[i] = 2 x[i] + w[i % 256]; each block reverses its part in shared memory and back. arguments: x, w, y, count. */
 static void kiln_k0_scale(const uint64_t* arguments, kiln_emulated_thread* thread) {
@@ -21,10 +21,10 @@ static void kiln_k1_diverge(const uint64_t* arguments, kiln_emulated_thread* thr
 }
 
 static void kiln_k2_outside(const uint64_t* arguments, kiln_emulated_thread* thread) {
-  ((volatile float*)arguments[2])[arguments[3] + (1u << 20)] = 1;
+  ((volatile float*)arguments[2])[arguments[3]] = 1;  // just behind the arena
 }
 
-static const kiln_emulated_entry entries[] = {ENTRY(kiln_k0_scale, kThreads * sizeof(float), 4),
-                                              ENTRY(kiln_k1_diverge, 0, 0), ENTRY(kiln_k2_outside, 0, 4)};
+static const kiln_emulated_entry entries[] = {ENTRY(kiln_k0_scale, kThreads * sizeof(float), "pppv"),
+                                              ENTRY(kiln_k1_diverge, 0, ""), ENTRY(kiln_k2_outside, 0, "pppv")};
 __attribute__((visibility("default"))) const kiln_emulation kiln_emulation_table __asm__("kiln_emulation") = {
     KILN_EMULATION_ABI, sizeof entries / sizeof entries[0], entries};

@@ -1,0 +1,69 @@
+#include "compiler_core/driver/fixture_tolerance.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "compiler_core/runtime/element/element.h"
+
+namespace kiln::driver {
+namespace {
+
+using reference::HostTensor;
+
+struct Relative {
+  const char* text;
+  double value;
+};
+// Of fewer bits than f32 has: about four steps of the type.
+constexpr Relative kF32{"1e-3", 1e-3}, kF16{"4e-3", 4e-3}, kTf32 = kF16, kBF16{"3e-2", 3e-2};
+constexpr double kAbsolute = 1e-5;
+
+bool holdsFloats(DType dtype) {
+  return runtime::epsilon(dtype) != 0;
+}
+
+// Of the finite elements.
+double rootMeanSquare(const HostTensor& tensor) {
+  const std::size_t width = dtypeBytes(tensor.dtype);
+  double sum = 0, count = 0;
+  for (std::size_t at = 0; at < tensor.bytes.size(); at += width) {
+    const auto value = static_cast<double>(runtime::elementValue(tensor.dtype, tensor.bytes.data() + at));
+    if (!std::isfinite(value)) continue;
+    sum += value * value;
+    ++count;
+  }
+  return count == 0 || !std::isfinite(sum) ? 0 : std::sqrt(sum / count);
+}
+
+// Of the coarsest type.
+const Relative& relativeOf(const ReferenceResult& result, std::string_view precision) {
+  const Relative* relative = precision == "tf32" ? &kTf32 : &kF32;
+  for (const auto* tensors : {&result.inputValues, &result.outputValues})
+    for (const HostTensor& tensor : *tensors) {
+      if (tensor.dtype == DType::kBF16) return kBF16;
+      if (tensor.dtype == DType::kF16) relative = &kF16;
+    }
+  return *relative;
+}
+
+}  // namespace
+
+Noise noiseOf(const ReferenceResult& result, std::string_view precision, const HostTensor& tensor) {
+  const Relative& relative = relativeOf(result, precision);
+  if (&relative == &kF32 || !holdsFloats(tensor.dtype)) return {};
+  return {relative.value, relative.value * rootMeanSquare(tensor)};
+}
+
+FixtureTolerance toleranceOf(const ReferenceResult& result, std::string_view precision) {
+  const Relative& relative = relativeOf(result, precision);
+  FixtureTolerance tolerance{relative.text, {}};
+  if (&relative == &kF32) return tolerance;
+  for (const HostTensor& output : result.outputValues) {
+    const double noise = noiseOf(result, precision, output).absolute;
+    tolerance.absolute.push_back(noise > kAbsolute ? fmt::format("{:.1e}", noise) : kAbsoluteTolerance);
+  }
+  return tolerance;
+}
+
+}  // namespace kiln::driver

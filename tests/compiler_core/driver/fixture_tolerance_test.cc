@@ -1,0 +1,59 @@
+#include "compiler_core/driver/fixture_tolerance.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace kiln::driver {
+namespace {
+
+using reference::HostTensor;
+
+HostTensor f32(std::vector<float> values) {
+  return HostTensor::of<float>(DType::kF32, {static_cast<std::int64_t>(values.size())}, values);
+}
+// By their codes: 1 is 0x3c00 in f16, 0x3f80 in bf16.
+HostTensor codes(DType dtype, std::vector<std::uint16_t> values) {
+  return HostTensor::of<std::uint16_t>(dtype, {static_cast<std::int64_t>(values.size())}, values);
+}
+FixtureTolerance of(std::vector<HostTensor> inputs, std::vector<HostTensor> outputs,
+                    const char* precision = "f32") {
+  return toleranceOf({{}, {}, std::move(inputs), std::move(outputs)}, precision);
+}
+
+TEST(FixtureTolerance, OfF32IsTheSameForAll) {
+  const auto tolerance = of({f32({1})}, {f32({1e6f}), f32({1})});
+  EXPECT_EQ(tolerance.relative, "1e-3");
+  EXPECT_TRUE(tolerance.absolute.empty());
+}
+
+TEST(FixtureTolerance, Of16BitsGrowsWithWhatAnOutputHolds) {
+  // 3, 4, 0, 0: a root mean square of 2.5.
+  const auto tolerance = of({codes(DType::kF16, {0x3c00})},
+                            {codes(DType::kF16, {0x4200, 0x4400, 0, 0}), f32({0.5f, -0.5f}), f32({0, 0}),
+                             HostTensor::of<std::int64_t>(DType::kI64, {1}, {1000})});
+  EXPECT_EQ(tolerance.relative, "4e-3");
+  EXPECT_EQ(tolerance.absolute, (std::vector<std::string>{"1.0e-02", "2.0e-03", "1e-5", "1e-5"}));
+}
+
+TEST(FixtureTolerance, OfTf32IsThatOfF16) {
+  const auto tolerance = of({f32({1})}, {f32({0.5f, -0.5f})}, "tf32");
+  EXPECT_EQ(tolerance.relative, "4e-3");
+  EXPECT_EQ(tolerance.absolute, std::vector<std::string>{"2.0e-03"});
+  EXPECT_EQ(of({codes(DType::kBF16, {0x3f80})}, {f32({1})}, "tf32").relative, "3e-2");
+}
+
+TEST(FixtureTolerance, TheCoarsestTypeCounts) {
+  const auto tolerance = of({codes(DType::kBF16, {0x3f80}), codes(DType::kF16, {0x3c00})}, {f32({1})});
+  EXPECT_EQ(tolerance.relative, "3e-2");
+  EXPECT_EQ(tolerance.absolute, std::vector<std::string>{"3.0e-02"});
+}
+
+TEST(FixtureTolerance, InfinitiesAndNothingDoNotCount) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto tolerance = of({codes(DType::kF16, {0x3c00})}, {f32({1, -kInfinity}), f32({})});
+  EXPECT_EQ(tolerance.absolute, (std::vector<std::string>{"4.0e-03", "1e-5"}));
+}
+
+}  // namespace
+}  // namespace kiln::driver

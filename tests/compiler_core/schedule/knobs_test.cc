@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler_core/schedule/schedule.h"
+
+namespace kiln::schedule {
+namespace {
+
+Site matmul(std::int64_t rows, std::int64_t columns) {
+  return {{KernelKind::kContraction, {{rows, true}, {columns, true}}, 3 * 512}, {256, 12}};
+}
+Site convolution() {
+  return {{KernelKind::kConvolution, {{1, true}, {64, true}, {56, true}, {56, true}}, 3 * 576}, {512, 24}};
+}
+Site softmax() {
+  return {{KernelKind::kReduction, {{384, true}, {128, false}}, 40}, {512, 24}};
+}
+
+std::string refusal(Schedule schedule, const Site& site) {
+  const Status status = check(schedule, site);
+  return status ? "" : status.error().message;
+}
+
+TEST(Knobs, WhatIsWorthTryingIsLegalAndBeginsWithTheDefault) {
+  for (Site site : {matmul(192, 512), matmul(1, 1000), matmul(7, 11), convolution(), softmax()})
+    for (const bool onDevice : {false, true}) {
+      site.onDevice = onDevice;
+      const Schedule standard = defaultSchedule(site).schedule;
+      EXPECT_TRUE(check(standard, site)) << check(standard, site).error().message;
+      for (const Knob& knob : knobsOf(site)) {
+        ASSERT_FALSE(knob.values.empty());
+        EXPECT_EQ(knob.values.front(), standard.at(knob.name));
+        for (const auto& value : knob.values) {
+          Schedule other = standard;
+          other[knob.name] = value;
+          EXPECT_TRUE(check(other, site)) << text(other) << ": " << check(other, site).error().message;
+          EXPECT_EQ(std::ranges::count(knob.values, value), 1) << text(other);
+        }
+      }
+    }
+}
+
+TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {
+  const Site site = matmul(192, 512);
+  Schedule schedule = defaultSchedule(site).schedule;
+  const auto with = [&](std::string_view knob, std::vector<std::int64_t> values) {
+    Schedule other = schedule;
+    setList(other, knob, std::move(values));
+    return refusal(other, site);
+  };
+  EXPECT_EQ(with(kTileKnob, {96, 256}), "");
+  EXPECT_NE(with(kTileKnob, {96, 100}).find("'tile' is 100 at loop 1, which does not divide 512"),
+            std::string::npos);
+  EXPECT_NE(with(kTileKnob, {96}).find("has 1 sizes, the kernel has 2 loops"), std::string::npos);
+  EXPECT_NE(with(kTileKnob, {96, 1024}).find("from 1 to 512"), std::string::npos);
+  EXPECT_NE(with(kRowsKnob, {49}).find("'rows' is 49, from 0 to 48 is allowed"), std::string::npos);
+  EXPECT_NE(with(kPackKnob, {1, 1}).find("'pack' is no number"), std::string::npos);
+  EXPECT_NE(with("colour", {1}).find("'colour' is none of a kernel of the template contraction"),
+            std::string::npos);
+  EXPECT_NE(with("split", {2}).find("numerics.reassociation"), std::string::npos);
+  schedule.erase(schedule.find(kStepsKnob));
+  EXPECT_NE(refusal(schedule, site).find("'steps' is missing"), std::string::npos);
+  // A loop that others do not follow stays whole.
+  Schedule rows = defaultSchedule(softmax()).schedule;
+  setList(rows, kTileKnob, {1, 64});
+  EXPECT_NE(refusal(rows, softmax()).find("has to stay whole"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kiln::schedule
