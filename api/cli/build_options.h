@@ -1,10 +1,9 @@
 // Values of `kiln build`'s options, checked before anything is sent.
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "manifest/spec/delivery_spec.h"
+#include "manifest/base/result.h"
 
 namespace kiln::cli {
 
@@ -12,8 +11,8 @@ namespace kiln::cli {
 // judge.
 Status checkTarget(const std::string& target);
 
-// --tune and --budget ("" for the default): nothing for "off". kInvalidArgument naming the option.
-Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget);
+// Only "off" is served; the message names that.
+Status checkTune(const std::string& value);
 
 // 32 random hex digits.
 Result<std::string> newIdempotencyKey();

@@ -7,7 +7,6 @@
 #include "api/cli/print.h"
 #include "api/cli/provenance_text.h"
 #include "api/cli/trust_settings.h"
-#include "api/cli/tuning_view.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {
@@ -41,7 +40,6 @@ void printManifest(const signing::Verdict& verdict) {
   printOneLine("artifact    " + verdict.artifact.text());
   printOneLine("target      " + spec.target);
   printOneLine("toolchain   " + spec.toolchain.text());
-  if (spec.tuning) printOneLine("tuning      " + spec.tuning->text());
   for (const auto& file : spec.files) {
     printOneLine(
         fmt::format("model file  {} {} {}", file.path, file.digest.text(), humanBytes(file.digest.size)));
@@ -77,11 +75,9 @@ void printManifest(const signing::Verdict& verdict) {
   for (const auto& [name, facts] : manifest.stages.items()) {
     if (name != "partition") {
       printStage(name, facts);
-      if (name == "schedule") {
-        for (const std::string& line : scheduleLines(facts)) printOneLine("  schedule             " + line);
+      if (name == "schedule")
         for (const std::string& line : deviceKernelLines(facts))
           printOneLine("  kernel               " + line);
-      }
       continue;
     }
     printOneLine(name);

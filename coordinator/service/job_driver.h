@@ -13,7 +13,6 @@
 #include "coordinator/service/checker.h"
 #include "coordinator/service/farm.h"
 #include "coordinator/service/publisher.h"
-#include "coordinator/service/tuner.h"
 
 namespace kiln::service {
 
@@ -51,7 +50,6 @@ class JobDriver {
   const DriverOptions options_;
   Publisher publisher_;
   Checker checker_;
-  Tuner tuner_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<index::JobKey> waiting_;  // guarded by mutex_
