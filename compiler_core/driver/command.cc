@@ -25,6 +25,8 @@ ExitCode exitFor(const Error& error) {
     case Code::kInvalidArgument:
     case Code::kNotFound:
       return kExitInvalidModel;
+    case Code::kFailedPrecondition:  // documents that do not belong to the model
+      return kExitUsage;
     case Code::kUnimplemented:
     case Code::kResourceExhausted:
       return kExitUnsupported;

@@ -43,6 +43,7 @@ CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec);
 
 struct CompileArguments {
   std::string model, spec, out, emitIr, toolchain, emulation;
+  std::string tuning;  // file of tuning entries; "" for none
   std::vector<std::string> disabledPasses;
   bool timing = false;
   std::string tracePasses;  // file for the digests of the IR after each pass; "" for none
@@ -50,6 +51,24 @@ struct CompileArguments {
   std::function<void(std::string_view pass, mlir::Operation& op)> afterPass;
 };
 CommandResult compileCommand(const CompileArguments& arguments);
+
+struct PlanArguments {
+  std::string model, spec, out, toolchain;
+};
+CommandResult planCommand(const PlanArguments& arguments);
+
+struct TuneArguments {
+  std::string plan, spec, out, budget = "60s", toolchain;
+  unsigned threads = 1;
+};
+// One caller at a time: SIGTERM and SIGINT mean it.
+CommandResult tuneCommand(const TuneArguments& arguments);
+
+struct EntriesArguments {
+  std::string plan, out;
+  std::vector<std::string> records;
+};
+CommandResult entriesCommand(const EntriesArguments& arguments);
 
 struct ReferenceArguments {
   std::string model, spec, out;

@@ -10,6 +10,7 @@
 #include "compiler_core/driver/evidence_json.h"
 #include "compiler_core/driver/pass_trace.h"
 #include "compiler_core/driver/toolchain.h"
+#include "compiler_core/driver/tuning_documents.h"
 #include "compiler_core/package/files.h"
 #include "manifest/artifact/manifest.h"
 
@@ -158,6 +159,13 @@ CommandResult compileCommand(const CompileArguments& arguments) {
     if (!directory.empty())
       if (auto made = package::makeDirectory(directory); !made) return stop(kExitInternal, made.error());
 
+  if (!arguments.tuning.empty()) {
+    const auto entries = readEntries(arguments.tuning);
+    if (!entries) return tl::make_unexpected(entries.error());
+    auto schedules = schedulesOf(*entries, *spec);
+    if (!schedules) return tl::make_unexpected(schedules.error());
+    request->schedules = std::move(*schedules);
+  }
   request->out = arguments.out;
   request->irDirectory = arguments.emitIr;
   request->emulation = arguments.emulation;

@@ -164,6 +164,11 @@ class Compile {
     }
     mlir::ModuleOp program = *modules.front();
     for (auto& module : llvm::drop_begin(modules)) append(*module, program);
+    for (const auto& [signature, schedule] : request_.schedules)
+      if (!tuned_.contains(signature))
+        return fail(Code::kFailedPrecondition, "the schedule of kernel " + signature +
+                                                   ": the program has no such kernel; kiln-cc plan lists "
+                                                   "those it has");
     settleDevices();
     std::uint64_t weightBytes = 0;
     for (const package::WeightUse& use : uses_)
@@ -362,6 +367,15 @@ class Compile {
     if (onDevice) device_->addTo(options, request_);
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = request_.contraction;
+    options.schedules.environment = {target.name, target.features, request_.contraction,
+                                     onDevice && request_.tf32};
+    options.schedules.given = &request_.schedules;
+    options.schedules.onKernel = [&](const schedule::KernelFound& kernel) {
+      tuned_.insert(kernel.signature);
+      if (request_.onKernel) request_.onKernel(kernel);
+    };
+    std::optional<Error> refused;
+    options.schedules.onRefused = [&](const Error& error) { refused = error; };
     if (unit.partition.value_or(0) == 0) {
       result_.schedule.registerBits = options.vectors.registerBits;
       result_.schedule.accumulators = options.vectors.accumulators;
@@ -392,7 +406,11 @@ class Compile {
       if (request_.afterPass) request_.afterPass(fmt::format("stage:{}", stage), *op.getOperation());
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
-    KILN_TRY(codegen::lowerToLlvm(module, options));
+    const Status lowered = codegen::lowerToLlvm(module, options);
+    // What was given is no fault of the model.
+    if (refused && refused->code == Code::kInvalidArgument) refused->code = Code::kFailedPrecondition;
+    if (refused) return fail(*refused);
+    KILN_TRY(lowered);
     if (targets_.size() > 1) {
       mlir::Builder b(&context_);
       module.walk([&](mlir::LLVM::LLVMFuncOp op) {
@@ -475,6 +493,7 @@ class Compile {
   IrWriter ir_;
   CompileResult result_;
   std::vector<package::WeightUse> uses_;
+  std::set<std::string, std::less<>> tuned_;  // signatures of the kernels so far
 };
 
 }  // namespace
@@ -482,6 +501,27 @@ class Compile {
 Result<CompileResult> compile(const CompileRequest& request) {
   return Compile(request).run();
 }
+
+namespace {
+
+// Weights that are kept in 16 bits and cast are as exact as others.
+DType coarsestOf(mlir::ModuleOp module) {
+  DType coarsest = DType::kF32;
+  const auto note = [&](mlir::TypeRange types) {
+    for (const mlir::Type type : types) {
+      const mlir::Type element = mlir::getElementTypeOrSelf(type);
+      if (element.isBF16() || (element.isF16() && coarsest != DType::kBF16))
+        coarsest = element.isBF16() ? DType::kBF16 : DType::kF16;
+    }
+  };
+  module.walk([&](mlir::Operation* op) {
+    if (auto function = mlir::dyn_cast<mlir::func::FuncOp>(op)) return note(function.getArgumentTypes());
+    if (!mlir::isa<ir::WeightOp, ir::ConstantOp>(op)) note(op->getResultTypes());
+  });
+  return coarsest;
+}
+
+}  // namespace
 
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
@@ -491,7 +531,7 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
   KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, {}, sequences}));
-  ReferenceResult result{captured.inputs, captured.outputs, {}, {}};
+  ReferenceResult result{captured.inputs, captured.outputs, {}, {}, coarsestOf(*captured.module)};
   for (const auto& [name, value] : given)
     if (llvm::none_of(captured.inputs, [&](const ir::Signature& input) { return input.name == name; }))
       return fail(Code::kInvalidArgument, fmt::format("the model has no input '{}'", name));

@@ -15,6 +15,7 @@
 #include "compiler_core/package/weights.h"
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/reference/host_tensor.h"
+#include "compiler_core/schedule/given.h"
 #include "manifest/base/result.h"
 #include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
@@ -56,6 +57,10 @@ struct CompileRequest {
   // Of the partition stage; several targets stand in target.name, "a,b".
   bool fallback = false;
   PartitionRules partition;
+  // Schedules instead of the defaults. One whose kernel the program does not have is an error, as is one that
+  // does not fit it.
+  schedule::GivenSchedules schedules;
+  std::function<void(const schedule::KernelFound& kernel)> onKernel;  // each that has a signature
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string
       out;  // existing folder: program.so, kernels/ and weights/ go there; empty: a dry run up to the plan
@@ -90,7 +95,9 @@ struct CompileResult {
 };
 
 // kInvalidArgument: the model is wrong. kUnimplemented: an operator, type or shape that is not served;
-// `details` lists every node. kInternal: a fault of the compiler. Thread safe on distinct `out` folders.
+// `details` lists every node. kFailedPrecondition: a given schedule does not fit the program; kUnimplemented
+// where the numerics do not allow it. kInternal: a fault of the compiler. Thread safe on distinct `out`
+// folders.
 Result<CompileResult> compile(const CompileRequest& request);
 
 // Inputs from the seeded generator (pinned ones and elements that the dims name have their value), but for
@@ -99,6 +106,7 @@ Result<CompileResult> compile(const CompileRequest& request);
 struct ReferenceResult {
   std::vector<ir::Signature> inputs, outputs;
   std::vector<reference::HostTensor> inputValues, outputValues;
+  DType coarsest = DType::kF32;  // kF16 or kBF16 where the graph takes or calculates such floats
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,

@@ -29,6 +29,8 @@ struct KernelEvidence {
   std::string rule;                 // row of the heuristic's table
   std::vector<std::int64_t> loops;  // extents of the parallel loops
   Schedule schedule;
+  std::string signature;  // where the kernel can stand by itself
+  std::string tuned;      // digest of the tuning entry that its schedule came from; empty: the default
   std::int64_t tasks = 0;
   std::uint64_t codeBytes = 0;  // what it adds to the program; 0 in a dry run
   std::string codeOf;           // the kernel whose code it runs on its own buffers; empty: its own

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler_core/ir/evidence_json.h"
 #include "compiler_core/runtime/program_abi.h"
 #include "manifest/artifact/media_types.h"
@@ -111,16 +113,19 @@ Json toJson(const ScheduleEvidence& evidence) {
                                             {"schedule", scheduleJson(kernel.schedule)},
                                             {"tasks", kernel.tasks},
                                             {"codeBytes", std::to_string(kernel.codeBytes)}});
+    if (!kernel.signature.empty()) entry["signature"] = kernel.signature;
+    if (!kernel.tuned.empty()) entry["tuned"] = kernel.tuned;
     if (!kernel.target.empty()) entry["target"] = kernel.target;
     if (!kernel.codeOf.empty()) entry["codeOf"] = kernel.codeOf;
     if (kernel.device) entry["device"] = toJson(*kernel.device);
   }
+  const bool isTuned = std::ranges::any_of(evidence.kernels, [](const auto& k) { return !k.tuned.empty(); });
   Json passes = Json::array();
   for (const ir::PassEvidence& pass : evidence.passes) passes.push_back(ir::toJson(pass));
   return {{"registerBits", evidence.registerBits},
           {"accumulators", evidence.accumulators},
           {"contraction", evidence.contraction},
-          {"source", "heuristic"},
+          {"source", isTuned ? "heuristic and tuning entries" : "heuristic"},
           {"passes", passes},
           {"kernels", kernels}};
 }

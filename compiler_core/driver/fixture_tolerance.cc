@@ -38,13 +38,9 @@ double rootMeanSquare(const HostTensor& tensor) {
 
 // Of the coarsest type.
 const Relative& relativeOf(const ReferenceResult& result, std::string_view precision) {
-  const Relative* relative = precision == "tf32" ? &kTf32 : &kF32;
-  for (const auto* tensors : {&result.inputValues, &result.outputValues})
-    for (const HostTensor& tensor : *tensors) {
-      if (tensor.dtype == DType::kBF16) return kBF16;
-      if (tensor.dtype == DType::kF16) relative = &kF16;
-    }
-  return *relative;
+  if (result.coarsest == DType::kBF16) return kBF16;
+  if (result.coarsest == DType::kF16) return kF16;
+  return precision == "tf32" ? kTf32 : kF32;
 }
 
 }  // namespace

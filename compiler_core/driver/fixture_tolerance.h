@@ -17,7 +17,7 @@ struct FixtureTolerance {
 
 inline constexpr char kAbsoluteTolerance[] = "1e-5";
 
-// A model that takes or gives 16-bit floats rounds to them at every node; so does the reference evaluator,
+// A model that calculates in 16-bit floats rounds to them at every node; so does the reference evaluator,
 // while a program keeps f32 within a kernel, and its sums are rounded elsewhere. Both are as far from the
 // exact result: a few rounding steps (of a type's relative step, 2^-10 for f16) of the values that were
 // rounded. Where results are what is left of larger values, that is more than so much of the result itself:

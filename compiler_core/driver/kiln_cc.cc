@@ -42,8 +42,47 @@ int main(int argc, char** argv) {
       "--emulation", compile.emulation,
       "Folder for the device's kernels as the emulated device runs them, <digest of the image>.so; not in "
       "--out");
+  compileApp->add_option("--tuning", compile.tuning,
+                         "Tuning entries: schedules of kernels in the place of the defaults");
   compileApp->add_option("--toolchain", compile.toolchain, "Toolchain folder (default: where kiln-cc is)");
   compileApp->callback([&] { result = compileCommand(compile); });
+
+  PlanArguments plan;
+  CLI::App* planApp =
+      command("plan", "List the kernels of a program, each with the text that its signature is of",
+              "kiln-cc plan --model m.onnx --spec s.json --out plan");
+  planApp->add_option("--model", plan.model, "ONNX file")->required();
+  planApp->add_option("--spec", plan.spec, "CompileSpec")->required();
+  planApp->add_option("--out", plan.out, "Folder for plan.json and kernels/")->required();
+  planApp->add_option("--toolchain", plan.toolchain, "Toolchain folder (default: where kiln-cc is)");
+  planApp->callback([&] { result = planCommand(plan); });
+
+  TuneArguments tune;
+  CLI::App* tuneApp =
+      command("tune", "Measure schedules of a plan's kernels on this machine; SIGTERM keeps what is known",
+              "kiln-cc tune --plan plan --spec s.json --budget 60s --out record.json");
+  tuneApp->add_option("--plan", tune.plan, "Folder of kiln-cc plan")->required();
+  tuneApp->add_option("--spec", tune.spec, "CompileSpec")->required();
+  tuneApp->add_option("--out", tune.out, "File for the tuning record, written after every kernel")
+      ->required();
+  tuneApp->add_option("--budget", tune.budget, "Time for all kernels: 60s, 5m")->capture_default_str();
+  tuneApp
+      ->add_option("--threads", tune.threads,
+                   "Threads that share a kernel's tasks, each on a processor of its own")
+      ->check(CLI::Range(1u, 1024u))
+      ->capture_default_str();
+  tuneApp->add_option("--toolchain", tune.toolchain, "Toolchain folder (default: where kiln-cc is)");
+  tuneApp->callback([&] { result = tuneCommand(tune); });
+
+  EntriesArguments entries;
+  CLI::App* entriesApp =
+      command("entries", "Write what records chose for the kernels of a plan, for compile --tuning",
+              "kiln-cc entries --record record.json --plan plan --out tuning.json");
+  entriesApp->add_option("--record", entries.records, "Tuning record (repeatable; a later one counts)")
+      ->required();
+  entriesApp->add_option("--plan", entries.plan, "Folder of kiln-cc plan")->required();
+  entriesApp->add_option("--out", entries.out, "File for the tuning entries")->required();
+  entriesApp->callback([&] { result = entriesCommand(entries); });
 
   DisassembleArguments disassembly;
   CLI::App* disassembleApp = command("disassemble", "Print the instructions of one function of a program",

@@ -99,6 +99,9 @@ KernelEvidence kernelOf(DictionaryAttr info) {
   if (auto nodes = info.getAs<ArrayAttr>("nodes"))
     for (Attribute node : nodes) kernel.nodes.push_back(cast<StringAttr>(node).getValue().str());
   if (auto rule = info.getAs<StringAttr>("rule")) kernel.rule = rule.getValue().str();
+  if (auto signature = info.getAs<StringAttr>(schedule::kSignatureAttr))
+    kernel.signature = signature.getValue().str();
+  if (auto entry = info.getAs<StringAttr>(schedule::kEntryAttr)) kernel.tuned = entry.getValue().str();
   kernel.loops = numbers("loops");
   kernel.schedule = schedule::scheduleOf(info);
   if (auto tasks = info.getAs<IntegerAttr>("tasks")) kernel.tasks = tasks.getInt();

@@ -211,7 +211,9 @@ Status check(const Schedule& schedule, const Site& site) {
   const std::string kind = (site.onDevice ? "device " : "") + std::string(templateOf(site.shape.kind));
   for (const auto& [name, values] : schedule) {
     if (std::ranges::find(kReassociating, name) != std::end(kReassociating))
-      return refuse(name, "changes the order of sums, which numerics.reassociation \"off\" does not allow");
+      return fail(Code::kUnimplemented,
+                  "the knob '" + name +
+                      "' changes the order of sums, which numerics.reassociation \"off\" does not allow");
     if (!chosen.contains(name)) return refuse(name, "is none of a kernel of the template " + kind);
     if (name == kTileKnob) {
       KILN_TRY(checkTile(values, site));

@@ -84,8 +84,8 @@ Chosen defaultSchedule(const Site& site);
 // The knobs that the template has for this shape, by name. A pure function, as the default is.
 std::vector<Knob> knobsOf(const Site& site);
 
-// kInvalidArgument names the knob: one that the template does not have or that is missing, a value outside of
-// its range, or one that numerics do not allow.
+// kInvalidArgument names the knob: one that the template does not have or that is missing, or a value outside
+// of its range. kUnimplemented: one that numerics do not allow.
 Status check(const Schedule& schedule, const Site& site);
 
 }  // namespace kiln::schedule

@@ -79,7 +79,7 @@ class Isolation {
   bool bring(Value value) {
     if (map_.contains(value)) return true;
     Operation* source = value.getDefiningOp();
-    if (source && (matchPattern(source, m_Constant()) || isa<tensor::EmptyOp>(source))) {
+    if (source && (isNumber(source) || isa<tensor::EmptyOp>(source))) {
       if (!llvm::all_of(source->getOperands(), [&](Value operand) { return bring(operand); })) return false;
       strip(b_.clone(*source, map_));
       return true;
@@ -90,11 +90,19 @@ class Isolation {
     return true;
   }
 
+  // A constant that is one number; others are data, as weights are, and two layers differ in them.
+  static bool isNumber(Operation* op) {
+    Attribute value;
+    return matchPattern(op, m_Constant(&value)) &&
+           (!isa<ElementsAttr>(value) || isa<SplatElementsAttr>(value));
+  }
+
   Value argument(Value value, RankedTensorType type) {
     const unsigned index = main_.getNumArguments();
     auto outer = dyn_cast<BlockArgument>(value);
     auto function = outer ? dyn_cast<func::FuncOp>(outer.getOwner()->getParentOp()) : func::FuncOp();
-    const bool isWeight = function && function.getArgAttr(outer.getArgNumber(), "kiln.weight");
+    const bool isWeight = matchPattern(value, m_Constant()) ||
+                          (function && function.getArgAttr(outer.getArgNumber(), "kiln.weight"));
     SmallVector<NamedAttribute> attributes;
     if (isWeight) {
       attributes.push_back(b_.getNamedAttr("kiln.source", b_.getI64IntegerAttr(weights_)));

@@ -24,9 +24,10 @@ struct Environment {
   bool contraction = true, tf32 = false;
 };
 
-// Operands from outside become arguments (kiln.input, kiln.weight as in @main), constants are repeated, the
-// results of `members.front()` are returned. nullopt where a size or a number is known to the run alone.
-// `members`: linalg operations of one block, the root first. Isolating the result gives the same text.
+// Operands from outside become arguments (kiln.input, kiln.weight as in @main; constant tensors are weights),
+// numbers are repeated, the results of `members.front()` are returned. nullopt where a size or a number is
+// known to the run alone. `members`: linalg operations of one block, the root first. Isolating the result
+// gives the same text.
 std::optional<std::string> isolate(llvm::ArrayRef<mlir::Operation*> members, const Environment& environment);
 
 // "sha256:<hex>" of such a text.

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/gpu/contraction_roles.h"
@@ -177,8 +179,9 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
 
   // The schedule of a kernel, and what is said about it; failure where a given one is refused.
   FailureOr<DictionaryAttr> describe(const Group& group, const Site& site) {
-    std::vector<std::string> nodes;
-    for (Operation* op : llvm::reverse(group.members)) llvm::append_range(nodes, ir::nodeNames(op->getLoc()));
+    llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>> names;
+    for (Operation* op : llvm::reverse(group.members)) names.insert_range(ir::nodeNames(op->getLoc()));
+    const std::vector<std::string> nodes = names.takeVector();
     SmallVector<std::int64_t> extents;
     for (const LoopInfo& loop : site.shape.loops) extents.push_back(loop.extent);
     const Chosen standard = defaultSchedule(site);

@@ -98,6 +98,7 @@ def model_of(name, suite, directory):
         return path
     import light
 
+    (directory / "suite").mkdir(exist_ok=True)
     folder = light.unpacked(suite, directory / "suite")
     found = [model for model in sorted(folder.glob("light/*.onnx")) if name in model.stem.replace("_", "")] if folder else []
     if len(found) != 1:

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
+
+#include "tests/support/onnx_builder.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::driver {
 namespace {
@@ -16,42 +20,57 @@ HostTensor f32(std::vector<float> values) {
 HostTensor codes(DType dtype, std::vector<std::uint16_t> values) {
   return HostTensor::of<std::uint16_t>(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
-FixtureTolerance of(std::vector<HostTensor> inputs, std::vector<HostTensor> outputs,
-                    const char* precision = "f32") {
-  return toleranceOf({{}, {}, std::move(inputs), std::move(outputs)}, precision);
+FixtureTolerance of(DType coarsest, std::vector<HostTensor> outputs, const char* precision = "f32") {
+  return toleranceOf({{}, {}, {}, std::move(outputs), coarsest}, precision);
 }
 
 TEST(FixtureTolerance, OfF32IsTheSameForAll) {
-  const auto tolerance = of({f32({1})}, {f32({1e6f}), f32({1})});
+  const auto tolerance = of(DType::kF32, {f32({1e6f}), f32({1})});
   EXPECT_EQ(tolerance.relative, "1e-3");
   EXPECT_TRUE(tolerance.absolute.empty());
 }
 
 TEST(FixtureTolerance, Of16BitsGrowsWithWhatAnOutputHolds) {
   // 3, 4, 0, 0: a root mean square of 2.5.
-  const auto tolerance = of({codes(DType::kF16, {0x3c00})},
-                            {codes(DType::kF16, {0x4200, 0x4400, 0, 0}), f32({0.5f, -0.5f}), f32({0, 0}),
-                             HostTensor::of<std::int64_t>(DType::kI64, {1}, {1000})});
+  const auto tolerance =
+      of(DType::kF16, {codes(DType::kF16, {0x4200, 0x4400, 0, 0}), f32({0.5f, -0.5f}), f32({0, 0}),
+                       HostTensor::of<std::int64_t>(DType::kI64, {1}, {1000})});
   EXPECT_EQ(tolerance.relative, "4e-3");
   EXPECT_EQ(tolerance.absolute, (std::vector<std::string>{"1.0e-02", "2.0e-03", "1e-5", "1e-5"}));
 }
 
 TEST(FixtureTolerance, OfTf32IsThatOfF16) {
-  const auto tolerance = of({f32({1})}, {f32({0.5f, -0.5f})}, "tf32");
+  const auto tolerance = of(DType::kF32, {f32({0.5f, -0.5f})}, "tf32");
   EXPECT_EQ(tolerance.relative, "4e-3");
   EXPECT_EQ(tolerance.absolute, std::vector<std::string>{"2.0e-03"});
-  EXPECT_EQ(of({codes(DType::kBF16, {0x3f80})}, {f32({1})}, "tf32").relative, "3e-2");
+  EXPECT_EQ(of(DType::kBF16, {f32({1})}, "tf32").relative, "3e-2");
 }
 
-TEST(FixtureTolerance, TheCoarsestTypeCounts) {
-  const auto tolerance = of({codes(DType::kBF16, {0x3f80}), codes(DType::kF16, {0x3c00})}, {f32({1})});
+TEST(FixtureTolerance, Of16BitsWithinAGraphCountsForItsF32Outputs) {
+  const auto tolerance = of(DType::kBF16, {f32({1})});
   EXPECT_EQ(tolerance.relative, "3e-2");
   EXPECT_EQ(tolerance.absolute, std::vector<std::string>{"3.0e-02"});
 }
 
+TEST(FixtureTolerance, WhatAGraphCalculatesInIsSeenWithinIt) {
+  const testing_support::TempDirectory directory;
+  for (const bool small : {false, true}) {
+    testing_support::OnnxBuilder model(17);
+    model.input("x", {2, 3}).output("y");
+    const int type = small ? testing_support::kOnnxHalf : testing_support::kOnnxDouble;
+    model.node("Cast", {"x"}, {"a"}, {testing_support::onnxInt("to", type)}).node("Mul", {"a", "a"}, {"b"});
+    model.node("Cast", {"b"}, {"y"}, {testing_support::onnxInt("to", testing_support::kOnnxFloat)});
+    const std::string path = directory / "model.onnx";
+    std::ofstream(path, std::ios::binary) << model.build();
+    const auto result = evaluateReference(path, {}, {}, {}, 1);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->coarsest, small ? DType::kF16 : DType::kF32);
+  }
+}
+
 TEST(FixtureTolerance, InfinitiesAndNothingDoNotCount) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto tolerance = of({codes(DType::kF16, {0x3c00})}, {f32({1, -kInfinity}), f32({})});
+  const auto tolerance = of(DType::kF16, {f32({1, -kInfinity}), f32({})});
   EXPECT_EQ(tolerance.absolute, (std::vector<std::string>{"4.0e-03", "1e-5"}));
 }
 

@@ -169,6 +169,7 @@ TEST(EmulatedAttention, MatchesTheReferenceInAnyShape) {
   checkNear(attention(7, 13, 24, "f64", true), 1e-4, 1e-5);
   checkNear(attention(5, 9, 264, "f32", false), 1e-4, 1e-5);
   checkNear(attention(5, 50, 256, "f32", false), 1e-4, 1e-5);
+  checkNear(attention(70, 50, 256, "f16", false), 0x1p-10, 1e-6);
 }
 
 TEST(EmulatedAttention, OfF32AsTf32WhereThatIsAllowed) {

@@ -1,0 +1,35 @@
+#include <fmt/format.h>
+
+#include <map>
+
+#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/tuning_documents.h"
+#include "manifest/base/printable.h"
+
+namespace kiln::driver {
+
+CommandResult entriesCommand(const EntriesArguments& arguments) {
+  const auto plan = readPlan(arguments.plan);
+  if (!plan) return tl::make_unexpected(plan.error());
+  std::map<std::string, TuningEntry> chosen;  // of a kernel that several records have: the last one's
+  for (const std::string& path : arguments.records) {
+    const auto record = readRecord(path);
+    if (!record) return tl::make_unexpected(record.error());
+    if (record->target != plan->target)
+      return stop(kExitUsage, {Code::kInvalidArgument,
+                               fmt::format("{}: the record is for {}, the plan is for {}", path,
+                                           printable(record->target, 100), plan->target),
+                               {}});
+    // Records may be of other models: what the plan does not have is left out.
+    for (const TuningEntry& entry : entriesOf(*record).entries)
+      if (plan->find(entry.signature)) chosen[entry.signature] = entry;
+  }
+  TuningEntries entries{plan->target, {}};
+  for (auto& [signature, entry] : chosen) entries.entries.push_back(std::move(entry));
+  if (auto fits = checkEntries(entries, *plan); !fits) return stop(kExitUsage, fits.error());
+  if (auto written = writeDocument(arguments.out, entries.toJson()); !written)
+    return stop(kExitInternal, written.error());
+  return {};
+}
+
+}  // namespace kiln::driver

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+
+#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/tuning_documents.h"
+#include "compiler_core/package/files.h"
+
+namespace kiln::driver {
+
+CommandResult planCommand(const PlanArguments& arguments) {
+  auto spec = readSpec(arguments.spec);
+  if (!spec) return tl::make_unexpected(spec.error());
+  auto request = requestFor(arguments.model, *spec, arguments.toolchain);
+  if (!request) return tl::make_unexpected(request.error());
+  for (const std::string& directory : {arguments.out, arguments.out + "/kernels"})
+    if (auto made = package::makeDirectory(directory); !made) return stop(kExitInternal, made.error());
+  fmt::print(stderr, "stage: plan\n");
+  std::map<std::string, PlannedKernel> kernels;
+  Status written;
+  request->onKernel = [&](const schedule::KernelFound& found) {
+    auto [place, isNew] = kernels.try_emplace(found.signature);
+    PlannedKernel& kernel = place->second;
+    if (!isNew) {
+      ++kernel.count;
+      return;
+    }
+    kernel.signature = found.signature;
+    kernel.templateName = schedule::templateOf(found.site.shape.kind);
+    kernel.nodes = found.nodes;
+    kernel.work = static_cast<std::uint64_t>(std::min(schedule::workOf(found.site.shape), 1e18));
+    kernel.schedule = found.standard;
+    auto file =
+        package::writeFile(arguments.out + "/" + isolatedFile(found.signature), asBytes(found.isolated));
+    if (!file && written) written = fail(file.error());
+  };
+  if (auto result = compile(*request); !result) return stop(result.error());
+  if (!written) return stop(kExitInternal, written.error());
+  KernelPlan plan{spec->target, {}};
+  for (auto& [signature, kernel] : kernels) plan.kernels.push_back(std::move(kernel));
+  if (plan.kernels.size() > kMaxPlannedKernels)
+    return stop(kExitUnsupported, {Code::kResourceExhausted,
+                                   fmt::format("the program has {} different kernels, a plan at most {}",
+                                               plan.kernels.size(), kMaxPlannedKernels),
+                                   {}});
+  if (auto done = writeDocument(arguments.out + "/" + kKernelPlanFile, plan.toJson()); !done)
+    return stop(kExitInternal, done.error());
+  return {};
+}
+
+}  // namespace kiln::driver

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/toolchain.h"
+#include "compiler_core/driver/tuning_documents.h"
+#include "compiler_core/tuner/tuner.h"
+
+namespace kiln::driver {
+namespace {
+
+constexpr std::uint64_t kMaxIsolatedBytes = 4 << 20;
+constexpr std::int64_t kMaxBudgetSeconds = 24 * 3600;
+
+// "60s", "5m", "1h"; seconds without a unit.
+std::optional<std::chrono::seconds> parseBudget(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, text.data() + text.size());
+  const std::int64_t factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc() || factor == 0 || number < 1 || number > kMaxBudgetSeconds / factor)
+    return std::nullopt;
+  return std::chrono::seconds(number * factor);
+}
+
+std::atomic<bool> stopWanted = false;
+
+// While one lives, SIGTERM and SIGINT ask for an end instead of making one.
+class StopSignals {
+ public:
+  StopSignals() {
+    struct sigaction action = {};
+    action.sa_handler = [](int) { stopWanted = true; };
+    ::sigaction(SIGTERM, &action, &term_);
+    ::sigaction(SIGINT, &action, &int_);
+  }
+  ~StopSignals() {
+    ::sigaction(SIGTERM, &term_, nullptr);
+    ::sigaction(SIGINT, &int_, nullptr);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  struct sigaction term_ = {}, int_ = {};
+};
+
+Result<std::string> readIsolated(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail(Code::kNotFound, path + ": cannot be read; it stands beside the plan");
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (text.str().size() > kMaxIsolatedBytes)
+    return fail(Code::kInvalidArgument, path + ": larger than a kernel may be");
+  return text.str();
+}
+
+}  // namespace
+
+CommandResult tuneCommand(const TuneArguments& arguments) {
+  auto spec = readSpec(arguments.spec);
+  if (!spec) return tl::make_unexpected(spec.error());
+  auto plan = readPlan(arguments.plan);
+  if (!plan) return tl::make_unexpected(plan.error());
+  if (plan->target != spec->target)
+    return stop(kExitUsage,
+                {Code::kInvalidArgument,
+                 fmt::format("the plan is for {}, the spec is for {}", plan->target, spec->target),
+                 {}});
+  const auto budget = parseBudget(arguments.budget);
+  if (!budget)
+    return stop(kExitUsage,
+                {Code::kInvalidArgument,
+                 fmt::format("--budget {}: give seconds up to a day, such as 60s or 5m", arguments.budget),
+                 {}});
+  auto lib = findToolchainLib(arguments.toolchain);
+  if (!lib) return stop(kExitUsage, lib.error());
+  const auto folder = std::filesystem::path(arguments.out).parent_path();
+  const StopSignals signals;
+  const tuner::TuneRequest request{
+      .plan = *plan,
+      .isolated =
+          [&](const std::string& signature) {
+            return readIsolated(arguments.plan + "/" + isolatedFile(signature));
+          },
+      .tools = {*lib, folder.empty() ? "." : folder.string()},
+      .budget = *budget,
+      .threads = arguments.threads,
+      .shouldStop = [] { return stopWanted.load(); },
+      .onRecord = [&](const TuningRecord& record) { return writeDocument(arguments.out, record.toJson()); },
+      .onProgress =
+          [](const std::string& line) {
+            fmt::print(stderr, "tune: {}\n", line);
+            std::fflush(stderr);
+          }};
+  fmt::print(stderr, "stage: tune\n");
+  if (auto record = tuner::tune(request); !record) return stop(record.error());
+  return {};
+}
+
+}  // namespace kiln::driver

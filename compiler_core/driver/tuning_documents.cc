@@ -1,0 +1,70 @@
+#include "compiler_core/driver/tuning_documents.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "compiler_core/package/files.h"
+#include "manifest/base/printable.h"
+
+namespace kiln::driver {
+namespace {
+
+template <class T>
+tl::expected<T, CommandError> read(const std::string& path, std::uint64_t limit, const char* hint) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return stop(kExitUsage, {Code::kNotFound, fmt::format("{}: cannot be read; {}", path, hint), {}});
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (text.str().size() > limit)
+    return stop(kExitUsage,
+                {Code::kInvalidArgument, fmt::format("{}: larger than such a document may be", path), {}});
+  auto json = parseStrictJson(text.str(), {.bytes = limit});
+  if (!json) return stop(kExitUsage, json.error().in(path));
+  auto document = T::fromJson(*json);
+  if (!document) return stop(kExitUsage, document.error().in(path));
+  return std::move(*document);
+}
+
+}  // namespace
+
+tl::expected<KernelPlan, CommandError> readPlan(const std::string& directory) {
+  return read<KernelPlan>(directory + "/" + kKernelPlanFile, kMaxKernelPlanBytes,
+                          "give the folder that kiln-cc plan wrote");
+}
+tl::expected<TuningRecord, CommandError> readRecord(const std::string& path) {
+  return read<TuningRecord>(path, kMaxTuningRecordBytes, "give a record of kiln-cc tune");
+}
+tl::expected<TuningEntries, CommandError> readEntries(const std::string& path) {
+  return read<TuningEntries>(path, kMaxTuningEntriesBytes, "give tuning entries (see kiln-cc entries)");
+}
+
+std::string isolatedFile(const std::string& signature) {
+  return "kernels/" + signature.substr(signature.find(':') + 1) + ".mlir";
+}
+
+Status writeDocument(const std::string& path, const Json& document) {
+  KILN_ASSIGN(const std::string text, toCanonicalJson(document));
+  const std::string unfinished = path + ".unfinished";
+  KILN_TRY(package::writeFile(unfinished, asBytes(text)));
+  if (std::rename(unfinished.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
+  return {};
+}
+
+tl::expected<schedule::GivenSchedules, CommandError> schedulesOf(const TuningEntries& entries,
+                                                                 const CompileSpec& spec) {
+  if (entries.target != spec.target)
+    return stop(kExitUsage, {Code::kInvalidArgument,
+                             fmt::format("the tuning entries are for {}, the spec is for {}",
+                                         printable(entries.target, 100), spec.target),
+                             {}});
+  schedule::GivenSchedules schedules;
+  for (const TuningEntry& entry : entries.entries)
+    schedules[entry.signature] = {entry.templateName, entry.schedule, entryDigest(entries.target, entry)};
+  return schedules;
+}
+
+}  // namespace kiln::driver

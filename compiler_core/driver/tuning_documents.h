@@ -1,0 +1,28 @@
+// The documents of tuning (manifest/tuning) as files. Private to this folder.
+#pragma once
+
+#include <string>
+
+#include "compiler_core/driver/command.h"
+#include "compiler_core/schedule/given.h"
+#include "manifest/tuning/kernel_plan.h"
+#include "manifest/tuning/record.h"
+
+namespace kiln::driver {
+
+// Every failure to read is one of usage and names the file.
+tl::expected<KernelPlan, CommandError> readPlan(const std::string& directory);
+tl::expected<TuningRecord, CommandError> readRecord(const std::string& path);
+tl::expected<TuningEntries, CommandError> readEntries(const std::string& path);
+
+// kernels/<hex>.mlir of a signature.
+std::string isolatedFile(const std::string& signature);
+
+// Canonical JSON, in the place of an old file from one moment to the next.
+Status writeDocument(const std::string& path, const Json& document);
+
+// What a compile takes; for the target of `spec` or a failure of usage.
+tl::expected<schedule::GivenSchedules, CommandError> schedulesOf(const TuningEntries& entries,
+                                                                 const CompileSpec& spec);
+
+}  // namespace kiln::driver

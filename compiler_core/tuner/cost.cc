@@ -1,0 +1,78 @@
+#include "compiler_core/tuner/cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kiln::tuner {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kTaskCycles = 2000;  // to hand a task out and to begin it
+constexpr double kElementBytes = 4;   // most kernels are of f32
+
+// Of one step of a register block, per result: two fused operations and two loads in a cycle, and a chain of
+// sums that takes four cycles per link.
+double cyclesPerResult(double rows, double vectors) {
+  const double sums = rows * vectors;
+  return std::max({sums / 2, (rows + vectors) / 2, 4.0}) / sums;
+}
+
+double productCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
+                     double points) {
+  const auto accumulators = static_cast<double>(site.registers.accumulators);
+  const double lanes = static_cast<double>(site.registers.bits) / 32;
+  auto rows = static_cast<double>(schedule::numberOf(schedule, schedule::kRowsKnob, 0));
+  auto vectors = static_cast<double>(schedule::numberOf(schedule, schedule::kVectorsKnob, 0));
+  if (vectors == 0 && rows != 0) return kNever;  // another pair says the same
+  if (vectors == 0) vectors = static_cast<double>(site.registers.across);
+  if (rows == 0) rows = std::max(1.0, std::floor(accumulators / vectors));
+  // A few registers beyond the accumulators hold operands; more than all of them spill.
+  if (rows * vectors > accumulators * 1.2) return kNever;
+  const double steps = std::max(1.0, static_cast<double>(site.shape.workPerPoint) / 3);
+  double cycles = points * steps / lanes * cyclesPerResult(rows, vectors);
+  const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
+  if (site.shape.kind == schedule::KernelKind::kContraction && tile.size() >= 2) {
+    const double run =
+        std::min(steps, static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512)));
+    const auto height = static_cast<double>(tile[tile.size() - 2]), width = static_cast<double>(tile.back());
+    // Results come and go once per run of steps.
+    cycles *= 1 + 4 / std::max(run, 1.0);
+    // One panel of the right factor is read again for every block of rows, and all of them for every tile.
+    if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) cycles *= 1.1;
+    if (run * width * kElementBytes > static_cast<double>(machine.l2)) cycles *= 1.3;
+    // The panel is copied once for the rows of a tile.
+    if (schedule::numberOf(schedule, schedule::kPackKnob, 1) == 2) cycles *= 1 + 2 / std::max(height, 1.0);
+    // What does not fill a block.
+    cycles *= std::ceil(width / (vectors * lanes)) * vectors * lanes / std::max(width, 1.0);
+  }
+  return cycles;
+}
+
+}  // namespace
+
+double estimatedCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine) {
+  const std::vector<schedule::LoopInfo>& loops = site.shape.loops;
+  const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
+  double tasks = 1, points = 1, tilePoints = 1;
+  for (std::size_t i = 0; i < loops.size() && i < tile.size(); ++i) {
+    points *= static_cast<double>(loops[i].extent);
+    tilePoints *= static_cast<double>(tile[i]);
+    tasks *= std::ceil(static_cast<double>(loops[i].extent) / static_cast<double>(tile[i]));
+  }
+  const bool isProduct = schedule.contains(schedule::kRowsKnob);
+  double cycles = isProduct ? productCycles(schedule, site, machine, points)
+                            : points * static_cast<double>(site.shape.workPerPoint) * 32 /
+                                  static_cast<double>(site.registers.bits);
+  // What one operation of a kernel leaves for the next one should still be near.
+  const double between = tilePoints * kElementBytes;
+  if (between > static_cast<double>(machine.l2))
+    cycles *= 1.2;
+  else if (!isProduct && between > static_cast<double>(machine.l1))
+    cycles *= 1.05;
+  const double threads = machine.threads;
+  const double rounds = std::ceil(tasks / threads);
+  return cycles * (rounds / tasks) + rounds * kTaskCycles;
+}
+
+}  // namespace kiln::tuner

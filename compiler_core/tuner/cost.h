@@ -1,0 +1,18 @@
+// What a schedule is likely to cost: orders the search and drops what cannot pay. Rough on purpose; what
+// counts is measured.
+#pragma once
+
+#include "compiler_core/schedule/schedule.h"
+
+namespace kiln::tuner {
+
+struct Machine {
+  unsigned threads = 1;
+  std::int64_t l1 = 32 << 10, l2 = 1 << 20;  // bytes of one core's caches
+};
+
+// In cycles of one core; less is better. infinity: not worth making (accumulators that do not fit the
+// registers, fewer tasks than threads where there could be more).
+double estimatedCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine);
+
+}  // namespace kiln::tuner

@@ -1,0 +1,238 @@
+#include "compiler_core/tuner/kernel_compiler.h"
+
+#include "compiler_core/codegen/cpu/codegen.h"
+#include "compiler_core/codegen/lower/pipeline.h"
+#include "compiler_core/ir/ir.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+namespace kiln::tuner {
+
+using namespace mlir;
+
+namespace {
+
+tl::unexpected<Error> bad(const std::string& what) {
+  return fail(Code::kInvalidArgument,
+              "the planned kernel " + what + "; make the plan again with kiln-cc plan");
+}
+
+Result<KernelTensor> tensorOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape()) return bad("has an argument or result without a fixed shape");
+  KernelTensor result;
+  const Type element = tensor.getElementType();
+  if (element.isF32())
+    result.element = Element::kF32;
+  else if (element.isF64())
+    result.element = Element::kF64;
+  else if (element.isInteger(1))
+    result.element = Element::kI1;
+  else if (element.isInteger(8))
+    result.element = Element::kI8;
+  else if (element.isInteger(16))
+    result.element = Element::kI16;
+  else if (element.isInteger(32))
+    result.element = Element::kI32;
+  else if (element.isInteger(64))
+    result.element = Element::kI64;
+  else
+    return bad("has elements of a type that programs do not store");
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : tensor.getShape())
+    if (__builtin_mul_overflow(elements, extent, &elements)) return bad("has a tensor that is too large");
+  result.elements = static_cast<std::uint64_t>(elements);
+  return result;
+}
+
+}  // namespace
+
+std::uint64_t KernelTensor::bytes() const {
+  switch (element) {
+    case Element::kI1:
+    case Element::kI8:
+      return elements;
+    case Element::kI16:
+      return elements * 2;
+    case Element::kF32:
+    case Element::kI32:
+      return elements * 4;
+    case Element::kF64:
+    case Element::kI64:
+      break;
+  }
+  return elements * 8;
+}
+
+struct KernelCompiler::State {
+  Tools tools;
+  Target target;
+  bool contraction = true;
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  OwningOpRef<ModuleOp> module;
+  std::string signature;
+  schedule::Site site;
+  Schedule standard;
+  std::vector<KernelTensor> inputs, weights, outputs;
+  std::uint32_t outputDims = 0;
+  unsigned kernels = 0;  // that kiln-tile found
+
+  codegen::PipelineOptions options() {
+    codegen::PipelineOptions options;
+    options.from = "tiled";
+    options.vectors = codegen::vectorsFor(target.features);
+    options.vectors.contraction = contraction;
+    options.schedules.environment = {target.name, target.features, contraction, false};
+    return options;
+  }
+  Status readTarget();
+  Status readMain();
+  Status describe();
+};
+
+Status KernelCompiler::State::readTarget() {
+  const auto name = (*module)->getAttrOfType<StringAttr>("kiln.target");
+  const auto features = (*module)->getAttrOfType<ArrayAttr>("kiln.features");
+  const auto fused = (*module)->getAttrOfType<BoolAttr>("kiln.contraction");
+  if (!name || !features || !fused) return bad("does not say what it is for");
+  KILN_ASSIGN(target, parseTarget(name.getValue()));
+  if (!target.device.empty())
+    return fail(Code::kUnimplemented, "kernels of " + target.name + " are not measured by this toolchain");
+  target.features.clear();
+  for (Attribute feature : features)
+    target.features.push_back(isa<StringAttr>(feature) ? cast<StringAttr>(feature).str() : "");
+  contraction = fused.getValue();
+  return {};
+}
+
+Status KernelCompiler::State::readMain() {
+  auto main = module->lookupSymbol<func::FuncOp>(ir::kMain);
+  if (!main || main.isExternal() || !main.getBody().hasOneBlock())
+    return bad("has no function @main of one block");
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    KILN_ASSIGN(const KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
+    const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
+    auto& list = isWeight ? weights : inputs;
+    auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");
+    if (!number || number.getInt() != static_cast<std::int64_t>(list.size()))
+      return bad("does not number its arguments");
+    list.push_back(tensor);
+  }
+  for (Type type : main.getResultTypes()) {
+    KILN_ASSIGN(const KernelTensor tensor, tensorOf(type));
+    outputs.push_back(tensor);
+    outputDims += static_cast<std::uint32_t>(cast<RankedTensorType>(type).getRank());
+  }
+  return {};
+}
+
+// Tiles a copy, to see what kiln-tile makes of it.
+Status KernelCompiler::State::describe() {
+  OwningOpRef<ModuleOp> copy(module->clone());
+  codegen::PipelineOptions wanted = options();
+  wanted.last = "tiled";
+  std::string again;
+  wanted.schedules.onKernel = [&](const schedule::KernelFound& kernel) {
+    ++kernels;
+    again = kernel.signature;
+    site = kernel.site;
+    standard = kernel.standard;
+  };
+  KILN_TRY(codegen::lowerToLlvm(*copy, wanted));
+  if (kernels != 1 || again != signature) return bad("is not one kernel of the target " + target.name);
+  return {};
+}
+
+KernelCompiler::KernelCompiler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+KernelCompiler::KernelCompiler(KernelCompiler&& other) noexcept = default;
+KernelCompiler::~KernelCompiler() = default;
+
+Result<KernelCompiler> KernelCompiler::open(const std::string& isolated, const Tools& tools) {
+  auto state = std::make_unique<State>();
+  state->tools = tools;
+  state->context
+      .loadDialect<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, ir::KilnDialect,
+                   linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  std::string messages;
+  ScopedDiagnosticHandler handler(&state->context, [&](Diagnostic& diagnostic) {
+    messages += diagnostic.str() + "; ";
+    return success();
+  });
+  state->module = parseSourceString<ModuleOp>(isolated, &state->context);
+  if (!state->module) return bad("does not parse: " + messages);
+  state->signature = schedule::signatureOf(isolated);
+  KILN_TRY(state->readTarget());
+  KILN_TRY(state->readMain());
+  KILN_TRY(state->describe());
+  return KernelCompiler(std::move(state));
+}
+
+const std::string& KernelCompiler::signature() const {
+  return state_->signature;
+}
+const Target& KernelCompiler::target() const {
+  return state_->target;
+}
+const schedule::Site& KernelCompiler::site() const {
+  return state_->site;
+}
+const Schedule& KernelCompiler::standard() const {
+  return state_->standard;
+}
+const std::vector<KernelTensor>& KernelCompiler::inputs() const {
+  return state_->inputs;
+}
+const std::vector<KernelTensor>& KernelCompiler::weights() const {
+  return state_->weights;
+}
+const std::vector<KernelTensor>& KernelCompiler::outputs() const {
+  return state_->outputs;
+}
+double KernelCompiler::work() const {
+  return schedule::workOf(state_->site.shape);
+}
+
+Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
+  KILN_TRY(schedule::check(schedule, state_->site));
+  OwningOpRef<ModuleOp> copy(state_->module->clone());
+  const schedule::GivenSchedules given = {
+      {state_->signature,
+       {std::string(schedule::templateOf(state_->site.shape.kind)), schedule, std::string()}}};
+  codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(state_->inputs.size()),
+                              .outputs = static_cast<std::uint32_t>(state_->outputs.size()),
+                              .weights = static_cast<std::uint32_t>(state_->weights.size()),
+                              .outputDims = state_->outputDims,
+                              .profiles = {{"kiln_run_0", "kiln_shapes_0"}}};
+  codegen::PipelineOptions options = state_->options();
+  options.schedules.given = &given;
+  options.onIr = [&](std::string_view stage, ModuleOp module) {
+    if (stage != "planned") return;
+    auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
+    const auto number = [&](const char* name) -> std::uint64_t {
+      auto attribute = main->getAttrOfType<IntegerAttr>(name);
+      return attribute ? static_cast<std::uint64_t>(attribute.getInt()) : 0;
+    };
+    table.profiles[0].arenaBytes = number("kiln.arena_bytes");
+    table.profiles[0].scratchBytes = number("kiln.scratch_bytes");
+  };
+  KILN_TRY(codegen::lowerToLlvm(*copy, options));
+  const auto& [lib, folder] = state_->tools;
+  const Target& target = state_->target;
+  codegen::CpuOptions cpu;
+  cpu.target = target;
+  cpu.contraction = state_->contraction;
+  cpu.bitcode = {lib + "/kmath.bc", lib + "/kkernels.bc"};
+  cpu.builtinsArchive = lib + "/libkiln_builtins-" + target.triple.substr(0, target.triple.find('-')) + ".a";
+  cpu.workDirectory = folder;
+  KILN_ASSIGN(codegen::CpuProgram program, codegen::generateCpuProgram(*copy, table, cpu));
+  return KernelProgram{std::move(program.elf), table.profiles[0].arenaBytes, table.profiles[0].scratchBytes};
+}
+
+}  // namespace kiln::tuner

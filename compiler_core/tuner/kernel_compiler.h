@@ -1,0 +1,60 @@
+// One planned kernel (its isolated module) as a program of its own, under any schedule of its template. No
+// MLIR in this header.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler_core/schedule/schedule.h"
+#include "manifest/base/result.h"
+#include "manifest/spec/target.h"
+
+namespace kiln::tuner {
+
+enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kI64 };  // as stored: i16 may be codes of f16 or bf16
+struct KernelTensor {
+  Element element = Element::kF32;
+  std::uint64_t elements = 0;
+  std::uint64_t bytes() const;
+};
+
+// A program of KILN_PROGRAM_ABI with one profile and no symbols.
+struct KernelProgram {
+  std::string elf;
+  std::uint64_t arenaBytes = 0, scratchBytes = 0;
+};
+
+struct Tools {
+  std::string toolchainLib;   // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
+  std::string workDirectory;  // existing, writable
+};
+
+class KernelCompiler {
+ public:
+  // kInvalidArgument: the text is no module of one kernel that kiln-tile would isolate again with the same
+  // text. kUnimplemented: it is for a device.
+  static Result<KernelCompiler> open(const std::string& isolated, const Tools& tools);
+  KernelCompiler(KernelCompiler&& other) noexcept;
+  ~KernelCompiler();
+
+  const std::string& signature() const;
+  const Target& target() const;
+  const schedule::Site& site() const;
+  const Schedule& standard() const;
+  const std::vector<KernelTensor>& inputs() const;
+  const std::vector<KernelTensor>& weights() const;
+  const std::vector<KernelTensor>& outputs() const;
+  // Scalar operations of one run, estimated.
+  double work() const;
+
+  // kInvalidArgument as schedule::check; kInternal where a stage fails. Deterministic.
+  Result<KernelProgram> compile(const Schedule& schedule) const;
+
+ private:
+  struct State;
+  explicit KernelCompiler(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kiln::tuner

@@ -1,0 +1,59 @@
+#include "compiler_core/tuner/search.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kiln::tuner {
+namespace {
+
+// How many schedules the knobs are expanded to before the cost model looks at them.
+constexpr std::size_t kMostExpanded = std::size_t{1} << 16;
+
+std::vector<Schedule> expand(const std::vector<schedule::Knob>& knobs) {
+  std::vector<Schedule> all = {{}};
+  for (const schedule::Knob& knob : knobs) {
+    std::vector<Schedule> longer;
+    for (const Schedule& head : all)
+      for (const auto& value : knob.values) {
+        if (longer.size() >= kMostExpanded) break;
+        longer.push_back(head);
+        longer.back().insert_or_assign(knob.name, value);
+      }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+}  // namespace
+
+Search::Search(const schedule::Site& site, const Schedule& standard, const Machine& machine)
+    : best_(standard) {
+  std::vector<std::pair<double, Schedule>> rated;
+  for (Schedule& schedule : expand(schedule::knobsOf(site))) {
+    if (schedule == standard || !schedule::check(schedule, site)) continue;
+    const double cycles = estimatedCycles(schedule, site, machine);
+    if (std::isfinite(cycles)) rated.emplace_back(cycles, std::move(schedule));
+  }
+  std::ranges::sort(rated);
+  for (auto& [cycles, schedule] : rated) {
+    if (candidates_.size() == kMostCandidates) break;
+    candidates_.push_back(std::move(schedule));
+  }
+}
+
+bool Search::isNeighbour(const Schedule& schedule) const {
+  std::size_t differences = 0;
+  for (const auto& [knob, values] : schedule) differences += best_.at(knob) != values;
+  return differences == 1;
+}
+
+std::optional<Schedule> Search::next() {
+  if (candidates_.empty()) return std::nullopt;
+  auto chosen = std::ranges::find_if(candidates_, [&](const Schedule& s) { return isNeighbour(s); });
+  if (chosen == candidates_.end()) chosen = candidates_.begin();
+  Schedule schedule = std::move(*chosen);
+  candidates_.erase(chosen);
+  return schedule;
+}
+
+}  // namespace kiln::tuner

@@ -1,0 +1,34 @@
+// The order in which the schedules of one kernel are tried.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "compiler_core/tuner/cost.h"
+
+namespace kiln::tuner {
+
+// All combinations of a template's knobs but those that the cost model rules out, best estimate first. What
+// differs from the best schedule known so far in one knob comes before everything else. Deterministic.
+class Search {
+ public:
+  static constexpr std::size_t kMostCandidates = 4096;
+
+  // The default is known already.
+  Search(const schedule::Site& site, const Schedule& standard, const Machine& machine);
+
+  // The schedule to try next; nothing when all have been tried.
+  std::optional<Schedule> next();
+  // The fastest so far, the default at first.
+  void setBest(const Schedule& schedule) { best_ = schedule; }
+  std::size_t size() const { return candidates_.size(); }
+
+ private:
+  bool isNeighbour(const Schedule& schedule) const;
+
+  std::vector<Schedule> candidates_;  // not tried yet, best estimate first
+  Schedule best_;
+};
+
+}  // namespace kiln::tuner

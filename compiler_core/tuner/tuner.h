@@ -1,0 +1,42 @@
+// Finds out which schedules are fast on this machine. Measured, so never part of a compile: what comes out is
+// a TuningRecord, whose entries a compile may be given.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "compiler_core/tuner/kernel_compiler.h"
+#include "manifest/tuning/kernel_plan.h"
+#include "manifest/tuning/record.h"
+
+namespace kiln::tuner {
+
+struct TuneRequest {
+  const KernelPlan& plan;
+  // The isolated module of a signature; its digest is compared.
+  std::function<Result<std::string>(const std::string& signature)> isolated;
+  Tools tools;
+  std::chrono::seconds budget{60};
+  unsigned threads = 1;
+  std::uint64_t seed = 1;
+  std::function<bool()> shouldStop;  // asked between measurements; what is known then stays
+  // After each kernel: what is known so far.
+  std::function<Status(const TuningRecord& record)> onRecord;
+  std::function<void(const std::string& line)> onProgress;
+};
+
+// The record of all kernels of the plan; those that time was too short for, and those of devices, have their
+// default alone, as not measured. kUnimplemented: this machine cannot run the target. kInvalidArgument: a
+// kernel that does not fit the plan, more threads than processors. Errors of onRecord. A candidate that fails
+// to compile or to run is noted, not an error; the default's failure is.
+//
+// Method: the default and each candidate in the order of search.h, `repetitions` samples after `warmups`
+// runs; results must have the default's bits, since the order of every sum is the model's. The best are
+// measured again in turn with the default, `rounds` times; the rule of record.h then decides.
+Result<TuningRecord> tune(const TuneRequest& request);
+
+// This machine, as a record names it, without features: those that count are what a kernel is made for.
+TuningDevice thisMachine();
+
+}  // namespace kiln::tuner

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""plan, tune, entries and compile --tuning of kiln-cc: what goes where, and what is refused by name.
+
+usage: cli_test.py BIN MODELS
+"""
+import hashlib
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN, MODELS = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+MODEL = MODELS / "digits_mlp.onnx"
+
+
+def run(*arguments):
+    return subprocess.run([BIN / "kiln-cc", *map(str, arguments)], capture_output=True, text=True, timeout=120)
+
+
+def canonical(document):
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+class Tuning(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.scratch.name)
+        cls.spec = cls.folder / "s.json"
+        cls.good("spec", "--model", MODEL, "--profile", "N=16", "--out", cls.spec)
+        cls.good("plan", "--model", MODEL, "--spec", cls.spec, "--out", cls.folder / "plan")
+        cls.plan = json.loads((cls.folder / "plan/plan.json").read_text())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    @classmethod
+    def good(cls, *arguments):
+        done = run(*arguments)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    def compiled(self, name, *options):
+        out = self.folder / name
+        self.good("compile", "--model", MODEL, "--spec", self.spec, "--out", out, *options)
+        return out
+
+    def kernels(self, out):
+        return json.loads((out / "manifest.json").read_text())["stages"]["schedule"]["kernels"]
+
+    def entries(self, name, entries, target="cpu:x86-64-v3"):
+        path = self.folder / name
+        path.write_text(canonical({"apiVersion": "kiln/v1", "kind": "TuningEntries", "target": target, "entries": entries}))
+        return path
+
+    def product(self):
+        return max((k for k in self.plan["kernels"] if k["template"] == "contraction"), key=lambda k: int(k["work"]))
+
+    def refused(self, entries, code, *words):
+        done = run("compile", "--model", MODEL, "--spec", self.spec, "--out", self.folder / "refused", "--tuning", entries)
+        self.assertEqual(done.returncode, code, done.stderr)
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def test_a_plan_lists_each_kernel_with_the_text_behind_its_signature(self):
+        self.assertEqual(self.plan["target"], "cpu:x86-64-v3")
+        self.assertTrue(self.plan["kernels"])
+        for kernel in self.plan["kernels"]:
+            digest = kernel["signature"].removeprefix("sha256:")
+            text = (self.folder / "plan/kernels" / f"{digest}.mlir").read_bytes()
+            self.assertEqual(hashlib.sha256(text).hexdigest(), digest)
+            self.assertNotIn(kernel["nodes"][0].encode(), text)
+        listed = {k["signature"] for k in self.plan["kernels"]}
+        self.assertEqual({k["signature"] for k in self.kernels(self.compiled("a")) if "signature" in k}, listed)
+        again = self.folder / "plan-again"
+        self.good("plan", "--model", MODEL, "--spec", self.spec, "--out", again)
+        self.assertEqual((again / "plan.json").read_bytes(), (self.folder / "plan/plan.json").read_bytes())
+
+    def test_a_compile_takes_an_entry_says_so_and_computes_the_same(self):
+        kernel = self.product()
+        schedule = dict(kernel["schedule"], rows=[2], vectors=[1], steps=[64])
+        entry = {"signature": kernel["signature"], "template": kernel["template"], "schedule": schedule}
+        path = self.entries("given.json", [entry])
+        tuned, again = self.compiled("tuned", "--tuning", path), self.compiled("tuned-again", "--tuning", path)
+        for file in ("program.so", "manifest.json"):
+            self.assertEqual((tuned / file).read_bytes(), (again / file).read_bytes())
+        plain = self.compiled("plain")
+        self.assertNotEqual((tuned / "program.so").read_bytes(), (plain / "program.so").read_bytes())
+        [taken] = [k for k in self.kernels(tuned) if k.get("signature") == kernel["signature"]]
+        self.assertEqual(taken["schedule"], schedule)
+        digest = hashlib.sha256(canonical(dict(entry, target="cpu:x86-64-v3")).encode()).hexdigest()
+        self.assertEqual(taken["tuned"], f"sha256:{digest}")
+        self.assertFalse(any("tuned" in k for k in self.kernels(plain)))
+        # No entries, no difference.
+        empty = self.compiled("empty", "--tuning", self.entries("empty.json", []))
+        self.assertEqual((empty / "manifest.json").read_bytes(), (plain / "manifest.json").read_bytes())
+
+    def test_entries_that_do_not_fit_are_refused_by_name(self):
+        kernel = self.product()
+        entry = {"signature": kernel["signature"], "template": kernel["template"], "schedule": kernel["schedule"]}
+        self.refused(self.entries("1.json", [entry], "cpu:x86-64-v4"), 2, "cpu:x86-64-v4", "cpu:x86-64-v3")
+        foreign = dict(entry, signature="sha256:" + "0" * 64)
+        self.refused(self.entries("2.json", [foreign]), 2, "sha256:" + "0" * 64, "no such kernel")
+        self.refused(self.entries("3.json", [dict(entry, template="convolution")]), 2, "template convolution")
+        with_knob = lambda **knobs: [dict(entry, schedule=dict(entry["schedule"], **knobs))]
+        self.refused(self.entries("4.json", with_knob(colour=[1])), 2, "'colour'")
+        self.refused(self.entries("5.json", with_knob(rows=[4000])), 2, "'rows' is 4000")
+        self.refused(self.entries("6.json", with_knob(split=[2])), 4, "'split'", "numerics.reassociation")
+        self.refused(self.folder / "nothing.json", 2, "cannot be read")
+
+    def test_a_search_leaves_a_record_that_its_figures_explain(self):
+        record = self.folder / "record.json"
+        done = self.good("tune", "--plan", self.folder / "plan", "--spec", self.spec, "--out", record, "--budget", "3s")
+        self.assertRegex(done.stderr, r"(?m)^tune: kernel 1/\d+ .* best .* of default .*time left")
+        document = json.loads(record.read_text())
+        self.assertEqual(len(document["kernels"]), len(self.plan["kernels"]))
+        tuning = self.folder / "tuning.json"
+        self.good("entries", "--record", record, "--plan", self.folder / "plan", "--out", tuning)
+        chosen = {k["signature"] for k in document["kernels"] if k["chosen"] != 0}
+        self.assertEqual({e["signature"] for e in json.loads(tuning.read_text())["entries"]}, chosen)
+        self.compiled("searched", "--tuning", tuning)
+        # A figure that was touched.
+        for kernel in document["kernels"]:
+            for candidate in kernel["candidates"]:
+                if candidate["state"] == "finalist" and candidate is not kernel["candidates"][kernel["chosen"]]:
+                    candidate["medianNanoseconds"] = "1"
+        bad = self.folder / "bad.json"
+        bad.write_text(canonical(document))
+        done = run("entries", "--record", bad, "--plan", self.folder / "plan", "--out", self.folder / "never.json")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("was changed", done.stderr)
+
+    def test_a_search_that_is_stopped_keeps_what_is_known(self):
+        record = self.folder / "stopped.json"
+        process = subprocess.Popen([BIN / "kiln-cc", "tune", "--plan", self.folder / "plan", "--spec", self.spec, "--out", record,
+                                    "--budget", "10m"], stderr=subprocess.PIPE, text=True)
+        for line in process.stderr:
+            if line.startswith("tune: kernel 1/"):
+                process.send_signal(signal.SIGTERM)
+                break
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        kernels = json.loads(record.read_text())["kernels"]
+        self.assertTrue(any(len(k["candidates"]) > 1 for k in kernels))
+
+    def test_what_is_not_understood_is_a_usage_error(self):
+        plan = self.folder / "plan"
+        for words, said in (
+                (["--plan", plan, "--budget", "soon"], "60s"),
+                (["--plan", self.folder, "--budget", "1s"], "kiln-cc plan")):
+            done = run("tune", "--spec", self.spec, "--out", self.folder / "r.json", *words)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

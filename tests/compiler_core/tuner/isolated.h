@@ -1,0 +1,31 @@
+// Isolated kernels as kiln-tile writes them, for cpu:x86-64-v3.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+namespace kiln::tuner {
+
+// [rows, steps] x [steps, columns], the right factor a weight.
+inline std::string isolatedProduct(int rows, int steps, int columns) {
+  constexpr char kText[] =
+      R"(module attributes {{kiln.contraction = true, kiln.features = ["+64bit", "+avx", "+avx2", "+bmi", "+bmi2", "+cmov", "+crc32", "+cx16", "+cx8", "+f16c", "+fma", "+fxsr", "+lzcnt", "+mmx", "+movbe", "+nopl", "+popcnt", "+sahf", "+sse", "+sse2", "+sse3", "+sse4.1", "+sse4.2", "+ssse3", "+x87", "+xsave"], kiln.target = "cpu:x86-64-v3"}} {{
+  func.func @main(%arg0: tensor<{0}x{1}xf32> {{kiln.input = 0 : i64}}, %arg1: tensor<{1}x{2}xf32> {{kiln.source = 0 : i64, kiln.weight = 0 : i64}}) -> tensor<{0}x{2}xf32> {{
+    %cst = arith.constant 0.000000e+00 : f32
+    %0 = tensor.empty() : tensor<{0}x{2}xf32>
+    %1 = linalg.fill ins(%cst : f32) outs(%0 : tensor<{0}x{2}xf32>) -> tensor<{0}x{2}xf32>
+    %2 = linalg.generic {{indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]}} ins(%arg0, %arg1 : tensor<{0}x{1}xf32>, tensor<{1}x{2}xf32>) outs(%1 : tensor<{0}x{2}xf32>) {{
+    ^bb0(%in: f32, %in_0: f32, %out: f32):
+      %3 = arith.mulf %in, %in_0 : f32
+      %4 = arith.addf %out, %3 : f32
+      linalg.yield %4 : f32
+    }} -> tensor<{0}x{2}xf32>
+    return %2 : tensor<{0}x{2}xf32>
+  }}
+}}
+)";
+  return fmt::format(fmt::runtime(kText), rows, steps, columns);
+}
+
+}  // namespace kiln::tuner

@@ -1,0 +1,87 @@
+#include "compiler_core/tuner/kernel_compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler_core/tuner/bench.h"
+#include "manifest/base/digest.h"
+#include "tests/compiler_core/tuner/isolated.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::tuner {
+namespace {
+
+using ::testing::HasSubstr;
+
+class KernelCompilerTest : public ::testing::Test {
+ protected:
+  Result<KernelCompiler> open(const std::string& text) {
+    return KernelCompiler::open(text, {KILN_TOOLCHAIN_LIB, directory_.path()});
+  }
+  testing_support::TempDirectory directory_;
+};
+
+TEST_F(KernelCompilerTest, TheIsolatedTextIsWhatTilingItIsolatesAgain) {
+  const std::string text = isolatedProduct(24, 32, 64);
+  const auto kernel = open(text);
+  ASSERT_TRUE(kernel) << kernel.error().message;  // compares the signatures
+  EXPECT_EQ(kernel->signature(), digestOf(text).text());
+  EXPECT_EQ(kernel->site().shape.kind, schedule::KernelKind::kContraction);
+  EXPECT_EQ(kernel->inputs().size(), 1u);
+  EXPECT_EQ(kernel->weights().size(), 1u);
+  EXPECT_EQ(kernel->outputs().at(0).bytes(), 24u * 64 * 4);
+}
+
+TEST_F(KernelCompilerTest, EveryScheduleGivesTheSameBitsAndTheSameProgramTwice) {
+  const auto kernel = open(isolatedProduct(26, 70, 90));
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  const auto bench = Bench::open(1);
+  ASSERT_TRUE(bench) << bench.error().message;
+  const auto inputs = KernelInputs::make(*kernel, 1);
+  ASSERT_TRUE(inputs);
+  const auto run = [&](const Schedule& schedule) {
+    const auto program = kernel->compile(schedule);
+    EXPECT_TRUE(program) << text(schedule) << ": " << program.error().message;
+    EXPECT_EQ(program->elf, kernel->compile(schedule)->elf);
+    auto loaded = KernelRun::load(*program, kernel->outputs(), 1);
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    EXPECT_TRUE(loaded->run(**bench, *inputs, 0));
+    return std::move(*loaded);
+  };
+  const KernelRun standard = run(kernel->standard());
+  for (const schedule::Knob& knob : schedule::knobsOf(kernel->site()))
+    for (const auto& value : knob.values) {
+      Schedule other = kernel->standard();
+      other[knob.name] = value;
+      EXPECT_TRUE(run(other).sameResults(standard)) << text(other);
+    }
+}
+
+TEST_F(KernelCompilerTest, WhatIsNoKernelIsRefused) {
+  const auto message = [&](std::string text, std::string_view from, std::string_view to) {
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos);
+    text.replace(at, from.size(), to);
+    const auto kernel = open(text);
+    return kernel ? "" : kernel.error().message;
+  };
+  const std::string text = isolatedProduct(8, 8, 16);
+  EXPECT_THAT(message(text, "return", "retrun"), HasSubstr("does not parse"));
+  EXPECT_THAT(message(text, "kiln.input = 0", "kiln.input = 1"), HasSubstr("does not number its arguments"));
+  EXPECT_THAT(message(text, "kiln.target", "kiln.other"), HasSubstr("does not say what it is for"));
+  EXPECT_THAT(message(text, "\"cpu:x86-64-v3\"", "\"cuda:sm_90a\""), HasSubstr("are not measured"));
+  EXPECT_THAT(message(text, "0.000000e+00", "0.0"), HasSubstr("is not one kernel"));  // another text
+  EXPECT_FALSE(open(text)->compile({{"tile", {3, 16}}}));
+}
+
+TEST_F(KernelCompilerTest, AProgramThatIsCutOffIsNotLoaded) {
+  const auto kernel = open(isolatedProduct(8, 8, 16));
+  ASSERT_TRUE(kernel);
+  KernelProgram program = *kernel->compile(kernel->standard());
+  ASSERT_TRUE(KernelRun::load(program, kernel->outputs(), 1));
+  program.elf.resize(program.elf.size() / 2);
+  EXPECT_EQ(KernelRun::load(program, kernel->outputs(), 1).error().code, Code::kDataLoss);
+}
+
+}  // namespace
+}  // namespace kiln::tuner

@@ -1,0 +1,111 @@
+#include "compiler_core/tuner/tuner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "compiler_core/tuner/bench.h"
+#include "manifest/base/digest.h"
+#include "tests/compiler_core/tuner/isolated.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::tuner {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Timing, IsTheMedianAndTheMedianOfTheDistancesFromIt) {
+  const Timing timing = timingOf({90, 100, 500, 110, 100});
+  EXPECT_EQ(timing.medianNanoseconds, 100u);
+  EXPECT_EQ(timing.spreadNanoseconds, 10u);
+  EXPECT_EQ(timing.samples, 5u);
+}
+
+class TunerTest : public ::testing::Test {
+ protected:
+  // A plan of these kernels, as kiln-cc plan would write it.
+  void add(const std::string& text) {
+    const auto kernel = KernelCompiler::open(text, tools());
+    ASSERT_TRUE(kernel) << kernel.error().message;
+    texts_[kernel->signature()] = text;
+    plan_.target = "cpu:x86-64-v3";
+    plan_.kernels.push_back({kernel->signature(), "contraction", {"fc"}, 1, 1000, kernel->standard()});
+    std::ranges::sort(plan_.kernels, {}, &PlannedKernel::signature);
+  }
+  Tools tools() { return {KILN_TOOLCHAIN_LIB, directory_.path()}; }
+  TuneRequest request() {
+    return {
+        .plan = plan_,
+        .isolated = [&](const std::string& signature) -> Result<std::string> { return texts_.at(signature); },
+        .tools = tools(),
+        .budget = std::chrono::seconds(2)};
+  }
+
+  testing_support::TempDirectory directory_;
+  std::map<std::string, std::string> texts_;
+  KernelPlan plan_;
+};
+
+TEST_F(TunerTest, ARecordChoosesOrKeepsByItsFigures) {
+  add(isolatedProduct(48, 64, 64));
+  add(isolatedProduct(7, 33, 40));
+  TuneRequest wanted = request();
+  std::vector<std::string> lines;
+  unsigned records = 0;
+  wanted.onProgress = [&](const std::string& line) { lines.push_back(line); };
+  wanted.onRecord = [&](const TuningRecord& record) {
+    ++records;
+    return checkRecord(record, plan_);
+  };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_TRUE(checkRecord(*record, plan_));
+  EXPECT_EQ(record->device.kind, "cpu");
+  EXPECT_FALSE(record->device.features.empty());
+  EXPECT_EQ(records, 3u);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], HasSubstr("kernel 1/2 contraction fc best "));
+  for (const TunedKernel& kernel : record->kernels) {
+    ASSERT_GT(kernel.candidates.size(), 1u);
+    EXPECT_EQ(kernel.candidates[0].schedule, plan_.find(kernel.signature)->schedule);
+    for (const TuningCandidate& candidate : kernel.candidates)
+      EXPECT_NE(candidate.state, TuningCandidate::State::kWrong) << text(candidate.schedule);
+  }
+  // What is read back is the same, and the entries follow from it.
+  const auto read = TuningRecord::fromJson(record->toJson());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, *record);
+  EXPECT_TRUE(checkEntries(entriesOf(*record), plan_));
+}
+
+TEST_F(TunerTest, WhatTimeWasTooShortForStaysAtItsDefault) {
+  add(isolatedProduct(48, 64, 64));
+  TuneRequest wanted = request();
+  wanted.shouldStop = [] { return true; };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(choose(record->kernels.at(0)).reason, TuningChoice::Reason::kNotMeasured);
+  EXPECT_THAT(entriesOf(*record).entries, IsEmpty());
+  EXPECT_TRUE(TuningRecord::fromJson(record->toJson()));
+}
+
+TEST_F(TunerTest, KernelsThatAreNotThePlansAreRefused) {
+  add(isolatedProduct(8, 8, 16));
+  const std::string signature = plan_.kernels[0].signature;
+  texts_[signature] += " ";
+  EXPECT_THAT(tune(request()).error().message, HasSubstr("has another digest"));
+  texts_[signature].pop_back();
+  plan_.kernels[0].schedule["tile"] = {4, 16};
+  EXPECT_THAT(tune(request()).error().message, HasSubstr("is not this compiler's default"));
+}
+
+TEST_F(TunerTest, MoreThreadsThanProcessorsAreRefused) {
+  TuneRequest wanted = request();
+  wanted.threads = 4000;
+  EXPECT_EQ(tune(wanted).error().code, Code::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace kiln::tuner
