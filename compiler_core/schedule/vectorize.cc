@@ -2,6 +2,7 @@
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
+#include "compiler_core/schedule/vectorize/extremes.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -82,7 +83,9 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
       }
       return;
     }
-    emitBlocks(rewriter, withJoinedLoops(rewriter, product), own);
+    FusedProduct joined = withJoinedLoops(rewriter, product);
+    if (joined.parts().size() == 1 && emitExtreme(rewriter, joined.op, options.shape)) return;
+    emitBlocks(rewriter, joined, own);
   }
 
   // Fewer loops, where neighbours are one in memory.
