@@ -139,11 +139,9 @@ class Tuning(unittest.TestCase):
         chosen = {k["signature"] for k in document["kernels"] if k["chosen"] != 0}
         self.assertEqual({e["signature"] for e in json.loads(tuning.read_text())["entries"]}, chosen)
         self.compiled("searched", "--tuning", tuning)
-        # A figure that was touched.
-        for kernel in document["kernels"]:
-            for candidate in kernel["candidates"]:
-                if candidate["state"] == "finalist" and candidate is not kernel["candidates"][kernel["chosen"]]:
-                    candidate["medianNanoseconds"] = "1"
+        # A choice that the figures do not make (touched figures: tests/manifest/tuning).
+        kernel = document["kernels"][0]
+        kernel["reason"] = "default is best" if kernel["reason"] == "faster" else "faster"
         bad = self.folder / "bad.json"
         bad.write_text(canonical(document))
         done = run("entries", "--record", bad, "--plan", self.folder / "plan", "--out", self.folder / "never.json")
