@@ -195,6 +195,19 @@ def main():
     python, peers, rows, kernels = peers_python(), arguments.engine or PEERS, [], []
     bin = ROOT / "build/release/bin"
     subprocess.run([ROOT / "infra/build", "release", "kiln-cc", "kiln_toolchain_lib", "bench_session", "bench_peaks"], check=True, stdout=subprocess.DEVNULL)
+    machine = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                    if line.startswith("model name")), platform.machine())
+
+    def report():
+        """Also written to the files asked for: a run that is ended early leaves what it has."""
+        head = f"{machine}, {len(os.sched_getaffinity(0))} processors, {time.strftime('%Y-%m-%d')}, {arguments.target}; load {os.getloadavg()[0]:.1f}\n\n"
+        text = head + kernel_table(kernels) + (markdown(rows, peers) if rows else "")
+        if arguments.markdown:
+            arguments.markdown.write_text(text)
+        if arguments.json:
+            arguments.json.write_text(json.dumps({"kernels": kernels, "networks": rows}, indent=1))
+        return text
+
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         for name in [name for name in arguments.kernel or KERNELS if name != "none"]:
@@ -210,6 +223,7 @@ def main():
                 for engine in engines:
                     engine.close()
                 print(f"{name}, {threads} thread(s): {kernels[-1]['ms']:.3f} ms, {100 * kernels[-1]['share']:.0f} % of the limit", flush=True)
+            report()
         for name in [name for name in arguments.net or NETWORKS if name != "none"]:
             model = model_of(name, arguments.suite, work)
             artifact, took = compiled(model, arguments.target, work)
@@ -224,16 +238,9 @@ def main():
                     engine.close()
                 print(f"{name}, {threads} thread(s): kiln {rows[-1]['kiln']['ms']:.2f} ms; " +
                       "; ".join(f"{peer} {cell(rows[-1].get(peer))}" for peer in peers), flush=True)
+            report()
             shutil.rmtree(artifact)
-    text = kernel_table(kernels) + (markdown(rows, peers) if rows else "")
-    machine = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-                    if line.startswith("model name")), platform.machine())
-    head = f"{machine}, {len(os.sched_getaffinity(0))} processors, {time.strftime('%Y-%m-%d')}, {arguments.target}; load {os.getloadavg()[0]:.1f}\n\n"
-    print("\n" + head + text)
-    if arguments.markdown:
-        arguments.markdown.write_text(head + text)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"kernels": kernels, "networks": rows}, indent=1))
+    print("\n" + report())
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ using namespace mlir;
 
 constexpr std::int64_t kMinRows = 8, kMinLanes = 4;  // that share and fill a copy
 constexpr std::int64_t kCopyElements = 1 << 17;      // half of a core's L2 as f32
+constexpr std::int64_t kMostElements = 1 << 19;      // beyond that windows are read where they are
 
 // What each loop of a contraction is to the copy.
 struct Unfolding {
@@ -62,6 +63,10 @@ std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest
   const bool isWindow = !isOne(nest, found.lanes, found.window) || !isOne(nest, found.steps, found.window);
   if (!isWindow || !isOne(nest, found.steps, found.other) || points(nest, found.rows) < kMinRows ||
       points(nest, found.lanes) < kMinLanes)
+    return std::nullopt;
+  // A copy holds at least one step of the outermost loop of the sum.
+  if (points(nest, found.steps) / nest.loops[found.steps.front()].extent * points(nest, found.lanes) >
+      kMostElements)
     return std::nullopt;
   llvm::sort(found.outer);
   return found;
