@@ -4,6 +4,7 @@
 #include <map>
 
 #include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/tune_statement.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"
@@ -175,12 +176,15 @@ class LogWalk {
       KILN_ASSIGN(const bool replaced, isReplaced(place, *statement));
       if (replaced) return {};
     }
-    const bool admission = statement && statement->predicateType == kToolchainType;
+    const std::string type = statement ? statement->predicateType : "";
     std::string what = nameOf(place) + " of the log has no row in the index";
     if (statement) what += ": " + statement->predicateType;
     if (statement && !statement->subjects.empty())
       what += " about " + Digest{statement->subjects[0].sha256, 0}.text();
-    audit_.report(FindingKind::kMissingStatement, admission ? "toolchain_admissions" : "statements",
+    audit_.report(FindingKind::kMissingStatement,
+                  type == kToolchainType ? "toolchain_admissions"
+                  : type == kTuneType    ? "tuning_records"
+                                         : "statements",
                   row.payload(), std::move(what));
     return {};
   }

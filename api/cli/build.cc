@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxBudgetBytes = std::uint64_t{1} << 53;
 struct Options {
   std::string model, toolchain;
   std::vector<std::string> data, targets, profiles, pins, sequences;
-  std::string tune = "off", precision = "f32";
+  std::string tune = "off", budget, precision = "f32";
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
@@ -29,7 +29,6 @@ struct Options {
 
 Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<CheckRequest> check) {
   for (const auto& target : options.targets) KILN_TRY(checkTarget(target));
-  KILN_TRY(checkTune(options.tune));
   KILN_ASSIGN(auto profiles, parseProfiles(options.profiles));
   CompileSpec spec;
   spec.profiles = std::move(profiles);
@@ -47,6 +46,10 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   DeliverySpec delivery = options.delivery;
   delivery.builders = std::max(delivery.builders, delivery.operators);
   delivery.check = std::move(check);
+  KILN_ASSIGN(delivery.tuning, tuningOf(options.tune, options.budget));
+  // A search of that length must fit in.
+  if (delivery.tuning && delivery.tuning->search)
+    delivery.timeLimitSeconds = std::max(delivery.timeLimitSeconds, 2 * delivery.tuning->budgetSeconds);
   KILN_ASSIGN(*request.mutable_delivery_json(), toCanonicalJson(delivery.toJson()));
   KILN_TRY(DeliverySpec::fromJson(delivery.toJson()));
   for (const auto& target : options.targets) request.add_targets(target);
@@ -160,7 +163,13 @@ void addBuild(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, 16));
   command.add_flag("--majority", options->delivery.majority,
                    "More than half of at least 3 builders decide; dissent is recorded");
-  command.add_option("--tune", options->tune, "off: no measured choices");
+  command
+      .add_option(
+          "--tune", options->tune,
+          "Schedules of kernels: off, the compiler's defaults; reuse, what the farm has measured before; "
+          "search, measure first, on a worker's device alone, what it has not")
+      ->check(CLI::IsMember({"off", "reuse", "search"}));
+  command.add_option("--budget", options->budget, "Time for a search, per target: 60s (default), 10m");
   command
       .add_option("--precision", options->precision,
                   "f32, or tf32: a GPU may round the factors of f32 products to 10 bits of mantissa")

@@ -5,10 +5,14 @@
 #include <array>
 #include <cerrno>
 
+#include "api/cli/duration_option.h"
 #include "manifest/base/digest.h"
 #include "manifest/spec/target.h"
 
 namespace kiln::cli {
+namespace {
+constexpr std::chrono::hours kLongestBudget{24};
+}  // namespace
 
 Status checkTarget(const std::string& target) {
   const auto parsed = parseTarget(target);
@@ -16,9 +20,20 @@ Status checkTarget(const std::string& target) {
   return fail(parsed.error());
 }
 
-Status checkTune(const std::string& value) {
-  if (value == "off") return {};
-  return fail(Code::kUnimplemented, "--tune " + value + ": only \"off\" is served");
+Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget) {
+  TuningRequest request{.search = tune == "search"};
+  if (!request.search && !budget.empty())
+    return fail(Code::kInvalidArgument, "--budget is of a search: it goes with --tune search");
+  if (tune == "off") return std::optional<TuningRequest>();
+  if (!request.search && tune != "reuse")
+    return fail(Code::kInvalidArgument, "--tune " + tune + ": must be off, reuse or search");
+  if (!budget.empty()) {
+    auto seconds = parseDuration(budget);
+    if (!seconds) return fail(seconds.error().in("--budget"));
+    if (*seconds > kLongestBudget) return fail(Code::kInvalidArgument, "--budget: a day at most");
+    request.budgetSeconds = static_cast<std::uint32_t>(seconds->count());
+  }
+  return std::optional(request);
 }
 
 Result<std::string> newIdempotencyKey() {

@@ -1,9 +1,10 @@
 // Values of `kiln build`'s options, checked before anything is sent.
 #pragma once
 
+#include <optional>
 #include <string>
 
-#include "manifest/base/result.h"
+#include "manifest/spec/delivery_spec.h"
 
 namespace kiln::cli {
 
@@ -11,8 +12,8 @@ namespace kiln::cli {
 // judge.
 Status checkTarget(const std::string& target);
 
-// Only "off" is served; the message names that.
-Status checkTune(const std::string& value);
+// --tune and --budget ("" for the default): nothing for "off". kInvalidArgument naming the option.
+Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget);
 
 // 32 random hex digits.
 Result<std::string> newIdempotencyKey();

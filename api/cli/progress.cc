@@ -53,6 +53,10 @@ std::string_view actionKindName(v1::ActionKind kind) {
       return "check";
     case v1::ACTION_EMULATE:
       return "emulate";
+    case v1::ACTION_PLAN:
+      return "plan";
+    case v1::ACTION_TUNE:
+      return "tune";
     default:
       return "unknown";
   }

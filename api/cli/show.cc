@@ -7,6 +7,7 @@
 #include "api/cli/print.h"
 #include "api/cli/provenance_text.h"
 #include "api/cli/trust_settings.h"
+#include "api/cli/tuning_view.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {
@@ -40,6 +41,7 @@ void printManifest(const signing::Verdict& verdict) {
   printOneLine("artifact    " + verdict.artifact.text());
   printOneLine("target      " + spec.target);
   printOneLine("toolchain   " + spec.toolchain.text());
+  if (spec.tuning) printOneLine("tuning      " + spec.tuning->text());
   for (const auto& file : spec.files) {
     printOneLine(
         fmt::format("model file  {} {} {}", file.path, file.digest.text(), humanBytes(file.digest.size)));
@@ -75,9 +77,11 @@ void printManifest(const signing::Verdict& verdict) {
   for (const auto& [name, facts] : manifest.stages.items()) {
     if (name != "partition") {
       printStage(name, facts);
-      if (name == "schedule")
+      if (name == "schedule") {
+        for (const std::string& line : scheduleLines(facts)) printOneLine("  schedule             " + line);
         for (const std::string& line : deviceKernelLines(facts))
           printOneLine("  kernel               " + line);
+      }
       continue;
     }
     printOneLine(name);

@@ -44,6 +44,8 @@ Result<CompileSpec> askedSpec(const v1::SubmitJobRequest& request, const std::st
   spec.target = parsed.name;
   spec.features = built.features;
   spec.toolchain = built.toolchain;
+  KILN_ASSIGN(const Json delivery, parseJson(request.delivery_json()));
+  if (delivery.contains("tuning")) spec.tuning = built.tuning;
   if (std::ranges::any_of(request.sources(), [](const v1::Source& source) { return !source.has_blob(); })) {
     spec.files = built.files;
     return spec;
@@ -70,7 +72,8 @@ Status checkSpec(const v1::SubmitJobRequest& request, const std::string& target,
   if (request.toolchain().starts_with("sha256:") && request.toolchain() != built.toolchain.text())
     return refused("it was built with toolchain " + built.toolchain.text() + ", not with " +
                    request.toolchain());
-  if (asked != built) return refused("it was built with other profiles, pins or options than were asked for");
+  if (asked != built)
+    return refused("it was built with other profiles, pins or options than were asked for, or tuned unasked");
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "manifest/artifact/oci.h"
 #include "manifest/artifact/oci_layout.h"
 #include "manifest/statement/provenance.h"
+#include "manifest/tuning/entries.h"
 #include "signing/receipt/receipt.h"
 #include "storage/action/compiler_action.h"
 #include "storage/tree/tree_walk.h"
@@ -154,6 +155,7 @@ class Exporter {
     KILN_TRY(addAction("compile", storage::CompilerVerb::kCompile, spec));
     KILN_TRY(addAction("reference", storage::CompilerVerb::kReference, storage::referenceSpec(spec)));
     for (const ModelFile& file : spec.files) KILN_TRY(input("input/" + file.path, file.digest));
+    if (spec.tuning) KILN_TRY(input(std::string("input/") + kTuningEntriesFile, *spec.tuning));
     KILN_TRY(addToolchain(spec.toolchain));
     for (const Provenance& provenance : request_.artifact.verdict.statements)
       KILN_TRY(addEvidence(provenance));

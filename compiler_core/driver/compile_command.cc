@@ -150,6 +150,21 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
   return request;
 }
 
+namespace {
+
+// A spec that names tuning entries is compiled with those and no others.
+CommandResult checkNamed(const CompileSpec& spec, const std::optional<TuningEntries>& given) {
+  if (!spec.tuning) return {};
+  const auto text = given ? toCanonicalJson(given->toJson()) : Result<std::string>(std::string());
+  if (text && digestOf(*text) == *spec.tuning) return {};
+  return stop(kExitUsage, {Code::kInvalidArgument,
+                           fmt::format("the spec names tuning entries {}; give --tuning with that file",
+                                       spec.tuning->text()),
+                           {}});
+}
+
+}  // namespace
+
 CommandResult compileCommand(const CompileArguments& arguments) {
   auto spec = readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
@@ -159,13 +174,16 @@ CommandResult compileCommand(const CompileArguments& arguments) {
     if (!directory.empty())
       if (auto made = package::makeDirectory(directory); !made) return stop(kExitInternal, made.error());
 
+  std::optional<TuningEntries> tuning;
   if (!arguments.tuning.empty()) {
-    const auto entries = readEntries(arguments.tuning);
+    auto entries = readEntries(arguments.tuning);
     if (!entries) return tl::make_unexpected(entries.error());
     auto schedules = schedulesOf(*entries, *spec);
     if (!schedules) return tl::make_unexpected(schedules.error());
     request->schedules = std::move(*schedules);
+    tuning = std::move(*entries);
   }
+  if (auto named = checkNamed(*spec, tuning); !named) return named;
   request->out = arguments.out;
   request->irDirectory = arguments.emitIr;
   request->emulation = arguments.emulation;

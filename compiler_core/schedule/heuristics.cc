@@ -47,7 +47,7 @@ constexpr Rule kRules[] = {
      "channels share nothing: whole planes, as many as pay for a task"},
     {KernelKind::kAttention,
      "attention",
-     {{0, 0, 1}, {16, 0, 16}, {1, 1, 1}},
+     {{0, 0, 1}, {64, 0, 64}, {1, 1, 1}},
      1 << 22,
      0,
      "the scores of a block of queries stay in cache from the first product to the second; heads are "

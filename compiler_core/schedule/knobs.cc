@@ -55,6 +55,7 @@ std::optional<Range> rangeOf(std::string_view knob, const Site& site) {
   if (knob == kUnrollKnob) return Range{1, kMostRegisters};
   if (knob == kStepsKnob) return Range{16, 1 << 20};
   if (knob == kPackKnob) return Range{0, 2};
+  if (knob == kUnfoldKnob) return Range{0, 1};
   if (knob == kThreadsKnob) return Range{32, 1024, 32};
   return std::nullopt;
 }
@@ -166,6 +167,7 @@ std::vector<std::int64_t> numbersOf(std::string_view knob) {
   if (knob == kVectorsKnob) return {1, 2, 3, 4, 6};
   if (knob == kStepsKnob) return {128, 256, 1024, 4096};
   if (knob == kPackKnob) return {0, 1, 2};
+  if (knob == kUnfoldKnob) return {0, 1};
   if (knob == kUnrollKnob) return {1, 2, 4};
   if (knob == kThreadsKnob) return {64, 128, 256, 512};
   return {};
@@ -181,6 +183,10 @@ Chosen defaultSchedule(const Site& site) {
   if (site.shape.kind == KernelKind::kContraction || site.shape.kind == KernelKind::kAttention) {
     setNumber(chosen.schedule, kStepsKnob, kDefaultSteps);
     setNumber(chosen.schedule, kPackKnob, 1);
+  }
+  if (site.shape.kind == KernelKind::kConvolution) {
+    setNumber(chosen.schedule, kStepsKnob, kDefaultSteps);
+    setNumber(chosen.schedule, kUnfoldKnob, 1);
   }
   if (isProduct(site)) {
     setNumber(chosen.schedule, kRowsKnob, 0);

@@ -28,10 +28,14 @@ inline constexpr std::string_view kTileKnob = "tile";
 // loops are one.
 inline constexpr std::string_view kRowsKnob = "rows";
 inline constexpr std::string_view kVectorsKnob = "vectors";
-// Of a sum over products along one loop: how many products are added before results go back to memory.
+// Of a sum over products along one loop: how many products are added before results go back to memory. Of a
+// convolution: the most steps of the sum that one copy of its window holds.
 inline constexpr std::string_view kStepsKnob = "steps";
 // Whether the operand of long rows is copied to panels: 0 never, 1 where that is expected to pay, 2 always.
 inline constexpr std::string_view kPackKnob = "pack";
+// Whether a convolution becomes a product with copies of what its window sees, where it gains from that: 0
+// never.
+inline constexpr std::string_view kUnfoldKnob = "unfold";
 // Registers side by side of operations whose results share nothing.
 inline constexpr std::string_view kUnrollKnob = "unroll";
 // Of a block on a device.

@@ -2,6 +2,7 @@
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
+#include "compiler_core/schedule/vectorize/extremes.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -73,7 +74,10 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     BlockOptions own = options;
     own.schedule = scheduleAround(product.op);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
-    if (const auto steps = unfoldWindow(rewriter, product); !steps.empty()) {
+    SmallVector<UnfoldedStep> steps;
+    if (numberOf(own.schedule, kUnfoldKnob, 1) != 0)
+      steps = unfoldWindow(rewriter, product, numberOf(own.schedule, kStepsKnob, kLongestReduction));
+    if (!steps.empty()) {
       own.pack = false;
       for (const UnfoldedStep& step : steps) {
         emitBlocks(rewriter, step.copy, *findRoles(step.copy, options.shape), own);
@@ -82,7 +86,9 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
       }
       return;
     }
-    emitBlocks(rewriter, withJoinedLoops(rewriter, product), own);
+    FusedProduct joined = withJoinedLoops(rewriter, product);
+    if (joined.parts().size() == 1 && emitExtreme(rewriter, joined.op, options.shape)) return;
+    emitBlocks(rewriter, joined, own);
   }
 
   // Fewer loops, where neighbours are one in memory.

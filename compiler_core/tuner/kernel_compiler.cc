@@ -146,7 +146,10 @@ Status KernelCompiler::State::describe() {
     standard = kernel.standard;
   };
   KILN_TRY(codegen::lowerToLlvm(*copy, wanted));
-  if (kernels != 1 || again != signature) return bad("is not one kernel of the target " + target.name);
+  // A kernel of a program need not be one by itself: a fill may become part of what reads it.
+  if (kernels != 1 || again != signature)
+    return fail(Code::kUnimplemented, "the planned kernel is not one kernel of the target " + target.name +
+                                          " by itself, so it keeps its default");
   return {};
 }
 

@@ -32,8 +32,8 @@ struct Tools {
 
 class KernelCompiler {
  public:
-  // kInvalidArgument: the text is no module of one kernel that kiln-tile would isolate again with the same
-  // text. kUnimplemented: it is for a device.
+  // kInvalidArgument: the text is no module of a kernel. kUnimplemented: it is for a device, or kiln-tile
+  // would not isolate it again with the same text.
   static Result<KernelCompiler> open(const std::string& isolated, const Tools& tools);
   KernelCompiler(KernelCompiler&& other) noexcept;
   ~KernelCompiler();

@@ -6,6 +6,7 @@ Result<BuiltAction> buildAction(index::ActionKind kind, const CompileSpec& spec)
   using storage::CompilerVerb;
   const CompilerVerb verb = kind == index::ActionKind::kReference ? CompilerVerb::kReference
                             : kind == index::ActionKind::kEmulate ? CompilerVerb::kEmulate
+                            : kind == index::ActionKind::kPlan    ? CompilerVerb::kPlan
                                                                   : CompilerVerb::kCompile;
   return storage::buildAction(verb, spec);
 }

@@ -41,6 +41,10 @@ std::string_view toolOf(ActionKind kind) {
       return "the check";
     case ActionKind::kEmulate:
       return "the compiler for the emulated device";
+    case ActionKind::kPlan:
+      return "the planning of kernels";
+    case ActionKind::kTune:
+      return "the tuner";
     default:
       return "the compiler";
   }
@@ -215,6 +219,29 @@ std::optional<Step> unplannedCheck(const JobSnapshot& snapshot, const DeliverySp
   return {};
 }
 
+// The first target whose kernels are planned, and tuned if they are to be, but whose next action is not
+// stored.
+std::optional<Step> unplannedTuning(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
+  if (!delivery.tuning) return {};
+  for (std::size_t i = 0; i < snapshot.targets.size(); ++i) {
+    const std::string& target = snapshot.targets[i].target;
+    const ActionRecord* plan = actionOf(snapshot, ActionKind::kPlan, target);
+    if (!plan || actionOf(snapshot, ActionKind::kCompile, target)) continue;
+    const Progress planned = progressOf(snapshot, delivery, *plan);
+    if (!planned.complete) continue;
+    PlanCompile compile{static_cast<int>(i), planned.agreed.front(), {}};
+    if (delivery.tuning->search) {
+      const ActionRecord* tune = actionOf(snapshot, ActionKind::kTune, target);
+      if (!tune) return PlanTune{static_cast<int>(i), planned.agreed.front()};
+      const Progress tuned = progressOf(snapshot, delivery, *tune);
+      if (!tuned.complete) continue;
+      compile.tuned = tuned.agreed.front();
+    }
+    return compile;
+  }
+  return {};
+}
+
 // How the job ends once everything has been done.
 End finished(const JobSnapshot& snapshot) {
   std::string failures;
@@ -259,6 +286,7 @@ Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
     if (!progress.complete) continue;
     if (auto step = consequence(snapshot, delivery, action, progress)) return *step;
   }
+  if (auto step = unplannedTuning(snapshot, delivery)) return *step;
   if (auto step = unplannedCheck(snapshot, delivery)) return *step;
   bool resolved = std::all_of(snapshot.sources.begin(), snapshot.sources.end(),
                               [](const index::SourceRecord& source) { return source.blob.has_value(); });

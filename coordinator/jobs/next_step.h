@@ -3,7 +3,9 @@
 //
 //   fetch (git sources) -> plan actions -> runs of reference and of compile x builders -> compare -> publish
 //   each target, with the fixtures that the reference made -> check each artifact, if asked for -> end
-// A check on an emulated device also waits for the action that makes what such a device runs.
+// A check on an emulated device also waits for the action that makes what such a device runs. A job that
+// wants tuning first has each target's kernels planned, then, where it is to search, tuned; only then are its
+// compiles planned.
 #pragma once
 
 #include <optional>
@@ -27,6 +29,18 @@ struct ResolveSource {
 };
 // All sources are known: build the reference and compile actions and store them.
 struct PlanActions {};
+// targets[target]'s kernels are known and are to be tuned: build the action and store it.
+struct PlanTune {
+  int target = 0;
+  index::ResultRecord plan;
+};
+// All that a target's compile may be given is known: store what was measured, choose its tuning entries,
+// build its compile action and store it.
+struct PlanCompile {
+  int target = 0;
+  index::ResultRecord plan;
+  std::optional<index::ResultRecord> tuned;  // of a search
+};
 struct NewRun {
   index::ActionRecord action;
   std::vector<std::string> excludedWorkers, countedOperators;
@@ -59,9 +73,10 @@ struct End {
   std::optional<Digest> disputed;
 };
 
-using Step = std::variant<Wait, ResolveSource, PlanActions, QueueRuns, Publish, PlanCheck, PublishCheck, End>;
+using Step = std::variant<Wait, ResolveSource, PlanActions, PlanTune, PlanCompile, QueueRuns, Publish,
+                          PlanCheck, PublishCheck, End>;
 
-// Whether this target's check runs on an emulated device.
+// Whether this target's check, and its tuning with it, runs on an emulated device.
 bool checkedEmulated(const DeliverySpec& delivery, const std::string& target);
 
 Step nextStep(const index::JobSnapshot& snapshot, const DeliverySpec& delivery);

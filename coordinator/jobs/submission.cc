@@ -156,12 +156,13 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
 }
 
 Result<CompileSpec> compileSpec(const CompileSpec& options, const std::vector<index::SourceRecord>& sources,
-                                const Digest& toolchain, const std::string& target) {
+                                const Digest& toolchain, const index::TargetRecord& target) {
   CompileSpec spec = options;
-  KILN_ASSIGN(Target parsed, parseTarget(target));
+  KILN_ASSIGN(Target parsed, parseTarget(target.target));
   spec.target = parsed.name;
   spec.features = parsed.features;
   spec.toolchain = toolchain;
+  spec.tuning = target.tuning;
   spec.files.clear();
   for (const index::SourceRecord& source : sources) {
     if (!source.blob) return fail(Code::kInternal, "source \"" + source.path + "\" is not resolved yet");

@@ -29,9 +29,9 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request);
 // A git source as in a request: https or ssh, a full commit id, a safe path.
 Result<index::GitSource> readGitSource(const v1::GitSource& source, bool claimed);
 
-// The spec of one target. Every source must have its blob.
+// The spec of one target, with the tuning that the record has. Every source must have its blob.
 Result<CompileSpec> compileSpec(const CompileSpec& options, const std::vector<index::SourceRecord>& sources,
-                                const Digest& toolchain, const std::string& target);
+                                const Digest& toolchain, const index::TargetRecord& target);
 
 // Options and DeliverySpec from their stored text.
 Result<CompileSpec> readOptions(const std::string& text);

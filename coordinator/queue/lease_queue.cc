@@ -19,8 +19,9 @@ using postgres::Rows;
 
 // $1 worker, $2 operator, $3 kinds, $4 targets, $5 warm toolchains, $6 now, $7 warm advantage in seconds, $8
 // targets whose programs its free devices execute, $9 its instances, NULL for all, $10 as $8 for checks that
-// want an emulated device. Kind 4 is a check. A program for several targets ("a,b") wants a worker of all of
-// them.
+// want an emulated device. Kinds 4 and 7 are checks and tunes, which want devices; a tune also wants its
+// worker to itself, from before it begins until it ends. A program for several targets ("a,b") wants a worker
+// of all of them.
 constexpr char kNext[] = R"sql(
 WITH load AS (SELECT instance, count(*) AS running FROM runs WHERE state = 1 GROUP BY instance)
 SELECT r.* FROM runs r LEFT JOIN load l ON l.instance = r.instance
@@ -28,7 +29,8 @@ WHERE r.state = 0
   AND r.kind = ANY($3::smallint[])
   AND ($9::text[] IS NULL OR r.instance = ANY($9::text[]))
   AND (r.target = '' OR string_to_array(r.target, ',') <@
-    CASE WHEN r.kind <> 4 THEN $4::text[] WHEN r.emulated THEN $10::text[] ELSE $8::text[] END)
+    CASE WHEN r.kind NOT IN (4, 7) THEN $4::text[] WHEN r.emulated THEN $10::text[] ELSE $8::text[] END)
+  AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = $1::text AND b.state = 1 AND (r.kind = 7 OR b.kind = 7))
   AND NOT $1::text = ANY(r.excluded_workers)
   AND NOT (r.avoid_worker = $1::text AND r.avoid_until > $6::timestamptz)
   AND NOT EXISTS (
@@ -122,7 +124,7 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   run.expires = now + settings_.lease;
   run.stage.clear();
   run.devices.clear();
-  if (run.kind == index::ActionKind::kCheck) run.devices = devicesFor(run.target, run.emulated, devices);
+  if (index::wantsDevice(run.kind)) run.devices = devicesFor(run.target, run.emulated, devices);
   KILN_TRY(connection.execute(
       "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, stage "
       "= '', devices = $8 "
@@ -147,6 +149,14 @@ Result<bool> LeaseQueue::extend(Connection& connection, const LeaseKey& key, con
 Result<std::optional<RunRecord>> LeaseQueue::find(Connection& connection, const LeaseKey& key) const {
   KILN_ASSIGN(Rows rows, connection.execute(
                              "SELECT * FROM runs WHERE worker = $1 AND state = 1 AND id = $2 AND epoch = $3",
+                             {key.worker, key.id, key.epoch}));
+  return rows.first(index::runAt);
+}
+
+Result<std::optional<RunRecord>> LeaseQueue::findCancelled(Connection& connection,
+                                                           const LeaseKey& key) const {
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT * FROM runs WHERE worker = $1 AND state = 4 AND id = $2 AND epoch = $3",
                              {key.worker, key.id, key.epoch}));
   return rows.first(index::runAt);
 }

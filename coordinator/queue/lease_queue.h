@@ -28,7 +28,7 @@ struct Settings {
 struct Claim {
   std::string worker, operatorName;
   std::vector<std::string> targets;    // to compile for
-  std::vector<ClaimedDevice> devices;  // healthy ones, for checks
+  std::vector<ClaimedDevice> devices;  // healthy ones, for checks and tunes
   std::vector<index::ActionKind> kinds;
   std::vector<Digest> warmToolchains;
   std::optional<std::vector<std::string>> instances = std::nullopt;  // whose work; nullopt: everybody's
@@ -48,8 +48,9 @@ class LeaseQueue {
 
   // (T) Leases the next run: highest priority first, then the instance with the least running work, then the
   // longest queued. Never two runs of one job's action to one worker, nor one whose evidence already counts;
-  // keeps the number of distinct operators reachable. A check gets devices that no other lease of the worker
-  // holds, and holds them (RunRecord::devices). Nothing if there is none for this worker.
+  // keeps the number of distinct operators reachable. A check or tune gets devices that no other lease of the
+  // worker holds, and holds them (RunRecord::devices); a tune gets a worker that does nothing else, and keeps
+  // it so. Nothing if there is none for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
 
   // Extends the lease and records the stage. False if the report is stale.
@@ -57,6 +58,9 @@ class LeaseQueue {
 
   // The leased run that `key` names; nothing if it is stale.
   Result<std::optional<index::RunRecord>> find(postgres::Connection& connection, const LeaseKey& key) const;
+  // The run whose lease this was, if that ended because its job was cancelled.
+  Result<std::optional<index::RunRecord>> findCancelled(postgres::Connection& connection,
+                                                        const LeaseKey& key) const;
   // When the lease was given.
   Result<TimePoint> leasedAt(postgres::Connection& connection, const index::RunRecord& run) const;
   // All leases of a worker.

@@ -27,6 +27,10 @@ const char* verb(index::ActionKind kind) {
       return "check";
     case index::ActionKind::kEmulate:
       return "emulate";
+    case index::ActionKind::kPlan:
+      return "plan";
+    case index::ActionKind::kTune:
+      return "tune";
     default:
       return "compile";
   }
@@ -45,8 +49,8 @@ bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
   if (!has(worker.kinds, requirement.kind)) return false;
   if (requirement.target.empty()) return true;
   return std::ranges::all_of(targetNames(requirement.target), [&](const std::string& target) {
-    return requirement.kind == index::ActionKind::kCheck ? executes(worker, target, requirement.emulated)
-                                                         : has(worker.targets, target);
+    return index::wantsDevice(requirement.kind) ? executes(worker, target, requirement.emulated)
+                                                : has(worker.targets, target);
   });
 }
 
@@ -54,8 +58,8 @@ bool registered(const FleetView& fleet, const index::WorkerRecord& worker) {
   return fleet.now - worker.lastContact <= fleet.registeredFor;
 }
 
-// The drained devices that a worker would serve this check with, were they healthy; none if that is not all
-// that it lacks.
+// The drained devices that a worker would serve this check or tune with, were they healthy; none if that is
+// not all that it lacks.
 std::vector<DrainedDevice> drainedFor(const FleetView& fleet, const index::WorkerRecord& worker,
                                       const Requirement& check) {
   std::vector<DrainedDevice> used;
@@ -75,7 +79,7 @@ std::vector<DrainedDevice> drainedFor(const FleetView& fleet, const index::Worke
 // "device gpu0 of worker w1 is drained (it fell off the bus)" of what this requirement waits for; "" if
 // drained devices are not what it lacks.
 std::string waitsFor(const FleetView& fleet, const Requirement& requirement) {
-  if (requirement.kind != index::ActionKind::kCheck) return "";
+  if (!index::wantsDevice(requirement.kind)) return "";
   for (const index::WorkerRecord& worker : fleet.workers) {
     std::vector<std::string> texts;
     for (const DrainedDevice& device : drainedFor(fleet, worker, requirement))
@@ -99,7 +103,7 @@ Found find(const FleetView& fleet, const Requirement& requirement) {
 std::string describe(const Requirement& requirement, const Found& found) {
   std::string what = fmt::format("{}{}{}", verb(requirement.kind), requirement.target.empty() ? "" : " for ",
                                  requirement.target);
-  if (found.workers == 0 && requirement.kind == index::ActionKind::kCheck)
+  if (found.workers == 0 && index::wantsDevice(requirement.kind))
     return fmt::format("no worker has a healthy {}device for the {}", requirement.emulated ? "emulated " : "",
                        what);
   if (found.workers == 0) return "no worker does " + what;
@@ -120,14 +124,16 @@ std::string listed(const FleetView& fleet, std::vector<std::string> index::Worke
 // What the fleet has of what `missing` lacks.
 std::string served(const FleetView& fleet, const std::vector<Requirement>& missing) {
   const auto any = [&](auto condition) { return std::ranges::any_of(missing, condition); };
-  const auto check = [](const Requirement& one) { return one.kind == index::ActionKind::kCheck; };
+  const auto check = [](const Requirement& one) { return index::wantsDevice(one.kind); };
   std::string text;
   if (any([&](const Requirement& one) { return !check(one); }))
     text = "Targets served by its workers: " + listed(fleet, &index::WorkerRecord::targets) + ". ";
   if (!any(check)) return text;
   text += "Its healthy devices execute " + listed(fleet, &index::WorkerRecord::runs) + ", emulated ones " +
           listed(fleet, &index::WorkerRecord::emulates) + ". ";
-  if (any([&](const Requirement& one) { return check(one) && !one.emulated && wantsDevice(one.target); }))
+  if (any([&](const Requirement& one) {
+        return one.kind == index::ActionKind::kCheck && !one.emulated && wantsDevice(one.target);
+      }))
     text +=
         "Without the check the artifact is published as unchecked; --check-emulated checks it on an "
         "emulated device, for tests. ";
@@ -142,6 +148,12 @@ std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets,
   if (fetches) out.push_back({index::ActionKind::kFetch, "", 1, 1});
   for (const std::string& target : targets)
     out.push_back({index::ActionKind::kCompile, target, delivery.builders, delivery.operators});
+  if (delivery.tuning)
+    for (const std::string& target : targets) {
+      out.push_back({index::ActionKind::kPlan, target, 1, 1});
+      const bool emulated = delivery.check && delivery.check->emulated && wantsDevice(target);
+      if (delivery.tuning->search) out.push_back({index::ActionKind::kTune, target, 1, 1, emulated});
+    }
   if (!delivery.check) return out;
   for (const std::string& target : targets) {
     const bool emulated = delivery.check->emulated && wantsDevice(target);

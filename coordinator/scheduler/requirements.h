@@ -12,7 +12,7 @@
 namespace kiln::scheduler {
 
 // `workers` distinct workers, of at least `operators` operators, that do `kind` for `target` ("" for any). A
-// check wants a healthy device that executes the target's programs, an emulated one if `emulated`.
+// check or tune wants a healthy device that executes the target's programs, an emulated one if `emulated`.
 struct Requirement {
   index::ActionKind kind = index::ActionKind::kCompile;
   std::string target;

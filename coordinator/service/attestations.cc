@@ -10,6 +10,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/tune_statement.h"
 #include "signing/bundle/bundle.h"
 #include "signing/verify/read_statement.h"
 #include "storage/index/artifact_repository.h"
@@ -18,8 +19,8 @@ namespace kiln::service {
 namespace {
 
 // What only the farm that made an artifact can say of it.
-constexpr std::array<std::string_view, 5> kOfFarms{kProvenanceType, kCompileType, kCheckType, kTombstoneType,
-                                                   kToolchainType};
+constexpr std::array<std::string_view, 6> kOfFarms{kProvenanceType, kCompileType,   kCheckType,
+                                                   kTombstoneType,  kToolchainType, kTuneType};
 
 struct Offered {
   signing::Bundle bundle;

@@ -6,9 +6,12 @@
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/submission.h"
+#include "coordinator/jobs/tuning_use.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/check_report.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/tuner.h"
+#include "coordinator/service/tuning_documents.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/base/printable.h"
 #include "manifest/statement/check_statement.h"
@@ -89,6 +92,8 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
     KILN_ASSIGN(std::string text, document(kCheckReport));
     return takeCheckReport(farm, run, text);
   }
+  if (run.kind == index::ActionKind::kPlan) return takeKernelPlan(farm, run, outputs);
+  if (run.kind == index::ActionKind::kTune) return takeTuningRecord(farm, run, outputs);
   if (run.kind == index::ActionKind::kEmulate) {
     if (std::ranges::any_of(outputs.files, [](const jobs::OutputFile& file) {
           return file.path.starts_with(jobs::kEmulationPrefix);
@@ -102,11 +107,17 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
   KILN_ASSIGN(auto job, index::loadJob(*connection, {run.instance, run.jobId}, index::Evidence::kWithout));
   if (!job) return fail(Code::kNotFound, "the run's job is gone");
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(job->job.options));
-  KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, job->sources, job->job.toolchain, run.target));
+  const auto target = std::ranges::find(job->targets, run.target, &index::TargetRecord::target);
+  if (target == job->targets.end()) return fail(Code::kInternal, "a compile for a target that nobody wants");
+  KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, job->sources, job->job.toolchain, *target));
   KILN_ASSIGN(std::string evidence, document(jobs::kEvidenceFile));
   KILN_ASSIGN(std::string manifest, document(jobs::kManifestFile));
-  KILN_TRY(jobs::checkCompileOutputs(spec, outputs, evidence, manifest));
-  return {};
+  KILN_ASSIGN(const Manifest made, jobs::checkCompileOutputs(spec, outputs, evidence, manifest));
+  TuningEntries given{spec.target, {}};
+  if (spec.tuning) {
+    KILN_ASSIGN(given, readTuningEntries(farm, run.instance, *spec.tuning));
+  }
+  return jobs::checkTuningUse(made, given);
 }
 
 // The result as it is kept: outputs and exit code, and of a failure the end of the log.
@@ -162,6 +173,19 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
   return record;
 }
 
+Result<std::optional<index::JobKey>> Completion::keepMeasured(const index::RunRecord& run,
+                                                              const v1::Finished& report,
+                                                              const signing::Certificate& worker) {
+  auto good = check(run, report, worker);
+  Status kept = good && good->exitCode == 0 ? keepTuningRecord(farm_, run.instance, *good) : Status();
+  if (!good) kept = fail(good.error());
+  if (!kept && isOurs(kept.error().code)) return fail(kept.error());
+  if (!kept)
+    logWarning("what a cancelled tune measured is refused",
+               {{"job", run.jobId}, {"worker", run.worker}, {"error", kept.error().message}});
+  return std::optional<index::JobKey>();
+}
+
 Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& key,
                                                         const v1::Finished& report,
                                                         const signing::Certificate& worker) {
@@ -169,7 +193,12 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
   {
     KILN_ASSIGN(auto connection, farm_.database.acquire());
     KILN_ASSIGN(run, farm_.queue.find(*connection, key));
-    if (!run) return std::optional<index::JobKey>();
+    if (!run) {
+      KILN_ASSIGN(const auto cancelled, farm_.queue.findCancelled(*connection, key));
+      if (cancelled && cancelled->kind == index::ActionKind::kTune && report.error_code() == 0)
+        return keepMeasured(*cancelled, report, worker);
+      return std::optional<index::JobKey>();
+    }
     // Rehashing may take its time.
     KILN_TRY(farm_.queue.extend(*connection, key, run->stage));
   }

@@ -16,12 +16,14 @@ class Completion {
   explicit Completion(const Farm& farm) : farm_(farm) {}
 
   // Settles the lease: a good result is stored, a failure or a refused report ends the attempt. The job
-  // concerned, for the driver; nothing if the lease is stale. An error means that nothing was settled: the
-  // worker reports again.
+  // concerned, for the driver; nothing if the lease is stale (of a cancelled tune, what it measured by then
+  // is kept). An error means that nothing was settled: the worker reports again.
   Result<std::optional<index::JobKey>> settle(const queue::LeaseKey& key, const v1::Finished& report,
                                               const signing::Certificate& worker);
 
  private:
+  Result<std::optional<index::JobKey>> keepMeasured(const index::RunRecord& run, const v1::Finished& report,
+                                                    const signing::Certificate& worker);
   Result<index::ResultRecord> check(const index::RunRecord& run, const v1::Finished& report,
                                     const signing::Certificate& worker);
 

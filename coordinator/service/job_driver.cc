@@ -62,7 +62,7 @@ void report(const Farm& farm, const JobSnapshot& snapshot, const jobs::End& end)
 }  // namespace
 
 JobDriver::JobDriver(const Farm& farm, DriverOptions options)
-    : farm_(farm), options_(options), publisher_(farm), checker_(farm) {}
+    : farm_(farm), options_(options), publisher_(farm), checker_(farm), tuner_(farm) {}
 
 JobDriver::~JobDriver() {
   stop();
@@ -121,6 +121,9 @@ Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& deli
     return checker_.plan(snapshot, delivery, *check);
   if (const auto* check = std::get_if<jobs::PublishCheck>(&step))
     return checker_.publish(snapshot, delivery, *check);
+  if (const auto* tune = std::get_if<jobs::PlanTune>(&step)) return tuner_.plan(snapshot, delivery, *tune);
+  if (const auto* compile = std::get_if<jobs::PlanCompile>(&step))
+    return tuner_.compile(snapshot, delivery, *compile);
   return planStoredJob(farm_, snapshot, delivery);
 }
 

@@ -13,6 +13,7 @@
 #include "coordinator/service/checker.h"
 #include "coordinator/service/farm.h"
 #include "coordinator/service/publisher.h"
+#include "coordinator/service/tuner.h"
 
 namespace kiln::service {
 
@@ -50,6 +51,7 @@ class JobDriver {
   const DriverOptions options_;
   Publisher publisher_;
   Checker checker_;
+  Tuner tuner_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<index::JobKey> waiting_;  // guarded by mutex_

@@ -76,23 +76,7 @@ Result<bool> applyInDatabase(const Farm& farm, Connection& connection, const Job
 Status planStoredJob(const Farm& farm, const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(snapshot.job.options));
   KILN_ASSIGN(Plan plan, planActions(snapshot, options, delivery));
-  KILN_TRY(storage::uploadMissing(farm.blobs, snapshot.job.key.instance, plan.blobs));
-  std::vector<Digest> actions;
-  for (const index::ActionRecord& action : plan.actions) actions.push_back(action.action);
-  return farm.database.transact([&](Connection& c) -> Status {
-    KILN_ASSIGN(auto current,
-                index::loadJob(c, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
-    if (!current || current->actions.size() != snapshot.actions.size())
-      return {};  // another coordinator did it
-    if (current->job.reuse) {
-      KILN_ASSIGN(auto earlier, index::reusableResults(c, snapshot.job.key.instance, actions));
-      dropUnproven(farm, snapshot.job.key.id, earlier);
-      KILN_ASSIGN(bool present, outputsArePresent(farm, snapshot.job.key.instance, earlier));
-      if (!present) KILN_TRY(index::stopReuse(c, snapshot.job.key));
-    }
-    KILN_TRY(index::addActions(c, snapshot.job.key, snapshot.actions.size(), plan.actions));
-    return index::touchJob(c, snapshot.job.key);
-  });
+  return storePlan(farm, snapshot, plan, [](Connection&) { return Status(); });
 }
 
 Status recordFailedStep(const Farm& farm, Connection& connection, const JobSnapshot& snapshot,

@@ -10,10 +10,15 @@
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/service/proof.h"
 #include "storage/index/artifact_repository.h"
+#include "storage/index/job_changes.h"
+#include "storage/index/job_repository.h"
 #include "storage/index/result_repository.h"
 
 namespace kiln::service {
 namespace {
+
+// A tuner ends by itself when its budget is spent; one that is this much over it hangs.
+constexpr int kTuneMarginSeconds = 120;
 
 // Gives the target its published artifact, if that stands for this submission as it is.
 Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
@@ -21,8 +26,7 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
                      const DeliverySpec& delivery, index::ArtifactRecord artifact,
                      const index::JobSnapshot& snapshot, index::TargetRecord& target) {
   if (!artifact.fixtures) return {};
-  KILN_ASSIGN(CompileSpec spec,
-              jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
+  KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target));
   KILN_TRY(index::loadEvidence(connection, artifact));
   std::vector<Digest> needed{artifact.digest, artifact.config, *artifact.fixtures};
   for (const index::FileRecord& file : artifact.files) needed.push_back(file.digest);
@@ -38,24 +42,34 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
   return {};
 }
 
+Status planAction(index::ActionKind kind, const std::string& target, const CompileSpec& spec, Plan& plan) {
+  KILN_ASSIGN(jobs::BuiltAction built, jobs::buildAction(kind, spec));
+  plan.actions.push_back({kind, target, built.action, {}});
+  std::move(built.blobs.begin(), built.blobs.end(), std::back_inserter(plan.blobs));
+  return {};
+}
+
 }  // namespace
+
+Status planCompile(const CompileSpec& spec, const DeliverySpec& delivery, Plan& plan) {
+  KILN_TRY(planAction(index::ActionKind::kCompile, spec.target, spec, plan));
+  if (jobs::checkedEmulated(delivery, spec.target))
+    KILN_TRY(planAction(index::ActionKind::kEmulate, spec.target, spec, plan));
+  return {};
+}
 
 Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options,
                          const DeliverySpec& delivery) {
   Plan plan;
-  auto add = [&](index::ActionKind kind, const std::string& target, const CompileSpec& spec) -> Status {
-    KILN_ASSIGN(jobs::BuiltAction built, jobs::buildAction(kind, spec));
-    plan.actions.push_back({kind, target, built.action, {}});
-    std::move(built.blobs.begin(), built.blobs.end(), std::back_inserter(plan.blobs));
-    return {};
-  };
   for (const index::TargetRecord& target : snapshot.targets) {
     KILN_ASSIGN(CompileSpec spec,
-                jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target.target));
-    if (plan.actions.empty()) KILN_TRY(add(index::ActionKind::kReference, "", jobs::referenceSpec(spec)));
-    KILN_TRY(add(index::ActionKind::kCompile, target.target, spec));
-    if (jobs::checkedEmulated(delivery, target.target))
-      KILN_TRY(add(index::ActionKind::kEmulate, target.target, spec));
+                jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target));
+    if (plan.actions.empty())
+      KILN_TRY(planAction(index::ActionKind::kReference, "", jobs::referenceSpec(spec), plan));
+    if (delivery.tuning)
+      KILN_TRY(planAction(index::ActionKind::kPlan, target.target, spec, plan));
+    else
+      KILN_TRY(planCompile(spec, delivery, plan));
   }
   return plan;
 }
@@ -101,6 +115,28 @@ Status reuseResults(const Farm& farm, postgres::Connection& connection, index::J
   return {};
 }
 
+Status storePlan(const Farm& farm, const index::JobSnapshot& snapshot, const Plan& plan,
+                 const std::function<Status(postgres::Connection&)>& more) {
+  KILN_TRY(storage::uploadMissing(farm.blobs, snapshot.job.key.instance, plan.blobs));
+  std::vector<Digest> actions;
+  for (const index::ActionRecord& action : plan.actions) actions.push_back(action.action);
+  return farm.database.transact([&](postgres::Connection& c) -> Status {
+    KILN_ASSIGN(auto current,
+                index::loadJob(c, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
+    if (!current || current->actions.size() != snapshot.actions.size())
+      return {};  // another coordinator did it
+    if (current->job.reuse) {
+      KILN_ASSIGN(auto earlier, index::reusableResults(c, snapshot.job.key.instance, actions));
+      dropUnproven(farm, snapshot.job.key.id, earlier);
+      KILN_ASSIGN(bool present, outputsArePresent(farm, snapshot.job.key.instance, earlier));
+      if (!present) KILN_TRY(index::stopReuse(c, snapshot.job.key));
+    }
+    KILN_TRY(more(c));
+    KILN_TRY(index::addActions(c, snapshot.job.key, snapshot.actions.size(), plan.actions));
+    return index::touchJob(c, snapshot.job.key);
+  });
+}
+
 std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
                                        const std::vector<jobs::NewRun>& wanted, TimePoint now) {
   std::vector<index::RunRecord> runs;
@@ -121,9 +157,11 @@ std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const
       run.excludedWorkers.insert(run.excludedWorkers.end(), delivery.rebuild->builders.begin(),
                                  delivery.rebuild->builders.end());
     run.countedOperators = one.countedOperators;
-    run.emulated =
-        run.kind == index::ActionKind::kCheck && jobs::checkedEmulated(delivery, one.action.target);
+    run.emulated = index::wantsDevice(run.kind) && jobs::checkedEmulated(delivery, one.action.target);
     run.timeLimitSeconds = static_cast<int>(delivery.timeLimitSeconds);
+    if (run.kind == index::ActionKind::kTune)
+      run.timeLimitSeconds = std::min(run.timeLimitSeconds,
+                                      static_cast<int>(delivery.tuning->budgetSeconds) + kTuneMarginSeconds);
     run.queued = now;
     runs.push_back(std::move(run));
   }

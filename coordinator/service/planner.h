@@ -1,6 +1,7 @@
 // From resolved sources to the job's actions, and from what earlier jobs left to what need not run again.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@
 namespace kiln::service {
 
 struct Plan {
-  // The reference, then one compile per target, with the one for an emulated device where the check wants it.
+  // The reference, then one compile per target, with the one for an emulated device where the check wants it;
+  // where tuning is wanted, each target's kernel plan in their place.
   std::vector<index::ActionRecord> actions;
   std::vector<storage::UploadItem>
       blobs;  // what the actions consist of, beside the sources and the toolchain
@@ -22,6 +24,9 @@ struct Plan {
 // Pure. Every source of the snapshot must have its blob.
 Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options,
                          const DeliverySpec& delivery);
+
+// The compile of one target, with the one for an emulated device where the check wants it.
+Status planCompile(const CompileSpec& spec, const DeliverySpec& delivery, Plan& plan);
 
 // Gives the targets of a job that is not stored yet, but planned, the artifacts that are published, complete
 // in the CAS, and prove that they are what is asked for (provenBuilders()).
@@ -36,6 +41,12 @@ Status reuseResults(const Farm& farm, postgres::Connection& connection, index::J
 // True if every output of these results is in the CAS.
 Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,
                                const std::vector<index::ResultRecord>& results);
+
+// Uploads what the plan's actions consist of and appends them to the stored job, with `more` in the same
+// transaction; nothing if another coordinator has planned meanwhile. Where bytes of earlier results are gone,
+// the job builds afresh.
+Status storePlan(const Farm& farm, const index::JobSnapshot& snapshot, const Plan& plan,
+                 const std::function<Status(postgres::Connection&)>& more);
 
 // A queued run for each that is wanted.
 std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,

@@ -35,7 +35,7 @@ Result<jobs::Publication> assemble(const Farm& farm, const index::JobSnapshot& s
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(job.options));
   KILN_ASSIGN(CompileSpec spec,
               jobs::compileSpec(options, snapshot.sources, job.toolchain,
-                                snapshot.targets.at(static_cast<std::size_t>(step.target)).target));
+                                snapshot.targets.at(static_cast<std::size_t>(step.target))));
   KILN_ASSIGN(auto connection, farm.database.acquire());
   KILN_ASSIGN(auto toolchain, index::findToolchain(*connection, job.key.instance, job.toolchainLabel));
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.evidence.front()));

@@ -10,6 +10,7 @@
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
+#include "manifest/statement/tune_statement.h"
 #include "manifest/toolchain/lock.h"
 #include "signing/bundle/bundle.h"
 #include "signing/receipt/receipt.h"
@@ -36,6 +37,8 @@ class Walk {
     for (const Digest& tree : roots.toolchains) KILN_TRY(directory(tree, 0));
     for (const Digest& each : roots.locks) KILN_TRY(lock(each));
     for (const Digest& bundle : roots.admissions) keep(bundle);
+    for (const Digest& each : roots.tuned) keep(each);
+    for (const Digest& bundle : roots.tuningStatements) KILN_TRY(tuning(bundle));
     for (const Digest& source : roots.sources) keep(source);
     for (const Digest& each : roots.actions) KILN_TRY(action(each));
     for (const std::string& text : roots.deliveries) KILN_TRY(delivery(text));
@@ -154,6 +157,17 @@ class Walk {
     }
     keepEverythingNamed(said.predicate);
     return {};
+  }
+
+  // The record is a root of its own; what was run for it need not be kept.
+  Status tuning(const Digest& bundle) {
+    KILN_ASSIGN(auto text, document(bundle, "bundle"));
+    if (!text) return {};
+    KILN_ASSIGN(const Bundle parsed, signing::parseBundle(*text));
+    KILN_ASSIGN(const Statement said, parseStatement(parsed.envelope.payload));
+    KILN_ASSIGN(const TuneStatement tuning, TuneStatement::fromJson(said.predicate));
+    keep(tuning.plan);
+    return receipt(tuning.receipt, false);
   }
 
   Status provenance(const Provenance& said, bool withoutInputs) {

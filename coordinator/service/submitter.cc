@@ -15,6 +15,7 @@
 #include "coordinator/service/recalls.h"
 #include "manifest/spec/target.h"
 #include "storage/index/artifact_repository.h"
+#include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/index/worker_repository.h"
@@ -150,9 +151,10 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
       scheduler::requirementsOf(submission.targets, submission.delivery, fetches), fleet);
 }
 
-// Whoever made an artifact does not rebuild it.
-Status excludeBuilders(Connection& connection, Submission& submission) {
-  if (!submission.delivery.rebuild) return {};
+// Whoever made an artifact does not rebuild it. The tuning that it was compiled with, if any.
+Result<std::optional<Digest>> excludeBuilders(const Farm& farm, Connection& connection,
+                                              Submission& submission) {
+  if (!submission.delivery.rebuild) return std::optional<Digest>();
   RebuildRequest& rebuild = *submission.delivery.rebuild;
   KILN_ASSIGN(auto artifact, index::loadArtifact(connection, submission.instance, rebuild.artifact));
   if (!artifact)
@@ -161,7 +163,11 @@ Status excludeBuilders(Connection& connection, Submission& submission) {
   for (const index::BuilderRecord& builder : artifact->builders) names.insert(builder.worker);
   rebuild.builders.assign(names.begin(), names.end());
   KILN_ASSIGN(submission.deliveryText, toCanonicalJson(submission.delivery.toJson()));
-  return {};
+  KILN_ASSIGN(const std::string text,
+              storage::getBlob(farm.blobs, submission.instance, artifact->config, jobs::kMaxDocument));
+  KILN_ASSIGN(const Json json, parseCanonicalJson(text));
+  KILN_ASSIGN(const Manifest manifest, Manifest::fromJson(json));
+  return manifest.spec.tuning;
 }
 
 }  // namespace
@@ -173,10 +179,11 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
   if (known) return std::move(*known);
   KILN_ASSIGN(auto toolchain, index::findToolchain(*connection, submission.instance, submission.toolchain));
   KILN_TRY(checkToolchainTargets(toolchain, submission.targets));
-  KILN_TRY(excludeBuilders(*connection, submission));
+  KILN_ASSIGN(const auto tuning, excludeBuilders(farm_, *connection, submission));
 
   JobSnapshot snapshot = newJob(submission, toolchain, farm_.clock.now());
   snapshot.job.submitter = submitter;
+  if (tuning) snapshot.targets.front().tuning = tuning;
   if (!submission.delivery.rebuild) KILN_TRY(checkNotRecalled(farm_, contentOf(snapshot)));
   KILN_ASSIGN(auto blobs, plan(farm_, *connection, submission, toolchain, snapshot));
   bool cached = !index::isOpen(snapshot.job.state);
@@ -193,7 +200,10 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
     if (const auto* queue = std::get_if<jobs::QueueRuns>(&step))
       snapshot.runs = makeRuns(snapshot, submission.delivery, queue->runs, snapshot.job.submitted);
   }
-  Status stored = connection->transact([&](Connection& c) { return index::insertJob(c, snapshot); });
+  Status stored = connection->transact([&](Connection& c) -> Status {
+    KILN_TRY(index::insertJob(c, snapshot));
+    return tuning ? index::setTargetTuning(c, snapshot.job.key, 0, *tuning) : Status();
+  });
   if (!stored && stored.error().code == Code::kAlreadyExists) {  // the same submission came twice at once
     KILN_ASSIGN(auto first, knownJob(*connection, submission));
     if (first) return std::move(*first);

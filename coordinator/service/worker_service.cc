@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr int kMaxSlots = 256;
 constexpr int kMaxListed = 1024;  // targets, toolchains, reports
-constexpr std::size_t kMaxStage = 64;
+constexpr std::size_t kMaxStage = 160;
 constexpr milliseconds kHold{5000};           // of an idle worker's call
 constexpr milliseconds kDeadlineMargin{500};  // an answer this long before the caller gives up
 constexpr milliseconds kBusyContact{200};     // a worker that runs something: progress and free slots
@@ -50,7 +50,7 @@ v1::Lease toLease(const RunRecord& run) {
 std::string cleanStage(const std::string& stage) {
   std::string out;
   for (char c : stage.substr(0, kMaxStage))
-    if (c > 0x20 && c < 0x7f) out += c;
+    if (c >= 0x20 && c < 0x7f) out += c;
   return out;
 }
 
@@ -79,7 +79,7 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   caller.claim.targets.assign(description.targets().begin(), description.targets().end());
   KILN_ASSIGN(caller.claim.devices, claimedDevices(description));
   for (int kind : description.kinds())
-    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_EMULATE)
+    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_TUNE)
       caller.claim.kinds.push_back(static_cast<index::ActionKind>(kind));
   for (const std::string& toolchain : description.toolchains())
     if (auto digest = Digest::parse(toolchain, 0)) caller.claim.warmToolchains.push_back(*digest);

@@ -358,6 +358,7 @@ Json CompileSpec::toJson() const {
   out["files"] = std::move(list);
   out["toolchain"] = digestJson(toolchain);
   out["target"] = {{"name", target}, {"features", features}};
+  if (tuning) out["tuning"] = digestJson(*tuning);
   return out;
 }
 
@@ -373,6 +374,11 @@ Result<CompileSpec> CompileSpec::fromJson(const Json& json) {
   KILN_TRY(readTarget(reader, spec));
   for (std::string_view name : kOptions)
     if (!mayBeAbsent(name) || reader.has(name)) KILN_TRY(readOption(reader, name, spec));
+  if (reader.has("tuning")) {
+    KILN_ASSIGN(ObjectReader tuning, reader.object("tuning"));
+    KILN_ASSIGN(spec.tuning, tuning.digest());
+    KILN_TRY(tuning.finish());
+  }
   KILN_TRY(reader.finish());
   return spec;
 }

@@ -62,7 +62,10 @@ struct CompileSpec {
                          // is empty
   Numerics numerics;
   std::string fallback = "fail";
-  PartitionRules partition;            // "partition" is left out of the JSON where it says nothing
+  PartitionRules partition;  // "partition" is left out of the JSON where it says nothing
+  // tuning.json (manifest/tuning/entries.h): the schedules that the compile takes instead of its defaults.
+  // The farm's to set; left out of the JSON where there is none, so that an untuned build is what it was.
+  std::optional<Digest> tuning;
   std::uint64_t maxArtifactBytes = 0;  // 0: no budget
   std::uint64_t maxPlannedBytes = 0;
   bool operator==(const CompileSpec&) const = default;

@@ -128,6 +128,8 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   if (reader.has("tuning")) {
     KILN_ASSIGN(ObjectReader tuning, reader.object("tuning"));
     KILN_ASSIGN(spec.tuning, readTuning(std::move(tuning)));
+    if (spec.tuning->search && spec.tuning->budgetSeconds >= spec.timeLimitSeconds)
+      return badMember(reader.path("tuning"), "its budget must be below timeLimitSeconds");
   }
   if (reader.has("rebuild")) {
     KILN_ASSIGN(ObjectReader rebuild, reader.object("rebuild"));

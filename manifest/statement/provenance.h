@@ -72,7 +72,8 @@ std::string sandboxPolicyText(const std::set<Digest>& policies);
 
 // The external parameters that a spec alone decides; all of them, all strings.
 Result<std::map<std::string, std::string>> externalParameters(const CompileSpec& spec);
-// The inputs that a spec names: "toolchain", then "input/<path>" for each file, the model first.
+// The inputs that a spec names: "toolchain", then "input/<path>" for each file, the model first, then
+// "input/tuning.json" if it has one.
 std::vector<Material> dependencies(const CompileSpec& spec);
 // kInvalidArgument unless `provenance` tells of exactly this spec: same parameters, same dependencies by name
 // and digest.

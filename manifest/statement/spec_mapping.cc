@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "manifest/statement/provenance.h"
+#include "manifest/tuning/entries.h"
 
 namespace kiln {
 
@@ -32,6 +33,7 @@ std::vector<Material> dependencies(const CompileSpec& spec) {
   std::vector<Material> out;
   out.push_back({"toolchain", "", spec.toolchain, {}});
   for (const ModelFile& file : spec.files) out.push_back({"input/" + file.path, "", file.digest, {}});
+  if (spec.tuning) out.push_back({std::string("input/") + kTuningEntriesFile, "", *spec.tuning, {}});
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
+#include "manifest/tuning/entries.h"
 #include "signing/server/closure.h"
 
 namespace kiln::signing {
@@ -14,6 +15,7 @@ namespace reapi = ::build::bazel::remote::execution::v2;
 constexpr std::uint64_t kMaxMessageBytes = 4u << 20;
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxDirectories = 4096;
+constexpr char kCompiler[] = "toolchain/bin/kiln-cc";
 
 tl::unexpected<Error> refused(const std::string& why) {
   return fail(Code::kFailedPrecondition, "action: " + why);
@@ -74,6 +76,25 @@ bool standsForLayer(const std::string& path, const Closure& closure) {
   });
 }
 
+// What an action of kiln-cc sees.
+struct Inputs {
+  Digest toolchain;
+  std::map<std::string, Digest> files;  // of input/
+};
+
+Result<Inputs> readInputs(Checker& checker, const reapi::Action& action) {
+  KILN_ASSIGN(Digest rootDigest, digestFrom(action.input_root_digest()));
+  KILN_ASSIGN(auto root, checker.load<reapi::Directory>(rootDigest, "input root"));
+  bool shape = root.files_size() == 0 && root.symlinks_size() == 0 && root.directories_size() == 2 &&
+               root.directories(0).name() == "input" && root.directories(1).name() == "toolchain";
+  if (!shape) return refused("its input root is not input/ and toolchain/");
+  Inputs inputs;
+  KILN_ASSIGN(inputs.toolchain, digestFrom(root.directories(1).digest()));
+  KILN_ASSIGN(Digest input, digestFrom(root.directories(0).digest()));
+  KILN_TRY(checker.list(input, "", 0, inputs.files));
+  return inputs;
+}
+
 }  // namespace
 
 Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,
@@ -82,24 +103,19 @@ Status checkAction(storage::BlobStore& store, const std::string& instance, const
   KILN_ASSIGN(auto action, checker.load<reapi::Action>(actionDigest, "action"));
   KILN_ASSIGN(Digest commandDigest, digestFrom(action.command_digest()));
   KILN_ASSIGN(auto command, checker.load<reapi::Command>(commandDigest, "command"));
-  KILN_TRY(checkCommand(command,
-                        {"toolchain/bin/kiln-cc", "compile", "--model", "input/" + spec.files[0].path,
-                         "--spec", "input/spec.json", "--out", "output"},
-                        "the compile of this model"));
-  KILN_ASSIGN(Digest rootDigest, digestFrom(action.input_root_digest()));
-  KILN_ASSIGN(auto root, checker.load<reapi::Directory>(rootDigest, "input root"));
-  bool shape = root.files_size() == 0 && root.symlinks_size() == 0 && root.directories_size() == 2 &&
-               root.directories(0).name() == "input" && root.directories(1).name() == "toolchain";
-  if (!shape) return refused("its input root is not input/ and toolchain/");
-  KILN_ASSIGN(Digest toolchain, digestFrom(root.directories(1).digest()));
-  if (toolchain != spec.toolchain) return refused("ran another toolchain, " + toolchain.text());
-  KILN_ASSIGN(Digest input, digestFrom(root.directories(0).digest()));
-  std::map<std::string, Digest> files, wanted;
-  KILN_TRY(checker.list(input, "", 0, files));
+  std::vector<std::string> arguments{kCompiler, "compile",         "--model", "input/" + spec.files[0].path,
+                                     "--spec",  "input/spec.json", "--out",   "output"};
+  if (spec.tuning)
+    arguments.insert(arguments.end(), {"--tuning", std::string("input/") + kTuningEntriesFile});
+  KILN_TRY(checkCommand(command, arguments, "the compile of this model"));
+  KILN_ASSIGN(const Inputs inputs, readInputs(checker, action));
+  if (inputs.toolchain != spec.toolchain) return refused("ran another toolchain, " + inputs.toolchain.text());
+  std::map<std::string, Digest> wanted;
   KILN_ASSIGN(std::string specText, toCanonicalJson(spec.toJson()));
   wanted["spec.json"] = digestOf(specText);
   for (const ModelFile& file : spec.files) wanted[file.path] = file.digest;
-  if (files != wanted) return refused("its input/ does not hold exactly the spec and its files");
+  if (spec.tuning) wanted[kTuningEntriesFile] = *spec.tuning;
+  if (inputs.files != wanted) return refused("its input/ does not hold exactly the spec and its files");
   return {};
 }
 
@@ -129,6 +145,24 @@ Status checkCheckAction(storage::BlobStore& store, const std::string& instance, 
     if (!path.starts_with("artifact/fixtures/") && !path.starts_with("plan/") &&
         !(emulated && standsForLayer(path, closure)))
       return refused("its input root holds " + path + " besides the artifact, its fixtures and the plan");
+  return {};
+}
+
+Status checkTuneAction(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,
+                       const Digest& plan) {
+  Checker checker(store, instance);
+  KILN_ASSIGN(auto action, checker.load<reapi::Action>(actionDigest, "action"));
+  KILN_ASSIGN(Digest commandDigest, digestFrom(action.command_digest()));
+  KILN_ASSIGN(auto command, checker.load<reapi::Command>(commandDigest, "command"));
+  std::vector<std::string> arguments{
+      kCompiler, "tune", "--plan", "input/plan", "--spec", "input/spec.json", "--out", "output/record.json",
+      "--budget"};
+  const auto last = static_cast<int>(arguments.size());
+  arguments.push_back(command.arguments_size() > last ? command.arguments(last) : "");  // any budget will do
+  KILN_TRY(checkCommand(command, arguments, "the tuning of a plan"));
+  KILN_ASSIGN(const Inputs inputs, readInputs(checker, action));
+  const auto found = inputs.files.find("plan/plan.json");
+  if (found == inputs.files.end() || found->second != plan) return refused("it does not tune this plan");
   return {};
 }
 

@@ -12,7 +12,7 @@ namespace kiln::signing {
 
 // Reads Action, Command and Directories from the store. kFailedPrecondition unless the command is kiln-cc's
 // compile, the input root holds nothing but toolchain/ (the spec's tree) and input/, and input/ holds nothing
-// but spec.json (the spec in canonical JSON) and the spec's files.
+// but spec.json (the spec in canonical JSON) and the spec's files and tuning.
 Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
                    const CompileSpec& spec);
 
@@ -21,5 +21,9 @@ Status checkAction(storage::BlobStore& store, const std::string& instance, const
 // Where the check says that its device is `emulated`, also emulation/, whose files are named after layers.
 Status checkCheckAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
                         const Closure& closure, const Digest& plan, bool emulated);
+
+// The same for a tuning: the command is kiln-cc's tune, and the plan in input/plan/ is this one.
+Status checkTuneAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
+                       const Digest& plan);
 
 }  // namespace kiln::signing

@@ -13,6 +13,7 @@
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/tune_statement.h"
 #include "manifest/statement/vsa.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
@@ -23,6 +24,7 @@
 #include "signing/server/summary_check.h"
 #include "signing/server/tombstone_check.h"
 #include "signing/server/toolchain_check.h"
+#include "signing/server/tune_claim.h"
 
 namespace kiln::signing {
 namespace {
@@ -36,14 +38,15 @@ struct CompileClaim {
 
 // What is to be signed.
 struct Claim {
-  Digest subject;  // an artifact; of an admission, a toolchain's tree
+  Digest subject;  // an artifact; of an admission, a toolchain's tree; of a tune statement, a record
   std::variant<Provenance, CompileClaim, CheckStatement, Reproduction, VerificationSummary, Tombstone,
-               ToolchainAdmission>
+               ToolchainAdmission, TuneStatement>
       about;
 };
 
-constexpr std::array<std::string_view, 7> kKnown{
-    kProvenanceType, kCompileType, kCheckType, kReproductionType, kVsaType, kTombstoneType, kToolchainType};
+constexpr std::array<std::string_view, 8> kKnown{kProvenanceType,   kCompileType, kCheckType,
+                                                 kReproductionType, kVsaType,     kTombstoneType,
+                                                 kToolchainType,    kTuneType};
 
 Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
@@ -67,6 +70,8 @@ Result<Claim> readClaim(const SignRequest& request) {
     KILN_ASSIGN(claim.about, Tombstone::fromJson(statement.predicate));
   } else if (statement.predicateType == kToolchainType) {
     KILN_ASSIGN(claim.about, ToolchainAdmission::fromJson(statement.predicate));
+  } else if (statement.predicateType == kTuneType) {
+    KILN_ASSIGN(claim.about, TuneStatement::fromJson(statement.predicate));
   } else {
     KILN_ASSIGN(claim.about, Provenance::fromJson(statement.predicate));
   }
@@ -80,6 +85,9 @@ Status LocalSigner::check(const SignRequest& request) const {
   if (request.receipts.size() > kMaxReceipts) return fail(Code::kInvalidArgument, "more than 64 receipts");
   if (const auto* admission = std::get_if<ToolchainAdmission>(&claim.about))
     return checkAdmission(store_, request.instance, *admission, claim.subject);
+  if (const auto* tune = std::get_if<TuneStatement>(&claim.about))
+    return checkTune(store_, request.instance, *tune, claim.subject, request.receipts, authority_,
+                     clock_.now());
   if (const auto* compile = std::get_if<CompileClaim>(&claim.about)) {
     KILN_ASSIGN(const Closure known, loadManifests(store_, request.instance, claim.subject));
     if (auto same = checkCompileSummary(compile->summary, known.manifest, known.oci.config); !same)

@@ -28,8 +28,8 @@ namespace kiln::signing {
 // are the provenance's to answer for. A verification summary as summary_check.h says. A tombstone only if the
 // artifact is there and the provenances that it names are in the records. For both,
 // only what keys that it knows have signed counts: its own, and those of the trust root (known_keys.h). An
-// admission of a toolchain: toolchain_check.h. Errors as Signer::sign. Thread safe. What is passed by
-// reference must outlive the signer.
+// admission of a toolchain: toolchain_check.h; what was measured: tune_claim.h. Errors as Signer::sign.
+// Thread safe. What is passed by reference must outlive the signer.
 class LocalSigner final : public Signer {
  public:
   LocalSigner(PrivateKey key, Certificate authority, Records& records, storage::BlobStore& store,

@@ -2,6 +2,8 @@
 
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
+#include "manifest/tuning/entries.h"
+#include "manifest/tuning/record.h"
 #include "storage/tree/tree_builder.h"
 
 namespace kiln::storage {
@@ -16,18 +18,11 @@ constexpr std::pair<const char*, const char*> kEnvironment[] = {
     {"TZ", "UTC"},
 };
 constexpr char kReferenceTarget[] = "cpu:x86-64-v3";
+constexpr char kCompiler[] = "toolchain/bin/kiln-cc", kSpec[] = "input/spec.json";
 
-reapi::Command command(CompilerVerb verb, const std::string& model) {
+reapi::Command command(const std::vector<std::string>& arguments) {
   reapi::Command out;
-  const char* name = verb == CompilerVerb::kReference ? "reference" : "compile";
-  const bool emulate = verb == CompilerVerb::kEmulate;
-  for (const std::string& argument :
-       {std::string("toolchain/bin/kiln-cc"), std::string(name), std::string("--model"), "input/" + model,
-        std::string("--spec"), std::string("input/spec.json"), std::string("--out"),
-        std::string(emulate ? "output/artifact" : "output")})
-    out.add_arguments(argument);
-  if (emulate)
-    for (const char* argument : {"--emulation", "output/emulation"}) out.add_arguments(argument);
+  for (const std::string& argument : arguments) out.add_arguments(argument);
   for (const auto& [key, value] : kEnvironment) {
     auto* variable = out.add_environment_variables();
     variable->set_name(key);
@@ -35,6 +30,42 @@ reapi::Command command(CompilerVerb verb, const std::string& model) {
   }
   out.add_output_paths("output");
   return out;
+}
+
+const char* nameOf(CompilerVerb verb) {
+  switch (verb) {
+    case CompilerVerb::kReference:
+      return "reference";
+    case CompilerVerb::kPlan:
+      return "plan";
+    default:
+      return "compile";
+  }
+}
+
+bool compiles(CompilerVerb verb) {
+  return verb == CompilerVerb::kCompile || verb == CompilerVerb::kEmulate;
+}
+
+std::vector<std::string> argumentsOf(CompilerVerb verb, const CompileSpec& spec) {
+  const bool emulate = verb == CompilerVerb::kEmulate;
+  std::vector<std::string> out{kCompiler, nameOf(verb), "--model", "input/" + spec.files.front().path,
+                               "--spec",  kSpec,        "--out",   emulate ? "output/artifact" : "output"};
+  if (emulate) out.insert(out.end(), {"--emulation", "output/emulation"});
+  if (spec.tuning && compiles(verb))
+    out.insert(out.end(), {"--tuning", std::string("input/") + kTuningEntriesFile});
+  return out;
+}
+
+// The input tree's directories and the action that runs `arguments` in it.
+BuiltAction finish(BuiltAction built, TreeBuilder& input, const std::vector<std::string>& arguments) {
+  BuiltTree tree = input.build();
+  std::move(tree.directories.begin(), tree.directories.end(), std::back_inserter(built.blobs));
+  reapi::Action action;
+  *action.mutable_command_digest() = toProto(built.keep(command(arguments).SerializeAsString()));
+  *action.mutable_input_root_digest() = toProto(tree.root);
+  built.action = built.keep(action.SerializeAsString());
+  return built;
 }
 
 }  // namespace
@@ -54,20 +85,30 @@ Result<BuiltAction> buildActionWith(const Digest& toolchain, CompilerVerb verb, 
   KILN_ASSIGN(std::string specText, toCanonicalJson(spec.toJson()));
   TreeBuilder input;
   KILN_TRY(input.addTree("toolchain", toolchain));
-  KILN_TRY(input.addFile("input/spec.json", built.keep(std::move(specText)), false));
+  KILN_TRY(input.addFile(kSpec, built.keep(std::move(specText)), false));
   for (const ModelFile& file : spec.files) {
     KILN_TRY(checkRelativePath(file.path));
     if (auto added = input.addFile("input/" + file.path, file.digest, false); !added)
       return fail(Code::kInvalidArgument, "model file: " + added.error().message);
   }
-  BuiltTree tree = input.build();
-  std::move(tree.directories.begin(), tree.directories.end(), std::back_inserter(built.blobs));
-  reapi::Action action;
-  *action.mutable_command_digest() =
-      toProto(built.keep(command(verb, spec.files.front().path).SerializeAsString()));
-  *action.mutable_input_root_digest() = toProto(tree.root);
-  built.action = built.keep(action.SerializeAsString());
-  return built;
+  if (spec.tuning && compiles(verb))
+    if (auto added = input.addFile(std::string("input/") + kTuningEntriesFile, *spec.tuning, false); !added)
+      return fail(Code::kInvalidArgument, "tuning: " + added.error().message);
+  return finish(std::move(built), input, argumentsOf(verb, spec));
+}
+
+Result<BuiltAction> buildTuneAction(const CompileSpec& spec, const std::vector<ModelFile>& plan,
+                                    std::uint32_t budgetSeconds) {
+  BuiltAction built;
+  KILN_ASSIGN(std::string specText, toCanonicalJson(spec.toJson()));
+  TreeBuilder input;
+  KILN_TRY(input.addTree("toolchain", spec.toolchain));
+  KILN_TRY(input.addFile(kSpec, built.keep(std::move(specText)), false));
+  for (const ModelFile& file : plan) KILN_TRY(input.addFile("input/plan/" + file.path, file.digest, false));
+  return finish(
+      std::move(built), input,
+      {kCompiler, "tune", "--plan", "input/plan", "--spec", kSpec, "--out",
+       std::string("output/") + kTuningRecordFile, "--budget", std::to_string(budgetSeconds) + "s"});
 }
 
 CompileSpec referenceSpec(const CompileSpec& spec) {
@@ -77,6 +118,7 @@ CompileSpec referenceSpec(const CompileSpec& spec) {
   if (auto target = parseTarget(kReferenceTarget)) out.features = target->features;
   out.fallback = "fail";
   out.partition = {};
+  out.tuning.reset();
   out.maxArtifactBytes = 0;
   out.maxPlannedBytes = 0;
   return out;

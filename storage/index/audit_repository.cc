@@ -164,12 +164,16 @@ Result<std::vector<LoggedRecord>> listLogged(Connection& connection, const std::
       Rows rows,
       connection.execute(
           "SELECT g.log_index, g.payload_hash, g.instance <> $1 AS foreign, s.bundle_hash AS said, "
-          "s.bundle_size AS said_size, a.bundle_hash AS admitted, a.bundle_size AS admitted_size FROM "
+          "s.bundle_size AS said_size, a.bundle_hash AS admitted, a.bundle_size AS admitted_size, "
+          "t.bundle_hash AS "
+          "tuned, t.bundle_size AS tuned_size FROM "
           "(SELECT * FROM signatures WHERE log_index >= $2 ORDER BY log_index LIMIT $3) g LEFT JOIN "
           "statements "
           "s ON s.instance = $1 AND s.payload_hash = g.payload_hash LEFT JOIN LATERAL (SELECT * FROM "
           "toolchain_admissions a WHERE a.instance = $1 AND a.payload_hash = g.payload_hash LIMIT 1) a ON "
-          "s.payload_hash IS NULL ORDER BY g.log_index",
+          "s.payload_hash IS NULL LEFT JOIN LATERAL (SELECT * FROM tuning_records t WHERE t.instance = $1 "
+          "AND "
+          "t.payload_hash = g.payload_hash LIMIT 1) t ON s.payload_hash IS NULL ORDER BY g.log_index",
           {instance, from, limit}));
   return rows.map([](const Row& row) {
     LoggedRecord out{.place = row.get<std::uint64_t>("log_index"),
@@ -184,6 +188,9 @@ Result<std::vector<LoggedRecord>> listLogged(Connection& connection, const std::
     } else if (!row.isNull("admitted")) {
       out.table = "toolchain_admissions";
       out.bundle = digestAt(row, "admitted", "admitted_size");
+    } else if (!row.isNull("tuned")) {
+      out.table = "tuning_records";
+      out.bundle = digestAt(row, "tuned", "tuned_size");
     }
     if (!out.table.empty()) out.foreign = false;
     return out;

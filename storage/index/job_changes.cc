@@ -86,6 +86,14 @@ Status setTargetArtifact(Connection& connection, const JobKey& key, int ordinal,
   return touchJob(connection, key);
 }
 
+Status setTargetTuning(Connection& connection, const JobKey& key, int ordinal, const Digest& tuning) {
+  KILN_TRY(
+      connection.execute("UPDATE job_targets SET tuning_hash = $4, tuning_size = $5 WHERE instance = $1 AND "
+                         "job_id = $2 AND ordinal = $3",
+                         {key.instance, key.id, ordinal, hashParam(tuning), tuning.size}));
+  return {};
+}
+
 Status setTargetCheck(Connection& connection, const JobKey& key, int ordinal, CheckOutcome outcome) {
   KILN_TRY(connection.execute(
       "UPDATE job_targets SET check_outcome = $4 WHERE instance = $1 AND job_id = $2 AND ordinal = $3",

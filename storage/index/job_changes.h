@@ -22,6 +22,9 @@ Status resolveSource(postgres::Connection& connection, const JobKey& key, int or
 Status setTargetArtifact(postgres::Connection& connection, const JobKey& key, int ordinal,
                          const Digest& artifact, bool cached, const std::vector<std::string>& builders);
 Status setTargetCheck(postgres::Connection& connection, const JobKey& key, int ordinal, CheckOutcome outcome);
+// What its compile gets.
+Status setTargetTuning(postgres::Connection& connection, const JobKey& key, int ordinal,
+                       const Digest& tuning);
 // Gives the job a new revision: something that it shows has changed elsewhere.
 Status touchJob(postgres::Connection& connection, const JobKey& key);
 // Results of earlier jobs no longer count for this job.

@@ -56,15 +56,18 @@ Status loadTargets(Connection& connection, const JobKey& key, JobSnapshot& snaps
   KILN_ASSIGN(Rows rows,
               connection.execute(
                   "SELECT t.target, t.artifact_hash, coalesce(a.size, 0) AS size, t.cached, t.builders, "
-                  "t.check_outcome "
+                  "t.check_outcome, t.tuning_hash, t.tuning_size "
                   "FROM job_targets t LEFT JOIN artifacts a "
                   "ON a.instance = t.instance AND a.hash = t.artifact_hash "
                   "WHERE t.instance = $1 AND t.job_id = $2 ORDER BY t.ordinal",
                   {key.instance, key.id}));
   KILN_ASSIGN(snapshot.targets, rows.map([](const Row& row) {
-    return TargetRecord{row.get<std::string>("target"), optionalDigestAt(row, "artifact_hash", "size"),
-                        row.get<bool>("cached"), row.get<std::vector<std::string>>("builders"),
-                        static_cast<CheckOutcome>(row.get<int>("check_outcome"))};
+    return TargetRecord{row.get<std::string>("target"),
+                        optionalDigestAt(row, "artifact_hash", "size"),
+                        row.get<bool>("cached"),
+                        row.get<std::vector<std::string>>("builders"),
+                        static_cast<CheckOutcome>(row.get<int>("check_outcome")),
+                        optionalDigestAt(row, "tuning_hash", "tuning_size")};
   }));
   return {};
 }

@@ -21,7 +21,19 @@ inline bool isOpen(JobState state) {
 }
 
 // The numbers are those of kiln.v1.ActionKind.
-enum class ActionKind { kFetch = 1, kReference = 2, kCompile = 3, kCheck = 4, kEmulate = 5 };
+enum class ActionKind {
+  kFetch = 1,
+  kReference = 2,
+  kCompile = 3,
+  kCheck = 4,
+  kEmulate = 5,
+  kPlan = 6,
+  kTune = 7
+};
+// Whether it runs on a device that its lease holds.
+inline bool wantsDevice(ActionKind kind) {
+  return kind == ActionKind::kCheck || kind == ActionKind::kTune;
+}
 
 enum class RunState { kQueued = 0, kLeased = 1, kDone = 2, kFailed = 3, kCancelled = 4 };
 inline bool isLive(RunState state) {
@@ -54,6 +66,7 @@ struct TargetRecord {
   bool cached = false;
   std::vector<std::string> builders;
   CheckOutcome check = CheckOutcome::kNone;
+  std::optional<Digest> tuning;  // tuning.json, where its compile has one
 };
 
 struct ActionRecord {
@@ -102,7 +115,7 @@ struct RunRecord {
   std::vector<std::string> excludedWorkers;   // whose evidence is counted already
   std::vector<std::string> countedOperators;  // of that evidence
   int timeLimitSeconds = 3600;
-  bool emulated = false;  // a check that wants an emulated device
+  bool emulated = false;  // a check or tune that wants an emulated device
   RunState state = RunState::kQueued;
   TimePoint queued;
   int attempts = 0;
@@ -173,6 +186,23 @@ struct AdmissionRecord {
   TimePoint admitted;
 };
 
+// What a worker measured, with the signed statement that says so.
+struct TuningRecordRow {
+  std::string instance;
+  Digest record;  // manifest/tuning/record.h
+  std::string target;
+  Digest payload, bundle;  // of the statement
+  std::string jobId;
+  TimePoint recorded;
+};
+
+// What is known of one kernel: the latest record that decided it.
+struct TuningEntryRow {
+  std::string signature;
+  std::string entry;  // {"schedule","template"}; "" where the default is best
+  Digest record;
+};
+
 struct FileRecord {
   std::string path, mediaType;
   Digest digest;
@@ -189,7 +219,7 @@ struct BundleRecord {
 };
 
 struct MaterialRecord {
-  std::string kind;  // model, data, toolchain, component
+  std::string kind;  // model, data (tuning.json too), toolchain, component
   std::string name, uri;
   Digest digest;
   auto operator<=>(const MaterialRecord&) const = default;

@@ -28,6 +28,15 @@ constexpr char kLocks[] =
 constexpr char kAdmissions[] =
     "SELECT instance, bundle_hash AS hash, bundle_size AS size FROM toolchain_admissions";
 
+constexpr char kTuned[] =
+    "SELECT instance, record_hash AS hash, record_size AS size FROM tuning_records UNION ALL SELECT "
+    "t.instance, "
+    "t.tuning_hash, t.tuning_size FROM job_targets t JOIN jobs j ON j.instance = t.instance AND j.id = "
+    "t.job_id "
+    "WHERE t.tuning_hash IS NOT NULL AND j.state IN (1, 2, 3)";
+constexpr char kTuningStatements[] =
+    "SELECT instance, bundle_hash AS hash, bundle_size AS size FROM tuning_records";
+
 // Rows of instance, hash and size.
 Status addDigests(Connection& connection, std::string_view sql, std::vector<Digest> InstanceRoots::* to,
                   Roots& roots) {
@@ -86,6 +95,8 @@ Result<Roots> loadRoots(Connection& connection, TimePoint disputedSince) {
   KILN_TRY(addDigests(connection, kAdmissions, &InstanceRoots::admissions, roots));
   KILN_TRY(addDigests(connection, kOpenSources, &InstanceRoots::sources, roots));
   KILN_TRY(addDigests(connection, kOpenActions, &InstanceRoots::actions, roots));
+  KILN_TRY(addDigests(connection, kTuned, &InstanceRoots::tuned, roots));
+  KILN_TRY(addDigests(connection, kTuningStatements, &InstanceRoots::tuningStatements, roots));
   KILN_TRY(addDeliveries(connection, roots));
   KILN_ASSIGN(auto results, protectedResults(connection, disputedSince));
   for (ResultRecord& result : results) roots[result.instance].results.push_back(std::move(result));

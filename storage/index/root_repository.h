@@ -22,6 +22,8 @@ struct InstanceRoots {
   std::map<Digest, ArtifactRoot> artifacts;  // every published one, by its manifest
   std::vector<Digest> toolchains;            // trees: every label's, and those of open jobs
   std::vector<Digest> locks, admissions;     // of labelled toolchains: ToolchainLocks, bundles
+  std::vector<Digest> tuned,
+      tuningStatements;  // records, and tuning.json of open jobs; bundles about records
   // Of jobs that have not ended:
   std::vector<Digest> sources, actions;
   std::vector<std::string> deliveries;  // canonical JSON

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Whole networks beside ONNX Runtime, OpenVINO, IREE and XLA: one command, one table, every row a ratio within one run.
+"""Whole networks beside ONNX Runtime, OpenVINO, IREE and XLA, and kernels beside what the processor can do: one command, every row a
+ratio within one run.
 
-usage: tests/bench/speed.py [--net NAME]... [--engine NAME]... [--threads 1,2] [--rounds N] [--target T] [--suite DIR]
+usage: tests/bench/speed.py [--net NAME]... [--kernel NAME]... [--engine NAME]... [--threads 1,2] [--rounds N] [--target T] [--suite DIR]
                             [--markdown FILE] [--json FILE]
   --net      a name of tests/models/blocks.py, or one of the light networks of the ONNX backend data (resnet50, squeezenet,
-             densenet121, shufflenet, vgg19, ...), which get seeded random weights
+             densenet121, shufflenet, vgg19, ...), which get seeded random weights; "none" for none
+  --kernel   one of those below, beside ONNX Runtime and a loop of multiply-adds or a copy of as many bytes; "none" for none
   --suite    the unpacked ONNX backend data (default $KILN_ONNX_SUITE, else the archive beside the checkout)
   --markdown writes the tables as they stand in tests/bench/RESULTS.md
 
@@ -30,6 +32,10 @@ sys.path[:0] = [str(ROOT / "tests/models"), str(ROOT / "tests/support")]
 
 NETWORKS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "mobile", "bert_base"]
 PEERS = ["onnxruntime", "openvino", "iree", "xla"]
+# Floating-point operations of a matrix product, or bytes of input and result of what is bound by memory.
+KERNELS = {"matmul_512": ("fma", 2 * 512 ** 3), "matmul_1024": ("fma", 2 * 1024 ** 3), "matmul_2048": ("fma", 2 * 2048 ** 3),
+           "softmax": ("copy", 2 * 4 * 4096 * 1024), "layer_norm": ("copy", 2 * 4 * 4096 * 1024),
+           "chain": ("copy", 2 * 4 * 8192 * 1024), "copy": ("copy", 2 * 4 * 16384 * 1024)}
 ROUND_SECONDS = 0.5  # about how long one engine runs before the next one has its turn
 
 
@@ -62,6 +68,7 @@ class Engine:
             return
         self.load, self.resident = float(answer[1]), int(answer[2])
         self.compiled = float(answer[3]) if len(answer) > 3 else 0.0
+        self.work = float(answer[4]) if len(answer) > 4 else 0.0
 
     def runs(self, count):
         self.process.stdin.write(f"{count}\n")
@@ -126,6 +133,27 @@ def row(name, threads, engines, compile_seconds):
     return facts
 
 
+def kernel_row(name, threads, kiln, limit, peer):
+    """The share of what the processor did in the same run."""
+    kind, work = KERNELS[name]
+    rate, most = work / statistics.median(kiln.times), limit.work / statistics.median(limit.times)
+    facts = {"kernel": name, "threads": threads, "kind": kind, "ms": statistics.median(kiln.times) * 1e3, "rate": rate * 1e-9,
+             "limit": most * 1e-9, "share": rate / most}
+    if not peer.refused:
+        facts["ratio"] = statistics.median(peer.times) / statistics.median(kiln.times)
+    return facts
+
+
+def kernel_table(rows):
+    lines = ["| kernel | threads | Kiln, ms | G/s | limit, G/s | share | ONNX Runtime |", "|---|---:|---:|---:|---:|---:|---:|"]
+    for facts in rows:
+        unit = "FMA, flop" if facts["kind"] == "fma" else "copy, byte"
+        ratio = f"{facts['ratio']:.2f}×" if "ratio" in facts else "—"
+        lines.append(f"| {facts['kernel']} | {facts['threads']} | {facts['ms']:.3f} | {facts['rate']:.1f} | {facts['limit']:.1f} ({unit}) | "
+                     f"{100 * facts['share']:.0f} % | {ratio} |")
+    return "\n".join(lines) + "\n\n" if rows else ""
+
+
 def cell(facts):
     if not facts:
         return ""
@@ -155,6 +183,7 @@ def markdown(rows, peers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--net", action="append")
+    parser.add_argument("--kernel", action="append", choices=[*KERNELS, "none"])
     parser.add_argument("--engine", action="append", choices=PEERS)
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=5)
@@ -163,15 +192,43 @@ def main():
     parser.add_argument("--markdown", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
-    python, peers, rows = peers_python(), arguments.engine or PEERS, []
-    subprocess.run([ROOT / "infra/build", "release", "kiln-cc", "kiln_toolchain_lib", "bench_session"], check=True, stdout=subprocess.DEVNULL)
+    python, peers, rows, kernels = peers_python(), arguments.engine or PEERS, [], []
+    bin = ROOT / "build/release/bin"
+    subprocess.run([ROOT / "infra/build", "release", "kiln-cc", "kiln_toolchain_lib", "bench_session", "bench_peaks"], check=True, stdout=subprocess.DEVNULL)
+    machine = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                    if line.startswith("model name")), platform.machine())
+
+    def report():
+        """Also written to the files asked for: a run that is ended early leaves what it has."""
+        head = f"{machine}, {len(os.sched_getaffinity(0))} processors, {time.strftime('%Y-%m-%d')}, {arguments.target}; load {os.getloadavg()[0]:.1f}\n\n"
+        text = head + kernel_table(kernels) + (markdown(rows, peers) if rows else "")
+        if arguments.markdown:
+            arguments.markdown.write_text(text)
+        if arguments.json:
+            arguments.json.write_text(json.dumps({"kernels": kernels, "networks": rows}, indent=1))
+        return text
+
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        for name in arguments.net or NETWORKS:
+        for name in [name for name in arguments.kernel or KERNELS if name != "none"]:
+            model = model_of(name, arguments.suite, work)
+            artifact, _ = compiled(model, arguments.target, work)
+            kind, amount = KERNELS[name]
+            for threads in map(int, arguments.threads.split(",")):
+                engines = [Engine("kiln", [bin / "bench_session", artifact, threads], threads),
+                           Engine("limit", [bin / "bench_peaks", kind, threads] + ([amount // 2] if kind == "copy" else []), threads),
+                           Engine("onnxruntime", [python, HERE / "peers.py", "onnxruntime", model, threads], threads)]
+                measure(engines, arguments.rounds)
+                kernels.append(kernel_row(name, threads, *engines))
+                for engine in engines:
+                    engine.close()
+                print(f"{name}, {threads} thread(s): {kernels[-1]['ms']:.3f} ms, {100 * kernels[-1]['share']:.0f} % of the limit", flush=True)
+            report()
+        for name in [name for name in arguments.net or NETWORKS if name != "none"]:
             model = model_of(name, arguments.suite, work)
             artifact, took = compiled(model, arguments.target, work)
             for threads in map(int, arguments.threads.split(",")):
-                engines = [Engine("kiln", [ROOT / "build/release/bin/bench_session", artifact, threads], threads)]
+                engines = [Engine("kiln", [bin / "bench_session", artifact, threads], threads)]
                 engines += [Engine(peer, [python, HERE / "peers.py", peer, model, threads], threads) for peer in peers]
                 if engines[0].refused:
                     raise SystemExit(f"speed: {name}: {engines[0].refused}")
@@ -181,16 +238,9 @@ def main():
                     engine.close()
                 print(f"{name}, {threads} thread(s): kiln {rows[-1]['kiln']['ms']:.2f} ms; " +
                       "; ".join(f"{peer} {cell(rows[-1].get(peer))}" for peer in peers), flush=True)
+            report()
             shutil.rmtree(artifact)
-    text = markdown(rows, peers)
-    machine = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-                    if line.startswith("model name")), platform.machine())
-    head = f"{machine}, {len(os.sched_getaffinity(0))} processors, {time.strftime('%Y-%m-%d')}, {arguments.target}; load {os.getloadavg()[0]:.1f}\n\n"
-    print("\n" + head + text)
-    if arguments.markdown:
-        arguments.markdown.write_text(head + text)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1))
+    print("\n" + report())
 
 
 if __name__ == "__main__":

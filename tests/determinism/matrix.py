@@ -2,13 +2,14 @@
 """Does a compile depend on anything but its inputs? One model for one target, under everything that could leak.
 
 usage: matrix.py --bin DIR [--model FILE[:DIM=SIZE]]... [--light DIR] [--net NAME]... [--target T]... [--vary NAME]...
-                 [--without NAME]... [--report FILE]
+                 [--without NAME]... [--tuned] [--report FILE]
   --bin     where kiln-cc and shift_clock are (build/release/bin)
   --model   an ONNX file, with a size for each symbolic dimension (default: the two sample models)
   --light   the folder of the ONNX backend suite, or its archive: the light networks instead
   --net     only the light networks with this in their name
   --target  default: all processors that this kiln-cc serves; GPUs, which need ptxas, by name alone
   --vary    only these of VARIATIONS; --without: all but these
+  --tuned   with tuning entries that give every kernel another schedule than its default
 Prints a row per model and target, with the digest of all that was written, and how many variations gave it; ends with
 "rebuild agreement: N of M". Exit 1 when one differs. A variation that this machine cannot do is named and left out. Exit 77: --light is not there.
 """
@@ -32,8 +33,8 @@ YEAR = 365 * 24 * 3600
 class Place:
     """Where one compile happens: its files, its folder, its environment, and the words before its command."""
 
-    def __init__(self, base, bin_dir, model, spec):
-        self.base, self.bin_dir, self.model, self.spec = base, bin_dir, model, spec
+    def __init__(self, base, bin_dir, model, spec, tuning=None):
+        self.base, self.bin_dir, self.model, self.spec, self.tuning = base, bin_dir, model, spec, tuning
         self.toolchain = bin_dir.parent / "toolchain"
         self.out = base / "out"
         self.cwd = base
@@ -44,7 +45,8 @@ class Place:
 
     def command(self):
         return [*self.prefix, str(self.bin_dir / "kiln-cc"), "compile", "--model", str(self.model), "--spec",
-                str(self.spec), "--toolchain", str(self.toolchain), "--out", str(self.out)]
+                str(self.spec), *(["--tuning", str(self.tuning)] if self.tuning else []), "--toolchain", str(self.toolchain),
+                "--out", str(self.out)]
 
 
 class Impossible(Exception):
@@ -65,7 +67,7 @@ def needs_root():
 def directory(place):
     below = place.base / "a folder with spaces" / "ünïcode" / ("deep/" * 20)
     below.mkdir(parents=True)
-    for name in ("model", "spec"):
+    for name in ("model", "spec", *(["tuning"] if place.tuning else [])):
         copy = below / (name + "-of-another-name")
         shutil.copyfile(getattr(place, name), copy)
         setattr(place, name, copy)
@@ -185,7 +187,18 @@ def spec_of(kiln_cc, model, sizes, target, path):
     subprocess.run([kiln_cc, "spec", "--model", model, "--target", target, *profiles, "--out", path], check=True)
 
 
-def row(bin_dir, model, sizes, target, names):
+def entries_of(kiln_cc, model, spec, path):
+    """Tuning entries for every kernel of the plan, none of them the default; nothing is measured."""
+    plan = path.parent / "plan"
+    subprocess.run([kiln_cc, "plan", "--model", model, "--spec", spec, "--out", plan], check=True, stderr=subprocess.DEVNULL)
+    document = json.loads((plan / "plan.json").read_text())
+    other = lambda schedule: dict(schedule, rows=[2], vectors=[1]) if "rows" in schedule else dict(schedule, unroll=[3])
+    entries = [{"signature": kernel["signature"], "template": kernel["template"], "schedule": other(kernel["schedule"])}
+               for kernel in document["kernels"]]
+    path.write_text(json.dumps({"apiVersion": "kiln/v1", "kind": "TuningEntries", "target": document["target"], "entries": entries}))
+
+
+def row(bin_dir, model, sizes, target, names, is_tuned=False):
     """One model and target: the digest of the plain compile, and what each variation gave."""
     said = {}
     with tempfile.TemporaryDirectory(prefix="kiln-matrix.") as work:
@@ -194,12 +207,15 @@ def row(bin_dir, model, sizes, target, names):
         spec = work / "spec.json"
         model = shutil.copyfile(model, work / "model.onnx")
         spec_of(bin_dir / "kiln-cc", model, sizes, target, spec)
-        for path in (model, spec):
+        tuning = work / "tuning.json" if is_tuned else None
+        if tuning:
+            entries_of(bin_dir / "kiln-cc", model, spec, tuning)
+        for path in (model, spec, *([tuning] if tuning else [])):
             path.chmod(0o644)  # for the variation that is another user
         for name in ["", *names]:
             base = work / (name or "plain").replace(" ", "-")
             base.mkdir()
-            place = Place(base, bin_dir, model, spec)
+            place = Place(base, bin_dir, model, spec, tuning)
             try:
                 if name:
                     VARIATIONS[name](place)
@@ -243,6 +259,7 @@ def main():
     parser.add_argument("--target", action="append")
     parser.add_argument("--vary", action="append", choices=list(VARIATIONS))
     parser.add_argument("--without", action="append", choices=list(VARIATIONS), default=[])
+    parser.add_argument("--tuned", action="store_true")
     parser.add_argument("--report", type=pathlib.Path)
     arguments = parser.parse_args()
     with unpacked(arguments.light) as arguments.light:
@@ -258,7 +275,7 @@ def matrix(arguments):
     left_out, report = {}, []
     for model, path, sizes in models(arguments):
         for target in targets:
-            said = row(bin_dir, path, sizes, target, names)
+            said = row(bin_dir, path, sizes, target, names, arguments.tuned)
             plain = said.pop("")
             left_out |= {name: text for name, text in said.items() if text.startswith("left out")}
             ran = {name: text for name, text in said.items() if not text.startswith("left out")}

@@ -164,6 +164,7 @@ MODELS = {
     "bert_base": lambda: encoder(12, 1, 128, 12, 768, 3072),
     "mobile": mobile,
     "matmul_512": lambda: matmul(512),
+    "matmul_1024": lambda: matmul(1024),
     "matmul_2048": lambda: matmul(2048),
     "matmul_2048_f16": lambda: matmul(2048, "f16"),
     "matmul_4096_f16": lambda: matmul(4096, "f16"),

@@ -16,7 +16,9 @@
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
 #include "signing/server/check_claim.h"
+#include "storage/action/compiler_action.h"
 #include "tests/signing/farm_fixture.h"
+#include "tests/support/sample_tuning.h"
 
 namespace kiln::signing {
 namespace {
@@ -515,6 +517,62 @@ TEST_F(CheckClaimTest, AnotherWorkerPlanOrReceipt) {
   check = farm.check(false, &receipt);
   check.receipt = digestOf("x");
   expectRefused("the one receipt that it names");
+}
+
+// What the signer believes of a tuning: the receipt that the statement names, about this record of this plan.
+struct TuneClaimTest : ::testing::Test {
+  Farm farm;
+  KernelPlan plan = testing_support::samplePlan();
+  TuningRecord record = testing_support::sampleRecord();
+  TuneStatement tune = testing_support::sampleTune();
+
+  Digest put(const Json& json) { return farm.put(toCanonicalJson(json).value()); }
+
+  // Signs what this record and plan make, but for what `change` does to the statement.
+  Result<std::string> sign(const std::function<void(TuneStatement&)>& change = [](TuneStatement&) {}) {
+    const Digest recordBlob = put(record.toJson());
+    tune.plan = put(plan.toJson());
+    CompileSpec spec = testing_support::sampleSpec();
+    const auto built = storage::buildTuneAction(spec, {{kKernelPlanFile, tune.plan}}, 60);
+    for (const storage::UploadItem& item : built->blobs) farm.put(item.bytes);
+    tune.action = built->action;
+    Receipt receipt{tune.action, "lease", 1, tune.worker, tune.operatorName, 0, farm.sandboxPolicy, {}};
+    receipt.outputs.push_back({"output/record.json", recordBlob});
+    const PrivateKey workerKey = PrivateKey::create().value();
+    const Certificate certificate =
+        farm.authority.issue(tune.worker, tune.operatorName, workerKey.publicKey(), farm.clock.now()).value();
+    const std::string document =
+        receiptDocument(makeReceipt(receipt, workerKey).value(), certificate).value();
+    tune.receipt = digestOf(document);
+    TuneStatement said = tune;
+    change(said);
+    return farm.signer.sign(
+        {"default", tuneStatement(recordBlob, said).value(), recordBlob.size, {document}});
+  }
+  void expectRefused(const Result<std::string>& bundle, const std::string& part) {
+    ASSERT_FALSE(bundle) << part;
+    EXPECT_EQ(bundle.error().code, Code::kFailedPrecondition);
+    EXPECT_NE(bundle.error().message.find(part), std::string::npos) << bundle.error().message;
+  }
+};
+
+TEST_F(TuneClaimTest, SignsWhatTheReceiptProves) {
+  const auto bundle = sign();
+  ASSERT_TRUE(bundle) << bundle.error().message;
+}
+
+TEST_F(TuneClaimTest, AnythingElseIsRefused) {
+  expectRefused(sign([](TuneStatement& said) { said.faster = 2; }), "does not sum up the record");
+  expectRefused(sign([](TuneStatement& said) { said.deviceName = "another"; }), "does not sum up the record");
+  expectRefused(sign([](TuneStatement& said) { said.worker = "w9"; }), "another worker");
+  expectRefused(sign([&](TuneStatement& said) { said.action = farm.action; }), "another action");
+  expectRefused(sign([](TuneStatement& said) { said.receipt = digestOf("x"); }), "the one receipt");
+  KernelPlan other = plan;
+  other.kernels[1].count = 2;
+  const Digest otherPlan = put(other.toJson());
+  expectRefused(sign([&](TuneStatement& said) { said.plan = otherPlan; }), "does not tune this plan");
+  plan.kernels.pop_back();
+  expectRefused(sign(), "which the program does not have");
 }
 
 }  // namespace

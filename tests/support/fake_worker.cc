@@ -13,6 +13,7 @@
 #include "storage/tree/digest_proto.h"
 #include "tests/support/sample_fixtures.h"
 #include "tests/support/sample_spec.h"
+#include "tests/support/sample_tuning.h"
 
 namespace kiln::testing_support {
 namespace {
@@ -32,18 +33,29 @@ Result<T> load(storage::BlobStore& blobs, const std::string& instance, const rea
   return message;
 }
 
-Result<CompileSpec> specOf(storage::BlobStore& blobs, const v1::Lease& lease) {
+// The document NAME or DIRECTORY/NAME of the action's input/.
+Result<Json> inputOf(storage::BlobStore& blobs, const v1::Lease& lease, const std::string& name,
+                     const std::string& directory = "") {
   KILN_ASSIGN(auto action, load<reapi::Action>(blobs, lease.instance(), lease.action()));
   KILN_ASSIGN(auto root, load<reapi::Directory>(blobs, lease.instance(), action.input_root_digest()));
   KILN_ASSIGN(auto input, load<reapi::Directory>(blobs, lease.instance(), root.directories(0).digest()));
+  for (const auto& child : input.directories())
+    if (child.name() == directory) {
+      KILN_ASSIGN(input, load<reapi::Directory>(blobs, lease.instance(), child.digest()));
+      break;
+    }
   for (const auto& file : input.files())
-    if (file.name() == "spec.json") {
+    if (file.name() == name) {
       KILN_ASSIGN(Digest digest, fromProto(file.digest()));
       KILN_ASSIGN(std::string text, storage::getBlob(blobs, lease.instance(), digest, kLimit));
-      KILN_ASSIGN(Json json, parseStrictJson(text));
-      return CompileSpec::fromJson(json);
+      return parseStrictJson(text);
     }
-  return fail(Code::kNotFound, "the action has no spec.json");
+  return fail(Code::kNotFound, "the action has no " + name);
+}
+
+Result<CompileSpec> specOf(storage::BlobStore& blobs, const v1::Lease& lease) {
+  KILN_ASSIGN(const Json json, inputOf(blobs, lease, "spec.json"));
+  return CompileSpec::fromJson(json);
 }
 
 }  // namespace
@@ -62,7 +74,8 @@ FakeWorker::FakeWorker(std::shared_ptr<grpc::Channel> channel, storage::BlobStor
   description.set_certificate_pem(certificate.pem());
   description.add_targets("cpu:x86-64-v3");
   description.set_slots(2);
-  for (auto kind : {v1::ACTION_FETCH, v1::ACTION_REFERENCE, v1::ACTION_COMPILE, v1::ACTION_EMULATE})
+  for (auto kind : {v1::ACTION_FETCH, v1::ACTION_REFERENCE, v1::ACTION_COMPILE, v1::ACTION_EMULATE,
+                    v1::ACTION_PLAN, v1::ACTION_TUNE})
     description.add_kinds(kind);
 }
 
@@ -112,9 +125,44 @@ Result<ToolOutcome> FakeWorker::compile(const v1::Lease& lease, bool reference) 
     out.files["kernels/sm_90a.cubin"] = kSampleKernels;
     evidence = deviceEvidence();
   }
+  if (spec.tuning) {
+    KILN_ASSIGN(const Json json, inputOf(blobs_, lease, kTuningEntriesFile));
+    KILN_ASSIGN(const TuningEntries entries, TuningEntries::fromJson(json));
+    Json kernels = Json::array();
+    for (const TuningEntry& entry : entries.entries)
+      kernels.push_back({{"symbol", "kiln_k" + std::to_string(kernels.size())},
+                         {"signature", entry.signature},
+                         {"tuned", entryDigest(entries.target, entry)}});
+    evidence["stages"]["schedule"] = {{"kernels", std::move(kernels)}};
+  }
   KILN_ASSIGN(out.files["evidence.json"], toCanonicalJson(evidence));
   KILN_ASSIGN(Manifest manifest, makeManifest(spec, evidence));
   KILN_ASSIGN(out.files["manifest.json"], toCanonicalJson(manifest.toJson()));
+  return out;
+}
+
+Result<ToolOutcome> FakeWorker::plan(const v1::Lease& lease) {
+  KILN_ASSIGN(const CompileSpec spec, specOf(blobs_, lease));
+  KernelPlan plan = samplePlan();
+  plan.target = spec.target;
+  ToolOutcome out;
+  KILN_ASSIGN(out.files[kKernelPlanFile], toCanonicalJson(plan.toJson()));
+  for (const PlannedKernel& kernel : plan.kernels)
+    out.files["kernels/" + kernel.signature.substr(7) + ".mlir"] = "module of " + kernel.signature;
+  return out;
+}
+
+Result<ToolOutcome> FakeWorker::tune(const v1::Lease& lease) {
+  KILN_ASSIGN(const Json json, inputOf(blobs_, lease, kKernelPlanFile, "plan"));
+  KILN_ASSIGN(const KernelPlan plan, KernelPlan::fromJson(json));
+  TuningRecord record = sampleRecord();
+  record.target = plan.target;
+  for (const v1::Device& device : description.devices())
+    if (device.kind() == "gpu" && std::ranges::find(lease.devices(), device.id()) != lease.devices().end())
+      record.device.kind = device.emulated() ? "emulated" : "cuda";
+  std::erase_if(record.kernels, [&](const TunedKernel& kernel) { return !plan.find(kernel.signature); });
+  ToolOutcome out;
+  KILN_ASSIGN(out.files[kTuningRecordFile], toCanonicalJson(record.toJson()));
   return out;
 }
 
@@ -141,6 +189,10 @@ Result<v1::LeaseReport> FakeWorker::run(const v1::Lease& lease) {
     outcome.files[path.substr(path.rfind('/') + 1)] = "fetched model";
   } else if (lease.kind() == v1::ACTION_CHECK) {
     outcome = check(lease);
+  } else if (lease.kind() == v1::ACTION_PLAN) {
+    KILN_ASSIGN(outcome, plan(lease));
+  } else if (lease.kind() == v1::ACTION_TUNE) {
+    KILN_ASSIGN(outcome, tune(lease));
   } else {
     KILN_ASSIGN(outcome, compile(lease, lease.kind() == v1::ACTION_REFERENCE));
   }

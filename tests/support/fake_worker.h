@@ -57,6 +57,10 @@ class FakeWorker {
  private:
   ToolOutcome check(const v1::Lease& lease) const;
   Result<ToolOutcome> compile(const v1::Lease& lease, bool reference);
+  // The kernels of samplePlan() for the spec's target.
+  Result<ToolOutcome> plan(const v1::Lease& lease);
+  // What sampleRecord() says of the kernels of the action's plan.
+  Result<ToolOutcome> tune(const v1::Lease& lease);
 
   std::unique_ptr<v1::WorkerService::Stub> stub_;
   storage::BlobStore& blobs_;

@@ -300,6 +300,19 @@ TEST_F(RegistryTest, AHeldDeviceIsNobodyElses) {
   EXPECT_TRUE(got);
 }
 
+TEST_F(RegistryTest, WhoeverMeasuresTimesHasTheMachineAgainstOtherWorkers) {
+  const auto measuring = registry_.hold({"cpu"}, cancel_, Claim::kMachine);
+  ASSERT_TRUE(measuring) << measuring.error().message;
+  Registry other(source_, clock_);
+  other.discover({"driver"});
+  EXPECT_TRUE(other.hold({"cpu"}, cancel_)) << "a check does not measure";
+  sandbox::Cancel impatient;
+  impatient.request();
+  const auto second = other.hold({"cpu"}, impatient, Claim::kMachine);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kCancelled);
+}
+
 TEST_F(RegistryTest, WhoeverWaitsForADeviceCanBeCancelled) {
   const auto first = registry_.hold({"cpu"}, cancel_);
   sandbox::Cancel other;

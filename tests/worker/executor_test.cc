@@ -225,6 +225,10 @@ TEST_F(ExecutorTest, StagesAreReportedAndNothingElse) {
   EXPECT_EQ(stageOf("stage: <script>"), "");
   EXPECT_EQ(stageOf("stage: " + std::string(33, 'a')), "");
   EXPECT_EQ(stageOf("stages: a"), "");
+  EXPECT_EQ(stageOf("tune: kernel 3/12 gemm best 1.2 ms of default 1.5 ms, time left 40 s"),
+            "tune: kernel 3/12 gemm best 1.2 ms of default 1.5 ms, time left 40 s");
+  EXPECT_EQ(stageOf("tune: \x1b[31mred"), "");
+  EXPECT_EQ(stageOf("tune: " + std::string(200, 'a')), "");
   std::vector<std::string> stages;
   sandbox::Cancel cancel;
   ActionRequest sleeping = request({"sleep"});
@@ -237,6 +241,25 @@ TEST_F(ExecutorTest, StagesAreReportedAndNothingElse) {
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kCancelled);
   EXPECT_EQ(stages, std::vector<std::string>{"sleeping"});
+}
+
+TEST_F(ExecutorTest, WhatIsKeptOfAnActionThatWasEndedCountsAlone) {
+  sandbox::Cancel cancel;
+  ActionRequest measuring = request({"sleep", "/work/output/record", "what is known"});
+  measuring.cancel = &cancel;
+  measuring.onStage = [&](const std::string&) { cancel.request(); };
+  measuring.keptWhenEnded = "record";
+  const auto cancelled = executor_->run(measuring);
+  ASSERT_TRUE(cancelled) << cancelled.error().message;
+  EXPECT_EQ(cancelled->exit_code(), 0);
+  ASSERT_EQ(cancelled->output_files_size(), 1);
+  EXPECT_EQ(cancelled->output_files(0).path(), "output/record");
+  ActionRequest slow = request({"sleep", "/work/output/record", "what is known"});
+  slow.timeLimit = std::chrono::seconds(1);
+  slow.keptWhenEnded = "record";
+  EXPECT_TRUE(executor_->run(slow));
+  slow.keptWhenEnded = "another";
+  EXPECT_EQ(executor_->run(slow).error().code, Code::kDeadlineExceeded);
 }
 
 TEST_F(ExecutorTest, TheShorterTimeLimitHolds) {

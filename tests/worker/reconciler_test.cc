@@ -70,6 +70,24 @@ TEST(Reconciler, ALeaseRunsOnceIsReportedUntilForgotten) {
   EXPECT_TRUE(reconciler.idle());
 }
 
+TEST(Reconciler, WhatAStoppedTunerHadMeasuredIsReported) {
+  Reconciler reconciler(1);
+  v1::SynchronizeResponse tune = answer({{"a", 1}});
+  tune.mutable_run(0)->set_kind(v1::ACTION_TUNE);
+  reconciler.apply(tune);
+  EXPECT_EQ(show(reconciler.apply(answer({}, {"a"}))), "-a/1 ");
+  EXPECT_TRUE(reconciler.ended({"a", 1}, exited(0)));
+  EXPECT_EQ(show(reconciler.reports()), "a/1:finished0 ");
+  EXPECT_EQ(show(reconciler.apply(answer({}, {"a"}))), "");
+  EXPECT_TRUE(reconciler.idle());
+  reconciler.apply(tune);
+  reconciler.apply(answer({}, {"a"}));
+  v1::Finished nothing;
+  nothing.set_error_code(static_cast<int>(Code::kUnavailable));
+  EXPECT_FALSE(reconciler.ended({"a", 1}, nothing));
+  EXPECT_TRUE(reconciler.idle());
+}
+
 TEST(Reconciler, WhatIsNotWantedAnyMoreStopsAndLeavesNoReport) {
   Reconciler reconciler(2);
   (void)reconciler.apply(answer({{"a", 1}, {"b", 1}}));

@@ -1,5 +1,8 @@
 #include "worker/agent/lease_runner.h"
 
+#include "manifest/tuning/record.h"
+#include "worker/executor/host_parts.h"
+
 namespace kiln::agent {
 
 Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
@@ -30,6 +33,8 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
       [[fallthrough]];
     case v1::ACTION_REFERENCE:
     case v1::ACTION_COMPILE:
+    case v1::ACTION_PLAN:
+    case v1::ACTION_TUNE:
     case v1::ACTION_EMULATE: {
       executor::ActionRequest request;
       request.instance = lease.instance();
@@ -38,7 +43,13 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
       request.timeLimit = timeLimit;
       request.cancel = &cancel;
       request.onStage = onStage;
-      if (lease.kind() == v1::ACTION_CHECK) return checker_->run(lease, std::move(request));
+      if (lease.kind() == v1::ACTION_CHECK)
+        return checker_->run(lease, std::move(request), devices::Claim::kDevice);
+      if (lease.kind() == v1::ACTION_TUNE) {
+        request.addition.binds = executor::hostBinds(executor::kMachineParts);
+        request.keptWhenEnded = kTuningRecordFile;  // written anew after each kernel
+        return tuner_.run(lease, std::move(request), devices::Claim::kMachine);
+      }
       KILN_ASSIGN(outcome.result, executor_.run(request));
       KILN_ASSIGN(outcome.sandboxPolicy, executor_.storePolicy(request.instance));
       return outcome;

@@ -1,8 +1,8 @@
-// LeaseRunner: hands compile, reference and emulate leases to the executor, fetch leases to the fetcher,
-// check leases to the check runner.
+// LeaseRunner: hands compile, plan, reference and emulate leases to the executor, fetch leases to the
+// fetcher, check and tune leases to their device runners.
 #pragma once
 
-#include "worker/agent/check_runner.h"
+#include "worker/agent/device_runner.h"
 #include "worker/agent/runner.h"
 #include "worker/executor/executor.h"
 #include "worker/executor/fetcher.h"
@@ -12,9 +12,9 @@ namespace kiln::agent {
 class LeaseRunner final : public Runner {
  public:
   // All must outlive the runner; `fetcher` and `checker` are null on a worker that does not fetch or check.
-  LeaseRunner(executor::Executor& executor, executor::Fetcher* fetcher, CheckRunner* checker,
-              const devices::Registry& registry)
-      : executor_(executor), fetcher_(fetcher), checker_(checker), registry_(registry) {}
+  LeaseRunner(executor::Executor& executor, executor::Fetcher* fetcher, DeviceRunner* checker,
+              DeviceRunner& tuner, const devices::Registry& registry)
+      : executor_(executor), fetcher_(fetcher), checker_(checker), tuner_(tuner), registry_(registry) {}
 
   Result<Outcome> run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
                       const std::function<void(const std::string&)>& onStage) override;
@@ -25,7 +25,8 @@ class LeaseRunner final : public Runner {
  private:
   executor::Executor& executor_;
   executor::Fetcher* const fetcher_;
-  CheckRunner* const checker_;
+  DeviceRunner* const checker_;
+  DeviceRunner& tuner_;
   const devices::Registry& registry_;
 };
 

@@ -132,6 +132,8 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
   description.add_kinds(v1::ACTION_REFERENCE);
   description.add_kinds(v1::ACTION_COMPILE);
   description.add_kinds(v1::ACTION_EMULATE);
+  description.add_kinds(v1::ACTION_PLAN);
+  description.add_kinds(v1::ACTION_TUNE);
   if (!flags.fetchHosts.empty()) description.add_kinds(v1::ACTION_FETCH);
   if (checks(flags)) description.add_kinds(v1::ACTION_CHECK);
   description.set_host_level(devices::hostLevel());
@@ -143,7 +145,7 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
 struct Checks {
   std::unique_ptr<sandbox::Sandbox> sandbox, gpuSandbox;
   std::unique_ptr<executor::Executor> checker, gpuChecker;
-  std::unique_ptr<CheckRunner> runner;
+  std::unique_ptr<DeviceRunner> runner;
 
   static Result<Checks> make(const Flags& flags, const sandbox::Host& host, storage::BlobStore& store,
                              devices::Registry& registry) {
@@ -159,7 +161,7 @@ struct Checks {
     KILN_TRY(prepare(sandbox::checkPolicy(), "/checks", made.sandbox, made.checker));
     KILN_TRY(prepare(sandbox::gpuCheckPolicy(sandbox::gpuNodes()), "/gpu-checks", made.gpuSandbox,
                      made.gpuChecker));
-    made.runner = std::make_unique<CheckRunner>(registry, *made.checker, *made.gpuChecker);
+    made.runner = std::make_unique<DeviceRunner>("check", registry, *made.checker, *made.gpuChecker);
     return made;
   }
 };
@@ -205,7 +207,10 @@ Status work(const Flags& flags) {
   if (checks(flags)) {
     KILN_ASSIGN(checking, Checks::make(flags, host, store, registry));
   }
-  LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, registry);
+  KILN_ASSIGN(const auto tuneSandbox, sandbox::Sandbox::make(sandbox::tunePolicy(), host));
+  KILN_ASSIGN(const auto tuning, executor::Executor::make(store, tuneSandbox, flags.state + "/tunes"));
+  DeviceRunner tuner("tune", registry, *tuning, *tuning);
+  LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, tuner, registry);
   Agent agent(channel, runner, identity, clock,
               {.description = describe(flags, identity, diagnosis),
                .drainTime = std::chrono::seconds(flags.drainSeconds)});

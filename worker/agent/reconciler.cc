@@ -32,7 +32,7 @@ Changes Reconciler::apply(const v1::SynchronizeResponse& response) {
     if (draining_ || forget.contains(lease.id()) || leases_.contains(lease.id())) continue;
     const int slot = takeSlot();
     if (slot < 0) break;
-    leases_[lease.id()] = {lease.epoch(), State::kRunning, slot, "", {}};
+    leases_[lease.id()] = {lease.epoch(), State::kRunning, lease.kind(), slot, "", {}};
     changes.start.push_back({lease, slot});
   }
   return changes;
@@ -49,7 +49,8 @@ bool Reconciler::stage(const LeaseKey& key, const std::string& stage) {
 bool Reconciler::ended(const LeaseKey& key, v1::Finished report) {
   const auto held = leases_.find(key.id);
   if (held == leases_.end() || held->second.epoch != key.epoch) return false;
-  if (held->second.state == State::kStopping) {
+  const bool measured = held->second.kind == v1::ACTION_TUNE && report.error_code() == 0;
+  if (held->second.state == State::kStopping && !measured) {
     leases_.erase(held);
     return false;
   }

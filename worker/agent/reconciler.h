@@ -43,7 +43,8 @@ class Reconciler {
   // From the running action. False if that lease is not running here (any more).
   bool stage(const LeaseKey& key, const std::string& stage);
   // The action's thread is about to end; its slot is free. The report is dropped if the lease was told to
-  // stop. True if there is something to report.
+  // stop, but for a tuner's result: what it had measured by then counts. True if there is something to
+  // report.
   bool ended(const LeaseKey& key, v1::Finished report);
 
   std::vector<v1::LeaseReport> reports() const;
@@ -62,6 +63,7 @@ class Reconciler {
   struct Held {
     std::uint64_t epoch = 0;
     State state = State::kRunning;
+    v1::ActionKind kind = v1::ACTION_COMPILE;
     int slot = 0;
     std::string stage;
     v1::Finished report;

@@ -37,12 +37,14 @@ Hold::Hold(Hold&& other) noexcept
     : registry_(other.registry_),
       ids_(std::move(other.ids_)),
       gpu_(std::move(other.gpu_)),
-      lock_(std::move(other.lock_)) {
+      lock_(std::move(other.lock_)),
+      machine_(std::move(other.machine_)) {
   other.ids_.clear();
 }
 
 Hold::~Hold() {
   lock_.reset();
+  machine_.reset();
   registry_->release(ids_);
 }
 
@@ -124,9 +126,12 @@ Result<HostLock> Registry::lockHost(const std::string& uuid, const sandbox::Canc
   }
 }
 
-Result<Hold> Registry::hold(const std::vector<std::string>& ids, const sandbox::Cancel& cancel) {
+Result<Hold> Registry::hold(const std::vector<std::string>& ids, const sandbox::Cancel& cancel, Claim claim) {
   KILN_TRY(take(ids, cancel));
   Hold held(*this, ids);
+  if (claim == Claim::kMachine) {
+    KILN_ASSIGN(held.machine_, lockHost(kCpuId, cancel));
+  }
   for (const std::string& id : ids) {
     std::optional<Gpu> gpu;
     bool emulated = false;

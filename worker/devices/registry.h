@@ -24,6 +24,10 @@ struct HeldGpu {
   bool emulated = false;
 };
 
+// Of a device that an action holds: the device, or the processor as well against other workers' holds of this
+// kind, for who measures times.
+enum class Claim { kDevice, kMachine };
+
 class Registry;
 
 // Devices that are held for one action, until this ends.
@@ -43,7 +47,7 @@ class Hold {
   Registry* registry_;
   std::vector<std::string> ids_;
   std::optional<HeldGpu> gpu_;
-  std::optional<HostLock> lock_;
+  std::optional<HostLock> lock_, machine_;
 };
 
 // Thread safe.
@@ -64,7 +68,8 @@ class Registry {
 
   // Waits until no other action holds these devices, tries them out and holds them. kUnavailable for one that
   // is not there, drained, or does not work, which drains it; kCancelled.
-  Result<Hold> hold(const std::vector<std::string>& ids, const sandbox::Cancel& cancel);
+  Result<Hold> hold(const std::vector<std::string>& ids, const sandbox::Cancel& cancel,
+                    Claim claim = Claim::kDevice);
 
   // Tries a GPU out that is held, once more: false if it had to be drained.
   bool stillWorks(const HeldGpu& gpu);

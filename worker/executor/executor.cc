@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "worker/executor/ending.h"
 #include "worker/executor/host_parts.h"
@@ -68,6 +69,19 @@ Status addMountPoint(const std::string& root, const std::string& name) {
   return setOldTime(root);
 }
 
+// Removes all but the file `name`. False if there is none.
+bool keepOnly(const std::string& directory, const std::string& name) {
+  std::error_code error;
+  if (name.empty() || !std::filesystem::is_regular_file(
+                          std::filesystem::symlink_status(std::filesystem::path(directory) / name, error)))
+    return false;
+  std::vector<std::filesystem::path> others;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    if (entry.path().filename() != name) others.push_back(entry.path());
+  for (const std::filesystem::path& other : others) std::filesystem::remove_all(other, error);
+  return !error;
+}
+
 Duration shorter(Duration a, Duration b) {
   if (a <= Duration::zero()) return b;
   return b <= Duration::zero() ? a : std::min(a, b);
@@ -76,7 +90,10 @@ Duration shorter(Duration a, Duration b) {
 }  // namespace
 
 std::string stageOf(std::string_view line) {
-  constexpr std::string_view kPrefix = "stage: ";
+  constexpr std::string_view kPrefix = "stage: ", kTune = "tune: ";
+  const auto isPrintable = [](char c) { return c >= 0x20 && c < 0x7f; };
+  if (line.starts_with(kTune) && line.size() <= 160 && std::ranges::all_of(line, isPrintable))
+    return std::string(line);
   if (!line.starts_with(kPrefix)) return {};
   line.remove_prefix(kPrefix.size());
   const auto fits = [](char c) {
@@ -143,11 +160,11 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
     run.arguments.front() = "/" + program_->name;
     run.binds = hostBinds(kLibraryParts);
     run.binds.push_back({program_->path, run.arguments.front(), false});
-    const HostAddition& more = request.addition;
-    run.arguments.insert(run.arguments.end(), more.arguments.begin(), more.arguments.end());
-    run.environment.insert(run.environment.end(), more.environment.begin(), more.environment.end());
-    run.binds.insert(run.binds.end(), more.binds.begin(), more.binds.end());
   }
+  const HostAddition& more = request.addition;
+  run.arguments.insert(run.arguments.end(), more.arguments.begin(), more.arguments.end());
+  run.environment.insert(run.environment.end(), more.environment.begin(), more.environment.end());
+  run.binds.insert(run.binds.end(), more.binds.begin(), more.binds.end());
   run.binds.push_back({root, kRoot, false});
   if (toolchain) run.binds.push_back({toolchain->path, std::string(kRoot) + "/" + kToolchain, false});
   run.outputDirectory = PreparedSlot::outputOf(slotDir);
@@ -161,7 +178,12 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
     if (const std::string stage = stageOf(line); !stage.empty() && request.onStage) request.onStage(stage);
   };
   KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(run, options));
-  KILN_TRY(checkEnding(finished));
+  if (Status ending = checkEnding(finished); !ending) {
+    const bool early =
+        ending.error().code == Code::kCancelled || ending.error().code == Code::kDeadlineExceeded;
+    if (!early || !keepOnly(run.outputDirectory, request.keptWhenEnded)) return fail(ending.error());
+    finished.exitCode = 0;
+  }
   reapi::ActionResult result;
   result.set_exit_code(finished.exitCode);
   // A tool that failed has no outputs; what it left half-done would only hide its error.

@@ -14,7 +14,7 @@
 
 namespace kiln::executor {
 
-// What the worker adds for a host program, beside what the action says.
+// What the worker adds for what measures or checks its machine, beside what the action says.
 struct HostAddition {
   std::vector<std::string> arguments;  // after the action's
   std::vector<std::pair<std::string, std::string>> environment;
@@ -27,13 +27,16 @@ struct ActionRequest {
   int slot = 0;          // below the number of slots; used by one action at a time
   Duration timeLimit{};  // zero: the Action's own, else the shorter of the two
   const sandbox::Cancel* cancel = nullptr;
-  std::function<void(const std::string&)>
-      onStage;            // each "stage: NAME" line of stderr; on the calling thread
-  HostAddition addition;  // for an executor of a host program only
+  std::function<void(const std::string&)> onStage;  // each stageOf() a line of stderr; on the calling thread
+  HostAddition addition;
+  // An output file that counts, alone and as a success, if the action was cancelled or ran into its time
+  // limit after it was written; "" for none.
+  std::string keptWhenEnded;
 };
 
-// The stage named by a line of stderr: "stage: codegen" -> "codegen"; "" for any other line. At most 32
-// characters of a-z, 0-9, "-" and "_".
+// The stage named by a line of stderr: "stage: codegen" -> "codegen", at most 32 characters of a-z, 0-9, "-"
+// and "_"; a tuner's line ("tune: kernel 3/12 ...") as it is, at most 160 printable characters. "" for any
+// other line.
 std::string stageOf(std::string_view line);
 
 // A program of the worker's own that actions run instead of one in their input tree: its name is argument 0

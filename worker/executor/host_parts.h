@@ -12,6 +12,9 @@ namespace kiln::executor {
 // Programs' libraries and the loader's cache.
 inline constexpr const char* kLibraryParts[] = {"/usr", "/lib", "/lib64", "/etc/ld.so.cache"};
 
+// The machine's shape: processors and their caches.
+inline constexpr const char* kMachineParts[] = {"/sys/devices/system/cpu"};
+
 // Read-only binds of those of `parts` that this host has.
 std::vector<sandbox::Bind> hostBinds(std::span<const char* const> parts);
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "manifest/base/file.h"
+#include "manifest/tuning/entries.h"
 #include "storage/action/compiler_action.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/blob/overlay_blob_store.h"
@@ -117,10 +118,12 @@ Result<Digest> usableToolchain(storage::BlobStore& store, const Digest& toolchai
 
 // The blobs of an action that the export should hold, named before anything is run.
 Status checkInputs(storage::BlobStore& store, const CompileSpec& spec, const Digest& toolchain) {
+  std::vector<ModelFile> files = spec.files;
+  if (spec.tuning) files.push_back({kTuningEntriesFile, *spec.tuning});
   std::vector<Digest> wanted;
-  for (const ModelFile& file : spec.files) wanted.push_back(file.digest);
+  for (const ModelFile& file : files) wanted.push_back(file.digest);
   KILN_ASSIGN(const auto missing, store.findMissing(kInstance, wanted));
-  for (const ModelFile& file : spec.files)
+  for (const ModelFile& file : files)
     if (std::find(missing.begin(), missing.end(), file.digest) != missing.end())
       return fail(Code::kNotFound, "the export lacks " + file.path + " (" + file.digest.text() +
                                        "); kiln export --with-inputs writes what a rebuild needs");

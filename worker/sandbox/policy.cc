@@ -132,6 +132,13 @@ Policy checkPolicy() {
   return policy;
 }
 
+Policy tunePolicy() {
+  Policy policy = compilePolicy();
+  policy.name = "tune/1";
+  policy.proc = true;
+  return policy;
+}
+
 Policy gpuCheckPolicy(std::vector<std::string> nodes) {
   Policy policy = checkPolicy();
   policy.name = "gpu-check/1";

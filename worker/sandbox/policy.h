@@ -36,7 +36,7 @@ struct Limits {
 struct Policy {
   std::string name;          // "compile/1"
   bool network = false;      // share the host's network; the fetcher only
-  bool proc = false;         // a /proc of the action's own processes; checks only
+  bool proc = false;         // a /proc of the action's own processes; checks and tunes only
   std::uint32_t uid = 1000;  // as seen inside; the host's uid is another one, never 0
   std::uint32_t gid = 1000;
   std::string hostName = "localhost";
@@ -56,6 +56,8 @@ struct Policy {
 Policy compilePolicy();
 // What checks run under: the worker's own program on the host's libraries, loading a compiled program.
 Policy checkPolicy();
+// What tunes run under: as compiles, and a /proc, since what they measure is this machine.
+Policy tunePolicy();
 // What checks on GPUs run under: the same with `nodes` of the driver ("/dev/nvidia0"), its system calls, and
 // no limit on addresses, of which it reserves more than any machine has memory.
 Policy gpuCheckPolicy(std::vector<std::string> nodes);

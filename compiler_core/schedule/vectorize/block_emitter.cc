@@ -13,9 +13,6 @@ namespace {
 
 using namespace mlir;
 
-// Longest run of a single reduction loop before results go back to memory, where the schedule does not say.
-constexpr std::int64_t kLongestReduction = 512;
-
 // Part of a block's lanes that fits one register.
 struct Piece {
   std::int64_t offset, lanes;  // lanes 0: one scalar
@@ -171,7 +168,8 @@ class BlockEmitter {
 
   void emitLanes() {
     const OpFoldResult extent = roles_.lanes ? sizes_[*roles_.lanes] : OpFoldResult(b_.getIndexAttr(1));
-    registers_ = roles_.rows ? registersBesideRows() : numberOf(options_.schedule, kUnrollKnob, 1);
+    registers_ = roles_.rows || isRowTimesMatrix() ? registersBesideRows()
+                                                   : numberOf(options_.schedule, kUnrollKnob, 1);
     const SmallVector<LaneRun> runs = laneRuns(extent, registers_);
     if (!runs.empty()) registers_ = (runs.front().lanes + roles_.width - 1) / roles_.width;
     OpOperand* const packable = findPackable();
@@ -190,10 +188,37 @@ class BlockEmitter {
 
   // Of a block of rows: some side by side share each broadcast row operand; few rows leave room for more.
   std::int64_t registersBesideRows() const {
-    const std::int64_t rows = std::max<std::int64_t>(1, likely_[*roles_.rows]);
+    const std::int64_t rows = roles_.rows ? std::max<std::int64_t>(1, likely_[*roles_.rows]) : 1;
     const std::int64_t given = numberOf(options_.schedule, kVectorsKnob, 0);
     return given ? given
                  : std::clamp<std::int64_t>(options_.shape.accumulators / rows, options_.shape.across, 8);
+  }
+
+  // Sums without rows, of something that lies along the lanes.
+  bool isRowTimesMatrix() {
+    return !roles_.rows && !roles_.reductions.empty() && roles_.lanes &&
+           llvm::all_of(op_.getDpsInputOperands(), [&](OpOperand* input) {
+             return roles_.operands[input->getOperandNumber()] != Lane::kStrided;
+           });
+  }
+
+  // Steps of such a sum lie so far apart that no processor foresees the next one.
+  void prefetch(unsigned dim, ArrayRef<Piece> pieces) {
+    constexpr std::int64_t kMinStrideBytes = 1024, kAhead = 16;
+    if (!isRowTimesMatrix()) return;
+    for (OpOperand* input : op_.getDpsInputOperands()) {
+      auto type = dyn_cast<MemRefType>(input->get().getType());
+      if (!type || roles_.operands[input->getOperandNumber()] != Lane::kContiguous) continue;
+      const auto stride = strideAlong(mapOf(*input), type, dim);
+      if (!stride || *stride * type.getElementTypeBitWidth() / 8 < kMinStrideBytes) continue;
+      const OpFoldResult before = ivs_[dim];
+      ivs_[dim] = plus(before, kAhead);
+      for (const Piece& piece : pieces)
+        memref::PrefetchOp::create(b_, loc_, input->get(), indices(*input, 0, piece.offset),
+                                   /*isWrite=*/false,
+                                   /*localityHint=*/3, /*isDataCache=*/true);
+      ivs_[dim] = before;
+    }
   }
 
   // Blocks of as many lanes each, side by side.
@@ -529,6 +554,7 @@ class BlockEmitter {
     }
     return steps(from, to, 1, values, [&](Value iv, SmallVector<Value> inner) {
       ivs_[dim] = iv;
+      if (depth + 1 == roles_.reductions.size()) prefetch(dim, pieces);
       return reduce(depth + 1, rows, pieces, inner);
     });
   }

@@ -10,6 +10,9 @@
 
 namespace kiln::schedule {
 
+// Longest run of a single reduction loop before results go back to memory, where the schedule does not say.
+inline constexpr std::int64_t kLongestReduction = 512;
+
 struct BlockOptions {
   VectorShape shape;
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation

@@ -12,8 +12,8 @@ namespace {
 using namespace mlir;
 
 constexpr std::int64_t kMinRows = 8, kMinLanes = 4;  // that share and fill a copy
-constexpr std::int64_t kMostSteps = 512;             // of the sum, in one copy
 constexpr std::int64_t kCopyElements = 1 << 17;      // half of a core's L2 as f32
+constexpr std::int64_t kMostElements = 1 << 19;      // beyond that windows are read where they are
 
 // What each loop of a contraction is to the copy.
 struct Unfolding {
@@ -64,18 +64,24 @@ std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest
   if (!isWindow || !isOne(nest, found.steps, found.other) || points(nest, found.rows) < kMinRows ||
       points(nest, found.lanes) < kMinLanes)
     return std::nullopt;
+  // A copy holds at least one step of the outermost loop of the sum.
+  if (points(nest, found.steps) / nest.loops[found.steps.front()].extent * points(nest, found.lanes) >
+      kMostElements)
+    return std::nullopt;
   llvm::sort(found.outer);
   return found;
 }
 
 class Unfolder {
  public:
-  Unfolder(RewriterBase& builder, const FusedProduct& product, LoopNest nest, Unfolding roles)
+  Unfolder(RewriterBase& builder, const FusedProduct& product, LoopNest nest, Unfolding roles,
+           std::int64_t mostSteps)
       : b_(builder),
         product_(product),
         loc_(product.op->getLoc()),
         nest_(std::move(nest)),
-        roles_(std::move(roles)) {}
+        roles_(std::move(roles)),
+        mostSteps_(mostSteps) {}
 
   SmallVector<UnfoldedStep> emit() {
     emitOuter(0);
@@ -126,7 +132,7 @@ class Unfolder {
     const unsigned first = roles_.steps.front();
     const std::int64_t extent = nest_.loops[first].extent, lanes = points(nest_, roles_.lanes),
                        inner = points(nest_, roles_.steps) / extent;
-    const std::int64_t room = std::min(kMostSteps, kCopyElements / lanes) / inner;
+    const std::int64_t room = std::min(mostSteps_, kCopyElements / lanes) / inner;
     const std::int64_t most = std::clamp<std::int64_t>(room, 1, extent);
     const std::int64_t blocks = (extent + most - 1) / most, by = (extent + blocks - 1) / blocks;
     const std::int64_t whole = extent / by * by;
@@ -179,18 +185,20 @@ class Unfolder {
   Location loc_;
   LoopNest nest_;
   Unfolding roles_;
+  std::int64_t mostSteps_;
   SmallVector<UnfoldedStep> made_;
 };
 
 }  // namespace
 
-SmallVector<UnfoldedStep> unfoldWindow(RewriterBase& rewriter, const FusedProduct& product) {
+SmallVector<UnfoldedStep> unfoldWindow(RewriterBase& rewriter, const FusedProduct& product,
+                                       std::int64_t mostSteps) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto nest = nestOf(rewriter, product);
   if (!nest) return {};
   auto roles = findUnfolding(product.op, *nest);
   if (!roles) return {};
-  auto made = Unfolder(rewriter, product, std::move(*nest), std::move(*roles)).emit();
+  auto made = Unfolder(rewriter, product, std::move(*nest), std::move(*roles), mostSteps).emit();
   for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
   return made;
 }

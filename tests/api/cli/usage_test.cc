@@ -79,10 +79,21 @@ TEST(KilnUsage, NobodyListeningExits7WithTheNextStep) {
   EXPECT_EQ(parsed->at("error").at("code"), "UNAVAILABLE");
 }
 
-TEST(KilnUsage, ServedValuesAreNamed) {
-  const auto tune = runKiln({"build", "m.onnx", "--target", "cpu:x86-64-v3", "--tune", "search"});
-  EXPECT_EQ(tune.exit, 4);
-  EXPECT_NE(tune.err.find("\"off\""), std::string::npos);
+TEST(KilnUsage, TuningIsOffReuseOrSearchWithABudget) {
+  const auto build = [](std::vector<std::string> more) {
+    std::vector<std::string> all = {"build", "m.onnx", "--target", "cpu:x86-64-v3"};
+    all.insert(all.end(), more.begin(), more.end());
+    return runKiln(all);
+  };
+  const auto wrong = build({"--tune", "always"});
+  EXPECT_EQ(wrong.exit, 2);
+  EXPECT_NE(wrong.err.find("search"), std::string::npos) << wrong.err;
+  EXPECT_EQ(build({"--budget", "60s"}).exit, 2) << "of no search";
+  EXPECT_EQ(build({"--tune", "reuse", "--budget", "60s"}).exit, 2);
+  const auto long_ = build({"--tune", "search", "--budget", "2d"});
+  EXPECT_EQ(long_.exit, 2);
+  EXPECT_NE(long_.err.find("--budget"), std::string::npos) << long_.err;
+  EXPECT_NE(build({"--tune", "search", "--budget", "soon"}).err.find("--budget"), std::string::npos);
 }
 
 TEST(KilnUsage, PartitionRulesAreCheckedFirst) {

@@ -40,7 +40,7 @@ class TunerTest : public ::testing::Test {
         .plan = plan_,
         .isolated = [&](const std::string& signature) -> Result<std::string> { return texts_.at(signature); },
         .tools = tools(),
-        .budget = std::chrono::seconds(2)};
+        .budget = std::chrono::seconds(5)};
   }
 
   testing_support::TempDirectory directory_;

@@ -25,6 +25,7 @@ CompileSpec fullSpec() {
   spec.pins = {{"axes", {1, 0.5}}};
   spec.sequences = {{"s", {true, {{{2, 3}}, std::nullopt}}}};
   spec.maxPlannedBytes = 1 << 20;
+  spec.tuning = digestOf(std::string_view("tuning"));
   return spec;
 }
 
@@ -58,6 +59,7 @@ TEST(ActionKey, Case17EachMemberOfACompileSpec) {
                      {"sequences", [](auto& s) { s.sequences.clear(); }},
                      {"numerics", [](auto& s) { s.numerics.contraction = "off"; }},
                      {"fallback", [](auto& s) { s.fallback = "cpu"; }},
+                     {"tuning", [](auto& s) { s.tuning = digestOf(std::string_view("other")); }},
                      {"partition", [](auto& s) { s.partition.fallbackPermille = 7; }},
                      {"maxArtifactBytes", [](auto& s) { ++s.maxArtifactBytes; }},
                      {"maxPlannedBytes", [](auto& s) { ++s.maxPlannedBytes; }}},
@@ -211,7 +213,7 @@ Digest keyOf(const v1::SubmitJobRequest& request) {
   EXPECT_TRUE(submission) << submission.error().message;
   if (!submission) return {};
   return keyOf(compileSpec(submission->options, submission->sources, digestOf(std::string_view("toolchain")),
-                           submission->targets.at(0))
+                           index::TargetRecord{submission->targets.at(0)})
                    .value());
 }
 
@@ -230,6 +232,7 @@ TEST(ActionKey, NothingOfADeliverySpec) {
          d.builders = 1;
        }},
       {"check", [](auto& d) { d.check = CheckRequest{digestOf(std::string_view("{}")), {}}; }},
+      {"tuning", [](auto& d) { d.tuning = TuningRequest{.search = true}; }},
   };
   EXPECT_EQ(changes.size(), memberCount<DeliverySpec>()) << "a member without a case";
   const Digest base = keyOf(sampleSubmission());

@@ -295,5 +295,47 @@ TEST(NextStep, EachTargetIsPublishedFromItsOwnAction) {
   EXPECT_EQ(publish.action, compileAction("cpu:x86-64-v4").action);
 }
 
+TEST(NextStep, WithTuningACompileIsPlannedOnceItsKernelsAreKnown) {
+  const index::ActionRecord plan{index::ActionKind::kPlan, "cpu:x86-64-v3", digestOf("plan"), {}};
+  const index::ActionRecord tune{index::ActionKind::kTune, "cpu:x86-64-v3", digestOf("tune"), {}};
+  auto snapshot = plannedJob();
+  snapshot.actions = {referenceAction(), plan};
+  snapshot.results = {result(referenceAction(), "w1")};
+  DeliverySpec wanted = delivery(2);
+  wanted.tuning = TuningRequest{.search = true};
+  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, wanted)).runs.size(), 1u) << "planned once";
+  snapshot.results.push_back(result(plan, "w1"));
+  EXPECT_EQ(expectStep<PlanTune>(nextStep(snapshot, wanted)).plan.action, plan.action);
+  wanted.tuning->search = false;
+  EXPECT_FALSE(expectStep<PlanCompile>(nextStep(snapshot, wanted)).tuned);
+  wanted.tuning->search = true;
+  snapshot.actions.push_back(tune);
+  auto queue = expectStep<QueueRuns>(nextStep(snapshot, wanted));
+  ASSERT_EQ(queue.runs.size(), 1u) << "measured once, whatever the number of builders";
+  snapshot.runs = {run(tune, RunState::kLeased)};
+  expectStep<Wait>(nextStep(snapshot, wanted));
+  snapshot.runs = {run(tune, RunState::kDone)};
+  snapshot.results.push_back(result(tune, "w2"));
+  const auto compile = expectStep<PlanCompile>(nextStep(snapshot, wanted));
+  EXPECT_EQ(compile.plan.action, plan.action);
+  ASSERT_TRUE(compile.tuned);
+  EXPECT_EQ(compile.tuned->worker, "w2");
+  snapshot.actions.push_back(compileAction());
+  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, wanted)).runs.size(), 2u);
+}
+
+TEST(NextStep, ATunerThatFailsSaysSo) {
+  const index::ActionRecord tune{index::ActionKind::kTune, "cpu:x86-64-v3", digestOf("tune"), {}};
+  auto snapshot = plannedJob();
+  snapshot.actions = {referenceAction(), tune};
+  auto failed = run(tune, RunState::kFailed);
+  failed.errorMessage = "no such luck";
+  snapshot.runs = {failed};
+  DeliverySpec wanted = delivery();
+  wanted.tuning = TuningRequest{.search = true};
+  const End end = expectStep<End>(nextStep(snapshot, wanted));
+  EXPECT_NE(end.error->message.find("the tuner failed"), std::string::npos) << end.error->message;
+}
+
 }  // namespace
 }  // namespace kiln::jobs

@@ -35,7 +35,8 @@ TEST(Submission, NormalisesTheModelName) {
   other.mutable_sources(0)->set_path("copy.onnx");
   auto spec = [](const v1::SubmitJobRequest& r) {
     auto s = readSubmission(r);
-    return compileSpec(s->options, s->sources, digestOf(std::string_view("t")), s->targets[0]);
+    return compileSpec(s->options, s->sources, digestOf(std::string_view("t")),
+                       index::TargetRecord{s->targets[0]});
   };
   EXPECT_EQ(*spec(request()), *spec(other)) << "a name must not change a digest";
 }

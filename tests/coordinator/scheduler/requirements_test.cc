@@ -142,6 +142,22 @@ TEST(Requirements, ACheckThatOnlyADrainedDeviceCouldMakeIsUnavailableForNow) {
   EXPECT_EQ(wanted("cuda:sm_90a").error().code, Code::kUnimplemented) << "that worker is gone";
 }
 
+TEST(Requirements, TuningPlansAnywhereAndSearchesOnADevice) {
+  auto view = fleet();
+  const auto wanted = [&](bool search) {
+    DeliverySpec delivery;
+    delivery.tuning = TuningRequest{.search = search};
+    return checkSatisfiable(requirementsOf({"cpu:x86-64-v4"}, delivery, false), view);
+  };
+  EXPECT_NE(wanted(false).error().message.find("no worker does plan for cpu:x86-64-v4"), std::string::npos);
+  for (index::WorkerRecord& one : view.workers)
+    one.kinds.insert(one.kinds.end(), {ActionKind::kPlan, ActionKind::kTune});
+  EXPECT_TRUE(wanted(false));
+  EXPECT_FALSE(wanted(true)) << "no device executes it";
+  view.workers[0].runs = {"cpu:x86-64-v4"};
+  EXPECT_TRUE(wanted(true)) << "it need not be a worker that compiles for it";
+}
+
 TEST(Requirements, JustAfterAStartItIsUnavailable) {
   auto view = fleet();
   view.graceUntil = kNow + seconds(5);

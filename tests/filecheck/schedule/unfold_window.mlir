@@ -57,3 +57,19 @@ func.func @strided(%x: memref<32xf32>, %y: memref<16xf32>) {
   }
   return
 }
+
+// A window of a thousand positions, thousands of them: a copy would be as large as a model.
+// CHECK-LABEL: func.func @long_window
+// CHECK-NOT: memref.alloc
+// CHECK: math.fma
+func.func @long_window(%x: memref<4x3071xf32>, %w: memref<16x4x1024xf32>, %y: memref<16x2048xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(o, l, c, j) -> (c, l + j)>, affine_map<(o, l, c, j) -> (o, c, j)>, affine_map<(o, l, c, j) -> (o, l)>],
+                  iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : memref<4x3071xf32>, memref<16x4x1024xf32>) outs(%y : memref<16x2048xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  }
+  return
+}

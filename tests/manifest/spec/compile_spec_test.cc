@@ -18,6 +18,20 @@ TEST(CompileSpec, RoundTripsThroughCanonicalJson) {
   EXPECT_EQ(*back, spec);
 }
 
+TEST(CompileSpec, TuningIsLeftOutWhereThereIsNoneAndNoOptionOfAUser) {
+  CompileSpec spec = testing_support::sampleSpec();
+  EXPECT_FALSE(spec.toJson().contains("tuning"));
+  spec.tuning = digestOf("tuning");
+  auto back = CompileSpec::fromJson(spec.toJson());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, spec);
+  EXPECT_FALSE(optionsToJson(spec).contains("tuning"));
+  EXPECT_FALSE(applyOptions({{"tuning", spec.toJson()["tuning"]}}, spec));
+  Json bad = spec.toJson();
+  bad["tuning"]["digest"] = "sha256:1";
+  EXPECT_FALSE(CompileSpec::fromJson(bad));
+}
+
 TEST(CompileSpec, SequencesAreLeftOutWhereThereAreNone) {
   CompileSpec spec = testing_support::sampleSpec();
   EXPECT_FALSE(spec.toJson().contains("sequences"));

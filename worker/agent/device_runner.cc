@@ -1,4 +1,4 @@
-#include "worker/agent/check_runner.h"
+#include "worker/agent/device_runner.h"
 
 #include <unistd.h>
 
@@ -30,33 +30,34 @@ std::string showLibrary(const std::string& library, executor::HostAddition& addi
   return inside;
 }
 
-executor::HostAddition additionFor(const devices::HeldGpu& gpu) {
-  executor::HostAddition addition;
+void addGpu(const devices::HeldGpu& gpu, executor::HostAddition& addition) {
   const std::string library = showLibrary(gpu.library, addition);
-  addition.arguments = {"--device", std::to_string(gpu.ordinal), "--device-driver", library};
-  addition.environment = devices::driverSettings();
-  std::erase_if(addition.environment, [](const auto& setting) { return setting.first == kEmulatedKernels; });
+  for (const std::string& argument :
+       {std::string("--device"), std::to_string(gpu.ordinal), std::string("--device-driver"), library})
+    addition.arguments.push_back(argument);
+  for (auto& setting : devices::driverSettings())
+    if (setting.first != kEmulatedKernels) addition.environment.push_back(std::move(setting));
   if (gpu.emulated) {
     addition.environment.emplace_back(kEmulatedKernels, kEmulation);
-    return addition;
+    return;
   }
   // The driver finds its own parts beside it, and keeps no cache: nothing outside the output can be written.
   addition.environment.emplace_back("CUDA_CACHE_DISABLE", "1");
   if (library.starts_with('/'))
     addition.environment.emplace_back("LD_LIBRARY_PATH",
                                       std::filesystem::path(library).parent_path().string());
-  return addition;
 }
 
 }  // namespace
 
-Result<Outcome> CheckRunner::run(const v1::Lease& lease, executor::ActionRequest request) {
+Result<Outcome> DeviceRunner::run(const v1::Lease& lease, executor::ActionRequest request,
+                                  devices::Claim claim) {
   std::vector<std::string> ids(lease.devices().begin(), lease.devices().end());
   if (ids.empty()) ids.emplace_back(devices::kCpuId);  // a coordinator of an earlier release
-  KILN_ASSIGN(const devices::Hold hold, registry_.hold(ids, *request.cancel));
+  KILN_ASSIGN(const devices::Hold hold, registry_.hold(ids, *request.cancel, claim));
   const auto& gpu = hold.gpu();
-  if (gpu) request.addition = additionFor(*gpu);
-  executor::Executor& executor = gpu && !gpu->emulated ? onDevices_ : checker_;
+  if (gpu) addGpu(*gpu, request.addition);
+  executor::Executor& executor = gpu && !gpu->emulated ? onGpus_ : onProcessor_;
   auto result = executor.run(request);
   if (gpu) KILN_TRY(judge(*gpu, result));
   if (!result) return fail(result.error());
@@ -66,7 +67,7 @@ Result<Outcome> CheckRunner::run(const v1::Lease& lease, executor::ActionRequest
   return outcome;
 }
 
-Status CheckRunner::judge(const devices::HeldGpu& gpu, const Result<reapi::ActionResult>& result) {
+Status DeviceRunner::judge(const devices::HeldGpu& gpu, const Result<reapi::ActionResult>& result) {
   if (!result && result.error().code == Code::kDeadlineExceeded) {
     registry_.drain(gpu.id, "an action on it did not end within its time limit");
     return {};
@@ -75,12 +76,14 @@ Status CheckRunner::judge(const devices::HeldGpu& gpu, const Result<reapi::Actio
   if (result && result->exit_code() == 0) return {};
   if (result && result->exit_code() == kExitUnavailable) {
     const auto said = readErrorLine(result->stderr_raw());
-    const std::string why = said ? printable(said->message, 400) : "the check does not say why";
-    registry_.drain(gpu.id, "lost in the middle of a check: " + why);
-    return fail(Code::kUnavailable, "device " + gpu.id + " was lost in the middle of the check: " + why);
+    const std::string why = said ? printable(said->message, 400) : "the " + what_ + " does not say why";
+    registry_.drain(gpu.id, "lost in the middle of a " + what_ + ": " + why);
+    return fail(Code::kUnavailable,
+                "device " + gpu.id + " was lost in the middle of the " + what_ + ": " + why);
   }
   if (registry_.stillWorks(gpu)) return {};
-  return fail(Code::kUnavailable, "device " + gpu.id + " did not work any more after the check failed");
+  return fail(Code::kUnavailable,
+              "device " + gpu.id + " did not work any more after the " + what_ + " failed");
 }
 
 }  // namespace kiln::agent

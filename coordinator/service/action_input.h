@@ -1,0 +1,15 @@
+// What an action was given, read from the store.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "coordinator/service/farm.h"
+
+namespace kiln::service {
+
+// The digest of the file at `path` in the action's input tree. kNotFound if it has none or a blob is gone.
+Result<Digest> findInput(const Farm& farm, const std::string& instance, const Digest& action,
+                         std::string_view path);
+
+}  // namespace kiln::service

@@ -1,0 +1,201 @@
+#include "coordinator/service/tuner.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+#include "coordinator/jobs/evidence.h"
+#include "coordinator/jobs/submission.h"
+#include "coordinator/service/action_input.h"
+#include "coordinator/service/blob_io.h"
+#include "coordinator/service/log.h"
+#include "coordinator/service/planner.h"
+#include "coordinator/service/recalls.h"
+#include "coordinator/service/tuning_documents.h"
+#include "manifest/statement/tune_statement.h"
+#include "signing/receipt/receipt.h"
+#include "storage/action/compiler_action.h"
+#include "storage/index/job_changes.h"
+#include "storage/index/job_repository.h"
+#include "storage/index/result_repository.h"
+#include "storage/index/tuning_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using postgres::Connection;
+
+const index::TargetRecord& targetAt(const index::JobSnapshot& snapshot, int target) {
+  return snapshot.targets.at(static_cast<std::size_t>(target));
+}
+
+Result<CompileSpec> specOf(const index::JobSnapshot& snapshot, const index::TargetRecord& target) {
+  KILN_ASSIGN(const CompileSpec options, jobs::readOptions(snapshot.job.options));
+  return jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target);
+}
+
+// What is known of the plan's kernels, by signature, but for what was recalled.
+Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Farm& farm, const std::string& instance,
+                                                             const KernelPlan& plan) {
+  std::vector<std::string> signatures;
+  for (const PlannedKernel& kernel : plan.kernels) signatures.push_back(kernel.signature);
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto rows, index::findTuningEntries(*connection, instance, plan.target, signatures));
+  std::map<Digest, bool> good;
+  std::map<std::string, index::TuningEntryRow> known;
+  for (index::TuningEntryRow& row : rows) {
+    const auto [at, isNew] = good.try_emplace(row.record, false);
+    if (isNew) {
+      const Status status = checkNotRecalled(farm, std::span(&row.record, 1));
+      if (!status && status.error().code != Code::kPermissionDenied) return fail(status.error());
+      at->second = status.has_value();
+    }
+    if (at->second) known.emplace(row.signature, std::move(row));
+  }
+  return known;
+}
+
+// The entries that a compile of this plan gets.
+Result<TuningEntries> entriesFor(const Farm& farm, const std::string& instance, const KernelPlan& plan) {
+  KILN_ASSIGN(const auto known, knownOf(farm, instance, plan));
+  TuningEntries out{plan.target, {}};
+  for (const auto& [signature, row] : known) {
+    if (row.entry.empty()) continue;
+    KILN_ASSIGN(const Json json, parseStrictJson(row.entry));
+    KILN_ASSIGN(TuningEntry entry, entryFromRow(signature, json));
+    if (entry.schedule != plan.find(signature)->schedule) out.entries.push_back(std::move(entry));
+  }
+  KILN_TRY(checkEntries(out, plan));
+  return out;
+}
+
+// What a record decides: the default of kernels for which nothing was faster, too.
+Result<std::vector<index::TuningEntryRow>> decided(const TuningRecord& record, const Digest& digest) {
+  std::vector<index::TuningEntryRow> rows;
+  if (record.device.kind == "emulated") return rows;
+  for (const TunedKernel& kernel : record.kernels) {
+    const TuningChoice choice = choose(kernel);
+    index::TuningEntryRow row{kernel.signature, "", digest};
+    if (choice.reason == TuningChoice::Reason::kFaster) {
+      const TuningEntry entry{kernel.signature, kernel.templateName,
+                              kernel.candidates[choice.candidate].schedule};
+      KILN_ASSIGN(row.entry, toCanonicalJson(rowOf(entry)));
+    } else if (choice.reason != TuningChoice::Reason::kDefaultBest) {
+      continue;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+TuneStatement statementOf(const Farm& farm, const TuningRecord& record, const index::ResultRecord& result) {
+  TuneStatement tune;
+  tune.builderId = farm.builder.id;
+  tune.invocationId = result.jobId;
+  tune.action = result.action;
+  tune.worker = result.worker;
+  tune.operatorName = result.operatorName;
+  tune.startedOn = std::min(result.leased, result.recorded);
+  tune.finishedOn = result.recorded;
+  tune.target = record.target;
+  tune.deviceKind = record.device.kind;
+  tune.deviceName = record.device.name;
+  tune.kernels = record.kernels.size();
+  tune.faster = static_cast<std::uint64_t>(std::ranges::count_if(
+      record.kernels, [](const TunedKernel& one) { return choose(one).candidate != 0; }));
+  return tune;
+}
+
+}  // namespace
+
+Status keepTuningRecord(const Farm& farm, const std::string& instance, const index::ResultRecord& result) {
+  KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(result));
+  const jobs::OutputFile* file = outputs.find(kTuningRecordFile);
+  if (!file)
+    return fail(Code::kDataLoss, std::string(kTuningRecordFile) + " is not among the tuner's outputs");
+  KILN_ASSIGN(const TuningRecord record, readTuningRecord(farm, instance, file->digest));
+  TuneStatement tune = statementOf(farm, record, result);
+  KILN_ASSIGN(tune.plan, findInput(farm, instance, result.action, kPlanInput));
+  KILN_ASSIGN(const signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
+  KILN_ASSIGN(const std::string receipt, signing::receiptDocument(result.receipt, certificate));
+  tune.receipt = digestOf(receipt);
+  KILN_ASSIGN(const std::string statement, tuneStatement(file->digest, tune));
+  KILN_TRY(storage::putBlob(farm.blobs, instance, tune.receipt, asBytes(receipt)));
+  auto bundle = farm.signer.sign({.instance = instance,
+                                  .statement = statement,
+                                  .subjectSize = file->digest.size,
+                                  .receipts = {receipt}});
+  if (!bundle) return fail(bundle.error().in("signer"));
+  const index::TuningRecordRow row{instance,          file->digest, record.target,  digestOf(statement),
+                                   digestOf(*bundle), result.jobId, result.recorded};
+  KILN_TRY(storage::putBlob(farm.blobs, instance, row.bundle, asBytes(*bundle)));
+  KILN_ASSIGN(const auto entries, decided(record, row.record));
+  KILN_TRY(farm.database.transact([&](Connection& c) -> Status {
+    KILN_TRY(index::insertTuningRecord(c, row));
+    return index::putTuningEntries(c, row, entries);
+  }));
+  logInfo("tuning record kept", {{"instance", instance},
+                                 {"job", result.jobId},
+                                 {"record", row.record.text()},
+                                 {"worker", result.worker},
+                                 {"kernels", std::to_string(tune.kernels)},
+                                 {"faster", std::to_string(tune.faster)}});
+  return {};
+}
+
+Status Tuner::plan(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
+                   const jobs::PlanTune& step) {
+  const index::JobKey& key = snapshot.job.key;
+  const index::TargetRecord& target = targetAt(snapshot, step.target);
+  KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(step.plan));
+  KILN_ASSIGN(KernelPlan wanted, readKernelPlan(farm_, key.instance, outputs));
+  if (!delivery.noCache) {
+    KILN_ASSIGN(const auto known, knownOf(farm_, key.instance, wanted));
+    std::erase_if(wanted.kernels,
+                  [&](const PlannedKernel& kernel) { return known.contains(kernel.signature); });
+  }
+  if (wanted.kernels.empty()) return compile(snapshot, delivery, {step.target, step.plan, {}});
+  KILN_ASSIGN(const std::string text, toCanonicalJson(wanted.toJson()));
+  std::vector<ModelFile> files{{kKernelPlanFile, digestOf(text)}};
+  for (const PlannedKernel& kernel : wanted.kernels) {
+    const jobs::OutputFile* module = outputs.find(moduleOf(kernel.signature));
+    if (!module) return fail(Code::kDataLoss, "the plan's outputs lack " + moduleOf(kernel.signature));
+    files.push_back({module->path, module->digest});
+  }
+  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, files.front().digest, asBytes(text)));
+  KILN_ASSIGN(const CompileSpec spec, specOf(snapshot, target));
+  KILN_ASSIGN(const storage::BuiltAction built,
+              storage::buildTuneAction(spec, files, delivery.tuning->budgetSeconds));
+  KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, built.blobs));
+  return farm_.database.transact([&](Connection& c) -> Status {
+    KILN_ASSIGN(auto current, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));
+    if (!current || current->actions.size() != snapshot.actions.size())
+      return {};  // another coordinator did it
+    KILN_TRY(index::addActions(c, key, snapshot.actions.size(),
+                               {{index::ActionKind::kTune, target.target, built.action, {}}}));
+    return index::touchJob(c, key);
+  });
+}
+
+Status Tuner::compile(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
+                      const jobs::PlanCompile& step) {
+  const index::JobKey& key = snapshot.job.key;
+  if (step.tuned) KILN_TRY(keepTuningRecord(farm_, key.instance, *step.tuned));
+  index::TargetRecord target = targetAt(snapshot, step.target);
+  KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(step.plan));
+  KILN_ASSIGN(const KernelPlan planned, readKernelPlan(farm_, key.instance, outputs));
+  KILN_ASSIGN(const TuningEntries entries, entriesFor(farm_, key.instance, planned));
+  if (!entries.entries.empty()) {
+    KILN_ASSIGN(const std::string text, toCanonicalJson(entries.toJson()));
+    target.tuning = digestOf(text);
+    KILN_TRY(storage::putBlob(farm_.blobs, key.instance, *target.tuning, asBytes(text)));
+  }
+  KILN_ASSIGN(const CompileSpec spec, specOf(snapshot, target));
+  Plan made;
+  KILN_TRY(planCompile(spec, delivery, made));
+  return storePlan(farm_, snapshot, made, [&](Connection& c) -> Status {
+    return target.tuning ? index::setTargetTuning(c, key, step.target, *target.tuning) : Status();
+  });
+}
+
+}  // namespace kiln::service

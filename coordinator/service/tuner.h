@@ -1,0 +1,32 @@
+// Tuning: which kernels of a planned program are to be measured, what of a measurement is kept, and what a
+// compile gets of it.
+#pragma once
+
+#include "coordinator/jobs/next_step.h"
+#include "coordinator/service/farm.h"
+
+namespace kiln::service {
+
+// Has the record that a tune left signed and keeps what it decides. The same result again makes the same
+// statement.
+Status keepTuningRecord(const Farm& farm, const std::string& instance, const index::ResultRecord& result);
+
+// Thread safe.
+class Tuner {
+ public:
+  explicit Tuner(const Farm& farm) : farm_(farm) {}
+
+  // Stores the action that measures the kernels of which nothing is known, all of them for a job that wants
+  // nothing from the cache; where there are none, plans the compile.
+  Status plan(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::PlanTune& step);
+
+  // Has the record of a search signed and keeps what it decides; stores the compile with tuning.json of what
+  // is known of its kernels by then, without one where that is nothing but defaults.
+  Status compile(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
+                 const jobs::PlanCompile& step);
+
+ private:
+  const Farm& farm_;
+};
+
+}  // namespace kiln::service

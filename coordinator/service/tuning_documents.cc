@@ -1,0 +1,103 @@
+#include "coordinator/service/tuning_documents.h"
+
+#include "coordinator/service/action_input.h"
+#include "coordinator/service/blob_io.h"
+#include "manifest/base/printable.h"
+#include "manifest/json/reader.h"
+#include "manifest/spec/target_device.h"
+#include "manifest/tuning/schedule_json.h"
+
+namespace kiln::service {
+namespace {
+
+constexpr std::string_view kHashPrefix = "sha256:";
+
+Status refuse(const std::string& what) {
+  return fail(Code::kDataLoss, what);
+}
+
+Result<Json> readDocument(const Farm& farm, const std::string& instance, const Digest& digest,
+                          std::uint64_t limit, const char* name) {
+  auto text = storage::getBlob(farm.blobs, instance, digest, limit);
+  if (!text) return fail(text.error().in(name));
+  auto json = parseCanonicalJson(*text, {.bytes = limit});
+  if (!json) return fail(json.error().in(name));
+  return std::move(*json);
+}
+
+// What a run for this target must have measured on.
+const char* deviceKind(const index::RunRecord& run) {
+  if (!wantsDevice(run.target)) return "cpu";
+  return run.emulated ? "emulated" : "cuda";
+}
+
+}  // namespace
+
+std::string moduleOf(const std::string& signature) {
+  return "kernels/" + signature.substr(kHashPrefix.size()) + ".mlir";
+}
+
+Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance, const Digest& digest) {
+  KILN_ASSIGN(const Json json, readDocument(farm, instance, digest, kMaxKernelPlanBytes, kKernelPlanFile));
+  return KernelPlan::fromJson(json);
+}
+
+Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance,
+                                  const jobs::Outputs& outputs) {
+  const jobs::OutputFile* file = outputs.find(kKernelPlanFile);
+  if (!file) return fail(Code::kDataLoss, std::string("the outputs lack ") + kKernelPlanFile);
+  KILN_ASSIGN(KernelPlan plan, readKernelPlan(farm, instance, file->digest));
+  for (const PlannedKernel& kernel : plan.kernels)
+    if (!outputs.find(moduleOf(kernel.signature)))
+      return fail(Code::kDataLoss,
+                  "the outputs lack " + moduleOf(kernel.signature) + ", which the plan lists");
+  return plan;
+}
+
+Result<TuningRecord> readTuningRecord(const Farm& farm, const std::string& instance, const Digest& digest) {
+  KILN_ASSIGN(const Json json,
+              readDocument(farm, instance, digest, kMaxTuningRecordBytes, kTuningRecordFile));
+  return TuningRecord::fromJson(json);
+}
+
+Result<TuningEntries> readTuningEntries(const Farm& farm, const std::string& instance, const Digest& digest) {
+  KILN_ASSIGN(const Json json,
+              readDocument(farm, instance, digest, kMaxTuningEntriesBytes, kTuningEntriesFile));
+  return TuningEntries::fromJson(json);
+}
+
+Json rowOf(const TuningEntry& entry) {
+  return {{"template", entry.templateName}, {"schedule", scheduleJson(entry.schedule)}};
+}
+
+Result<TuningEntry> entryFromRow(const std::string& signature, const Json& row) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(row, "tuning entry"));
+  TuningEntry entry;
+  entry.signature = signature;
+  KILN_ASSIGN(entry.templateName, readTemplate(reader));
+  KILN_ASSIGN(entry.schedule, readSchedule(reader, "schedule"));
+  KILN_TRY(reader.finish());
+  return entry;
+}
+
+Status takeKernelPlan(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs) {
+  KILN_ASSIGN(const KernelPlan plan, readKernelPlan(farm, run.instance, outputs));
+  if (plan.target == run.target) return {};
+  return refuse("the kernel plan is for " + printable(plan.target, 100) + ", not for " + run.target);
+}
+
+Status takeTuningRecord(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs) {
+  const jobs::OutputFile* file = outputs.find(kTuningRecordFile);
+  if (!file || outputs.files.size() != 1)
+    return refuse(std::string("the outputs are not ") + kTuningRecordFile + " alone");
+  KILN_ASSIGN(const TuningRecord record, readTuningRecord(farm, run.instance, file->digest));
+  KILN_ASSIGN(const Digest plan, findInput(farm, run.instance, run.action, kPlanInput));
+  KILN_ASSIGN(const KernelPlan planned, readKernelPlan(farm, run.instance, plan));
+  KILN_TRY(checkRecord(record, planned));
+  if (record.device.kind != deviceKind(run))
+    return refuse("the tuning record is of a device of kind " + printable(record.device.kind, 32) +
+                  ", but one of kind " + deviceKind(run) + " was leased");
+  return {};
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,37 @@
+// Kernel plans, tuning records and entries as the farm keeps them.
+#pragma once
+
+#include <string>
+
+#include "coordinator/jobs/evidence.h"
+#include "coordinator/service/farm.h"
+#include "manifest/tuning/record.h"
+
+namespace kiln::service {
+
+// Where an action that tunes has its plan.
+inline constexpr char kPlanInput[] = "input/plan/plan.json";
+
+// "kernels/<hex>.mlir": where a plan's outputs have a kernel's isolated module.
+std::string moduleOf(const std::string& signature);
+
+// The plan among these outputs of a kPlan action. kDataLoss or kInvalidArgument if there is none, it cannot
+// be read, or a kernel's module is missing.
+Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance,
+                                  const jobs::Outputs& outputs);
+Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance, const Digest& digest);
+// The record with this digest: well-formed, its choices those of its figures.
+Result<TuningRecord> readTuningRecord(const Farm& farm, const std::string& instance, const Digest& digest);
+Result<TuningEntries> readTuningEntries(const Farm& farm, const std::string& instance, const Digest& digest);
+
+// An entry in the index: {"schedule","template"}; its signature is a column.
+Json rowOf(const TuningEntry& entry);
+Result<TuningEntry> entryFromRow(const std::string& signature, const Json& row);
+
+// The content of a finished kPlan or kTune run, held against what was asked: the plan is for the run's
+// target; the record is of the plan that the action had, for this target, and of a device of the kind that
+// was leased.
+Status takeKernelPlan(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs);
+Status takeTuningRecord(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs);
+
+}  // namespace kiln::service

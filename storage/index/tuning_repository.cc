@@ -1,0 +1,54 @@
+#include "storage/index/tuning_repository.h"
+
+#include "storage/index/codec.h"
+
+namespace kiln::index {
+
+using postgres::Connection;
+using postgres::Row;
+
+Status insertTuningRecord(Connection& connection, const TuningRecordRow& record) {
+  KILN_TRY(connection.execute(
+      "INSERT INTO tuning_records (instance, record_hash, record_size, target, payload_hash, bundle_hash, "
+      "bundle_size, job_id, recorded) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+      {record.instance, hashParam(record.record), record.record.size, record.target,
+       hashParam(record.payload), hashParam(record.bundle), record.bundle.size, record.jobId,
+       record.recorded}));
+  return {};
+}
+
+Status putTuningEntries(Connection& connection, const TuningRecordRow& record,
+                        const std::vector<TuningEntryRow>& entries) {
+  std::vector<std::string> signatures, texts;
+  for (const TuningEntryRow& entry : entries) {
+    signatures.push_back(entry.signature);
+    texts.push_back(entry.entry);
+  }
+  KILN_TRY(connection.execute(
+      "INSERT INTO tuning_entries (instance, target, signature, entry, record_hash) SELECT $1, $2, "
+      "signature, "
+      "entry, $5 FROM unnest($3::text[], $4::text[]) AS g(signature, entry) ON CONFLICT (instance, target, "
+      "signature) DO UPDATE SET entry = EXCLUDED.entry, record_hash = EXCLUDED.record_hash WHERE (SELECT "
+      "recorded FROM tuning_records r WHERE r.instance = $1 AND r.record_hash = tuning_entries.record_hash) "
+      "<= (SELECT recorded FROM tuning_records r WHERE r.instance = $1 AND r.record_hash = $5)",
+      {record.instance, record.target, signatures, texts, hashParam(record.record)}));
+  return {};
+}
+
+Result<std::vector<TuningEntryRow>> findTuningEntries(Connection& connection, const std::string& instance,
+                                                      const std::string& target,
+                                                      const std::vector<std::string>& signatures) {
+  KILN_ASSIGN(auto rows,
+              connection.execute(
+                  "SELECT e.signature, e.entry, e.record_hash, r.record_size FROM tuning_entries e JOIN "
+                  "tuning_records r ON r.instance = e.instance AND r.record_hash = e.record_hash WHERE "
+                  "e.instance = $1 AND e.target = $2 AND e.signature = ANY($3::text[]) ORDER BY e.signature "
+                  "COLLATE \"C\"",
+                  {instance, target, signatures}));
+  return rows.map([](const Row& row) {
+    return TuningEntryRow{row.get<std::string>("signature"), row.get<std::string>("entry"),
+                          digestAt(row, "record_hash", "record_size")};
+  });
+}
+
+}  // namespace kiln::index

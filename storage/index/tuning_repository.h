@@ -1,0 +1,25 @@
+// What tuners measured, and what is known of kernels from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "storage/index/records.h"
+#include "storage/postgres/connection.h"
+
+namespace kiln::index {
+
+// Once per record; the same again changes nothing.
+Status insertTuningRecord(postgres::Connection& connection, const TuningRecordRow& record);
+
+// These entries of the record are from now on what is known of their kernels, unless a record that came later
+// has decided them.
+Status putTuningEntries(postgres::Connection& connection, const TuningRecordRow& record,
+                        const std::vector<TuningEntryRow>& entries);
+
+// Of those of these kernels that are known, by signature.
+Result<std::vector<TuningEntryRow>> findTuningEntries(postgres::Connection& connection,
+                                                      const std::string& instance, const std::string& target,
+                                                      const std::vector<std::string>& signatures);
+
+}  // namespace kiln::index

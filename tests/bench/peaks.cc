@@ -1,0 +1,105 @@
+// What the processor itself can do, run on request as bench_session is: fused multiply-adds of f32 without
+// memory, or copies.
+// usage: bench_peaks fma THREADS | bench_peaks copy THREADS BYTES
+// Says "ready 0 0 0 WORK": the floating-point operations or bytes copied (read and written) of one run; then
+// for each line "N" on standard input runs N times and answers with N times in seconds on one line.
+#include <fmt/format.h>
+#include <immintrin.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "compiler_core/runtime/parallel/thread_pool.h"
+
+namespace {
+
+constexpr std::int64_t kRounds = 1 << 20;
+constexpr int kChains = 16;
+
+// Independent chains, more than the units' latency asks for; returns the operations done.
+__attribute__((target("avx512f"))) std::int64_t wideAdds(volatile float* sink) {
+  __m512 sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = _mm512_set1_ps(static_cast<float>(i));
+  const __m512 factor = _mm512_set1_ps(0.999f), addend = _mm512_set1_ps(0.001f);
+  for (std::int64_t round = 0; round < kRounds; ++round) {
+#pragma GCC unroll 16
+    for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, factor, addend);
+  }
+  for (const __m512& sum : sums) *sink = *sink + _mm512_cvtss_f32(sum);
+  return 2 * 16 * kChains * kRounds;
+}
+
+__attribute__((target("avx2,fma"))) std::int64_t narrowAdds(volatile float* sink) {
+  __m256 sums[kChains];
+  for (int i = 0; i < kChains; ++i) sums[i] = _mm256_set1_ps(static_cast<float>(i));
+  const __m256 factor = _mm256_set1_ps(0.999f), addend = _mm256_set1_ps(0.001f);
+  for (std::int64_t round = 0; round < kRounds; ++round) {
+#pragma GCC unroll 16
+    for (__m256& sum : sums) sum = _mm256_fmadd_ps(sum, factor, addend);
+  }
+  for (const __m256& sum : sums) *sink = *sink + _mm256_cvtss_f32(sum);
+  return 2 * 8 * kChains * kRounds;
+}
+
+std::int64_t adds() {
+  volatile float sink = 0;
+  return __builtin_cpu_supports("avx512f") ? wideAdds(&sink) : narrowAdds(&sink);
+}
+
+struct Copy {
+  std::vector<char> from, to;
+  std::size_t piece;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (!(what == "fma" && argc == 3) && !(what == "copy" && argc == 4)) {
+    std::fprintf(stderr, "usage: bench_peaks fma THREADS | bench_peaks copy THREADS BYTES\n");
+    return 2;
+  }
+  const auto threads = static_cast<unsigned>(std::stoul(argv[2]));
+  auto pool = kiln::runtime::ThreadPool::start(threads);
+  if (!pool) {
+    std::fprintf(stderr, "bench_peaks: %s\n", pool.error().message.c_str());
+    return 1;
+  }
+  Copy copy;
+  double work = 0;
+  if (what == "fma") {
+    work = static_cast<double>(adds()) * threads;
+  } else {
+    const std::size_t bytes = std::stoull(argv[3]);
+    copy = {std::vector<char>(bytes, 1), std::vector<char>(bytes, 2), bytes / threads};
+    work = 2.0 * static_cast<double>(copy.piece) * threads;
+  }
+  fmt::print("ready 0 0 0 {:.0f}\n", work);
+  std::fflush(stdout);
+  for (std::string line; std::getline(std::cin, line);) {
+    std::string answer;
+    for (int left = std::stoi(line); left > 0; --left) {
+      const auto start = std::chrono::steady_clock::now();
+      if (what == "fma")
+        (*pool)->run([](void*, std::int64_t, void*) { adds(); }, nullptr, threads, {});
+      else
+        (*pool)->run(
+            [](void* environment, std::int64_t task, void*) {
+              auto& [from, to, piece] = *static_cast<Copy*>(environment);
+              const std::size_t at = static_cast<std::size_t>(task) * piece;
+              std::memcpy(to.data() + at, from.data() + at, piece);
+            },
+            &copy, threads, {});
+      answer += fmt::format("{:.9f} ",
+                            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    fmt::print("{}\n", answer);
+    std::fflush(stdout);
+  }
+  return 0;
+}

@@ -1,0 +1,316 @@
+// Tuning on the farm: what is planned, measured, believed, kept, given to compiles and found again.
+#include "coordinator/service/tuning_documents.h"
+#include "manifest/artifact/oci.h"
+#include "manifest/statement/provenance.h"
+#include "signing/bundle/bundle.h"
+#include "storage/index/artifact_repository.h"
+#include "storage/index/tuning_repository.h"
+#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/support/sample_tuning.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+using testing_support::FakeWorker;
+using testing_support::ToolOutcome;
+
+constexpr char kTarget[] = "cpu:x86-64-v3";
+
+class Tuning : public FarmTest {
+ protected:
+  Tuning() { EXPECT_TRUE(addToolchain(putToolchain()).ok()); }
+
+  // Compiles, and measures on its processor.
+  std::unique_ptr<FakeWorker> tuning(const std::string& name) {
+    auto out = worker(name);
+    v1::Device cpu;
+    cpu.set_id("cpu");
+    cpu.set_kind("cpu");
+    cpu.set_healthy(true);
+    cpu.add_runs(kTarget);
+    *out->description.add_devices() = cpu;
+    out->tamper = [this](const v1::Lease& lease, ToolOutcome& outcome) {
+      ++runs_[lease.kind()];
+      if (lease.kind() == v1::ACTION_TUNE) tuned_.assign(lease.devices().begin(), lease.devices().end());
+      if (change_) change_(lease, outcome);
+    };
+    EXPECT_TRUE(out->synchronize({}));
+    return out;
+  }
+  v1::SubmitJobRequest asking(const std::string& key, const char* mode, bool noCache = false,
+                              const std::string& model = "a model") {
+    v1::SubmitJobRequest out = request(key, 1, model);
+    DeliverySpec delivery;
+    delivery.noCache = noCache;
+    if (mode != std::string("off"))
+      delivery.tuning = TuningRequest{.search = mode == std::string("search"), .budgetSeconds = 30};
+    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    return out;
+  }
+  // The job's end, whatever it is.
+  v1::Job ended(const v1::SubmitJobRequest& request, std::initializer_list<FakeWorker*> workers) {
+    const v1::Job job = submitted(request);
+    for (int i = 0; i < 4 && get(job.id()).state() < v1::JOB_SUCCEEDED; ++i) {
+      settle(job.id(), workers);
+      clock_.advance(std::chrono::minutes(1));
+    }
+    return get(job.id());
+  }
+  v1::Job built(const v1::SubmitJobRequest& request, std::initializer_list<FakeWorker*> workers) {
+    v1::Job job = ended(request, workers);
+    EXPECT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+    return job;
+  }
+  Manifest manifestOf(const v1::Job& job) {
+    const Digest digest = *fromProto(artifact(job.artifacts(0).digest()).manifest());
+    const auto oci = parseOciManifest(storage::getBlob(*blobs_, "default", digest, 1 << 20).value());
+    return Manifest::fromJson(
+               parseCanonicalJson(storage::getBlob(*blobs_, "default", oci->config, 1 << 20).value()).value())
+        .value();
+  }
+  int count(const std::string& what) {
+    auto rows = pool_.execute("SELECT count(*) AS n FROM " + what);
+    return rows ? (*rows)[0].get<int>("n") : -1;
+  }
+  // Changes the records that workers leave.
+  void tamper(std::function<void(Json&)> change) {
+    change_ = [change = std::move(change)](const v1::Lease& lease, ToolOutcome& outcome) {
+      if (lease.kind() != v1::ACTION_TUNE) return;
+      Json record = parseCanonicalJson(outcome.files[kTuningRecordFile]).value();
+      change(record);
+      outcome.files[kTuningRecordFile] = toCanonicalJson(record).value();
+    };
+  }
+
+  std::map<int, int> runs_;  // by kind
+  std::vector<std::string> tuned_;
+  std::function<void(const v1::Lease&, ToolOutcome&)> change_;
+};
+
+TEST_F(Tuning, ASearchMeasuresOnADeviceAndItsCompileGetsWhatWasFaster) {
+  auto one = tuning("w1");
+  const v1::Job untuned = built(asking("off", "off"), {one.get()});
+  EXPECT_FALSE(manifestOf(untuned).spec.tuning);
+  const v1::Job job = built(asking("search", "search"), {one.get()});
+  EXPECT_EQ(runs_[v1::ACTION_PLAN], 1);
+  EXPECT_EQ(runs_[v1::ACTION_TUNE], 1);
+  EXPECT_EQ(tuned_, std::vector<std::string>{"cpu"}) << "its lease holds the device";
+  EXPECT_NE(job.artifacts(0).digest(), untuned.artifacts(0).digest());
+  const Manifest manifest = manifestOf(job);
+  ASSERT_TRUE(manifest.spec.tuning);
+  const auto entries = readTuningEntries(farm_, "default", *manifest.spec.tuning);
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->entries.size(), 1u) << "of the two kernels one got faster";
+  EXPECT_EQ(entries->entries[0].schedule, (Schedule{{"tile", {48, 128}}}));
+  EXPECT_EQ(entries->target, kTarget);
+  EXPECT_EQ(count("tuning_records"), 1);
+  EXPECT_EQ(count("tuning_entries WHERE entry = ''"), 1) << "that the default is best is known, too";
+  // The statement about the record is signed by the farm.
+  auto row = pool_.execute("SELECT bundle_hash, bundle_size FROM tuning_records");
+  const auto bundleHash = (*row)[0].get<std::vector<std::uint8_t>>("bundle_hash");
+  Digest bundle{{}, (*row)[0].get<std::uint64_t>("bundle_size")};
+  std::copy(bundleHash.begin(), bundleHash.end(), bundle.hash.begin());
+  const auto parsed =
+      signing::parseBundle(storage::getBlob(*blobs_, "default", bundle, 1 << 20).value()).value();
+  EXPECT_TRUE(signing::verifyEnvelope(parsed.envelope, std::array{key_.publicKey()}));
+  const auto said = parseStatement(parsed.envelope.payload).value();
+  EXPECT_EQ(said.predicateType, kTuneType);
+  EXPECT_EQ(TuneStatement::fromJson(said.predicate)->faster, 1u);
+}
+
+TEST_F(Tuning, TheProvenanceNamesTheEntries) {
+  auto one = tuning("w1");
+  const v1::Job job = built(asking("k", "search"), {one.get()});
+  const Digest tuning = *manifestOf(job).spec.tuning;
+  bool named = false;
+  const v1::Artifact published = artifact(job.artifacts(0).digest());
+  for (const auto& bundle : published.bundles()) {
+    const auto parsed =
+        signing::parseBundle(storage::getBlob(*blobs_, "default", *fromProto(bundle), 1 << 20).value())
+            .value();
+    const auto said = parseStatement(parsed.envelope.payload).value();
+    if (said.predicateType != kProvenanceType) continue;
+    const auto provenance = Provenance::fromJson(said.predicate);
+    for (const Material& material : provenance->resolvedDependencies)
+      named = named || (material.name == "input/tuning.json" && material.digest == tuning);
+  }
+  EXPECT_TRUE(named);
+}
+
+TEST_F(Tuning, WhatIsKnownIsFoundAgainAndNotMeasuredTwice) {
+  auto one = tuning("w1");
+  const v1::Job first = built(asking("k1", "search"), {one.get()});
+  const v1::Job reused = built(asking("k2", "reuse"), {one.get()});
+  EXPECT_EQ(reused.artifacts(0).digest(), first.artifacts(0).digest());
+  const v1::Job again = built(asking("k3", "search"), {one.get()});
+  EXPECT_EQ(again.artifacts(0).digest(), first.artifacts(0).digest());
+  // Entries belong to kernels, not to models.
+  const v1::Job other = built(asking("k4", "search", false, "another model"), {one.get()});
+  EXPECT_EQ(manifestOf(other).spec.tuning, manifestOf(first).spec.tuning);
+  EXPECT_EQ(runs_[v1::ACTION_TUNE], 1);
+  EXPECT_EQ(built(asking("k5", "search", true), {one.get()}).artifacts(0).digest(),
+            first.artifacts(0).digest());
+  EXPECT_EQ(runs_[v1::ACTION_TUNE], 2) << "a build that wants nothing from the cache measures afresh";
+}
+
+TEST_F(Tuning, WhereNothingIsKnownAReuseIsTheUntunedBuild) {
+  auto one = tuning("w1");
+  const v1::Job untuned = built(asking("k1", "off"), {one.get()});
+  const v1::Job reused = built(asking("k2", "reuse"), {one.get()});
+  EXPECT_EQ(reused.artifacts(0).digest(), untuned.artifacts(0).digest());
+  EXPECT_EQ(runs_[v1::ACTION_COMPILE], 1) << "the very same action";
+}
+
+TEST_F(Tuning, ALaterRecordDecidesAnew) {
+  auto one = tuning("w1");
+  const v1::Job first = built(asking("k1", "search"), {one.get()});
+  tamper([](Json& record) {
+    Json& kernel = record["kernels"][0];
+    kernel["candidates"][1]["medianNanoseconds"] = "1100";
+    kernel["chosen"] = 0;
+    kernel["reason"] = "default is best";
+  });
+  const v1::Job second = built(asking("k2", "search", true), {one.get()});
+  EXPECT_FALSE(manifestOf(second).spec.tuning);
+  EXPECT_NE(second.artifacts(0).digest(), first.artifacts(0).digest());
+}
+
+TEST_F(Tuning, BadRecordsAreRefusedByName) {
+  const auto refused = [&](const std::string& key, std::function<void(Json&)> change,
+                           const std::string& part) {
+    auto one = tuning("w-" + key);
+    tamper(std::move(change));
+    const v1::Job job = ended(asking(key, "search", true), {one.get()});
+    EXPECT_EQ(job.state(), v1::JOB_FAILED) << key;
+    EXPECT_NE(job.error().message().find(part), std::string::npos) << key << ": " << job.error().message();
+  };
+  refused(
+      "target", [](Json& record) { record["target"] = "cpu:x86-64-v4"; },
+      "the tuning record is for cpu:x86-64-v4, the program is for cpu:x86-64-v3");
+  refused(
+      "foreign", [](Json& record) { record["kernels"][1]["signature"] = testing_support::hashOf('9'); },
+      "the tuning record has kernel " + testing_support::hashOf('9') + ", which the program does not have");
+  refused(
+      "figure", [](Json& record) { record["kernels"][0]["candidates"][1]["medianNanoseconds"] = "1100"; },
+      "a figure or the choice was changed");
+  refused(
+      "default", [](Json& record) { record["kernels"][0]["candidates"][0]["schedule"] = {{"tile", {1, 2}}}; },
+      "does not begin with its default schedule");
+  refused(
+      "device", [](Json& record) { record["device"]["kind"] = "emulated"; },
+      "of a device of kind emulated, but one of kind cpu was leased");
+  EXPECT_EQ(count("tuning_entries"), 0);
+}
+
+TEST_F(Tuning, ACompileThatDoesNotUseWhatItWasGivenIsRefused) {
+  auto one = tuning("w1");
+  change_ = [](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_COMPILE) return;
+    Json evidence = parseCanonicalJson(outcome.files["evidence.json"]).value();
+    Json manifest = parseCanonicalJson(outcome.files["manifest.json"]).value();
+    for (Json* document : {&evidence, &manifest}) document->at("stages").erase("schedule");
+    outcome.files["evidence.json"] = toCanonicalJson(evidence).value();
+    outcome.files["manifest.json"] = toCanonicalJson(manifest).value();
+  };
+  const v1::Job job = ended(asking("k", "search"), {one.get()});
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_NE(job.error().message().find("no kernel of the manifest is made by tuning entry"),
+            std::string::npos)
+      << job.error().message();
+}
+
+TEST_F(Tuning, ATunedArtifactIsRebuiltWithItsEntriesByAWorkerWithoutTheDevice) {
+  auto one = tuning("w1");
+  const v1::Job job = built(asking("k", "search"), {one.get()});
+  auto plain = worker("w2");
+  v1::SubmitJobRequest again = request("rebuild");
+  DeliverySpec delivery;
+  delivery.noCache = true;
+  delivery.rebuild = RebuildRequest{*fromProto(artifact(job.artifacts(0).digest()).manifest()), {}};
+  again.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+  const v1::Job rebuilt = built(again, {plain.get()});
+  EXPECT_EQ(rebuilt.artifacts(0).digest(), job.artifacts(0).digest());
+}
+
+TEST_F(Tuning, AWorkerThatTunesDoesNothingElse) {
+  auto one = tuning("w1");
+  const v1::Job job = submitted(asking("k", "search"));
+  settle(job.id(), {});
+  std::vector<v1::Lease> leases;
+  for (int i = 0; i < 10; ++i) {
+    leases = one->poll();
+    if (leases.size() == 1 && leases[0].kind() == v1::ACTION_TUNE) break;
+    std::vector<v1::LeaseReport> reports;
+    for (const v1::Lease& lease : leases) reports.push_back(one->run(lease).value());
+    ASSERT_TRUE(one->synchronize(reports));
+    ASSERT_TRUE(advance(job.id()));
+  }
+  ASSERT_EQ(leases.size(), 1u);
+  ASSERT_EQ(leases[0].kind(), v1::ACTION_TUNE);
+  EXPECT_EQ(leases[0].time_limit().seconds(), 30 + 120) << "the budget bounds it";
+  submitted(asking("other", "off", false, "another model"));
+  const auto beside =
+      one->synchronize({FakeWorker::running(leases[0], "tune: kernel 1/2 gemm best 1 of default 2")});
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->run_size(), 1) << "it has a second slot";
+  std::string stage;
+  const v1::Job now = get(job.id());
+  for (const auto& action : now.actions())
+    if (action.kind() == v1::ACTION_TUNE) stage = action.stage();
+  EXPECT_EQ(stage, "tune: kernel 1/2 gemm best 1 of default 2");
+}
+
+TEST_F(Tuning, WhatACancelledSearchMeasuredIsKept) {
+  auto one = tuning("w1");
+  const v1::Job job = submitted(asking("k", "search"));
+  std::vector<v1::Lease> leases = one->poll();
+  while (!leases.empty() && leases[0].kind() != v1::ACTION_TUNE) {
+    std::vector<v1::LeaseReport> reports;
+    for (const v1::Lease& lease : leases) reports.push_back(one->run(lease).value());
+    ASSERT_TRUE(one->synchronize(reports));
+    ASSERT_TRUE(advance(job.id()));
+    leases = one->poll();
+  }
+  ASSERT_EQ(leases.size(), 1u);
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_instance("default");
+  request.set_id(job.id());
+  v1::Job cancelled;
+  ASSERT_TRUE(jobStub_->CancelJob(&context, request, &cancelled).ok());
+  ASSERT_TRUE(advance(job.id()));
+  ASSERT_EQ(get(job.id()).state(), v1::JOB_CANCELLED);
+  const auto answer = one->synchronize({one->run(leases[0]).value()});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->forget_size(), 1);
+  EXPECT_EQ(count("tuning_records"), 1);
+  EXPECT_TRUE(manifestOf(built(asking("k2", "reuse"), {one.get()})).spec.tuning);
+}
+
+TEST_F(Tuning, WithoutADeviceASearchIsRefusedAtOnce) {
+  auto plain = worker("w1");
+  v1::Job job;
+  const grpc::Status status = submit(asking("k", "search"), &job);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_NE(status.error_message().find("no worker has a healthy device for the tune for cpu:x86-64-v3"),
+            std::string::npos)
+      << status.error_message();
+}
+
+TEST_F(Tuning, GarbageLeavesWhatIsKnown) {
+  auto one = tuning("w1");
+  const v1::Job job = built(asking("k", "search"), {one.get()});
+  clock_.advance(std::chrono::hours(24 * 30));
+  const auto collected = garbage_.collect(Duration::zero(), false);
+  ASSERT_TRUE(collected) << collected.error().message;
+  auto rows = pool_.execute("SELECT record_hash, record_size FROM tuning_records");
+  const auto hash = (*rows)[0].get<std::vector<std::uint8_t>>("record_hash");
+  Digest record{{}, (*rows)[0].get<std::uint64_t>("record_size")};
+  std::copy(hash.begin(), hash.end(), record.hash.begin());
+  EXPECT_TRUE(readTuningRecord(farm_, "default", record));
+  EXPECT_TRUE(readTuningEntries(farm_, "default", *manifestOf(job).spec.tuning));
+}
+
+}  // namespace
+}  // namespace kiln::service
