@@ -167,7 +167,7 @@ void addBuild(CLI::App& app, Context& context) {
       .add_option(
           "--tune", options->tune,
           "Schedules of kernels: off, the compiler's defaults; reuse, what the farm has measured before; "
-          "search, measure first, on a worker's device alone, what it has not")
+          "search, measure first, on a worker that does nothing else, what it has not (CPU targets)")
       ->check(CLI::IsMember({"off", "reuse", "search"}));
   command.add_option("--budget", options->budget, "Time for a search, per target: 60s (default), 10m");
   command

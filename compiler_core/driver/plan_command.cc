@@ -31,6 +31,8 @@ CommandResult planCommand(const PlanArguments& arguments) {
     kernel.nodes = found.nodes;
     kernel.work = static_cast<std::uint64_t>(std::min(schedule::workOf(found.site.shape), 1e18));
     kernel.schedule = found.standard;
+    for (schedule::Knob& knob : schedule::knobsOf(found.site))
+      kernel.knobs.emplace(std::move(knob.name), std::move(knob.values));
     auto file =
         package::writeFile(arguments.out + "/" + isolatedFile(found.signature), asBytes(found.isolated));
     if (!file && written) written = fail(file.error());

@@ -27,6 +27,11 @@ std::uint64_t now(unsigned threads) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
+// What another schedule's results were must not be found in what this one leaves unwritten.
+void poison(void* memory, std::size_t bytes) {
+  std::memset(memory, 0xFF, bytes);
+}
+
 std::uint64_t medianOf(std::vector<std::uint64_t> values) {
   std::ranges::sort(values);
   return values[(values.size() - 1) / 2];
@@ -170,9 +175,12 @@ Result<KernelRun> KernelRun::load(const KernelProgram& program, const std::vecto
   run.arena_.reset(allocate(program.arenaBytes));
   run.scratch_.reset(allocate(run.stride_ * threads));
   if (!run.arena_ || !run.scratch_) return noMemory(program.arenaBytes + run.stride_ * threads);
+  poison(run.arena_.get(), program.arenaBytes);
+  poison(run.scratch_.get(), run.stride_ * threads);
   for (const KernelTensor& output : outputs) {
     run.outputs_.emplace_back(allocate(output.bytes()));
     if (!run.outputs_.back()) return noMemory(output.bytes());
+    poison(run.outputs_.back().get(), output.bytes());
     run.outputBytes_.push_back(output.bytes());
     run.outputPointers_.push_back(run.outputs_.back().get());
   }

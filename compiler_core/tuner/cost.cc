@@ -51,14 +51,23 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
 
 }  // namespace
 
+double tasksOf(const Schedule& schedule, const schedule::Site& site) {
+  const std::vector<schedule::LoopInfo>& loops = site.shape.loops;
+  const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
+  double tasks = 1;
+  for (std::size_t i = 0; i < loops.size() && i < tile.size(); ++i)
+    tasks *= std::ceil(static_cast<double>(loops[i].extent) / static_cast<double>(tile[i]));
+  return tasks;
+}
+
 double estimatedCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine) {
   const std::vector<schedule::LoopInfo>& loops = site.shape.loops;
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
-  double tasks = 1, points = 1, tilePoints = 1;
+  const double tasks = tasksOf(schedule, site);
+  double points = 1, tilePoints = 1;
   for (std::size_t i = 0; i < loops.size() && i < tile.size(); ++i) {
     points *= static_cast<double>(loops[i].extent);
     tilePoints *= static_cast<double>(tile[i]);
-    tasks *= std::ceil(static_cast<double>(loops[i].extent) / static_cast<double>(tile[i]));
   }
   const bool isProduct = schedule.contains(schedule::kRowsKnob);
   double cycles = isProduct ? productCycles(schedule, site, machine, points)

@@ -6,6 +6,9 @@
 namespace kiln::tuner {
 namespace {
 
+// A program is tuned once and run with any number of threads: a kernel keeps enough tasks for as many as
+// this, if its default has them, though fewer may be faster on the threads that measure.
+constexpr double kSharedTasks = 16;
 // How many schedules the knobs are expanded to before the cost model looks at them.
 constexpr std::size_t kMostExpanded = std::size_t{1} << 16;
 
@@ -28,9 +31,11 @@ std::vector<Schedule> expand(const std::vector<schedule::Knob>& knobs) {
 
 Search::Search(const schedule::Site& site, const Schedule& standard, const Machine& machine)
     : best_(standard) {
+  const double leastTasks = std::min(kSharedTasks, tasksOf(standard, site));
   std::vector<std::pair<double, Schedule>> rated;
   for (Schedule& schedule : expand(schedule::knobsOf(site))) {
     if (schedule == standard || !schedule::check(schedule, site)) continue;
+    if (tasksOf(schedule, site) < leastTasks) continue;
     const double cycles = estimatedCycles(schedule, site, machine);
     if (std::isfinite(cycles)) rated.emplace_back(cycles, std::move(schedule));
   }

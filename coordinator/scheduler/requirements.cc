@@ -151,8 +151,8 @@ std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets,
   if (delivery.tuning)
     for (const std::string& target : targets) {
       out.push_back({index::ActionKind::kPlan, target, 1, 1});
-      const bool emulated = delivery.check && delivery.check->emulated && wantsDevice(target);
-      if (delivery.tuning->search) out.push_back({index::ActionKind::kTune, target, 1, 1, emulated});
+      if (delivery.tuning->search && !wantsDevice(target))
+        out.push_back({index::ActionKind::kTune, target, 1, 1});
     }
   if (!delivery.check) return out;
   for (const std::string& target : targets) {

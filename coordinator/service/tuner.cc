@@ -34,7 +34,16 @@ Result<CompileSpec> specOf(const index::JobSnapshot& snapshot, const index::Targ
   return jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target);
 }
 
-// What is known of the plan's kernels, by signature, but for what was recalled.
+// Whether a row says what the plan's kernel can be: another toolchain's template may have had other knobs.
+bool fits(const index::TuningEntryRow& row, const KernelPlan& plan) {
+  if (row.entry.empty()) return true;
+  const auto json = parseStrictJson(row.entry);
+  if (!json) return false;
+  const auto entry = entryFromRow(row.signature, *json);
+  return entry && checkEntries({plan.target, {*entry}}, plan).has_value();
+}
+
+// What is known of the plan's kernels, by signature, but for what was recalled or does not fit.
 Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Farm& farm, const std::string& instance,
                                                              const KernelPlan& plan) {
   std::vector<std::string> signatures;
@@ -50,7 +59,7 @@ Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Farm& farm, c
       if (!status && status.error().code != Code::kPermissionDenied) return fail(status.error());
       at->second = status.has_value();
     }
-    if (at->second) known.emplace(row.signature, std::move(row));
+    if (at->second && fits(row, plan)) known.emplace(row.signature, std::move(row));
   }
   return known;
 }
@@ -113,6 +122,11 @@ Status keepTuningRecord(const Farm& farm, const std::string& instance, const ind
   const jobs::OutputFile* file = outputs.find(kTuningRecordFile);
   if (!file)
     return fail(Code::kDataLoss, std::string(kTuningRecordFile) + " is not among the tuner's outputs");
+  {
+    KILN_ASSIGN(auto connection, farm.database.acquire());
+    KILN_ASSIGN(const bool known, index::hasTuningRecord(*connection, instance, file->digest));
+    if (known) return {};  // a report that came twice, or the same figures again
+  }
   KILN_ASSIGN(const TuningRecord record, readTuningRecord(farm, instance, file->digest));
   TuneStatement tune = statementOf(farm, record, result);
   KILN_ASSIGN(tune.plan, findInput(farm, instance, result.action, kPlanInput));

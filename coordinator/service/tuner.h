@@ -7,8 +7,8 @@
 
 namespace kiln::service {
 
-// Has the record that a tune left signed and keeps what it decides. The same result again makes the same
-// statement.
+// Has the record that a tune left signed and keeps what it decides. The same record again changes
+// nothing.
 Status keepTuningRecord(const Farm& farm, const std::string& instance, const index::ResultRecord& result);
 
 // Thread safe.

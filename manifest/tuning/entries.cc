@@ -75,6 +75,8 @@ Status checkEntries(const TuningEntries& entries, const KernelPlan& plan) {
     if (kernel->templateName != entry.templateName)
       return bad("tuning entry " + entry.signature + " is of template " + entry.templateName +
                  ", the kernel of " + kernel->templateName);
+    if (const Status good = checkKnobs(entry.schedule, *kernel); !good)
+      return fail(good.error().in("tuning entry"));
   }
   return {};
 }

@@ -37,7 +37,7 @@ struct TuningEntries {
 };
 
 // kInvalidArgument unless `entries` are for the plan's target and each is of a kernel of the plan, with its
-// template: names what is foreign.
+// template and knobs that the plan lists: names what is foreign.
 Status checkEntries(const TuningEntries& entries, const KernelPlan& plan);
 
 }  // namespace kiln

@@ -23,6 +23,8 @@ struct PlannedKernel {
   std::uint64_t count = 1;         // how often the program has it
   std::uint64_t work = 0;          // scalar operations of one run, estimated: how a budget is shared
   Schedule schedule;               // the default
+  // What each knob may be: the values of the default and the others that are worth trying.
+  std::map<std::string, std::vector<std::vector<std::int64_t>>, std::less<>> knobs;
   bool operator==(const PlannedKernel&) const = default;
 };
 
@@ -35,5 +37,9 @@ struct KernelPlan {
   // kInvalidArgument naming the member.
   static Result<KernelPlan> fromJson(const Json& json);
 };
+
+// kInvalidArgument names the knob that the kernel does not have, that is missing, or whose value is not among
+// those that the plan lists.
+Status checkKnobs(const Schedule& schedule, const PlannedKernel& kernel);
 
 }  // namespace kiln

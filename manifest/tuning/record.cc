@@ -210,6 +210,9 @@ Status checkRecord(const TuningRecord& record, const KernelPlan& plan) {
     if (planned->schedule != kernel.candidates.front().schedule)
       return bad("the tuning record of kernel " + kernel.signature +
                  " does not begin with its default schedule (" + text(planned->schedule) + ")");
+    for (const TuningCandidate& candidate : kernel.candidates)
+      if (const Status good = checkKnobs(candidate.schedule, *planned); !good)
+        return fail(good.error().in("the tuning record"));
   }
   return {};
 }

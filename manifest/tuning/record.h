@@ -81,7 +81,7 @@ struct TuningRecord {
 };
 
 // kInvalidArgument unless the record is for the plan's target and each kernel is one of the plan, with its
-// template and default.
+// template and default, and candidates whose knobs the plan lists.
 Status checkRecord(const TuningRecord& record, const KernelPlan& plan);
 
 // What a compile gets of it: the kernels whose choice is not the default. Nothing of an emulated device.

@@ -2,6 +2,16 @@
 
 namespace kiln {
 
+Result<std::vector<std::int64_t>> readKnob(const Json& values, const std::string& place) {
+  if (!values.is_array()) return badMember(place, "a knob must be an array of integers");
+  std::vector<std::int64_t> out;
+  for (const Json& value : values) {
+    if (!value.is_number_integer()) return badMember(place, "a knob must be an array of integers");
+    out.push_back(value.get<std::int64_t>());
+  }
+  return out;
+}
+
 Json scheduleJson(const Schedule& schedule) {
   Json json = Json::object();
   for (const auto& [name, values] : schedule) json[name] = values;
@@ -14,12 +24,7 @@ Result<Schedule> readSchedule(ObjectReader& parent, std::string_view name) {
   if (!json->is_object()) return badMember(place, "must be an object of knobs");
   Schedule schedule;
   for (const auto& [knob, values] : json->items()) {
-    if (!values.is_array()) return badMember(place, "a knob must be an array of integers");
-    std::vector<std::int64_t>& out = schedule[knob];
-    for (const Json& value : values) {
-      if (!value.is_number_integer()) return badMember(place, "a knob must be an array of integers");
-      out.push_back(value.get<std::int64_t>());
-    }
+    KILN_ASSIGN(schedule[knob], readKnob(values, place));
   }
   if (const Status good = checkSchedule(schedule); !good) return badMember(place, good.error().message);
   return schedule;

@@ -2,13 +2,17 @@
 // {"tile":[96,256]}.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "manifest/json/reader.h"
 #include "manifest/tuning/schedule.h"
 
 namespace kiln {
 
+// One knob's value, [96,256]; `place` is that of the schedule.
+Result<std::vector<std::int64_t>> readKnob(const Json& values, const std::string& place);
 Json scheduleJson(const Schedule& schedule);
 // kInvalidArgument naming the member.
 Result<Schedule> readSchedule(ObjectReader& parent, std::string_view name);

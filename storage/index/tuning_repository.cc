@@ -7,6 +7,13 @@ namespace kiln::index {
 using postgres::Connection;
 using postgres::Row;
 
+Result<bool> hasTuningRecord(Connection& connection, const std::string& instance, const Digest& record) {
+  KILN_ASSIGN(auto rows,
+              connection.execute("SELECT FROM tuning_records WHERE instance = $1 AND record_hash = $2",
+                                 {instance, hashParam(record)}));
+  return rows.size() != 0;
+}
+
 Status insertTuningRecord(Connection& connection, const TuningRecordRow& record) {
   KILN_TRY(connection.execute(
       "INSERT INTO tuning_records (instance, record_hash, record_size, target, payload_hash, bundle_hash, "

@@ -9,6 +9,9 @@
 
 namespace kiln::index {
 
+Result<bool> hasTuningRecord(postgres::Connection& connection, const std::string& instance,
+                             const Digest& record);
+
 // Once per record; the same again changes nothing.
 Status insertTuningRecord(postgres::Connection& connection, const TuningRecordRow& record);
 

@@ -69,7 +69,7 @@ OPTIONAL = [["partition"], ["lock"], ["rootKeys"], ["recallKeys"], ["logs"], ["w
             *(["runDetails", "byproducts", i, "annotations", name] for i in (0, 1) for name in ("worker", "operator")),
             *([list_, i, *path, "schedule", "tile"] for i in range(2) for list_, path in
               (("kernels", []), ("entries", []), *(("kernels", ["candidates", j]) for j in range(4)))),
-            ["tuning"], ["tuning", "budgetSeconds"],
+            *(["kernels", i, "knobs", "tile"] for i in range(2)), ["tuning"], ["tuning", "budgetSeconds"],
             ["devices"], ["program", "profiles", 0, "transferBytes"]]
 
 # What people read, and may grow: its members are free.

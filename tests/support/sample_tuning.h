@@ -16,8 +16,20 @@ inline TuningCandidate finalist(Schedule schedule, std::uint64_t median, std::ui
 
 inline KernelPlan samplePlan() {
   return {"cpu:x86-64-v4",
-          {{hashOf('1'), "contraction", {"gemm"}, 12, 1'000'000, {{"tile", {96, 256}}}},
-           {hashOf('2'), "elementwise", {"relu"}, 1, 1000, {{"tile", {1, 4096}}}}}};
+          {{hashOf('1'),
+            "contraction",
+            {"gemm"},
+            12,
+            1'000'000,
+            {{"tile", {96, 256}}},
+            {{"tile", {{96, 256}, {48, 128}, {12, 64}, {1, 1}}}}},
+           {hashOf('2'),
+            "elementwise",
+            {"relu"},
+            1,
+            1000,
+            {{"tile", {1, 4096}}},
+            {{"tile", {{1, 4096}, {1, 2048}}}}}}};
 }
 
 inline TuningRecord sampleRecord() {

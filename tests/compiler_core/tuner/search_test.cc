@@ -42,6 +42,15 @@ TEST(Search, StaysNearTheBestFirst) {
   }
 }
 
+TEST(Search, AProgramForAnyNumberOfThreadsKeepsItsTasks) {
+  const schedule::Site site = product();
+  const Schedule standard = schedule::defaultSchedule(site).schedule;
+  const double least = std::min(16.0, tasksOf(standard, site));
+  ASSERT_GT(least, 1);
+  Search search(site, standard, {.threads = 1});
+  while (const auto schedule = search.next()) EXPECT_GE(tasksOf(*schedule, site), least) << text(*schedule);
+}
+
 TEST(Search, AccumulatorsThatDoNotFitTheRegistersAreNotTried) {
   const schedule::Site site = product();
   Schedule schedule = schedule::defaultSchedule(site).schedule;

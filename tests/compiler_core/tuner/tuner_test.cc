@@ -31,7 +31,10 @@ class TunerTest : public ::testing::Test {
     ASSERT_TRUE(kernel) << kernel.error().message;
     texts_[kernel->signature()] = text;
     plan_.target = "cpu:x86-64-v3";
-    plan_.kernels.push_back({kernel->signature(), "contraction", {"fc"}, 1, 1000, kernel->standard()});
+    PlannedKernel& planned = plan_.kernels.emplace_back();
+    planned = {kernel->signature(), "contraction", {"fc"}, 1, 1000, kernel->standard(), {}};
+    for (schedule::Knob& knob : schedule::knobsOf(kernel->site()))
+      planned.knobs.emplace(std::move(knob.name), std::move(knob.values));
     std::ranges::sort(plan_.kernels, {}, &PlannedKernel::signature);
   }
   Tools tools() { return {KILN_TOOLCHAIN_LIB, directory_.path()}; }

@@ -324,6 +324,17 @@ TEST(NextStep, WithTuningACompileIsPlannedOnceItsKernelsAreKnown) {
   EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, wanted)).runs.size(), 2u);
 }
 
+TEST(NextStep, KernelsOfDevicesAreNotMeasuredButKnownOnesAreTaken) {
+  auto snapshot = plannedJob();
+  snapshot.targets[0].target = "cuda:sm_90a";
+  const index::ActionRecord plan{index::ActionKind::kPlan, "cuda:sm_90a", digestOf("plan"), {}};
+  snapshot.actions = {referenceAction(), plan};
+  snapshot.results = {result(referenceAction(), "w1"), result(plan, "w1")};
+  DeliverySpec wanted = delivery();
+  wanted.tuning = TuningRequest{.search = true};
+  EXPECT_FALSE(expectStep<PlanCompile>(nextStep(snapshot, wanted)).tuned);
+}
+
 TEST(NextStep, ATunerThatFailsSaysSo) {
   const index::ActionRecord tune{index::ActionKind::kTune, "cpu:x86-64-v3", digestOf("tune"), {}};
   auto snapshot = plannedJob();

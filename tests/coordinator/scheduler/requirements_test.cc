@@ -158,6 +158,14 @@ TEST(Requirements, TuningPlansAnywhereAndSearchesOnADevice) {
   EXPECT_TRUE(wanted(true)) << "it need not be a worker that compiles for it";
 }
 
+TEST(Requirements, KernelsOfDevicesAreNotMeasured) {
+  DeliverySpec delivery;
+  delivery.tuning = TuningRequest{.search = true};
+  const auto required = requirementsOf({"cuda:sm_90a"}, delivery, false);
+  EXPECT_TRUE(
+      std::ranges::none_of(required, [](const Requirement& one) { return one.kind == ActionKind::kTune; }));
+}
+
 TEST(Requirements, JustAfterAStartItIsUnavailable) {
   auto view = fleet();
   view.graceUntil = kNow + seconds(5);

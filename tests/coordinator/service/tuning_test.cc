@@ -198,6 +198,9 @@ TEST_F(Tuning, BadRecordsAreRefusedByName) {
       "default", [](Json& record) { record["kernels"][0]["candidates"][0]["schedule"] = {{"tile", {1, 2}}}; },
       "does not begin with its default schedule");
   refused(
+      "knob", [](Json& record) { record["kernels"][0]["candidates"][1]["schedule"] = {{"tile", {7, 7}}}; },
+      "the knob tile 7x7 is outside of what the plan lists");
+  refused(
       "device", [](Json& record) { record["device"]["kind"] = "emulated"; },
       "of a device of kind emulated, but one of kind cpu was leased");
   EXPECT_EQ(count("tuning_entries"), 0);

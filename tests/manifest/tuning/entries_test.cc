@@ -62,6 +62,10 @@ TEST(TuningEntries, MustBeOfThePlan) {
   other.entries[0].signature = hashOf('9');
   EXPECT_NE(checkEntries(other, samplePlan()).error().message.find(hashOf('9')), std::string::npos);
   other = sample();
+  other.entries[0].schedule = {{"tile", {5, 5}}};
+  EXPECT_NE(checkEntries(other, samplePlan()).error().message.find("knob tile 5x5 is outside"),
+            std::string::npos);
+  other = sample();
   other.entries[0].templateName = "reduction";
   EXPECT_NE(checkEntries(other, samplePlan()).error().message.find("reduction"), std::string::npos);
 }
@@ -78,6 +82,13 @@ TEST(KernelPlan, IsReadAsItIsWritten) {
   json = plan.toJson();
   json["kernels"][0]["count"] = "0";
   EXPECT_NE(KernelPlan::fromJson(json).error().message.find("kernels[0].count"), std::string::npos);
+  json = plan.toJson();
+  json["kernels"][0]["knobs"]["tile"].erase(0);
+  EXPECT_NE(KernelPlan::fromJson(json).error().message.find("kernels[0].schedule"), std::string::npos)
+      << "the default is one of the values";
+  json = plan.toJson();
+  json["kernels"][0]["knobs"]["tile"] = 7;
+  EXPECT_NE(KernelPlan::fromJson(json).error().message.find("kernels[0].knobs"), std::string::npos);
 }
 
 }  // namespace

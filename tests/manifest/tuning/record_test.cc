@@ -103,6 +103,21 @@ TEST(TuningRecord, MustBeOfThePlan) {
             std::string::npos);
 }
 
+TEST(TuningRecord, HasOnlyKnobsOfThePlan) {
+  TuningRecord other = sampleRecord();
+  other.kernels[0].candidates[1].schedule = {{"tile", {7, 7}}};
+  EXPECT_NE(checkRecord(other, samplePlan()).error().message.find("knob tile 7x7 is outside"),
+            std::string::npos);
+  other.kernels[0].candidates[1].schedule = {{"tile", {48, 128}}, {"split", {4}}};
+  EXPECT_NE(checkRecord(other, samplePlan()).error().message.find("has no knob split"), std::string::npos);
+  KernelPlan plan = samplePlan();
+  plan.kernels[0].schedule["pack"] = {0};
+  plan.kernels[0].knobs["pack"] = {{0}, {1}};
+  other = sampleRecord();
+  other.kernels[0].candidates[0].schedule["pack"] = {0};
+  EXPECT_NE(checkRecord(other, plan).error().message.find("knob pack is missing"), std::string::npos);
+}
+
 TEST(TuningRecord, GivesEntriesOfWhatIsFaster) {
   const TuningEntries entries = entriesOf(sampleRecord());
   EXPECT_EQ(entries, (TuningEntries{"cpu:x86-64-v4", {{hashOf('1'), "contraction", {{"tile", {48, 128}}}}}}));
