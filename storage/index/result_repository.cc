@@ -47,16 +47,14 @@ Result<std::vector<ResultRecord>> resultsOfJob(Connection& connection, const Job
   KILN_ASSIGN(
       Rows rows,
       connection.execute(
-          "SELECT * FROM (SELECT DISTINCT ON (r.action_hash, r.worker, r.job_id = $2) r.*, "
-          "c.size AS action_size FROM (SELECT action_hash, bool_or(kind = $4) AS measures FROM job_actions "
-          "WHERE "
-          "instance = $1 AND job_id = $2 GROUP BY action_hash) j JOIN actions c ON c.instance = $1 AND "
-          "c.hash = j.action_hash JOIN action_results r "
-          "ON "
-          "r.instance = $1 AND r.action_hash = j.action_hash WHERE r.job_id = $2 OR ($3::boolean AND NOT "
-          "j.measures AND NOT r.disputed AND r.exit_code = 0) ORDER BY r.action_hash, r.worker, r.job_id = "
-          "$2, "
-          "r.recorded) x ORDER BY recorded, run_id",
+          "SELECT * FROM (SELECT DISTINCT ON (r.action_hash, r.worker, r.job_id = $2) r.*, c.size AS "
+          "action_size FROM (SELECT DISTINCT action_hash FROM job_actions WHERE instance = $1 AND job_id = "
+          "$2) "
+          "j JOIN actions c ON c.instance = $1 AND c.hash = j.action_hash JOIN action_results r ON "
+          "r.instance = "
+          "$1 AND r.action_hash = j.action_hash WHERE r.job_id = $2 OR ($3::boolean AND c.kind <> $4 AND NOT "
+          "r.disputed AND r.exit_code = 0) ORDER BY r.action_hash, r.worker, r.job_id = $2, r.recorded) x "
+          "ORDER BY recorded, run_id",
           {key.instance, key.id, reuse, static_cast<int>(ActionKind::kTune)}));
   return rows.map(resultAt);
 }

@@ -12,7 +12,7 @@ namespace kiln::index {
 Status insertResult(postgres::Connection& connection, const ResultRecord& result);
 
 // What counts for the job: its own results, and with `reuse` the oldest undisputed success of each worker in
-// earlier jobs of the instance. Oldest first.
+// earlier jobs of the instance, but for tunes: a measurement is no function of its action. Oldest first.
 Result<std::vector<ResultRecord>> resultsOfJob(postgres::Connection& connection, const JobKey& key,
                                                bool reuse);
 // The reusable ones for actions of a job that is not stored yet.
