@@ -43,23 +43,30 @@ bool fits(const index::TuningEntryRow& row, const KernelPlan& plan) {
   return entry && checkEntries({plan.target, {*entry}}, plan).has_value();
 }
 
+// Whether nobody has recalled the record or what its worker did.
+Result<bool> stands(const Farm& farm, const signing::Recalls* recalls, const index::TuningRecordRow& record) {
+  const Status content = checkNotRecalled(farm, std::span(&record.record, 1));
+  if (!content && content.error().code != Code::kPermissionDenied) return fail(content.error());
+  const signing::StatementPlace place{record.payload, record.recorded, nullptr};
+  return content && !(recalls && recalls->touchesWorker(place, record.worker, record.operatorName));
+}
+
 // What is known of the plan's kernels, by signature, but for what was recalled or does not fit.
 Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Farm& farm, const std::string& instance,
                                                              const KernelPlan& plan) {
   std::vector<std::string> signatures;
   for (const PlannedKernel& kernel : plan.kernels) signatures.push_back(kernel.signature);
+  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
   KILN_ASSIGN(auto connection, farm.database.acquire());
-  KILN_ASSIGN(auto rows, index::findTuningEntries(*connection, instance, plan.target, signatures));
+  KILN_ASSIGN(auto found, index::findTuningEntries(*connection, instance, plan.target, signatures));
   std::map<Digest, bool> good;
   std::map<std::string, index::TuningEntryRow> known;
-  for (index::TuningEntryRow& row : rows) {
-    const auto [at, isNew] = good.try_emplace(row.record, false);
+  for (index::KnownKernel& kernel : found) {
+    const auto [at, isNew] = good.try_emplace(kernel.record.record, false);
     if (isNew) {
-      const Status status = checkNotRecalled(farm, std::span(&row.record, 1));
-      if (!status && status.error().code != Code::kPermissionDenied) return fail(status.error());
-      at->second = status.has_value();
+      KILN_ASSIGN(at->second, stands(farm, recalls.get(), kernel.record));
     }
-    if (at->second && fits(row, plan)) known.emplace(row.signature, std::move(row));
+    if (at->second && fits(kernel.row, plan)) known.emplace(kernel.row.signature, std::move(kernel.row));
   }
   return known;
 }
@@ -79,12 +86,12 @@ Result<TuningEntries> entriesFor(const Farm& farm, const std::string& instance, 
 }
 
 // What a record decides: the default of kernels for which nothing was faster, too.
-Result<std::vector<index::TuningEntryRow>> decided(const TuningRecord& record, const Digest& digest) {
+Result<std::vector<index::TuningEntryRow>> decided(const TuningRecord& record) {
   std::vector<index::TuningEntryRow> rows;
   if (record.device.kind == "emulated") return rows;
   for (const TunedKernel& kernel : record.kernels) {
     const TuningChoice choice = choose(kernel);
-    index::TuningEntryRow row{kernel.signature, "", digest};
+    index::TuningEntryRow row{kernel.signature, ""};
     if (choice.reason == TuningChoice::Reason::kFaster) {
       const TuningEntry entry{kernel.signature, kernel.templateName,
                               kernel.candidates[choice.candidate].schedule};
@@ -140,10 +147,11 @@ Status keepTuningRecord(const Farm& farm, const std::string& instance, const ind
                                   .subjectSize = file->digest.size,
                                   .receipts = {receipt}});
   if (!bundle) return fail(bundle.error().in("signer"));
-  const index::TuningRecordRow row{instance,          file->digest, record.target,  digestOf(statement),
-                                   digestOf(*bundle), result.jobId, result.recorded};
+  const index::TuningRecordRow row{instance,          file->digest,  record.target,       digestOf(statement),
+                                   digestOf(*bundle), result.worker, result.operatorName, result.jobId,
+                                   result.recorded};
   KILN_TRY(storage::putBlob(farm.blobs, instance, row.bundle, asBytes(*bundle)));
-  KILN_ASSIGN(const auto entries, decided(record, row.record));
+  KILN_ASSIGN(const auto entries, decided(record));
   KILN_TRY(farm.database.transact([&](Connection& c) -> Status {
     KILN_TRY(index::insertTuningRecord(c, row));
     return index::putTuningEntries(c, row, entries);

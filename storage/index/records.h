@@ -192,6 +192,7 @@ struct TuningRecordRow {
   Digest record;  // manifest/tuning/record.h
   std::string target;
   Digest payload, bundle;  // of the statement
+  std::string worker, operatorName;
   std::string jobId;
   TimePoint recorded;
 };
@@ -200,7 +201,12 @@ struct TuningRecordRow {
 struct TuningEntryRow {
   std::string signature;
   std::string entry;  // {"schedule","template"}; "" where the default is best
-  Digest record;
+};
+
+// The same with the record that says so. Of `record` the bundle and the job are left out.
+struct KnownKernel {
+  TuningEntryRow row;
+  TuningRecordRow record;
 };
 
 struct FileRecord {

@@ -17,10 +17,12 @@ Result<bool> hasTuningRecord(Connection& connection, const std::string& instance
 Status insertTuningRecord(Connection& connection, const TuningRecordRow& record) {
   KILN_TRY(connection.execute(
       "INSERT INTO tuning_records (instance, record_hash, record_size, target, payload_hash, bundle_hash, "
-      "bundle_size, job_id, recorded) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
+      "bundle_size, job_id, recorded, worker, operator) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+      "$11) "
+      "ON CONFLICT DO NOTHING",
       {record.instance, hashParam(record.record), record.record.size, record.target,
-       hashParam(record.payload), hashParam(record.bundle), record.bundle.size, record.jobId,
-       record.recorded}));
+       hashParam(record.payload), hashParam(record.bundle), record.bundle.size, record.jobId, record.recorded,
+       record.worker, record.operatorName}));
   return {};
 }
 
@@ -42,19 +44,26 @@ Status putTuningEntries(Connection& connection, const TuningRecordRow& record,
   return {};
 }
 
-Result<std::vector<TuningEntryRow>> findTuningEntries(Connection& connection, const std::string& instance,
-                                                      const std::string& target,
-                                                      const std::vector<std::string>& signatures) {
-  KILN_ASSIGN(auto rows,
-              connection.execute(
-                  "SELECT e.signature, e.entry, e.record_hash, r.record_size FROM tuning_entries e JOIN "
-                  "tuning_records r ON r.instance = e.instance AND r.record_hash = e.record_hash WHERE "
-                  "e.instance = $1 AND e.target = $2 AND e.signature = ANY($3::text[]) ORDER BY e.signature "
-                  "COLLATE \"C\"",
-                  {instance, target, signatures}));
-  return rows.map([](const Row& row) {
-    return TuningEntryRow{row.get<std::string>("signature"), row.get<std::string>("entry"),
-                          digestAt(row, "record_hash", "record_size")};
+Result<std::vector<KnownKernel>> findTuningEntries(Connection& connection, const std::string& instance,
+                                                   const std::string& target,
+                                                   const std::vector<std::string>& signatures) {
+  KILN_ASSIGN(
+      auto rows,
+      connection.execute(
+          "SELECT e.signature, e.entry, r.* FROM tuning_entries e JOIN tuning_records r ON r.instance = "
+          "e.instance AND r.record_hash = e.record_hash WHERE e.instance = $1 AND e.target = $2 AND "
+          "e.signature = ANY($3::text[]) ORDER BY e.signature COLLATE \"C\"",
+          {instance, target, signatures}));
+  return rows.map([&](const Row& row) {
+    KnownKernel known{{row.get<std::string>("signature"), row.get<std::string>("entry")}, {}};
+    known.record.instance = instance;
+    known.record.record = digestAt(row, "record_hash", "record_size");
+    known.record.target = target;
+    known.record.payload = hashAt(row, "payload_hash");
+    known.record.worker = row.get<std::string>("worker");
+    known.record.operatorName = row.get<std::string>("operator");
+    known.record.recorded = row.get<TimePoint>("recorded");
+    return known;
   });
 }
 

@@ -21,8 +21,8 @@ Status putTuningEntries(postgres::Connection& connection, const TuningRecordRow&
                         const std::vector<TuningEntryRow>& entries);
 
 // Of those of these kernels that are known, by signature.
-Result<std::vector<TuningEntryRow>> findTuningEntries(postgres::Connection& connection,
-                                                      const std::string& instance, const std::string& target,
-                                                      const std::vector<std::string>& signatures);
+Result<std::vector<KnownKernel>> findTuningEntries(postgres::Connection& connection,
+                                                   const std::string& instance, const std::string& target,
+                                                   const std::vector<std::string>& signatures);
 
 }  // namespace kiln::index

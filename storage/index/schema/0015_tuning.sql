@@ -8,6 +8,8 @@ CREATE TABLE tuning_records (
   payload_hash bytea       NOT NULL,  -- of the statement whose subject it is
   bundle_hash  bytea       NOT NULL,
   bundle_size  bigint      NOT NULL,
+  worker       text        NOT NULL,  -- who measured
+  operator     text        NOT NULL,
   job_id       text        NOT NULL,
   recorded     timestamptz NOT NULL,
   PRIMARY KEY (instance, record_hash)

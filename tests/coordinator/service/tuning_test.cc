@@ -1,8 +1,10 @@
 // Tuning on the farm: what is planned, measured, believed, kept, given to compiles and found again.
+#include "coordinator/service/recalls.h"
 #include "coordinator/service/tuning_documents.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
+#include "signing/keys/files.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/tuning_repository.h"
 #include "tests/coordinator/service/farm_fixture.h"
@@ -152,6 +154,26 @@ TEST_F(Tuning, WhatIsKnownIsFoundAgainAndNotMeasuredTwice) {
   EXPECT_EQ(built(asking("k5", "search", true), {one.get()}).artifacts(0).digest(),
             first.artifacts(0).digest());
   EXPECT_EQ(runs_[v1::ACTION_TUNE], 2) << "a build that wants nothing from the cache measures afresh";
+}
+
+TEST_F(Tuning, NothingIsKnownFromARecalledWorker) {
+  const std::string trustRoot = directory_ / "recall-root.json";
+  const auto recallKey = signing::PrivateKey::create().value();
+  signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+  root.recallKeys = signing::RecallKeys{{1, {recallKey.publicKey()}}, 1, 10};
+  ASSERT_TRUE(signing::writeTextFile(trustRoot, root.toJson().dump()));
+  auto one = tuning("w1"), two = tuning("w2");
+  EXPECT_TRUE(manifestOf(built(asking("k1", "search"), {one.get()})).spec.tuning);
+  const signing::Recall entry{signing::RecallKind::kWorker, "w1", "bad", clock_.now(), {}, {}, {}, {}, true};
+  const auto text = signing::Recalls::issue(nullptr, entry, std::array{recallKey}, clock_.now(),
+                                            clock_.now() + std::chrono::days(7), "");
+  ASSERT_TRUE(publishRecalls(farm_, {trustRoot, nullptr}, text.value()));
+  const v1::Job reused = built(asking("k2", "reuse", false, "another model"), {two.get()});
+  EXPECT_FALSE(manifestOf(reused).spec.tuning);
+  tamper([](Json& record) { record["kernels"][0]["candidates"][1]["medianNanoseconds"] = "799"; });
+  const v1::Job searched = built(asking("k3", "search", false, "another model"), {two.get()});
+  EXPECT_TRUE(manifestOf(searched).spec.tuning) << "measured anew, by another worker";
+  EXPECT_EQ(runs_[v1::ACTION_TUNE], 2);
 }
 
 TEST_F(Tuning, WhereNothingIsKnownAReuseIsTheUntunedBuild) {
