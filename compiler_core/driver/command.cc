@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
 #include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/runtime/program_abi.h"
@@ -35,17 +34,22 @@ ExitCode exitFor(const Error& error) {
   }
 }
 
-tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
+Result<std::string> readText(const std::string& path, std::uint64_t limit, const char* hint) {
   std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return stop(kExitUsage, {Code::kNotFound,
-                             fmt::format("{}: cannot be read; give a CompileSpec (see kiln-cc spec)", path),
-                             {}});
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (text.str().size() > kMaxSpecBytes)
-    return stop(kExitUsage, {Code::kInvalidArgument, fmt::format("{}: larger than a spec may be", path), {}});
-  auto json = parseStrictJson(text.str());
+  if (!file) return fail(Code::kNotFound, fmt::format("{}: cannot be read; {}", path, hint));
+  std::string text(limit + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > limit)
+    return fail(Code::kInvalidArgument,
+                fmt::format("{}: larger than the {} bytes that it may have", path, limit));
+  return text;
+}
+
+tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
+  const auto text = readText(path, kMaxSpecBytes, "give a CompileSpec (see kiln-cc spec)");
+  if (!text) return stop(kExitUsage, text.error());
+  auto json = parseStrictJson(*text);
   if (!json) return stop(kExitUsage, json.error().in(path));
   auto spec = CompileSpec::fromJson(*json);
   if (!spec) return stop(kExitUsage, spec.error().in(path));

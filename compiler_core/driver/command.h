@@ -26,6 +26,10 @@ inline tl::unexpected<CommandError> stop(ExitCode exit, const Error& error) {
   return tl::make_unexpected(CommandError{exit, error});
 }
 
+// A file of at most `limit` bytes. kNotFound says `hint`, what to give instead; kInvalidArgument: it is
+// larger.
+Result<std::string> readText(const std::string& path, std::uint64_t limit, const char* hint);
+
 // Reads a CompileSpec; every failure is one of usage.
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
 std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);

@@ -34,7 +34,7 @@ CommandResult planCommand(const PlanArguments& arguments) {
     for (schedule::Knob& knob : schedule::knobsOf(found.site))
       kernel.knobs.emplace(std::move(knob.name), std::move(knob.values));
     auto file =
-        package::writeFile(arguments.out + "/" + isolatedFile(found.signature), asBytes(found.isolated));
+        package::writeFile(arguments.out + "/" + moduleFile(found.signature), asBytes(found.isolated));
     if (!file && written) written = fail(file.error());
   };
   if (auto result = compile(*request); !result) return stop(result.error());

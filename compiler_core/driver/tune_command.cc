@@ -5,8 +5,6 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "compiler_core/driver/command.h"
 #include "compiler_core/driver/toolchain.h"
@@ -52,16 +50,6 @@ class StopSignals {
   struct sigaction term_ = {}, int_ = {};
 };
 
-Result<std::string> readIsolated(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Code::kNotFound, path + ": cannot be read; it stands beside the plan");
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (text.str().size() > kMaxIsolatedBytes)
-    return fail(Code::kInvalidArgument, path + ": larger than a kernel may be");
-  return text.str();
-}
-
 }  // namespace
 
 CommandResult tuneCommand(const TuneArguments& arguments) {
@@ -88,7 +76,8 @@ CommandResult tuneCommand(const TuneArguments& arguments) {
       .plan = *plan,
       .isolated =
           [&](const std::string& signature) {
-            return readIsolated(arguments.plan + "/" + isolatedFile(signature));
+            return readText(arguments.plan + "/" + moduleFile(signature), kMaxIsolatedBytes,
+                            "it stands beside the plan");
           },
       .tools = {*lib, folder.empty() ? "." : folder.string()},
       .budget = *budget,

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "compiler_core/package/files.h"
 #include "manifest/base/printable.h"
@@ -14,15 +12,9 @@ namespace {
 
 template <class T>
 tl::expected<T, CommandError> read(const std::string& path, std::uint64_t limit, const char* hint) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return stop(kExitUsage, {Code::kNotFound, fmt::format("{}: cannot be read; {}", path, hint), {}});
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (text.str().size() > limit)
-    return stop(kExitUsage,
-                {Code::kInvalidArgument, fmt::format("{}: larger than such a document may be", path), {}});
-  auto json = parseStrictJson(text.str(), {.bytes = limit});
+  const auto text = readText(path, limit, hint);
+  if (!text) return stop(kExitUsage, text.error());
+  auto json = parseStrictJson(*text, {.bytes = limit});
   if (!json) return stop(kExitUsage, json.error().in(path));
   auto document = T::fromJson(*json);
   if (!document) return stop(kExitUsage, document.error().in(path));
@@ -40,10 +32,6 @@ tl::expected<TuningRecord, CommandError> readRecord(const std::string& path) {
 }
 tl::expected<TuningEntries, CommandError> readEntries(const std::string& path) {
   return read<TuningEntries>(path, kMaxTuningEntriesBytes, "give tuning entries (see kiln-cc entries)");
-}
-
-std::string isolatedFile(const std::string& signature) {
-  return "kernels/" + signature.substr(signature.find(':') + 1) + ".mlir";
 }
 
 Status writeDocument(const std::string& path, const Json& document) {

@@ -15,9 +15,6 @@ tl::expected<KernelPlan, CommandError> readPlan(const std::string& directory);
 tl::expected<TuningRecord, CommandError> readRecord(const std::string& path);
 tl::expected<TuningEntries, CommandError> readEntries(const std::string& path);
 
-// kernels/<hex>.mlir of a signature.
-std::string isolatedFile(const std::string& signature);
-
 // Canonical JSON, in the place of an old file from one moment to the next.
 Status writeDocument(const std::string& path, const Json& document);
 

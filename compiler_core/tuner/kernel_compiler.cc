@@ -19,6 +19,8 @@ using namespace mlir;
 
 namespace {
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 32;
+
 tl::unexpected<Error> bad(const std::string& what) {
   return fail(Code::kInvalidArgument,
               "the planned kernel " + what + "; make the plan again with kiln-cc plan");
@@ -47,7 +49,8 @@ Result<KernelTensor> tensorOf(Type type) {
     return bad("has elements of a type that programs do not store");
   std::int64_t elements = 1;
   for (const std::int64_t extent : tensor.getShape())
-    if (__builtin_mul_overflow(elements, extent, &elements)) return bad("has a tensor that is too large");
+    if (__builtin_mul_overflow(elements, extent, &elements) || elements > kMostElements)
+      return bad("has a tensor that is too large");
   result.elements = static_cast<std::uint64_t>(elements);
   return result;
 }

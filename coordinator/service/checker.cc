@@ -4,6 +4,7 @@
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/planner.h"
 #include "coordinator/service/statement_reader.h"
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
@@ -47,14 +48,7 @@ Status Checker::plan(const index::JobSnapshot& snapshot, const DeliverySpec& del
   KILN_ASSIGN(jobs::BuiltAction built,
               jobs::buildCheckAction(*artifact, *delivery.check, emulation ? &*emulation : nullptr));
   KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, built.blobs));
-  return farm_.database.transact([&](Connection& c) -> Status {
-    KILN_ASSIGN(auto current, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));
-    if (!current || current->actions.size() != snapshot.actions.size())
-      return {};  // another coordinator did it
-    KILN_TRY(index::addActions(c, key, snapshot.actions.size(),
-                               {{index::ActionKind::kCheck, target.target, built.action, {}}}));
-    return index::touchJob(c, key);
-  });
+  return appendActions(farm_, snapshot, {{index::ActionKind::kCheck, target.target, built.action, {}}});
 }
 
 Status Checker::publish(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,

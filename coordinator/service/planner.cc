@@ -115,25 +115,33 @@ Status reuseResults(const Farm& farm, postgres::Connection& connection, index::J
   return {};
 }
 
+Status appendActions(
+    const Farm& farm, const index::JobSnapshot& snapshot, const std::vector<index::ActionRecord>& actions,
+    const std::function<Status(postgres::Connection&, const index::JobSnapshot& now)>& before) {
+  const index::JobKey& key = snapshot.job.key;
+  return farm.database.transact([&](postgres::Connection& c) -> Status {
+    KILN_ASSIGN(auto now, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));
+    if (!now || now->actions.size() != snapshot.actions.size()) return {};  // another coordinator did it
+    if (before) KILN_TRY(before(c, *now));
+    KILN_TRY(index::addActions(c, key, snapshot.actions.size(), actions));
+    return index::touchJob(c, key);
+  });
+}
+
 Status storePlan(const Farm& farm, const index::JobSnapshot& snapshot, const Plan& plan,
                  const std::function<Status(postgres::Connection&)>& more) {
-  KILN_TRY(storage::uploadMissing(farm.blobs, snapshot.job.key.instance, plan.blobs));
+  const index::JobKey& key = snapshot.job.key;
+  KILN_TRY(storage::uploadMissing(farm.blobs, key.instance, plan.blobs));
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : plan.actions) actions.push_back(action.action);
-  return farm.database.transact([&](postgres::Connection& c) -> Status {
-    KILN_ASSIGN(auto current,
-                index::loadJob(c, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
-    if (!current || current->actions.size() != snapshot.actions.size())
-      return {};  // another coordinator did it
-    if (current->job.reuse) {
-      KILN_ASSIGN(auto earlier, index::reusableResults(c, snapshot.job.key.instance, actions));
-      dropUnproven(farm, snapshot.job.key.id, earlier);
-      KILN_ASSIGN(bool present, outputsArePresent(farm, snapshot.job.key.instance, earlier));
-      if (!present) KILN_TRY(index::stopReuse(c, snapshot.job.key));
+  return appendActions(farm, snapshot, plan.actions, [&](auto& c, const index::JobSnapshot& now) -> Status {
+    if (now.job.reuse) {
+      KILN_ASSIGN(auto earlier, index::reusableResults(c, key.instance, actions));
+      dropUnproven(farm, key.id, earlier);
+      KILN_ASSIGN(bool present, outputsArePresent(farm, key.instance, earlier));
+      if (!present) KILN_TRY(index::stopReuse(c, key));
     }
-    KILN_TRY(more(c));
-    KILN_TRY(index::addActions(c, snapshot.job.key, snapshot.actions.size(), plan.actions));
-    return index::touchJob(c, snapshot.job.key);
+    return more(c);
   });
 }
 

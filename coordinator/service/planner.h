@@ -42,6 +42,12 @@ Status reuseResults(const Farm& farm, postgres::Connection& connection, index::J
 Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,
                                const std::vector<index::ResultRecord>& results);
 
+// Appends actions to the stored job, after `before` with the job as it is now, in one transaction; nothing if
+// another coordinator has added some meanwhile.
+Status appendActions(
+    const Farm& farm, const index::JobSnapshot& snapshot, const std::vector<index::ActionRecord>& actions,
+    const std::function<Status(postgres::Connection&, const index::JobSnapshot& now)>& before = {});
+
 // Uploads what the plan's actions consist of and appends them to the stored job, with `more` in the same
 // transaction; nothing if another coordinator has planned meanwhile. Where bytes of earlier results are gone,
 // the job builds afresh.

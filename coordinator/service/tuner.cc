@@ -117,8 +117,7 @@ TuneStatement statementOf(const Farm& farm, const TuningRecord& record, const in
   tune.deviceKind = record.device.kind;
   tune.deviceName = record.device.name;
   tune.kernels = record.kernels.size();
-  tune.faster = static_cast<std::uint64_t>(std::ranges::count_if(
-      record.kernels, [](const TunedKernel& one) { return choose(one).candidate != 0; }));
+  tune.faster = fasterKernels(record);
   return tune;
 }
 
@@ -180,8 +179,8 @@ Status Tuner::plan(const index::JobSnapshot& snapshot, const DeliverySpec& deliv
   KILN_ASSIGN(const std::string text, toCanonicalJson(wanted.toJson()));
   std::vector<ModelFile> files{{kKernelPlanFile, digestOf(text)}};
   for (const PlannedKernel& kernel : wanted.kernels) {
-    const jobs::OutputFile* module = outputs.find(moduleOf(kernel.signature));
-    if (!module) return fail(Code::kDataLoss, "the plan's outputs lack " + moduleOf(kernel.signature));
+    const jobs::OutputFile* module = outputs.find(moduleFile(kernel.signature));
+    if (!module) return fail(Code::kDataLoss, "the plan's outputs lack " + moduleFile(kernel.signature));
     files.push_back({module->path, module->digest});
   }
   KILN_TRY(storage::putBlob(farm_.blobs, key.instance, files.front().digest, asBytes(text)));
@@ -189,14 +188,7 @@ Status Tuner::plan(const index::JobSnapshot& snapshot, const DeliverySpec& deliv
   KILN_ASSIGN(const storage::BuiltAction built,
               storage::buildTuneAction(spec, files, delivery.tuning->budgetSeconds));
   KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, built.blobs));
-  return farm_.database.transact([&](Connection& c) -> Status {
-    KILN_ASSIGN(auto current, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));
-    if (!current || current->actions.size() != snapshot.actions.size())
-      return {};  // another coordinator did it
-    KILN_TRY(index::addActions(c, key, snapshot.actions.size(),
-                               {{index::ActionKind::kTune, target.target, built.action, {}}}));
-    return index::touchJob(c, key);
-  });
+  return appendActions(farm_, snapshot, {{index::ActionKind::kTune, target.target, built.action, {}}});
 }
 
 Status Tuner::compile(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,

@@ -4,13 +4,10 @@
 #include "coordinator/service/blob_io.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
-#include "manifest/spec/target_device.h"
 #include "manifest/tuning/schedule_json.h"
 
 namespace kiln::service {
 namespace {
-
-constexpr std::string_view kHashPrefix = "sha256:";
 
 Status refuse(const std::string& what) {
   return fail(Code::kDataLoss, what);
@@ -25,17 +22,7 @@ Result<Json> readDocument(const Farm& farm, const std::string& instance, const D
   return std::move(*json);
 }
 
-// What a run for this target must have measured on.
-const char* deviceKind(const index::RunRecord& run) {
-  if (!wantsDevice(run.target)) return "cpu";
-  return run.emulated ? "emulated" : "cuda";
-}
-
 }  // namespace
-
-std::string moduleOf(const std::string& signature) {
-  return "kernels/" + signature.substr(kHashPrefix.size()) + ".mlir";
-}
 
 Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance, const Digest& digest) {
   KILN_ASSIGN(const Json json, readDocument(farm, instance, digest, kMaxKernelPlanBytes, kKernelPlanFile));
@@ -48,9 +35,9 @@ Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance,
   if (!file) return fail(Code::kDataLoss, std::string("the outputs lack ") + kKernelPlanFile);
   KILN_ASSIGN(KernelPlan plan, readKernelPlan(farm, instance, file->digest));
   for (const PlannedKernel& kernel : plan.kernels)
-    if (!outputs.find(moduleOf(kernel.signature)))
+    if (!outputs.find(moduleFile(kernel.signature)))
       return fail(Code::kDataLoss,
-                  "the outputs lack " + moduleOf(kernel.signature) + ", which the plan lists");
+                  "the outputs lack " + moduleFile(kernel.signature) + ", which the plan lists");
   return plan;
 }
 
@@ -94,9 +81,10 @@ Status takeTuningRecord(const Farm& farm, const index::RunRecord& run, const job
   KILN_ASSIGN(const Digest plan, findInput(farm, run.instance, run.action, kPlanInput));
   KILN_ASSIGN(const KernelPlan planned, readKernelPlan(farm, run.instance, plan));
   KILN_TRY(checkRecord(record, planned));
-  if (record.device.kind != deviceKind(run))
+  // Kernels of other devices are not measured (jobs/next_step.cc).
+  if (record.device.kind != "cpu")
     return refuse("the tuning record is of a device of kind " + printable(record.device.kind, 32) +
-                  ", but one of kind " + deviceKind(run) + " was leased");
+                  ", but one of kind cpu was leased");
   return {};
 }
 

@@ -12,9 +12,6 @@ namespace kiln::service {
 // Where an action that tunes has its plan.
 inline constexpr char kPlanInput[] = "input/plan/plan.json";
 
-// "kernels/<hex>.mlir": where a plan's outputs have a kernel's isolated module.
-std::string moduleOf(const std::string& signature);
-
 // The plan among these outputs of a kPlan action. kDataLoss or kInvalidArgument if there is none, it cannot
 // be read, or a kernel's module is missing.
 Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance,
@@ -29,8 +26,7 @@ Json rowOf(const TuningEntry& entry);
 Result<TuningEntry> entryFromRow(const std::string& signature, const Json& row);
 
 // The content of a finished kPlan or kTune run, held against what was asked: the plan is for the run's
-// target; the record is of the plan that the action had, for this target, and of a device of the kind that
-// was leased.
+// target; the record is of the plan that the action had, for this target, and of a processor.
 Status takeKernelPlan(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs);
 Status takeTuningRecord(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs);
 

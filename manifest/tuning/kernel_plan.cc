@@ -35,6 +35,10 @@ tl::unexpected<Error> bad(const PlannedKernel& kernel, const std::string& what) 
 
 }  // namespace
 
+std::string moduleFile(std::string_view signature) {
+  return "kernels/" + std::string(signature.substr(signature.find(':') + 1)) + ".mlir";
+}
+
 Status checkKnobs(const Schedule& schedule, const PlannedKernel& kernel) {
   for (const auto& [name, values] : schedule) {
     const auto knob = kernel.knobs.find(name);

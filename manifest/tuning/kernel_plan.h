@@ -15,8 +15,8 @@ inline constexpr std::uint64_t kMaxKernelPlanBytes = 16u << 20;
 inline constexpr std::size_t kMaxPlannedKernels = 65536;
 
 struct PlannedKernel {
-  // "sha256:<hex>" of the kernel's isolated module (text), which stands beside the plan in
-  // kernels/<hex>.mlir. Equal kernels share one.
+  // "sha256:<hex>" of the kernel's isolated module (text), which stands beside the plan (moduleFile). Equal
+  // kernels share one.
   std::string signature;
   std::string templateName;        // "contraction"
   std::vector<std::string> nodes;  // source nodes of the first of them, as in the manifest
@@ -37,6 +37,9 @@ struct KernelPlan {
   // kInvalidArgument naming the member.
   static Result<KernelPlan> fromJson(const Json& json);
 };
+
+// "kernels/<hex>.mlir": where the isolated module of a signature stands beside the plan.
+std::string moduleFile(std::string_view signature);
 
 // kInvalidArgument names the knob that the kernel does not have, that is missing, or whose value is not among
 // those that the plan lists.

@@ -217,6 +217,11 @@ Status checkRecord(const TuningRecord& record, const KernelPlan& plan) {
   return {};
 }
 
+std::uint64_t fasterKernels(const TuningRecord& record) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      record.kernels, [](const TunedKernel& kernel) { return choose(kernel).candidate != 0; }));
+}
+
 TuningEntries entriesOf(const TuningRecord& record) {
   TuningEntries out{record.target, {}};
   if (record.device.kind == "emulated") return out;

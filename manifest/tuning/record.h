@@ -84,6 +84,9 @@ struct TuningRecord {
 // template and default, and candidates whose knobs the plan lists.
 Status checkRecord(const TuningRecord& record, const KernelPlan& plan);
 
+// How many of its kernels have a choice that is not the default.
+std::uint64_t fasterKernels(const TuningRecord& record);
+
 // What a compile gets of it: the kernels whose choice is not the default. Nothing of an emulated device.
 TuningEntries entriesOf(const TuningRecord& record);
 

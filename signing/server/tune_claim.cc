@@ -1,7 +1,5 @@
 #include "signing/server/tune_claim.h"
 
-#include <algorithm>
-
 #include "manifest/tuning/record.h"
 #include "signing/receipt/receipt.h"
 #include "signing/server/action_check.h"
@@ -27,11 +25,9 @@ Result<Document> load(storage::BlobStore& store, const std::string& instance, co
 }
 
 Status checkSummary(const TuneStatement& tune, const TuningRecord& record) {
-  const auto faster = static_cast<std::uint64_t>(std::ranges::count_if(
-      record.kernels, [](const TunedKernel& one) { return choose(one).candidate != 0; }));
   const bool same = tune.target == record.target && tune.deviceKind == record.device.kind &&
                     tune.deviceName == record.device.name && tune.kernels == record.kernels.size() &&
-                    tune.faster == faster;
+                    tune.faster == fasterKernels(record);
   if (!same) return refused("the statement does not sum up the record");
   return {};
 }

@@ -4,7 +4,6 @@
 // Says "ready 0 0 0 WORK": the floating-point operations or bytes copied (read and written) of one run; then
 // for each line "N" on standard input runs N times and answers with N times in seconds on one line.
 #include <fmt/format.h>
-#include <immintrin.h>
 
 #include <chrono>
 #include <cstdio>
@@ -15,40 +14,13 @@
 #include <vector>
 
 #include "compiler_core/runtime/parallel/thread_pool.h"
+#include "tests/bench/fma_peak.h"
 
 namespace {
 
-constexpr std::int64_t kRounds = 1 << 20;
-constexpr int kChains = 16;
-
-// Independent chains, more than the units' latency asks for; returns the operations done.
-__attribute__((target("avx512f"))) std::int64_t wideAdds(volatile float* sink) {
-  __m512 sums[kChains];
-  for (int i = 0; i < kChains; ++i) sums[i] = _mm512_set1_ps(static_cast<float>(i));
-  const __m512 factor = _mm512_set1_ps(0.999f), addend = _mm512_set1_ps(0.001f);
-  for (std::int64_t round = 0; round < kRounds; ++round) {
-#pragma GCC unroll 16
-    for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, factor, addend);
-  }
-  for (const __m512& sum : sums) *sink = *sink + _mm512_cvtss_f32(sum);
-  return 2 * 16 * kChains * kRounds;
-}
-
-__attribute__((target("avx2,fma"))) std::int64_t narrowAdds(volatile float* sink) {
-  __m256 sums[kChains];
-  for (int i = 0; i < kChains; ++i) sums[i] = _mm256_set1_ps(static_cast<float>(i));
-  const __m256 factor = _mm256_set1_ps(0.999f), addend = _mm256_set1_ps(0.001f);
-  for (std::int64_t round = 0; round < kRounds; ++round) {
-#pragma GCC unroll 16
-    for (__m256& sum : sums) sum = _mm256_fmadd_ps(sum, factor, addend);
-  }
-  for (const __m256& sum : sums) *sink = *sink + _mm256_cvtss_f32(sum);
-  return 2 * 8 * kChains * kRounds;
-}
-
 std::int64_t adds() {
   volatile float sink = 0;
-  return __builtin_cpu_supports("avx512f") ? wideAdds(&sink) : narrowAdds(&sink);
+  return __builtin_cpu_supports("avx512f") ? kiln::bench::fmaLoop512(&sink) : kiln::bench::fmaLoop256(&sink);
 }
 
 struct Copy {

@@ -148,7 +148,7 @@ Result<ToolOutcome> FakeWorker::plan(const v1::Lease& lease) {
   ToolOutcome out;
   KILN_ASSIGN(out.files[kKernelPlanFile], toCanonicalJson(plan.toJson()));
   for (const PlannedKernel& kernel : plan.kernels)
-    out.files["kernels/" + kernel.signature.substr(7) + ".mlir"] = "module of " + kernel.signature;
+    out.files[moduleFile(kernel.signature)] = "module of " + kernel.signature;
   return out;
 }
 
@@ -157,9 +157,6 @@ Result<ToolOutcome> FakeWorker::tune(const v1::Lease& lease) {
   KILN_ASSIGN(const KernelPlan plan, KernelPlan::fromJson(json));
   TuningRecord record = sampleRecord();
   record.target = plan.target;
-  for (const v1::Device& device : description.devices())
-    if (device.kind() == "gpu" && std::ranges::find(lease.devices(), device.id()) != lease.devices().end())
-      record.device.kind = device.emulated() ? "emulated" : "cuda";
   std::erase_if(record.kernels, [&](const TunedKernel& kernel) { return !plan.find(kernel.signature); });
   ToolOutcome out;
   KILN_ASSIGN(out.files[kTuningRecordFile], toCanonicalJson(record.toJson()));
