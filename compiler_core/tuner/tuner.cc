@@ -207,8 +207,8 @@ class Tuner {
     KILN_ASSIGN(KernelProgram program, compile(at.compiler, at.planned.schedule));
     at.measurer.setLimit(std::chrono::duration<double>(std::max(kDefaultSeconds, left().count())));
     const Clock::time_point from = Clock::now();
-    KILN_TRY(at.measurer.begin(0, std::move(program), kRepetitions));
-    const auto answer = at.measurer.finish();
+    const Status begun = at.measurer.begin(0, std::move(program), kRepetitions);
+    const auto answer = begun ? at.measurer.finish() : tl::make_unexpected(begun.error());
     if (!answer) {
       if (answer.error().code != Code::kCancelled)
         progress("kernel {}: its default cannot be measured, {}", at.planned.signature,
