@@ -228,6 +228,44 @@ TEST_F(Tuning, BadRecordsAreRefusedByName) {
   EXPECT_EQ(count("tuning_entries"), 0);
 }
 
+TEST_F(Tuning, AForgedPlanIsRefusedByName) {
+  auto one = tuning("w1");
+  std::string forged;
+  change_ = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_PLAN) return;
+    const auto module = std::ranges::find_if(
+        outcome.files, [](const auto& file) { return file.first.starts_with("kernels/"); });
+    module->second += " and more";
+    forged = module->first.substr(8, 64);
+  };
+  const v1::Job job = ended(asking("k", "search"), {one.get()});
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_NE(job.error().message().find("the plan's module of kernel sha256:" + forged), std::string::npos)
+      << job.error().message();
+  EXPECT_EQ(runs_[v1::ACTION_TUNE], 0);
+}
+
+TEST_F(Tuning, BuildersMustAgreeOnAPlan) {
+  auto one = tuning("w1"), two = tuning("w2");
+  bool isFirst = true;
+  change_ = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_PLAN || !std::exchange(isFirst, false)) return;
+    Json plan = parseCanonicalJson(outcome.files[kKernelPlanFile]).value();
+    plan["kernels"][0]["count"] = "13";
+    outcome.files[kKernelPlanFile] = toCanonicalJson(plan).value();
+  };
+  v1::SubmitJobRequest wanted = asking("k", "reuse");
+  DeliverySpec delivery;
+  delivery.builders = 2;
+  delivery.tuning = TuningRequest{};
+  wanted.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+  const v1::Job job = ended(wanted, {one.get(), two.get()});
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_NE(job.error().message().find("builders disagree"), std::string::npos) << job.error().message();
+  EXPECT_EQ(runs_[v1::ACTION_PLAN], 2);
+  EXPECT_EQ(runs_[v1::ACTION_COMPILE], 0);
+}
+
 TEST_F(Tuning, ACompileThatDoesNotUseWhatItWasGivenIsRefused) {
   auto one = tuning("w1");
   change_ = [](const v1::Lease& lease, ToolOutcome& outcome) {
