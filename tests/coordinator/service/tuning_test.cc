@@ -1,4 +1,5 @@
 // Tuning on the farm: what is planned, measured, believed, kept, given to compiles and found again.
+#include "coordinator/service/affected.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/tuning_documents.h"
 #include "manifest/artifact/oci.h"
@@ -174,6 +175,38 @@ TEST_F(Tuning, NothingIsKnownFromARecalledWorker) {
   const v1::Job searched = built(asking("k3", "search", false, "another model"), {two.get()});
   EXPECT_TRUE(manifestOf(searched).spec.tuning) << "measured anew, by another worker";
   EXPECT_EQ(runs_[v1::ACTION_TUNE], 2);
+}
+
+TEST_F(Tuning, WhatARecordChoseLeadsToTheArtifactsMadeWithIt) {
+  auto one = tuning("measurer"), two = worker("builder");
+  const std::string untuned = built(asking("k0", "off"), {two.get()}).artifacts(0).digest();
+  // Measured by one, and what is known of it compiled by another.
+  const std::string searched = built(asking("k1", "search"), {one.get()}).artifacts(0).digest();
+  const std::string reused =
+      built(asking("k2", "reuse", false, "another model"), {two.get()}).artifacts(0).digest();
+  ASSERT_NE(reused, searched);
+  const auto affected = [&](auto name) {
+    v1::ListAffectedRequest request;
+    request.set_instance("default");
+    request.set_page_size(100);
+    name(request);
+    auto connection = pool_.acquire();
+    const auto found = listAffected(farm_, **connection, request);
+    EXPECT_TRUE(found) << found.error().message;
+    std::set<std::string> artifacts;
+    if (found)
+      for (const auto& entry : found->affected()) artifacts.insert(entry.artifact());
+    return artifacts;
+  };
+  auto rows = pool_.execute("SELECT record_hash FROM tuning_records");
+  const auto hash = (*rows)[0].get<std::vector<std::uint8_t>>("record_hash");
+  const std::string record = "sha256:" + toHex(hash);
+  const std::set<std::string> both = {searched, reused};
+  EXPECT_EQ(affected([&](auto& request) { request.set_source(record); }), both);
+  EXPECT_EQ(affected([&](auto& request) { request.set_worker("measurer"); }), both);
+  const auto byBuilder = affected([&](auto& request) { request.set_worker("builder"); });
+  EXPECT_TRUE(byBuilder.contains(reused) && byBuilder.contains(untuned));
+  EXPECT_FALSE(byBuilder.contains(searched));
 }
 
 TEST_F(Tuning, WhereNothingIsKnownAReuseIsTheUntunedBuild) {
