@@ -11,6 +11,7 @@
 #include <random>
 #include <utility>
 
+#include "compiler_core/package/panels.h"
 #include "compiler_core/runtime/program_abi.h"
 
 namespace kiln::tuner {
@@ -159,11 +160,36 @@ Result<KernelInputs> KernelInputs::make(const KernelCompiler& kernel, std::uint6
       return pointers;
     };
     KILN_ASSIGN(auto inputs, tensors(kernel.inputs()));
-    KILN_ASSIGN(auto weights, tensors(kernel.weights()));
+    KILN_ASSIGN(const auto weights, tensors(kernel.weights()));
     made.inputs_.push_back(std::move(inputs));
-    made.weights_.push_back(std::move(weights));
+    for (std::size_t i = 0; i < weights.size(); ++i) made.weights_[{i, 0}].push_back(weights[i]);
   }
+  made.weightTensors_ = kernel.weights();
   return made;
+}
+
+Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::vector<KernelWeight>& wanted) {
+  std::vector<std::vector<const void*>> all(copies());
+  for (const KernelWeight& weight : wanted) {
+    std::vector<const void*>& laidOut = weights_[weight];
+    if (laidOut.empty()) {
+      const KernelTensor& tensor = weightTensors_[weight.number];
+      const Bytes plain(static_cast<const std::uint8_t*>(weights_[{weight.number, 0}][0]), tensor.bytes());
+      KILN_ASSIGN(const auto bytes,
+                  package::inPanels(
+                      plain, {tensor.shape[0], tensor.shape[1], tensor.bytes() / tensor.elements},
+                      weight.panelLanes));
+      while (laidOut.size() < copies()) {
+        void* memory = allocate(bytes.size());
+        if (!memory) return noMemory(bytes.size());
+        memory_.emplace_back(memory);
+        std::memcpy(memory, bytes.data(), bytes.size());
+        laidOut.push_back(memory);
+      }
+    }
+    for (std::size_t copy = 0; copy < copies(); ++copy) all[copy].push_back(laidOut[copy]);
+  }
+  return all;
 }
 
 Result<KernelRun> KernelRun::load(const KernelProgram& program, const std::vector<KernelTensor>& outputs,
@@ -171,6 +197,7 @@ Result<KernelRun> KernelRun::load(const KernelProgram& program, const std::vecto
   KILN_ASSIGN(runtime::MappedElf elf,
               runtime::MappedElf::map(asBytes(program.elf), KILN_PROGRAM_SYMBOL, sizeof(kiln_program)));
   KernelRun run(std::move(elf));
+  run.wanted_ = program.weights;
   run.stride_ = (program.scratchBytes + KILN_ALIGNMENT - 1) / KILN_ALIGNMENT * KILN_ALIGNMENT;
   run.arena_.reset(allocate(program.arenaBytes));
   run.scratch_.reset(allocate(run.stride_ * threads));
@@ -189,12 +216,15 @@ Result<KernelRun> KernelRun::load(const KernelProgram& program, const std::vecto
   return run;
 }
 
-Status KernelRun::run(Bench& bench, const KernelInputs& inputs, std::size_t copy) {
+Status KernelRun::run(Bench& bench, KernelInputs& inputs, std::size_t copy) {
+  if (weights_.empty()) {
+    KILN_ASSIGN(weights_, inputs.weights(wanted_));
+  }
   const auto& table = *static_cast<const kiln_program*>(elf_.symbol());
   Caller caller{bench.pool(), {static_cast<std::byte*>(scratch_.get()), stride_}};
   const kiln_callbacks callbacks = {&Caller::parallelFor, &caller, nullptr, nullptr, nullptr, nullptr};
   const std::int32_t status =
-      table.profiles[0].run(&callbacks, arena_.get(), inputs.weights(copy).data(), inputs.inputs(copy).data(),
+      table.profiles[0].run(&callbacks, arena_.get(), weights_[copy % weights_.size()].data(), inputs.inputs(copy).data(),
                             outputPointers_.data(), nullptr, dims_.data());
   if (status != KILN_RUN_OK) return fail(Code::kInternal, fmt::format("the kernel returned {}", status));
   return {};
@@ -208,7 +238,7 @@ bool KernelRun::sameResults(const KernelRun& other) const {
   return outputs_.size() == other.outputs_.size();
 }
 
-Result<std::uint64_t> KernelRun::sample(Bench& bench, const KernelInputs& inputs) {
+Result<std::uint64_t> KernelRun::sample(Bench& bench, KernelInputs& inputs) {
   const auto time = [&](std::uint64_t runs) -> Result<std::uint64_t> {
     const std::uint64_t start = now(bench.threads());
     for (std::uint64_t i = 0; i < runs; ++i) KILN_TRY(run(bench, inputs, runs_++));

@@ -1,6 +1,7 @@
 // Runs kernels on this machine and times them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,14 +45,17 @@ class KernelInputs {
 
   std::size_t copies() const { return inputs_.size(); }
   const std::vector<const void*>& inputs(std::size_t copy) const { return inputs_[copy % copies()]; }
-  const std::vector<const void*>& weights(std::size_t copy) const { return weights_[copy % copies()]; }
+  // Per copy, the weights as a program reads them; they live as long as this. kResourceExhausted: no memory.
+  Result<std::vector<std::vector<const void*>>> weights(const std::vector<KernelWeight>& wanted);
 
  private:
   struct Free {
     void operator()(void* memory) const { std::free(memory); }
   };
   std::vector<std::unique_ptr<void, Free>> memory_;
-  std::vector<std::vector<const void*>> inputs_, weights_;
+  std::vector<std::vector<const void*>> inputs_;
+  std::vector<KernelTensor> weightTensors_;
+  std::map<KernelWeight, std::vector<const void*>> weights_;  // per copy
 };
 
 // One schedule of a kernel, loaded.
@@ -61,13 +65,13 @@ class KernelRun {
   static Result<KernelRun> load(const KernelProgram& program, const std::vector<KernelTensor>& outputs,
                                 unsigned threads);
 
-  // kInternal: the program says that it failed.
-  Status run(Bench& bench, const KernelInputs& inputs, std::size_t copy);
+  // kInternal: the program says that it failed. kResourceExhausted: no memory. The same inputs in every run.
+  Status run(Bench& bench, KernelInputs& inputs, std::size_t copy);
   // The results of the last run.
   bool sameResults(const KernelRun& other) const;
   // One sample: as many runs as make it long enough for the clock, in nanoseconds of one run. With one thread
   // the processor's time, so that others on the machine count for less; with several, the clock's.
-  Result<std::uint64_t> sample(Bench& bench, const KernelInputs& inputs);
+  Result<std::uint64_t> sample(Bench& bench, KernelInputs& inputs);
   std::uint64_t runsPerSample() const { return perSample_; }
 
  private:
@@ -84,6 +88,8 @@ class KernelRun {
   std::vector<std::size_t> outputBytes_;
   std::vector<void*> outputPointers_;
   std::vector<std::int64_t> dims_;
+  std::vector<KernelWeight> wanted_;
+  std::vector<std::vector<const void*>> weights_;  // per copy of the inputs, once they are known
   std::size_t runs_ = 0;  // so far: which copy of the inputs is next
   std::uint64_t perSample_ = 0;
 };

@@ -16,13 +16,22 @@ enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kI64 };  // as stored: i1
 struct KernelTensor {
   Element element = Element::kF32;
   std::uint64_t elements = 0;
+  std::vector<std::int64_t> shape;
   std::uint64_t bytes() const;
+};
+
+// A weight as a program reads it.
+struct KernelWeight {
+  std::size_t number = 0;       // of the kernel's weights
+  std::int64_t panelLanes = 0;  // columns of its panels (../package/panels.h); 0: as it is
+  auto operator<=>(const KernelWeight&) const = default;
 };
 
 // A program of KILN_PROGRAM_ABI with one profile and no symbols.
 struct KernelProgram {
   std::string elf;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
+  std::vector<KernelWeight> weights;  // in the order of its pointers
 };
 
 struct Tools {

@@ -122,7 +122,7 @@ class Tuner {
     if (compiler.standard() != planned.schedule)
       return fail(Code::kInvalidArgument, "the plan's schedule of " + planned.signature +
                                               " is not this compiler's default; make the plan again");
-    KILN_ASSIGN(const KernelInputs inputs, KernelInputs::make(compiler, request_.seed));
+    KILN_ASSIGN(KernelInputs inputs, KernelInputs::make(compiler, request_.seed));
     TunedKernel& tuned = record_.kernels[index];
     Trials trials;
     // Without the default nothing can be compared.
@@ -173,7 +173,7 @@ class Tuner {
   }
 
   // The first round; results have been looked at, which was one warm-up.
-  Status measure(Trial& trial, const KernelInputs& inputs, TuningCandidate& candidate) {
+  Status measure(Trial& trial, KernelInputs& inputs, TuningCandidate& candidate) {
     const Clock::time_point from = Clock::now();
     std::vector<std::uint64_t> samples;
     for (std::uint32_t i = 0; i < kRepetitions; ++i) {
@@ -205,7 +205,7 @@ class Tuner {
   }
 
   // In turn, so that whatever the machine does meanwhile meets all of them alike.
-  Status measureAgain(Trials& trials, const KernelInputs& inputs, TunedKernel& tuned) {
+  Status measureAgain(Trials& trials, KernelInputs& inputs, TunedKernel& tuned) {
     const auto slowest = static_cast<double>(tuned.candidates[0].medianNanoseconds) * kWorthLeading;
     while (trials.size() > 2 &&
            static_cast<double>(tuned.candidates[trials.back()->candidate].medianNanoseconds) > slowest)
