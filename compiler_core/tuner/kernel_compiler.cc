@@ -53,28 +53,10 @@ Result<KernelTensor> tensorOf(Type type) {
     if (__builtin_mul_overflow(elements, extent, &elements) || elements > kMostElements)
       return bad("has a tensor that is too large");
   result.elements = static_cast<std::uint64_t>(elements);
-  result.shape = tensor.getShape().vec();
   return result;
 }
 
 }  // namespace
-
-std::uint64_t KernelTensor::bytes() const {
-  switch (element) {
-    case Element::kI1:
-    case Element::kI8:
-      return elements;
-    case Element::kI16:
-      return elements * 2;
-    case Element::kF32:
-    case Element::kI32:
-      return elements * 4;
-    case Element::kF64:
-    case Element::kI64:
-      break;
-  }
-  return elements * 8;
-}
 
 struct KernelCompiler::State {
   Tools tools;
@@ -85,7 +67,7 @@ struct KernelCompiler::State {
   std::string signature;
   schedule::Site site;
   Schedule standard;
-  std::vector<KernelTensor> inputs, weights, outputs;
+  KernelTensors tensors;
   std::uint32_t outputDims = 0;
   unsigned kernels = 0;  // that kiln-tile found
 
@@ -124,7 +106,7 @@ Status KernelCompiler::State::readMain() {
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     KILN_ASSIGN(const KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
     const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
-    auto& list = isWeight ? weights : inputs;
+    auto& list = isWeight ? tensors.weights : tensors.inputs;
     auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");
     const auto source = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.source" : "kiln.input");
     if (!number || number.getInt() != static_cast<std::int64_t>(list.size()) || source != number)
@@ -133,20 +115,26 @@ Status KernelCompiler::State::readMain() {
   }
   for (Type type : main.getResultTypes()) {
     KILN_ASSIGN(const KernelTensor tensor, tensorOf(type));
-    outputs.push_back(tensor);
+    tensors.outputs.push_back(tensor);
     outputDims += static_cast<std::uint32_t>(cast<RankedTensorType>(type).getRank());
   }
   return {};
 }
 
 // The weights that @main has now, in order. Their sources are numbers of the isolated kernel's weights.
-std::vector<KernelWeight> weightsOf(func::FuncOp main) {
+std::vector<KernelWeight> weightsOf(func::FuncOp main, func::FuncOp isolated) {
   std::vector<KernelWeight> weights;
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     if (!main.getArgAttr(i, schedule::kWeightAttr)) continue;
+    const auto source = main.getArgAttrOfType<IntegerAttr>(i, "kiln.source");
+    KernelWeight& weight = weights.emplace_back(KernelWeight{source.getValue().getZExtValue(), 0, 0});
     const auto panels = main.getArgAttrOfType<IntegerAttr>(i, schedule::kPanelsAttr);
-    weights.push_back({static_cast<std::size_t>(main.getArgAttrOfType<IntegerAttr>(i, "kiln.source").getInt()),
-                       panels ? panels.getInt() : 0});
+    if (!panels) continue;
+    weight.panelLanes = panels.getValue().getZExtValue();
+    for (unsigned j = 0; j < isolated.getNumArguments(); ++j)
+      if (isolated.getArgAttr(j, schedule::kWeightAttr) == source)
+        weight.columns =
+            static_cast<std::uint64_t>(cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getDimSize(1));
   }
   return weights;
 }
@@ -207,14 +195,8 @@ const schedule::Site& KernelCompiler::site() const {
 const Schedule& KernelCompiler::standard() const {
   return state_->standard;
 }
-const std::vector<KernelTensor>& KernelCompiler::inputs() const {
-  return state_->inputs;
-}
-const std::vector<KernelTensor>& KernelCompiler::weights() const {
-  return state_->weights;
-}
-const std::vector<KernelTensor>& KernelCompiler::outputs() const {
-  return state_->outputs;
+const KernelTensors& KernelCompiler::tensors() const {
+  return state_->tensors;
 }
 double KernelCompiler::work() const {
   return schedule::workOf(state_->site.shape);
@@ -226,8 +208,8 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
   const schedule::GivenSchedules given = {
       {state_->signature,
        {std::string(schedule::templateOf(state_->site.shape.kind)), schedule, std::string()}}};
-  codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(state_->inputs.size()),
-                              .outputs = static_cast<std::uint32_t>(state_->outputs.size()),
+  codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(state_->tensors.inputs.size()),
+                              .outputs = static_cast<std::uint32_t>(state_->tensors.outputs.size()),
                               .outputDims = state_->outputDims,
                               .profiles = {{"kiln_run_0", "kiln_shapes_0"}}};
   std::vector<KernelWeight> weights;
@@ -242,7 +224,7 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
     };
     table.profiles[0].arenaBytes = number("kiln.arena_bytes");
     table.profiles[0].scratchBytes = number("kiln.scratch_bytes");
-    weights = weightsOf(main);
+    weights = weightsOf(main, state_->module->lookupSymbol<func::FuncOp>(ir::kMain));
     table.weights = static_cast<std::uint32_t>(weights.size());
   };
   KILN_TRY(codegen::lowerToLlvm(*copy, options));

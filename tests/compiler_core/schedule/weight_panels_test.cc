@@ -21,6 +21,7 @@ int panelsIn(const Checked& checked) {
 void expectPanels(const std::string& text, int wanted) {
   CheckOptions options;
   options.stage = "planned";
+  options.absolute = 1e-4;  // sums of up to 1300 products
   const auto checked = checkText(text, options);
   ASSERT_TRUE(checked) << checked.error().message << "\n" << text;
   EXPECT_EQ(panelsIn(*checked), wanted) << text;
