@@ -216,7 +216,8 @@ std::vector<Knob> knobsOf(const Site& site) {
     }
     for (const std::int64_t number : numbersOf(name))
       if (rangeOf(name, site)->holds(number) && number != value.front() &&
-          (name != kPackKnob || number != kPackedWeight || fitsPanels(chosen.at(std::string(kTileKnob)), site)))
+          (name != kPackKnob || number != kPackedWeight ||
+           fitsPanels(chosen.at(std::string(kTileKnob)), site)))
         knob.values.push_back({number});
   }
   return knobs;

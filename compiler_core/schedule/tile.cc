@@ -236,8 +236,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     for (Operation* op : group.members)
       if (auto member = cast<linalg::LinalgOp>(op); isContraction(member)) {
         shape.window = member.getNumReductionLoops() - 1;
-        shape.hasWeight = !device && shape.kind == KernelKind::kContraction &&
-                          mayTakePanels(member, options.registers);
+        shape.hasWeight =
+            !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
       }
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);

@@ -63,13 +63,13 @@ std::optional<WeightPanels> findWeightPanels(OpBuilder& b, linalg::LinalgOp prod
   SmallVector<std::int64_t> strides;
   std::int64_t offset = 0;
   if (whole.getRank() != 2 || part.getDimSize(0) != whole.getDimSize(0) ||
-      failed(part.getStridesAndOffset(strides, offset)) || strides[0] != whole.getDimSize(1) || strides[1] != 1)
+      failed(part.getStridesAndOffset(strides, offset)) || strides[0] != whole.getDimSize(1) ||
+      strides[1] != 1)
     return std::nullopt;
   WeightPanels found{factor, {}, b.getIndexAttr(0), lanesOf(product, registers), true};
   found.panels = inPanels(weight, found.lanes);
   if (part.getDimSize(1) == whole.getDimSize(1)) return found;
-  found.first =
-      memref::ExtractStridedMetadataOp::create(b, product.getLoc(), factor->get()).getOffset();
+  found.first = memref::ExtractStridedMetadataOp::create(b, product.getLoc(), factor->get()).getOffset();
   found.isAligned = listOf(schedule, kTileKnob).back() % found.lanes == 0;
   return found;
 }

@@ -144,8 +144,8 @@ Status KernelRun::run(Bench& bench, KernelInputs& inputs, std::size_t copy) {
   Caller caller{bench.pool(), {static_cast<std::byte*>(scratch_.get()), stride_}};
   const kiln_callbacks callbacks = {&Caller::parallelFor, &caller, nullptr, nullptr, nullptr, nullptr};
   const std::int32_t status =
-      table.profiles[0].run(&callbacks, arena_.get(), weights_[copy % weights_.size()].data(), inputs.inputs(copy).data(),
-                            outputPointers_.data(), nullptr, dims_.data());
+      table.profiles[0].run(&callbacks, arena_.get(), weights_[copy % weights_.size()].data(),
+                            inputs.inputs(copy).data(), outputPointers_.data(), nullptr, dims_.data());
   if (status != KILN_RUN_OK) return fail(Code::kInternal, fmt::format("the kernel returned {}", status));
   return {};
 }

@@ -47,7 +47,8 @@ class KernelRun {
   static Result<KernelRun> load(const KernelProgram& program, const std::vector<KernelTensor>& outputs,
                                 unsigned threads);
 
-  // kInternal: the program says that it failed. Errors of KernelInputs::weights. The same inputs in every run.
+  // kInternal: the program says that it failed. Errors of KernelInputs::weights. The same inputs in every
+  // run.
   Status run(Bench& bench, KernelInputs& inputs, std::size_t copy);
   // Of the results of the last run.
   Digest results() const;
@@ -67,7 +68,7 @@ class KernelRun {
   std::vector<std::int64_t> dims_;
   std::vector<KernelWeight> wanted_;
   std::vector<std::vector<const void*>> weights_;  // per copy of the inputs, once they are known
-  std::size_t runs_ = 0;  // so far: which copy of the inputs is next
+  std::size_t runs_ = 0;                           // so far: which copy of the inputs is next
   std::uint64_t perSample_ = 0;
 };
 

@@ -28,8 +28,8 @@ class KernelInputs {
 
   std::size_t copies() const { return inputs_.size(); }
   const std::vector<const void*>& inputs(std::size_t copy) const { return inputs_[copy % copies()]; }
-  // Per copy, the weights as a program reads them; they live as long as this. kInvalidArgument: the kernel has no such
-  // weight. kResourceExhausted: no memory.
+  // Per copy, the weights as a program reads them; they live as long as this. kInvalidArgument: the kernel
+  // has no such weight. kResourceExhausted: no memory.
   Result<std::vector<std::vector<const void*>>> weights(const std::vector<KernelWeight>& wanted);
 
  private:

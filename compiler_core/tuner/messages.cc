@@ -134,7 +134,8 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
   request.program.scratchBytes = unpacker.number();
   request.program.weights.resize(unpacker.count(kMostTensors));
   for (KernelWeight& weight : request.program.weights)
-    for (std::uint64_t* part : {&weight.number, &weight.columns, &weight.panelLanes}) *part = unpacker.number();
+    for (std::uint64_t* part : {&weight.number, &weight.columns, &weight.panelLanes})
+      *part = unpacker.number();
   KILN_TRY(unpacker.end());
   return request;
 }

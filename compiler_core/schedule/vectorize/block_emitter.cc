@@ -275,7 +275,9 @@ class BlockEmitter {
   // Where in the weight's panels each register of this block of lanes is.
   void findPlaces(const LaneRun& run, OpFoldResult lane) {
     const std::int64_t wide = weight_->lanes;
-    auto number = [&](std::int64_t value) -> Value { return arith::ConstantIndexOp::create(b_, loc_, value); };
+    auto number = [&](std::int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b_, loc_, value);
+    };
     auto add = [&](Value value, std::int64_t offset) -> Value {
       return offset == 0 ? value : arith::AddIOp::create(b_, loc_, value, number(offset)).getResult();
     };

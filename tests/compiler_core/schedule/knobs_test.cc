@@ -52,7 +52,8 @@ TEST(Knobs, AWeightLiesInPanelsWhereTilesAreWholeRegisters) {
   EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kPackKnob, 0), kPackedWeight);
   EXPECT_EQ(refusal(packed, site), "");
   setList(packed, kTileKnob, {96, 4});
-  EXPECT_NE(refusal(packed, site).find("'pack' is 3, which needs tiles of whole registers"), std::string::npos);
+  EXPECT_NE(refusal(packed, site).find("'pack' is 3, which needs tiles of whole registers"),
+            std::string::npos);
   setNumber(packed, kPackKnob, 2);
   EXPECT_EQ(refusal(packed, site), "");
   // Its divisors are no multiples of a register.

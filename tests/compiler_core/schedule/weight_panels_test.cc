@@ -1,5 +1,5 @@
-// Weights that lie in panels in the artifact: every way in which a product can read one, and what else may read the same
-// weight.
+// Weights that lie in panels in the artifact: every way in which a product can read one, and what else may
+// read the same weight.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,14 +33,15 @@ struct Shape {
 };
 class WeightPanels : public ::testing::TestWithParam<Shape> {};
 
-// Whole panels, some columns behind the last whole one, one column behind it, one row, few rows, more tiles than one, more
-// steps than one block, doubles.
+// Whole panels, some columns behind the last whole one, one column behind it, one row, few rows, more tiles
+// than one, more steps than one block, doubles.
 INSTANTIATE_TEST_SUITE_P(Shapes, WeightPanels,
                          ::testing::Values(Shape{64, 70, 128}, Shape{50, 33, 120}, Shape{13, 40, 145},
                                            Shape{1, 300, 512}, Shape{3, 64, 176}, Shape{200, 90, 768},
                                            Shape{96, 1300, 64}, Shape{7, 1025, 200}),
                          [](const auto& info) {
-                           return fmt::format("{}x{}x{}", info.param.rows, info.param.steps, info.param.columns);
+                           return fmt::format("{}x{}x{}", info.param.rows, info.param.steps,
+                                              info.param.columns);
                          });
 
 TEST_P(WeightPanels, GiveTheReferencesResults) {
