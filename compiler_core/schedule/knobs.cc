@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler_core/schedule/gpu/heuristics.h"
+#include "compiler_core/schedule/gpu/contraction_tiles.h"
 #include "compiler_core/schedule/schedule.h"
 
 namespace kiln::schedule {
@@ -87,6 +87,17 @@ Status checkTile(std::span<const std::int64_t> tile, const Site& site) {
       return refuse(kTileKnob, place + "which does not divide " + std::to_string(loops[i].extent));
   }
   return {};
+}
+
+// Of a block: "" or why its results would not be those of the default.
+std::string blockTrouble(const Schedule& schedule, const Site& site) {
+  const std::span<const std::int64_t> tile = listOf(schedule, kTileKnob);
+  const std::int64_t threads = numberOf(schedule, kThreadsKnob, 1);
+  if (site.isSingle)
+    return tile[0] % threads == 0 ? ""
+                                  : "is " + std::to_string(tile[0]) + ", no multiple of the " +
+                                        std::to_string(threads) + " threads";
+  return isProduct(site) ? reordering(site.shape, tile) : "";
 }
 
 // A register holds columns of one panel.
@@ -212,6 +223,8 @@ std::vector<Knob> knobsOf(const Site& site) {
       knob.values = tilesOf(site, value);
       if (numberOf(chosen, kPackKnob, 0) == kPackedWeight)
         std::erase_if(knob.values, [&](const auto& tile) { return !fitsPanels(tile, site); });
+      if (site.onDevice && isProduct(site))
+        std::erase_if(knob.values, [&](const auto& tile) { return !reordering(site.shape, tile).empty(); });
       continue;
     }
     for (const std::int64_t number : numbersOf(name))
@@ -248,6 +261,8 @@ Status check(const Schedule& schedule, const Site& site) {
       return refuse(name, "is missing in the schedule of a kernel of the template " + kind);
   if (numberOf(schedule, kPackKnob, 0) == kPackedWeight && !fitsPanels(listOf(schedule, kTileKnob), site))
     return refuse(kPackKnob, "is 3, which needs tiles of whole registers of columns");
+  if (site.onDevice)
+    if (const std::string why = blockTrouble(schedule, site); !why.empty()) return refuse(kTileKnob, why);
   return {};
 }
 

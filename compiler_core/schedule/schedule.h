@@ -76,7 +76,8 @@ std::string_view templateOf(KernelKind kind);
 
 struct Knob {
   std::string name;
-  // Worth trying, the default's first, each once. All of them are legal, but a schedule may have others.
+  // Worth trying, the default's first, each once. All of them are legal, of a device's operations whose
+  // results share nothing each with some value of the other knob; a schedule may have others.
   std::vector<std::vector<std::int64_t>> values;
 };
 

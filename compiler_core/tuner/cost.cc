@@ -11,6 +11,11 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTaskCycles = 2000;  // to hand a task out and to begin it
 constexpr double kElementBytes = 4;   // most kernels are of f32
 
+// Of a device.
+constexpr double kMultiprocessors = 128;  // about as many as large ones have
+constexpr double kLanes = 128;            // of a multiprocessor
+constexpr double kBlockCycles = 1000;     // to begin a block, and what its first loads wait for
+
 // Of one step of a register block, per result: two fused operations and two loads in a cycle, and a chain of
 // sums that takes four cycles per link.
 double cyclesPerResult(double rows, double vectors) {
@@ -51,18 +56,37 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
   return cycles;
 }
 
+// Blocks in as many rounds as the device needs for all of them.
+double deviceCycles(const Schedule& schedule, const schedule::Site& site) {
+  const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
+  double points = 1;  // of a block
+  for (const std::int64_t size : tile) points *= static_cast<double>(size);
+  const auto threads = static_cast<double>(schedule::numberOf(schedule, schedule::kThreadsKnob, 1));
+  double cycles = std::ceil(points / threads) * threads * static_cast<double>(site.shape.workPerPoint) /
+                  std::min(threads, kLanes);
+  // What the results of a tile share is loaded once.
+  if (site.shape.kind == schedule::KernelKind::kContraction && tile.size() >= 2)
+    cycles *= 1 + 16 / static_cast<double>(tile[tile.size() - 2]) + 16 / static_cast<double>(tile.back());
+  return std::ceil(tasksOf(schedule, site) / kMultiprocessors) * (cycles + kBlockCycles);
+}
+
 }  // namespace
 
 double tasksOf(const Schedule& schedule, const schedule::Site& site) {
   const std::vector<schedule::LoopInfo>& loops = site.shape.loops;
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
   double tasks = 1;
+  if (site.onDevice && site.isSingle) {
+    for (const schedule::LoopInfo& loop : loops) tasks *= static_cast<double>(loop.extent);
+    return std::ceil(tasks / static_cast<double>(tile[0]));
+  }
   for (std::size_t i = 0; i < loops.size() && i < tile.size(); ++i)
     tasks *= std::ceil(static_cast<double>(loops[i].extent) / static_cast<double>(tile[i]));
   return tasks;
 }
 
 double estimatedCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine) {
+  if (site.onDevice) return deviceCycles(schedule, site);
   const std::vector<schedule::LoopInfo>& loops = site.shape.loops;
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
   const double tasks = tasksOf(schedule, site);

@@ -11,11 +11,11 @@ struct Machine {
   std::int64_t l1 = 32 << 10, l2 = 1 << 20;  // bytes of one core's caches
 };
 
-// Into how many tasks the schedule cuts the kernel.
+// Into how many tasks, on a device blocks, the schedule cuts the kernel.
 double tasksOf(const Schedule& schedule, const schedule::Site& site);
 
-// In cycles of one core; less is better. infinity: not worth making (accumulators that do not fit the
-// registers).
+// In cycles of one core, of a device in those of a multiprocessor; less is better. infinity: not worth making
+// (accumulators that do not fit the registers).
 double estimatedCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine);
 
 }  // namespace kiln::tuner

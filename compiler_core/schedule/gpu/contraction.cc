@@ -1,6 +1,7 @@
 #include "compiler_core/schedule/gpu/contraction.h"
 
 #include "compiler_core/schedule/gpu/contraction_roles.h"
+#include "compiler_core/schedule/gpu/contraction_tiles.h"
 #include "compiler_core/schedule/gpu/neighbours.h"
 #include "compiler_core/schedule/gpu/products.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -333,10 +334,9 @@ std::optional<TensorCore> tensorCoreFor(linalg::LinalgOp op, const Contraction& 
 std::unique_ptr<ContractionPlan> planContraction(linalg::LinalgOp op, const GpuOptions& options) {
   auto roles = findContraction(op);
   if (!roles) return nullptr;
-  constexpr std::int64_t kFew = 4;  // share a panel's other side too seldom to pay for it
   for (ArrayRef<unsigned> loops :
        {ArrayRef(roles->left.loops), ArrayRef(roles->right.loops), ArrayRef(roles->reductions)})
-    if (fixedExtent(op, loops).value_or(kFew) < kFew) return nullptr;
+    if (fixedExtent(op, loops).value_or(kFewToShare) < kFewToShare) return nullptr;
   const auto core = tensorCoreFor(op, *roles, options);
   return std::make_unique<Plan>(op, std::move(*roles), core, options);
 }

@@ -25,7 +25,6 @@ constexpr Size kSizes[] = {
      "small products: as many blocks as there can be that still share panels"},
 };
 // Too few rows or columns to share anything: one result per thread.
-constexpr std::int64_t kFew = 4;
 constexpr Size kFewRows = {1, 256, 256, "device product of few rows",
                            "each thread sums up one result; neighbours read neighbouring columns"};
 constexpr Size kFewColumns = {256, 4, 256, "device product of few columns", "each thread sums up one result"};
@@ -66,6 +65,11 @@ std::vector<std::int64_t> sizesFor(const KernelShape& shape, std::size_t positio
   return sizes;
 }
 
+// How many of the last loops are columns; the one before them is the rows.
+std::size_t columnLoops(const KernelShape& shape) {
+  return std::min(shape.loops.size(), shape.kind == KernelKind::kConvolution ? shape.window : 1);
+}
+
 std::int64_t extentOf(std::span<const LoopInfo> loops) {
   std::int64_t extent = 1;
   for (const LoopInfo& loop : loops)
@@ -77,13 +81,12 @@ std::int64_t extentOf(std::span<const LoopInfo> loops) {
 
 DeviceTile chooseContractionTile(const KernelShape& shape) {
   const std::size_t rank = shape.loops.size();
-  const std::size_t positions =
-      std::min<std::size_t>(rank, shape.kind == KernelKind::kConvolution ? shape.window : 1);
+  const std::size_t positions = columnLoops(shape);
   const std::span<const LoopInfo> loops(shape.loops);
   const std::int64_t columns = extentOf(loops.last(positions));
   const std::int64_t rows = rank > positions ? loops[rank - positions - 1].extent : 1;
-  const Size* chosen = columns < kFew ? &kFewColumns : &kFewRows;
-  if (rows >= kFew && columns >= kFew)
+  const Size* chosen = columns < kFewToShare ? &kFewColumns : &kFewRows;
+  if (rows >= kFewToShare && columns >= kFewToShare)
     for (const Size& size : kSizes) {
       chosen = &size;
       if (blocksOf(shape.loops, sizesFor(shape, positions, size)) >= kBlocks) break;
@@ -94,9 +97,37 @@ DeviceTile chooseContractionTile(const KernelShape& shape) {
   for (const std::int64_t size : result.tile.sizes)
     if (__builtin_mul_overflow(results, std::max<std::int64_t>(1, size), &results))
       results = std::numeric_limits<std::int64_t>::max() / 2;
-  const std::int64_t each = rows < kFew || columns < kFew ? 1 : 8;
+  const std::int64_t each = rows < kFewToShare || columns < kFewToShare ? 1 : 8;
   result.threads = std::clamp<std::int64_t>((results / each + 31) / 32 * 32, 32, chosen->threads);
   return result;
+}
+
+std::string reordering(const KernelShape& shape, std::span<const std::int64_t> tile) {
+  const std::vector<std::int64_t> standard = chooseContractionTile(shape).tile.sizes;
+  const std::size_t columns = columnLoops(shape), outside = tile.size() - std::min(tile.size(), columns + 1);
+  for (std::size_t i = 0; i < outside; ++i)
+    if (tile[i] != standard[i])
+      return "has to be " + std::to_string(standard[i]) + " at loop " + std::to_string(i);
+  const auto isFew = [](std::span<const std::int64_t> sizes) {
+    std::int64_t points = 1;
+    for (const std::int64_t size : sizes) points *= std::min(size, kFewToShare);
+    return points < kFewToShare;
+  };
+  const auto compare = [&](std::string_view name, std::size_t from, std::size_t to) -> std::string {
+    const std::span<const std::int64_t> own = tile.subspan(from, to - from);
+    const bool few = isFew(std::span(standard).subspan(from, to - from));
+    if (isFew(own) != few)
+      return "needs " + std::string(few ? "fewer than " : "at least ") + std::to_string(kFewToShare) + " " +
+             std::string(name);
+    for (std::size_t i = from; i < to; ++i)
+      if (few && shape.loops[i].extent % tile[i] != 0)
+        return "does not divide the " + std::to_string(shape.loops[i].extent) + " at loop " +
+               std::to_string(i);
+    return "";
+  };
+  const std::size_t firstColumn = tile.size() - columns;
+  std::string why = compare("rows", outside, firstColumn);
+  return why.empty() ? compare("columns", firstColumn, tile.size()) : why;
 }
 
 }  // namespace kiln::schedule

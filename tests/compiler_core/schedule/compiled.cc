@@ -70,7 +70,13 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
     table.weights = static_cast<std::uint32_t>(uses.size());
   };
   auto device = check.device ? std::make_unique<DeviceRun>() : nullptr;
-  if (device) device->prepare(options, {.contraction = check.contraction, .tf32 = check.tf32});
+  if (device) {
+    device->prepare(options, {.contraction = check.contraction, .tf32 = check.tf32});
+    KILN_ASSIGN(const Target gpu, parseTarget("cuda:sm_90a"));
+    options.schedules.environment = {gpu.name, gpu.features, check.contraction, check.tf32};
+    options.schedules.given = check.given;
+    options.schedules.onKernel = check.onKernel;
+  }
   KILN_TRY(codegen::lowerToLlvm(module, options));
   const testing_support::TempDirectory directory;
   codegen::CpuOptions cpu;

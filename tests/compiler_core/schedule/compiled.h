@@ -2,10 +2,12 @@
 // schedule are made of.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "compiler_core/reference/host_tensor.h"
+#include "compiler_core/schedule/given.h"
 #include "manifest/base/result.h"
 
 namespace kiln::testing {
@@ -25,6 +27,9 @@ struct CheckOptions {
   // For a device, run by the emulated one with its threads in three orders instead of 1, 2 and 7 threads.
   bool device = false, tf32 = false;
   std::string target = "cpu:x86-64-v3";
+  // Of a device: kernels get signatures, and their schedules from `given`, as kiln-tile does it.
+  const schedule::GivenSchedules* given = nullptr;
+  std::function<void(const schedule::KernelFound& kernel)> onKernel;
 };
 
 // Weights and inputs come from the seeded generator. The program runs with 1, 2 and 7 threads; an error

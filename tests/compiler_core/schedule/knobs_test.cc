@@ -63,6 +63,45 @@ TEST(Knobs, AWeightLiesInPanelsWhereTilesAreWholeRegisters) {
   EXPECT_EQ(numberOf(odd, kPackKnob, 0), listOf(odd, kTileKnob).back() == 1000 ? kPackedWeight : 1);
 }
 
+TEST(Knobs, AllThreadsOfABlockHaveAsManyResultsWhereTheyShareNothing) {
+  Site site{{KernelKind::kElementwise, {{40, true}, {600, true}}, 4}};
+  site.onDevice = site.isSingle = true;
+  Schedule schedule = defaultSchedule(site).schedule;
+  EXPECT_EQ(refusal(schedule, site), "");
+  setNumber(schedule, kTileKnob, 192);
+  setNumber(schedule, kThreadsKnob, 128);
+  EXPECT_NE(refusal(schedule, site).find("'tile' is 192, no multiple of the 128 threads"), std::string::npos);
+  setNumber(schedule, kThreadsKnob, 96);
+  EXPECT_EQ(refusal(schedule, site), "");
+  for (const Knob& knob : knobsOf(site))
+    for (const auto& value : knob.values) {
+      Schedule other{{knob.name, value}};
+      setNumber(other, knob.name == kTileKnob ? kThreadsKnob : kTileKnob, knob.name == kTileKnob ? 32 : 1024);
+      EXPECT_EQ(refusal(other, site), "") << text(other);
+    }
+}
+
+TEST(Knobs, ABlockSharesPanelsOfAProductWhereTheDefaultDoes) {
+  const auto with = [](Site site, std::vector<std::int64_t> tile) {
+    site.onDevice = true;
+    Schedule schedule = defaultSchedule(site).schedule;
+    setList(schedule, kTileKnob, std::move(tile));
+    return refusal(schedule, site);
+  };
+  EXPECT_EQ(with(matmul(192, 512), {7, 33}), "");
+  EXPECT_NE(with(matmul(192, 512), {3, 32}).find("'tile' needs at least 4 rows"), std::string::npos);
+  EXPECT_NE(with(matmul(192, 512), {32, 3}).find("'tile' needs at least 4 columns"), std::string::npos);
+  EXPECT_EQ(with(matmul(3, 512), {3, 128}), "");
+  EXPECT_EQ(with(matmul(3, 512), {1, 100}), "");
+  // Of the last tile it would be known to the run alone how many rows it has.
+  EXPECT_NE(with(matmul(3, 512), {2, 128}).find("'tile' does not divide the 3 at loop 0"), std::string::npos);
+  EXPECT_EQ(with(convolution(), {1, 32, 2, 2}), "");
+  EXPECT_NE(with(convolution(), {1, 32, 1, 3}).find("'tile' needs at least 4 columns"), std::string::npos);
+  Site batched = matmul(2, 512);
+  batched.shape.loops.insert(batched.shape.loops.begin(), {8, true});
+  EXPECT_NE(with(batched, {2, 2, 128}).find("'tile' has to be 1 at loop 0"), std::string::npos);
+}
+
 TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {
   const Site site = matmul(192, 512);
   Schedule schedule = defaultSchedule(site).schedule;

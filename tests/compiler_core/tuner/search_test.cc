@@ -51,6 +51,21 @@ TEST(Search, AProgramForAnyNumberOfThreadsKeepsItsTasks) {
   while (const auto schedule = search.next()) EXPECT_GE(tasksOf(*schedule, site), least) << text(*schedule);
 }
 
+TEST(Search, TasksOfADeviceAreItsBlocks) {
+  schedule::Site site{{schedule::KernelKind::kElementwise, {{40, true}, {600, true}}, 4}};
+  site.onDevice = site.isSingle = true;
+  EXPECT_EQ(tasksOf({{"tile", {1000}}}, site), 24);
+  EXPECT_EQ(tasksOf({{"tile", {1024}}}, site), 24);
+  site.isSingle = false;
+  EXPECT_EQ(tasksOf({{"tile", {8, 300}}}, site), 10);
+  // More threads than a multiprocessor runs at a time gain nothing, fewer leave some of it idle.
+  const auto cycles = [&](std::int64_t threads) {
+    return estimatedCycles({{"threads", {threads}}, {"tile", {8, 300}}}, site, {});
+  };
+  EXPECT_LT(cycles(128), cycles(32));
+  EXPECT_LE(cycles(128), cycles(1024));
+}
+
 TEST(Search, AccumulatorsThatDoNotFitTheRegistersAreNotTried) {
   const schedule::Site site = product();
   Schedule schedule = schedule::defaultSchedule(site).schedule;
