@@ -48,8 +48,8 @@ Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
 }
 
 std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use) {
-  if (use.panelLanes == 0 || weight.shape.size() != 2) return weight.bytes.size();
-  const auto columns = weight.shape[use.permutation.empty() ? 1 : use.permutation[1]];
+  if (use.panelLanes == 0 || weight.shape.empty()) return weight.bytes.size();
+  const auto columns = use.permutation.empty() ? weight.shape.back() : weight.shape[use.permutation.back()];
   const auto padded = (columns + use.panelLanes - 1) / use.panelLanes * use.panelLanes;
   return weight.bytes.size() / static_cast<std::uint64_t>(columns) * static_cast<std::uint64_t>(padded);
 }
@@ -63,10 +63,10 @@ Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const Weight
   }
   const Bytes bytes = use.permutation.empty() ? weight.bytes : Bytes(turned);
   if (use.panelLanes == 0) return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
-  if (shape.size() != 2)
-    return fail(Code::kInternal,
-                fmt::format("weight {}: panels of {} dimensions", weight.name, shape.size()));
-  return inPanels(bytes, {shape[0], shape[1], dtypeBytes(weight.dtype)}, use.panelLanes);
+  if (shape.empty()) return fail(Code::kInternal, fmt::format("weight {}: panels of a number", weight.name));
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  return inPanels(bytes, {rows, shape.back(), dtypeBytes(weight.dtype)}, use.panelLanes);
 }
 
 Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,

@@ -11,7 +11,7 @@ namespace kiln::package {
 
 // One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program
 // reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
-// are), then, a matrix, in panels of so many columns (panels.h; 0: as it is).
+// are), then, its last dimension as columns, in panels of so many columns (panels.h; 0: as it is).
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;

@@ -6,6 +6,7 @@
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/passes.h"
+#include "compiler_core/schedule/vectorize/channel_lanes.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -238,6 +239,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         shape.window = member.getNumReductionLoops() - 1;
         shape.hasWeight =
             !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
+        if (shape.kind == KernelKind::kConvolution && !device)
+          shape.channelLanes = mayTakeChannelLanes(member, options.registers);
       }
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);

@@ -2,6 +2,7 @@
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
+#include "compiler_core/schedule/vectorize/channel_lanes.h"
 #include "compiler_core/schedule/vectorize/extremes.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
 #include "compiler_core/schedule/weight_arguments.h"
@@ -77,6 +78,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     BlockOptions own = options;
     own.schedule = scheduleAround(product.op);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
+    if (numberOf(own.schedule, kLanesKnob, 0) == 1 && emitChannelLanes(rewriter, product, own)) return;
     SmallVector<UnfoldedStep> steps;
     if (numberOf(own.schedule, kUnfoldKnob, 1) != 0)
       steps = unfoldWindow(rewriter, product, numberOf(own.schedule, kStepsKnob, kLongestReduction));

@@ -127,14 +127,17 @@ std::vector<KernelWeight> weightsOf(func::FuncOp main, func::FuncOp isolated) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     if (!main.getArgAttr(i, schedule::kWeightAttr)) continue;
     const auto source = main.getArgAttrOfType<IntegerAttr>(i, "kiln.source");
-    KernelWeight& weight = weights.emplace_back(KernelWeight{source.getValue().getZExtValue(), 0, 0});
+    KernelWeight& weight = weights.emplace_back(KernelWeight{source.getValue().getZExtValue()});
     const auto panels = main.getArgAttrOfType<IntegerAttr>(i, schedule::kPanelsAttr);
     if (!panels) continue;
     weight.panelLanes = panels.getValue().getZExtValue();
+    weight.turned = main.getArgAttr(i, "kiln.permutation") ? 1 : 0;
     for (unsigned j = 0; j < isolated.getNumArguments(); ++j)
-      if (isolated.getArgAttr(j, schedule::kWeightAttr) == source)
-        weight.columns =
-            static_cast<std::uint64_t>(cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getDimSize(1));
+      if (isolated.getArgAttr(j, schedule::kWeightAttr) == source) {
+        const ArrayRef<std::int64_t> shape =
+            cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getShape();
+        weight.columns = static_cast<std::uint64_t>(weight.turned ? shape.front() : shape.back());
+      }
   }
   return weights;
 }
