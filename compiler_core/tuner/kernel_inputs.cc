@@ -104,9 +104,9 @@ Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::v
                                      static_cast<std::int64_t>(weight.columns),
                                      tensor.bytes() / tensor.elements};
       const auto* plain = static_cast<const std::uint8_t*>(weights_[{weight.number}][0]);
-      const std::vector<std::uint8_t> matrix =
-          weight.turned != 0 ? turned({plain, tensor.bytes()}, size)
-                             : std::vector<std::uint8_t>(plain, plain + tensor.bytes());
+      const std::vector<std::uint8_t> matrix = weight.turned != 0
+                                                   ? turned({plain, tensor.bytes()}, size)
+                                                   : std::vector<std::uint8_t>(plain, plain + tensor.bytes());
       KILN_ASSIGN(const auto bytes,
                   package::inPanels(matrix, size, static_cast<std::int64_t>(weight.panelLanes)));
       while (laidOut.size() < copies()) {

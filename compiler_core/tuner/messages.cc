@@ -118,7 +118,8 @@ std::string pack(const MeasureRequest& request) {
   packer.number(request.program.scratchBytes);
   packer.number(request.program.weights.size());
   for (const KernelWeight& weight : request.program.weights)
-    for (const std::uint64_t part : {weight.number, weight.columns, weight.panelLanes, weight.turned}) packer.number(part);
+    for (const std::uint64_t part : {weight.number, weight.columns, weight.panelLanes, weight.turned})
+      packer.number(part);
   return packer.take();
 }
 

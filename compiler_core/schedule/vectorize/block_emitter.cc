@@ -636,7 +636,8 @@ class BlockEmitter {
           for (std::int64_t lane = 0; lane < roles_.width; ++lane)
             lanes.push_back(vector::LoadOp::create(b_, loc_, type, operand->get(),
                                                    indices(*operand, row, piece.offset + lane)));
-          turned_[{operand->getOperandNumber(), {row, piece.offset}}] = transposed(b_, loc_, std::move(lanes));
+          turned_[{operand->getOperandNumber(), {row, piece.offset}}] =
+              transposed(b_, loc_, std::move(lanes));
         }
     }
     ivs_[dim] = before;

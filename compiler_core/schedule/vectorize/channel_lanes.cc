@@ -41,7 +41,9 @@ std::optional<unsigned> theLoop(const LoopNest& nest, ArrayRef<unsigned> loops) 
 std::optional<ChannelRoles> findChannelRoles(linalg::LinalgOp op, const LoopNest& nest,
                                              const VectorShape& registers) {
   const auto contraction = findContraction(op);
-  if (!contraction || op.getNumDpsInits() != 1 || !getElementTypeOrSelf(op.getDpsInits()[0].getType()).isF32()) return std::nullopt;
+  if (!contraction || op.getNumDpsInits() != 1 ||
+      !getElementTypeOrSelf(op.getDpsInits()[0].getType()).isF32())
+    return std::nullopt;
   ChannelRoles found{contraction->right.operand->getOperandNumber(),
                      contraction->left.operand->getOperandNumber(),
                      0,
@@ -148,7 +150,8 @@ class ChannelEmitter {
     for (NestLoop& loop : nest.loops) loop.strides.resize(operands);
     SmallVector<std::size_t> results = {product_.op.getDpsInitOperand(0)->getOperandNumber()};
     if (product_.init)
-      results.push_back(product_.op->getNumOperands() + product_.init.getDpsInitOperand(0)->getOperandNumber());
+      results.push_back(product_.op->getNumOperands() +
+                        product_.init.getDpsInitOperand(0)->getOperandNumber());
     for (const std::size_t result : results) {
       nest.operands[result] = {sums_, b_.getIndexAttr(0)};
       for (NestLoop& loop : nest.loops) loop.strides[result] = 0;
@@ -184,7 +187,9 @@ class ChannelEmitter {
         OpFoldResult(getValueOrCreateConstantIndexOp(b_, loc_, place.offset)),
         getAsIndexOpFoldResult(b_.getContext(), {roles_.lanes, positions_}),
         getAsIndexOpFoldResult(b_.getContext(), {nest_.loops[roles_.channels].strides[result], 1}));
-    auto number = [&](std::int64_t value) -> Value { return arith::ConstantIndexOp::create(b_, loc_, value); };
+    auto number = [&](std::int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b_, loc_, value);
+    };
     auto plus = [&](Value value, std::int64_t offset) -> Value {
       return offset == 0 ? value : arith::AddIOp::create(b_, loc_, value, number(offset)).getResult();
     };

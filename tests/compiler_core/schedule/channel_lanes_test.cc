@@ -1,5 +1,5 @@
-// Convolutions whose channels lie along the lanes: every window, remainder and epilogue, and what else may read
-// the weight.
+// Convolutions whose channels lie along the lanes: every window, remainder and epilogue, and what else may
+// read the weight.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,8 +31,10 @@ class ChannelLanes : public ::testing::TestWithParam<Window> {};
 // steps than one run, strides, dilations, a batch.
 INSTANTIATE_TEST_SUITE_P(Windows, ChannelLanes,
                          ::testing::Values(Window{1, 40, 7, 64, 3, 1, 1, 1}, Window{1, 24, 8, 48, 1, 1, 1, 0},
-                                           Window{1, 300, 5, 32, 1, 1, 1, 0}, Window{2, 20, 9, 16, 3, 2, 1, 1},
-                                           Window{1, 16, 14, 24, 3, 1, 2, 2}, Window{1, 3, 15, 32, 7, 2, 1, 3}),
+                                           Window{1, 300, 5, 32, 1, 1, 1, 0},
+                                           Window{2, 20, 9, 16, 3, 2, 1, 1},
+                                           Window{1, 16, 14, 24, 3, 1, 2, 2},
+                                           Window{1, 3, 15, 32, 7, 2, 1, 3}),
                          [](const auto& info) {
                            const Window& w = info.param;
                            return fmt::format("{}x{}x{}to{}kernel{}stride{}dilation{}", w.batch, w.channels,
@@ -46,8 +48,8 @@ TEST_P(ChannelLanes, GiveTheReferencesResults) {
                     w = fmt::format("tensor<{0}x{1}x{2}x{2}xf32>", results, channels, kernel),
                     b = fmt::format("tensor<{}xf32>", results),
                     y = fmt::format("tensor<{0}x{1}x{2}x{2}xf32>", batch, results, out);
-  const std::string numbers =
-      fmt::format("strides [{0}, {0}] pads [{1}, {1}, {1}, {1}] dilations [{2}, {2}] group 1", stride, pad, dilation);
+  const std::string numbers = fmt::format(
+      "strides [{0}, {0}] pads [{1}, {1}, {1}, {1}] dilations [{2}, {2}] group 1", stride, pad, dilation);
   expectPanels(fmt::format(R"(
 func.func @main(%x: {0}, %r: {3}) -> {3} {{
   %w = kiln.weight 0 : {1}
