@@ -55,7 +55,7 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
                               .outputs = main.getNumResults(),
                               .profiles = {{"kiln_run_0", "kiln_shapes_0"}}};
   for (mlir::Type type : main.getResultTypes()) table.outputDims += ir::tensorType(type).getRank();
-  KILN_ASSIGN(const Target target, parseTarget("cpu:x86-64-v3"));
+  KILN_ASSIGN(const Target target, parseTarget(check.target));
   std::vector<package::WeightUse> uses;
   codegen::PipelineOptions options;
   options.vectors = codegen::vectorsFor(target.features);
