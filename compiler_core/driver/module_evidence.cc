@@ -13,15 +13,17 @@ using namespace mlir;
 namespace {
 
 package::WeightUse useOf(func::FuncOp main, unsigned argument) {
-  package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(argument, "kiln.source").getInt(), {}};
+  package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(argument, "kiln.source").getInt(), {}, {}};
   if (auto permutation = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.permutation"))
     use.permutation.assign(permutation.asArrayRef().begin(), permutation.asArrayRef().end());
+  if (auto words = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.words"))
+    use.words = package::Words{words[0], words[1]};
   return use;
 }
 
 // Rewrites make weights for each profile anew; the bytes tell which are the same.
 bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const ir::WeightTable& weights) {
-  if (a.permutation != b.permutation || a.space != b.space) return false;
+  if (a.permutation != b.permutation || a.words != b.words || a.space != b.space) return false;
   if (a.source == b.source) return true;
   const ir::Weight *first = weights.find(a.source), *second = weights.find(b.source);
   return first && second && first->dtype == second->dtype && first->shape == second->shape &&

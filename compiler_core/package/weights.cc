@@ -46,6 +46,29 @@ Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
   return result;
 }
 
+Result<std::vector<std::uint8_t>> asWords(const ir::Weight& weight, const Words& words) {
+  const std::size_t width = dtypeBytes(weight.dtype);
+  if (words.axis < 0 || words.axis >= std::int64_t(weight.shape.size()) || words.steps < 1 ||
+      width * static_cast<std::size_t>(words.steps) != 4)
+    return fail(Code::kInternal, fmt::format("weight {}: no words of {} steps along dimension {}",
+                                             weight.name, words.steps, words.axis));
+  std::size_t outer = 1, inner = 1;
+  for (std::int64_t i = 0; i < std::int64_t(weight.shape.size()); ++i)
+    if (i != words.axis) (i < words.axis ? outer : inner) *= static_cast<std::size_t>(weight.shape[i]);
+  const auto extent = static_cast<std::size_t>(weight.shape[words.axis]),
+             steps = static_cast<std::size_t>(words.steps), count = (extent + steps - 1) / steps;
+  if (weight.bytes.size() != outer * extent * inner * width)
+    return fail(Code::kInternal, fmt::format("weight {}: {} bytes for {} elements", weight.name,
+                                             weight.bytes.size(), outer * extent * inner));
+  std::vector<std::uint8_t> result(outer * count * inner * 4, 0);
+  for (std::size_t o = 0; o < outer; ++o)
+    for (std::size_t at = 0; at < extent; ++at)
+      for (std::size_t i = 0; i < inner; ++i)
+        std::memcpy(result.data() + ((o * count + at / steps) * inner + i) * 4 + at % steps * width,
+                    weight.bytes.data() + ((o * extent + at) * inner + i) * width, width);
+  return result;
+}
+
 Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,
                                              const std::string& directory) {
   std::vector<WeightFile> files;
@@ -57,7 +80,10 @@ Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const
                   fmt::format("the program uses weight {}, which the model lacks", use.source));
     WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}, use.space};
     const std::string path = directory + "/" + file.path;
-    if (use.permutation.empty()) {
+    if (use.words) {
+      KILN_ASSIGN(const auto bytes, asWords(*weight, *use.words));
+      KILN_ASSIGN(file.digest, writeFile(path, bytes));
+    } else if (use.permutation.empty()) {
       KILN_ASSIGN(file.digest, writeFile(path, weight->bytes));
     } else {
       KILN_ASSIGN(const auto bytes, permuted(*weight, use.permutation));

@@ -55,11 +55,12 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
                               .outputs = main.getNumResults(),
                               .profiles = {{"kiln_run_0", "kiln_shapes_0"}}};
   for (mlir::Type type : main.getResultTypes()) table.outputDims += ir::tensorType(type).getRank();
-  KILN_ASSIGN(const Target target, parseTarget("cpu:x86-64-v3"));
+  KILN_ASSIGN(const Target target, parseTarget(check.target));
   std::vector<package::WeightUse> uses;
   codegen::PipelineOptions options;
   options.vectors = codegen::vectorsFor(target.features);
   options.vectors.contraction = check.contraction;
+  if (!check.device) options.dots = codegen::dotsFor(target.features);
   options.onIr = [&](std::string_view name, mlir::ModuleOp op) {
     if (name == check.stage) llvm::raw_string_ostream(checked.ir) << op;
     if (name != "planned") return;
@@ -132,7 +133,9 @@ Result<std::vector<Buffer>> layOut(const ir::WeightTable& weights,
   for (const package::WeightUse& use : uses) {
     const ir::Weight& weight = *weights.find(use.source);
     std::vector<std::uint8_t> bytes(weight.bytes.begin(), weight.bytes.end());
-    if (!use.permutation.empty()) {
+    if (use.words) {
+      KILN_ASSIGN(bytes, package::asWords(weight, *use.words));
+    } else if (!use.permutation.empty()) {
       KILN_ASSIGN(bytes, package::permuted(weight, use.permutation));
     }
     buffers.push_back(bufferOf(bytes));
@@ -152,7 +155,13 @@ Result<Checked> checkText(const std::string& text, const CheckOptions& options) 
   KILN_ASSIGN(Prepared prepared, prepare(text, options));
   auto& [context, module, weights, inputs] = prepared;
   KILN_ASSIGN(const auto expected, reference::evaluate(*module, weights, inputs));
-  if (options.rewrite) KILN_TRY(transforms::rewrite(*module, weights));
+  if (options.rewrite) {
+    KILN_ASSIGN(const Target target, parseTarget(options.target));
+    transforms::RewriteOptions rewrite;
+    rewrite.quantised = options.quantised;
+    rewrite.byteDots = !options.device && codegen::dotsFor(target.features).bytes;
+    KILN_TRY(transforms::rewrite(*module, weights, rewrite));
+  }
 
   Checked checked;
   KILN_ASSIGN(Built built, build(*module, options, checked));
