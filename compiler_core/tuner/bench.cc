@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "compiler_core/runtime/program_abi.h"
@@ -18,8 +17,6 @@ namespace {
 
 constexpr std::uint64_t kSampleNanoseconds = 200'000;  // at least
 constexpr std::uint64_t kMostRuns = 10'000;            // of one sample
-// Copies of the inputs take as much as a core's own caches hold and more.
-constexpr std::uint64_t kCopiesBytes = 4 << 20, kMostCopies = 8;
 
 std::uint64_t now(unsigned threads) {
   timespec time{};
@@ -35,39 +32,6 @@ void poison(void* memory, std::size_t bytes) {
 std::uint64_t medianOf(std::vector<std::uint64_t> values) {
   std::ranges::sort(values);
   return values[(values.size() - 1) / 2];
-}
-
-void* allocate(std::size_t bytes) {
-  return std::aligned_alloc(KILN_ALIGNMENT, (bytes / KILN_ALIGNMENT + 1) * KILN_ALIGNMENT);
-}
-
-tl::unexpected<Error> noMemory(std::size_t bytes) {
-  return fail(Code::kResourceExhausted, fmt::format("no memory for {} bytes of a kernel", bytes));
-}
-
-template <class T>
-void fillWith(void* memory, std::uint64_t elements, const auto& next) {
-  T* at = static_cast<T*>(memory);
-  for (std::uint64_t i = 0; i < elements; ++i) at[i] = static_cast<T>(next());
-}
-
-void fillSeeded(void* memory, const KernelTensor& tensor, std::mt19937_64& random) {
-  const auto real = [&] { return 0.25 + static_cast<double>(random() >> 11) * 0x1p-53 * 0.75; };
-  switch (tensor.element) {
-    case Element::kF32:
-      return fillWith<float>(memory, tensor.elements, real);
-    case Element::kF64:
-      return fillWith<double>(memory, tensor.elements, real);
-    case Element::kI16:
-      // Codes of f16 from 1 to 2 and of bf16 from 1/128 to 1/2, and small integers.
-      return fillWith<std::uint16_t>(memory, tensor.elements, [&] { return 0x3c00 + random() % 0x300; });
-    case Element::kI1:
-    case Element::kI8:
-      return fillWith<std::uint8_t>(memory, tensor.elements, [&] { return random() % 2; });
-    case Element::kI32:
-    case Element::kI64:
-      std::memset(memory, 0, tensor.bytes());
-  }
 }
 
 struct Caller {
@@ -113,18 +77,28 @@ struct Bench::Affinity {
   cpu_set_t processors;
 };
 
-Result<std::unique_ptr<Bench>> Bench::open(unsigned threads) {
+Result<std::vector<int>> processorsFor(unsigned threads) {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return fail(errnoError(errno, "the processors of this process"));
+  std::vector<int> processors;
+  for (int cpu = 0; cpu < CPU_SETSIZE && processors.size() < threads; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) processors.push_back(cpu);
+  if (processors.size() < threads || threads == 0)
+    return fail(
+        Code::kInvalidArgument,
+        fmt::format("{} threads are wanted, this process may use {} processors", threads, processors.size()));
+  return processors;
+}
+
+Result<std::unique_ptr<Bench>> Bench::open(const std::vector<int>& processors) {
   std::unique_ptr<Bench> bench(new Bench());
   auto before = std::make_unique<Affinity>();
   if (::sched_getaffinity(0, sizeof before->processors, &before->processors) != 0)
     return fail(errnoError(errno, "the processors of this process"));
   Binding binding;
-  for (int cpu = 0; cpu < CPU_SETSIZE && binding.processors.size() < threads; ++cpu)
-    if (CPU_ISSET(cpu, &before->processors)) binding.processors.push_back(cpu);
-  if (binding.processors.size() < threads || threads == 0)
-    return fail(Code::kInvalidArgument,
-                fmt::format("{} threads are wanted, this process may use {} processors", threads,
-                            binding.processors.size()));
+  binding.processors = processors;
+  const auto threads = static_cast<unsigned>(processors.size());
   bench->before_ = std::move(before);
   KILN_ASSIGN(bench->pool_, runtime::ThreadPool::start(threads));
   if (threads == 1)
@@ -139,50 +113,22 @@ Bench::~Bench() {
   if (before_) ::sched_setaffinity(0, sizeof before_->processors, &before_->processors);
 }
 
-Result<KernelInputs> KernelInputs::make(const KernelCompiler& kernel, std::uint64_t seed) {
-  std::uint64_t bytes = 1;
-  for (const auto* list : {&kernel.inputs(), &kernel.weights()})
-    for (const KernelTensor& tensor : *list) bytes += tensor.bytes();
-  const std::uint64_t copies = std::clamp<std::uint64_t>(kCopiesBytes / bytes, 1, kMostCopies);
-  KernelInputs made;
-  for (std::uint64_t copy = 0; copy < copies; ++copy) {
-    std::mt19937_64 random(seed);  // the same in each
-    const auto tensors = [&](const std::vector<KernelTensor>& list) -> Result<std::vector<const void*>> {
-      std::vector<const void*> pointers;
-      for (const KernelTensor& tensor : list) {
-        void* memory = allocate(tensor.bytes());
-        if (!memory) return noMemory(tensor.bytes());
-        made.memory_.emplace_back(memory);
-        fillSeeded(memory, tensor, random);
-        pointers.push_back(memory);
-      }
-      return pointers;
-    };
-    KILN_ASSIGN(auto inputs, tensors(kernel.inputs()));
-    KILN_ASSIGN(auto weights, tensors(kernel.weights()));
-    made.inputs_.push_back(std::move(inputs));
-    made.weights_.push_back(std::move(weights));
-  }
-  return made;
-}
-
 Result<KernelRun> KernelRun::load(const KernelProgram& program, const std::vector<KernelTensor>& outputs,
                                   unsigned threads) {
   KILN_ASSIGN(runtime::MappedElf elf,
               runtime::MappedElf::map(asBytes(program.elf), KILN_PROGRAM_SYMBOL, sizeof(kiln_program)));
   KernelRun run(std::move(elf));
   run.stride_ = (program.scratchBytes + KILN_ALIGNMENT - 1) / KILN_ALIGNMENT * KILN_ALIGNMENT;
-  run.arena_.reset(allocate(program.arenaBytes));
-  run.scratch_.reset(allocate(run.stride_ * threads));
-  if (!run.arena_ || !run.scratch_) return noMemory(program.arenaBytes + run.stride_ * threads);
+  KILN_ASSIGN(run.arena_, allocate(program.arenaBytes));
+  KILN_ASSIGN(run.scratch_, allocate(run.stride_ * threads));
   poison(run.arena_.get(), program.arenaBytes);
   poison(run.scratch_.get(), run.stride_ * threads);
   for (const KernelTensor& output : outputs) {
-    run.outputs_.emplace_back(allocate(output.bytes()));
-    if (!run.outputs_.back()) return noMemory(output.bytes());
-    poison(run.outputs_.back().get(), output.bytes());
+    KILN_ASSIGN(Memory memory, allocate(output.bytes()));
+    poison(memory.get(), output.bytes());
     run.outputBytes_.push_back(output.bytes());
-    run.outputPointers_.push_back(run.outputs_.back().get());
+    run.outputPointers_.push_back(memory.get());
+    run.outputs_.push_back(std::move(memory));
   }
   const auto& table = *static_cast<const kiln_program*>(run.elf_.symbol());
   run.dims_.resize(table.output_dim_count);
@@ -200,12 +146,11 @@ Status KernelRun::run(Bench& bench, const KernelInputs& inputs, std::size_t copy
   return {};
 }
 
-bool KernelRun::sameResults(const KernelRun& other) const {
+Digest KernelRun::results() const {
+  Hasher hasher;
   for (std::size_t i = 0; i < outputs_.size(); ++i)
-    if (outputBytes_[i] != other.outputBytes_[i] ||
-        std::memcmp(outputs_[i].get(), other.outputs_[i].get(), outputBytes_[i]) != 0)
-      return false;
-  return outputs_.size() == other.outputs_.size();
+    hasher.update({static_cast<const std::uint8_t*>(outputs_[i].get()), outputBytes_[i]});
+  return hasher.finish();
 }
 
 Result<std::uint64_t> KernelRun::sample(Bench& bench, const KernelInputs& inputs) {

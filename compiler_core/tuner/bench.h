@@ -7,7 +7,8 @@
 
 #include "compiler_core/runtime/elf/elf_map.h"
 #include "compiler_core/runtime/parallel/thread_pool.h"
-#include "compiler_core/tuner/kernel_compiler.h"
+#include "compiler_core/tuner/kernel_inputs.h"
+#include "manifest/base/digest.h"
 
 namespace kiln::tuner {
 
@@ -18,11 +19,15 @@ struct Timing {
 // Of nanoseconds of single runs; at least one.
 Timing timingOf(std::vector<std::uint64_t> samples);
 
-// Threads that are each bound to a processor of those that this process may use. One user at a time.
+// The first so many processors of those that this process may use. kInvalidArgument: there are fewer.
+Result<std::vector<int>> processorsFor(unsigned threads);
+
+// Threads that are each bound to a processor. One user at a time.
 class Bench {
  public:
-  // kInvalidArgument: more threads than processors. kResourceExhausted: no threads.
-  static Result<std::unique_ptr<Bench>> open(unsigned threads);
+  // One thread for each of `processors`, at least one. kResourceExhausted: no threads. kInternal: a processor
+  // that this process may not use.
+  static Result<std::unique_ptr<Bench>> open(const std::vector<int>& processors);
   ~Bench();
 
   runtime::ThreadPool& pool() { return *pool_; }
@@ -35,25 +40,6 @@ class Bench {
   std::unique_ptr<runtime::ThreadPool> pool_;
 };
 
-// What a kernel reads, from a seed: numbers that no operation of a model has to be afraid of (floats from 1/4
-// to 1, indices 0). Several copies, so that a run does not find in the nearest caches what the last one read.
-class KernelInputs {
- public:
-  // kResourceExhausted: no memory.
-  static Result<KernelInputs> make(const KernelCompiler& kernel, std::uint64_t seed);
-
-  std::size_t copies() const { return inputs_.size(); }
-  const std::vector<const void*>& inputs(std::size_t copy) const { return inputs_[copy % copies()]; }
-  const std::vector<const void*>& weights(std::size_t copy) const { return weights_[copy % copies()]; }
-
- private:
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  std::vector<std::unique_ptr<void, Free>> memory_;
-  std::vector<std::vector<const void*>> inputs_, weights_;
-};
-
 // One schedule of a kernel, loaded.
 class KernelRun {
  public:
@@ -63,8 +49,8 @@ class KernelRun {
 
   // kInternal: the program says that it failed.
   Status run(Bench& bench, const KernelInputs& inputs, std::size_t copy);
-  // The results of the last run.
-  bool sameResults(const KernelRun& other) const;
+  // Of the results of the last run.
+  Digest results() const;
   // One sample: as many runs as make it long enough for the clock, in nanoseconds of one run. With one thread
   // the processor's time, so that others on the machine count for less; with several, the clock's.
   Result<std::uint64_t> sample(Bench& bench, const KernelInputs& inputs);
@@ -72,11 +58,6 @@ class KernelRun {
 
  private:
   explicit KernelRun(runtime::MappedElf elf) : elf_(std::move(elf)) {}
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  using Memory = std::unique_ptr<void, Free>;
-
   runtime::MappedElf elf_;
   Memory arena_, scratch_;
   std::size_t stride_ = 0;

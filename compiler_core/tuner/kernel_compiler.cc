@@ -57,23 +57,6 @@ Result<KernelTensor> tensorOf(Type type) {
 
 }  // namespace
 
-std::uint64_t KernelTensor::bytes() const {
-  switch (element) {
-    case Element::kI1:
-    case Element::kI8:
-      return elements;
-    case Element::kI16:
-      return elements * 2;
-    case Element::kF32:
-    case Element::kI32:
-      return elements * 4;
-    case Element::kF64:
-    case Element::kI64:
-      break;
-  }
-  return elements * 8;
-}
-
 struct KernelCompiler::State {
   Tools tools;
   Target target;
@@ -83,7 +66,7 @@ struct KernelCompiler::State {
   std::string signature;
   schedule::Site site;
   Schedule standard;
-  std::vector<KernelTensor> inputs, weights, outputs;
+  KernelTensors tensors;
   std::uint32_t outputDims = 0;
   unsigned kernels = 0;  // that kiln-tile found
 
@@ -122,7 +105,7 @@ Status KernelCompiler::State::readMain() {
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     KILN_ASSIGN(const KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
     const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
-    auto& list = isWeight ? weights : inputs;
+    auto& list = isWeight ? tensors.weights : tensors.inputs;
     auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");
     if (!number || number.getInt() != static_cast<std::int64_t>(list.size()))
       return bad("does not number its arguments");
@@ -130,7 +113,7 @@ Status KernelCompiler::State::readMain() {
   }
   for (Type type : main.getResultTypes()) {
     KILN_ASSIGN(const KernelTensor tensor, tensorOf(type));
-    outputs.push_back(tensor);
+    tensors.outputs.push_back(tensor);
     outputDims += static_cast<std::uint32_t>(cast<RankedTensorType>(type).getRank());
   }
   return {};
@@ -192,14 +175,8 @@ const schedule::Site& KernelCompiler::site() const {
 const Schedule& KernelCompiler::standard() const {
   return state_->standard;
 }
-const std::vector<KernelTensor>& KernelCompiler::inputs() const {
-  return state_->inputs;
-}
-const std::vector<KernelTensor>& KernelCompiler::weights() const {
-  return state_->weights;
-}
-const std::vector<KernelTensor>& KernelCompiler::outputs() const {
-  return state_->outputs;
+const KernelTensors& KernelCompiler::tensors() const {
+  return state_->tensors;
 }
 double KernelCompiler::work() const {
   return schedule::workOf(state_->site.shape);
@@ -211,9 +188,9 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
   const schedule::GivenSchedules given = {
       {state_->signature,
        {std::string(schedule::templateOf(state_->site.shape.kind)), schedule, std::string()}}};
-  codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(state_->inputs.size()),
-                              .outputs = static_cast<std::uint32_t>(state_->outputs.size()),
-                              .weights = static_cast<std::uint32_t>(state_->weights.size()),
+  codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(state_->tensors.inputs.size()),
+                              .outputs = static_cast<std::uint32_t>(state_->tensors.outputs.size()),
+                              .weights = static_cast<std::uint32_t>(state_->tensors.weights.size()),
                               .outputDims = state_->outputDims,
                               .profiles = {{"kiln_run_0", "kiln_shapes_0"}}};
   codegen::PipelineOptions options = state_->options();

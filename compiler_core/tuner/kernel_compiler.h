@@ -7,23 +7,11 @@
 #include <vector>
 
 #include "compiler_core/schedule/schedule.h"
+#include "compiler_core/tuner/kernel.h"
 #include "manifest/base/result.h"
 #include "manifest/spec/target.h"
 
 namespace kiln::tuner {
-
-enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kI64 };  // as stored: i16 may be codes of f16 or bf16
-struct KernelTensor {
-  Element element = Element::kF32;
-  std::uint64_t elements = 0;
-  std::uint64_t bytes() const;
-};
-
-// A program of KILN_PROGRAM_ABI with one profile and no symbols.
-struct KernelProgram {
-  std::string elf;
-  std::uint64_t arenaBytes = 0, scratchBytes = 0;
-};
 
 struct Tools {
   std::string toolchainLib;   // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
@@ -42,9 +30,7 @@ class KernelCompiler {
   const Target& target() const;
   const schedule::Site& site() const;
   const Schedule& standard() const;
-  const std::vector<KernelTensor>& inputs() const;
-  const std::vector<KernelTensor>& weights() const;
-  const std::vector<KernelTensor>& outputs() const;
+  const KernelTensors& tensors() const;
   // Scalar operations of one run, estimated.
   double work() const;
 

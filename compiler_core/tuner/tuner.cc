@@ -1,13 +1,19 @@
 #include "compiler_core/tuner/tuner.h"
 
 #include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <ranges>
+#include <utility>
 
 #include "compiler_core/runtime/program/cpu_features.h"
 #include "compiler_core/tuner/bench.h"
+#include "compiler_core/tuner/measurer.h"
 #include "compiler_core/tuner/search.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/printable.h"
@@ -19,12 +25,13 @@ using Clock = std::chrono::steady_clock;
 using State = TuningCandidate::State;
 
 constexpr std::uint32_t kWarmups = 1, kRepetitions = 7, kRounds = 5;
-constexpr std::size_t kLeaders = 3;      // measured again, beside the default
-constexpr double kMostFirstRound = 0.4;  // seconds of a candidate's first round: fewer samples then
-constexpr std::uint32_t kLeastSamples = 3;
+constexpr std::size_t kLeaders = 3;     // measured again, beside the default
 constexpr std::size_t kPatience = 64;   // candidates in a row that are no better
 constexpr double kTurn = 0.03;          // seconds, of one of them
 constexpr double kWorthLeading = 1.05;  // slower than the default by more: not measured again
+// How long a candidate may take: so many seconds and so many times the default's. The default itself: the
+// time that is left, but not less than kDefaultSeconds.
+constexpr double kLimitSeconds = 2, kLimitTimes = 8, kDefaultSeconds = 30;
 
 std::string timeText(std::uint64_t nanoseconds) {
   return nanoseconds < 1'000'000 ? fmt::format("{:.1f} us", static_cast<double>(nanoseconds) / 1e3)
@@ -33,12 +40,57 @@ std::string timeText(std::uint64_t nanoseconds) {
 
 // One schedule under measurement.
 struct Trial {
-  std::size_t candidate;  // of the record's
-  KernelRun run;
+  std::size_t candidate;  // of the record's; its number for the measurer, too
+  std::uint64_t runsPerSample;
   std::vector<std::uint64_t> samples;
 };
 
-using Trials = std::vector<std::unique_ptr<Trial>>;
+// A program that was made and is to be measured.
+struct Prepared {
+  std::size_t candidate;
+  KernelProgram program;
+};
+
+// The next programs are made on other processors than those that measure, where there are any.
+class Processors {
+ public:
+  static Result<Processors> divide(unsigned threads) {
+    Processors made;
+    KILN_ASSIGN(made.measuring, processorsFor(threads));
+    if (::sched_getaffinity(0, sizeof made.before_, &made.before_) != 0)
+      return fail(errnoError(errno, "the processors of this process"));
+    cpu_set_t rest = made.before_;
+    for (const int processor : made.measuring) CPU_CLR(processor, &rest);
+    made.overlap = CPU_COUNT(&rest) > 0 && ::sched_setaffinity(0, sizeof rest, &rest) == 0;
+    return made;
+  }
+  Processors(Processors&& other) noexcept
+      : measuring(std::move(other.measuring)),
+        overlap(std::exchange(other.overlap, false)),
+        before_(other.before_) {}
+  ~Processors() {
+    if (overlap) ::sched_setaffinity(0, sizeof before_, &before_);
+  }
+
+  std::vector<int> measuring;
+  bool overlap = false;  // this thread may work while they measure
+
+ private:
+  Processors() = default;
+  cpu_set_t before_{};
+};
+
+// While one lives, the end of a process that measures is an error of writing to it.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() : before_(::signal(SIGPIPE, SIG_IGN)) {}
+  ~NoPipeSignal() { ::signal(SIGPIPE, before_); }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sighandler_t before_;
+};
 
 // The kernels of one plan, one after the other.
 class Tuner {
@@ -46,7 +98,9 @@ class Tuner {
   explicit Tuner(const TuneRequest& request) : request_(request), start_(Clock::now()) {}
 
   Result<TuningRecord> run() {
-    KILN_ASSIGN(bench_, Bench::open(request_.threads));
+    KILN_ASSIGN(const Processors processors, Processors::divide(request_.threads));
+    processors_ = &processors;
+    const NoPipeSignal noPipeSignal;
     record_.target = request_.plan.target;
     record_.method = {request_.threads,
                       kWarmups,
@@ -57,6 +111,7 @@ class Tuner {
     record_.device = thisMachine();
     for (const PlannedKernel& kernel : request_.plan.kernels)
       record_.kernels.push_back({kernel.signature, kernel.templateName, {unmeasured(kernel.schedule)}});
+    if (request_.onRecord) KILN_TRY(request_.onRecord(record_));
     machine_.threads = request_.threads;
     if (!record_.device.caches.empty()) machine_.l1 = static_cast<std::int64_t>(record_.device.caches[0]);
     if (record_.device.caches.size() > 1) machine_.l2 = static_cast<std::int64_t>(record_.device.caches[1]);
@@ -78,12 +133,11 @@ class Tuner {
       KILN_TRY(tuneKernel(order[done], done));
       if (request_.onRecord) KILN_TRY(request_.onRecord(record_));
     }
-    if (request_.onRecord) KILN_TRY(request_.onRecord(record_));
     return std::move(record_);
   }
 
  private:
-  // Of a default without figures: what choose() calls not measured.
+  // One without figures; where it is the default, what choose() calls not measured.
   static TuningCandidate unmeasured(const Schedule& schedule) {
     TuningCandidate candidate;
     candidate.state = State::kFailed;
@@ -122,106 +176,162 @@ class Tuner {
     if (compiler.standard() != planned.schedule)
       return fail(Code::kInvalidArgument, "the plan's schedule of " + planned.signature +
                                               " is not this compiler's default; make the plan again");
-    KILN_ASSIGN(const KernelInputs inputs, KernelInputs::make(compiler, request_.seed));
-    TunedKernel& tuned = record_.kernels[index];
-    Trials trials;
-    // Without the default nothing can be compared.
-    KILN_ASSIGN(trials.emplace_back(), prepare(compiler, planned.schedule, 0));
-    Trial& standard = *trials[0];
-    KILN_TRY(standard.run.run(*bench_, inputs, 0));
-    KILN_TRY(measure(standard, inputs, tuned.candidates[0]));
+    Measurement at{
+        compiler, planned, record_.kernels[index],
+        Measurer({compiler.tensors(), request_.seed, processors_->measuring}, request_.shouldStop)};
+    KILN_ASSIGN(const bool isMeasured, measureDefault(at));
+    if (isMeasured) {
+      search(at);
+      measureAgain(at);
+      progress(at.tuned, planned, number);
+    }
+    return {};
+  }
+
+  // A kernel in work.
+  struct Measurement {
+    const KernelCompiler& compiler;
+    const PlannedKernel& planned;
+    TunedKernel& tuned;
+    Measurer measurer;
+    std::vector<Trial> trials{};  // the default, then the best so far
+    Digest results{};             // of the default
+  };
+
+  Result<KernelProgram> compile(const KernelCompiler& compiler, const Schedule& schedule) const {
+    return request_.compile ? request_.compile(compiler, schedule) : compiler.compile(schedule);
+  }
+
+  // False where it does not run, so that nothing can be compared: the kernel stays as it is, not measured.
+  Result<bool> measureDefault(Measurement& at) {
+    KILN_ASSIGN(KernelProgram program, compile(at.compiler, at.planned.schedule));
+    at.measurer.setLimit(std::chrono::duration<double>(std::max(kDefaultSeconds, left().count())));
+    const Clock::time_point from = Clock::now();
+    const Status begun = at.measurer.begin(0, std::move(program), kRepetitions);
+    const auto answer = begun ? at.measurer.finish() : tl::make_unexpected(begun.error());
+    if (!answer) {
+      if (answer.error().code != Code::kCancelled)
+        progress("kernel {}: its default cannot be measured, {}", at.planned.signature,
+                 answer.error().message);
+      return false;
+    }
+    at.results = answer->results;
+    at.trials.push_back({0, answer->runsPerSample, {}});
+    note(at.tuned.candidates[0], timingOf(answer->nanoseconds), State::kMeasured);
+    const std::chrono::duration<double> taken = Clock::now() - from;
+    at.measurer.setLimit(std::chrono::duration<double>(kLimitSeconds) + kLimitTimes * taken);
     // What measuring again will take.
     const double again =
-        static_cast<double>(standard.run.runsPerSample() * tuned.candidates[0].medianNanoseconds) * 1e-9 *
-        kRounds * (kLeaders + 1) * turnsOf(standard, tuned);
+        secondsOf(at.trials[0], at.tuned) * kRounds * (kLeaders + 1) * turnsOf(at.trials[0], at.tuned);
     deadline_ -= std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(again));
+    return true;
+  }
 
-    Search search(compiler.site(), planned.schedule, machine_);
-    std::uint64_t best = tuned.candidates[0].medianNanoseconds;
-    for (std::size_t inVain = 0; inVain < kPatience && !isKernelOver(); ++inVain) {
+  // What is no candidate's fault ends the search with what is known.
+  void search(Measurement& at) {
+    Search search(at.compiler.site(), at.planned.schedule, machine_);
+    std::size_t inVain = 0;
+    std::optional<Prepared> running;
+    while (true) {
+      std::optional<Prepared> next;
+      if (processors_->overlap || !running) next = prepare(at, search, inVain);
+      if (!next && !running) return;
+      if (running) {
+        const std::size_t candidate = running->candidate;
+        running.reset();
+        const auto answer = at.measurer.finish();
+        if (!answer && answer.error().code == Code::kCancelled) return;
+        if (answer) judge(at, candidate, *answer, search, inVain);
+      }
+      if (!next) continue;
+      if (!at.measurer.begin(next->candidate, std::move(next->program), kRepetitions)) return;
+      running = std::move(next);
+    }
+  }
+
+  // The next schedule that can be made; counts each.
+  std::optional<Prepared> prepare(Measurement& at, Search& search, std::size_t& inVain) {
+    while (inVain < kPatience && !isKernelOver()) {
       const auto schedule = search.next();
-      if (!schedule) break;
-      TuningCandidate& candidate = tuned.candidates.emplace_back();
+      if (!schedule) return std::nullopt;
+      ++inVain;
+      TuningCandidate& candidate = at.tuned.candidates.emplace_back();
       candidate.schedule = *schedule;
       candidate.state = State::kFailed;
-      auto trial = prepare(compiler, *schedule, tuned.candidates.size() - 1);
-      if (!trial || !(*trial)->run.run(*bench_, inputs, 0)) continue;
-      if (!(*trial)->run.sameResults(standard.run)) {
-        candidate.state = State::kWrong;
-        continue;
-      }
-      if (!measure(**trial, inputs, candidate)) continue;
-      trials.push_back(std::move(*trial));
-      if (candidate.medianNanoseconds < best) {
-        // Less than that is noise, not a direction.
-        if (candidate.medianNanoseconds * 100 < best * 99) inVain = 0;
-        best = candidate.medianNanoseconds;
-        search.setBest(*schedule);
-      }
-      keepLeaders(trials, tuned);
+      if (auto program = compile(at.compiler, *schedule))
+        return Prepared{at.tuned.candidates.size() - 1, std::move(*program)};
     }
-    KILN_TRY(measureAgain(trials, inputs, tuned));
-    progress(tuned, planned, number);
-    return {};
+    return std::nullopt;
   }
 
-  Result<std::unique_ptr<Trial>> prepare(const KernelCompiler& compiler, const Schedule& schedule,
-                                         std::size_t candidate) {
-    KILN_ASSIGN(const KernelProgram program, compiler.compile(schedule));
-    KILN_ASSIGN(KernelRun run, KernelRun::load(program, compiler.outputs(), bench_->threads()));
-    return std::make_unique<Trial>(Trial{candidate, std::move(run), {}});
-  }
-
-  // The first round; results have been looked at, which was one warm-up.
-  Status measure(Trial& trial, const KernelInputs& inputs, TuningCandidate& candidate) {
-    const Clock::time_point from = Clock::now();
-    std::vector<std::uint64_t> samples;
-    for (std::uint32_t i = 0; i < kRepetitions; ++i) {
-      KILN_ASSIGN(const std::uint64_t sample, trial.run.sample(*bench_, inputs));
-      samples.push_back(sample);
-      if (std::chrono::duration<double>(Clock::now() - from).count() > kMostFirstRound &&
-          samples.size() >= kLeastSamples)
-        break;
+  void judge(Measurement& at, std::size_t index, const MeasureAnswer& answer, Search& search,
+             std::size_t& inVain) {
+    TuningCandidate& candidate = at.tuned.candidates[index];
+    if (answer.results != at.results) {
+      candidate.state = State::kWrong;
+      at.measurer.forget(index);
+      return;
     }
-    note(candidate, timingOf(std::move(samples)), State::kMeasured);
-    return {};
+    const std::uint64_t best =
+        std::ranges::min(at.trials | std::views::transform([&](const Trial& trial) {
+                           return at.tuned.candidates[trial.candidate].medianNanoseconds;
+                         }));
+    note(candidate, timingOf(answer.nanoseconds), State::kMeasured);
+    at.trials.push_back({index, answer.runsPerSample, {}});
+    if (candidate.medianNanoseconds < best) {
+      // Less than that is noise, not a direction.
+      if (candidate.medianNanoseconds * 100 < best * 99) inVain = 0;
+      search.setBest(candidate.schedule);
+    }
+    keepLeaders(at);
   }
 
   // The default and the best; the programs of others are not needed any more.
-  static void keepLeaders(Trials& trials, const TunedKernel& tuned) {
-    if (trials.size() <= kLeaders + 1) return;
-    std::ranges::sort(trials.begin() + 1, trials.end(), {}, [&](const auto& trial) {
-      return std::pair(tuned.candidates[trial->candidate].medianNanoseconds, trial->candidate);
+  static void keepLeaders(Measurement& at) {
+    if (at.trials.size() <= kLeaders + 1) return;
+    std::ranges::sort(at.trials.begin() + 1, at.trials.end(), {}, [&](const Trial& trial) {
+      return std::pair(at.tuned.candidates[trial.candidate].medianNanoseconds, trial.candidate);
     });
-    trials.pop_back();
+    at.measurer.forget(at.trials.back().candidate);
+    at.trials.pop_back();
+  }
+
+  // Of one sample.
+  static double secondsOf(const Trial& trial, const TunedKernel& tuned) {
+    return static_cast<double>(trial.runsPerSample * tuned.candidates[trial.candidate].medianNanoseconds) *
+           1e-9;
   }
 
   // Samples of one turn: fewer of what takes long.
   static std::uint32_t turnsOf(const Trial& trial, const TunedKernel& tuned) {
-    const double sample =
-        static_cast<double>(trial.run.runsPerSample() * tuned.candidates[trial.candidate].medianNanoseconds) *
-        1e-9;
-    return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(kTurn / sample), 1, kRepetitions);
+    return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(kTurn / secondsOf(trial, tuned)), 1,
+                                     kRepetitions);
   }
 
-  // In turn, so that whatever the machine does meanwhile meets all of them alike.
-  Status measureAgain(Trials& trials, const KernelInputs& inputs, TunedKernel& tuned) {
-    const auto slowest = static_cast<double>(tuned.candidates[0].medianNanoseconds) * kWorthLeading;
-    while (trials.size() > 2 &&
-           static_cast<double>(tuned.candidates[trials.back()->candidate].medianNanoseconds) > slowest)
-      trials.pop_back();
-    if (trials.size() < 2) return {};
-    for (std::uint32_t round = 0; round < kRounds; ++round)
-      for (const auto& trial : trials) {
-        if (request_.shouldStop && request_.shouldStop()) return {};
-        for (std::uint32_t i = 0, turns = turnsOf(*trial, tuned); i < turns; ++i) {
-          KILN_ASSIGN(const std::uint64_t sample, trial->run.sample(*bench_, inputs));
-          trial->samples.push_back(sample);
+  // In turn, so that whatever the machine does meanwhile meets all of them alike. What fails now is no
+  // finalist; where that is the default, nobody is.
+  void measureAgain(Measurement& at) {
+    std::vector<Trial>& trials = at.trials;
+    const auto slowest = static_cast<double>(at.tuned.candidates[0].medianNanoseconds) * kWorthLeading;
+    std::erase_if(trials, [&](const Trial& trial) {
+      return static_cast<double>(at.tuned.candidates[trial.candidate].medianNanoseconds) > slowest;
+    });
+    for (std::uint32_t round = 0; round < kRounds && trials.size() > 1; ++round)
+      for (std::size_t i = 0; i < trials.size();) {
+        Trial& trial = trials[i];
+        const auto answer = at.measurer.sample(trial.candidate, turnsOf(trial, at.tuned));
+        if (answer) {
+          trial.samples.insert(trial.samples.end(), answer->nanoseconds.begin(), answer->nanoseconds.end());
+          ++i;
+          continue;
         }
+        if (answer.error().code == Code::kCancelled || trial.candidate == 0) return;
+        at.tuned.candidates[trial.candidate] = unmeasured(at.tuned.candidates[trial.candidate].schedule);
+        trials.erase(trials.begin() + static_cast<std::ptrdiff_t>(i));
       }
-    for (const auto& trial : trials)
-      note(tuned.candidates[trial->candidate], timingOf(std::move(trial->samples)), State::kFinalist);
-    return {};
+    if (trials.size() < 2) return;
+    for (Trial& trial : trials)
+      note(at.tuned.candidates[trial.candidate], timingOf(std::move(trial.samples)), State::kFinalist);
   }
 
   static void note(TuningCandidate& candidate, const Timing& timing, State state) {
@@ -248,7 +358,7 @@ class Tuner {
   const TuneRequest& request_;
   const Clock::time_point start_;
   Clock::time_point deadline_;  // of the kernel at hand
-  std::unique_ptr<Bench> bench_;
+  const Processors* processors_ = nullptr;
   Machine machine_;
   TuningRecord record_;
 };

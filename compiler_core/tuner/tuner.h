@@ -20,16 +20,19 @@ struct TuneRequest {
   std::chrono::seconds budget{60};
   unsigned threads = 1;
   std::uint64_t seed = 1;
-  std::function<bool()> shouldStop;  // asked between measurements; what is known then stays
-  // After each kernel: what is known so far.
+  std::function<bool()> shouldStop;  // asked all the time; what is known then stays
+  // At first and after each kernel: what is known so far.
   std::function<Status(const TuningRecord& record)> onRecord;
   std::function<void(const std::string& line)> onProgress;
+  // How a candidate is made; empty: by KernelCompiler::compile.
+  std::function<Result<KernelProgram>(const KernelCompiler& kernel, const Schedule& schedule)> compile;
 };
 
 // The record of all kernels of the plan; those that time was too short for, and those of devices, have their
 // default alone, as not measured. kUnimplemented: this machine cannot run the target. kInvalidArgument: a
 // kernel that does not fit the plan, more threads than processors. Errors of onRecord. A candidate that fails
-// to compile or to run is noted, not an error; the default's failure is.
+// to compile or to run, crashes, hangs or wants too much memory is noted, not an error (measurer.h); where
+// the default does not run, its kernel is not measured. One caller at a time: it ignores SIGPIPE meanwhile.
 //
 // Method: the default and each candidate in the order of search.h, `repetitions` samples after `warmups`
 // runs; results must have the default's bits, since the order of every sum is the model's. The best are

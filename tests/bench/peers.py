@@ -58,10 +58,19 @@ def openvino(model, threads):
 def iree(model, threads):
     import iree.compiler.tools
     import iree.runtime
+    import onnx
+    from onnx import version_converter
 
+    network = onnx.load(model)
+    # It takes few operators as operator sets before 17 have them.
+    if network.opset_import[0].version < 17:
+        network = version_converter.convert_version(network, 17)
+    shapes = [[d.dim_value for d in one.type.tensor_type.shape.dim] for one in network.graph.input]
     with tempfile.TemporaryDirectory() as work:
-        text = pathlib.Path(work, "model.mlir")
-        subprocess.run([sys.executable, "-m", "iree.compiler.tools.import_onnx", model, "-o", text], check=True,
+        text, newer = pathlib.Path(work, "model.mlir"), pathlib.Path(work, "model.onnx")
+        onnx.save(network, newer)
+        del network
+        subprocess.run([sys.executable, "-m", "iree.compiler.tools.import_onnx", newer, "-o", text], check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         start = time.perf_counter()
         binary = iree.compiler.tools.compile_file(
@@ -78,11 +87,7 @@ def iree(model, threads):
     module = iree.runtime.load_vm_module(iree.runtime.VmModule.copy_buffer(config.vm_instance, binary), config)
     load = time.perf_counter() - start
     names = [name for name in module.vm_module.function_names if not name.startswith("__") and not name.endswith("async")]
-    import onnx
-
-    graph = onnx.load(model, load_external_data=False).graph
-    given = [iree.runtime.asdevicearray(config.device, values([d.dim_value for d in one.type.tensor_type.shape.dim]))
-             for one in graph.input]
+    given = [iree.runtime.asdevicearray(config.device, values(shape)) for shape in shapes]
     return lambda: getattr(module, names[0])(*given).to_host(), load, compiled
 
 

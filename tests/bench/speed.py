@@ -202,6 +202,12 @@ def markdown(rows, peers):
     return "\n".join(lines + [""] + [f"- {text}" for text in refused]) + "\n"
 
 
+def machine(target):
+    name = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+                 if line.startswith("model name")), platform.machine())
+    return f"{name}, {len(os.sched_getaffinity(0))} processors, {time.strftime('%Y-%m-%d')}, {target}; load {os.getloadavg()[0]:.1f}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--net", action="append")
@@ -217,17 +223,15 @@ def main():
     python, peers, rows, kernels = peers_python(), arguments.engine or PEERS, [], []
     bin = ROOT / "build/release/bin"
     subprocess.run([ROOT / "infra/build", "release", "kiln-cc", "kiln_toolchain_lib", "bench_session", "bench_peaks"], check=True, stdout=subprocess.DEVNULL)
-    machine = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-                    if line.startswith("model name")), platform.machine())
 
     def report():
         """Also written to the files asked for: a run that is ended early leaves what it has."""
-        head = f"{machine}, {len(os.sched_getaffinity(0))} processors, {time.strftime('%Y-%m-%d')}, {arguments.target}; load {os.getloadavg()[0]:.1f}\n\n"
-        text = head + kernel_table(kernels) + (markdown(rows, peers) if rows else "")
+        where = machine(arguments.target)
+        text = where + "\n\n" + kernel_table(kernels) + (markdown(rows, peers) if rows else "")
         if arguments.markdown:
             arguments.markdown.write_text(text)
         if arguments.json:
-            arguments.json.write_text(json.dumps({"kernels": kernels, "networks": rows}, indent=1))
+            arguments.json.write_text(json.dumps({"machine": where, "kernels": kernels, "networks": rows}, indent=1))
         return text
 
     with tempfile.TemporaryDirectory() as work:

@@ -17,11 +17,9 @@ import json
 import math
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import tempfile
-import time
 
 import speed
 
@@ -46,6 +44,14 @@ def both(model, target, budget, threads, directory):
 def turns(times, each):
     """The medians of what one engine took, turn by turn."""
     return [statistics.median(times[at:at + each]) for at in range(0, len(times), each)]
+
+
+def table(rows):
+    mean = lambda member: math.exp(statistics.fmean(math.log(row[member]) for row in rows))
+    lines = ["| network | kernels, tuned of all | default, ms | tuned, ms | ratio | of the fastest runs | noise |", "|---|---:|---:|---:|---:|---:|---:|"]
+    lines += [f"| {row['network']} | {row['tuned']} of {row['kernels']} | {row['default ms']:.3f} | {row['tuned ms']:.3f} | "
+              f"{row['ratio']:.3f}× | {row['best']:.3f}× | {row['noise']:.1%} |" for row in rows]
+    return "\n".join([*lines, "", f"Geometric mean {mean('ratio'):.3f}×, of the fastest runs {mean('best'):.3f}×.", ""])
 
 
 def main():
@@ -82,20 +88,13 @@ def main():
                 engine.close()
             print(f"{name}: {medians[0] * 1e3:.3f} ms by default, {medians[1] * 1e3:.3f} ms tuned ({changed} of {kernels} kernels): "
                   f"{rows[-1]['ratio']:.3f}×, fastest runs {rows[-1]['best']:.3f}×, noise {rows[-1]['noise']:.1%}", flush=True)
-    mean = lambda member: math.exp(statistics.fmean(math.log(row[member]) for row in rows))
-    machine = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-                    if line.startswith("model name")), platform.machine())
-    lines = [f"{machine}, {time.strftime('%Y-%m-%d')}, {arguments.target}, {arguments.threads} thread(s), budget "
-             f"{arguments.budget} per network; load {os.getloadavg()[0]:.1f}", "",
-             "| network | kernels, tuned of all | default, ms | tuned, ms | ratio | of the fastest runs | noise |", "|---|---:|---:|---:|---:|---:|---:|"]
-    lines += [f"| {row['network']} | {row['tuned']} of {row['kernels']} | {row['default ms']:.3f} | {row['tuned ms']:.3f} | "
-              f"{row['ratio']:.3f}× | {row['best']:.3f}× | {row['noise']:.1%} |" for row in rows]
-    text = "\n".join([*lines, "", f"Geometric mean {mean('ratio'):.3f}×, of the fastest runs {mean('best'):.3f}×.", ""])
+    where = f"{speed.machine(arguments.target)}; {arguments.threads} thread(s), budget {arguments.budget} per network"
+    text = where + "\n\n" + table(rows)
     print("\n" + text)
     if arguments.markdown:
         arguments.markdown.write_text(text)
     if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1))
+        arguments.json.write_text(json.dumps({"machine": where, "networks": rows}, indent=1))
 
 
 if __name__ == "__main__":

@@ -20,46 +20,11 @@ import sys
 import tempfile
 import time
 
-from farm import MODELS, ROOT, Farm, json_of
+from farm import Farm, json_of
+from networks import Failure, check, done, networks
 
-sys.path.insert(0, str(MODELS))
 CPU, CUDA = "cpu:x86-64-v4", "cuda:sm_90a"
 LIMIT = 3600  # seconds for one command
-
-
-class Failure(Exception):
-    pass
-
-
-def check(condition, what):
-    if not condition:
-        raise Failure(what)
-
-
-def done(result):
-    check(result.returncode == 0, f"{' '.join(map(str, result.args[:3]))}: exit {result.returncode}\n{result.stdout[-2000:]}{result.stderr[-2000:]}")
-    return result
-
-
-def networks(arguments, directory):
-    """(name, model, options of kiln build) of each network; None if the light ones are wanted and not there."""
-    import blocks
-    import light
-    found = [("digits_cnn", MODELS / "digits_cnn.onnx", []),
-             ("digits_mlp", MODELS / "digits_mlp.onnx", ["--profile", "N=1:8:64"])]
-    block = directory / "transformer_block.onnx"
-    block.write_bytes(blocks.MODELS["transformer_block"]())
-    found.append(("transformer_block", block, []))
-    if arguments.light:
-        suite = light.unpacked(arguments.suite, directory)
-        if not suite:
-            return None
-        for path in sorted((suite / "light").glob("*.onnx")):
-            if any(name in path.stem for name in arguments.net or [path.stem]):
-                model = directory / f"{path.stem}.onnx"
-                model.write_bytes(light.with_random_weights(path, 1).bytes())
-                found.append((path.stem, model, []))
-    return [one for one in found if any(name in one[0] for name in arguments.net or [one[0]])]
 
 
 def facts_of(manifest):
@@ -104,7 +69,7 @@ def main():
     rows, failed = [], 0
     with tempfile.TemporaryDirectory(prefix="kiln-gpu-") as scratch:
         try:
-            wanted = networks(arguments, pathlib.Path(scratch))
+            wanted = networks(pathlib.Path(scratch), arguments.net, ["transformer_block"], arguments.light, arguments.suite)
         except ImportError as missing:
             print(f"gpu_artifacts: skipped: {missing} (infra/setup installs the Python tools of the tests)")
             return 77

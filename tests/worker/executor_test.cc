@@ -260,6 +260,13 @@ TEST_F(ExecutorTest, WhatIsKeptOfAnActionThatWasEndedCountsAlone) {
   EXPECT_TRUE(executor_->run(slow));
   slow.keptWhenEnded = "another";
   EXPECT_EQ(executor_->run(slow).error().code, Code::kDeadlineExceeded);
+  ActionRequest crashing = request({"abort", "/work/output/record", "what is known"});
+  EXPECT_EQ(executor_->run(crashing)->output_files_size(), 0);
+  crashing.keptWhenEnded = "record";
+  const auto crashed = executor_->run(crashing);
+  ASSERT_TRUE(crashed) << crashed.error().message;
+  EXPECT_EQ(crashed->exit_code(), 0);
+  EXPECT_EQ(crashed->output_files_size(), 1);
 }
 
 TEST_F(ExecutorTest, TheShorterTimeLimitHolds) {

@@ -301,7 +301,10 @@ int main(int argc, char** argv) {
   if (what == "flood") return flood();
   if (what == "write") return write_(first, second);
   if (what == "exit") return std::atoi(first);
-  if (what == "abort") std::abort();
+  if (what == "abort") {
+    if (*first != 0 && write_(first, second) != 0) return 1;
+    std::abort();
+  }
   if (what == "segv") std::printf("%d", *static_cast<volatile int*>(nullptr));
   if (what == "spin") {
     while (true) asm volatile("");

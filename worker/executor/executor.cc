@@ -82,6 +82,13 @@ bool keepOnly(const std::string& directory, const std::string& name) {
   return !error;
 }
 
+// Whether the tool was ended rather than ending by itself: what it had written by then may count.
+bool wasEnded(const sandbox::RunResult& run) {
+  constexpr int kSignals = 128;  // as a shell reports the end by a signal
+  return run.ending != sandbox::Ending::kOutputLimit &&
+         (run.ending != sandbox::Ending::kExited || run.exitCode > kSignals);
+}
+
 Duration shorter(Duration a, Duration b) {
   if (a <= Duration::zero()) return b;
   return b <= Duration::zero() ? a : std::min(a, b);
@@ -178,12 +185,10 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
     if (const std::string stage = stageOf(line); !stage.empty() && request.onStage) request.onStage(stage);
   };
   KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(run, options));
-  if (Status ending = checkEnding(finished); !ending) {
-    const bool early =
-        ending.error().code == Code::kCancelled || ending.error().code == Code::kDeadlineExceeded;
-    if (!early || !keepOnly(run.outputDirectory, request.keptWhenEnded)) return fail(ending.error());
+  if (wasEnded(finished) && keepOnly(run.outputDirectory, request.keptWhenEnded))
     finished.exitCode = 0;
-  }
+  else
+    KILN_TRY(checkEnding(finished));
   reapi::ActionResult result;
   result.set_exit_code(finished.exitCode);
   // A tool that failed has no outputs; what it left half-done would only hide its error.

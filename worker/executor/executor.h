@@ -29,8 +29,8 @@ struct ActionRequest {
   const sandbox::Cancel* cancel = nullptr;
   std::function<void(const std::string&)> onStage;  // each stageOf() a line of stderr; on the calling thread
   HostAddition addition;
-  // An output file that counts, alone and as a success, if the action was cancelled or ran into its time
-  // limit after it was written; "" for none.
+  // An output file that counts, alone and as a success, if the action was cancelled, ran into its time or
+  // memory limit, or was ended by a signal after it was written; "" for none.
   std::string keptWhenEnded;
 };
 

@@ -7,18 +7,29 @@
 namespace kiln::runtime {
 namespace {
 
-// Some tens of microseconds: what a sleeping thread takes to run again.
-constexpr int kLooks = 2000;
+// The gate: the number of the loop, whether it may be joined, whether the pool ends, workers inside.
+constexpr std::uint64_t kOpen = 1 << 15, kStopping = 1 << 14, kInside = kStopping - 1;
+constexpr unsigned kRoundShift = 16;
 
-// Until `isDone`, or for as long as looking is cheaper than sleeping.
-void look(auto isDone) {
-  for (int i = 0; i < kLooks && !isDone(); ++i) {
+// Loops follow each other within microseconds. Some tens of these are spent looking; then for about a
+// millisecond the processor is offered to others between looks; a thread that sleeps takes as long as several
+// kernels to run again.
+constexpr int kLooks = 2000, kYields = 2000;
+
+bool look(auto isDone) {
+  for (int i = 0; i < kLooks; ++i) {
+    if (isDone()) return true;
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield");
 #endif
   }
+  for (int i = 0; i < kYields; ++i) {
+    if (isDone()) return true;
+    std::this_thread::yield();
+  }
+  return false;
 }
 
 }  // namespace
@@ -38,11 +49,8 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::start(unsigned threads) {
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const MutexLock lock(mutex_);
-    stopping_ = true;
-  }
-  started_.notifyAll();
+  gate_.fetch_or(kStopping);
+  wakeSleepers();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -56,46 +64,68 @@ void ThreadPool::Loop::work(unsigned slot) {
   }
 }
 
-// The mutex orders everything that is not a task: a worker sees the loop's fields because it joined under the
-// mutex, the caller sees a worker's writes because the worker left under it.
+// The gate orders everything that is not a task: a worker sees the loop's fields because it joined at the
+// open gate, the caller sees a worker's writes because the worker left through it.
 void ThreadPool::run(kiln_kernel kernel, void* env, std::int64_t tasks, Scratch scratch) {
   if (tasks <= 0) return;
   Loop loop{kernel, env, tasks, scratch};
   if (tasks == 1 || workers_.empty()) return loop.work(0);
-  {
-    const MutexLock lock(mutex_);
-    loop_ = &loop;
-    opened_.store(++round_, std::memory_order_release);
-  }
-  started_.notifyAll();
+  loop_ = &loop;
+  const std::uint64_t round = (gate_.load(std::memory_order_relaxed) >> kRoundShift) + 1;
+  gate_.store(round << kRoundShift | kOpen);
+  wakeSleepers();
   loop.work(0);
-  look([&] { return inside_.load(std::memory_order_acquire) == 0; });
+  gate_.fetch_and(~kOpen);  // late workers find nothing to join
+  waitUntilEmpty();
+}
+
+void ThreadPool::wakeSleepers() {
+  if (asleep_.load() == 0) return;
   const MutexLock lock(mutex_);
-  loop_ = nullptr;  // late workers find nothing to join
-  while (joined_ != 0) finished_.wait(mutex_);
+  started_.notifyAll();
+}
+
+void ThreadPool::waitUntilEmpty() {
+  const auto isEmpty = [&] { return (gate_.load() & kInside) == 0; };
+  if (look(isEmpty)) return;
+  const MutexLock lock(mutex_);
+  callerAsleep_.store(true);
+  while (!isEmpty()) finished_.wait(mutex_);
+  callerAsleep_.store(false);
+}
+
+void ThreadPool::waitForRound(std::uint64_t seen) {
+  const auto isNew = [&] {
+    const std::uint64_t gate = gate_.load();
+    return gate >> kRoundShift != seen || (gate & kStopping) != 0;
+  };
+  if (look(isNew)) return;
+  const MutexLock lock(mutex_);
+  asleep_.fetch_add(1);
+  while (!isNew()) started_.wait(mutex_);
+  asleep_.fetch_sub(1);
+}
+
+// Works on the loop that is on, unless it ended meanwhile.
+void ThreadPool::enterLoop(std::uint64_t& seen, unsigned slot) {
+  std::uint64_t gate = gate_.load();
+  while ((gate & kOpen) != 0 && !gate_.compare_exchange_weak(gate, gate + 1)) {
+  }
+  seen = gate >> kRoundShift;
+  if ((gate & kOpen) == 0) return;
+  loop_->work(slot);
+  if ((gate_.fetch_sub(1) & kInside) == 1 && callerAsleep_.load()) {
+    const MutexLock lock(mutex_);
+    finished_.notifyOne();
+  }
 }
 
 void ThreadPool::serve(unsigned slot) {
   std::uint64_t seen = 0;
-  const MutexLock lock(mutex_);
   while (true) {
-    if (loop_ == nullptr || round_ == seen) {
-      const std::uint64_t known = round_;
-      mutex_.unlock();
-      look([&] { return opened_.load(std::memory_order_acquire) != known; });
-      mutex_.lock();
-    }
-    while (!stopping_ && (loop_ == nullptr || round_ == seen)) started_.wait(mutex_);
-    if (stopping_) return;
-    seen = round_;
-    Loop* const loop = loop_;
-    ++joined_;
-    inside_.fetch_add(1, std::memory_order_relaxed);
-    mutex_.unlock();
-    loop->work(slot);
-    inside_.fetch_sub(1, std::memory_order_release);
-    mutex_.lock();
-    if (--joined_ == 0) finished_.notifyOne();
+    waitForRound(seen);
+    if ((gate_.load() & kStopping) != 0) return;
+    enterLoop(seen, slot);
   }
 }
 

@@ -49,18 +49,23 @@ class ThreadPool {
   };
   ThreadPool() = default;
   void serve(unsigned slot);
+  void enterLoop(std::uint64_t& seen, unsigned slot);
+  void waitForRound(std::uint64_t seen);
+  void waitUntilEmpty();
+  void wakeSleepers();
 
-  // Loops follow each other within microseconds: who waits for the other side looks for a while before it
-  // sleeps. Only hints; what holds is guarded by the mutex.
-  alignas(64) std::atomic<std::uint64_t> opened_{0};  // a copy of round_
-  alignas(64) std::atomic<unsigned> inside_{0};       // workers inside *loop_
+  // One word says which loop is on, whether it may be joined, and how many workers are inside: a loop costs
+  // a store of the caller's and two exchanges of each worker's, without a lock. A worker that is inside reads
+  // loop_; the caller changes that only when none is.
+  alignas(64) std::atomic<std::uint64_t> gate_{0};
+  Loop* loop_ = nullptr;
 
-  alignas(64) Mutex mutex_;
+  // For those who looked long enough in vain. Each side first says that it sleeps, then looks once more; the
+  // other first changes the gate, then looks for sleepers.
+  alignas(64) std::atomic<unsigned> asleep_{0};  // workers
+  std::atomic<bool> callerAsleep_{false};
+  Mutex mutex_;
   Condition started_, finished_;
-  Loop* loop_ KILN_GUARDED_BY(mutex_) = nullptr;  // open for workers to join
-  std::uint64_t round_ KILN_GUARDED_BY(mutex_) = 0;
-  unsigned joined_ KILN_GUARDED_BY(mutex_) = 0;  // workers inside *loop_
-  bool stopping_ KILN_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <set>
 #include <vector>
 
@@ -83,6 +84,28 @@ TEST(ThreadPool, TasksRunInTheProgramsFloatingPointState) {
   FpScope::set(before);
   EXPECT_EQ(std::set<FpScope::State>(seen.begin(), seen.end()),
             std::set<FpScope::State>{FpScope::kProgramState});
+}
+
+// Threads that wait longer than they look are woken: workers between loops, the caller while one task lasts.
+TEST(ThreadPool, SleepersAreWoken) {
+  using Clock = std::chrono::steady_clock;
+  static constexpr auto kLong = std::chrono::milliseconds(50);
+  const auto pool = *ThreadPool::start(3);
+  for (int round = 0; round < 3; ++round) {
+    std::atomic<int> done{0};
+    pool->run(
+        [](void* env, std::int64_t task, void*) {
+          const auto until = Clock::now() + task * kLong;
+          while (Clock::now() < until) {
+          }
+          ++*static_cast<std::atomic<int>*>(env);
+        },
+        &done, 3, {});
+    EXPECT_EQ(done, 3);
+    const auto until = Clock::now() + kLong;
+    while (Clock::now() < until) {
+    }
+  }
 }
 
 TEST(ThreadPool, StartsAndStopsWithoutWork) {

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "compiler_core/tuner/bench.h"
 #include "manifest/base/digest.h"
@@ -21,6 +24,12 @@ TEST(Timing, IsTheMedianAndTheMedianOfTheDistancesFromIt) {
   EXPECT_EQ(timing.medianNanoseconds, 100u);
   EXPECT_EQ(timing.spreadNanoseconds, 10u);
   EXPECT_EQ(timing.samples, 5u);
+}
+
+// One of tests/compiler_core/runtime/programs.
+std::string programOf(const std::string& name) {
+  std::ifstream file(std::string(KILN_TEST_PROGRAMS) + "/" + name + ".so", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 class TunerTest : public ::testing::Test {
@@ -92,6 +101,107 @@ TEST_F(TunerTest, WhatTimeWasTooShortForStaysAtItsDefault) {
   EXPECT_EQ(choose(record->kernels.at(0)).reason, TuningChoice::Reason::kNotMeasured);
   EXPECT_THAT(entriesOf(*record).entries, IsEmpty());
   EXPECT_TRUE(TuningRecord::fromJson(record->toJson()));
+}
+
+// Candidates that crash, hang or cannot have their memory take nothing along.
+TEST_F(TunerTest, CandidatesThatMisbehaveFailAndTheOthersAreMeasured) {
+  add(isolatedProduct(48, 64, 64));
+  std::map<Schedule, std::string> bad;
+  std::size_t made = 0;
+  TuneRequest wanted = request();
+  wanted.budget = std::chrono::seconds(20);
+  wanted.compile = [&](const KernelCompiler& kernel, const Schedule& schedule) -> Result<KernelProgram> {
+    KILN_ASSIGN(KernelProgram program, kernel.compile(schedule));
+    const char* const kinds[] = {"traps", "hangs", "writes_wildly", "fails"};
+    // Not the default, and each a few candidates after the last.
+    if (const std::size_t at = made++; at % 3 == 2 && at / 3 < std::size(kinds)) {
+      bad[schedule] = kinds[at / 3];
+      program.elf = programOf(kinds[at / 3]);
+    } else if (at == 1) {
+      bad[schedule] = "memory";
+      program.arenaBytes = std::uint64_t{1} << 60;
+    } else if (at == 4) {
+      bad[schedule] = "no program";
+      program.elf.resize(program.elf.size() / 2);
+    }
+    return program;
+  };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  const TunedKernel& kernel = record->kernels.at(0);
+  ASSERT_EQ(bad.size(), 6u);
+  ASSERT_GT(kernel.candidates.size(), 12u);
+  std::size_t measured = 0;
+  for (const TuningCandidate& candidate : kernel.candidates) {
+    const auto misbehaves = bad.find(candidate.schedule);
+    const bool failed = candidate.state == TuningCandidate::State::kFailed;
+    if (misbehaves != bad.end()) EXPECT_TRUE(failed) << misbehaves->second;
+    measured += !failed;
+  }
+  EXPECT_GT(measured, 3u);
+  EXPECT_EQ(kernel.candidates[0].state, TuningCandidate::State::kFinalist);
+  EXPECT_TRUE(checkRecord(*record, plan_));
+}
+
+TEST_F(TunerTest, AWrongCandidateIsNeverChosen) {
+  add(isolatedProduct(48, 64, 64));
+  TuneRequest wanted = request();
+  std::set<Schedule> wrong;
+  wanted.compile = [&](const KernelCompiler& kernel, const Schedule& schedule) -> Result<KernelProgram> {
+    KILN_ASSIGN(KernelProgram program, kernel.compile(schedule));
+    if (schedule == kernel.standard()) return program;
+    wrong.insert(schedule);
+    program.elf = programOf("does_nothing");
+    return program;
+  };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  const TunedKernel& kernel = record->kernels.at(0);
+  ASSERT_GT(kernel.candidates.size(), 1u);
+  for (const TuningCandidate& candidate : kernel.candidates)
+    if (wrong.contains(candidate.schedule)) EXPECT_EQ(candidate.state, TuningCandidate::State::kWrong);
+  EXPECT_EQ(choose(kernel).candidate, 0u);
+}
+
+TEST_F(TunerTest, AKernelWhoseDefaultDoesNotRunIsNotMeasuredAndTheNextOneIs) {
+  add(isolatedProduct(48, 64, 64));
+  add(isolatedProduct(7, 33, 40));
+  TuneRequest wanted = request();
+  const std::string broken = plan_.kernels[0].signature;
+  wanted.compile = [&](const KernelCompiler& kernel, const Schedule& schedule) -> Result<KernelProgram> {
+    KILN_ASSIGN(KernelProgram program, kernel.compile(schedule));
+    if (kernel.signature() == broken) program.elf = programOf("traps");
+    return program;
+  };
+  std::string said;
+  wanted.onProgress = [&](const std::string& line) { said += line + "\n"; };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_EQ(choose(record->kernels.at(0)).reason, TuningChoice::Reason::kNotMeasured);
+  EXPECT_EQ(record->kernels.at(0).candidates.size(), 1u);
+  EXPECT_EQ(record->kernels.at(1).candidates.at(0).state, TuningCandidate::State::kFinalist);
+  EXPECT_THAT(said,
+              HasSubstr("its default cannot be measured, the process that measures was ended by signal SIG"));
+}
+
+// The default of the next kernel is being made when somebody wants an end.
+TEST_F(TunerTest, AStopBetweenTwoKernelsKeepsTheFirst) {
+  add(isolatedProduct(48, 64, 64));
+  add(isolatedProduct(7, 33, 40));
+  TuneRequest wanted = request();
+  std::string first;
+  bool stop = false;
+  wanted.shouldStop = [&] { return stop; };
+  wanted.compile = [&](const KernelCompiler& kernel, const Schedule& schedule) -> Result<KernelProgram> {
+    if (first.empty()) first = kernel.signature();
+    stop = stop || kernel.signature() != first;
+    return kernel.compile(schedule);
+  };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  for (const TunedKernel& kernel : record->kernels) {
+    EXPECT_EQ(kernel.signature == first, kernel.candidates.size() > 1);
+  }
 }
 
 TEST_F(TunerTest, KernelsThatAreNotThePlansAreRefused) {

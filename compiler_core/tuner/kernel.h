@@ -1,0 +1,45 @@
+// A kernel by itself as its measurement sees it: tensors and programs. No MLIR.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kiln::tuner {
+
+enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kI64 };  // as stored: i16 may be codes of f16 or bf16
+
+struct KernelTensor {
+  Element element = Element::kF32;
+  std::uint64_t elements = 0;
+
+  std::uint64_t bytes() const {
+    switch (element) {
+      case Element::kI1:
+      case Element::kI8:
+        return elements;
+      case Element::kI16:
+        return elements * 2;
+      case Element::kF32:
+      case Element::kI32:
+        return elements * 4;
+      case Element::kF64:
+      case Element::kI64:
+        break;
+    }
+    return elements * 8;
+  }
+};
+
+// What a kernel reads and writes.
+struct KernelTensors {
+  std::vector<KernelTensor> inputs, weights, outputs;
+};
+
+// A program of KILN_PROGRAM_ABI with one profile and no symbols.
+struct KernelProgram {
+  std::string elf;
+  std::uint64_t arenaBytes = 0, scratchBytes = 0;
+};
+
+}  // namespace kiln::tuner

@@ -1,0 +1,77 @@
+#include "compiler_core/tuner/kernel_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "compiler_core/runtime/program_abi.h"
+
+namespace kiln::tuner {
+namespace {
+
+// Copies of the inputs take as much as a core's own caches hold and more.
+constexpr std::uint64_t kCopiesBytes = 4 << 20, kMostCopies = 8;
+
+template <class T>
+void fillWith(void* memory, std::uint64_t elements, const auto& next) {
+  T* at = static_cast<T*>(memory);
+  for (std::uint64_t i = 0; i < elements; ++i) at[i] = static_cast<T>(next());
+}
+
+void fillSeeded(void* memory, const KernelTensor& tensor, std::mt19937_64& random) {
+  const auto real = [&] { return 0.25 + static_cast<double>(random() >> 11) * 0x1p-53 * 0.75; };
+  switch (tensor.element) {
+    case Element::kF32:
+      return fillWith<float>(memory, tensor.elements, real);
+    case Element::kF64:
+      return fillWith<double>(memory, tensor.elements, real);
+    case Element::kI16:
+      // Codes of f16 from 1 to 2 and of bf16 from 1/128 to 1/2, and small integers.
+      return fillWith<std::uint16_t>(memory, tensor.elements, [&] { return 0x3c00 + random() % 0x300; });
+    case Element::kI1:
+    case Element::kI8:
+      return fillWith<std::uint8_t>(memory, tensor.elements, [&] { return random() % 2; });
+    case Element::kI32:
+    case Element::kI64:
+      std::memset(memory, 0, tensor.bytes());
+  }
+}
+
+}  // namespace
+
+Result<Memory> allocate(std::uint64_t bytes) {
+  Memory memory(std::aligned_alloc(KILN_ALIGNMENT, (bytes / KILN_ALIGNMENT + 1) * KILN_ALIGNMENT));
+  if (!memory)
+    return fail(Code::kResourceExhausted, fmt::format("no memory for {} bytes of a kernel", bytes));
+  return memory;
+}
+
+Result<KernelInputs> KernelInputs::make(const KernelTensors& tensors, std::uint64_t seed) {
+  std::uint64_t bytes = 1;
+  for (const auto* list : {&tensors.inputs, &tensors.weights})
+    for (const KernelTensor& tensor : *list) bytes += tensor.bytes();
+  const std::uint64_t copies = std::clamp<std::uint64_t>(kCopiesBytes / bytes, 1, kMostCopies);
+  KernelInputs made;
+  for (std::uint64_t copy = 0; copy < copies; ++copy) {
+    std::mt19937_64 random(seed);  // the same in each
+    const auto filled = [&](const std::vector<KernelTensor>& list) -> Result<std::vector<const void*>> {
+      std::vector<const void*> pointers;
+      for (const KernelTensor& tensor : list) {
+        KILN_ASSIGN(Memory memory, allocate(tensor.bytes()));
+        fillSeeded(memory.get(), tensor, random);
+        pointers.push_back(memory.get());
+        made.memory_.push_back(std::move(memory));
+      }
+      return pointers;
+    };
+    KILN_ASSIGN(auto inputs, filled(tensors.inputs));
+    KILN_ASSIGN(auto weights, filled(tensors.weights));
+    made.inputs_.push_back(std::move(inputs));
+    made.weights_.push_back(std::move(weights));
+  }
+  return made;
+}
+
+}  // namespace kiln::tuner

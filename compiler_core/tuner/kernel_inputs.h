@@ -1,0 +1,37 @@
+// What a kernel reads, from a seed: numbers that no operation of a model has to be afraid of (floats from 1/4
+// to 1, indices 0).
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "compiler_core/tuner/kernel.h"
+#include "manifest/base/result.h"
+
+namespace kiln::tuner {
+
+struct FreeMemory {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<void, FreeMemory>;
+
+// Aligned as programs want it, at least one byte. kResourceExhausted.
+Result<Memory> allocate(std::uint64_t bytes);
+
+// Several copies, so that a run does not find in the nearest caches what the last one read.
+class KernelInputs {
+ public:
+  // kResourceExhausted: no memory.
+  static Result<KernelInputs> make(const KernelTensors& tensors, std::uint64_t seed);
+
+  std::size_t copies() const { return inputs_.size(); }
+  const std::vector<const void*>& inputs(std::size_t copy) const { return inputs_[copy % copies()]; }
+  const std::vector<const void*>& weights(std::size_t copy) const { return weights_[copy % copies()]; }
+
+ private:
+  std::vector<Memory> memory_;
+  std::vector<std::vector<const void*>> inputs_, weights_;
+};
+
+}  // namespace kiln::tuner

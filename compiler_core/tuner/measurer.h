@@ -1,0 +1,53 @@
+// Measures programs of one kernel in a process of its own, so that one that crashes, hangs or takes too much
+// memory is an error of that program alone: the process is made anew, with what was loaded in the last one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "compiler_core/tuner/child.h"
+#include "compiler_core/tuner/messages.h"
+
+namespace kiln::tuner {
+
+// Not thread safe. One begin() or sample() at a time.
+class Measurer {
+ public:
+  // `shouldStop` is asked while it waits.
+  Measurer(MeasureSetup setup, std::function<bool()> shouldStop)
+      : setup_(std::move(setup)), shouldStop_(std::move(shouldStop)) {}
+
+  // How long one answer may take, from its request on.
+  void setLimit(std::chrono::duration<double> limit) {
+    limit_ = std::chrono::duration_cast<Child::Clock::duration>(limit);
+  }
+
+  // Starts to run `program` once and to take samples of it; meanwhile the caller may do other things. An
+  // error is no fault of the program: there is no process, or what was loaded before does not run any more.
+  Status begin(std::uint64_t id, KernelProgram program, std::uint32_t samples);
+  // What begin() started; the program is loaded then. Any error but kCancelled is the program's: it could not
+  // be loaded, failed, ended the process (kUnavailable), or took too long (kDeadlineExceeded).
+  Result<MeasureAnswer> finish();
+  // More samples of what is loaded. Errors of begin() and finish(), after which it is not loaded any more.
+  Result<MeasureAnswer> sample(std::uint64_t id, std::uint32_t samples);
+  // Unloads it.
+  void forget(std::uint64_t id);
+
+ private:
+  // There is a process with everything in it that is loaded.
+  Status ready();
+  Status send(const std::string& message);
+  Result<MeasureAnswer> receive();
+  Result<MeasureAnswer> ask(const MeasureRequest& request);
+
+  const MeasureSetup setup_;
+  const std::function<bool()> shouldStop_;
+  Child::Clock::duration limit_ = std::chrono::seconds(60);
+  Child::Clock::time_point deadline_;  // of the answer that is waited for
+  std::optional<Child> child_;
+  std::map<std::uint64_t, KernelProgram> loaded_;
+  std::optional<std::pair<std::uint64_t, KernelProgram>> begun_;
+};
+
+}  // namespace kiln::tuner

@@ -1,0 +1,166 @@
+#include "compiler_core/tuner/messages.h"
+
+#include <cstring>
+
+namespace kiln::tuner {
+namespace {
+
+constexpr std::uint64_t kMostTensors = 4096, kMostErrorBytes = 4096, kMostProcessors = 1024;
+
+class Packer {
+ public:
+  void number(std::uint64_t value) {
+    char bytes[sizeof value];
+    std::memcpy(bytes, &value, sizeof value);
+    text_.append(bytes, sizeof value);
+  }
+  void text(std::string_view value) {
+    number(value.size());
+    text_ += value;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view rest) : rest_(rest) {}
+
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    if (rest_.size() < sizeof value) {
+      good_ = false;
+      return 0;
+    }
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_.remove_prefix(sizeof value);
+    return value;
+  }
+  // 0 beyond `most`.
+  std::uint64_t count(std::uint64_t most) {
+    const std::uint64_t value = number();
+    if (value <= most) return value;
+    good_ = false;
+    return 0;
+  }
+  std::string text() {
+    const std::uint64_t bytes = count(rest_.size());
+    if (bytes > rest_.size()) {
+      good_ = false;
+      return {};
+    }
+    std::string value(rest_.substr(0, bytes));
+    rest_.remove_prefix(bytes);
+    return value;
+  }
+  Status end() const {
+    if (good_ && rest_.empty()) return {};
+    return fail(Code::kDataLoss, "the message of a measurement is not well formed");
+  }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+void packTensors(Packer& packer, const std::vector<KernelTensor>& tensors) {
+  packer.number(tensors.size());
+  for (const KernelTensor& tensor : tensors) {
+    packer.number(static_cast<std::uint64_t>(tensor.element));
+    packer.number(tensor.elements);
+  }
+}
+
+std::vector<KernelTensor> unpackTensors(Unpacker& unpacker) {
+  std::vector<KernelTensor> tensors(unpacker.count(kMostTensors));
+  for (KernelTensor& tensor : tensors) {
+    tensor.element = static_cast<Element>(unpacker.count(static_cast<std::uint64_t>(Element::kI64)));
+    tensor.elements = unpacker.number();
+  }
+  return tensors;
+}
+
+}  // namespace
+
+std::string pack(const MeasureSetup& setup) {
+  Packer packer;
+  packTensors(packer, setup.tensors.inputs);
+  packTensors(packer, setup.tensors.weights);
+  packTensors(packer, setup.tensors.outputs);
+  packer.number(setup.seed);
+  packer.number(setup.processors.size());
+  for (const int processor : setup.processors) packer.number(static_cast<std::uint64_t>(processor));
+  return packer.take();
+}
+
+Result<MeasureSetup> unpackSetup(std::string_view message) {
+  Unpacker unpacker(message);
+  MeasureSetup setup;
+  setup.tensors.inputs = unpackTensors(unpacker);
+  setup.tensors.weights = unpackTensors(unpacker);
+  setup.tensors.outputs = unpackTensors(unpacker);
+  setup.seed = unpacker.number();
+  setup.processors.resize(unpacker.count(kMostProcessors));
+  for (int& processor : setup.processors) processor = static_cast<int>(unpacker.count(1 << 20));
+  KILN_TRY(unpacker.end());
+  return setup;
+}
+
+std::string pack(const MeasureRequest& request) {
+  Packer packer;
+  packer.number(static_cast<std::uint64_t>(request.kind));
+  packer.number(request.id);
+  packer.number(request.samples);
+  packer.text(request.program.elf);
+  packer.number(request.program.arenaBytes);
+  packer.number(request.program.scratchBytes);
+  return packer.take();
+}
+
+Result<MeasureRequest> unpackRequest(std::string_view message) {
+  Unpacker unpacker(message);
+  MeasureRequest request;
+  request.kind = static_cast<MeasureRequest::Kind>(
+      unpacker.count(static_cast<std::uint64_t>(MeasureRequest::Kind::kForget)));
+  request.id = unpacker.number();
+  request.samples = static_cast<std::uint32_t>(unpacker.count(kMostSamples));
+  request.program.elf = unpacker.text();
+  request.program.arenaBytes = unpacker.number();
+  request.program.scratchBytes = unpacker.number();
+  KILN_TRY(unpacker.end());
+  return request;
+}
+
+std::string pack(const MeasureAnswer& answer) {
+  Packer packer;
+  packer.number(answer.error ? static_cast<std::uint64_t>(answer.error->code) : 0);
+  packer.text(answer.error ? std::string_view(answer.error->message).substr(0, kMostErrorBytes) : "");
+  packer.text({reinterpret_cast<const char*>(answer.results.hash.data()), answer.results.hash.size()});
+  packer.number(answer.results.size);
+  packer.number(answer.nanoseconds.size());
+  for (const std::uint64_t sample : answer.nanoseconds) packer.number(sample);
+  packer.number(answer.runsPerSample);
+  return packer.take();
+}
+
+Result<MeasureAnswer> unpackAnswer(std::string_view message) {
+  Unpacker unpacker(message);
+  MeasureAnswer answer;
+  const std::uint64_t code = unpacker.count(static_cast<std::uint64_t>(Code::kUnauthenticated));
+  std::string words = unpacker.text();
+  if (code != 0) answer.error = Error{static_cast<Code>(code), std::move(words), {}};
+  const std::string hash = unpacker.text();
+  answer.results.size = unpacker.number();
+  answer.nanoseconds.resize(unpacker.count(kMostSamples));
+  for (std::uint64_t& sample : answer.nanoseconds) sample = unpacker.number();
+  answer.runsPerSample = unpacker.number();
+  KILN_TRY(unpacker.end());
+  if (hash.size() != answer.results.hash.size())
+    return fail(Code::kDataLoss, "the answer of a measurement is not well formed");
+  std::memcpy(answer.results.hash.data(), hash.data(), hash.size());
+  return answer;
+}
+
+}  // namespace kiln::tuner

@@ -1,0 +1,52 @@
+// What a search and the process that measures for it say to each other. Bounded on both sides: the one that
+// measures runs code that may have overwritten anything in it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler_core/tuner/kernel.h"
+#include "manifest/base/digest.h"
+#include "manifest/base/result.h"
+
+namespace kiln::tuner {
+
+inline constexpr std::uint32_t kMostSamples = 64;  // of one answer
+
+// Comes first, once.
+struct MeasureSetup {
+  KernelTensors tensors;
+  std::uint64_t seed = 0;       // of the inputs
+  std::vector<int> processors;  // one thread on each
+};
+
+struct MeasureRequest {
+  // kTry: load the program as `id`, run it once, take samples. kSample: of what is loaded. kForget: unload
+  // it.
+  enum class Kind : std::uint32_t { kTry, kSample, kForget } kind = Kind::kTry;
+  std::uint64_t id = 0;
+  std::uint32_t samples = 0;  // at most kMostSamples; fewer of what takes long
+  KernelProgram program;      // of kTry
+};
+
+struct MeasureAnswer {
+  std::optional<Error> error;
+  Digest results;  // of kTry: the outputs, one after the other
+  std::vector<std::uint64_t> nanoseconds;
+  std::uint64_t runsPerSample = 0;
+};
+
+std::string pack(const MeasureSetup& setup);
+std::string pack(const MeasureRequest& request);
+std::string pack(const MeasureAnswer& answer);
+// kDataLoss: not what pack() writes.
+Result<MeasureSetup> unpackSetup(std::string_view message);
+Result<MeasureRequest> unpackRequest(std::string_view message);
+Result<MeasureAnswer> unpackAnswer(std::string_view message);
+
+// Most bytes of a packed answer: what a search reads from the other side.
+inline constexpr std::size_t kMostAnswerBytes = 64 << 10;
+inline constexpr std::size_t kMostRequestBytes = std::size_t{1} << 30;
+
+}  // namespace kiln::tuner

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""The tables of RESULTS.md, made by one command: kernels and networks beside their limits and peers (speed.py), tuned schedules beside
+the default ones (tuned.py). What stands between `<!-- NAME -->` and `<!-- /NAME -->` there is replaced.
+
+usage: tests/bench/tables.py [--keep DIR] [--only NAME]... [--rounds N] [--budget 60s] [--suite DIR]
+  --keep     a folder for the figures of each network, so that a run that was ended goes on where it was; without it, a fresh one
+  --only     kernels, networks, tuned, tuned_2 (two threads); all by default
+  --budget   of the searches, for each network
+Takes some hours; on a busy machine ratios hold better than figures.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import speed
+import tuned
+
+RESULTS = speed.HERE / "RESULTS.md"
+TUNED = [*speed.NETWORKS, "transformer_block"]
+
+
+def figures(keep, name, script, *words):
+    """What `script` says about one network or all kernels, from the folder if it is there."""
+    path = keep / f"{name}.json"
+    if not path.exists():
+        partial = path.with_suffix(".partial")
+        subprocess.run([sys.executable, speed.HERE / script, *map(str, words), "--json", partial], check=True)
+        partial.rename(path)
+    return json.loads(path.read_text())
+
+
+def of_speed(arguments, name, *words):
+    suite = ["--suite", arguments.suite] if arguments.suite else []
+    return figures(arguments.keep, name, "speed.py", *words, "--rounds", arguments.rounds, *suite)
+
+
+def kernels(arguments):
+    found = of_speed(arguments, "kernels", "--net", "none", "--engine", "onnxruntime")
+    return found["machine"] + "\n\n" + speed.kernel_table(found["kernels"])
+
+
+def networks(arguments):
+    found = [of_speed(arguments, f"network.{name}", "--kernel", "none", "--net", name) for name in speed.NETWORKS]
+    return found[0]["machine"] + "\n\n" + speed.markdown([row for one in found for row in one["networks"]], speed.PEERS)
+
+
+def tuned_with(threads):
+    def table(arguments):
+        suite = ["--suite", arguments.suite] if arguments.suite else []
+        found = [figures(arguments.keep, f"tuned_{threads}.{name}", "tuned.py", "--net", name, "--threads", threads, "--budget", arguments.budget,
+                         *suite) for name in TUNED]
+        return found[0]["machine"] + "\n\n" + tuned.table([row for one in found for row in one["networks"]])
+    return table
+
+
+TABLES = {"kernels": kernels, "networks": networks, "tuned": tuned_with(1), "tuned_2": tuned_with(2)}
+
+
+def replaced(text, name, table):
+    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise SystemExit(f"tables: {RESULTS.name} has no place for {name}: write {begin.strip()} and {end} around it")
+    return text[:text.index(begin) + len(begin)] + "\n" + table.strip() + "\n\n" + text[text.index(end):]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--only", action="append", choices=TABLES)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--budget", default="60s")
+    parser.add_argument("--suite", default=os.environ.get("KILN_ONNX_SUITE"))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as fresh:
+        arguments.keep = arguments.keep or pathlib.Path(fresh)
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+        for name in arguments.only or TABLES:
+            table = TABLES[name](arguments)
+            RESULTS.write_text(replaced(RESULTS.read_text(), name, table))
+            print("\n" + table, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+#include "compiler_core/tuner/messages.h"
+
+#include <gtest/gtest.h>
+
+namespace kiln::tuner {
+namespace {
+
+TEST(Messages, AreReadAsTheyAreWritten) {
+  const MeasureSetup setup{{{{Element::kF32, 6}}, {{Element::kI8, 2}, {Element::kF64, 1}}, {}}, 7, {0, 3}};
+  const auto read = unpackSetup(pack(setup));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->tensors.inputs.at(0).elements, 6u);
+  EXPECT_EQ(read->tensors.weights.at(1).element, Element::kF64);
+  EXPECT_EQ(read->seed, 7u);
+  EXPECT_EQ(read->processors, (std::vector<int>{0, 3}));
+
+  const auto request =
+      unpackRequest(pack(MeasureRequest{MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8}}));
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->kind, MeasureRequest::Kind::kSample);
+  EXPECT_EQ(request->program.elf, "elf");
+
+  MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), {1, 2, 3}, 9};
+  const auto back = unpackAnswer(pack(answer));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->error->message, "why");
+  EXPECT_EQ(back->results, answer.results);
+  EXPECT_EQ(back->nanoseconds, answer.nanoseconds);
+  EXPECT_EQ(back->runsPerSample, 9u);
+}
+
+// The side that measures may have been overwritten by what it ran.
+TEST(Messages, AnythingElseIsRefused) {
+  const std::string good = pack(MeasureAnswer{{}, digestOf("results"), {1, 2, 3}, 9});
+  for (std::size_t length = 0; length < good.size(); ++length)
+    EXPECT_FALSE(unpackAnswer(std::string_view(good).substr(0, length))) << length;
+  EXPECT_FALSE(unpackAnswer(good + "x"));
+  for (std::size_t at = 0; at < good.size(); at += 8) {
+    std::string bad = good;
+    bad.replace(at, 8, 8, '\xff');
+    (void)unpackAnswer(bad);  // whatever it is, it is bounded
+  }
+  std::string many = good;
+  many.replace(good.size() - 5 * 8, 8, std::string("\x41\0\0\0\0\0\0\0", 8));  // 65 samples
+  EXPECT_FALSE(unpackAnswer(many));
+}
+
+}  // namespace
+}  // namespace kiln::tuner
