@@ -233,6 +233,7 @@ MODELS = {
     "matmul_int8_2048": lambda: matmul_int8(2048),
     "matmul_bf16_1024": lambda: matmul_bf16(1024),
     "mobile_int8": lambda: mobile(graph=Quantised),
+    "mobile_int8_small": lambda: mobile(size=64, graph=Quantised),
     "softmax": lambda: softmax(4096, 1024),
     "layer_norm": lambda: layer_norm(4096, 1024),
     "chain": lambda: chain(8192),
