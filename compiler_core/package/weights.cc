@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "compiler_core/package/files.h"
+#include "compiler_core/package/panels.h"
 
 namespace kiln::package {
 
@@ -69,6 +70,49 @@ Result<std::vector<std::uint8_t>> asWords(const ir::Weight& weight, const Words&
   return result;
 }
 
+namespace {
+
+std::int64_t wordsOf(std::int64_t extent, const Words& words) {
+  return (extent + words.steps - 1) / words.steps;
+}
+
+}  // namespace
+
+std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use) {
+  std::vector<std::int64_t> shape = weight.shape;
+  std::uint64_t bytes = weight.bytes.size();
+  if (use.words) {
+    std::int64_t& extent = shape[use.words->axis];
+    const std::int64_t words = wordsOf(extent, *use.words);
+    bytes = bytes / static_cast<std::uint64_t>(extent) * static_cast<std::uint64_t>(words * use.words->steps);
+    extent = words;
+  }
+  if (use.panelLanes == 0 || shape.size() != 2) return bytes;
+  const auto columns = shape[use.permutation.empty() ? 1 : use.permutation[1]];
+  const auto padded = (columns + use.panelLanes - 1) / use.panelLanes * use.panelLanes;
+  return bytes / static_cast<std::uint64_t>(columns) * static_cast<std::uint64_t>(padded);
+}
+
+Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const WeightUse& use) {
+  std::vector<std::uint8_t> turned;
+  std::vector<std::int64_t> shape = weight.shape;
+  std::size_t width = dtypeBytes(weight.dtype);
+  if (!use.permutation.empty()) {
+    KILN_ASSIGN(turned, permuted(weight, use.permutation));
+    for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = weight.shape[use.permutation[i]];
+  } else if (use.words) {
+    KILN_ASSIGN(turned, asWords(weight, *use.words));
+    shape[use.words->axis] = wordsOf(shape[use.words->axis], *use.words);
+    width = 4;
+  }
+  const Bytes bytes = use.permutation.empty() && !use.words ? weight.bytes : Bytes(turned);
+  if (use.panelLanes == 0) return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
+  if (shape.size() != 2)
+    return fail(Code::kInternal,
+                fmt::format("weight {}: panels of {} dimensions", weight.name, shape.size()));
+  return inPanels(bytes, {shape[0], shape[1], width}, use.panelLanes);
+}
+
 Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,
                                              const std::string& directory) {
   std::vector<WeightFile> files;
@@ -80,13 +124,10 @@ Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const
                   fmt::format("the program uses weight {}, which the model lacks", use.source));
     WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}, use.space};
     const std::string path = directory + "/" + file.path;
-    if (use.words) {
-      KILN_ASSIGN(const auto bytes, asWords(*weight, *use.words));
-      KILN_ASSIGN(file.digest, writeFile(path, bytes));
-    } else if (use.permutation.empty()) {
+    if (use.permutation.empty() && !use.words && use.panelLanes == 0) {  // from where it lies
       KILN_ASSIGN(file.digest, writeFile(path, weight->bytes));
     } else {
-      KILN_ASSIGN(const auto bytes, permuted(*weight, use.permutation));
+      KILN_ASSIGN(const auto bytes, laidOut(*weight, use));
       KILN_ASSIGN(file.digest, writeFile(path, bytes));
     }
     files.push_back(std::move(file));

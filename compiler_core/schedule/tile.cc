@@ -7,6 +7,7 @@
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/passes.h"
+#include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
@@ -236,8 +237,11 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
 
     KernelShape shape{kindOf(group, device), {}, workOf(group)};
     for (Operation* op : group.members)
-      if (auto member = cast<linalg::LinalgOp>(op); isContraction(member))
+      if (auto member = cast<linalg::LinalgOp>(op); isContraction(member)) {
         shape.window = member.getNumReductionLoops() - 1;
+        shape.hasWeight =
+            !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
+      }
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);
     for (unsigned dim : parallel)

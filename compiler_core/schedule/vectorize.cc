@@ -5,6 +5,7 @@
 #include "compiler_core/schedule/vectorize/dot.h"
 #include "compiler_core/schedule/vectorize/extremes.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
+#include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -69,6 +70,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
         rewriter.eraseOp(op);
       }
     }
+    for (unsigned i = 0; i < getOperation().getNumArguments(); ++i)
+      if (getOperation().getArgAttr(i, kPanelsAttr)) return dropUnusedWeights(getOperation());
   }
 
   // At the last of its parts.

@@ -7,7 +7,8 @@
 
 namespace kiln::tuner {
 
-enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kI64 };  // as stored: i16 may be codes of f16 or bf16
+// As stored: i16 may be codes of f16 or bf16, words hold bytes or bf16 (schedule/dot.h).
+enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kWord, kI64 };
 
 struct KernelTensor {
   Element element = Element::kF32;
@@ -22,6 +23,7 @@ struct KernelTensor {
         return elements * 2;
       case Element::kF32:
       case Element::kI32:
+      case Element::kWord:
         return elements * 4;
       case Element::kF64:
       case Element::kI64:
@@ -36,10 +38,19 @@ struct KernelTensors {
   std::vector<KernelTensor> inputs, weights, outputs;
 };
 
+// A weight as a program reads it.
+struct KernelWeight {
+  std::uint64_t number = 0;  // of the kernel's weights
+  // Of a matrix that lies in panels (../package/panels.h): its columns, and those of a panel. 0: as it is.
+  std::uint64_t columns = 0, panelLanes = 0;
+  auto operator<=>(const KernelWeight&) const = default;
+};
+
 // A program of KILN_PROGRAM_ABI with one profile and no symbols.
 struct KernelProgram {
   std::string elf;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
+  std::vector<KernelWeight> weights;  // in the order of its pointers
 };
 
 }  // namespace kiln::tuner

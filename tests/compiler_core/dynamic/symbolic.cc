@@ -143,10 +143,7 @@ Result<Ran> run(const Graph& graph, const Program& program, const std::vector<st
   std::vector<Buffer> weights, inputs, outputs;
   for (const package::WeightUse& use : program.uses) {
     const ir::Weight& weight = *graph.weights.find(use.source);
-    std::vector<std::uint8_t> bytes(weight.bytes.begin(), weight.bytes.end());
-    if (!use.permutation.empty()) {
-      KILN_ASSIGN(bytes, package::permuted(weight, use.permutation));
-    }
+    KILN_ASSIGN(const auto bytes, package::laidOut(weight, use));
     weights.push_back(Buffer::of<std::uint8_t>(bytes));
   }
   for (auto [i, type] : llvm::enumerate(main.getArgumentTypes()))

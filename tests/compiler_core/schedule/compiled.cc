@@ -132,12 +132,7 @@ Result<std::vector<Buffer>> layOut(const ir::WeightTable& weights,
   std::vector<Buffer> buffers;
   for (const package::WeightUse& use : uses) {
     const ir::Weight& weight = *weights.find(use.source);
-    std::vector<std::uint8_t> bytes(weight.bytes.begin(), weight.bytes.end());
-    if (use.words) {
-      KILN_ASSIGN(bytes, package::asWords(weight, *use.words));
-    } else if (!use.permutation.empty()) {
-      KILN_ASSIGN(bytes, package::permuted(weight, use.permutation));
-    }
+    KILN_ASSIGN(const auto bytes, package::laidOut(weight, use));
     buffers.push_back(bufferOf(bytes));
   }
   return buffers;
