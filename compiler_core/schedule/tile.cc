@@ -6,6 +6,7 @@
 #include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/kernel_info.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -26,7 +27,9 @@ using namespace mlir;
 
 bool isContraction(linalg::LinalgOp op) {
   if (findProduct(op)) return true;
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0) return false;
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
+      op->hasAttr(kPartialsAttr))
+    return false;
   auto& body = op.getBlock()->getOperations();
   if (body.size() != 3) return false;
   Operation& product = body.front();

@@ -1,9 +1,11 @@
 #include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/lower/lowering.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
 #include "compiler_core/schedule/vectorize/dot.h"
 #include "compiler_core/schedule/vectorize/extremes.h"
+#include "compiler_core/schedule/vectorize/sums.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
 #include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -24,7 +26,8 @@ using namespace mlir;
 
 struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VectorizePass)
-  explicit VectorizePass(BlockOptions options = {}) : options(options) {}
+  explicit VectorizePass(BlockOptions options = {}) : options(options) { masks = options.shape.masks; }
+  VectorizePass(const VectorizePass& other) : PassWrapper(other), options(other.options) {}
   StringRef getArgument() const final { return "kiln-vectorize"; }
   StringRef getDescription() const final {
     return "Linalg on buffers becomes loops around blocks of vector registers";
@@ -42,13 +45,14 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   }
 
   void runOnOperation() override {
+    options.shape.masks = masks;
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     llvm::DenseSet<Operation*> taken;
     llvm::MapVector<Operation*, FusedProduct> products;
     for (linalg::LinalgOp op : ops) {
-      if (!findRoles(op, options.shape)) continue;
+      if (op->hasAttr(kPartialsAttr) || !findRoles(op, options.shape)) continue;
       FusedProduct product = findFused(op, taken);
       if (!product.init && !product.epilogue) continue;
       for (linalg::LinalgOp part : product.parts()) taken.insert(part);
@@ -59,6 +63,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
         emit(rewriter, product->second);
       } else if (taken.contains(op)) {
         continue;
+      } else if (op->hasAttr(kPartialsAttr)) {
+        emitSum(rewriter, op, options.shape, options.contraction);
       } else if (findRoles(op, options.shape)) {
         emit(rewriter, {op, {}, {}, {}});
       } else {
@@ -110,6 +116,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   }
 
   BlockOptions options;
+  Option<bool> masks{*this, "masks", llvm::cl::desc("Parts of registers are loaded and stored under a mask"),
+                     llvm::cl::init(false)};
 };
 
 }  // namespace

@@ -18,8 +18,9 @@ using namespace mlir;
 struct Piece {
   std::int64_t offset, lanes;  // lanes 0: one scalar
   std::int64_t width;          // lanes of its vectors; those behind `lanes` count for nothing
+  Value mask = {};             // of the lanes that count, where only a run knows how many
 
-  bool isPartial() const { return lanes != width; }
+  bool isPartial() const { return lanes != width || mask; }
 };
 
 // Vectors may hold lanes that nobody asked for: no operation of the body traps.
@@ -183,10 +184,12 @@ class BlockEmitter {
         panel_ = panel;
         packed_ = panel_ ? packable : nullptr;
         panelNumber_ = numberIn(run, iv);
+        mask_ = run.masked ? maskBefore(extent, iv) : Value();
         if (weight_) findPlaces(run, iv);
         emitRows(run.lanes);
       });
     packed_ = nullptr;
+    mask_ = {};
   }
 
   // Of a block of rows: some side by side share each broadcast row operand; few rows leave room for more.
@@ -229,10 +232,11 @@ class BlockEmitter {
     OpFoldResult from, to;
     std::int64_t lanes;
     bool remainder = false;  // of lanes that are known at run time only
+    bool masked = false;     // the last block may reach beyond `to`
   };
 
   // Blocks of at most `registers`. A known number of lanes is dealt out evenly; what an unknown one leaves is
-  // covered by ever smaller blocks.
+  // covered by single registers under a mask, or by ever smaller blocks.
   SmallVector<LaneRun> laneRuns(OpFoldResult extent, std::int64_t registers) {
     if (!roles_.lanes) return {{b_.getIndexAttr(0), extent, 1}};
     const std::int64_t width = roles_.width;
@@ -254,6 +258,11 @@ class BlockEmitter {
       return runs;
     }
     OpFoldResult from = b_.getIndexAttr(0);
+    if (masks_ && width > 1 &&
+        llvm::none_of(lanes_, [](const auto& operand) { return operand.second == Lane::kStrided; })) {
+      const OpFoldResult whole = wholeBlocks(from, extent, registers * width);
+      return {{from, whole, registers * width}, {whole, extent, width, /*remainder=*/true, /*masked=*/true}};
+    }
     for (const std::int64_t lanes : {registers * width, width, std::int64_t{1}}) {
       if (!runs.empty() && lanes == runs.back().lanes) continue;
       const OpFoldResult to = lanes == 1 ? extent : wholeBlocks(from, extent, lanes);
@@ -369,12 +378,20 @@ class BlockEmitter {
     SmallVector<Piece> pieces;
     for (std::int64_t offset = 0; offset < lanes; offset += roles_.width) {
       const std::int64_t size = std::min(roles_.width, lanes - offset);
-      pieces.push_back({offset, size, masks_ && size > 1 ? roles_.width : size});
+      pieces.push_back({offset, size, masks_ && size > 1 ? roles_.width : size, mask_});
     }
     return pieces;
   }
 
+  // Of the lanes of a register at `iv` that lie before `extent`.
+  Value maskBefore(OpFoldResult extent, OpFoldResult iv) {
+    const OpFoldResult left = affine::makeComposedFoldedAffineApply(
+        b_, loc_, b_.getAffineDimExpr(0) - b_.getAffineDimExpr(1), {extent, iv});
+    return vector::CreateMaskOp::create(b_, loc_, VectorType::get({roles_.width}, b_.getI1Type()),
+                                        getValueOrCreateConstantIndexOp(b_, loc_, left));
+  }
   Value maskOf(const Piece& piece) {
+    if (piece.mask) return piece.mask;
     SmallVector<bool> lanes(piece.width, false);
     std::fill_n(lanes.begin(), piece.lanes, true);
     const auto type = VectorType::get({piece.width}, b_.getI1Type());
@@ -730,6 +747,7 @@ class BlockEmitter {
   std::int64_t turnedStep_ = 0;
   SmallVector<bool> used_;  // per operand: the body reads it
   bool masks_;
+  Value mask_;  // of the current chunk of lanes, where it is masked
   struct Flat {
     Value view;     // elements in a row
     AffineMap map;  // from the loops to one of them
