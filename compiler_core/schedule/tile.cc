@@ -8,6 +8,7 @@
 #include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
+#include "compiler_core/schedule/row_loop.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -302,6 +303,19 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 
+  // On a processor.
+  LogicalResult runAlongRows(IRRewriter& rewriter) {
+    SmallVector<scf::ForallOp> loops;
+    getOperation().walk([&](scf::ForallOp loop) { loops.push_back(loop); });
+    for (scf::ForallOp loop : loops) {
+      if (failed(loopOverRows(loop, rewriter))) return failure();
+      eraseDead(loop, rewriter);
+    }
+    DominanceInfo dominance(getOperation());
+    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+    return success();
+  }
+
   void runOnOperation() override {
     if (!target.empty()) options.environment.target = target;
     IRRewriter rewriter(&getContext());
@@ -321,6 +335,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     // The same producer fused twice into one tile is computed once.
     DominanceInfo dominance(getOperation());
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+    if (!device && failed(runAlongRows(rewriter))) return signalPassFailure();
   }
 
   TileOptions options;

@@ -55,7 +55,14 @@ std::optional<WeightPanels> findWeightPanels(OpBuilder& b, linalg::LinalgOp prod
   OpOperand* factor = rightFactor(product);
   if (!factor) return std::nullopt;
   Value root = factor->get();
-  while (auto view = root.getDefiningOp<ViewLikeOpInterface>()) root = view.getViewSource();
+  memref::SubViewOp tile;
+  while (auto view = root.getDefiningOp<ViewLikeOpInterface>()) {
+    if (auto part = dyn_cast<memref::SubViewOp>(view.getOperation())) {
+      if (tile) return std::nullopt;
+      tile = part;
+    }
+    root = view.getViewSource();
+  }
   const BlockArgument weight = weightArgument(root);
   if (!weight) return std::nullopt;
   // All steps of some columns of the matrix, as they lie there.
@@ -66,10 +73,14 @@ std::optional<WeightPanels> findWeightPanels(OpBuilder& b, linalg::LinalgOp prod
       failed(part.getStridesAndOffset(strides, offset)) || strides[0] != whole.getDimSize(1) ||
       strides[1] != 1)
     return std::nullopt;
+  if (tile &&
+      (tile.getMixedOffsets().size() != 2 || getConstantIntValue(tile.getMixedOffsets().front()) != 0))
+    return std::nullopt;
   WeightPanels found{factor, {}, b.getIndexAttr(0), lanesOf(product, registers), true};
   found.panels = inPanels(weight, found.lanes);
-  if (part.getDimSize(1) == whole.getDimSize(1)) return found;
-  found.first = memref::ExtractStridedMetadataOp::create(b, product.getLoc(), factor->get()).getOffset();
+  if (!tile || part.getDimSize(1) == whole.getDimSize(1)) return found;
+  // Not asked of the view itself: that would keep the weight as it is.
+  found.first = tile.getMixedOffsets().back();
   found.isAligned = listOf(schedule, kTileKnob).back() % found.lanes == 0;
   return found;
 }

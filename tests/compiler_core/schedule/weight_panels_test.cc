@@ -9,22 +9,22 @@
 namespace kiln::testing {
 namespace {
 
-// How many weights of a checked program lie in panels.
-int panelsIn(const Checked& checked) {
+int countIn(const Checked& checked, const char* name) {
   int count = 0;
-  for (std::size_t at = checked.ir.find("kiln.panels"); at != std::string::npos;
-       at = checked.ir.find("kiln.panels", at + 1))
+  for (std::size_t at = checked.ir.find(name); at != std::string::npos; at = checked.ir.find(name, at + 1))
     ++count;
   return count;
 }
 
-void expectPanels(const std::string& text, int wanted) {
+// So many of the program's weights lie in panels, of so many in all.
+void expectPanels(const std::string& text, int panels, int weights) {
   CheckOptions options;
   options.stage = "planned";
   options.absolute = 1e-4;  // sums of up to 1300 products
   const auto checked = checkText(text, options);
   ASSERT_TRUE(checked) << checked.error().message << "\n" << text;
-  EXPECT_EQ(panelsIn(*checked), wanted) << text;
+  EXPECT_EQ(countIn(*checked, "kiln.panels"), panels) << text;
+  EXPECT_EQ(countIn(*checked, "kiln.weight"), weights) << text;
   EXPECT_EQ(checked->scratchBytes, 0u) << text;
 }
 
@@ -61,7 +61,7 @@ func.func @main(%a: tensor<{0}x{1}x{3}>) -> tensor<{0}x{2}x{3}> {{
   return %r : tensor<{0}x{2}x{3}>
 }})",
                              rows, steps, columns, type),
-                 1);
+                 1, 2);
 }
 
 TEST(SharedWeight, IsThereOnceForProductsOfManyAndOfOneRow) {
@@ -72,7 +72,7 @@ func.func @main(%a: tensor<40x64xf32>, %b: tensor<1x64xf32>) -> (tensor<40x96xf3
   %1 = kiln.matmul %b, %w : (tensor<1x64xf32>, tensor<64x96xf32>) -> tensor<1x96xf32>
   return %0, %1 : tensor<40x96xf32>, tensor<1x96xf32>
 })",
-               1);
+               1, 1);
 }
 
 TEST(SharedWeight, IsReadAsItIsByWhatIsNoProduct) {
@@ -83,7 +83,7 @@ func.func @main(%a: tensor<64x64xf32>) -> (tensor<64x96xf32>, tensor<64x96xf32>)
   %1 = kiln.unary <tanh> %w : tensor<64x96xf32>
   return %0, %1 : tensor<64x96xf32>, tensor<64x96xf32>
 })",
-               1);
+               1, 2);
 }
 
 // One product reads its rows, another one its columns.
@@ -96,7 +96,7 @@ func.func @main(%a: tensor<40x64xf32>, %b: tensor<40x96xf32>) -> (tensor<40x96xf
   %1 = kiln.matmul %b, %t : (tensor<40x96xf32>, tensor<96x64xf32>) -> tensor<40x64xf32>
   return %0, %1 : tensor<40x96xf32>, tensor<40x64xf32>
 })",
-               2);
+               2, 2);
 }
 
 TEST(Batches, OfOneWeightAreRowsOfOneProduct) {
@@ -107,7 +107,7 @@ func.func @main(%a: tensor<3x20x64xf32>) -> tensor<3x20x96xf32> {
   %0 = kiln.matmul %a, %b : (tensor<3x20x64xf32>, tensor<3x64x96xf32>) -> tensor<3x20x96xf32>
   return %0 : tensor<3x20x96xf32>
 })",
-               0);
+               0, 1);
 }
 
 }  // namespace
