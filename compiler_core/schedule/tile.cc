@@ -1,6 +1,7 @@
 #include <set>
 
 #include "compiler_core/ir/types.h"
+#include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "compiler_core/schedule/groups.h"
@@ -144,7 +145,9 @@ std::int64_t workOf(const Group& group) {
   double work = 0, points = 1;
   for (Operation* op : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
-    double steps = static_cast<double>(linalgOp.getBlock()->getOperations().size());
+    // A word is one instruction, as a product of two numbers is.
+    double steps =
+        linalgOp->hasAttr(kDotAttr) ? 3 : static_cast<double>(linalgOp.getBlock()->getOperations().size());
     for (std::int64_t extent : estimatedExtents(linalgOp)) steps *= static_cast<double>(extent);
     work += steps;
   }

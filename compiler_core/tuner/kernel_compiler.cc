@@ -3,6 +3,7 @@
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -104,7 +105,11 @@ Status KernelCompiler::State::readMain() {
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return bad("has no function @main of one block");
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    KILN_ASSIGN(const KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
+    KILN_ASSIGN(KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
+    // Words are no indices: they hold numbers.
+    if (llvm::any_of(main.getArgument(i).getUsers(),
+                     [](Operation* user) { return user->hasAttr(schedule::kDotAttr); }))
+      tensor.element = Element::kWord;
     const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
     auto& list = isWeight ? tensors.weights : tensors.inputs;
     auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");

@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/vectorize/loop_nest.h"
 
+#include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/vectorize/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -174,11 +175,13 @@ void walkLoop(OpBuilder& b, Location loc, LoopNest& nest, unsigned number, LoopR
 }
 
 linalg::GenericOp emitNest(OpBuilder& b, linalg::LinalgOp op, const LoopNest& nest) {
-  return emitGeneric(b, op.getLoc(), nest, static_cast<unsigned>(op.getNumDpsInputs()),
-                     [&](OpBuilder&, Region& region) {
-                       IRMapping map;
-                       op->getRegion(0).cloneInto(&region, map);
-                     });
+  auto generic = emitGeneric(b, op.getLoc(), nest, static_cast<unsigned>(op.getNumDpsInputs()),
+                             [&](OpBuilder&, Region& region) {
+                               IRMapping map;
+                               op->getRegion(0).cloneInto(&region, map);
+                             });
+  if (Attribute dot = op->getAttr(kDotAttr)) generic->setAttr(kDotAttr, dot);
+  return generic;
 }
 
 linalg::GenericOp emitCopy(OpBuilder& b, Location loc, const LoopNest& nest) {
