@@ -15,6 +15,7 @@ come from tests/bench/requirements-peers.txt into a cache outside the repository
 """
 import argparse
 import hashlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -37,6 +38,13 @@ KERNELS = {"matmul_512": ("fma", 2 * 512 ** 3), "matmul_1024": ("fma", 2 * 1024 
            "softmax": ("copy", 2 * 4 * 4096 * 1024), "layer_norm": ("copy", 2 * 4 * 4096 * 1024),
            "chain": ("copy", 2 * 4 * 8192 * 1024), "copy": ("copy", 2 * 4 * 16384 * 1024)}
 ROUND_SECONDS = 0.5  # about how long one engine runs before the next one has its turn
+
+
+def with_tools():
+    """Goes on in the Python that has the tools of the tests, if this one has not."""
+    if importlib.util.find_spec("numpy") is None and not os.environ.get("KILN_BENCH_PYTHON"):
+        python = ROOT / "tests/support/python"
+        os.execve(python, [str(python), *sys.argv], {**os.environ, "KILN_BENCH_PYTHON": str(python)})
 
 
 def peers_python():
@@ -187,6 +195,7 @@ def machine(target):
 
 
 def main():
+    with_tools()
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--net", action="append")
     parser.add_argument("--kernel", action="append", choices=[*KERNELS, "none"])
