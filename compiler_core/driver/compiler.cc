@@ -172,7 +172,8 @@ class Compile {
     settleDevices();
     std::uint64_t weightBytes = 0;
     for (const package::WeightUse& use : uses_)
-      if (const ir::Weight* weight = captured.weights.find(use.source)) weightBytes += weight->bytes.size();
+      if (const ir::Weight* weight = captured.weights.find(use.source))
+        weightBytes += package::bytesOf(*weight, use);
     for (PlanEvidence& plan : result_.plans) plan.weightBytes = weightBytes;
     if (request_.out.empty()) return std::move(result_);
     KILN_TRY(generate(program));
@@ -393,7 +394,7 @@ class Compile {
       if (stage == "kernels") progress("codegen");
     };
     options.onIr = [&](std::string_view stage, mlir::ModuleOp op) {
-      if (stage == "linalg") shareWeights(op, weights, onDevice ? DeviceProgram::kSpace : 0, uses_);
+      if (stage == "vectors") shareWeights(op, weights, onDevice ? DeviceProgram::kSpace : 0, uses_);
       std::vector<package::WeightUse> own;  // numbered by shareWeights
       if (stage == "planned") readPlan(op, plan, own);
       if (stage == "kernels") {

@@ -5,6 +5,7 @@
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/schedule/kernel_info.h"
+#include "compiler_core/schedule/weight_arguments.h"
 
 namespace kiln::driver {
 
@@ -16,12 +17,14 @@ package::WeightUse useOf(func::FuncOp main, unsigned argument) {
   package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(argument, "kiln.source").getInt(), {}};
   if (auto permutation = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.permutation"))
     use.permutation.assign(permutation.asArrayRef().begin(), permutation.asArrayRef().end());
+  if (auto panels = main.getArgAttrOfType<IntegerAttr>(argument, schedule::kPanelsAttr))
+    use.panelLanes = panels.getInt();
   return use;
 }
 
 // Rewrites make weights for each profile anew; the bytes tell which are the same.
 bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const ir::WeightTable& weights) {
-  if (a.permutation != b.permutation || a.space != b.space) return false;
+  if (a.permutation != b.permutation || a.space != b.space || a.panelLanes != b.panelLanes) return false;
   if (a.source == b.source) return true;
   const ir::Weight *first = weights.find(a.source), *second = weights.find(b.source);
   return first && second && first->dtype == second->dtype && first->shape == second->shape &&

@@ -12,8 +12,8 @@ class ModuleOp;
 
 namespace kiln::driver {
 
-// After kiln-lower-to-linalg. Gives the weights of one profile's module the slots that `uses` has for the
-// same bytes in the same layout, or new ones: profiles share them.
+// After kiln-vectorize or kiln-map-to-gpu. Gives the weights of one profile's module the slots that `uses`
+// has for the same bytes in the same layout, or new ones: profiles share them.
 void shareWeights(mlir::ModuleOp module, const ir::WeightTable& weights, std::uint32_t space,
                   std::vector<package::WeightUse>& uses);
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "compiler_core/package/files.h"
+#include "compiler_core/package/panels.h"
 
 namespace kiln::package {
 
@@ -46,6 +47,28 @@ Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
   return result;
 }
 
+std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use) {
+  if (use.panelLanes == 0 || weight.shape.size() != 2) return weight.bytes.size();
+  const auto columns = weight.shape[use.permutation.empty() ? 1 : use.permutation[1]];
+  const auto padded = (columns + use.panelLanes - 1) / use.panelLanes * use.panelLanes;
+  return weight.bytes.size() / static_cast<std::uint64_t>(columns) * static_cast<std::uint64_t>(padded);
+}
+
+Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const WeightUse& use) {
+  std::vector<std::uint8_t> turned;
+  std::vector<std::int64_t> shape = weight.shape;
+  if (!use.permutation.empty()) {
+    KILN_ASSIGN(turned, permuted(weight, use.permutation));
+    for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = weight.shape[use.permutation[i]];
+  }
+  const Bytes bytes = use.permutation.empty() ? weight.bytes : Bytes(turned);
+  if (use.panelLanes == 0) return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
+  if (shape.size() != 2)
+    return fail(Code::kInternal,
+                fmt::format("weight {}: panels of {} dimensions", weight.name, shape.size()));
+  return inPanels(bytes, {shape[0], shape[1], dtypeBytes(weight.dtype)}, use.panelLanes);
+}
+
 Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,
                                              const std::string& directory) {
   std::vector<WeightFile> files;
@@ -57,10 +80,10 @@ Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const
                   fmt::format("the program uses weight {}, which the model lacks", use.source));
     WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}, use.space};
     const std::string path = directory + "/" + file.path;
-    if (use.permutation.empty()) {
+    if (use.permutation.empty() && use.panelLanes == 0) {  // from where it lies
       KILN_ASSIGN(file.digest, writeFile(path, weight->bytes));
     } else {
-      KILN_ASSIGN(const auto bytes, permuted(*weight, use.permutation));
+      KILN_ASSIGN(const auto bytes, laidOut(*weight, use));
       KILN_ASSIGN(file.digest, writeFile(path, bytes));
     }
     files.push_back(std::move(file));

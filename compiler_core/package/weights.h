@@ -11,11 +11,12 @@ namespace kiln::package {
 
 // One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program
 // reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
-// are).
+// are), then, a matrix, in panels of so many columns (panels.h; 0: as it is).
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;
   std::uint32_t space = 0;  // whose memory the program wants it in (program_abi.h)
+  std::int64_t panelLanes = 0;
 };
 
 struct WeightFile {
@@ -28,6 +29,12 @@ struct WeightFile {
 // Writes one file per use below `directory`, in order. kInternal: a use that the table does not hold.
 Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,
                                              const std::string& directory);
+
+// What `weight` takes as `use` wants it.
+std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use);
+
+// The bytes of `weight` as `use` wants them. kInternal: it has no such layout.
+Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const WeightUse& use);
 
 // The bytes of `weight` with its dimensions permuted.
 Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,

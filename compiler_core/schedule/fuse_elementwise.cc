@@ -1,4 +1,5 @@
 #include "compiler_core/schedule/groups.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -30,7 +31,7 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       Operation* producer = operand->get().getDefiningOp();
       auto fused = linalg::fuseElementwiseOps(rewriter, operand);
       if (failed(fused)) continue;
-      for (StringRef name : {StringRef(kGroupAttr), StringRef(kExtentsAttr)})
+      for (StringRef name : {StringRef(kGroupAttr), StringRef(kExtentsAttr), StringRef(kPartialsAttr)})
         if (Attribute attribute = op->getAttr(name)) fused->fusedOp->setAttr(name, attribute);
       fused->fusedOp->setLoc(rewriter.getFusedLoc({producer->getLoc(), op.getLoc()}));
       // What the producer still gives to others stays there: only moves have other users.

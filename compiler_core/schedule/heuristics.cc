@@ -25,12 +25,12 @@ struct Rule {
 constexpr Rule kRules[] = {
     {KernelKind::kContraction,
      "contraction",
-     {{64, 256, 64}, {96, 128, 6}, {1, 0, 1}},
+     {{64, 256, 64}, {96, 256, 6}, {1, 0, 1}},
      1 << 23,
      16,
-     "a tile of 128 x 256 f32 results and the panels it needs stay in L2; many rows share a panel; multiples "
-     "of "
-     "the register blocks"},
+     "256 rows share each panel of the right factor, and all columns of a tile the rows, while both stay in "
+     "L2; "
+     "multiples of the register blocks"},
     {KernelKind::kConvolution,
      "convolution",
      {{0, 0, 1}, {0, 400, 1, true}, {64, 256, 4}},
@@ -54,10 +54,10 @@ constexpr Rule kRules[] = {
      "independent"},
     {KernelKind::kReduction,
      "reduction",
-     {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},
+     {{0, 0, 1}, {1, 1 << 14, 1, true}, {1, 1 << 14, 1, true}},
      1 << 17,
      0,
-     "each result is made by one task in the model's order; outer loops are shared out"},
+     "each result is made by one task; what a task goes over several times stays in L2, and a row in L1"},
     {KernelKind::kElementwise,
      "elementwise",
      {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},

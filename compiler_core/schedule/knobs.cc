@@ -54,7 +54,7 @@ std::optional<Range> rangeOf(std::string_view knob, const Site& site) {
   if (knob == kVectorsKnob) return Range{0, kMostRegisters};
   if (knob == kUnrollKnob) return Range{1, kMostRegisters};
   if (knob == kStepsKnob) return Range{16, 1 << 20};
-  if (knob == kPackKnob) return Range{0, 2};
+  if (knob == kPackKnob) return Range{0, site.shape.hasWeight ? kPackedWeight : 2};
   if (knob == kUnfoldKnob) return Range{0, 1};
   if (knob == kThreadsKnob) return Range{32, 1024, 32};
   return std::nullopt;
@@ -87,6 +87,11 @@ Status checkTile(std::span<const std::int64_t> tile, const Site& site) {
       return refuse(kTileKnob, place + "which does not divide " + std::to_string(loops[i].extent));
   }
   return {};
+}
+
+// A register holds columns of one panel.
+bool fitsPanels(std::span<const std::int64_t> tile, const Site& site) {
+  return tile.back() == site.shape.loops.back().extent || tile.back() % (site.registers.bits / 32) == 0;
 }
 
 // What would change the order of a sum. No schedule has these while reassociation is off.
@@ -166,7 +171,7 @@ std::vector<std::int64_t> numbersOf(std::string_view knob) {
   if (knob == kRowsKnob) return {1, 2, 3, 4, 6, 8, 10, 12, 14};
   if (knob == kVectorsKnob) return {1, 2, 3, 4, 6};
   if (knob == kStepsKnob) return {128, 256, 1024, 4096};
-  if (knob == kPackKnob) return {0, 1, 2};
+  if (knob == kPackKnob) return {0, 1, 2, kPackedWeight};
   if (knob == kUnfoldKnob) return {0, 1};
   if (knob == kUnrollKnob) return {1, 2, 4};
   if (knob == kThreadsKnob) return {64, 128, 256, 512};
@@ -182,7 +187,8 @@ Chosen defaultSchedule(const Site& site) {
   setList(chosen.schedule, kTileKnob, tile.sizes);
   if (site.shape.kind == KernelKind::kContraction || site.shape.kind == KernelKind::kAttention) {
     setNumber(chosen.schedule, kStepsKnob, kDefaultSteps);
-    setNumber(chosen.schedule, kPackKnob, 1);
+    setNumber(chosen.schedule, kPackKnob,
+              site.shape.hasWeight && fitsPanels(tile.sizes, site) ? kPackedWeight : 1);
   }
   if (site.shape.kind == KernelKind::kConvolution) {
     setNumber(chosen.schedule, kStepsKnob, kDefaultSteps);
@@ -204,10 +210,15 @@ std::vector<Knob> knobsOf(const Site& site) {
     Knob& knob = knobs.emplace_back(Knob{name, {value}});
     if (name == kTileKnob) {
       knob.values = tilesOf(site, value);
+      if (numberOf(chosen, kPackKnob, 0) == kPackedWeight)
+        std::erase_if(knob.values, [&](const auto& tile) { return !fitsPanels(tile, site); });
       continue;
     }
     for (const std::int64_t number : numbersOf(name))
-      if (rangeOf(name, site)->holds(number) && number != value.front()) knob.values.push_back({number});
+      if (rangeOf(name, site)->holds(number) && number != value.front() &&
+          (name != kPackKnob || number != kPackedWeight ||
+           fitsPanels(chosen.at(std::string(kTileKnob)), site)))
+        knob.values.push_back({number});
   }
   return knobs;
 }
@@ -235,6 +246,8 @@ Status check(const Schedule& schedule, const Site& site) {
   for (const auto& [name, values] : chosen)
     if (!schedule.contains(name))
       return refuse(name, "is missing in the schedule of a kernel of the template " + kind);
+  if (numberOf(schedule, kPackKnob, 0) == kPackedWeight && !fitsPanels(listOf(schedule, kTileKnob), site))
+    return refuse(kPackKnob, "is 3, which needs tiles of whole registers of columns");
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
+#include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -11,7 +12,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::schedule {
@@ -29,7 +29,7 @@ class Weights {
     if (!isNew) return place->second;
     Builder b(to_.getContext());
     SmallVector<NamedAttribute> attributes = {
-        b.getNamedAttr("kiln.weight", b.getI64IntegerAttr(static_cast<std::int64_t>(slots_.size()) - 1)),
+        b.getNamedAttr(kWeightAttr, b.getI64IntegerAttr(static_cast<std::int64_t>(slots_.size()) - 1)),
         b.getNamedAttr("kiln.source", b.getI64IntegerAttr(source))};
     if (!permutation.empty())
       attributes.push_back(b.getNamedAttr("kiln.permutation", b.getDenseI64ArrayAttr(permutation)));
@@ -42,25 +42,6 @@ class Weights {
   func::FuncOp to_;
   std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, Value> slots_;
 };
-
-// Weights that turned out to be wanted in another layout alone, and what was made of them in vain.
-void dropUnusedWeights(func::FuncOp function) {
-  SmallVector<Operation*> ops;
-  for (Operation& op : function.front().without_terminator()) ops.push_back(&op);
-  for (Operation* op : llvm::reverse(ops))
-    if (isOpTriviallyDead(op)) op->erase();
-  Builder b(function.getContext());
-  std::int64_t slot = 0;
-  for (unsigned i = 0; i < function.getNumArguments();) {
-    if (!function.getArgAttr(i, "kiln.weight")) {
-      ++i;
-    } else if (function.getArgument(i).use_empty()) {
-      (void)function.eraseArgument(i);
-    } else {
-      function.setArgAttr(i++, "kiln.weight", b.getI64IntegerAttr(slot++));
-    }
-  }
-}
 
 class FunctionLowering {
  public:

@@ -31,8 +31,10 @@ inline constexpr std::string_view kVectorsKnob = "vectors";
 // Of a sum over products along one loop: how many products are added before results go back to memory. Of a
 // convolution: the most steps of the sum that one copy of its window holds.
 inline constexpr std::string_view kStepsKnob = "steps";
-// Whether the operand of long rows is copied to panels: 0 never, 1 where that is expected to pay, 2 always.
+// Whether the operand of long rows is copied to panels: 0 never, 1 where that is expected to pay, 2 always;
+// 3: it is a weight, and lies in panels in the artifact (weight_panels.h), so that no run copies it.
 inline constexpr std::string_view kPackKnob = "pack";
+inline constexpr std::int64_t kPackedWeight = 3;
 // Whether a convolution becomes a product with copies of what its window sees, where it gains from that: 0
 // never.
 inline constexpr std::string_view kUnfoldKnob = "unfold";

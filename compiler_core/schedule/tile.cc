@@ -5,7 +5,10 @@
 #include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/kernel_info.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
+#include "compiler_core/schedule/row_loop.h"
+#include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
@@ -24,7 +27,9 @@ using namespace mlir;
 
 bool isContraction(linalg::LinalgOp op) {
   if (findProduct(op)) return true;
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0) return false;
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
+      op->hasAttr(kPartialsAttr))
+    return false;
   auto& body = op.getBlock()->getOperations();
   if (body.size() != 3) return false;
   Operation& product = body.front();
@@ -233,8 +238,11 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
 
     KernelShape shape{kindOf(group, device), {}, workOf(group)};
     for (Operation* op : group.members)
-      if (auto member = cast<linalg::LinalgOp>(op); isContraction(member))
+      if (auto member = cast<linalg::LinalgOp>(op); isContraction(member)) {
         shape.window = member.getNumReductionLoops() - 1;
+        shape.hasWeight =
+            !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
+      }
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);
     for (unsigned dim : parallel)
@@ -292,6 +300,19 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     return applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 
+  // On a processor.
+  LogicalResult runAlongRows(IRRewriter& rewriter) {
+    SmallVector<scf::ForallOp> loops;
+    getOperation().walk([&](scf::ForallOp loop) { loops.push_back(loop); });
+    for (scf::ForallOp loop : loops) {
+      if (failed(loopOverRows(loop, rewriter))) return failure();
+      eraseDead(loop, rewriter);
+    }
+    DominanceInfo dominance(getOperation());
+    eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+    return success();
+  }
+
   void runOnOperation() override {
     if (!target.empty()) options.environment.target = target;
     IRRewriter rewriter(&getContext());
@@ -311,6 +332,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     // The same producer fused twice into one tile is computed once.
     DominanceInfo dominance(getOperation());
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
+    if (!device && failed(runAlongRows(rewriter))) return signalPassFailure();
   }
 
   TileOptions options;

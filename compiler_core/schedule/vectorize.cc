@@ -1,9 +1,12 @@
 #include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/lower/lowering.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
 #include "compiler_core/schedule/vectorize/extremes.h"
+#include "compiler_core/schedule/vectorize/sums.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
+#include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,7 +24,8 @@ using namespace mlir;
 
 struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VectorizePass)
-  explicit VectorizePass(BlockOptions options = {}) : options(options) {}
+  explicit VectorizePass(BlockOptions options = {}) : options(options) { masks = options.shape.masks; }
+  VectorizePass(const VectorizePass& other) : PassWrapper(other), options(other.options) {}
   StringRef getArgument() const final { return "kiln-vectorize"; }
   StringRef getDescription() const final {
     return "Linalg on buffers becomes loops around blocks of vector registers";
@@ -39,13 +43,14 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   }
 
   void runOnOperation() override {
+    options.shape.masks = masks;
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     IRRewriter rewriter(&getContext());
     llvm::DenseSet<Operation*> taken;
     llvm::MapVector<Operation*, FusedProduct> products;
     for (linalg::LinalgOp op : ops) {
-      if (!findRoles(op, options.shape)) continue;
+      if (op->hasAttr(kPartialsAttr) || !findRoles(op, options.shape)) continue;
       FusedProduct product = findFused(op, taken);
       if (!product.init && !product.epilogue) continue;
       for (linalg::LinalgOp part : product.parts()) taken.insert(part);
@@ -56,6 +61,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
         emit(rewriter, product->second);
       } else if (taken.contains(op)) {
         continue;
+      } else if (op->hasAttr(kPartialsAttr)) {
+        emitSum(rewriter, op, options.shape, options.contraction);
       } else if (findRoles(op, options.shape)) {
         emit(rewriter, {op, {}, {}, {}});
       } else {
@@ -67,6 +74,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
         rewriter.eraseOp(op);
       }
     }
+    for (unsigned i = 0; i < getOperation().getNumArguments(); ++i)
+      if (getOperation().getArgAttr(i, kPanelsAttr)) return dropUnusedWeights(getOperation());
   }
 
   // At the last of its parts.
@@ -104,6 +113,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   }
 
   BlockOptions options;
+  Option<bool> masks{*this, "masks", llvm::cl::desc("Parts of registers are loaded and stored under a mask"),
+                     llvm::cl::init(false)};
 };
 
 }  // namespace

@@ -22,12 +22,14 @@ class Builder {
   Value unary(ir::UnaryKind kind, Value input) {
     return ir::UnaryOp::create(rewriter_, location_, input.getType(), kind, input);
   }
-  // Reduced over `axis` and repeated again to the shape it had.
-  Value reduceAndRepeat(ir::ReduceKind kind, Value input, std::int64_t axis) {
-    Value reduced = ir::ReduceOp::create(rewriter_, location_, kind, input, llvm::ArrayRef(axis));
-    ir::Shape shape = ir::shapeOf(ir::tensorType(input));
+  Value reduce(ir::ReduceKind kind, Value input, std::int64_t axis) {
+    return ir::ReduceOp::create(rewriter_, location_, kind, input, llvm::ArrayRef(axis));
+  }
+  // What was reduced over `axis` in the shape of `like`.
+  Value repeatAlong(Value reduced, Value like, std::int64_t axis) {
+    ir::Shape shape = ir::shapeOf(ir::tensorType(like));
     shape[axis] = 1;
-    return repeat(reduced, shape, ir::tensorType(input));
+    return repeat(reduced, shape, ir::tensorType(like));
   }
   Value repeat(Value input, llvm::ArrayRef<ir::Dim> shape, mlir::RankedTensorType type) {
     Value shaped =
@@ -45,17 +47,19 @@ class Builder {
   mlir::Location location_;
 };
 
-// exp(x - max) / sum(exp(x - max))
+// exp(x - max) * (1 / sum(exp(x - max))): one division per row, of a sum of at least 1.
 struct Softmax : mlir::OpRewritePattern<ir::SoftmaxOp> {
   using OpRewritePattern::OpRewritePattern;
   mlir::LogicalResult matchAndRewrite(ir::SoftmaxOp op, mlir::PatternRewriter& rewriter) const override {
     Builder build(rewriter, op.getLoc());
     auto axis = static_cast<std::int64_t>(op.getAxis());
-    Value largest = build.reduceAndRepeat(ir::ReduceKind::Max, op.getInput(), axis);
+    Value largest =
+        build.repeatAlong(build.reduce(ir::ReduceKind::Max, op.getInput(), axis), op.getInput(), axis);
     Value moved = build.binary(ir::BinaryKind::Sub, op.getInput(), largest);
     Value power = build.unary(ir::UnaryKind::Exp, moved);
-    Value sum = build.reduceAndRepeat(ir::ReduceKind::Sum, power, axis);
-    rewriter.replaceOp(op, build.binary(ir::BinaryKind::Div, power, sum));
+    Value sum = build.reduce(ir::ReduceKind::Sum, power, axis);
+    Value share = build.repeatAlong(build.unary(ir::UnaryKind::Reciprocal, sum), power, axis);
+    rewriter.replaceOp(op, build.binary(ir::BinaryKind::Mul, power, share));
     return mlir::success();
   }
 };

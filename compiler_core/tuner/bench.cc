@@ -118,6 +118,7 @@ Result<KernelRun> KernelRun::load(const KernelProgram& program, const std::vecto
   KILN_ASSIGN(runtime::MappedElf elf,
               runtime::MappedElf::map(asBytes(program.elf), KILN_PROGRAM_SYMBOL, sizeof(kiln_program)));
   KernelRun run(std::move(elf));
+  run.wanted_ = program.weights;
   run.stride_ = (program.scratchBytes + KILN_ALIGNMENT - 1) / KILN_ALIGNMENT * KILN_ALIGNMENT;
   KILN_ASSIGN(run.arena_, allocate(program.arenaBytes));
   KILN_ASSIGN(run.scratch_, allocate(run.stride_ * threads));
@@ -135,13 +136,16 @@ Result<KernelRun> KernelRun::load(const KernelProgram& program, const std::vecto
   return run;
 }
 
-Status KernelRun::run(Bench& bench, const KernelInputs& inputs, std::size_t copy) {
+Status KernelRun::run(Bench& bench, KernelInputs& inputs, std::size_t copy) {
+  if (weights_.empty()) {
+    KILN_ASSIGN(weights_, inputs.weights(wanted_));
+  }
   const auto& table = *static_cast<const kiln_program*>(elf_.symbol());
   Caller caller{bench.pool(), {static_cast<std::byte*>(scratch_.get()), stride_}};
   const kiln_callbacks callbacks = {&Caller::parallelFor, &caller, nullptr, nullptr, nullptr, nullptr};
   const std::int32_t status =
-      table.profiles[0].run(&callbacks, arena_.get(), inputs.weights(copy).data(), inputs.inputs(copy).data(),
-                            outputPointers_.data(), nullptr, dims_.data());
+      table.profiles[0].run(&callbacks, arena_.get(), weights_[copy % weights_.size()].data(),
+                            inputs.inputs(copy).data(), outputPointers_.data(), nullptr, dims_.data());
   if (status != KILN_RUN_OK) return fail(Code::kInternal, fmt::format("the kernel returned {}", status));
   return {};
 }
@@ -153,7 +157,7 @@ Digest KernelRun::results() const {
   return hasher.finish();
 }
 
-Result<std::uint64_t> KernelRun::sample(Bench& bench, const KernelInputs& inputs) {
+Result<std::uint64_t> KernelRun::sample(Bench& bench, KernelInputs& inputs) {
   const auto time = [&](std::uint64_t runs) -> Result<std::uint64_t> {
     const std::uint64_t start = now(bench.threads());
     for (std::uint64_t i = 0; i < runs; ++i) KILN_TRY(run(bench, inputs, runs_++));

@@ -47,13 +47,14 @@ class KernelRun {
   static Result<KernelRun> load(const KernelProgram& program, const std::vector<KernelTensor>& outputs,
                                 unsigned threads);
 
-  // kInternal: the program says that it failed.
-  Status run(Bench& bench, const KernelInputs& inputs, std::size_t copy);
+  // kInternal: the program says that it failed. Errors of KernelInputs::weights. The same inputs in every
+  // run.
+  Status run(Bench& bench, KernelInputs& inputs, std::size_t copy);
   // Of the results of the last run.
   Digest results() const;
   // One sample: as many runs as make it long enough for the clock, in nanoseconds of one run. With one thread
   // the processor's time, so that others on the machine count for less; with several, the clock's.
-  Result<std::uint64_t> sample(Bench& bench, const KernelInputs& inputs);
+  Result<std::uint64_t> sample(Bench& bench, KernelInputs& inputs);
   std::uint64_t runsPerSample() const { return perSample_; }
 
  private:
@@ -65,7 +66,9 @@ class KernelRun {
   std::vector<std::size_t> outputBytes_;
   std::vector<void*> outputPointers_;
   std::vector<std::int64_t> dims_;
-  std::size_t runs_ = 0;  // so far: which copy of the inputs is next
+  std::vector<KernelWeight> wanted_;
+  std::vector<std::vector<const void*>> weights_;  // per copy of the inputs, once they are known
+  std::size_t runs_ = 0;                           // so far: which copy of the inputs is next
   std::uint64_t perSample_ = 0;
 };
 

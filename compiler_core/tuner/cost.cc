@@ -41,8 +41,10 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
     // One panel of the right factor is read again for every block of rows, and all of them for every tile.
     if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) cycles *= 1.1;
     if (run * width * kElementBytes > static_cast<double>(machine.l2)) cycles *= 1.3;
-    // The panel is copied once for the rows of a tile.
-    if (schedule::numberOf(schedule, schedule::kPackKnob, 1) == 2) cycles *= 1 + 2 / std::max(height, 1.0);
+    // The panel is copied once for the rows of a tile; what lies in panels is not.
+    const std::int64_t pack = schedule::numberOf(schedule, schedule::kPackKnob, 1);
+    if (pack == 2) cycles *= 1 + 2 / std::max(height, 1.0);
+    if (pack == schedule::kPackedWeight) cycles *= 0.95;
     // What does not fill a block.
     cycles *= std::ceil(width / (vectors * lanes)) * vectors * lanes / std::max(width, 1.0);
   }

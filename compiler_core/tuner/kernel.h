@@ -36,10 +36,19 @@ struct KernelTensors {
   std::vector<KernelTensor> inputs, weights, outputs;
 };
 
+// A weight as a program reads it.
+struct KernelWeight {
+  std::uint64_t number = 0;  // of the kernel's weights
+  // Of a matrix that lies in panels (../package/panels.h): its columns, and those of a panel. 0: as it is.
+  std::uint64_t columns = 0, panelLanes = 0;
+  auto operator<=>(const KernelWeight&) const = default;
+};
+
 // A program of KILN_PROGRAM_ABI with one profile and no symbols.
 struct KernelProgram {
   std::string elf;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
+  std::vector<KernelWeight> weights;  // in the order of its pointers
 };
 
 }  // namespace kiln::tuner

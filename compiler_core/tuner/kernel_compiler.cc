@@ -3,6 +3,7 @@
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -107,7 +108,8 @@ Status KernelCompiler::State::readMain() {
     const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
     auto& list = isWeight ? tensors.weights : tensors.inputs;
     auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");
-    if (!number || number.getInt() != static_cast<std::int64_t>(list.size()))
+    const auto source = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.source" : "kiln.input");
+    if (!number || number.getInt() != static_cast<std::int64_t>(list.size()) || source != number)
       return bad("does not number its arguments");
     list.push_back(tensor);
   }
@@ -117,6 +119,24 @@ Status KernelCompiler::State::readMain() {
     outputDims += static_cast<std::uint32_t>(cast<RankedTensorType>(type).getRank());
   }
   return {};
+}
+
+// The weights that @main has now, in order. Their sources are numbers of the isolated kernel's weights.
+std::vector<KernelWeight> weightsOf(func::FuncOp main, func::FuncOp isolated) {
+  std::vector<KernelWeight> weights;
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    if (!main.getArgAttr(i, schedule::kWeightAttr)) continue;
+    const auto source = main.getArgAttrOfType<IntegerAttr>(i, "kiln.source");
+    KernelWeight& weight = weights.emplace_back(KernelWeight{source.getValue().getZExtValue(), 0, 0});
+    const auto panels = main.getArgAttrOfType<IntegerAttr>(i, schedule::kPanelsAttr);
+    if (!panels) continue;
+    weight.panelLanes = panels.getValue().getZExtValue();
+    for (unsigned j = 0; j < isolated.getNumArguments(); ++j)
+      if (isolated.getArgAttr(j, schedule::kWeightAttr) == source)
+        weight.columns =
+            static_cast<std::uint64_t>(cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getDimSize(1));
+  }
+  return weights;
 }
 
 // Tiles a copy, to see what kiln-tile makes of it.
@@ -190,9 +210,9 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
        {std::string(schedule::templateOf(state_->site.shape.kind)), schedule, std::string()}}};
   codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(state_->tensors.inputs.size()),
                               .outputs = static_cast<std::uint32_t>(state_->tensors.outputs.size()),
-                              .weights = static_cast<std::uint32_t>(state_->tensors.weights.size()),
                               .outputDims = state_->outputDims,
                               .profiles = {{"kiln_run_0", "kiln_shapes_0"}}};
+  std::vector<KernelWeight> weights;
   codegen::PipelineOptions options = state_->options();
   options.schedules.given = &given;
   options.onIr = [&](std::string_view stage, ModuleOp module) {
@@ -204,6 +224,8 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
     };
     table.profiles[0].arenaBytes = number("kiln.arena_bytes");
     table.profiles[0].scratchBytes = number("kiln.scratch_bytes");
+    weights = weightsOf(main, state_->module->lookupSymbol<func::FuncOp>(ir::kMain));
+    table.weights = static_cast<std::uint32_t>(weights.size());
   };
   KILN_TRY(codegen::lowerToLlvm(*copy, options));
   const auto& [lib, folder] = state_->tools;
@@ -215,7 +237,8 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
   cpu.builtinsArchive = lib + "/libkiln_builtins-" + target.triple.substr(0, target.triple.find('-')) + ".a";
   cpu.workDirectory = folder;
   KILN_ASSIGN(codegen::CpuProgram program, codegen::generateCpuProgram(*copy, table, cpu));
-  return KernelProgram{std::move(program.elf), table.profiles[0].arenaBytes, table.profiles[0].scratchBytes};
+  return KernelProgram{std::move(program.elf), table.profiles[0].arenaBytes, table.profiles[0].scratchBytes,
+                       std::move(weights)};
 }
 
 }  // namespace kiln::tuner

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "compiler_core/package/panels.h"
 #include "compiler_core/runtime/program_abi.h"
 
 namespace kiln::tuner {
@@ -67,11 +68,38 @@ Result<KernelInputs> KernelInputs::make(const KernelTensors& tensors, std::uint6
       return pointers;
     };
     KILN_ASSIGN(auto inputs, filled(tensors.inputs));
-    KILN_ASSIGN(auto weights, filled(tensors.weights));
+    KILN_ASSIGN(const auto weights, filled(tensors.weights));
     made.inputs_.push_back(std::move(inputs));
-    made.weights_.push_back(std::move(weights));
+    for (std::size_t i = 0; i < weights.size(); ++i) made.weights_[{i, 0, 0}].push_back(weights[i]);
   }
+  made.weightTensors_ = tensors.weights;
   return made;
+}
+
+Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::vector<KernelWeight>& wanted) {
+  std::vector<std::vector<const void*>> all(copies());
+  for (const KernelWeight& weight : wanted) {
+    if (weight.number >= weightTensors_.size() || (weight.columns == 0) != (weight.panelLanes == 0))
+      return fail(Code::kInvalidArgument, "a program reads a weight that its kernel does not have");
+    std::vector<const void*>& laidOut = weights_[weight];
+    if (laidOut.empty()) {
+      const KernelTensor& tensor = weightTensors_[weight.number];
+      const package::MatrixSize size{static_cast<std::int64_t>(tensor.elements / weight.columns),
+                                     static_cast<std::int64_t>(weight.columns),
+                                     tensor.bytes() / tensor.elements};
+      const auto* plain = static_cast<const std::uint8_t*>(weights_[{weight.number, 0, 0}][0]);
+      KILN_ASSIGN(const auto bytes, package::inPanels({plain, tensor.bytes()}, size,
+                                                      static_cast<std::int64_t>(weight.panelLanes)));
+      while (laidOut.size() < copies()) {
+        KILN_ASSIGN(Memory memory, allocate(bytes.size()));
+        std::memcpy(memory.get(), bytes.data(), bytes.size());
+        laidOut.push_back(memory.get());
+        memory_.push_back(std::move(memory));
+      }
+    }
+    for (std::size_t copy = 0; copy < copies(); ++copy) all[copy].push_back(laidOut[copy]);
+  }
+  return all;
 }
 
 }  // namespace kiln::tuner

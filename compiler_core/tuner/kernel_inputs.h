@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -27,11 +28,15 @@ class KernelInputs {
 
   std::size_t copies() const { return inputs_.size(); }
   const std::vector<const void*>& inputs(std::size_t copy) const { return inputs_[copy % copies()]; }
-  const std::vector<const void*>& weights(std::size_t copy) const { return weights_[copy % copies()]; }
+  // Per copy, the weights as a program reads them; they live as long as this. kInvalidArgument: the kernel
+  // has no such weight. kResourceExhausted: no memory.
+  Result<std::vector<std::vector<const void*>>> weights(const std::vector<KernelWeight>& wanted);
 
  private:
   std::vector<Memory> memory_;
-  std::vector<std::vector<const void*>> inputs_, weights_;
+  std::vector<std::vector<const void*>> inputs_;
+  std::vector<KernelTensor> weightTensors_;
+  std::map<KernelWeight, std::vector<const void*>> weights_;  // per copy
 };
 
 }  // namespace kiln::tuner

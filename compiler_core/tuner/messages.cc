@@ -116,6 +116,9 @@ std::string pack(const MeasureRequest& request) {
   packer.text(request.program.elf);
   packer.number(request.program.arenaBytes);
   packer.number(request.program.scratchBytes);
+  packer.number(request.program.weights.size());
+  for (const KernelWeight& weight : request.program.weights)
+    for (const std::uint64_t part : {weight.number, weight.columns, weight.panelLanes}) packer.number(part);
   return packer.take();
 }
 
@@ -129,6 +132,10 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
   request.program.elf = unpacker.text();
   request.program.arenaBytes = unpacker.number();
   request.program.scratchBytes = unpacker.number();
+  request.program.weights.resize(unpacker.count(kMostTensors));
+  for (KernelWeight& weight : request.program.weights)
+    for (std::uint64_t* part : {&weight.number, &weight.columns, &weight.panelLanes})
+      *part = unpacker.number();
   KILN_TRY(unpacker.end());
   return request;
 }

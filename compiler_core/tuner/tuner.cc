@@ -207,8 +207,8 @@ class Tuner {
     KILN_ASSIGN(KernelProgram program, compile(at.compiler, at.planned.schedule));
     at.measurer.setLimit(std::chrono::duration<double>(std::max(kDefaultSeconds, left().count())));
     const Clock::time_point from = Clock::now();
-    KILN_TRY(at.measurer.begin(0, std::move(program), kRepetitions));
-    const auto answer = at.measurer.finish();
+    const Status begun = at.measurer.begin(0, std::move(program), kRepetitions);
+    const auto answer = begun ? at.measurer.finish() : tl::make_unexpected(begun.error());
     if (!answer) {
       if (answer.error().code != Code::kCancelled)
         progress("kernel {}: its default cannot be measured, {}", at.planned.signature,
@@ -286,12 +286,17 @@ class Tuner {
     keepLeaders(at);
   }
 
-  // The default and the best; the programs of others are not needed any more.
-  static void keepLeaders(Measurement& at) {
-    if (at.trials.size() <= kLeaders + 1) return;
+  // Behind the default, the fastest first.
+  static void sortLeaders(Measurement& at) {
     std::ranges::sort(at.trials.begin() + 1, at.trials.end(), {}, [&](const Trial& trial) {
       return std::pair(at.tuned.candidates[trial.candidate].medianNanoseconds, trial.candidate);
     });
+  }
+
+  // The default and the best; the programs of others are not needed any more.
+  static void keepLeaders(Measurement& at) {
+    if (at.trials.size() <= kLeaders + 1) return;
+    sortLeaders(at);
     at.measurer.forget(at.trials.back().candidate);
     at.trials.pop_back();
   }
@@ -313,9 +318,11 @@ class Tuner {
   void measureAgain(Measurement& at) {
     std::vector<Trial>& trials = at.trials;
     const auto slowest = static_cast<double>(at.tuned.candidates[0].medianNanoseconds) * kWorthLeading;
-    std::erase_if(trials, [&](const Trial& trial) {
-      return static_cast<double>(at.tuned.candidates[trial.candidate].medianNanoseconds) > slowest;
-    });
+    sortLeaders(at);
+    // The best one in any case: without it nothing would say that the default is best.
+    while (trials.size() > 2 &&
+           static_cast<double>(at.tuned.candidates[trials.back().candidate].medianNanoseconds) > slowest)
+      trials.pop_back();
     for (std::uint32_t round = 0; round < kRounds && trials.size() > 1; ++round)
       for (std::size_t i = 0; i < trials.size();) {
         Trial& trial = trials[i];

@@ -59,16 +59,19 @@ std::string stderrOf(const ResultRecord& record) {
   return result.ParseFromString(record.result) ? result.stderr_raw() : std::string();
 }
 
-// Only a compile is repeated by further builders.
+// A compile, and the plan that its schedules come from, are repeated by further builders; nothing else is.
+bool isRepeated(const ActionRecord& action) {
+  return action.kind == ActionKind::kCompile || action.kind == ActionKind::kPlan;
+}
 std::size_t buildersWanted(const ActionRecord& action, const DeliverySpec& delivery) {
-  return action.kind == ActionKind::kCompile ? static_cast<std::size_t>(delivery.builders) : 1;
+  return isRepeated(action) ? static_cast<std::size_t>(delivery.builders) : 1;
 }
 std::size_t operatorsWanted(const ActionRecord& action, const DeliverySpec& delivery) {
-  return action.kind == ActionKind::kCompile ? static_cast<std::size_t>(delivery.operators) : 1;
+  return isRepeated(action) ? static_cast<std::size_t>(delivery.operators) : 1;
 }
 
 bool majorityDecides(const ActionRecord& action, const DeliverySpec& delivery) {
-  return action.kind == ActionKind::kCompile && delivery.majority;
+  return isRepeated(action) && delivery.majority;
 }
 
 End disagreement(const ActionRecord& action, const ResultRecord& first, const ResultRecord& second) {

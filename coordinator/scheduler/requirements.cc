@@ -150,7 +150,7 @@ std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets,
     out.push_back({index::ActionKind::kCompile, target, delivery.builders, delivery.operators});
   if (delivery.tuning)
     for (const std::string& target : targets) {
-      out.push_back({index::ActionKind::kPlan, target, 1, 1});
+      out.push_back({index::ActionKind::kPlan, target, delivery.builders, delivery.operators});
       if (delivery.tuning->search && !wantsDevice(target))
         out.push_back({index::ActionKind::kTune, target, 1, 1});
     }

@@ -4,6 +4,7 @@
 
 #include "coordinator/service/audit_view.h"
 #include "coordinator/service/page_token.h"
+#include "coordinator/service/tuning_traces.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/target.h"
@@ -12,6 +13,7 @@
 #include "storage/index/mention_repository.h"
 #include "storage/index/toolchain_parts.h"
 #include "storage/index/toolchain_repository.h"
+#include "storage/index/tuning_repository.h"
 #include "storage/index/worker_repository.h"
 
 namespace kiln::service {
@@ -114,15 +116,40 @@ Result<TimePoint> timeOf(const google::protobuf::Timestamp& stamp, const char* m
   return TimePoint(std::chrono::seconds(stamp.seconds()) + std::chrono::microseconds(stamp.nanos() / 1000));
 }
 
-Result<Conditions> readConditions(postgres::Connection& connection, const v1::ListAffectedRequest& request) {
+// Widens the condition that was added last by what was compiled with what these tuning records chose.
+Status addTunings(const Farm& farm, postgres::Connection& connection, const std::vector<Digest>& records,
+                  Conditions& out) {
+  if (records.empty()) return {};
+  KILN_ASSIGN(const auto tunings, tuningsFrom(farm, connection, out.query.instance, records));
+  for (const Digest& tuning : tunings)
+    out.query.all.back().push_back({MentionKind::kInput, {tuning.hash, 0}});
+  return {};
+}
+
+Status addMeasured(const Farm& farm, postgres::Connection& connection, index::RecordsBy by,
+                   const std::string& name, Conditions& out) {
+  if (name.empty()) return {};
+  KILN_ASSIGN(const auto records, index::listTuningRecords(connection, out.query.instance, by, name));
+  return addTunings(farm, connection, records, out);
+}
+
+Result<Conditions> readConditions(const Farm& farm, postgres::Connection& connection,
+                                  const v1::ListAffectedRequest& request) {
   Conditions out;
   out.query.instance = request.instance();
   KILN_TRY(addArtifact(request.artifact(), out));
   KILN_TRY(addSource(request.source(), out));
+  if (request.source().starts_with("sha256:")) {
+    KILN_ASSIGN(const Digest digest, Digest::parse(request.source(), 0));
+    KILN_ASSIGN(const auto record, index::findTuningRecord(connection, request.instance(), digest));
+    if (record) KILN_TRY(addTunings(farm, connection, {*record}, out));
+  }
   KILN_TRY(addToolchain(connection, request.toolchain(), out));
   KILN_TRY(addComponent(connection, request.component(), out));
   KILN_TRY(addText("worker", request.worker(), MentionKind::kWorker, out));
+  KILN_TRY(addMeasured(farm, connection, index::RecordsBy::kWorker, request.worker(), out));
   KILN_TRY(addText("operator", request.operator_(), MentionKind::kOperator, out));
+  KILN_TRY(addMeasured(farm, connection, index::RecordsBy::kOperator, request.operator_(), out));
   KILN_TRY(addKey(request.key(), out));
   KILN_TRY(addText("target", request.target(), MentionKind::kTarget, out));
   KILN_TRY(addText("submitter", request.submitter(), MentionKind::kSubmitter, out));
@@ -173,10 +200,10 @@ Status checkNames(postgres::Connection& connection, const v1::ListAffectedReques
 
 }  // namespace
 
-Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
+Result<v1::ListAffectedResponse> listAffected(const Farm& farm, postgres::Connection& connection,
                                               const v1::ListAffectedRequest& request) {
   KILN_ASSIGN(const int limit, pageSize(request.page_size()));
-  KILN_ASSIGN(Conditions conditions, readConditions(connection, request));
+  KILN_ASSIGN(Conditions conditions, readConditions(farm, connection, request));
   const std::string question = questionOf(request);
   KILN_ASSIGN(const std::string position, readPageToken(question, request.page_token()));
   if (!position.empty()) {

@@ -7,9 +7,10 @@
 
 namespace kiln::service {
 
-// kInvalidArgument naming the member, kNotFound for a toolchain or part that no toolchain has, and for
-// other names that no statement of the instance mentions.
-Result<v1::ListAffectedResponse> listAffected(postgres::Connection& connection,
+// What was compiled with what a tuning record chose is found by that record (as a source) and by the worker
+// and the operator who measured it. kInvalidArgument naming the member, kNotFound for a toolchain or part
+// that no toolchain has, and for other names that no statement of the instance mentions.
+Result<v1::ListAffectedResponse> listAffected(const Farm& farm, postgres::Connection& connection,
                                               const v1::ListAffectedRequest& request);
 
 }  // namespace kiln::service

@@ -223,7 +223,9 @@ grpc::Status ask(const Farm& farm, const Request& request, Response* response, F
 
 grpc::Status AuditService::ListAffected(grpc::ServerContext*, const v1::ListAffectedRequest* request,
                                         v1::ListAffectedResponse* response) {
-  return ask(farm_, *request, response, listAffected);
+  return ask(farm_, *request, response, [&](Connection& connection, const v1::ListAffectedRequest& asked) {
+    return listAffected(farm_, connection, asked);
+  });
 }
 
 grpc::Status AuditService::GetProvenance(grpc::ServerContext*, const v1::GetProvenanceRequest* request,

@@ -130,7 +130,7 @@ Status keepTuningRecord(const Farm& farm, const std::string& instance, const ind
     return fail(Code::kDataLoss, std::string(kTuningRecordFile) + " is not among the tuner's outputs");
   {
     KILN_ASSIGN(auto connection, farm.database.acquire());
-    KILN_ASSIGN(const bool known, index::hasTuningRecord(*connection, instance, file->digest));
+    KILN_ASSIGN(const auto known, index::findTuningRecord(*connection, instance, file->digest));
     if (known) return {};  // a report that came twice, or the same figures again
   }
   KILN_ASSIGN(const TuningRecord record, readTuningRecord(farm, instance, file->digest));

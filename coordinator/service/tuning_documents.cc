@@ -34,10 +34,16 @@ Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance,
   const jobs::OutputFile* file = outputs.find(kKernelPlanFile);
   if (!file) return fail(Code::kDataLoss, std::string("the outputs lack ") + kKernelPlanFile);
   KILN_ASSIGN(KernelPlan plan, readKernelPlan(farm, instance, file->digest));
-  for (const PlannedKernel& kernel : plan.kernels)
-    if (!outputs.find(moduleFile(kernel.signature)))
+  for (const PlannedKernel& kernel : plan.kernels) {
+    const jobs::OutputFile* module = outputs.find(moduleFile(kernel.signature));
+    if (!module)
       return fail(Code::kDataLoss,
                   "the outputs lack " + moduleFile(kernel.signature) + ", which the plan lists");
+    // A signature is the digest of its module, which the store has rehashed.
+    if (module->digest.text() != kernel.signature)
+      return fail(Code::kDataLoss, "the plan's module of kernel " + kernel.signature + " has the digest " +
+                                       module->digest.text() + ": the plan is forged");
+  }
   return plan;
 }
 

@@ -20,7 +20,8 @@ struct Position {
   Digest payload;
 };
 
-// Any one of these mentions, which are of one kind.
+// Any one of these mentions. The first one's kind says whose the condition is; the others are of that kind,
+// or content of statements that are found as those are.
 using AnyOf = std::vector<Mention>;
 
 struct AffectedQuery {

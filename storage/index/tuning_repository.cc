@@ -7,11 +7,14 @@ namespace kiln::index {
 using postgres::Connection;
 using postgres::Row;
 
-Result<bool> hasTuningRecord(Connection& connection, const std::string& instance, const Digest& record) {
+Result<std::optional<Digest>> findTuningRecord(Connection& connection, const std::string& instance,
+                                               const Digest& record) {
   KILN_ASSIGN(auto rows,
-              connection.execute("SELECT FROM tuning_records WHERE instance = $1 AND record_hash = $2",
+              connection.execute("SELECT record_hash, record_size FROM tuning_records WHERE instance "
+                                 "= $1 AND record_hash = $2",
                                  {instance, hashParam(record)}));
-  return rows.size() != 0;
+  if (rows.size() == 0) return std::optional<Digest>();
+  return std::optional(digestAt(rows[0], "record_hash", "record_size"));
 }
 
 Status insertTuningRecord(Connection& connection, const TuningRecordRow& record) {
@@ -42,6 +45,24 @@ Status putTuningEntries(Connection& connection, const TuningRecordRow& record,
       "<= (SELECT recorded FROM tuning_records r WHERE r.instance = $1 AND r.record_hash = $5)",
       {record.instance, record.target, signatures, texts, hashParam(record.record)}));
   return {};
+}
+
+Result<std::vector<Digest>> listTuningRecords(Connection& connection, const std::string& instance,
+                                              RecordsBy by, const std::string& name) {
+  const std::string column = by == RecordsBy::kWorker ? "worker" : "operator";
+  KILN_ASSIGN(auto rows, connection.execute("SELECT record_hash, record_size FROM tuning_records WHERE "
+                                            "instance = $1 AND " +
+                                                column + " = $2 ORDER BY record_hash",
+                                            {instance, name}));
+  return rows.map([](const Row& row) { return digestAt(row, "record_hash", "record_size"); });
+}
+
+Result<std::vector<Digest>> listTunings(Connection& connection, const std::string& instance, int limit) {
+  KILN_ASSIGN(auto rows,
+              connection.execute("SELECT DISTINCT hash, size FROM materials WHERE instance = $1 AND "
+                                 "name = 'input/tuning.json' ORDER BY hash LIMIT $2",
+                                 {instance, limit}));
+  return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
 }
 
 Result<std::vector<KnownKernel>> findTuningEntries(Connection& connection, const std::string& instance,

@@ -1,6 +1,7 @@
 // What tuners measured, and what is known of kernels from it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,9 @@
 
 namespace kiln::index {
 
-Result<bool> hasTuningRecord(postgres::Connection& connection, const std::string& instance,
-                             const Digest& record);
+// By its hash; with its size.
+Result<std::optional<Digest>> findTuningRecord(postgres::Connection& connection, const std::string& instance,
+                                               const Digest& record);
 
 // Once per record; the same again changes nothing.
 Status insertTuningRecord(postgres::Connection& connection, const TuningRecordRow& record);
@@ -19,6 +21,15 @@ Status insertTuningRecord(postgres::Connection& connection, const TuningRecordRo
 // has decided them.
 Status putTuningEntries(postgres::Connection& connection, const TuningRecordRow& record,
                         const std::vector<TuningEntryRow>& entries);
+
+// The records that a worker measured, or the workers of an operator.
+enum class RecordsBy { kWorker, kOperator };
+Result<std::vector<Digest>> listTuningRecords(postgres::Connection& connection, const std::string& instance,
+                                              RecordsBy by, const std::string& name);
+
+// Of the tuning entries (tuning.json) that provenances name as an input: each once, by digest, to `limit`.
+Result<std::vector<Digest>> listTunings(postgres::Connection& connection, const std::string& instance,
+                                        int limit);
 
 // Of those of these kernels that are known, by signature.
 Result<std::vector<KnownKernel>> findTuningEntries(postgres::Connection& connection,

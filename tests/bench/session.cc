@@ -1,5 +1,5 @@
 // Runs one artifact on request, for scripts that measure several engines in turn.
-// usage: bench_session DIR THREADS
+// usage: bench_session DIR THREADS [EXTENT]
 // Loads DIR and says "ready LOAD_SECONDS RESIDENT_KIB"; then for each line "N" on standard input runs N times
 // on seeded inputs and answers with N times in seconds on one line.
 #include <fmt/format.h>
@@ -34,12 +34,12 @@ struct Buffer {
   std::unique_ptr<std::byte[], decltype(&std::free)> data{nullptr, &std::free};
 };
 
-// Symbolic extents are one.
-Buffer makeBuffer(const TensorSpec& spec) {
+// Symbolic extents are `symbolic`.
+Buffer makeBuffer(const TensorSpec& spec, std::int64_t symbolic) {
   Buffer buffer{spec.name, std::string(dtypeName(spec.dtype)), spec.shape};
   buffer.bytes = dtypeBytes(spec.dtype);
   for (std::int64_t& extent : buffer.shape) {
-    extent = std::max<std::int64_t>(extent, 1);
+    if (extent < 1) extent = symbolic;
     buffer.bytes *= static_cast<std::size_t>(extent);
   }
   buffer.data.reset(static_cast<std::byte*>(std::aligned_alloc(64, (buffer.bytes + 63) / 64 * 64)));
@@ -73,7 +73,7 @@ std::uint64_t residentKiB() {
   return 0;
 }
 
-Status serve(const std::string& directory, std::uint32_t threads) {
+Status serve(const std::string& directory, std::uint32_t threads, std::int64_t symbolic) {
   const auto start = Clock::now();
   KILN_ASSIGN(const Artifact artifact, Artifact::open(directory));
   KILN_ASSIGN(Session session, Session::open(artifact, {.threads = threads, .run_before_ready = 1}));
@@ -83,7 +83,7 @@ Status serve(const std::string& directory, std::uint32_t threads) {
   std::vector<kiln_output> outputs;
   const auto inputSpecs = artifact.inputs(), outputSpecs = artifact.outputs();
   for (const auto* specs : {&inputSpecs, &outputSpecs})
-    for (const TensorSpec& spec : *specs) buffers.push_back(makeBuffer(spec));
+    for (const TensorSpec& spec : *specs) buffers.push_back(makeBuffer(spec, symbolic));
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     Buffer& one = buffers[i];
     if (i >= inputSpecs.size()) {
@@ -119,11 +119,12 @@ Status serve(const std::string& directory, std::uint32_t threads) {
 }  // namespace kiln::runtime
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: bench_session DIR THREADS\n");
+  if (argc != 3 && argc != 4) {
+    std::fprintf(stderr, "usage: bench_session DIR THREADS [EXTENT]\n");
     return 2;
   }
-  const auto done = kiln::runtime::serve(argv[1], static_cast<std::uint32_t>(std::stoul(argv[2])));
+  const auto done = kiln::runtime::serve(argv[1], static_cast<std::uint32_t>(std::stoul(argv[2])),
+                                         argc == 4 ? std::stol(argv[3]) : 1);
   if (!done) std::fprintf(stderr, "bench_session: %s\n", done.error().message.c_str());
   return done ? 0 : 1;
 }

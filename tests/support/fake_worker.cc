@@ -53,6 +53,11 @@ Result<Json> inputOf(storage::BlobStore& blobs, const v1::Lease& lease, const st
   return fail(Code::kNotFound, "the action has no " + name);
 }
 
+// Of a kernel of samplePlan(). The digests of both have the order of their signatures there.
+std::string moduleOf(const std::string& signature) {
+  return "module " + signature;
+}
+
 Result<CompileSpec> specOf(storage::BlobStore& blobs, const v1::Lease& lease) {
   KILN_ASSIGN(const Json json, inputOf(blobs, lease, "spec.json"));
   return CompileSpec::fromJson(json);
@@ -146,9 +151,12 @@ Result<ToolOutcome> FakeWorker::plan(const v1::Lease& lease) {
   KernelPlan plan = samplePlan();
   plan.target = spec.target;
   ToolOutcome out;
+  for (PlannedKernel& kernel : plan.kernels) {
+    const std::string module = moduleOf(kernel.signature);
+    kernel.signature = digestOf(module).text();
+    out.files[moduleFile(kernel.signature)] = module;
+  }
   KILN_ASSIGN(out.files[kKernelPlanFile], toCanonicalJson(plan.toJson()));
-  for (const PlannedKernel& kernel : plan.kernels)
-    out.files[moduleFile(kernel.signature)] = "module of " + kernel.signature;
   return out;
 }
 
@@ -157,6 +165,7 @@ Result<ToolOutcome> FakeWorker::tune(const v1::Lease& lease) {
   KILN_ASSIGN(const KernelPlan plan, KernelPlan::fromJson(json));
   TuningRecord record = sampleRecord();
   record.target = plan.target;
+  for (TunedKernel& kernel : record.kernels) kernel.signature = digestOf(moduleOf(kernel.signature)).text();
   std::erase_if(record.kernels, [&](const TunedKernel& kernel) { return !plan.find(kernel.signature); });
   ToolOutcome out;
   KILN_ASSIGN(out.files[kTuningRecordFile], toCanonicalJson(record.toJson()));

@@ -57,7 +57,7 @@ class FakeWorker {
  private:
   ToolOutcome check(const v1::Lease& lease) const;
   Result<ToolOutcome> compile(const v1::Lease& lease, bool reference);
-  // The kernels of samplePlan() for the spec's target.
+  // The kernels of samplePlan() for the spec's target, each with the digest of its module as signature.
   Result<ToolOutcome> plan(const v1::Lease& lease);
   // What sampleRecord() says of the kernels of the action's plan.
   Result<ToolOutcome> tune(const v1::Lease& lease);

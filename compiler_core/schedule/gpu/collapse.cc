@@ -1,4 +1,5 @@
 #include "compiler_core/schedule/gpu/emit.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -131,7 +132,8 @@ linalg::LinalgOp collapseLoops(OpBuilder& b, linalg::LinalgOp op) {
   result.getRegion().walk([&](linalg::IndexOp index) {
     index.setDim(cast<AffineDimExpr>(renumbered[index.getDim()]).getPosition());
   });
-  if (Attribute initial = op->getAttr(kInitialAttr)) result->setAttr(kInitialAttr, initial);
+  for (StringRef name : {StringRef(kInitialAttr), StringRef(kPartialsAttr)})
+    if (Attribute attribute = op->getAttr(name)) result->setAttr(name, attribute);
   return result;
 }
 

@@ -1,5 +1,7 @@
 #include "compiler_core/schedule/gpu/contraction_roles.h"
 
+#include "compiler_core/schedule/partial_sums.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
@@ -59,7 +61,8 @@ Multiplicand multiplicandOf(Value value) {
 }  // namespace
 
 std::optional<Product> findProduct(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0)
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
+      op->hasAttr(kPartialsAttr))
     return std::nullopt;
   Block* body = op.getBlock();
   Product found;

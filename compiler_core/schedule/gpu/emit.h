@@ -25,10 +25,6 @@ struct GpuOptions {
 // buffer holds nothing yet.
 inline constexpr llvm::StringLiteral kInitialAttr = "kiln.initial";
 
-// The extent of a loop: a number, or the size of a dimension that it runs over, made where the builder
-// stands.
-mlir::OpFoldResult loopExtent(mlir::OpBuilder& builder, mlir::linalg::LinalgOp op, unsigned loop);
-
 // Moves fills into the operations behind them that start from what was filled in.
 void foldFills(mlir::func::FuncOp function);
 
@@ -41,12 +37,13 @@ std::int64_t alignmentOf(mlir::Value buffer);
 
 // Writes any linalg operation at the insertion point, neighbouring threads at neighbouring elements, some
 // results of a thread side by side where loads and stores then take 16 bytes. Reductions run inside a thread
-// in the order of the model. Does not erase `op`.
+// in the CPU's order. Does not erase `op`.
 void emitPointwise(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, mlir::Value thread,
                    const GpuOptions& options, const Share& share = {});
 
-// Long reductions of few results in any order: each is shared out to several threads, whose parts are
-// combined in a fixed order. False where the order matters or there is little to share: nothing is written.
+// Long reductions of few results in any order, or in that of partial sums: each is shared out to several
+// threads, whose parts are combined in a fixed order. False where the order is another one or there is little
+// to share: nothing is written.
 bool emitSharedReduction(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, mlir::Value thread,
                          const GpuOptions& options);
 

@@ -10,6 +10,7 @@
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/kernel_info.h"
 #include "compiler_core/schedule/passes.h"
+#include "compiler_core/schedule/vectorize/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -1,4 +1,5 @@
 #include "compiler_core/schedule/gpu/emit.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/vectorize/body.h"
 #include "compiler_core/schedule/vectorize/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -142,7 +143,7 @@ class PhaseEmitter {
       for (std::size_t lane = 0; lane < start.size(); ++lane)
         values[lane * op_.getNumDpsInits() + i] = start[lane];
     }
-    values = reduce(0, values);
+    values = op_->hasAttr(kPartialsAttr) ? sum(values) : reduce(0, values);
     for (auto [i, init] : llvm::enumerate(op_.getDpsInitsMutable())) {
       SmallVector<Value> own;
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes_); ++lane)
@@ -225,6 +226,23 @@ class PhaseEmitter {
     return SmallVector<Value>(loop.getResults());
   }
 
+  // In the order of partial_sums.h; what the results were before is added last.
+  SmallVector<Value> sum(ArrayRef<Value> start) {
+    SmallVector<OpFoldResult> extents;
+    for (unsigned dim : reductions_) extents.push_back(sizes_[dim]);
+    const Type type = getElementTypeOrSelf(op_.getDpsInitOperand(0)->get().getType());
+    Value zero = arith::ConstantOp::create(b_, loc_, b_.getZeroAttr(type));
+    SmallVector<Value> sums = emitPartialSums(b_, loc_, extents, SmallVector<Value>(start.size(), zero),
+                                              [&](ArrayRef<OpFoldResult> at, ArrayRef<Value> partials) {
+                                                for (auto [dim, iv] : llvm::zip_equal(reductions_, at))
+                                                  ivs_[dim] = iv;
+                                                return step(partials);
+                                              });
+    for (auto [sum, before] : llvm::zip_equal(sums, start))
+      sum = arith::AddFOp::create(b_, loc_, before, sum);
+    return sums;
+  }
+
   SmallVector<Value> step(ArrayRef<Value> accumulators) {
     SmallVector<SmallVector<Value>> inputs;
     for (OpOperand* input : op_.getDpsInputOperands())
@@ -261,16 +279,6 @@ class PhaseEmitter {
 };
 
 }  // namespace
-
-OpFoldResult loopExtent(OpBuilder& b, linalg::LinalgOp op, unsigned loop) {
-  const std::int64_t fixed = op.getStaticLoopRanges()[loop];
-  if (!ShapedType::isDynamic(fixed)) return b.getIndexAttr(fixed);
-  for (OpOperand& operand : op->getOpOperands())
-    for (auto [i, expression] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
-      if (auto dim = dyn_cast<AffineDimExpr>(expression); dim && dim.getPosition() == loop)
-        return b.createOrFold<memref::DimOp>(op.getLoc(), operand.get(), static_cast<std::int64_t>(i));
-  llvm_unreachable("a loop of linalg runs along a dimension of an operand");
-}
 
 void emitPointwise(RewriterBase& rewriter, linalg::LinalgOp op, Value thread, const GpuOptions& options,
                    const Share& share) {

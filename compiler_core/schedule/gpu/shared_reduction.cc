@@ -1,5 +1,7 @@
 #include "compiler_core/schedule/gpu/emit.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/vectorize/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -13,15 +15,16 @@ namespace {
 using namespace mlir;
 
 // The operation that takes a step's value into the result; null unless its operands may come in any order,
-// with the same bits.
+// with the same bits, or the order is that of partial sums.
 Operation* combinerOf(linalg::LinalgOp op) {
   if (op.getNumDpsInits() != 1 || op.hasIndexSemantics()) return nullptr;
   Block* body = op.getBlock();
   BlockArgument before = body->getArguments().back();
   Operation* combiner = body->getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
-                       arith::MinUIOp, arith::AddIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp,
-                       arith::XOrIOp>(combiner) ||
+  const bool isSum = op->hasAttr(kPartialsAttr) && isa_and_nonnull<arith::AddFOp>(combiner);
+  if ((!isSum && !isa_and_nonnull<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp,
+                                  arith::MaxUIOp, arith::MinUIOp, arith::AddIOp, arith::MulIOp, arith::AndIOp,
+                                  arith::OrIOp, arith::XOrIOp>(combiner)) ||
       combiner->getBlock() != body || !before.hasOneUse() || *before.user_begin() != combiner)
     return nullptr;
   return combiner;
@@ -48,7 +51,14 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
   if (!neutral || reductions.empty() || points == 0 || points * steps > (std::int64_t{1} << 30)) return false;
   std::int64_t parts = 1;  // of one result
   while (parts * 2 * points <= options.threads && parts * 2 * kSteps <= steps) parts *= 2;
+  const bool isSum = op->hasAttr(kPartialsAttr);
+  if (isSum) {
+    // A thread has one partial of a result; they are dealt out along all of the steps.
+    if (parts < kPartials || (reductions.size() > 1 && extents[reductions.back()] % kPartials)) return false;
+    parts = kPartials;
+  }
   if (parts == 1) return false;
+  const bool fuse = isSum && options.contraction && findRoles(op, {});
 
   const Location loc = op.getLoc();
   auto index = [&](std::int64_t value) { return arith::ConstantIndexOp::create(b, loc, value).getResult(); };
@@ -99,7 +109,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
           arguments.push_back(input->get());
       }
       arguments.push_back(loop.getRegionIterArg(0));
-      scf::YieldOp::create(b, loc, emitBody(b, op, arguments, 0, /*fuse=*/false));
+      scf::YieldOp::create(b, loc, emitBody(b, op, arguments, 0, fuse));
     }
     memref::StoreOp::create(b, loc, loop.getResult(0), buffer, ValueRange{point, part});
   });

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "compiler_core/schedule/lower/lowering.h"
+#include "compiler_core/schedule/partial_sums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -29,12 +30,16 @@ Value Lowering::reduce(ir::ReduceKind kind, Value input, ArrayRef<std::int64_t> 
   for (std::int64_t axis : axes) dims[axis] = b_.getAffineDimExpr(next++);
   Value init = fill(scalar(getElementTypeOrSelf(input.getType()), neutral), shape);
   const auto loops = static_cast<unsigned>(rank);
-  return generic(
+  Value result = generic(
       input, init,
       {AffineMap::get(loops, 0, dims, b_.getContext()), AffineMap::get(loops, 0, kept, b_.getContext())},
       axes.size(), [&](OpBuilder& b, Location loc, ValueRange values) {
         return binaryScalar(b, loc, combine, values[1], values[0]);
       });
+  if (kind == ir::ReduceKind::Sum && isa<FloatType>(getElementTypeOrSelf(input.getType())) &&
+      llvm::is_contained(axes, rank - 1))
+    result.getDefiningOp()->setAttr(kPartialsAttr, b_.getUnitAttr());
+  return result;
 }
 
 Value Lowering::softmax(ir::SoftmaxOp op) {
@@ -48,10 +53,17 @@ Value Lowering::softmax(ir::SoftmaxOp op) {
                         [](OpBuilder& b, Location loc, ValueRange v) -> Value {
                           return math::ExpOp::create(b, loc, arith::SubFOp::create(b, loc, v[0], v[1]));
                         });
+  // One division per row. The sum is at least 1.
   Value sum = reduce(ir::ReduceKind::Sum, power, axis);
-  return generic({power, sum}, target, {all, row, all}, 0,
+  const ir::Shape rows = shapeOf(sum);
+  const AffineMap each = b_.getMultiDimIdentityMap(static_cast<unsigned>(rows.size()));
+  Value share = generic(sum, empty(rows, type.getElementType()), {each, each}, 0,
+                        [](OpBuilder& b, Location loc, ValueRange v) -> Value {
+                          return arith::DivFOp::create(b, loc, numberOf(b, loc, v[0].getType(), 1), v[0]);
+                        });
+  return generic({power, share}, target, {all, row, all}, 0,
                  [](OpBuilder& b, Location loc, ValueRange v) -> Value {
-                   return arith::DivFOp::create(b, loc, v[0], v[1]);
+                   return arith::MulFOp::create(b, loc, v[0], v[1]);
                  });
 }
 

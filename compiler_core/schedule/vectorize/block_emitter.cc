@@ -2,6 +2,7 @@
 
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,8 +18,9 @@ using namespace mlir;
 struct Piece {
   std::int64_t offset, lanes;  // lanes 0: one scalar
   std::int64_t width;          // lanes of its vectors; those behind `lanes` count for nothing
+  Value mask = {};             // of the lanes that count, where only a run knows how many
 
-  bool isPartial() const { return lanes != width; }
+  bool isPartial() const { return lanes != width || mask; }
 };
 
 // Vectors may hold lanes that nobody asked for: no operation of the body traps.
@@ -57,6 +59,7 @@ class BlockEmitter {
     for (unsigned dim : roles_.reductions) reductionSize_.push_back(sizes_[dim]);
     for (linalg::LinalgOp part : product_.parts())
       for (OpOperand& operand : part->getOpOperands()) flatten(operand);
+    if (options_.pack) weight_ = findWeightPanels(b_, op_, options_.schedule, options_.shape);
     emitOuter(0);
   }
 
@@ -172,7 +175,7 @@ class BlockEmitter {
                                                    : numberOf(options_.schedule, kUnrollKnob, 1);
     const SmallVector<LaneRun> runs = laneRuns(extent, registers_);
     if (!runs.empty()) registers_ = (runs.front().lanes + roles_.width - 1) / roles_.width;
-    OpOperand* const packable = findPackable();
+    OpOperand* const packable = weight_ ? nullptr : findPackable();
     packed_ = packable;
     const SmallVector<Value> panels = packed_ ? pack(runs) : SmallVector<Value>(runs.size());
     for (const auto& [run, panel] : llvm::zip_equal(runs, panels))
@@ -181,9 +184,12 @@ class BlockEmitter {
         panel_ = panel;
         packed_ = panel_ ? packable : nullptr;
         panelNumber_ = numberIn(run, iv);
+        mask_ = run.masked ? maskBefore(extent, iv) : Value();
+        if (weight_) findPlaces(run, iv);
         emitRows(run.lanes);
       });
     packed_ = nullptr;
+    mask_ = {};
   }
 
   // Of a block of rows: some side by side share each broadcast row operand; few rows leave room for more.
@@ -205,7 +211,7 @@ class BlockEmitter {
   // Steps of such a sum lie so far apart that no processor foresees the next one.
   void prefetch(unsigned dim, ArrayRef<Piece> pieces) {
     constexpr std::int64_t kMinStrideBytes = 1024, kAhead = 16;
-    if (!isRowTimesMatrix()) return;
+    if (!isRowTimesMatrix() || weight_) return;  // panels are read without a gap
     for (OpOperand* input : op_.getDpsInputOperands()) {
       auto type = dyn_cast<MemRefType>(input->get().getType());
       if (!type || roles_.operands[input->getOperandNumber()] != Lane::kContiguous) continue;
@@ -226,10 +232,11 @@ class BlockEmitter {
     OpFoldResult from, to;
     std::int64_t lanes;
     bool remainder = false;  // of lanes that are known at run time only
+    bool masked = false;     // the last block may reach beyond `to`
   };
 
   // Blocks of at most `registers`. A known number of lanes is dealt out evenly; what an unknown one leaves is
-  // covered by ever smaller blocks.
+  // covered by single registers under a mask, or by ever smaller blocks.
   SmallVector<LaneRun> laneRuns(OpFoldResult extent, std::int64_t registers) {
     if (!roles_.lanes) return {{b_.getIndexAttr(0), extent, 1}};
     const std::int64_t width = roles_.width;
@@ -251,6 +258,11 @@ class BlockEmitter {
       return runs;
     }
     OpFoldResult from = b_.getIndexAttr(0);
+    if (masks_ && width > 1 &&
+        llvm::none_of(lanes_, [](const auto& operand) { return operand.second == Lane::kStrided; })) {
+      const OpFoldResult whole = wholeBlocks(from, extent, registers * width);
+      return {{from, whole, registers * width}, {whole, extent, width, /*remainder=*/true, /*masked=*/true}};
+    }
     for (const std::int64_t lanes : {registers * width, width, std::int64_t{1}}) {
       if (!runs.empty() && lanes == runs.back().lanes) continue;
       const OpFoldResult to = lanes == 1 ? extent : wholeBlocks(from, extent, lanes);
@@ -269,12 +281,39 @@ class BlockEmitter {
     return affine::makeComposedFoldedAffineApply(b_, loc_, (d1 - d0).floorDiv(run.lanes), {run.from, lane});
   }
 
+  // Where in the weight's panels each register of this block of lanes is.
+  void findPlaces(const LaneRun& run, OpFoldResult lane) {
+    const std::int64_t wide = weight_->lanes;
+    auto number = [&](std::int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b_, loc_, value);
+    };
+    auto add = [&](Value value, std::int64_t offset) -> Value {
+      return offset == 0 ? value : arith::AddIOp::create(b_, loc_, value, number(offset)).getResult();
+    };
+    Value first = arith::AddIOp::create(b_, loc_, getValueOrCreateConstantIndexOp(b_, loc_, weight_->first),
+                                        getValueOrCreateConstantIndexOp(b_, loc_, lane));
+    // Blocks that begin or end panels have their registers where the first one is.
+    const bool isRegular = weight_->isAligned && *fixed(run.from) % wide == 0 &&
+                           (run.lanes % wide == 0 || wide % run.lanes == 0);
+    places_.clear();
+    for (const Piece& piece : piecesOf(run.lanes)) {
+      const std::int64_t panels = isRegular ? piece.offset / wide : 0;
+      Value from = add(first, isRegular ? 0 : piece.offset);
+      Value inside = isRegular && run.lanes % wide == 0
+                         ? number(0)
+                         : arith::RemUIOp::create(b_, loc_, from, number(wide)).getResult();
+      places_[piece.offset] = {add(arith::DivUIOp::create(b_, loc_, from, number(wide)), panels),
+                               add(inside, isRegular ? piece.offset % wide : 0)};
+    }
+  }
+
   // The operand whose panel (reduction block x lanes) is copied into scratch before the rows run over it: a
   // matrix with rows so long that each step of the reduction would touch another page, read often enough to
   // pay for the copy.
   OpOperand* findPackable() {
     constexpr std::int64_t kMinRows = 24, kMinSteps = 32, kMinStrideBytes = 1024;
-    const std::int64_t pack = options_.pack ? numberOf(options_.schedule, kPackKnob, 1) : 0;
+    const std::int64_t given = options_.pack ? numberOf(options_.schedule, kPackKnob, 1) : 0,
+                       pack = given == kPackedWeight ? 1 : given;
     if (roles_.reductions.size() != 1 || !roles_.rows || pack == 0) return nullptr;
     if (pack == 1 && (likely_[*roles_.rows] < kMinRows || !isAtLeast(reductionSize_[0], kMinSteps)))
       return nullptr;
@@ -339,12 +378,20 @@ class BlockEmitter {
     SmallVector<Piece> pieces;
     for (std::int64_t offset = 0; offset < lanes; offset += roles_.width) {
       const std::int64_t size = std::min(roles_.width, lanes - offset);
-      pieces.push_back({offset, size, masks_ && size > 1 ? roles_.width : size});
+      pieces.push_back({offset, size, masks_ && size > 1 ? roles_.width : size, mask_});
     }
     return pieces;
   }
 
+  // Of the lanes of a register at `iv` that lie before `extent`.
+  Value maskBefore(OpFoldResult extent, OpFoldResult iv) {
+    const OpFoldResult left = affine::makeComposedFoldedAffineApply(
+        b_, loc_, b_.getAffineDimExpr(0) - b_.getAffineDimExpr(1), {extent, iv});
+    return vector::CreateMaskOp::create(b_, loc_, VectorType::get({roles_.width}, b_.getI1Type()),
+                                        getValueOrCreateConstantIndexOp(b_, loc_, left));
+  }
   Value maskOf(const Piece& piece) {
+    if (piece.mask) return piece.mask;
     SmallVector<bool> lanes(piece.width, false);
     std::fill_n(lanes.begin(), piece.lanes, true);
     const auto type = VectorType::get({piece.width}, b_.getI1Type());
@@ -411,7 +458,7 @@ class BlockEmitter {
 
   void emitRows(std::int64_t lanes) {
     SmallVector<Piece> pieces = piecesOf(lanes);
-    if (!roles_.lanes || (lanes == 1 && !packed_)) pieces = {{0, 0, 0}};
+    if (!roles_.lanes || (lanes == 1 && !packed_ && !weight_)) pieces = {{0, 0, 0}};
     if (!roles_.rows) return emitBlock(1, pieces);
     const OpFoldResult extent = sizes_[*roles_.rows];
     // Narrower than a whole block: what the registers hold.
@@ -465,6 +512,11 @@ class BlockEmitter {
     };
     const Lane lane = lanes_.at(&operand);
     if (piece.lanes == 0 || lane == Lane::kUniform) return splat(b_, loc_, scalar(piece.offset), piece.width);
+    if (weight_ && &operand == weight_->factor) {
+      const auto [number, first] = places_.at(piece.offset);
+      Value step = getValueOrCreateConstantIndexOp(b_, loc_, ivs_[roles_.reductions[0]]);
+      return loadVector(weight_->panels, {number, step, first}, piece);
+    }
     if (&operand == packed_) {
       AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
       const OpFoldResult step = affine::makeComposedFoldedAffineApply(
@@ -688,11 +740,14 @@ class BlockEmitter {
   OpOperand* packed_ = nullptr;  // the operand that is read from panels
   Value panel_;                  // of the current chunk of lanes
   OpFoldResult panelNumber_;
+  std::optional<WeightPanels> weight_;  // the operand that is read from the panels of the artifact
+  llvm::SmallDenseMap<std::int64_t, std::pair<Value, Value>> places_;  // by first lane: panel, and lane in it
   // By operand, row and first lane: the vectors of `width` steps of the reduction.
   llvm::DenseMap<std::pair<unsigned, std::pair<std::int64_t, std::int64_t>>, SmallVector<Value>> turned_;
   std::int64_t turnedStep_ = 0;
   SmallVector<bool> used_;  // per operand: the body reads it
   bool masks_;
+  Value mask_;  // of the current chunk of lanes, where it is masked
   struct Flat {
     Value view;     // elements in a row
     AffineMap map;  // from the loops to one of them

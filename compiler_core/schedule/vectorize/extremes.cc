@@ -29,13 +29,13 @@ std::optional<vector::CombiningKind> kindOf(linalg::LinalgOp op) {
 
 class ExtremeEmitter {
  public:
-  ExtremeEmitter(RewriterBase& builder, linalg::LinalgOp op, unsigned along, std::int64_t extent,
-                 std::int64_t width, vector::CombiningKind kind)
+  ExtremeEmitter(RewriterBase& builder, linalg::LinalgOp op, unsigned along, std::int64_t width,
+                 vector::CombiningKind kind)
       : b_(builder),
         op_(op),
         loc_(op.getLoc()),
         along_(along),
-        extent_(extent),
+        extent_(loopExtent(builder, op, along)),
         width_(width),
         kind_(kind),
         ivs_(op.getNumLoops()) {}
@@ -47,12 +47,12 @@ class ExtremeEmitter {
   }
 
  private:
+  Value index(OpFoldResult value) { return getValueOrCreateConstantIndexOp(b_, loc_, value); }
   Value number(std::int64_t value) { return arith::ConstantIndexOp::create(b_, loc_, value); }
 
   void emitResults(ArrayRef<unsigned> loops) {
     if (loops.empty()) return emitResult();
-    const std::int64_t extent = op_.getStaticLoopRanges()[loops.front()];
-    auto loop = scf::ForOp::create(b_, loc_, number(0), number(extent), number(1));
+    auto loop = scf::ForOp::create(b_, loc_, number(0), index(loopExtent(b_, op_, loops.front())), number(1));
     OpBuilder::InsertionGuard guard(b_);
     b_.setInsertionPointToStart(loop.getBody());
     ivs_[loops.front()] = loop.getInductionVar();
@@ -65,55 +65,147 @@ class ExtremeEmitter {
     for (AffineExpr result : map.getResults()) at.push_back(ivs_[cast<AffineDimExpr>(result).getPosition()]);
     return at;
   }
+  VectorType type() {
+    return VectorType::get({width_}, getElementTypeOrSelf(op_.getDpsInputOperand(0)->get().getType()));
+  }
   Value load(Value at) {
     OpOperand* input = op_.getDpsInputOperand(0);
     ivs_[along_] = at;
-    const auto type = VectorType::get({width_}, getElementTypeOrSelf(input->get().getType()));
-    return vector::LoadOp::create(b_, loc_, type, input->get(), indices(input));
+    return vector::LoadOp::create(b_, loc_, type(), input->get(), indices(input));
   }
   Value combine(Value a, Value b, std::int64_t lanes) {
-    return emitBody(b_, op_, {a, b}, lanes, false).front();
+    if (!plain_) return emitBody(b_, op_, {a, b}, lanes, false).front();
+    const auto wins =
+        kind_ == vector::CombiningKind::MAXIMUMF ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT;
+    return arith::SelectOp::create(b_, loc_, arith::CmpFOp::create(b_, loc_, wins, a, b), a, b);
+  }
+  // A vector of elements, into what is best so far.
+  Value take(Value elements, Value best) {
+    if (plain_) {
+      Value code = arith::BitcastOp::create(b_, loc_, codes(), elements);
+      Value positive = arith::AndIOp::create(b_, loc_, code, constant(codes(), kSignless));
+      magnitude_ = arith::MaxUIOp::create(b_, loc_, magnitude_, positive);
+    }
+    return combine(elements, best, width_);
+  }
+  VectorType codes() { return VectorType::get({width_}, b_.getI32Type()); }
+  Value constant(Type type, std::int64_t value) {
+    const IntegerAttr number = b_.getI32IntegerAttr(static_cast<std::int32_t>(value));
+    if (!isa<VectorType>(type)) return arith::ConstantOp::create(b_, loc_, number);
+    return arith::ConstantOp::create(b_, loc_,
+                                     DenseElementsAttr::get(cast<VectorType>(type), Attribute(number)));
   }
 
   void emitResult() {
-    constexpr std::int64_t kMostChains = 4;
-    const std::int64_t chains = std::min(kMostChains, extent_ / width_), step = chains * width_;
-    const std::int64_t whole = extent_ / step * step;
-    SmallVector<Value> best;
-    for (std::int64_t i = 0; i < chains; ++i) best.push_back(load(number(i * width_)));
-    if (whole > step) {
-      auto loop = scf::ForOp::create(b_, loc_, number(step), number(whole), number(step), best);
+    OpOperand* out = op_.getDpsInitOperand(0);
+    Value before = memref::LoadOp::create(b_, loc_, out->get(), indices(out));
+    const auto extent = getConstantIntValue(extent_);
+    auto best = [&] {
+      return vector::ReductionOp::create(b_, loc_, kind_,
+                                         extent && *extent >= width_ ? bestOf(*extent) : bestFrom(before));
+    };
+    Value found = before.getType().isF32() ? bestOfPlain(best) : Value(best());
+    memref::StoreOp::create(b_, loc_, combine(found, before, 0), out->get(), indices(out));
+  }
+
+  // Neither NaNs nor the sign of a zero matter to a comparison. A row that has a NaN, or whose best is a
+  // zero, is gone through once more.
+  Value bestOfPlain(llvm::function_ref<vector::ReductionOp()> best) {
+    plain_ = true;
+    magnitude_ = constant(codes(), 0);
+    Value found = best();
+    plain_ = false;
+    Value largest = vector::ReductionOp::create(b_, loc_, vector::CombiningKind::MAXUI, magnitude_);
+    Value isNan = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::ugt, largest,
+                                        constant(b_.getI32Type(), kInfinity));
+    Value zero = arith::ConstantOp::create(b_, loc_, b_.getF32FloatAttr(0));
+    Value isZero = arith::CmpFOp::create(b_, loc_, arith::CmpFPredicate::OEQ, found, zero);
+    auto again = scf::IfOp::create(b_, loc_, found.getType(), arith::OrIOp::create(b_, loc_, isNan, isZero),
+                                   /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(again.elseBlock());
+    scf::YieldOp::create(b_, loc_, found);
+    b_.setInsertionPointToStart(again.thenBlock());
+    scf::YieldOp::create(b_, loc_, Value(best()));
+    return again.getResult(0);
+  }
+
+  // A loop that carries what is best so far.
+  SmallVector<Value> loop(std::int64_t from, OpFoldResult to, std::int64_t step, ArrayRef<Value> values,
+                          llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    SmallVector<Value> carried(values);
+    if (plain_) carried.push_back(magnitude_);
+    auto loop = scf::ForOp::create(b_, loc_, number(from), index(to), number(step), carried);
+    {
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> next;
-      for (auto [i, value] : llvm::enumerate(loop.getRegionIterArgs())) {
-        Value at = affine::makeComposedAffineApply(
-            b_, loc_, b_.getAffineDimExpr(0) + static_cast<std::int64_t>(i) * width_,
-            {OpFoldResult(loop.getInductionVar())});
-        next.push_back(combine(load(at), value, width_));
-      }
+      if (plain_) magnitude_ = loop.getRegionIterArgs().back();
+      SmallVector<Value> next =
+          body(loop.getInductionVar(), ValueRange(loop.getRegionIterArgs()).take_front(values.size()));
+      if (plain_) next.push_back(magnitude_);
       scf::YieldOp::create(b_, loc_, next);
-      best = loop.getResults();
     }
+    if (plain_) magnitude_ = loop.getResults().back();
+    return SmallVector<Value>(loop.getResults().take_front(values.size()));
+  }
+
+  // Of any number of elements: those that fill no vector come under a mask.
+  Value bestFrom(Value before) {
+    const OpFoldResult whole = affine::makeComposedFoldedAffineApply(
+        b_, loc_, b_.getAffineDimExpr(0).floorDiv(width_) * width_, {extent_});
+    Value begin = splat(b_, loc_, before, width_);
+    Value best = loop(0, whole, width_, begin, [&](Value at, ValueRange so) -> SmallVector<Value> {
+                   return {take(load(at), so.front())};
+                 }).front();
+    const OpFoldResult left = affine::makeComposedFoldedAffineApply(
+        b_, loc_, b_.getAffineDimExpr(0) - b_.getAffineDimExpr(1), {extent_, whole});
+    Value mask =
+        vector::CreateMaskOp::create(b_, loc_, VectorType::get({width_}, b_.getI1Type()), index(left));
+    OpOperand* input = op_.getDpsInputOperand(0);
+    ivs_[along_] = index(whole);
+    return take(vector::MaskedLoadOp::create(b_, loc_, type(), input->get(), indices(input), mask, best),
+                best);
+  }
+
+  Value bestOf(std::int64_t extent) {
+    constexpr std::int64_t kMostChains = 4;
+    const std::int64_t chains = std::min(kMostChains, extent / width_), step = chains * width_;
+    const std::int64_t whole = extent / step * step;
+    SmallVector<Value> best;
+    for (std::int64_t i = 0; i < chains; ++i) {
+      Value first = load(number(i * width_));
+      best.push_back(plain_ ? take(first, first) : first);
+    }
+    if (whole > step)
+      best = loop(step, b_.getIndexAttr(whole), step, best, [&](Value from, ValueRange so) {
+        SmallVector<Value> next;
+        for (auto [i, value] : llvm::enumerate(so)) {
+          Value at = affine::makeComposedAffineApply(
+              b_, loc_, b_.getAffineDimExpr(0) + static_cast<std::int64_t>(i) * width_, {OpFoldResult(from)});
+          next.push_back(take(load(at), value));
+        }
+        return next;
+      });
     // What is left ends with a vector that may repeat elements.
-    for (std::int64_t at = whole; at < extent_; at += width_)
-      best[0] = combine(load(number(std::min(at, extent_ - width_))), best[0], width_);
+    for (std::int64_t at = whole; at < extent; at += width_)
+      best[0] = take(load(number(std::min(at, extent - width_))), best[0]);
     Value all = best[0];
     for (Value other : ArrayRef(best).drop_front()) all = combine(other, all, width_);
-    OpOperand* out = op_.getDpsInitOperand(0);
-    const SmallVector<Value> at = indices(out);
-    Value before = memref::LoadOp::create(b_, loc_, out->get(), at);
-    Value found = vector::ReductionOp::create(b_, loc_, kind_, all);
-    memref::StoreOp::create(b_, loc_, combine(found, before, 0), out->get(), at);
+    return all;
   }
 
   RewriterBase& b_;
   linalg::LinalgOp op_;
   Location loc_;
   unsigned along_;
-  std::int64_t extent_, width_;
+  OpFoldResult extent_;
+  std::int64_t width_;
   vector::CombiningKind kind_;
   SmallVector<Value> ivs_;
+  // Of f32.
+  static constexpr std::int64_t kSignless = 0x7fffffff, kInfinity = 0x7f800000;
+  bool plain_ = false;  // by comparisons alone
+  Value magnitude_;     // then the largest codes without their signs
 };
 
 }  // namespace
@@ -125,20 +217,20 @@ bool emitExtreme(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape&
   OpOperand* input = op.getDpsInputOperand(0);
   auto type = dyn_cast<MemRefType>(input->get().getType());
   const AffineMap map = op.getMatchingIndexingMap(input);
-  if (!type || !map.isProjectedPermutation() || llvm::any_of(op.getStaticLoopRanges(), ShapedType::isDynamic))
-    return false;
+  if (!type || !map.isProjectedPermutation()) return false;
   SmallVector<unsigned> along;
   op.getReductionDims(along);
-  const std::int64_t extent = op.getStaticLoopRanges()[along[0]],
-                     width = shape.bits / std::max<std::int64_t>(8, type.getElementTypeBitWidth());
+  const std::int64_t width = shape.bits / std::max<std::int64_t>(8, type.getElementTypeBitWidth());
+  // Less than a vector is loaded under a mask, which not every processor has for small elements.
+  if (op.getStaticLoopRanges()[along[0]] < width && !shape.masks && type.getElementTypeBitWidth() < 32)
+    return false;
   // The vectors must not leave the buffer's innermost dimension.
-  if (extent < width ||
-      map.getResult(map.getNumResults() - 1) != getAffineDimExpr(along[0], op.getContext()) ||
+  if (map.getResult(map.getNumResults() - 1) != getAffineDimExpr(along[0], op.getContext()) ||
       strideAlong(map, type, along[0]) != 1)
     return false;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  ExtremeEmitter(rewriter, op, along[0], extent, width, *kind).emit();
+  ExtremeEmitter(rewriter, op, along[0], width, *kind).emit();
   rewriter.eraseOp(op);
   return true;
 }

@@ -7,7 +7,8 @@
 namespace kiln::schedule {
 
 // Writes a maximum or minimum over one loop whose elements lie side by side as vectors along that loop, since
-// their order makes no difference: several at a time, the last one overlapping, then one number of them.
+// their order makes no difference: several at a time, the last one overlapping or under a mask, then one
+// number of them.
 // Emits at `op` and erases it; false, and nothing, where `op` is anything else.
 bool emitExtreme(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, const VectorShape& shape);
 

@@ -50,6 +50,16 @@ std::optional<std::int64_t> strideAlong(AffineMap map, Type type, unsigned dim) 
   return result;
 }
 
+OpFoldResult loopExtent(OpBuilder& b, linalg::LinalgOp op, unsigned loop) {
+  const std::int64_t fixed = op.getStaticLoopRanges()[loop];
+  if (!ShapedType::isDynamic(fixed)) return b.getIndexAttr(fixed);
+  for (OpOperand& operand : op->getOpOperands())
+    for (auto [i, expression] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expression); dim && dim.getPosition() == loop)
+        return b.createOrFold<memref::DimOp>(op.getLoc(), operand.get(), static_cast<std::int64_t>(i));
+  llvm_unreachable("a loop of linalg runs along a dimension of an operand");
+}
+
 namespace {
 
 std::optional<unsigned> laneLoop(linalg::LinalgOp op) {

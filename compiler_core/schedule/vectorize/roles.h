@@ -30,6 +30,10 @@ struct Roles {
 // not the same everywhere or known at run time only, 0 for scalars.
 std::optional<std::int64_t> strideAlong(mlir::AffineMap map, mlir::Type type, unsigned dim);
 
+// The extent of a loop: a number, or the size of a dimension that it runs over, made where the builder
+// stands.
+mlir::OpFoldResult loopExtent(mlir::OpBuilder& builder, mlir::linalg::LinalgOp op, unsigned loop);
+
 // Null when the operation cannot be emitted by BlockEmitter: buffers without strides, a body that reads
 // indices or memory, a result that is not a permutation of the parallel loops.
 std::optional<Roles> findRoles(mlir::linalg::LinalgOp op, const VectorShape& shape);

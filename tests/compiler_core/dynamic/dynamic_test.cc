@@ -27,6 +27,17 @@ void checkOnDevice(const std::string& body, std::vector<std::pair<std::string, S
 
 constexpr SymbolSpan kBatch = {1, 8, 37};
 
+// Parts of registers under a mask, where this processor has them.
+void checkMasked(const std::string& body, std::vector<std::pair<std::string, SymbolSpan>> symbols) {
+  if (!__builtin_cpu_supports("avx512vl")) GTEST_SKIP() << "no AVX-512";
+  SymbolicCheck wanted;
+  wanted.text = "func.func @main" + body;
+  wanted.symbols = std::move(symbols);
+  wanted.target = "cpu:x86-64-v4";
+  auto passed = checkSymbolic(wanted);
+  EXPECT_TRUE(passed) << passed.error().message << "\n" << wanted.text;
+}
+
 TEST(Symbolic, ElementwiseChain) {
   check(R"((%x: tensor<[N]x33xf32>, %y: tensor<[N]x33xf32>) -> tensor<[N]x33xf32> {
   %0 = kiln.binary <add> %x, %y : tensor<[N]x33xf32>
@@ -142,6 +153,42 @@ TEST(Symbolic, Softmax) {
   return %0 : tensor<5x[N]xf32>
 })",
         {{"N", {1, 50, 700}}});
+}
+
+TEST(Symbolic, MaskedElementwise) {
+  checkMasked(R"((%x: tensor<3x[N]xf32>, %y: tensor<[N]xi32>) -> (tensor<3x[N]xf32>, tensor<[N]xi32>) {
+  %0 = kiln.unary <tanh> %x : tensor<3x[N]xf32>
+  %1 = kiln.binary <div> %y, %y : tensor<[N]xi32>
+  return %0, %1 : tensor<3x[N]xf32>, tensor<[N]xi32>
+})",
+              {{"N", {1, 17, 100}}});
+}
+
+TEST(Symbolic, MaskedMatmul) {
+  checkMasked(R"((%x: tensor<[M]x[K]xf32>, %y: tensor<[K]x[N]xf32>) -> tensor<[M]x[N]xf32> {
+  %0 = kiln.matmul %x, %y : (tensor<[M]x[K]xf32>, tensor<[K]x[N]xf32>) -> tensor<[M]x[N]xf32>
+  %1 = kiln.unary <relu> %0 : tensor<[M]x[N]xf32>
+  return %1 : tensor<[M]x[N]xf32>
+})",
+              {{"M", {1, 40, 100}}, {"K", {1, 60, 70}}, {"N", {1, 100, 150}}});
+}
+
+constexpr const char* kRows =
+    R"((%x: tensor<5x[N]xf32>) -> (tensor<5x[N]xf32>, tensor<5xf32>, tensor<5xf32>) {
+  %0 = kiln.softmax %x axis 1 : tensor<5x[N]xf32>
+  %1 = kiln.reduce <max> %x axes [1] : tensor<5x[N]xf32> to tensor<5xf32>
+  %2 = kiln.binary <mul> %x, %x : tensor<5x[N]xf32>
+  %3 = kiln.reduce <sum> %2 axes [1] : tensor<5x[N]xf32> to tensor<5xf32>
+  return %0, %1, %3 : tensor<5x[N]xf32>, tensor<5xf32>, tensor<5xf32>
+})";
+
+TEST(Symbolic, Rows) {
+  check(kRows, {{"N", {1, 50, 700}}});
+  checkOnDevice(kRows, {{"N", {1, 50, 700}}});
+}
+
+TEST(Symbolic, MaskedRows) {
+  checkMasked(kRows, {{"N", {1, 50, 700}}});
 }
 
 TEST(Symbolic, Reduce) {

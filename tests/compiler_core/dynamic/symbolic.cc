@@ -83,7 +83,8 @@ struct Program {
   std::vector<package::WeightUse> uses;
 };
 
-Status build(Graph& graph, llvm::ArrayRef<ir::SymbolRange> ranges, Program& program, bool tf32 = false) {
+Status build(Graph& graph, llvm::ArrayRef<ir::SymbolRange> ranges, Program& program,
+             const std::string& targetName, bool tf32 = false) {
   auto module = graph.module->clone();
   const mlir::OwningOpRef<mlir::ModuleOp> owner(module);
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
@@ -94,7 +95,7 @@ Status build(Graph& graph, llvm::ArrayRef<ir::SymbolRange> ranges, Program& prog
   transforms::specialise(module, ranges);
   if (failed(mlir::verify(module))) return fail(Code::kInternal, "the specialised module does not verify");
   if (auto rewritten = transforms::rewrite(module, graph.weights); !rewritten) return fail(rewritten.error());
-  KILN_ASSIGN(const Target target, parseTarget("cpu:x86-64-v3"));
+  KILN_ASSIGN(const Target target, parseTarget(targetName));
   codegen::PipelineOptions options;
   options.vectors = codegen::vectorsFor(target.features);
   options.onIr = [&](std::string_view name, mlir::ModuleOp op) {
@@ -143,10 +144,7 @@ Result<Ran> run(const Graph& graph, const Program& program, const std::vector<st
   std::vector<Buffer> weights, inputs, outputs;
   for (const package::WeightUse& use : program.uses) {
     const ir::Weight& weight = *graph.weights.find(use.source);
-    std::vector<std::uint8_t> bytes(weight.bytes.begin(), weight.bytes.end());
-    if (!use.permutation.empty()) {
-      KILN_ASSIGN(bytes, package::permuted(weight, use.permutation));
-    }
+    KILN_ASSIGN(const auto bytes, package::laidOut(weight, use));
     weights.push_back(Buffer::of<std::uint8_t>(bytes));
   }
   for (auto [i, type] : llvm::enumerate(main.getArgumentTypes()))
@@ -223,13 +221,14 @@ Status checkSymbolic(const SymbolicCheck& check) {
   }
   Program dynamic;
   if (check.device) dynamic.device = std::make_unique<DeviceRun>();
-  KILN_TRY(build(graph, ranges, dynamic, check.tf32));
+  KILN_TRY(build(graph, ranges, dynamic, check.target, check.tf32));
   for (const auto& symbols : runs) {
     const std::string place = fmt::format("at {}", fmt::join(symbols, ", "));
     llvm::SmallVector<ir::SymbolRange> numbers;
     for (const std::int64_t value : symbols) numbers.push_back({value, value, value});
     Program fixed;
-    if (auto built = build(graph, numbers, fixed); !built) return fail(built.error().in("static " + place));
+    if (auto built = build(graph, numbers, fixed, check.target); !built)
+      return fail(built.error().in("static " + place));
     auto expected = run(graph, fixed, symbols, 1);
     if (!expected) return fail(expected.error().in("static " + place));
     auto first = run(graph, dynamic, symbols, 1);

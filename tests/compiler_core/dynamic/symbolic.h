@@ -25,6 +25,7 @@ struct SymbolicCheck {
   // How far floats may be from the static compile's, where a device adds in an order of its own. With both 0
   // the bits are the same; with any number of threads, and in any order of a device's, they are anyhow.
   double relative = 0, absolute = 0;
+  std::string target = "cpu:x86-64-v3";  // of both compiles
 };
 
 // An error names the first run that differs, leaves its plan, or states other shapes.

@@ -54,6 +54,31 @@ TEST_F(Weights, WhatIsNoPermutationIsRefused) {
   EXPECT_FALSE(permuted(*table.find(1), {1, 0}));
 }
 
+TEST_F(Weights, InPanelsTheRowsOfNeighbouringColumnsLieBehindEachOther) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kU8, {2, 5}, bytes(10));  // 0 1 2 3 4 / 5 6 7 8 9
+  WeightUse use{.source = 0, .panelLanes = 2};
+  auto result = laidOut(*table.find(0), use);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(*result, (std::vector<std::uint8_t>{0, 1, 5, 6, 2, 3, 7, 8, 4, 0, 9, 0}));
+  EXPECT_EQ(bytesOf(*table.find(0), use), result->size());
+  // Of the transposed matrix, with elements of two bytes.
+  table.addOwned("t", DType::kI16, {3, 2}, bytes(12));  // 0 2 / 4 6 / 8 10, by their first bytes
+  use = {.source = 1, .permutation = {1, 0}, .panelLanes = 2};
+  result = laidOut(*table.find(1), use);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(*result, (std::vector<std::uint8_t>{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 0, 0, 10, 11, 0, 0}));
+  EXPECT_EQ(bytesOf(*table.find(1), use), result->size());
+}
+
+TEST_F(Weights, WhatIsNoMatrixHasNoPanels) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kU8, {2, 3, 4}, bytes(24));
+  EXPECT_EQ(laidOut(*table.find(0), {.source = 0, .panelLanes = 2}).error().code, Code::kInternal);
+  table.addOwned("short", DType::kF32, {2, 3}, bytes(20));
+  EXPECT_EQ(laidOut(*table.find(1), {.source = 1, .panelLanes = 2}).error().code, Code::kInternal);
+}
+
 TEST_F(Weights, OneFilePerUseInOrder) {
   ir::WeightTable table;
   table.addOwned("first", DType::kF32, {2}, bytes(8));

@@ -55,7 +55,7 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
                               .outputs = main.getNumResults(),
                               .profiles = {{"kiln_run_0", "kiln_shapes_0"}}};
   for (mlir::Type type : main.getResultTypes()) table.outputDims += ir::tensorType(type).getRank();
-  KILN_ASSIGN(const Target target, parseTarget("cpu:x86-64-v3"));
+  KILN_ASSIGN(const Target target, parseTarget(check.target));
   std::vector<package::WeightUse> uses;
   codegen::PipelineOptions options;
   options.vectors = codegen::vectorsFor(target.features);
@@ -131,10 +131,7 @@ Result<std::vector<Buffer>> layOut(const ir::WeightTable& weights,
   std::vector<Buffer> buffers;
   for (const package::WeightUse& use : uses) {
     const ir::Weight& weight = *weights.find(use.source);
-    std::vector<std::uint8_t> bytes(weight.bytes.begin(), weight.bytes.end());
-    if (!use.permutation.empty()) {
-      KILN_ASSIGN(bytes, package::permuted(weight, use.permutation));
-    }
+    KILN_ASSIGN(const auto bytes, package::laidOut(weight, use));
     buffers.push_back(bufferOf(bytes));
   }
   return buffers;

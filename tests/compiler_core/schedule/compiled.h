@@ -24,6 +24,7 @@ struct CheckOptions {
   std::vector<reference::HostTensor> inputs;  // empty: from the seeded generator
   // For a device, run by the emulated one with its threads in three orders instead of 1, 2 and 7 threads.
   bool device = false, tf32 = false;
+  std::string target = "cpu:x86-64-v3";
 };
 
 // Weights and inputs come from the seeded generator. The program runs with 1, 2 and 7 threads; an error

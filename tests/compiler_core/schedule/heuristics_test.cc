@@ -37,8 +37,17 @@ TEST(Heuristics, ALargeContractionKeepsWholeRegisterBlocks) {
   const Tile tile = chooseTile({KernelKind::kContraction, {{1920, true}, {2048, true}}, 3 * 1024});
   EXPECT_EQ(tile.sizes[0] % 6, 0);
   EXPECT_EQ(tile.sizes[1] % 64, 0);
-  EXPECT_LE(tile.sizes[0], 128);
+  EXPECT_LE(tile.sizes[0], 256);
   EXPECT_LE(tile.sizes[1], 256);
+}
+
+TEST(Heuristics, ManyRowsShareThePanelsOfAProductWhereTasksAreEnough) {
+  const auto square = [](std::int64_t size) {
+    return chooseTile({KernelKind::kContraction, {{size, true}, {size, true}}, 3 * size}).sizes;
+  };
+  EXPECT_EQ(square(2048), (std::vector<std::int64_t>{256, 256}));
+  EXPECT_EQ(square(1024), (std::vector<std::int64_t>{256, 256}));
+  EXPECT_EQ(square(512), (std::vector<std::int64_t>{128, 128}));
 }
 
 TEST(Heuristics, AConvolutionKeepsImageRowsWholeAndChannelsTogether) {

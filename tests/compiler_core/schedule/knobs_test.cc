@@ -26,6 +26,7 @@ TEST(Knobs, WhatIsWorthTryingIsLegalAndBeginsWithTheDefault) {
   for (Site site : {matmul(192, 512), matmul(1, 1000), matmul(7, 11), convolution(), softmax()})
     for (const bool onDevice : {false, true}) {
       site.onDevice = onDevice;
+      site.shape.hasWeight = !onDevice && site.shape.kind == KernelKind::kContraction;
       const Schedule standard = defaultSchedule(site).schedule;
       EXPECT_TRUE(check(standard, site)) << check(standard, site).error().message;
       for (const Knob& knob : knobsOf(site)) {
@@ -39,6 +40,27 @@ TEST(Knobs, WhatIsWorthTryingIsLegalAndBeginsWithTheDefault) {
         }
       }
     }
+}
+
+TEST(Knobs, AWeightLiesInPanelsWhereTilesAreWholeRegisters) {
+  Site site = matmul(192, 512);
+  EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kPackKnob, 0), 1);
+  Schedule packed = defaultSchedule(site).schedule;
+  setNumber(packed, kPackKnob, kPackedWeight);
+  EXPECT_NE(refusal(packed, site).find("'pack' is 3, from 0 to 2 is allowed"), std::string::npos);
+  site.shape.hasWeight = true;
+  EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kPackKnob, 0), kPackedWeight);
+  EXPECT_EQ(refusal(packed, site), "");
+  setList(packed, kTileKnob, {96, 4});
+  EXPECT_NE(refusal(packed, site).find("'pack' is 3, which needs tiles of whole registers"),
+            std::string::npos);
+  setNumber(packed, kPackKnob, 2);
+  EXPECT_EQ(refusal(packed, site), "");
+  // Its divisors are no multiples of a register.
+  site = matmul(1, 1000);
+  site.shape.hasWeight = true;
+  const Schedule odd = defaultSchedule(site).schedule;
+  EXPECT_EQ(numberOf(odd, kPackKnob, 0), listOf(odd, kTileKnob).back() == 1000 ? kPackedWeight : 1);
 }
 
 TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {

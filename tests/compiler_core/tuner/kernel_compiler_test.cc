@@ -43,7 +43,7 @@ TEST_P(EverySchedule, GivesTheSameBitsAndTheSameProgramTwice) {
   ASSERT_TRUE(kernel) << kernel.error().message;
   const auto bench = Bench::open(*processorsFor(1));
   ASSERT_TRUE(bench) << bench.error().message;
-  const auto inputs = KernelInputs::make(kernel->tensors(), 1);
+  auto inputs = KernelInputs::make(kernel->tensors(), 1);
   ASSERT_TRUE(inputs);
   const auto run = [&](const Schedule& schedule) {
     const auto program = kernel->compile(schedule);

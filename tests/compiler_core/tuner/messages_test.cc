@@ -15,10 +15,11 @@ TEST(Messages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read->processors, (std::vector<int>{0, 3}));
 
   const auto request =
-      unpackRequest(pack(MeasureRequest{MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8}}));
+      unpackRequest(pack(MeasureRequest{MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16}}}}));
   ASSERT_TRUE(request);
   EXPECT_EQ(request->kind, MeasureRequest::Kind::kSample);
   EXPECT_EQ(request->program.elf, "elf");
+  EXPECT_EQ(request->program.weights, (std::vector<KernelWeight>{{1, 9, 16}}));
 
   MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), {1, 2, 3}, 9};
   const auto back = unpackAnswer(pack(answer));

@@ -184,6 +184,43 @@ TEST_F(TunerTest, AKernelWhoseDefaultDoesNotRunIsNotMeasuredAndTheNextOneIs) {
               HasSubstr("its default cannot be measured, the process that measures was ended by signal SIG"));
 }
 
+// The default of the next kernel is being made when somebody wants an end.
+// Known, so that nobody measures it again.
+TEST_F(TunerTest, ADefaultThatNothingComesNearIsTheBest) {
+  add(isolatedProduct(48, 64, 64));
+  TuneRequest wanted = request();
+  wanted.compile = [&](const KernelCompiler& kernel, const Schedule& schedule) -> Result<KernelProgram> {
+    KernelProgram program;
+    program.elf = programOf(schedule == kernel.standard() ? "does_nothing" : "does_nothing_slowly");
+    return program;
+  };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  const TunedKernel& kernel = record->kernels.at(0);
+  EXPECT_EQ(choose(kernel).candidate, 0u);
+  EXPECT_EQ(std::ranges::count(kernel.candidates, TuningCandidate::State::kFinalist, &TuningCandidate::state),
+            2);
+}
+
+TEST_F(TunerTest, AStopBetweenTwoKernelsKeepsTheFirst) {
+  add(isolatedProduct(48, 64, 64));
+  add(isolatedProduct(7, 33, 40));
+  TuneRequest wanted = request();
+  std::string first;
+  bool stop = false;
+  wanted.shouldStop = [&] { return stop; };
+  wanted.compile = [&](const KernelCompiler& kernel, const Schedule& schedule) -> Result<KernelProgram> {
+    if (first.empty()) first = kernel.signature();
+    stop = stop || kernel.signature() != first;
+    return kernel.compile(schedule);
+  };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  for (const TunedKernel& kernel : record->kernels) {
+    EXPECT_EQ(kernel.signature == first, kernel.candidates.size() > 1);
+  }
+}
+
 TEST_F(TunerTest, KernelsThatAreNotThePlansAreRefused) {
   add(isolatedProduct(8, 8, 16));
   const std::string signature = plan_.kernels[0].signature;

@@ -303,8 +303,12 @@ TEST(NextStep, WithTuningACompileIsPlannedOnceItsKernelsAreKnown) {
   snapshot.results = {result(referenceAction(), "w1")};
   DeliverySpec wanted = delivery(2);
   wanted.tuning = TuningRequest{.search = true};
-  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, wanted)).runs.size(), 1u) << "planned once";
+  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, wanted)).runs.size(), 2u) << "by every builder";
   snapshot.results.push_back(result(plan, "w1"));
+  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, wanted)).runs.size(), 1u);
+  snapshot.results.push_back(result(plan, "w2", "another plan"));
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, wanted)).error->exitCode, 9) << "a plan is reproducible";
+  snapshot.results.back() = result(plan, "w2");
   EXPECT_EQ(expectStep<PlanTune>(nextStep(snapshot, wanted)).plan.action, plan.action);
   wanted.tuning->search = false;
   EXPECT_FALSE(expectStep<PlanCompile>(nextStep(snapshot, wanted)).tuned);

@@ -158,6 +158,18 @@ TEST(Requirements, TuningPlansAnywhereAndSearchesOnADevice) {
   EXPECT_TRUE(wanted(true)) << "it need not be a worker that compiles for it";
 }
 
+TEST(Requirements, AsManyBuildersPlanAsCompile) {
+  DeliverySpec delivery;
+  delivery.tuning = TuningRequest{};
+  delivery.builders = 3;
+  delivery.operators = 2;
+  const auto required = requirementsOf({"cpu:x86-64-v4"}, delivery, false);
+  const auto plan = std::ranges::find(required, ActionKind::kPlan, &Requirement::kind);
+  ASSERT_NE(plan, required.end());
+  EXPECT_EQ(plan->workers, 3);
+  EXPECT_EQ(plan->operators, 2);
+}
+
 TEST(Requirements, KernelsOfDevicesAreNotMeasured) {
   DeliverySpec delivery;
   delivery.tuning = TuningRequest{.search = true};

@@ -1,4 +1,5 @@
 // Tuning on the farm: what is planned, measured, believed, kept, given to compiles and found again.
+#include "coordinator/service/affected.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/tuning_documents.h"
 #include "manifest/artifact/oci.h"
@@ -176,6 +177,38 @@ TEST_F(Tuning, NothingIsKnownFromARecalledWorker) {
   EXPECT_EQ(runs_[v1::ACTION_TUNE], 2);
 }
 
+TEST_F(Tuning, WhatARecordChoseLeadsToTheArtifactsMadeWithIt) {
+  auto one = tuning("measurer"), two = worker("builder");
+  const std::string untuned = built(asking("k0", "off"), {two.get()}).artifacts(0).digest();
+  // Measured by one, and what is known of it compiled by another.
+  const std::string searched = built(asking("k1", "search"), {one.get()}).artifacts(0).digest();
+  const std::string reused =
+      built(asking("k2", "reuse", false, "another model"), {two.get()}).artifacts(0).digest();
+  ASSERT_NE(reused, searched);
+  const auto affected = [&](auto name) {
+    v1::ListAffectedRequest request;
+    request.set_instance("default");
+    request.set_page_size(100);
+    name(request);
+    auto connection = pool_.acquire();
+    const auto found = listAffected(farm_, **connection, request);
+    EXPECT_TRUE(found) << found.error().message;
+    std::set<std::string> artifacts;
+    if (found)
+      for (const auto& entry : found->affected()) artifacts.insert(entry.artifact());
+    return artifacts;
+  };
+  auto rows = pool_.execute("SELECT record_hash FROM tuning_records");
+  const auto hash = (*rows)[0].get<std::vector<std::uint8_t>>("record_hash");
+  const std::string record = "sha256:" + toHex(hash);
+  const std::set<std::string> both = {searched, reused};
+  EXPECT_EQ(affected([&](auto& request) { request.set_source(record); }), both);
+  EXPECT_EQ(affected([&](auto& request) { request.set_worker("measurer"); }), both);
+  const auto byBuilder = affected([&](auto& request) { request.set_worker("builder"); });
+  EXPECT_TRUE(byBuilder.contains(reused) && byBuilder.contains(untuned));
+  EXPECT_FALSE(byBuilder.contains(searched));
+}
+
 TEST_F(Tuning, WhereNothingIsKnownAReuseIsTheUntunedBuild) {
   auto one = tuning("w1");
   const v1::Job untuned = built(asking("k1", "off"), {one.get()});
@@ -226,6 +259,44 @@ TEST_F(Tuning, BadRecordsAreRefusedByName) {
       "device", [](Json& record) { record["device"]["kind"] = "emulated"; },
       "of a device of kind emulated, but one of kind cpu was leased");
   EXPECT_EQ(count("tuning_entries"), 0);
+}
+
+TEST_F(Tuning, AForgedPlanIsRefusedByName) {
+  auto one = tuning("w1");
+  std::string forged;
+  change_ = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_PLAN) return;
+    const auto module = std::ranges::find_if(
+        outcome.files, [](const auto& file) { return file.first.starts_with("kernels/"); });
+    module->second += " and more";
+    forged = module->first.substr(8, 64);
+  };
+  const v1::Job job = ended(asking("k", "search"), {one.get()});
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_NE(job.error().message().find("the plan's module of kernel sha256:" + forged), std::string::npos)
+      << job.error().message();
+  EXPECT_EQ(runs_[v1::ACTION_TUNE], 0);
+}
+
+TEST_F(Tuning, BuildersMustAgreeOnAPlan) {
+  auto one = tuning("w1"), two = tuning("w2");
+  bool isFirst = true;
+  change_ = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_PLAN || !std::exchange(isFirst, false)) return;
+    Json plan = parseCanonicalJson(outcome.files[kKernelPlanFile]).value();
+    plan["kernels"][0]["count"] = "13";
+    outcome.files[kKernelPlanFile] = toCanonicalJson(plan).value();
+  };
+  v1::SubmitJobRequest wanted = asking("k", "reuse");
+  DeliverySpec delivery;
+  delivery.builders = 2;
+  delivery.tuning = TuningRequest{};
+  wanted.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+  const v1::Job job = ended(wanted, {one.get(), two.get()});
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_NE(job.error().message().find("builders disagree"), std::string::npos) << job.error().message();
+  EXPECT_EQ(runs_[v1::ACTION_PLAN], 2);
+  EXPECT_EQ(runs_[v1::ACTION_COMPILE], 0);
 }
 
 TEST_F(Tuning, ACompileThatDoesNotUseWhatItWasGivenIsRefused) {

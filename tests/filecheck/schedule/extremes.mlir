@@ -5,11 +5,14 @@
 // CHECK: %[[ROWS:.*]] = arith.constant 3 : index
 // CHECK: scf.for
 // CHECK-COUNT-4: vector.load {{.*}} : memref<3x75xf32>, vector<8xf32>
-// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
-// CHECK-COUNT-4: arith.maximumf {{.*}} : vector<8xf32>
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xi32>)
+// CHECK-COUNT-4: arith.cmpf ogt, {{.*}} : vector<8xf32>
 // CHECK: arith.constant 64 : index
 // CHECK: arith.constant 67 : index
 // CHECK: vector.reduction <maximumf>, {{.*}} : vector<8xf32> into f32
+// A NaN or a zero: once more, with what they ask for.
+// CHECK: scf.if
+// CHECK-COUNT-4: arith.maximumf {{.*}} : vector<8xf32>
 // CHECK: memref.store {{.*}} : memref<3xf32>
 func.func @largest(%x: memref<3x75xf32>, %y: memref<3xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}

@@ -9,7 +9,8 @@ func.func @softmax(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   // CHECK: %[[D:.*]] = kiln.binary <sub> %[[X]], %[[B]]
   // CHECK: %[[E:.*]] = kiln.unary <exp> %[[D]]
   // CHECK: %[[S:.*]] = kiln.reduce <sum> %[[E]] axes [1]
-  // CHECK: kiln.binary <div> %[[E]], %{{.*}}
+  // CHECK: %[[P:.*]] = kiln.unary <reciprocal> %[[S]] : tensor<2xf32>
+  // CHECK: kiln.binary <mul> %[[E]], %{{.*}}
   // CHECK-NOT: kiln.softmax
   %0 = kiln.softmax %x axis 1 : tensor<2x3xf32>
   return %0 : tensor<2x3xf32>

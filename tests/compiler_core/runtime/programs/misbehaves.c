@@ -1,7 +1,7 @@
 /* A candidate of a tuner for a product, one input, one weight and one output, that does what HOW says. */
 #include "compiler_core/runtime/program_abi.h"
 
-enum { kTrap, kHang, kWild, kStatus, kNothing };
+enum { kTrap, kHang, kWild, kStatus, kNothing, kSlow };
 #ifndef ARENA
 #define ARENA 64
 #endif
@@ -14,6 +14,7 @@ static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* con
   if (HOW == kTrap) __builtin_trap();
   while (HOW == kHang) __asm__ volatile("");
   if (HOW == kWild) *(volatile int*)((char*)0 + 64) = 1;
+  for (int i = 0; HOW == kSlow && i < 100000; ++i) __asm__ volatile("");
   return HOW == kStatus ? 7 : 0;
 }
 

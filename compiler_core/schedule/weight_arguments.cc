@@ -1,0 +1,49 @@
+#include "compiler_core/schedule/weight_arguments.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace kiln::schedule {
+
+using namespace mlir;
+
+BlockArgument weightArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  return function && function.getArgAttr(argument.getArgNumber(), kWeightAttr) ? argument : BlockArgument();
+}
+
+Value inPanels(BlockArgument weight, std::int64_t lanes) {
+  auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
+  NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
+  Builder b(function.getContext());
+  attributes.set(kPanelsAttr, b.getI64IntegerAttr(lanes));
+  const DictionaryAttr wanted = attributes.getDictionary(b.getContext());
+  const unsigned index = weight.getArgNumber() + 1;
+  for (unsigned i = index; i < function.getNumArguments() && function.getArgAttr(i, kPanelsAttr); ++i)
+    if (function.getArgAttrDict(i) == wanted) return function.getArgument(i);
+  auto type = cast<MemRefType>(weight.getType());
+  const std::int64_t rows = type.getDimSize(0), panels = llvm::divideCeil(type.getDimSize(1), lanes);
+  (void)function.insertArgument(index, MemRefType::get({panels, rows, lanes}, type.getElementType()), wanted,
+                                weight.getLoc());
+  return function.getArgument(index);
+}
+
+void dropUnusedWeights(func::FuncOp function) {
+  SmallVector<Operation*> ops;
+  function.walk<WalkOrder::PreOrder>([&](Operation* op) { ops.push_back(op); });
+  for (Operation* op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op)) op->erase();
+  Builder b(function.getContext());
+  std::int64_t slot = 0;
+  for (unsigned i = 0; i < function.getNumArguments();) {
+    if (!function.getArgAttr(i, kWeightAttr)) {
+      ++i;
+    } else if (function.getArgument(i).use_empty()) {
+      (void)function.eraseArgument(i);
+    } else {
+      function.setArgAttr(i++, kWeightAttr, b.getI64IntegerAttr(slot++));
+    }
+  }
+}
+
+}  // namespace kiln::schedule

@@ -1,0 +1,24 @@
+// Arguments of @main that are weights: kiln.weight = slot, kiln.source = entry of the weight table, and how
+// the program wants the entry laid out: kiln.permutation of its dimensions first, then kiln.panels
+// (../package/weights.h WeightUse). Private to the compiler core.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace kiln::schedule {
+
+inline constexpr llvm::StringLiteral kWeightAttr = "kiln.weight";
+inline constexpr llvm::StringLiteral kPanelsAttr = "kiln.panels";  // columns of a panel
+
+// The argument that `value` is, if that is a weight; null otherwise.
+mlir::BlockArgument weightArgument(mlir::Value value);
+
+// The argument that has `weight`, a buffer [rows, columns], in panels of so many columns: [panel][row][lane].
+// Made at the first call, with the slot of `weight`.
+mlir::Value inPanels(mlir::BlockArgument weight, std::int64_t lanes);
+
+// Erases the weights that turned out to be wanted in another layout alone, with what was made of them in
+// vain, and numbers the slots anew.
+void dropUnusedWeights(mlir::func::FuncOp function);
+
+}  // namespace kiln::schedule
