@@ -1,15 +1,12 @@
 #include "compiler_core/tuner/tuner.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <ranges>
-#include <utility>
 
 #include "compiler_core/runtime/program/cpu_features.h"
 #include "compiler_core/tuner/bench.h"
@@ -45,41 +42,6 @@ struct Trial {
   std::vector<std::uint64_t> samples;
 };
 
-// A program that was made and is to be measured.
-struct Prepared {
-  std::size_t candidate;
-  KernelProgram program;
-};
-
-// The next programs are made on other processors than those that measure, where there are any.
-class Processors {
- public:
-  static Result<Processors> divide(unsigned threads) {
-    Processors made;
-    KILN_ASSIGN(made.measuring, processorsFor(threads));
-    if (::sched_getaffinity(0, sizeof made.before_, &made.before_) != 0)
-      return fail(errnoError(errno, "the processors of this process"));
-    cpu_set_t rest = made.before_;
-    for (const int processor : made.measuring) CPU_CLR(processor, &rest);
-    made.overlap = CPU_COUNT(&rest) > 0 && ::sched_setaffinity(0, sizeof rest, &rest) == 0;
-    return made;
-  }
-  Processors(Processors&& other) noexcept
-      : measuring(std::move(other.measuring)),
-        overlap(std::exchange(other.overlap, false)),
-        before_(other.before_) {}
-  ~Processors() {
-    if (overlap) ::sched_setaffinity(0, sizeof before_, &before_);
-  }
-
-  std::vector<int> measuring;
-  bool overlap = false;  // this thread may work while they measure
-
- private:
-  Processors() = default;
-  cpu_set_t before_{};
-};
-
 // While one lives, the end of a process that measures is an error of writing to it.
 class NoPipeSignal {
  public:
@@ -98,8 +60,7 @@ class Tuner {
   explicit Tuner(const TuneRequest& request) : request_(request), start_(Clock::now()) {}
 
   Result<TuningRecord> run() {
-    KILN_ASSIGN(const Processors processors, Processors::divide(request_.threads));
-    processors_ = &processors;
+    KILN_ASSIGN(processors_, processorsFor(request_.threads));
     const NoPipeSignal noPipeSignal;
     record_.target = request_.plan.target;
     record_.method = {request_.threads,
@@ -176,9 +137,8 @@ class Tuner {
     if (compiler.standard() != planned.schedule)
       return fail(Code::kInvalidArgument, "the plan's schedule of " + planned.signature +
                                               " is not this compiler's default; make the plan again");
-    Measurement at{
-        compiler, planned, record_.kernels[index],
-        Measurer({compiler.tensors(), request_.seed, processors_->measuring}, request_.shouldStop)};
+    Measurement at{compiler, planned, record_.kernels[index],
+                   Measurer({compiler.tensors(), request_.seed, processors_}, request_.shouldStop)};
     KILN_ASSIGN(const bool isMeasured, measureDefault(at));
     if (isMeasured) {
       search(at);
@@ -230,38 +190,19 @@ class Tuner {
   // What is no candidate's fault ends the search with what is known.
   void search(Measurement& at) {
     Search search(at.compiler.site(), at.planned.schedule, machine_);
-    std::size_t inVain = 0;
-    std::optional<Prepared> running;
-    while (true) {
-      std::optional<Prepared> next;
-      if (processors_->overlap || !running) next = prepare(at, search, inVain);
-      if (!next && !running) return;
-      if (running) {
-        const std::size_t candidate = running->candidate;
-        running.reset();
-        const auto answer = at.measurer.finish();
-        if (!answer && answer.error().code == Code::kCancelled) return;
-        if (answer) judge(at, candidate, *answer, search, inVain);
-      }
-      if (!next) continue;
-      if (!at.measurer.begin(next->candidate, std::move(next->program), kRepetitions)) return;
-      running = std::move(next);
-    }
-  }
-
-  // The next schedule that can be made; counts each.
-  std::optional<Prepared> prepare(Measurement& at, Search& search, std::size_t& inVain) {
-    while (inVain < kPatience && !isKernelOver()) {
+    for (std::size_t inVain = 0; inVain < kPatience && !isKernelOver();) {
       const auto schedule = search.next();
-      if (!schedule) return std::nullopt;
+      if (!schedule) return;
       ++inVain;
-      TuningCandidate& candidate = at.tuned.candidates.emplace_back();
-      candidate.schedule = *schedule;
-      candidate.state = State::kFailed;
-      if (auto program = compile(at.compiler, *schedule))
-        return Prepared{at.tuned.candidates.size() - 1, std::move(*program)};
+      const std::size_t index = at.tuned.candidates.size();
+      at.tuned.candidates.push_back(unmeasured(*schedule));
+      auto program = compile(at.compiler, *schedule);
+      if (!program) continue;
+      if (!at.measurer.begin(index, std::move(*program), kRepetitions)) return;
+      const auto answer = at.measurer.finish();
+      if (!answer && answer.error().code == Code::kCancelled) return;
+      if (answer) judge(at, index, *answer, search, inVain);
     }
-    return std::nullopt;
   }
 
   void judge(Measurement& at, std::size_t index, const MeasureAnswer& answer, Search& search,
@@ -364,8 +305,8 @@ class Tuner {
 
   const TuneRequest& request_;
   const Clock::time_point start_;
-  Clock::time_point deadline_;  // of the kernel at hand
-  const Processors* processors_ = nullptr;
+  Clock::time_point deadline_;   // of the kernel at hand
+  std::vector<int> processors_;  // that measure
   Machine machine_;
   TuningRecord record_;
 };
