@@ -77,8 +77,9 @@ Status checkServed(const CompileSpec& spec) {
   const bool hasDevice = std::ranges::any_of(
       targetNames(spec.target), [](const std::string& name) { return name.starts_with("cuda:"); });
   // Processors have no products of tf32.
-  if (spec.numerics.precision != "f32" && !(hasDevice && spec.numerics.precision == "tf32"))
-    return refuse("numerics.precision", spec.numerics.precision, hasDevice ? "f32\" or \"tf32" : "f32");
+  if (spec.numerics.precision != "f32" && spec.numerics.precision != (hasDevice ? "tf32" : "int8"))
+    return refuse("numerics.precision", spec.numerics.precision,
+                  hasDevice ? "f32\" or \"tf32" : "f32\" or \"int8");
   if (spec.outOfProfile != "fail" && spec.outOfProfile != "pad")
     return refuse("outOfProfile", spec.outOfProfile, "fail\" or \"pad");
   return {};

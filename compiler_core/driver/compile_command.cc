@@ -144,6 +144,7 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
   request.sequences = spec.sequences;
   request.contraction = spec.numerics.contraction == "on";
   request.tf32 = spec.numerics.precision == "tf32";
+  request.quantised = spec.numerics.precision == "int8";
   request.fallback = spec.fallback == "cpu";
   request.partition = spec.partition;
   request.toolchainLib = *lib;

@@ -336,6 +336,8 @@ class Compile {
     options.otherPasses.assign(std::begin(codegen::kOptionalPasses), std::end(codegen::kOptionalPasses));
     options.otherPasses.push_back(kPartitionPass);
     options.onPass = request_.onPass;
+    options.quantised = request_.quantised;
+    options.byteDots = targets_.front().device.empty() && codegen::dotsFor(targets_.front().features).bytes;
     return options;
   }
 
@@ -368,6 +370,7 @@ class Compile {
     if (onDevice) device_->addTo(options, request_);
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = request_.contraction;
+    if (!onDevice) options.dots = codegen::dotsFor(target.features);
     options.schedules.environment = {target.name, target.features, request_.contraction,
                                      onDevice && request_.tf32};
     options.schedules.given = &request_.schedules;

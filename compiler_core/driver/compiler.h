@@ -54,6 +54,7 @@ struct CompileRequest {
   bool pad = false;         // smaller inputs are padded: every symbolic dimension must allow that
   bool contraction = true;  // Numerics::contraction is "on"
   bool tf32 = false;        // Numerics::precision is "tf32"; processors have no such products
+  bool quantised = false;   // Numerics::precision is "int8"
   // Of the partition stage; several targets stand in target.name, "a,b".
   bool fallback = false;
   PartitionRules partition;

@@ -96,6 +96,7 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   request.pins = spec->pins;
   request.sequences = spec->sequences;
   request.tf32 = spec->numerics.precision == "tf32";
+  request.quantised = spec->numerics.precision == "int8";
   request.fallback = spec->fallback == "cpu";
   request.partition = spec->partition;
   auto result = compile(request);

@@ -17,6 +17,8 @@ struct Relative {
 };
 // Of fewer bits than f32 has: about four steps of the type.
 constexpr Relative kF32{"1e-3", 1e-3}, kF16{"4e-3", 4e-3}, kTf32 = kF16, kBF16{"3e-2", 3e-2};
+// Where a sum lies between two codes, rounding may end at the other one.
+constexpr Relative kInt8{"1e-1", 1e-1};
 constexpr double kAbsolute = 1e-5;
 
 bool holdsFloats(DType dtype) {
@@ -40,6 +42,7 @@ double rootMeanSquare(const HostTensor& tensor) {
 const Relative& relativeOf(const ReferenceResult& result, std::string_view precision) {
   if (result.coarsest == DType::kBF16) return kBF16;
   if (result.coarsest == DType::kF16) return kF16;
+  if (precision == "int8") return kInt8;
   return precision == "tf32" ? kTf32 : kF32;
 }
 

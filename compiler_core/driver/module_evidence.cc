@@ -14,9 +14,11 @@ using namespace mlir;
 namespace {
 
 package::WeightUse useOf(func::FuncOp main, unsigned argument) {
-  package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(argument, "kiln.source").getInt(), {}};
+  package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(argument, "kiln.source").getInt(), {}, {}};
   if (auto permutation = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.permutation"))
     use.permutation.assign(permutation.asArrayRef().begin(), permutation.asArrayRef().end());
+  if (auto words = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.words"))
+    use.words = package::Words{words[0], words[1]};
   if (auto panels = main.getArgAttrOfType<IntegerAttr>(argument, schedule::kPanelsAttr))
     use.panelLanes = panels.getInt();
   return use;
@@ -24,7 +26,9 @@ package::WeightUse useOf(func::FuncOp main, unsigned argument) {
 
 // Rewrites make weights for each profile anew; the bytes tell which are the same.
 bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const ir::WeightTable& weights) {
-  if (a.permutation != b.permutation || a.space != b.space || a.panelLanes != b.panelLanes) return false;
+  if (a.permutation != b.permutation || a.words != b.words || a.space != b.space ||
+      a.panelLanes != b.panelLanes)
+    return false;
   if (a.source == b.source) return true;
   const ir::Weight *first = weights.find(a.source), *second = weights.find(b.source);
   return first && second && first->dtype == second->dtype && first->shape == second->shape &&

@@ -16,8 +16,9 @@ void addModelOptions(CLI::App& app, ModelArguments& model) {
                  "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or "
                  "INPUT=none (repeatable)");
   app.add_option("--precision", model.precision,
-                 "f32, or tf32: a GPU may round the factors of f32 products to 10 bits of mantissa")
-      ->check(CLI::IsMember({"f32", "tf32"}))
+                 "f32; tf32: a GPU may round the factors of f32 products to 10 bits of mantissa; int8: "
+                 "a processor may multiply dequantised bytes as integers")
+      ->check(CLI::IsMember({"f32", "tf32", "int8"}))
       ->capture_default_str();
 }
 

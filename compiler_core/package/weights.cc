@@ -47,26 +47,70 @@ Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
   return result;
 }
 
+Result<std::vector<std::uint8_t>> asWords(const ir::Weight& weight, const Words& words) {
+  const std::size_t width = dtypeBytes(weight.dtype);
+  if (words.axis < 0 || words.axis >= std::int64_t(weight.shape.size()) || words.steps < 1 ||
+      width * static_cast<std::size_t>(words.steps) != 4)
+    return fail(Code::kInternal, fmt::format("weight {}: no words of {} steps along dimension {}",
+                                             weight.name, words.steps, words.axis));
+  std::size_t outer = 1, inner = 1;
+  for (std::int64_t i = 0; i < std::int64_t(weight.shape.size()); ++i)
+    if (i != words.axis) (i < words.axis ? outer : inner) *= static_cast<std::size_t>(weight.shape[i]);
+  const auto extent = static_cast<std::size_t>(weight.shape[words.axis]),
+             steps = static_cast<std::size_t>(words.steps), count = (extent + steps - 1) / steps;
+  if (weight.bytes.size() != outer * extent * inner * width)
+    return fail(Code::kInternal, fmt::format("weight {}: {} bytes for {} elements", weight.name,
+                                             weight.bytes.size(), outer * extent * inner));
+  std::vector<std::uint8_t> result(outer * count * inner * 4, 0);
+  for (std::size_t o = 0; o < outer; ++o)
+    for (std::size_t at = 0; at < extent; ++at)
+      for (std::size_t i = 0; i < inner; ++i)
+        std::memcpy(result.data() + ((o * count + at / steps) * inner + i) * 4 + at % steps * width,
+                    weight.bytes.data() + ((o * extent + at) * inner + i) * width, width);
+  return result;
+}
+
+namespace {
+
+std::int64_t wordsOf(std::int64_t extent, const Words& words) {
+  return (extent + words.steps - 1) / words.steps;
+}
+
+}  // namespace
+
 std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use) {
-  if (use.panelLanes == 0 || weight.shape.size() != 2) return weight.bytes.size();
-  const auto columns = weight.shape[use.permutation.empty() ? 1 : use.permutation[1]];
+  std::vector<std::int64_t> shape = weight.shape;
+  std::uint64_t bytes = weight.bytes.size();
+  if (use.words) {
+    std::int64_t& extent = shape[use.words->axis];
+    const std::int64_t words = wordsOf(extent, *use.words);
+    bytes = bytes / static_cast<std::uint64_t>(extent) * static_cast<std::uint64_t>(words * use.words->steps);
+    extent = words;
+  }
+  if (use.panelLanes == 0 || shape.empty()) return bytes;
+  const auto columns = use.permutation.empty() ? shape.back() : shape[use.permutation.back()];
   const auto padded = (columns + use.panelLanes - 1) / use.panelLanes * use.panelLanes;
-  return weight.bytes.size() / static_cast<std::uint64_t>(columns) * static_cast<std::uint64_t>(padded);
+  return bytes / static_cast<std::uint64_t>(columns) * static_cast<std::uint64_t>(padded);
 }
 
 Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const WeightUse& use) {
   std::vector<std::uint8_t> turned;
   std::vector<std::int64_t> shape = weight.shape;
+  std::size_t width = dtypeBytes(weight.dtype);
   if (!use.permutation.empty()) {
     KILN_ASSIGN(turned, permuted(weight, use.permutation));
     for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = weight.shape[use.permutation[i]];
+  } else if (use.words) {
+    KILN_ASSIGN(turned, asWords(weight, *use.words));
+    shape[use.words->axis] = wordsOf(shape[use.words->axis], *use.words);
+    width = 4;
   }
-  const Bytes bytes = use.permutation.empty() ? weight.bytes : Bytes(turned);
+  const Bytes bytes = use.permutation.empty() && !use.words ? weight.bytes : Bytes(turned);
   if (use.panelLanes == 0) return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
-  if (shape.size() != 2)
-    return fail(Code::kInternal,
-                fmt::format("weight {}: panels of {} dimensions", weight.name, shape.size()));
-  return inPanels(bytes, {shape[0], shape[1], dtypeBytes(weight.dtype)}, use.panelLanes);
+  if (shape.empty()) return fail(Code::kInternal, fmt::format("weight {}: panels of a number", weight.name));
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  return inPanels(bytes, {rows, shape.back(), width}, use.panelLanes);
 }
 
 Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,
@@ -80,7 +124,7 @@ Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const
                   fmt::format("the program uses weight {}, which the model lacks", use.source));
     WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}, use.space};
     const std::string path = directory + "/" + file.path;
-    if (use.permutation.empty() && use.panelLanes == 0) {  // from where it lies
+    if (use.permutation.empty() && !use.words && use.panelLanes == 0) {  // from where it lies
       KILN_ASSIGN(file.digest, writeFile(path, weight->bytes));
     } else {
       KILN_ASSIGN(const auto bytes, laidOut(*weight, use));

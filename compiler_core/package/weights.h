@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,21 @@
 
 namespace kiln::package {
 
+// Neighbours along a dimension as words of 32 bits: [.., extent, ..] as [.., words, .., steps] bytes, the
+// last word filled up with zeros.
+struct Words {
+  std::int64_t axis = 0, steps = 0;
+  bool operator==(const Words&) const = default;
+};
+
 // One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program
 // reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
-// are), then, a matrix, in panels of so many columns (panels.h; 0: as it is).
+// are), or as words; then, its last dimension as columns, in panels of so many columns (panels.h; 0: as it
+// is).
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;
+  std::optional<Words> words;
   std::uint32_t space = 0;  // whose memory the program wants it in (program_abi.h)
   std::int64_t panelLanes = 0;
 };
@@ -39,5 +49,8 @@ Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const Weight
 // The bytes of `weight` with its dimensions permuted.
 Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
                                            const std::vector<std::int64_t>& permutation);
+
+// The bytes of `weight` as words.
+Result<std::vector<std::uint8_t>> asWords(const ir::Weight& weight, const Words& words);
 
 }  // namespace kiln::package

@@ -138,4 +138,16 @@ Tile chooseTile(const KernelShape& shape) {
   return tile;
 }
 
+bool putsChannelsAlongLanes(const KernelShape& shape) {
+  // Of 7 x 7 positions a quarter of the lanes would be empty, of 14 x 14 a sixteenth, and their windows are
+  // copied once per task of channels. Larger images fill their lanes, and a copy of their windows costs less
+  // than rows of registers that end with each row of the image.
+  constexpr std::int64_t kLeastPositions = 4, kMostPositions = 256;
+  if (shape.channelLanes == 0 || shape.loops.size() < shape.window) return false;
+  std::int64_t positions = 1;
+  for (std::size_t i = shape.loops.size() - shape.window; i < shape.loops.size(); ++i)
+    positions *= shape.loops[i].extent;
+  return positions >= kLeastPositions && positions <= kMostPositions;
+}
+
 }  // namespace kiln::schedule

@@ -9,6 +9,7 @@ namespace kiln::schedule {
 namespace {
 
 constexpr std::int64_t kDefaultSteps = 512;  // with a tile's rows and columns, panels that stay in L2
+constexpr std::int64_t kStepsInL1 = 128;     // a panel of four registers of channels
 constexpr std::int64_t kMostRegisters = 8;   // side by side
 
 bool isProduct(const Site& site) {
@@ -56,6 +57,7 @@ std::optional<Range> rangeOf(std::string_view knob, const Site& site) {
   if (knob == kStepsKnob) return Range{16, 1 << 20};
   if (knob == kPackKnob) return Range{0, site.shape.hasWeight ? kPackedWeight : 2};
   if (knob == kUnfoldKnob) return Range{0, 1};
+  if (knob == kLanesKnob) return Range{0, site.shape.channelLanes > 0 ? 1 : 0};
   if (knob == kThreadsKnob) return Range{32, 1024, 32};
   return std::nullopt;
 }
@@ -92,6 +94,12 @@ Status checkTile(std::span<const std::int64_t> tile, const Site& site) {
 // A register holds columns of one panel.
 bool fitsPanels(std::span<const std::int64_t> tile, const Site& site) {
   return tile.back() == site.shape.loops.back().extent || tile.back() % (site.registers.bits / 32) == 0;
+}
+
+// A task has whole panels of channels.
+bool fitsChannelLanes(std::span<const std::int64_t> tile, const Site& site) {
+  const auto channels = rowLoop(site.shape);
+  return site.shape.channelLanes > 0 && channels && tile[*channels] % site.shape.channelLanes == 0;
 }
 
 // What would change the order of a sum. No schedule has these while reassociation is off.
@@ -172,7 +180,7 @@ std::vector<std::int64_t> numbersOf(std::string_view knob) {
   if (knob == kVectorsKnob) return {1, 2, 3, 4, 6};
   if (knob == kStepsKnob) return {128, 256, 1024, 4096};
   if (knob == kPackKnob) return {0, 1, 2, kPackedWeight};
-  if (knob == kUnfoldKnob) return {0, 1};
+  if (knob == kUnfoldKnob || knob == kLanesKnob) return {0, 1};
   if (knob == kUnrollKnob) return {1, 2, 4};
   if (knob == kThreadsKnob) return {64, 128, 256, 512};
   return {};
@@ -191,8 +199,10 @@ Chosen defaultSchedule(const Site& site) {
               site.shape.hasWeight && fitsPanels(tile.sizes, site) ? kPackedWeight : 1);
   }
   if (site.shape.kind == KernelKind::kConvolution) {
-    setNumber(chosen.schedule, kStepsKnob, kDefaultSteps);
+    const bool channels = putsChannelsAlongLanes(site.shape) && fitsChannelLanes(tile.sizes, site);
+    setNumber(chosen.schedule, kStepsKnob, channels ? kStepsInL1 : kDefaultSteps);
     setNumber(chosen.schedule, kUnfoldKnob, 1);
+    setNumber(chosen.schedule, kLanesKnob, channels ? 1 : 0);
   }
   if (isProduct(site)) {
     setNumber(chosen.schedule, kRowsKnob, 0);
@@ -212,12 +222,15 @@ std::vector<Knob> knobsOf(const Site& site) {
       knob.values = tilesOf(site, value);
       if (numberOf(chosen, kPackKnob, 0) == kPackedWeight)
         std::erase_if(knob.values, [&](const auto& tile) { return !fitsPanels(tile, site); });
+      if (fitsChannelLanes(value, site))
+        std::erase_if(knob.values, [&](const auto& tile) { return !fitsChannelLanes(tile, site); });
       continue;
     }
+    const std::vector<std::int64_t>& tile = chosen.at(std::string(kTileKnob));
     for (const std::int64_t number : numbersOf(name))
       if (rangeOf(name, site)->holds(number) && number != value.front() &&
-          (name != kPackKnob || number != kPackedWeight ||
-           fitsPanels(chosen.at(std::string(kTileKnob)), site)))
+          (name != kPackKnob || number != kPackedWeight || fitsPanels(tile, site)) &&
+          (name != kLanesKnob || number == 0 || fitsChannelLanes(tile, site)))
         knob.values.push_back({number});
   }
   return knobs;
@@ -248,6 +261,9 @@ Status check(const Schedule& schedule, const Site& site) {
       return refuse(name, "is missing in the schedule of a kernel of the template " + kind);
   if (numberOf(schedule, kPackKnob, 0) == kPackedWeight && !fitsPanels(listOf(schedule, kTileKnob), site))
     return refuse(kPackKnob, "is 3, which needs tiles of whole registers of columns");
+  if (numberOf(schedule, kLanesKnob, 0) == 1 && !fitsChannelLanes(listOf(schedule, kTileKnob), site))
+    return refuse(kLanesKnob, "is 1, which needs tiles of a multiple of " +
+                                  std::to_string(site.shape.channelLanes) + " channels");
   return {};
 }
 

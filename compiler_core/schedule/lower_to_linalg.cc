@@ -24,8 +24,9 @@ class Weights {
  public:
   Weights(func::FuncOp to) : to_(to) {}
 
-  Value get(std::int64_t source, ArrayRef<std::int64_t> permutation, Type type, Location loc) {
-    auto [place, isNew] = slots_.try_emplace({source, permutation.vec()});
+  Value get(std::int64_t source, ArrayRef<std::int64_t> permutation, ArrayRef<std::int64_t> words, Type type,
+            Location loc) {
+    auto [place, isNew] = slots_.try_emplace({source, permutation.vec(), words.vec()});
     if (!isNew) return place->second;
     Builder b(to_.getContext());
     SmallVector<NamedAttribute> attributes = {
@@ -33,6 +34,7 @@ class Weights {
         b.getNamedAttr("kiln.source", b.getI64IntegerAttr(source))};
     if (!permutation.empty())
       attributes.push_back(b.getNamedAttr("kiln.permutation", b.getDenseI64ArrayAttr(permutation)));
+    if (!words.empty()) attributes.push_back(b.getNamedAttr("kiln.words", b.getDenseI64ArrayAttr(words)));
     const unsigned index = to_.getNumArguments();
     (void)to_.insertArgument(index, Lowering::convert(type), b.getDictionaryAttr(attributes), loc);
     return place->second = to_.getArgument(index);
@@ -40,20 +42,27 @@ class Weights {
 
  private:
   func::FuncOp to_;
-  std::map<std::pair<std::int64_t, std::vector<std::int64_t>>, Value> slots_;
+  using Layout = std::tuple<std::int64_t, std::vector<std::int64_t>, std::vector<std::int64_t>>;
+  std::map<Layout, Value> slots_;
 };
 
 class FunctionLowering {
  public:
-  FunctionLowering(OpBuilder& builder, func::FuncOp to, bool forDevice)
-      : lowering_(builder, forDevice), weights_(to) {
-    if (forDevice)
-      lowering_.setWeightLayouts([this](ir::WeightOp weight, ArrayRef<std::int64_t> permutation) {
-        const ir::Shape shape = ir::shapeOf(ir::tensorType(weight));
+  FunctionLowering(OpBuilder& builder, func::FuncOp to, bool forDevice, DotProducts dots)
+      : lowering_(builder, forDevice, dots), weights_(to) {
+    if (forDevice || dots.any())
+      lowering_.setWeightLayouts([this](ir::WeightOp weight, ArrayRef<std::int64_t> permutation,
+                                        std::optional<Lowering::Words> words) {
+        ir::Shape shape = ir::shapeOf(ir::tensorType(weight));
+        if (words) {
+          shape[words->axis] = (shape[words->axis].value() + words->steps - 1) / words->steps;
+          const Type type = ir::tensorTypeOf(shape, IntegerType::get(weight.getContext(), 32));
+          return weights_.get(weight.getIndex(), {}, {words->axis, words->steps}, type, weight.getLoc());
+        }
         ir::Shape turned;
         for (const std::int64_t dim : permutation) turned.push_back(shape[dim]);
         const Type type = ir::tensorTypeOf(turned, ir::tensorType(weight).getElementType());
-        return weights_.get(weight.getIndex(), permutation, type, weight.getLoc());
+        return weights_.get(weight.getIndex(), permutation, {}, type, weight.getLoc());
       });
   }
   Lowering& lowering() { return lowering_; }
@@ -72,13 +81,14 @@ class FunctionLowering {
       if (!op->use_empty() &&
           llvm::all_of(op->getUsers(), [](Operation* user) { return isa<ir::TransposeOp>(user); }))
         return success();
-      lowering_.map(weight.getResult(), weights_.get(weight.getIndex(), {}, weight.getType(), op->getLoc()));
+      lowering_.map(weight.getResult(),
+                    weights_.get(weight.getIndex(), {}, {}, weight.getType(), op->getLoc()));
       return success();
     }
     if (auto transpose = dyn_cast<ir::TransposeOp>(op))
       // Laid out once, when the program is packaged.
       if (auto weight = transpose.getInput().getDefiningOp<ir::WeightOp>()) {
-        lowering_.map(transpose.getResult(), weights_.get(weight.getIndex(), transpose.getPermutation(),
+        lowering_.map(transpose.getResult(), weights_.get(weight.getIndex(), transpose.getPermutation(), {},
                                                           transpose.getType(), op->getLoc()));
         return success();
       }
@@ -107,7 +117,11 @@ class FunctionLowering {
 
 struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLinalgPass)
-  explicit LowerToLinalgPass(bool forDevice = false) { device = forDevice; }
+  explicit LowerToLinalgPass(bool forDevice = false, DotProducts dots = {}) {
+    device = forDevice;
+    byteDots = dots.bytes;
+    bf16Dots = dots.bf16;
+  }
   LowerToLinalgPass(const LowerToLinalgPass& other) : PassWrapper(other) {}
   StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
   StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
@@ -149,7 +163,8 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
         builder.getFunctionType(convertAll(from.getArgumentTypes()), convertAll(from.getResultTypes()));
     auto to = func::FuncOp::create(builder, from.getLoc(), from.getName(), type);
     Block* entry = to.addEntryBlock();
-    FunctionLowering lowering(builder, to, device);
+    const DotProducts dots{byteDots, bf16Dots};
+    FunctionLowering lowering(builder, to, device, dots);
     for (unsigned i = 0; i < from.getNumArguments(); ++i) {
       SmallVector<NamedAttribute> attributes;
       if (DictionaryAttr given = from.getArgAttrDict(i)) llvm::append_range(attributes, given);
@@ -184,7 +199,7 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     attributes.resize(types.size(), builder.getDictionaryAttr({}));
     results.append(extents);
     func::ReturnOp::create(builder, terminator->getLoc(), results);
-    if (device) dropUnusedWeights(to);
+    if (device || dots.any()) dropUnusedWeights(to);
     to.setType(builder.getFunctionType(to.getArgumentTypes(), types));
     to.setAllResultAttrs(attributes);
     from.erase();
@@ -192,12 +207,16 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
 
   Option<bool> device{*this, "device", llvm::cl::desc("For a device with tensor cores"),
                       llvm::cl::init(false)};
+  Option<bool> byteDots{*this, "byte-dots", llvm::cl::desc("Products of bytes are products of words"),
+                        llvm::cl::init(false)};
+  Option<bool> bf16Dots{*this, "bf16-dots", llvm::cl::desc("Products of bf16 are products of words"),
+                        llvm::cl::init(false)};
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createLowerToLinalgPass(bool forDevice) {
-  return std::make_unique<LowerToLinalgPass>(forDevice);
+std::unique_ptr<Pass> createLowerToLinalgPass(bool forDevice, DotProducts dots) {
+  return std::make_unique<LowerToLinalgPass>(forDevice, dots);
 }
 
 }  // namespace kiln::schedule

@@ -38,6 +38,9 @@ inline constexpr std::int64_t kPackedWeight = 3;
 // Whether a convolution becomes a product with copies of what its window sees, where it gains from that: 0
 // never.
 inline constexpr std::string_view kUnfoldKnob = "unfold";
+// What lies along the lanes of a convolution's registers: 0 neighbouring positions, 1 channels. The weights
+// then lie in panels in the artifact, and the window is read where it is, without a copy.
+inline constexpr std::string_view kLanesKnob = "lanes";
 // Registers side by side of operations whose results share nothing.
 inline constexpr std::string_view kUnrollKnob = "unroll";
 // Of a block on a device.

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "compiler_core/ir/types.h"
+#include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "compiler_core/schedule/groups.h"
@@ -8,6 +9,7 @@
 #include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/row_loop.h"
+#include "compiler_core/schedule/vectorize/channel_lanes.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -143,7 +145,9 @@ std::int64_t workOf(const Group& group) {
   double work = 0, points = 1;
   for (Operation* op : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
-    double steps = static_cast<double>(linalgOp.getBlock()->getOperations().size());
+    // A word is one instruction, as a product of two numbers is.
+    double steps =
+        linalgOp->hasAttr(kDotAttr) ? 3 : static_cast<double>(linalgOp.getBlock()->getOperations().size());
     for (std::int64_t extent : estimatedExtents(linalgOp)) steps *= static_cast<double>(extent);
     work += steps;
   }
@@ -242,6 +246,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         shape.window = member.getNumReductionLoops() - 1;
         shape.hasWeight =
             !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
+        if (shape.kind == KernelKind::kConvolution && !device)
+          shape.channelLanes = mayTakeChannelLanes(member, options.registers);
       }
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);

@@ -3,6 +3,8 @@
 #include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/vectorize/block_emitter.h"
+#include "compiler_core/schedule/vectorize/channel_lanes.h"
+#include "compiler_core/schedule/vectorize/dot.h"
 #include "compiler_core/schedule/vectorize/extremes.h"
 #include "compiler_core/schedule/vectorize/sums.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
@@ -10,6 +12,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -31,8 +34,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     return "Linalg on buffers becomes loops around blocks of vector registers";
   }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect, linalg::LinalgDialect, math::MathDialect,
-                    memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
+    registry.insert<affine::AffineDialect, arith::ArithDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
   // Of the kernel that the operation is part of.
@@ -83,6 +86,8 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     BlockOptions own = options;
     own.schedule = scheduleAround(product.op);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
+    if (emitWords(rewriter, product.op, options.shape)) return;
+    if (numberOf(own.schedule, kLanesKnob, 0) == 1 && emitChannelLanes(rewriter, product, own)) return;
     SmallVector<UnfoldedStep> steps;
     if (numberOf(own.schedule, kUnfoldKnob, 1) != 0)
       steps = unfoldWindow(rewriter, product, numberOf(own.schedule, kStepsKnob, kLongestReduction));

@@ -12,17 +12,19 @@ BlockArgument weightArgument(Value value) {
   return function && function.getArgAttr(argument.getArgNumber(), kWeightAttr) ? argument : BlockArgument();
 }
 
-Value inPanels(BlockArgument weight, std::int64_t lanes) {
+Value inPanels(BlockArgument weight, std::int64_t lanes, ArrayRef<std::int64_t> permutation) {
   auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
   NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
   Builder b(function.getContext());
   attributes.set(kPanelsAttr, b.getI64IntegerAttr(lanes));
+  if (!permutation.empty()) attributes.set("kiln.permutation", b.getDenseI64ArrayAttr(permutation));
   const DictionaryAttr wanted = attributes.getDictionary(b.getContext());
   const unsigned index = weight.getArgNumber() + 1;
   for (unsigned i = index; i < function.getNumArguments() && function.getArgAttr(i, kPanelsAttr); ++i)
     if (function.getArgAttrDict(i) == wanted) return function.getArgument(i);
   auto type = cast<MemRefType>(weight.getType());
-  const std::int64_t rows = type.getDimSize(0), panels = llvm::divideCeil(type.getDimSize(1), lanes);
+  const std::int64_t columns = type.getDimSize(permutation.empty() ? type.getRank() - 1 : permutation.back()),
+                     rows = type.getNumElements() / columns, panels = llvm::divideCeil(columns, lanes);
   (void)function.insertArgument(index, MemRefType::get({panels, rows, lanes}, type.getElementType()), wanted,
                                 weight.getLoc());
   return function.getArgument(index);

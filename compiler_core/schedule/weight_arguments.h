@@ -13,9 +13,11 @@ inline constexpr llvm::StringLiteral kPanelsAttr = "kiln.panels";  // columns of
 // The argument that `value` is, if that is a weight; null otherwise.
 mlir::BlockArgument weightArgument(mlir::Value value);
 
-// The argument that has `weight`, a buffer [rows, columns], in panels of so many columns: [panel][row][lane].
-// Made at the first call, with the slot of `weight`.
-mlir::Value inPanels(mlir::BlockArgument weight, std::int64_t lanes);
+// The argument that has `weight`, a buffer whose last dimension are columns, in panels of so many columns:
+// [panel][row][lane]. Its dimensions are permuted first where that is asked for. Made at the first call, with
+// the slot of `weight`.
+mlir::Value inPanels(mlir::BlockArgument weight, std::int64_t lanes,
+                     llvm::ArrayRef<std::int64_t> permutation = {});
 
 // Erases the weights that turned out to be wanted in another layout alone, with what was made of them in
 // vain, and numbers the slots anew.

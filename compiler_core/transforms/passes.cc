@@ -8,6 +8,8 @@ void registerPasses(ir::WeightTable& weights) {
   ir::WeightTable* table = &weights;
   mlir::registerPass([table] { return createFoldConstantsPass(*table); });
   mlir::registerPass([table] { return createFoldBatchNormPass(*table); });
+  mlir::registerPass([table] { return createByteProductsPass(*table); });
+  mlir::registerPass([] { return createQuantisedProductsPass(); });
   mlir::registerPass([] { return createHoistInvariantsPass(); });
   mlir::registerPass([] { return createSinkTransposesPass(); });
   mlir::registerPass([] { return createSinkReshapesPass(); });

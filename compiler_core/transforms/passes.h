@@ -41,6 +41,18 @@ std::unique_ptr<mlir::Pass> createHoistInvariantsPass();
 // between casts, and round once; max and min over unsigned integers become those over signed ones.
 std::unique_ptr<mlir::Pass> createWidenPass();
 
+// kiln-quantised-products: a product or convolution of two factors that are scale * (bytes - zero point)
+// becomes an integer product with the scales behind it: what precision "int8" allows, the sums being exact
+// where the model's are rounded at every step. Factors with a scale of their own per step of the sum, sums
+// that could leave i32, and convolutions in groups stay.
+std::unique_ptr<mlir::Pass> createQuantisedProductsPass();
+
+// kiln-byte-products: a product or convolution in i32 whose factors are bytes less zero points becomes one of
+// the bytes as they are, one factor unsigned, the other signed, as dot product instructions take them, with
+// the zero points' share subtracted. Exact: all of it wraps. Of interest where a target has such
+// instructions.
+std::unique_ptr<mlir::Pass> createByteProductsPass(ir::WeightTable& weights);
+
 // kiln-decompose: softmax and batch_norm become reductions and elementwise operations.
 std::unique_ptr<mlir::Pass> createDecomposePass();
 

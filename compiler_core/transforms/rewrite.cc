@@ -98,6 +98,14 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   KILN_TRY(pipeline.run(createHoistInvariantsPass()));
   // Transposed and scaled weights become plain weights, so that a filter is seen as constant by what follows.
   KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+  // While scales and zero points stand beside the bytes.
+  if (options.quantised) KILN_TRY(pipeline.run(createQuantisedProductsPass()));
+  // While weights are bytes and zero points stand beside them; then weights of the other sign, or turned,
+  // become weights again, before their transposes move.
+  if (options.byteDots) {
+    KILN_TRY(pipeline.run(createByteProductsPass(weights)));
+    KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+  }
   // Layout changes of the source format meet and cancel before patterns look for neighbours.
   KILN_TRY(pipeline.run(createSinkTransposesPass()));
   // While softmax is still one operation.

@@ -48,6 +48,15 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
     // What does not fill a block.
     cycles *= std::ceil(width / (vectors * lanes)) * vectors * lanes / std::max(width, 1.0);
   }
+  if (schedule.contains(schedule::kLanesKnob)) {
+    double positions = 1;
+    for (std::size_t i = tile.size() - std::min(tile.size(), site.shape.window); i < tile.size(); ++i)
+      positions *= static_cast<double>(tile[i]);
+    // Results of channels are turned, positions may leave lanes empty.
+    cycles *= schedule::numberOf(schedule, schedule::kLanesKnob, 0) == 1
+                  ? 1 + 16 / steps
+                  : std::ceil(positions / lanes) * lanes / std::max(positions, 1.0);
+  }
   return cycles;
 }
 

@@ -7,7 +7,8 @@
 
 namespace kiln::tuner {
 
-enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kI64 };  // as stored: i16 may be codes of f16 or bf16
+// As stored: i16 may be codes of f16 or bf16, words hold bytes or bf16 (schedule/dot.h).
+enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kWord, kI64 };
 
 struct KernelTensor {
   Element element = Element::kF32;
@@ -22,6 +23,7 @@ struct KernelTensor {
         return elements * 2;
       case Element::kF32:
       case Element::kI32:
+      case Element::kWord:
         return elements * 4;
       case Element::kF64:
       case Element::kI64:
@@ -41,6 +43,7 @@ struct KernelWeight {
   std::uint64_t number = 0;  // of the kernel's weights
   // Of a matrix that lies in panels (../package/panels.h): its columns, and those of a panel. 0: as it is.
   std::uint64_t columns = 0, panelLanes = 0;
+  std::uint64_t turned = 0;  // 1: the kernel's weight has the columns as its first dimension
   auto operator<=>(const KernelWeight&) const = default;
 };
 

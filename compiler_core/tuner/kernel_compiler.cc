@@ -3,6 +3,7 @@
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -104,7 +105,11 @@ Status KernelCompiler::State::readMain() {
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return bad("has no function @main of one block");
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    KILN_ASSIGN(const KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
+    KILN_ASSIGN(KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
+    // Words are no indices: they hold numbers.
+    if (llvm::any_of(main.getArgument(i).getUsers(),
+                     [](Operation* user) { return user->hasAttr(schedule::kDotAttr); }))
+      tensor.element = Element::kWord;
     const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
     auto& list = isWeight ? tensors.weights : tensors.inputs;
     auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");
@@ -127,14 +132,17 @@ std::vector<KernelWeight> weightsOf(func::FuncOp main, func::FuncOp isolated) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     if (!main.getArgAttr(i, schedule::kWeightAttr)) continue;
     const auto source = main.getArgAttrOfType<IntegerAttr>(i, "kiln.source");
-    KernelWeight& weight = weights.emplace_back(KernelWeight{source.getValue().getZExtValue(), 0, 0});
+    KernelWeight& weight = weights.emplace_back(KernelWeight{source.getValue().getZExtValue()});
     const auto panels = main.getArgAttrOfType<IntegerAttr>(i, schedule::kPanelsAttr);
     if (!panels) continue;
     weight.panelLanes = panels.getValue().getZExtValue();
+    weight.turned = main.getArgAttr(i, "kiln.permutation") ? 1 : 0;
     for (unsigned j = 0; j < isolated.getNumArguments(); ++j)
-      if (isolated.getArgAttr(j, schedule::kWeightAttr) == source)
-        weight.columns =
-            static_cast<std::uint64_t>(cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getDimSize(1));
+      if (isolated.getArgAttr(j, schedule::kWeightAttr) == source) {
+        const ArrayRef<std::int64_t> shape =
+            cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getShape();
+        weight.columns = static_cast<std::uint64_t>(weight.turned ? shape.front() : shape.back());
+      }
   }
   return weights;
 }

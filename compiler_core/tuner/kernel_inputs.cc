@@ -31,6 +31,8 @@ void fillSeeded(void* memory, const KernelTensor& tensor, std::mt19937_64& rando
     case Element::kI16:
       // Codes of f16 from 1 to 2 and of bf16 from 1/128 to 1/2, and small integers.
       return fillWith<std::uint16_t>(memory, tensor.elements, [&] { return 0x3c00 + random() % 0x300; });
+    case Element::kWord:
+      return fillWith<std::uint16_t>(memory, 2 * tensor.elements, [&] { return 0x3c00 + random() % 0x300; });
     case Element::kI1:
     case Element::kI8:
       return fillWith<std::uint8_t>(memory, tensor.elements, [&] { return random() % 2; });
@@ -70,16 +72,32 @@ Result<KernelInputs> KernelInputs::make(const KernelTensors& tensors, std::uint6
     KILN_ASSIGN(auto inputs, filled(tensors.inputs));
     KILN_ASSIGN(const auto weights, filled(tensors.weights));
     made.inputs_.push_back(std::move(inputs));
-    for (std::size_t i = 0; i < weights.size(); ++i) made.weights_[{i, 0, 0}].push_back(weights[i]);
+    for (std::size_t i = 0; i < weights.size(); ++i) made.weights_[{i}].push_back(weights[i]);
   }
   made.weightTensors_ = tensors.weights;
   return made;
 }
 
+namespace {
+
+// [rows][columns] of what is [columns][rows].
+std::vector<std::uint8_t> turned(Bytes matrix, const package::MatrixSize& size) {
+  const auto rows = static_cast<std::size_t>(size.rows), columns = static_cast<std::size_t>(size.columns);
+  std::vector<std::uint8_t> result(matrix.size());
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column)
+      std::memcpy(result.data() + (row * columns + column) * size.elementBytes,
+                  matrix.data() + (column * rows + row) * size.elementBytes, size.elementBytes);
+  return result;
+}
+
+}  // namespace
+
 Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::vector<KernelWeight>& wanted) {
   std::vector<std::vector<const void*>> all(copies());
   for (const KernelWeight& weight : wanted) {
-    if (weight.number >= weightTensors_.size() || (weight.columns == 0) != (weight.panelLanes == 0))
+    if (weight.number >= weightTensors_.size() || (weight.columns == 0) != (weight.panelLanes == 0) ||
+        weight.turned > 1)
       return fail(Code::kInvalidArgument, "a program reads a weight that its kernel does not have");
     std::vector<const void*>& laidOut = weights_[weight];
     if (laidOut.empty()) {
@@ -87,9 +105,12 @@ Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::v
       const package::MatrixSize size{static_cast<std::int64_t>(tensor.elements / weight.columns),
                                      static_cast<std::int64_t>(weight.columns),
                                      tensor.bytes() / tensor.elements};
-      const auto* plain = static_cast<const std::uint8_t*>(weights_[{weight.number, 0, 0}][0]);
-      KILN_ASSIGN(const auto bytes, package::inPanels({plain, tensor.bytes()}, size,
-                                                      static_cast<std::int64_t>(weight.panelLanes)));
+      const auto* plain = static_cast<const std::uint8_t*>(weights_[{weight.number}][0]);
+      const std::vector<std::uint8_t> matrix = weight.turned != 0
+                                                   ? turned({plain, tensor.bytes()}, size)
+                                                   : std::vector<std::uint8_t>(plain, plain + tensor.bytes());
+      KILN_ASSIGN(const auto bytes,
+                  package::inPanels(matrix, size, static_cast<std::int64_t>(weight.panelLanes)));
       while (laidOut.size() < copies()) {
         KILN_ASSIGN(Memory memory, allocate(bytes.size()));
         std::memcpy(memory.get(), bytes.data(), bytes.size());

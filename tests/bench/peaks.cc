@@ -1,6 +1,6 @@
-// What the processor itself can do, run on request as bench_session is: fused multiply-adds of f32 without
-// memory, or copies.
-// usage: bench_peaks fma THREADS | bench_peaks copy THREADS BYTES
+// What the processor itself can do, run on request as bench_session is: fused multiply-adds of f32, or dot
+// products of bytes or bf16, without memory, or copies.
+// usage: bench_peaks fma|int8|bf16 THREADS | bench_peaks copy THREADS BYTES
 // Says "ready 0 0 0 WORK": the floating-point operations or bytes copied (read and written) of one run; then
 // for each line "N" on standard input runs N times and answers with N times in seconds on one line.
 #include <fmt/format.h>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compiler_core/runtime/parallel/thread_pool.h"
+#include "tests/bench/dot_peak.h"
 #include "tests/bench/fma_peak.h"
 
 namespace {
@@ -21,6 +22,26 @@ namespace {
 std::int64_t adds() {
   volatile float sink = 0;
   return __builtin_cpu_supports("avx512f") ? kiln::bench::fmaLoop512(&sink) : kiln::bench::fmaLoop256(&sink);
+}
+
+std::int64_t byteDots() {
+  volatile std::int32_t sink = 0;
+  return kiln::bench::byteDotLoop(&sink);
+}
+std::int64_t bf16Dots() {
+  volatile float sink = 0;
+  return kiln::bench::bf16DotLoop(&sink);
+}
+
+using Loop = std::int64_t (*)();
+
+// Null for what is no loop, or one that this processor has no instruction for.
+Loop loopOf(const std::string& what) {
+  __builtin_cpu_init();
+  if (what == "fma") return adds;
+  if (what == "int8" && __builtin_cpu_supports("avx512vnni")) return byteDots;
+  if (what == "bf16" && __builtin_cpu_supports("avx512bf16")) return bf16Dots;
+  return nullptr;
 }
 
 struct Copy {
@@ -32,8 +53,11 @@ struct Copy {
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
-  if (!(what == "fma" && argc == 3) && !(what == "copy" && argc == 4)) {
-    std::fprintf(stderr, "usage: bench_peaks fma THREADS | bench_peaks copy THREADS BYTES\n");
+  Loop loop = loopOf(what);
+  if (!(loop && argc == 3) && !(what == "copy" && argc == 4)) {
+    std::fprintf(stderr,
+                 "usage: bench_peaks fma|int8|bf16 THREADS | bench_peaks copy THREADS BYTES\n"
+                 "(int8, bf16: on processors with the instruction)\n");
     return 2;
   }
   const auto threads = static_cast<unsigned>(std::stoul(argv[2]));
@@ -44,8 +68,8 @@ int main(int argc, char** argv) {
   }
   Copy copy;
   double work = 0;
-  if (what == "fma") {
-    work = static_cast<double>(adds()) * threads;
+  if (loop) {
+    work = static_cast<double>(loop()) * threads;
   } else {
     const std::size_t bytes = std::stoull(argv[3]);
     copy = {std::vector<char>(bytes, 1), std::vector<char>(bytes, 2), bytes / threads};
@@ -57,8 +81,9 @@ int main(int argc, char** argv) {
     std::string answer;
     for (int left = std::stoi(line); left > 0; --left) {
       const auto start = std::chrono::steady_clock::now();
-      if (what == "fma")
-        (*pool)->run([](void*, std::int64_t, void*) { adds(); }, nullptr, threads, {});
+      if (loop)
+        (*pool)->run([](void* own, std::int64_t, void*) { (*static_cast<Loop*>(own))(); }, &loop, threads,
+                     {});
       else
         (*pool)->run(
             [](void* environment, std::int64_t task, void*) {

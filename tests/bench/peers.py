@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""One engine beside Kiln, run on request as bench_session is: `peers.py ENGINE MODEL THREADS [--type int8]`.
+"""One engine beside Kiln, run on request as bench_session is: `peers.py ENGINE MODEL THREADS`.
 
 Says "ready LOAD_SECONDS RESIDENT_KIB COMPILE_SECONDS", then answers each line "N" with N times in seconds. The inputs are
-normal random numbers. An engine that is not installed, or cannot take the model, ends with exit 77 and says why.
+normal random numbers, or any bytes. An engine that is not installed, or cannot take the model, ends with exit 77 and says why.
 """
 import os
 import pathlib
@@ -22,7 +22,10 @@ def resident():
 
 
 def values(shape, dtype=numpy.float32):
-    return numpy.random.default_rng(1).standard_normal([max(int(dim), 1) if not isinstance(dim, str) else 1 for dim in shape]).astype(dtype)
+    generator, shape = numpy.random.default_rng(1), [max(int(dim), 1) if not isinstance(dim, str) else 1 for dim in shape]
+    if numpy.issubdtype(dtype, numpy.integer):
+        return generator.integers(numpy.iinfo(dtype).min, numpy.iinfo(dtype).max, shape, dtype, endpoint=True)
+    return generator.standard_normal(shape).astype(dtype)
 
 
 def onnx_runtime(model, threads):
@@ -34,7 +37,8 @@ def onnx_runtime(model, threads):
     start = time.perf_counter()
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     load = time.perf_counter() - start
-    given = {one.name: values(one.shape, numpy.float16 if "16" in one.type else numpy.float32) for one in session.get_inputs()}
+    types = {"tensor(float16)": numpy.float16, "tensor(uint8)": numpy.uint8, "tensor(int8)": numpy.int8}
+    given = {one.name: values(one.shape, types.get(one.type, numpy.float32)) for one in session.get_inputs()}
     return lambda: session.run(None, given), load, 0.0
 
 

@@ -47,10 +47,12 @@ Buffer makeBuffer(const TensorSpec& spec, std::int64_t symbolic) {
   return buffer;
 }
 
-// Normal numbers for f32, zeros for what else there is.
+// Normal numbers for f32, any bytes for u8 and i8, zeros for what else there is.
 void fillInput(Buffer& buffer) {
-  if (buffer.dtype != "f32") return;
   std::mt19937 generator(1);
+  if (buffer.dtype == "u8" || buffer.dtype == "i8")
+    for (std::size_t at = 0; at < buffer.bytes; ++at) buffer.data[at] = static_cast<std::byte>(generator());
+  if (buffer.dtype != "f32") return;
   std::normal_distribution<float> normal;
   for (std::size_t at = 0; at < buffer.bytes; at += sizeof(float)) {
     const float value = normal(generator);

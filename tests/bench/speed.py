@@ -6,7 +6,8 @@ usage: tests/bench/speed.py [--net NAME]... [--kernel NAME]... [--engine NAME]..
                             [--markdown FILE] [--json FILE]
   --net      a name of tests/models/blocks.py, or one of the light networks of the ONNX backend data (resnet50, squeezenet,
              densenet121, shufflenet, vgg19, ...), which get seeded random weights; "none" for none
-  --kernel   one of those below, beside ONNX Runtime and a loop of multiply-adds or a copy of as many bytes; "none" for none
+  --kernel   one of those below, beside ONNX Runtime and a loop of multiply-adds or a copy of as many bytes; "none" for none.
+             Names with _int8 and _bf16 are compiled for a target with such instructions, and their limit is a loop of those
   --suite    the unpacked ONNX backend data (default $KILN_ONNX_SUITE, else the archive beside the checkout)
   --markdown writes the tables as they stand in tests/bench/RESULTS.md
 
@@ -31,12 +32,17 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "tests/models"), str(ROOT / "tests/support")]
 
-NETWORKS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "mobile", "bert_base"]
+NETWORKS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "mobile", "bert_base", "mobile_int8"]
 PEERS = ["onnxruntime", "openvino", "iree", "xla"]
 # Floating-point operations of a matrix product, or bytes of input and result of what is bound by memory.
 KERNELS = {"matmul_512": ("fma", 2 * 512 ** 3), "matmul_1024": ("fma", 2 * 1024 ** 3), "matmul_2048": ("fma", 2 * 2048 ** 3),
+           "matmul_int8_512": ("int8", 2 * 512 ** 3), "matmul_int8_1024": ("int8", 2 * 1024 ** 3),
+           "matmul_int8_2048": ("int8", 2 * 2048 ** 3), "matmul_bf16_1024": ("bf16", 2 * 1024 ** 3),
            "softmax": ("copy", 2 * 4 * 4096 * 1024), "layer_norm": ("copy", 2 * 4 * 4096 * 1024),
            "chain": ("copy", 2 * 4 * 8192 * 1024), "copy": ("copy", 2 * 4 * 16384 * 1024)}
+LIMITS = {"fma": "FMA, flop", "int8": "vpdpbusd, op", "bf16": "vdpbf16ps, flop", "copy": "copy, byte"}
+# What products of bytes and of bf16 are compiled for.
+DOT_TARGET, DOT_FEATURES = "cpu:x86-64-v4+avx512vnni+avx512bf16", {"avx512_vnni", "avx512_bf16"}
 ROUND_SECONDS = 0.5  # about how long one engine runs before the next one has its turn
 
 
@@ -115,10 +121,26 @@ def model_of(name, suite, directory):
     return path
 
 
+def uses_dots(name):
+    return "_int8" in name or "_bf16" in name
+
+
+def served_here(names):
+    """The names whose instructions this processor has; says which are left out."""
+    flags = set(pathlib.Path("/proc/cpuinfo").read_text().split())
+    left_out = [name for name in names if uses_dots(name) and not DOT_FEATURES <= flags]
+    if left_out:
+        print(f"speed: left out, since this processor lacks {', '.join(sorted(DOT_FEATURES))}: {', '.join(left_out)}", file=sys.stderr)
+    return [name for name in names if name != "none" and name not in left_out]
+
+
 def compiled(model, target, directory):
     bin = ROOT / "build/release/bin"
     spec = directory / f"{model.stem}.json"
-    subprocess.run([bin / "kiln-cc", "spec", "--model", model, "--target", target, "--out", spec], check=True)
+    if uses_dots(model.stem):
+        target = DOT_TARGET
+    precision = "int8" if "_int8" in model.stem else "f32"
+    subprocess.run([bin / "kiln-cc", "spec", "--model", model, "--target", target, "--precision", precision, "--out", spec], check=True)
     out = directory / f"{model.stem}.artifact"
     start = time.monotonic()
     subprocess.run([bin / "kiln-cc", "compile", "--model", model, "--spec", spec, "--out", out], check=True, stderr=subprocess.DEVNULL)
@@ -155,7 +177,7 @@ def kernel_row(name, threads, kiln, limit, peer):
 def kernel_table(rows):
     lines = ["| kernel | threads | Kiln, ms | G/s | limit, G/s | share | ONNX Runtime |", "|---|---:|---:|---:|---:|---:|---:|"]
     for facts in rows:
-        unit = "FMA, flop" if facts["kind"] == "fma" else "copy, byte"
+        unit = LIMITS[facts["kind"]]
         ratio = f"{facts['ratio']:.2f}×" if "ratio" in facts else "—"
         lines.append(f"| {facts['kernel']} | {facts['threads']} | {facts['ms']:.3f} | {facts['rate']:.1f} | {facts['limit']:.1f} ({unit}) | "
                      f"{100 * facts['share']:.0f} % | {ratio} |")
@@ -223,7 +245,7 @@ def main():
 
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        for name in [name for name in arguments.kernel or KERNELS if name != "none"]:
+        for name in served_here(arguments.kernel or KERNELS):
             model = model_of(name, arguments.suite, work)
             artifact, _ = compiled(model, arguments.target, work)
             kind, amount = KERNELS[name]
@@ -237,7 +259,7 @@ def main():
                     engine.close()
                 print(f"{name}, {threads} thread(s): {kernels[-1]['ms']:.3f} ms, {100 * kernels[-1]['share']:.0f} % of the limit", flush=True)
             report()
-        for name in [name for name in arguments.net or NETWORKS if name != "none"]:
+        for name in served_here(arguments.net or NETWORKS):
             model = model_of(name, arguments.suite, work)
             artifact, took = compiled(model, arguments.target, work)
             for threads in map(int, arguments.threads.split(",")):

@@ -14,7 +14,7 @@ import sys
 import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from onnx_wire import FLOAT, FLOAT16, model_bytes, node_bytes, value_info  # noqa: E402
+from onnx_wire import BFLOAT16, FLOAT, FLOAT16, INT32, UINT8, model_bytes, node_bytes, value_info  # noqa: E402
 
 TYPES = {"f32": (FLOAT, numpy.float32), "f16": (FLOAT16, numpy.float16)}
 
@@ -92,6 +92,50 @@ class Graph:
         return self.node("Relu", [x], name)
 
 
+class Quantised(Graph):
+    """What convolutions and linear layers take goes through QuantizeLinear and DequantizeLinear: activations as u8 with one
+    scale, weights as i8 with one per output channel, biases as i32."""
+
+    SCALE = 1 / 16
+
+    def quantised(self, x, name):
+        if name + ".q" not in self.weights:
+            scale, zero = self.weight(name + ".s", numpy.float32(self.SCALE)), self.weight(name + ".q", numpy.uint8(128))
+            self.node("QuantizeLinear", [x, scale, zero], name + ".codes")
+            self.node("DequantizeLinear", [name + ".codes", scale, zero], name + ".back")
+        return name + ".back"
+
+    def quantised_weight(self, name, values, axis):
+        """The weight `values` and the scale of its channels along `axis`."""
+        others = tuple(i for i in range(values.ndim) if i != axis)
+        scale = (numpy.abs(values).max(axis=others) / 127).astype(numpy.float32)
+        shape = [-1 if i == axis else 1 for i in range(values.ndim)]
+        codes = numpy.clip(numpy.rint(values / scale.reshape(shape)), -127, 127).astype(numpy.int8)
+        parts = [self.weight(name + ".codes", codes), self.weight(name + ".s", scale),
+                 self.weight(name + ".zero", numpy.zeros(scale.shape, numpy.int8))]
+        return self.node("DequantizeLinear", parts, name, axis=axis), scale
+
+    def quantised_bias(self, name, count, scale):
+        own = (scale * self.SCALE).astype(numpy.float32)
+        codes = numpy.rint(self.generator.uniform(-0.1, 0.1, count) / own).astype(numpy.int32)
+        parts = [self.weight(name + ".codes", codes), self.weight(name + ".s", own),
+                 self.weight(name + ".zero", numpy.zeros(own.shape, numpy.int32))]
+        return self.node("DequantizeLinear", parts, name, axis=0)
+
+    def linear(self, x, name, inputs, outputs):
+        values = self.generator.standard_normal((inputs, outputs)) * inputs ** -0.5
+        weight, scale = self.quantised_weight(name + ".weight", values, 1)
+        product = self.node("MatMul", [self.quantised(x, x + ".in"), weight], name + ".product")
+        return self.node("Add", [product, self.around(name + ".bias", (outputs,), 0)], name)
+
+    def conv(self, x, name, inputs, outputs, kernel=3, stride=1, groups=1):
+        pad, fan_in = kernel // 2, inputs // groups * kernel * kernel / 2
+        values = self.generator.standard_normal((outputs, inputs // groups, kernel, kernel)) * fan_in ** -0.5
+        weight, scale = self.quantised_weight(name + ".weight", values, 0)
+        return self.node("Conv", [self.quantised(x, x + ".in"), weight, self.quantised_bias(name + ".bias", outputs, scale)],
+                         name, kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[pad] * 4, group=groups)
+
+
 # --- networks ---------------------------------------------------------------------------------------------------------
 
 def encoder(layers, batch, tokens, heads, width, hidden, dtype="f32", seed=11):
@@ -102,9 +146,9 @@ def encoder(layers, batch, tokens, heads, width, hidden, dtype="f32", seed=11):
     return g.bytes([(x, [batch, tokens, width])])
 
 
-def mobile(size=224, seed=12):
+def mobile(size=224, seed=12, graph=Graph):
     """Depthwise and pointwise convolutions in turn, as in the MobileNets' first version, and a classifier."""
-    g = Graph(seed)
+    g = graph(seed)
     x, channels = g.input("image", [1, 3, size, size]), 32
     x = g.relu(g.conv(x, "stem", 3, channels, stride=2), "stem.relu")
     for i, (outputs, stride) in enumerate([(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)] + [(512, 1)] * 5 +
@@ -122,6 +166,22 @@ def matmul(n, dtype="f32"):
     g = Graph(21, dtype)
     x = g.input("x", [n, n])
     return g.bytes([(g.node("MatMul", [x, g.random("w", (n, n), n)], "y"), [n, n])])
+
+
+def matmul_int8(n):
+    """u8 by i8 with sums in i32, as MatMulInteger has them."""
+    g = Graph(27)
+    values = g.generator.integers(-127, 128, (n, n), numpy.int8)
+    y = g.node("MatMulInteger", ["x", g.weight("w", values), g.weight("zero", numpy.uint8(128))], "y")
+    return model_bytes(g.nodes, [value_info("x", [n, n], UINT8)], [value_info(y, [n, n], INT32)], g.weights, opset=20)
+
+
+def matmul_bf16(n):
+    g = Graph(28)
+    # The upper halves of f32.
+    codes = (g.generator.standard_normal((n, n)) * n ** -0.5).astype(numpy.float32).view(numpy.uint32) >> 16
+    y = g.node("MatMul", ["x", g.weight("w", codes.astype(numpy.uint16))], "y")
+    return model_bytes(g.nodes, [value_info("x", [n, n], BFLOAT16)], [value_info(y, [n, n], BFLOAT16)], g.weights, opset=20)
 
 
 def chain(n):
@@ -168,6 +228,12 @@ MODELS = {
     "matmul_2048": lambda: matmul(2048),
     "matmul_2048_f16": lambda: matmul(2048, "f16"),
     "matmul_4096_f16": lambda: matmul(4096, "f16"),
+    "matmul_int8_512": lambda: matmul_int8(512),
+    "matmul_int8_1024": lambda: matmul_int8(1024),
+    "matmul_int8_2048": lambda: matmul_int8(2048),
+    "matmul_bf16_1024": lambda: matmul_bf16(1024),
+    "mobile_int8": lambda: mobile(graph=Quantised),
+    "mobile_int8_small": lambda: mobile(size=64, graph=Quantised),
     "softmax": lambda: softmax(4096, 1024),
     "layer_norm": lambda: layer_norm(4096, 1024),
     "chain": lambda: chain(8192),

@@ -69,6 +69,14 @@ class Blocks(unittest.TestCase):
         artifact = self.artifact("transformer_block", "cuda:sm_90a", ["--precision", "tf32"])
         self.assertEqual(self.check(artifact), (True, []))
 
+    def test_integer_products_agree_with_fixtures_that_allow_for_them(self):
+        flags = pathlib.Path("/proc/cpuinfo").read_text().split()
+        wide = ["cpu:x86-64-v4+avx512vnni+avx512bf16"] * ("avx512_vnni" in flags and "avx512_bf16" in flags)
+        for target in ["cpu:x86-64-v3", *wide]:
+            with self.subTest(target=target):
+                artifact = self.artifact("mobile_int8_small", target, ["--precision", "int8"])
+                self.assertEqual(self.check(artifact), (True, []))
+
     def test_the_comparison_node_by_node_takes_rounding_for_what_it_is(self):
         model = self.folder / "model.onnx"
         model.write_bytes(blocks.MODELS["transformer_block_f16"]())

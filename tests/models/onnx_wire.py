@@ -4,7 +4,7 @@ Field numbers are those of onnx.proto (ModelProto, GraphProto, NodeProto, Tensor
 """
 import numpy
 
-FLOAT, INT64, FLOAT16 = 1, 7, 10
+FLOAT, UINT8, INT8, INT32, INT64, FLOAT16, BFLOAT16 = 1, 2, 3, 6, 7, 10, 16
 
 
 def varint(value):
@@ -95,7 +95,8 @@ def tensor(data):
 
 
 def tensor_bytes(name, array):
-    number = {"float32": FLOAT, "int64": INT64, "float16": FLOAT16}[array.dtype.name]
+    number = {"float32": FLOAT, "int64": INT64, "float16": FLOAT16, "uint8": UINT8, "int8": INT8, "int32": INT32,
+              "uint16": BFLOAT16}[array.dtype.name]
     return b"".join(field(1, dim) for dim in array.shape) + field(2, number) + field(8, name) + field(9, array.tobytes())
 
 

@@ -42,7 +42,7 @@ constexpr Stage kStages[] = {
      [](OpPassManager& passes, const PipelineOptions& options) {
        // Once more, for what did not come through the rewrite stage.
        passes.addNestedPass<func::FuncOp>(transforms::createWidenPass());
-       passes.addPass(schedule::createLowerToLinalgPass(options.device.has_value()));
+       passes.addPass(schedule::createLowerToLinalgPass(options.device.has_value(), options.dots));
        addOptional(passes.nest<func::FuncOp>(), options, schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
      }},
@@ -162,6 +162,11 @@ schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features) 
   if (has("+avx")) return {.registerBits = 256, .accumulators = 12};
   if (has("+neon")) return {.registerBits = 128, .accumulators = 24};
   return {.registerBits = 128, .accumulators = 12};
+}
+
+schedule::DotProducts dotsFor(const std::vector<std::string>& features) {
+  const auto has = [&](const char* name) { return llvm::is_contained(features, name); };
+  return {.bytes = has("+avx512vnni"), .bf16 = has("+avx512bf16")};
 }
 
 }  // namespace kiln::codegen

@@ -25,6 +25,7 @@ inline constexpr std::string_view kOptionalPasses[] = {"kiln-fuse-elementwise", 
 struct PipelineOptions {
   codegen::Unit unit;
   schedule::VectorizeOptions vectors;
+  schedule::DotProducts dots;
   std::optional<schedule::DeviceOptions> device;  // for a device: `vectors` counts for nothing
   std::uint32_t space = 1;                        // of that device (program_abi.h)
   schedule::TileOptions schedules;                // the device and the registers in it are those above
@@ -50,7 +51,8 @@ Status lowerToLlvm(mlir::ModuleOp module, const PipelineOptions& options);
 Status joinToLlvm(mlir::ModuleOp module, unsigned profile,
                   const std::function<void(mlir::ModuleOp module)>& onJoined);
 
-// Vector shape of a target's feature list.
+// Vector shape of a target's feature list, and the products of words that it has.
 schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features);
+schedule::DotProducts dotsFor(const std::vector<std::string>& features);
 
 }  // namespace kiln::codegen

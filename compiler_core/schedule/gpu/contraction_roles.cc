@@ -1,7 +1,7 @@
 #include "compiler_core/schedule/gpu/contraction_roles.h"
 
+#include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/partial_sums.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
@@ -66,6 +66,11 @@ std::optional<Product> findProduct(linalg::LinalgOp op) {
     return std::nullopt;
   Block* body = op.getBlock();
   Product found;
+  if (op->hasAttr(kDotAttr)) {
+    found.sum = body->getTerminator()->getOperand(0).getDefiningOp();
+    for (unsigned i = 0; i < 2; ++i) found.factors[i] = body->getArgument(i);
+    return found;
+  }
   found.sum = body->getTerminator()->getOperand(0).getDefiningOp();
   if (!found.sum || !isa<arith::AddFOp, arith::AddIOp>(found.sum)) return std::nullopt;
   const BlockArgument result = body->getArgument(2);

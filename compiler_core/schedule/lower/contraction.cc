@@ -51,19 +51,23 @@ Value acrossBorders(Value value) {
 
 }  // namespace
 
-Lowering::Factor Lowering::factor(Value value) {
-  const Factor plain{get(value), ir::tensorType(value).getElementType(), {}};
-  if (!forDevice_ || !plain.element.isF32()) return plain;
+std::optional<Lowering::Factor> Lowering::beforeCast(Value value, llvm::function_ref<bool(Type)> isWanted) {
   const ir::Shape shape = ir::shapeOf(ir::tensorType(value));
   value = acrossBorders(value);
   while (auto view = value.getDefiningOp<ir::ReshapeOp>()) value = acrossBorders(view.getInput());
   auto cast = value.getDefiningOp<ir::CastOp>();
-  if (!cast) return plain;
+  if (!cast) return std::nullopt;
   const Type element = ir::tensorType(cast.getInput()).getElementType();
-  if (!element.isF16() && !element.isBF16()) return plain;
+  if (!isWanted(element)) return std::nullopt;
   Value codes = get(cast.getInput());
   auto weight = acrossBorders(cast.getInput()).getDefiningOp<ir::WeightOp>();
-  return {reshape(codes, shape), element, shapeOf(codes) == shape ? weight : ir::WeightOp()};
+  return Factor{reshape(codes, shape), element, shapeOf(codes) == shape ? weight : ir::WeightOp()};
+}
+
+Lowering::Factor Lowering::factor(Value value) {
+  const Factor plain{get(value), ir::tensorType(value).getElementType(), {}};
+  if (!forDevice_ || !plain.element.isF32()) return plain;
+  return beforeCast(value, [](Type type) { return type.isF16() || type.isBF16(); }).value_or(plain);
 }
 
 namespace {
@@ -93,12 +97,19 @@ Value Lowering::matmul(ir::MatmulOp op) {
   rhs.append({k, n});
   out.append({m, n});
   auto map = [&](ArrayRef<AffineExpr> dims) { return AffineMap::get(rank + 1, 0, dims, b_.getContext()); };
-  Value zero = fill(scalar(type.getElementType(), 0), ir::shapeOf(cast<RankedTensorType>(op.getType())));
+  const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
+  if (auto dot = dotFactors(op.getLhs(), op.getRhs());
+      dot && ir::shapeOf(ir::tensorType(op.getLhs())).back().isStatic()) {
+    Value left = words(dot->left, rank - 1, dot->steps), right = words(dot->right, rank - 2, dot->steps);
+    return dotProduct(left, right, fill(scalar(type.getElementType(), 0), shape),
+                      {map(lhs), map(rhs), map(out)}, 1, dot->kind);
+  }
+  Value zero = fill(scalar(type.getElementType(), 0), shape);
   const Factor left = factor(op.getLhs());
   Factor right = factor(op.getRhs());
   if (right.weight && rank == 2 && layOutWeight_) {
     // Tensor cores take neighbours along the sum.
-    right.value = layOutWeight_(right.weight, {1, 0});
+    right.value = layOutWeight_(right.weight, {1, 0}, std::nullopt);
     std::swap(rhs[0], rhs[1]);
   }
   return generic({left.value, right.value}, zero, {map(lhs), map(rhs), map(out)}, 1,
@@ -144,7 +155,14 @@ Value Lowering::convolution(ir::ConvOp op) {
   const Window window(op.getStrides(), op.getDilations(), op.getPads());
   const unsigned rank = window.rank();
   auto upright = [&](Value value) { return reshape(value, withRows(shapeOf(value))); };
-  const Factor image = factor(op.getInput()), weights = factor(op.getFilter());
+  Factor image = factor(op.getInput()), weights = factor(op.getFilter());
+  auto dot = op.getGroup() == 1 ? dotFactors(op.getInput(), op.getFilter()) : std::nullopt;
+  if (dot && !shapeOf(image.value)[1].isStatic()) dot.reset();
+  if (dot) {
+    // Neighbouring channels are steps of one word.
+    image.value = words(dot->left, 1, dot->steps);
+    weights.value = words(dot->right, 1, dot->steps);
+  }
   Value input = surround(upright(image.value), window.pads, 0), filter = upright(weights.value);
   // Groups appear as a dimension of their own: `count` channels as [groups, count / groups].
   auto split = [&](Value value, unsigned dim) {
@@ -198,8 +216,10 @@ Value Lowering::convolution(ir::ConvOp op) {
   } else {
     init = fill(scalar(element, 0), shape);
   }
-  Value result = generic({input, filter}, init, {map(from), map(with), map(to)}, loops - channel,
-                         multiplyAdd(image.element, weights.element));
+  const SmallVector<AffineMap> maps = {map(from), map(with), map(to)};
+  Value result = dot ? dotProduct(input, filter, init, maps, loops - channel, dot->kind)
+                     : generic({input, filter}, init, maps, loops - channel,
+                               multiplyAdd(image.element, weights.element));
   return reshape(result, plain);
 }
 

@@ -7,6 +7,7 @@
 
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/lower/scalar.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
@@ -40,8 +41,10 @@ class Extents {
 
 class Lowering {
  public:
-  // forDevice: for a target whose tensor cores multiply 16-bit floats.
-  Lowering(mlir::OpBuilder& builder, bool forDevice = false) : b_(builder), forDevice_(forDevice) {}
+  // forDevice: for a target whose tensor cores multiply 16-bit floats. dots: what a processor multiplies as
+  // words.
+  Lowering(mlir::OpBuilder& builder, bool forDevice = false, DotProducts dots = {})
+      : b_(builder), forDevice_(forDevice), dots_(dots) {}
 
   // Lowers one operation (not kiln.weight, kiln.yield, func.return, nor those with bodies) and maps its
   // results.
@@ -52,9 +55,14 @@ class Lowering {
   mlir::LogicalResult branch(ir::IfOp op, LowerBlock lowerBlock);
   mlir::LogicalResult loop(ir::LoopOp op, LowerBlock lowerBlock);
 
-  // How a weight is had in another layout; without it, none is asked for.
-  using LayOutWeight =
-      std::function<mlir::Value(ir::WeightOp weight, llvm::ArrayRef<std::int64_t> permutation)>;
+  // How a weight is had in another layout, with its dimensions permuted (none: as they are) or as words of
+  // `steps` elements along `axis`; without it, none is asked for.
+  struct Words {
+    unsigned axis = 0;
+    std::int64_t steps = 0;
+  };
+  using LayOutWeight = std::function<mlir::Value(
+      ir::WeightOp weight, llvm::ArrayRef<std::int64_t> permutation, std::optional<Words> words)>;
   void setWeightLayouts(LayOutWeight layOut) { layOutWeight_ = std::move(layOut); }
 
   mlir::IRMapping& values() { return map_; }
@@ -138,6 +146,24 @@ class Lowering {
     ir::WeightOp weight;  // null unless the codes are a weight as it is
   };
   Factor factor(mlir::Value value);
+  // What a cast made `value` of, where `isWanted` says so of its elements.
+  std::optional<Factor> beforeCast(mlir::Value value, llvm::function_ref<bool(mlir::Type)> isWanted);
+  // Factors that are multiplied as words of `steps` steps of the sum.
+  struct DotFactors {
+    Factor left, right;
+    std::int64_t steps;
+    llvm::StringLiteral kind;  // of kDotAttr
+  };
+  std::optional<DotFactors> dotFactors(mlir::Value left, mlir::Value right);
+  // `factor` as i32 words along `axis`, which has a number of elements that is known: the last word is filled
+  // up with zeros. A kernel of its own, unless it is a weight.
+  mlir::Value words(const Factor& factor, unsigned axis, std::int64_t steps);
+  // A sum over products of words.
+  mlir::Value dotProduct(mlir::Value left, mlir::Value right, mlir::Value init,
+                         llvm::ArrayRef<mlir::AffineMap> maps, unsigned reductions, llvm::StringRef kind);
+  // sum + left . right of one word each: v = {left, right, sum}.
+  static mlir::Value dotStep(mlir::OpBuilder& b, mlir::Location loc, llvm::StringRef kind,
+                             mlir::ValueRange v);
   mlir::Value matmul(ir::MatmulOp op);
   mlir::Value attention(ir::AttentionOp op);
   mlir::Value deviceAttention(ir::AttentionOp op);
@@ -150,11 +176,13 @@ class Lowering {
 
   mlir::OpBuilder& b_;
   bool forDevice_;
+  DotProducts dots_;
   LayOutWeight layOutWeight_;
   mlir::Location loc_ = b_.getUnknownLoc();
   mlir::IRMapping map_;
   llvm::DenseMap<mlir::Value, ir::Shape> shapes_;  // of lowered values with symbolic extents
   llvm::DenseMap<unsigned, mlir::Value> symbols_;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> words_;  // by codes and axis
   std::int64_t group_ = -1;
 };
 

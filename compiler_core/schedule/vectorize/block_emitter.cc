@@ -2,6 +2,7 @@
 
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/vectorize/transposed.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -652,29 +653,11 @@ class BlockEmitter {
           for (std::int64_t lane = 0; lane < roles_.width; ++lane)
             lanes.push_back(vector::LoadOp::create(b_, loc_, type, operand->get(),
                                                    indices(*operand, row, piece.offset + lane)));
-          turned_[{operand->getOperandNumber(), {row, piece.offset}}] = transposed(std::move(lanes));
+          turned_[{operand->getOperandNumber(), {row, piece.offset}}] =
+              transposed(b_, loc_, std::move(lanes));
         }
     }
     ivs_[dim] = before;
-  }
-
-  // A square of vectors with rows and columns exchanged: blocks of 1, 2, 4, ... across the diagonal change
-  // places.
-  SmallVector<Value> transposed(SmallVector<Value> square) {
-    const auto width = static_cast<std::int64_t>(square.size());
-    for (std::int64_t block = 1; block < width; block *= 2)
-      for (std::int64_t i = 0; i < width; ++i) {
-        if (i & block) continue;
-        SmallVector<std::int64_t> upper, lower;  // lanes of the first vector, then of the second
-        for (std::int64_t lane = 0; lane < width; ++lane) {
-          upper.push_back(lane & block ? width + lane - block : lane);
-          lower.push_back(lane & block ? width + lane : lane + block);
-        }
-        Value first = square[i], second = square[i + block];
-        square[i] = vector::ShuffleOp::create(b_, loc_, first, second, upper);
-        square[i + block] = vector::ShuffleOp::create(b_, loc_, first, second, lower);
-      }
-    return square;
   }
 
   // An elementwise part, for each result of the block: from `results` where it reads those.

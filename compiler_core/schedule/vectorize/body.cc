@@ -1,5 +1,7 @@
 #include "compiler_core/schedule/vectorize/body.h"
 
+#include "compiler_core/schedule/dot.h"
+#include "compiler_core/schedule/vectorize/dot.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -33,6 +35,8 @@ Value splat(OpBuilder& builder, Location loc, Value value, std::int64_t lanes) {
 
 SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Value> arguments,
                             std::int64_t lanes, bool fuse, ArrayRef<Value> positions) {
+  if (auto kind = op->getAttrOfType<StringAttr>(kDotAttr))
+    return {emitDot(builder, op.getLoc(), kind.getValue(), arguments, lanes)};
   Block* body = op.getBlock();
   IRMapping map;
   for (auto [argument, value] : llvm::zip_equal(body->getArguments(), arguments))

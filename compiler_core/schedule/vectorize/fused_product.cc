@@ -104,6 +104,25 @@ std::optional<LoopNest> nestOf(OpBuilder& b, const FusedProduct& product) {
   return nest;
 }
 
+void walkSteps(OpBuilder& b, const FusedProduct& product, LoopNest& nest, ArrayRef<unsigned> steps,
+               std::int64_t most, llvm::function_ref<void(bool isFirst, bool isLast)> body) {
+  const unsigned first = steps.front();
+  const Location loc = linalg::LinalgOp(product.op)->getLoc();
+  const std::int64_t extent = nest.loops[first].extent, inner = points(nest, steps) / extent;
+  const std::int64_t room = std::clamp<std::int64_t>(most / inner, 1, extent);
+  const std::int64_t blocks = (extent + room - 1) / room, by = (extent + blocks - 1) / blocks;
+  const std::int64_t whole = extent / by * by;
+  auto block = [&](std::int64_t from, std::int64_t to, std::int64_t size) {
+    walkLoop(b, loc, nest, first, {from, to, size}, [&] { body(from == 0, to == extent); });
+  };
+  const std::int64_t head = product.init ? by : 0,
+                     tail = product.epilogue && whole == extent ? whole - by : whole;
+  block(0, std::min(head, tail), by);
+  block(std::min(head, tail), tail, by);
+  block(tail, whole, by);
+  block(whole, extent, extent - whole);
+}
+
 FusedProduct emitNest(OpBuilder& b, const FusedProduct& product, const LoopNest& nest, bool first,
                       bool last) {
   const SmallVector<linalg::LinalgOp> parts = product.parts();

@@ -1,9 +1,12 @@
 #include "compiler_core/schedule/vectorize/loop_nest.h"
 
+#include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/vectorize/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace kiln::schedule {
 
@@ -130,12 +133,55 @@ void joinLoops(LoopNest& nest) {
   nest.loops = std::move(joined);
 }
 
+std::int64_t points(const LoopNest& nest, ArrayRef<unsigned> loops) {
+  std::int64_t result = 1;
+  for (unsigned loop : loops) result *= nest.loops[loop].extent;
+  return result;
+}
+
+bool isOne(const LoopNest& nest, ArrayRef<unsigned> loops, unsigned operand) {
+  std::optional<std::int64_t> dense;
+  for (unsigned i : llvm::reverse(loops)) {
+    const NestLoop& loop = nest.loops[i];
+    if (loop.extent == 1) continue;
+    if (dense && loop.strides[operand] != *dense) return false;
+    dense = loop.strides[operand] * loop.extent;
+  }
+  return true;
+}
+
+void walkLoop(OpBuilder& b, Location loc, LoopNest& nest, unsigned number, LoopRange range,
+              llvm::function_ref<void()> body) {
+  if (range.from >= range.to) return;
+  NestLoop& loop = nest.loops[number];
+  const auto places = nest.operands;
+  const std::int64_t extent = std::exchange(loop.extent, range.by);
+  OpBuilder::InsertionGuard guard(b);
+  OpFoldResult iv = b.getIndexAttr(range.from);
+  if (range.to - range.from > range.by) {
+    auto at = [&](std::int64_t value) { return arith::ConstantIndexOp::create(b, loc, value).getResult(); };
+    auto steps = scf::ForOp::create(b, loc, at(range.from), at(range.to), at(range.by));
+    b.setInsertionPointToStart(steps.getBody());
+    iv = steps.getInductionVar();
+  }
+  for (auto [place, stride] : llvm::zip_equal(nest.operands, loop.strides)) {
+    if (stride == 0) continue;
+    const AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);
+    place.offset = affine::makeComposedFoldedAffineApply(b, loc, d0 + d1 * stride, {place.offset, iv});
+  }
+  body();
+  nest.operands = places;
+  nest.loops[number].extent = extent;
+}
+
 linalg::GenericOp emitNest(OpBuilder& b, linalg::LinalgOp op, const LoopNest& nest) {
-  return emitGeneric(b, op.getLoc(), nest, static_cast<unsigned>(op.getNumDpsInputs()),
-                     [&](OpBuilder&, Region& region) {
-                       IRMapping map;
-                       op->getRegion(0).cloneInto(&region, map);
-                     });
+  auto generic = emitGeneric(b, op.getLoc(), nest, static_cast<unsigned>(op.getNumDpsInputs()),
+                             [&](OpBuilder&, Region& region) {
+                               IRMapping map;
+                               op->getRegion(0).cloneInto(&region, map);
+                             });
+  if (Attribute dot = op->getAttr(kDotAttr)) generic->setAttr(kDotAttr, dot);
+  return generic;
 }
 
 linalg::GenericOp emitCopy(OpBuilder& b, Location loc, const LoopNest& nest) {

@@ -34,6 +34,20 @@ std::optional<LoopNest> nestOf(mlir::OpBuilder& builder, mlir::linalg::LinalgOp 
 // order of iterations stays.
 void joinLoops(LoopNest& nest);
 
+// Iterations of these loops together.
+std::int64_t points(const LoopNest& nest, llvm::ArrayRef<unsigned> loops);
+
+// Whether `operand` steps through these loops as through one.
+bool isOne(const LoopNest& nest, llvm::ArrayRef<unsigned> loops, unsigned operand);
+
+struct LoopRange {
+  std::int64_t from, to, by;  // `by` divides what is between
+};
+// body() at every `by`-th iteration of loop `number`, `by` of them at a time, with the operands' places moved
+// there.
+void walkLoop(mlir::OpBuilder& builder, mlir::Location loc, LoopNest& nest, unsigned number, LoopRange range,
+              llvm::function_ref<void()> body);
+
 // `nest` with the body of `op`, at the builder's place.
 mlir::linalg::GenericOp emitNest(mlir::OpBuilder& builder, mlir::linalg::LinalgOp op, const LoopNest& nest);
 

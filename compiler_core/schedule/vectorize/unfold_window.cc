@@ -21,24 +21,6 @@ struct Unfolding {
   SmallVector<unsigned> outer, rows, lanes, steps;  // loops of the nest
 };
 
-std::int64_t points(const LoopNest& nest, ArrayRef<unsigned> loops) {
-  std::int64_t result = 1;
-  for (unsigned loop : loops) result *= nest.loops[loop].extent;
-  return result;
-}
-
-// Whether `operand` steps through these loops as through one.
-bool isOne(const LoopNest& nest, ArrayRef<unsigned> loops, unsigned operand) {
-  std::optional<std::int64_t> dense;
-  for (unsigned i : llvm::reverse(loops)) {
-    const NestLoop& loop = nest.loops[i];
-    if (loop.extent == 1) continue;
-    if (dense && loop.strides[operand] != *dense) return false;
-    dense = loop.strides[operand] * loop.extent;
-  }
-  return true;
-}
-
 std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest) {
   const auto contraction = findContraction(op);
   if (!contraction) return std::nullopt;
@@ -89,36 +71,9 @@ class Unfolder {
   }
 
  private:
-  void advance(NestLoop& loop, OpFoldResult iv) {
-    for (auto [place, stride] : llvm::zip_equal(nest_.operands, loop.strides)) {
-      if (stride == 0) continue;
-      const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
-      place.offset = affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1 * stride, {place.offset, iv});
-    }
-  }
-
-  // body() at every iteration of loop `number`, `by` of them at a time, with the operands' places moved
-  // there.
   void walk(unsigned number, std::int64_t from, std::int64_t to, std::int64_t by,
             llvm::function_ref<void()> body) {
-    if (from >= to) return;
-    NestLoop& loop = nest_.loops[number];
-    const auto places = nest_.operands;
-    const std::int64_t extent = std::exchange(loop.extent, by);
-    OpBuilder::InsertionGuard guard(b_);
-    OpFoldResult iv = b_.getIndexAttr(from);
-    if (to - from > by) {
-      auto at = [&](std::int64_t value) {
-        return arith::ConstantIndexOp::create(b_, loc_, value).getResult();
-      };
-      auto steps = scf::ForOp::create(b_, loc_, at(from), at(to), at(by));
-      b_.setInsertionPointToStart(steps.getBody());
-      iv = steps.getInductionVar();
-    }
-    advance(loop, iv);
-    body();
-    nest_.operands = places;
-    loop.extent = extent;
+    walkLoop(b_, loc_, nest_, number, {from, to, by}, body);
   }
 
   void emitOuter(std::size_t depth) {
@@ -129,23 +84,9 @@ class Unfolder {
 
   // The outermost loop of the sum in blocks that a copy has room for.
   void emitSteps() {
-    const unsigned first = roles_.steps.front();
-    const std::int64_t extent = nest_.loops[first].extent, lanes = points(nest_, roles_.lanes),
-                       inner = points(nest_, roles_.steps) / extent;
-    const std::int64_t room = std::min(mostSteps_, kCopyElements / lanes) / inner;
-    const std::int64_t most = std::clamp<std::int64_t>(room, 1, extent);
-    const std::int64_t blocks = (extent + most - 1) / most, by = (extent + blocks - 1) / blocks;
-    const std::int64_t whole = extent / by * by;
-    auto block = [&](std::int64_t from, std::int64_t to, std::int64_t size) {
-      walk(first, from, to, size, [&] { emitProduct(from == 0, to == extent); });
-    };
-    // The first and the last block do more than those between them.
-    const std::int64_t head = product_.init ? by : 0,
-                       tail = product_.epilogue && whole == extent ? whole - by : whole;
-    block(0, std::min(head, tail), by);
-    block(std::min(head, tail), tail, by);
-    block(tail, whole, by);
-    block(whole, extent, extent - whole);
+    const std::int64_t most = std::min(mostSteps_, kCopyElements / points(nest_, roles_.lanes));
+    walkSteps(b_, product_, nest_, roles_.steps, most,
+              [&](bool isFirst, bool isLast) { emitProduct(isFirst, isLast); });
   }
 
   void emitProduct(bool isFirst, bool isLast) {

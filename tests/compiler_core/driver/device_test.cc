@@ -74,7 +74,7 @@ class Device : public ::testing::Test {
   int count_ = 0;
 };
 
-TEST(Served, Tf32IsForDevicesAlone) {
+TEST(Served, Tf32IsForDevicesAndInt8ForProcessors) {
   CompileSpec spec;
   spec.numerics.precision = "tf32";
   for (const char* target : {kGpu, kBoth}) {
@@ -86,7 +86,10 @@ TEST(Served, Tf32IsForDevicesAlone) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
   EXPECT_THAT(refused.error().message, HasSubstr("tf32"));
+  spec.numerics.precision = "int8";
+  EXPECT_TRUE(checkServed(spec));
   spec.target = kGpu;
+  EXPECT_FALSE(checkServed(spec));
   spec.numerics.precision = "bf16";
   EXPECT_FALSE(checkServed(spec));
 }

@@ -44,6 +44,7 @@ TEST(FixtureTolerance, OfTf32IsThatOfF16) {
   EXPECT_EQ(tolerance.relative, "4e-3");
   EXPECT_EQ(tolerance.absolute, std::vector<std::string>{"2.0e-03"});
   EXPECT_EQ(of(DType::kBF16, {f32({1})}, "tf32").relative, "3e-2");
+  EXPECT_EQ(of(DType::kF32, {f32({1})}, "int8").relative, "1e-1");
 }
 
 TEST(FixtureTolerance, Of16BitsWithinAGraphCountsForItsF32Outputs) {

@@ -71,9 +71,38 @@ TEST_F(Weights, InPanelsTheRowsOfNeighbouringColumnsLieBehindEachOther) {
   EXPECT_EQ(bytesOf(*table.find(1), use), result->size());
 }
 
+TEST_F(Weights, InPanelsColumnsAreTheLastOfAnyNumberOfDimensions) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kU8, {4, 3, 2}, bytes(24));
+  const WeightUse use{.source = 0, .permutation = {1, 2, 0}, .panelLanes = 2};
+  const auto result = laidOut(*table.find(0), use);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(*result, (std::vector<std::uint8_t>{0,  6,  1,  7,  2,  8,  3,  9,  4,  10, 5,  11,
+                                                12, 18, 13, 19, 14, 20, 15, 21, 16, 22, 17, 23}));
+  EXPECT_EQ(bytesOf(*table.find(0), use), result->size());
+}
+
+TEST_F(Weights, WordsHoldNeighboursAlongADimension) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kI8, {5, 2}, bytes(10));  // 0 1 / 2 3 / 4 5 / 6 7 / 8 9
+  WeightUse use{.source = 0, .words = Words{0, 4}};
+  auto result = laidOut(*table.find(0), use);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(*result, (std::vector<std::uint8_t>{0, 2, 4, 6, 1, 3, 5, 7, 8, 0, 0, 0, 9, 0, 0, 0}));
+  EXPECT_EQ(bytesOf(*table.find(0), use), result->size());
+  // Panels of words.
+  use.panelLanes = 1;
+  result = laidOut(*table.find(0), use);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(*result, (std::vector<std::uint8_t>{0, 2, 4, 6, 8, 0, 0, 0, 1, 3, 5, 7, 9, 0, 0, 0}));
+  EXPECT_EQ(bytesOf(*table.find(0), use), result->size());
+  EXPECT_EQ(laidOut(*table.find(0), {.source = 0, .words = Words{2, 4}}).error().code, Code::kInternal);
+  EXPECT_EQ(laidOut(*table.find(0), {.source = 0, .words = Words{0, 2}}).error().code, Code::kInternal);
+}
+
 TEST_F(Weights, WhatIsNoMatrixHasNoPanels) {
   ir::WeightTable table;
-  table.addOwned("w", DType::kU8, {2, 3, 4}, bytes(24));
+  table.addOwned("w", DType::kU8, {}, bytes(1));
   EXPECT_EQ(laidOut(*table.find(0), {.source = 0, .panelLanes = 2}).error().code, Code::kInternal);
   table.addOwned("short", DType::kF32, {2, 3}, bytes(20));
   EXPECT_EQ(laidOut(*table.find(1), {.source = 1, .panelLanes = 2}).error().code, Code::kInternal);

@@ -60,6 +60,7 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
   codegen::PipelineOptions options;
   options.vectors = codegen::vectorsFor(target.features);
   options.vectors.contraction = check.contraction;
+  if (!check.device) options.dots = codegen::dotsFor(target.features);
   options.onIr = [&](std::string_view name, mlir::ModuleOp op) {
     if (name == check.stage) llvm::raw_string_ostream(checked.ir) << op;
     if (name != "planned") return;
@@ -149,7 +150,13 @@ Result<Checked> checkText(const std::string& text, const CheckOptions& options) 
   KILN_ASSIGN(Prepared prepared, prepare(text, options));
   auto& [context, module, weights, inputs] = prepared;
   KILN_ASSIGN(const auto expected, reference::evaluate(*module, weights, inputs));
-  if (options.rewrite) KILN_TRY(transforms::rewrite(*module, weights));
+  if (options.rewrite) {
+    KILN_ASSIGN(const Target target, parseTarget(options.target));
+    transforms::RewriteOptions rewrite;
+    rewrite.quantised = options.quantised;
+    rewrite.byteDots = !options.device && codegen::dotsFor(target.features).bytes;
+    KILN_TRY(transforms::rewrite(*module, weights, rewrite));
+  }
 
   Checked checked;
   KILN_ASSIGN(Built built, build(*module, options, checked));

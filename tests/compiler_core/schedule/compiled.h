@@ -18,13 +18,14 @@ struct Checked {
 
 struct CheckOptions {
   std::string stage = "kernels";
-  bool rewrite = false;  // through the rewrite stage first, as a model goes
+  std::string target = "cpu:x86-64-v3";  // of the processor that runs it
+  bool rewrite = false;                  // through the rewrite stage first, as a model goes
+  bool quantised = false;                // with precision "int8"
   bool contraction = true;
   double relative = 1e-4, absolute = 1e-5;
   std::vector<reference::HostTensor> inputs;  // empty: from the seeded generator
   // For a device, run by the emulated one with its threads in three orders instead of 1, 2 and 7 threads.
   bool device = false, tf32 = false;
-  std::string target = "cpu:x86-64-v3";
 };
 
 // Weights and inputs come from the seeded generator. The program runs with 1, 2 and 7 threads; an error

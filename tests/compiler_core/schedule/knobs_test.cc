@@ -27,6 +27,7 @@ TEST(Knobs, WhatIsWorthTryingIsLegalAndBeginsWithTheDefault) {
     for (const bool onDevice : {false, true}) {
       site.onDevice = onDevice;
       site.shape.hasWeight = !onDevice && site.shape.kind == KernelKind::kContraction;
+      site.shape.channelLanes = !onDevice && site.shape.kind == KernelKind::kConvolution ? 32 : 0;
       const Schedule standard = defaultSchedule(site).schedule;
       EXPECT_TRUE(check(standard, site)) << check(standard, site).error().message;
       for (const Knob& knob : knobsOf(site)) {
@@ -61,6 +62,26 @@ TEST(Knobs, AWeightLiesInPanelsWhereTilesAreWholeRegisters) {
   site.shape.hasWeight = true;
   const Schedule odd = defaultSchedule(site).schedule;
   EXPECT_EQ(numberOf(odd, kPackKnob, 0), listOf(odd, kTileKnob).back() == 1000 ? kPackedWeight : 1);
+}
+
+TEST(Knobs, ChannelsLieAlongLanesWhereImagesAreSmallAndTilesAreWholePanels) {
+  Site site = convolution();
+  Schedule turned = defaultSchedule(site).schedule;
+  setNumber(turned, kLanesKnob, 1);
+  EXPECT_NE(refusal(turned, site).find("'lanes' is 1, from 0 to 0 is allowed"), std::string::npos);
+  site.shape.channelLanes = 64;
+  EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kLanesKnob, -1), 0);
+  EXPECT_EQ(refusal(turned, site), "");
+  setList(turned, kTileKnob, {1, 32, 7, 56});
+  EXPECT_NE(refusal(turned, site).find("'lanes' is 1, which needs tiles of a multiple of 64 channels"),
+            std::string::npos);
+  site.shape.loops[2].extent = site.shape.loops[3].extent = 7;
+  EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kLanesKnob, -1), 1);
+  for (const Knob& knob : knobsOf(site))
+    if (knob.name == kTileKnob)
+      for (const auto& tile : knob.values) EXPECT_EQ(tile[1] % 64, 0);
+  site.shape.channelLanes = 0;
+  EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kLanesKnob, -1), 0);
 }
 
 TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {

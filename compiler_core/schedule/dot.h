@@ -1,0 +1,30 @@
+// Products of words: a word is 32 bits that hold neighbouring steps of a sum, the first in its lowest bits,
+// as the dot product instructions of processors take them. Private to compiler_core/schedule and the
+// pipeline.
+#pragma once
+
+#include <cstdint>
+
+#include "llvm/ADT/StringRef.h"
+
+namespace kiln::schedule {
+
+// Which of them a target has.
+struct DotProducts {
+  bool bytes = false;  // four steps of an unsigned and a signed byte, exact sums in i32 that wrap
+  bool bf16 = false;   // two steps of bf16, sums in f32; order, rounding and subnormals are the instruction's
+  bool any() const { return bytes || bf16; }
+};
+
+// On linalg operations: a sum over products of words, as one of the values below. The body says the same in
+// single steps.
+inline constexpr llvm::StringLiteral kDotAttr = "kiln.dot";
+inline constexpr llvm::StringLiteral kUnsignedBySigned = "u8 by i8", kSignedByUnsigned = "i8 by u8",
+                                     kBf16ByBf16 = "bf16";
+// On linalg operations: makes words of what lies side by side in memory, so that these are the same bytes.
+inline constexpr llvm::StringLiteral kWordsAttr = "kiln.words";
+
+// Steps of the sum in a word.
+inline constexpr std::int64_t kByteSteps = 4, kBf16Steps = 2;
+
+}  // namespace kiln::schedule

@@ -1,0 +1,289 @@
+#include "compiler_core/schedule/vectorize/channel_lanes.h"
+
+#include "compiler_core/ir/ir.h"
+#include "compiler_core/schedule/gpu/contraction_roles.h"
+#include "compiler_core/schedule/vectorize/transposed.h"
+#include "compiler_core/schedule/weight_arguments.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace kiln::schedule {
+namespace {
+
+using namespace mlir;
+
+constexpr std::int64_t kFloatBits = 32;
+
+// What each loop of the nest is.
+struct ChannelRoles {
+  unsigned window = 0, weight = 0;             // operand numbers of the factors
+  unsigned channels = 0;                       // the loop along them
+  SmallVector<unsigned> outer, places, steps;  // batch, positions, the sum
+  std::int64_t lanes = 0;                      // of a panel
+  BlockArgument argument;                      // the weight
+};
+
+// The loop of `loops` that has more than one iteration; null if that is not exactly one.
+std::optional<unsigned> theLoop(const LoopNest& nest, ArrayRef<unsigned> loops) {
+  std::optional<unsigned> found;
+  for (unsigned i : loops) {
+    if (nest.loops[i].extent == 1) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+std::optional<ChannelRoles> findChannelRoles(linalg::LinalgOp op, const LoopNest& nest,
+                                             const VectorShape& registers) {
+  const auto contraction = findContraction(op);
+  if (!contraction || op.getNumDpsInits() != 1 ||
+      !getElementTypeOrSelf(op.getDpsInits()[0].getType()).isF32())
+    return std::nullopt;
+  ChannelRoles found{contraction->right.operand->getOperandNumber(),
+                     contraction->left.operand->getOperandNumber(),
+                     0,
+                     contraction->batch,
+                     {},
+                     contraction->reductions,
+                     0,
+                     {}};
+  const auto channels = theLoop(nest, contraction->left.loops);
+  if (!channels) return std::nullopt;
+  found.channels = *channels;
+  Value root = contraction->left.operand->get();
+  while (auto view = root.getDefiningOp<ViewLikeOpInterface>()) root = view.getViewSource();
+  found.argument = weightArgument(root);
+  if (!found.argument) return std::nullopt;
+  auto whole = dyn_cast<MemRefType>(root.getType());
+  if (!whole || !whole.hasStaticShape() || !whole.getLayout().isIdentity() || !whole.getElementType().isF32())
+    return std::nullopt;
+  // Tiles of whole panels, each channel's numbers as they lie in the weight.
+  const std::int64_t all = whole.getDimSize(0), steps = points(nest, found.steps);
+  found.lanes = channelPanel(all, registers);
+  if (found.lanes == 0 || nest.loops[*channels].extent % found.lanes != 0 ||
+      all * steps != whole.getNumElements() || nest.loops[*channels].strides[found.weight] != steps ||
+      !isOne(nest, found.steps, found.weight))
+    return std::nullopt;
+  for (unsigned i : llvm::reverse(found.steps))
+    if (nest.loops[i].extent > 1) {
+      if (nest.loops[i].strides[found.weight] != 1) return std::nullopt;
+      break;
+    }
+  // Positions whose results lie side by side are turned together.
+  const unsigned result = op.getDpsInitOperand(0)->getOperandNumber();
+  std::int64_t dense = 1;
+  for (unsigned i : llvm::reverse(contraction->right.loops)) {
+    const NestLoop& loop = nest.loops[i];
+    if (loop.extent > 1 && loop.strides[result] != dense) {
+      found.outer.push_back(i);
+      continue;
+    }
+    found.places.insert(found.places.begin(), i);
+    dense *= loop.extent;
+  }
+  llvm::sort(found.outer);
+  return found;
+}
+
+class ChannelEmitter {
+ public:
+  ChannelEmitter(RewriterBase& builder, FusedProduct product, LoopNest nest, ChannelRoles roles,
+                 const BlockOptions& options)
+      : b_(builder),
+        product_(std::move(product)),
+        loc_(product_.op->getLoc()),
+        nest_(std::move(nest)),
+        roles_(std::move(roles)),
+        options_(options),
+        positions_(points(nest_, roles_.places)) {
+    options_.pack = false;
+  }
+
+  void emit() {
+    readPanels();
+    const Type element = b_.getF32Type();
+    sums_ = memref::AllocOp::create(b_, loc_, MemRefType::get({positions_ * roles_.lanes}, element),
+                                    ValueRange{}, b_.getI64IntegerAttr(64));
+    emitOuter(0);
+  }
+
+ private:
+  // The weight's place and strides in panels: elements of one step are neighbours, and a panel begins where
+  // its first channel does in the plain weight.
+  void readPanels() {
+    auto type = cast<MemRefType>(roles_.argument.getType());
+    SmallVector<std::int64_t> permutation;
+    for (std::int64_t i = 1; i < type.getRank(); ++i) permutation.push_back(i);
+    permutation.push_back(0);
+    nest_.operands[roles_.weight].buffer = inPanels(roles_.argument, roles_.lanes, permutation);
+    for (unsigned i : roles_.steps) nest_.loops[i].strides[roles_.weight] *= roles_.lanes;
+  }
+
+  void emitOuter(std::size_t depth) {
+    if (depth < roles_.outer.size()) {
+      const unsigned loop = roles_.outer[depth];
+      return walkLoop(b_, loc_, nest_, loop, {0, nest_.loops[loop].extent, 1}, [&] { emitOuter(depth + 1); });
+    }
+    const std::int64_t channels = nest_.loops[roles_.channels].extent;
+    walkLoop(b_, loc_, nest_, roles_.channels, {0, channels, roles_.lanes}, [&] { emitPanel(); });
+  }
+
+  void emitPanel() {
+    const FusedProduct sums{product_.op, product_.init, {}, {}};
+    const std::int64_t steps = numberOf(options_.schedule, kStepsKnob, kLongestReduction);
+    walkSteps(b_, sums, nest_, roles_.steps, steps, [&](bool isFirst, bool) { emitSums(sums, isFirst); });
+    emitTurn();
+    if (product_.epilogue) emitEpilogue();
+  }
+
+  // The nest of the product without its epilogue, whose results are the sums in scratch.
+  LoopNest nestOfSums() {
+    LoopNest nest = nest_;
+    std::size_t operands = product_.op->getNumOperands();
+    if (product_.init) operands += product_.init->getNumOperands();
+    nest.operands.resize(operands);
+    for (NestLoop& loop : nest.loops) loop.strides.resize(operands);
+    SmallVector<std::size_t> results = {product_.op.getDpsInitOperand(0)->getOperandNumber()};
+    if (product_.init)
+      results.push_back(product_.op->getNumOperands() +
+                        product_.init.getDpsInitOperand(0)->getOperandNumber());
+    for (const std::size_t result : results) {
+      nest.operands[result] = {sums_, b_.getIndexAttr(0)};
+      for (NestLoop& loop : nest.loops) loop.strides[result] = 0;
+      nest.loops[roles_.channels].strides[result] = 1;
+      std::int64_t dense = roles_.lanes;
+      for (unsigned i : llvm::reverse(roles_.places)) {
+        nest.loops[i].strides[result] = dense;
+        dense *= nest.loops[i].extent;
+      }
+    }
+    // Channels are next to each other in a panel.
+    nest.loops[roles_.channels].strides[roles_.weight] = 1;
+    return nest;
+  }
+
+  void emitSums(const FusedProduct& sums, bool isFirst) {
+    LoopNest nest = nestOfSums();
+    for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
+    joinLoops(nest);
+    emitBlocks(b_, emitNest(b_, sums, nest, isFirst, false), options_);
+  }
+
+  // From [position][channel] to the product's results.
+  void emitTurn() {
+    const unsigned result = product_.op.getDpsInitOperand(0)->getOperandNumber();
+    const std::int64_t width = options_.shape.bits / kFloatBits;
+    const auto type = VectorType::get({width}, b_.getF32Type());
+    auto layout = StridedLayoutAttr::get(b_.getContext(), ShapedType::kDynamic,
+                                         {nest_.loops[roles_.channels].strides[result], 1});
+    const auto& place = nest_.operands[result];
+    Value to = memref::ReinterpretCastOp::create(
+        b_, loc_, MemRefType::get({roles_.lanes, positions_}, b_.getF32Type(), layout), place.buffer,
+        OpFoldResult(getValueOrCreateConstantIndexOp(b_, loc_, place.offset)),
+        getAsIndexOpFoldResult(b_.getContext(), {roles_.lanes, positions_}),
+        getAsIndexOpFoldResult(b_.getContext(), {nest_.loops[roles_.channels].strides[result], 1}));
+    auto number = [&](std::int64_t value) -> Value {
+      return arith::ConstantIndexOp::create(b_, loc_, value);
+    };
+    auto plus = [&](Value value, std::int64_t offset) -> Value {
+      return offset == 0 ? value : arith::AddIOp::create(b_, loc_, value, number(offset)).getResult();
+    };
+    auto square = [&](Value channel, Value position, std::int64_t rows) {
+      Value from = arith::AddIOp::create(
+          b_, loc_, arith::MulIOp::create(b_, loc_, position, number(roles_.lanes)), channel);
+      SmallVector<Value> lines;
+      for (std::int64_t row = 0; row < rows; ++row)
+        lines.push_back(vector::LoadOp::create(b_, loc_, type, sums_, plus(from, row * roles_.lanes)));
+      lines.resize(static_cast<std::size_t>(width), lines.front());
+      lines = transposed(b_, loc_, std::move(lines));
+      SmallVector<bool> held(static_cast<std::size_t>(width), false);
+      std::fill_n(held.begin(), rows, true);
+      Value mask = arith::ConstantOp::create(
+          b_, loc_, DenseElementsAttr::get(VectorType::get({width}, b_.getI1Type()), held));
+      for (std::int64_t line = 0; line < width; ++line) {
+        const SmallVector<Value> at = {plus(channel, line), position};
+        if (rows == width)
+          vector::StoreOp::create(b_, loc_, lines[static_cast<std::size_t>(line)], to, at);
+        else
+          vector::MaskedStoreOp::create(b_, loc_, to, at, mask, lines[static_cast<std::size_t>(line)]);
+      }
+    };
+    auto channels = scf::ForOp::create(b_, loc_, number(0), number(roles_.lanes), number(width));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(channels.getBody());
+    const std::int64_t whole = positions_ / width * width;
+    if (whole > 0) {
+      auto squares = scf::ForOp::create(b_, loc_, number(0), number(whole), number(width));
+      OpBuilder::InsertionGuard inner(b_);
+      b_.setInsertionPointToStart(squares.getBody());
+      square(channels.getInductionVar(), squares.getInductionVar(), width);
+    }
+    if (whole < positions_) square(channels.getInductionVar(), number(whole), positions_ - whole);
+  }
+
+  void emitEpilogue() {
+    LoopNest nest = nest_;
+    for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
+    std::size_t before = product_.op->getNumOperands();
+    if (product_.init) before += product_.init->getNumOperands();
+    LoopNest own{{}, SmallVector<LoopNest::Place>(ArrayRef(nest.operands).drop_front(before))};
+    for (const NestLoop& loop : nest.loops)
+      if (!loop.isReduction())
+        own.loops.push_back(
+            {loop.extent, loop.type, SmallVector<std::int64_t>(ArrayRef(loop.strides).drop_front(before))});
+    joinLoops(own);
+    auto made = cast<linalg::LinalgOp>(emitNest(b_, product_.epilogue, own).getOperation());
+    emitBlocks(b_, {made, {}, {}, {}}, options_);
+  }
+
+  RewriterBase& b_;
+  FusedProduct product_;
+  Location loc_;
+  LoopNest nest_;
+  ChannelRoles roles_;
+  BlockOptions options_;
+  std::int64_t positions_;  // of a task
+  Value sums_;              // [position][lane]
+};
+
+}  // namespace
+
+std::int64_t channelPanel(std::int64_t channels, const VectorShape& registers) {
+  const std::int64_t width = registers.bits / kFloatBits;
+  for (std::int64_t count = registers.across; count > 0; --count)
+    if (channels % (count * width) == 0) return count * width;
+  return 0;
+}
+
+std::int64_t mayTakeChannelLanes(linalg::LinalgOp product, const VectorShape& registers) {
+  if (product.getNumDpsInputs() != 2 || product.getNumReductionLoops() < 2) return 0;
+  auto weight = weightArgument(product.getDpsInputs()[1]);
+  auto type = weight ? dyn_cast<RankedTensorType>(weight.getType()) : RankedTensorType();
+  if (!type || !type.hasStaticShape() || !type.getElementType().isF32() ||
+      type.getNumElements() * (kFloatBits / 8) <= ir::kMaxConstantBytes ||
+      llvm::any_of(product.getStaticLoopRanges(), ShapedType::isDynamic))
+    return 0;
+  // [channel, step...]: without groups.
+  const AffineMap map = product.getMatchingIndexingMap(product.getDpsInputOperand(1));
+  if (map.getNumResults() != product.getNumReductionLoops() + 1) return 0;
+  return channelPanel(type.getDimSize(0), registers);
+}
+
+bool emitChannelLanes(RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  if (!product.init) return false;  // the sums begin in scratch
+  auto nest = nestOf(rewriter, product);
+  if (!nest) return false;
+  auto roles = findChannelRoles(product.op, *nest, options.shape);
+  if (!roles) return false;
+  ChannelEmitter(rewriter, product, std::move(*nest), std::move(*roles), options).emit();
+  for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
+  return true;
+}
+
+}  // namespace kiln::schedule
