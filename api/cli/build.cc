@@ -172,8 +172,9 @@ void addBuild(CLI::App& app, Context& context) {
   command.add_option("--budget", options->budget, "Time for a search, per target: 60s (default), 10m");
   command
       .add_option("--precision", options->precision,
-                  "f32, or tf32: a GPU may round the factors of f32 products to 10 bits of mantissa")
-      ->check(CLI::IsMember({"f32", "tf32"}));
+                  "f32; tf32: a GPU may round the factors of f32 products to 10 bits of mantissa; int8: "
+                  "a processor may multiply dequantised bytes as integers")
+      ->check(CLI::IsMember({"f32", "tf32", "int8"}));
   addPartitionOptions(command, options->partition);
   command
       .add_option("--max-artifact-bytes", options->maxArtifactBytes,

@@ -525,6 +525,18 @@ DType coarsestOf(mlir::ModuleOp module) {
   return coarsest;
 }
 
+bool hasBytes(mlir::ModuleOp module) {
+  const auto isByte = [](mlir::Type type) { return mlir::getElementTypeOrSelf(type).isInteger(8); };
+  return module
+      .walk([&](mlir::Operation* op) {
+        auto function = mlir::dyn_cast<mlir::func::FuncOp>(op);
+        const bool found = function ? llvm::any_of(function.getArgumentTypes(), isByte)
+                                    : llvm::any_of(op->getResultTypes(), isByte);
+        return found ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 }  // namespace
 
 Result<ReferenceResult> evaluateReference(const std::string& model,
@@ -535,7 +547,8 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
   KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, {}, sequences}));
-  ReferenceResult result{captured.inputs, captured.outputs, {}, {}, coarsestOf(*captured.module)};
+  ReferenceResult result{captured.inputs,           captured.outputs, {}, {}, coarsestOf(*captured.module),
+                         hasBytes(*captured.module)};
   for (const auto& [name, value] : given)
     if (llvm::none_of(captured.inputs, [&](const ir::Signature& input) { return input.name == name; }))
       return fail(Code::kInvalidArgument, fmt::format("the model has no input '{}'", name));

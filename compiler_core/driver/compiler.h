@@ -108,6 +108,7 @@ struct ReferenceResult {
   std::vector<ir::Signature> inputs, outputs;
   std::vector<reference::HostTensor> inputValues, outputValues;
   DType coarsest = DType::kF32;  // kF16 or kBF16 where the graph takes or calculates such floats
+  bool hasBytes = false;         // the graph has integers of 8 bits
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,

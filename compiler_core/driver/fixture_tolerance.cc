@@ -42,7 +42,7 @@ double rootMeanSquare(const HostTensor& tensor) {
 const Relative& relativeOf(const ReferenceResult& result, std::string_view precision) {
   if (result.coarsest == DType::kBF16) return kBF16;
   if (result.coarsest == DType::kF16) return kF16;
-  if (precision == "int8") return kInt8;
+  if (precision == "int8" && result.hasBytes) return kInt8;
   return precision == "tf32" ? kTf32 : kF32;
 }
 

@@ -33,7 +33,7 @@ class Weights {
         b.getNamedAttr(kWeightAttr, b.getI64IntegerAttr(static_cast<std::int64_t>(slots_.size()) - 1)),
         b.getNamedAttr("kiln.source", b.getI64IntegerAttr(source))};
     if (!permutation.empty())
-      attributes.push_back(b.getNamedAttr("kiln.permutation", b.getDenseI64ArrayAttr(permutation)));
+      attributes.push_back(b.getNamedAttr(kPermutationAttr, b.getDenseI64ArrayAttr(permutation)));
     if (!words.empty()) attributes.push_back(b.getNamedAttr("kiln.words", b.getDenseI64ArrayAttr(words)));
     const unsigned index = to_.getNumArguments();
     (void)to_.insertArgument(index, Lowering::convert(type), b.getDictionaryAttr(attributes), loc);

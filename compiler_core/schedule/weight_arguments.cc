@@ -17,7 +17,14 @@ Value inPanels(BlockArgument weight, std::int64_t lanes, ArrayRef<std::int64_t> 
   NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
   Builder b(function.getContext());
   attributes.set(kPanelsAttr, b.getI64IntegerAttr(lanes));
-  if (!permutation.empty()) attributes.set("kiln.permutation", b.getDenseI64ArrayAttr(permutation));
+  if (!permutation.empty()) {
+    // The entry's dimensions may be permuted already.
+    auto before = dyn_cast_or_null<DenseI64ArrayAttr>(attributes.get(kPermutationAttr));
+    SmallVector<std::int64_t> whole;
+    for (const std::int64_t dim : permutation)
+      whole.push_back(before ? before[static_cast<std::size_t>(dim)] : dim);
+    attributes.set(kPermutationAttr, b.getDenseI64ArrayAttr(whole));
+  }
   const DictionaryAttr wanted = attributes.getDictionary(b.getContext());
   const unsigned index = weight.getArgNumber() + 1;
   for (unsigned i = index; i < function.getNumArguments() && function.getArgAttr(i, kPanelsAttr); ++i)

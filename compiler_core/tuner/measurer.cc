@@ -9,7 +9,11 @@ Status Measurer::ready() {
   KILN_ASSIGN(child_, Child::fork(&serveMeasurements));
   KILN_TRY(send(pack(setup_)));
   KILN_TRY(receive());
-  for (const auto& [id, program] : loaded_) KILN_TRY(ask({MeasureRequest::Kind::kTry, id, 0, program}));
+  for (const auto& [id, program] : loaded_)
+    if (auto again = ask({MeasureRequest::Kind::kTry, id, 0, program}); !again) {
+      child_.reset();
+      return tl::make_unexpected(again.error());
+    }
   return {};
 }
 
@@ -36,23 +40,26 @@ Result<MeasureAnswer> Measurer::ask(const MeasureRequest& request) {
   return receive();
 }
 
-Status Measurer::begin(std::uint64_t id, KernelProgram program, std::uint32_t samples) {
-  KILN_TRY(ready());
-  begun_.emplace(id, std::move(program));
-  return send(pack(MeasureRequest{MeasureRequest::Kind::kTry, id, samples, begun_->second}));
+Result<MeasureAnswer> Measurer::samplesOf(const MeasureRequest& request) {
+  KILN_ASSIGN(MeasureAnswer answer, ask(request));
+  if (answer.nanoseconds.empty() || answer.runsPerSample == 0) {
+    child_.reset();
+    return fail(Code::kDataLoss, "the process that measures answered without a sample");
+  }
+  return answer;
 }
 
-Result<MeasureAnswer> Measurer::finish() {
-  auto [id, program] = std::move(*begun_);
-  begun_.reset();
-  KILN_ASSIGN(MeasureAnswer answer, receive());
-  loaded_.insert_or_assign(id, std::move(program));
+Result<MeasureAnswer> Measurer::tryOut(std::uint64_t id, KernelProgram program, std::uint32_t samples) {
+  KILN_TRY(ready());
+  MeasureRequest request{MeasureRequest::Kind::kTry, id, samples, std::move(program)};
+  KILN_ASSIGN(MeasureAnswer answer, samplesOf(request));
+  loaded_.insert_or_assign(id, std::move(request.program));
   return answer;
 }
 
 Result<MeasureAnswer> Measurer::sample(std::uint64_t id, std::uint32_t samples) {
   KILN_TRY(ready());
-  auto answer = ask({MeasureRequest::Kind::kSample, id, samples, {}});
+  auto answer = samplesOf({MeasureRequest::Kind::kSample, id, samples, {}});
   if (!answer) loaded_.erase(id);
   return answer;
 }

@@ -11,7 +11,7 @@
 
 namespace kiln::tuner {
 
-// Not thread safe. One begin() or sample() at a time.
+// Not thread safe.
 class Measurer {
  public:
   // `shouldStop` is asked while it waits.
@@ -23,23 +23,23 @@ class Measurer {
     limit_ = std::chrono::duration_cast<Child::Clock::duration>(limit);
   }
 
-  // Starts to run `program` once and to take samples of it; meanwhile the caller may do other things. An
-  // error is no fault of the program: there is no process, or what was loaded before does not run any more.
-  Status begin(std::uint64_t id, KernelProgram program, std::uint32_t samples);
-  // What begin() started; the program is loaded then. Any error but kCancelled is the program's: it could not
-  // be loaded, failed, ended the process (kUnavailable), or took too long (kDeadlineExceeded).
-  Result<MeasureAnswer> finish();
-  // More samples of what is loaded. Errors of begin() and finish(), after which it is not loaded any more.
+  // No fault of a program: there is no process, or what was loaded before does not run any more.
+  Status ready();
+  // Runs `program` once and takes samples of it, one at least; it is loaded then. After ready(), any error
+  // but kCancelled is the program's: it could not be loaded, failed, ended the process (kUnavailable), took
+  // too long (kDeadlineExceeded), or overwrote what it was to answer with (kDataLoss).
+  Result<MeasureAnswer> tryOut(std::uint64_t id, KernelProgram program, std::uint32_t samples);
+  // More samples of what is loaded, one at least. Errors of ready() and tryOut(), after which it is not
+  // loaded any more.
   Result<MeasureAnswer> sample(std::uint64_t id, std::uint32_t samples);
   // Unloads it.
   void forget(std::uint64_t id);
 
  private:
-  // There is a process with everything in it that is loaded.
-  Status ready();
   Status send(const std::string& message);
   Result<MeasureAnswer> receive();
   Result<MeasureAnswer> ask(const MeasureRequest& request);
+  Result<MeasureAnswer> samplesOf(const MeasureRequest& request);
 
   const MeasureSetup setup_;
   const std::function<bool()> shouldStop_;
@@ -47,7 +47,6 @@ class Measurer {
   Child::Clock::time_point deadline_;  // of the answer that is waited for
   std::optional<Child> child_;
   std::map<std::uint64_t, KernelProgram> loaded_;
-  std::optional<std::pair<std::uint64_t, KernelProgram>> begun_;
 };
 
 }  // namespace kiln::tuner

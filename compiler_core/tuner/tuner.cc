@@ -167,8 +167,7 @@ class Tuner {
     KILN_ASSIGN(KernelProgram program, compile(at.compiler, at.planned.schedule));
     at.measurer.setLimit(std::chrono::duration<double>(std::max(kDefaultSeconds, left().count())));
     const Clock::time_point from = Clock::now();
-    const Status begun = at.measurer.begin(0, std::move(program), kRepetitions);
-    const auto answer = begun ? at.measurer.finish() : tl::make_unexpected(begun.error());
+    const auto answer = at.measurer.tryOut(0, std::move(program), kRepetitions);
     if (!answer) {
       if (answer.error().code != Code::kCancelled)
         progress("kernel {}: its default cannot be measured, {}", at.planned.signature,
@@ -198,8 +197,8 @@ class Tuner {
       at.tuned.candidates.push_back(unmeasured(*schedule));
       auto program = compile(at.compiler, *schedule);
       if (!program) continue;
-      if (!at.measurer.begin(index, std::move(*program), kRepetitions)) return;
-      const auto answer = at.measurer.finish();
+      if (!at.measurer.ready()) return;
+      const auto answer = at.measurer.tryOut(index, std::move(*program), kRepetitions);
       if (!answer && answer.error().code == Code::kCancelled) return;
       if (answer) judge(at, index, *answer, search, inVain);
     }

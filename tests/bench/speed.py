@@ -16,6 +16,7 @@ come from tests/bench/requirements-peers.txt into a cache outside the repository
 """
 import argparse
 import hashlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -43,6 +44,13 @@ LIMITS = {"fma": "FMA, flop", "int8": "vpdpbusd, op", "bf16": "vdpbf16ps, flop",
 # What products of bytes and of bf16 are compiled for.
 DOT_TARGET, DOT_FEATURES = "cpu:x86-64-v4+avx512vnni+avx512bf16", {"avx512_vnni", "avx512_bf16"}
 ROUND_SECONDS = 0.5  # about how long one engine runs before the next one has its turn
+
+
+def with_tools():
+    """Goes on in the Python that has the tools of the tests, if this one has not."""
+    if importlib.util.find_spec("numpy") is None and not os.environ.get("KILN_BENCH_PYTHON"):
+        python = ROOT / "tests/support/python"
+        os.execve(python, [str(python), *sys.argv], {**os.environ, "KILN_BENCH_PYTHON": str(python)})
 
 
 def peers_python():
@@ -209,6 +217,7 @@ def machine(target):
 
 
 def main():
+    with_tools()
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--net", action="append")
     parser.add_argument("--kernel", action="append", choices=[*KERNELS, "none"])

@@ -68,6 +68,7 @@ def replaced(text, name, table):
 
 
 def main():
+    speed.with_tools()
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--only", action="append", choices=TABLES)

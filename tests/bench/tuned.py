@@ -55,6 +55,7 @@ def table(rows):
 
 
 def main():
+    speed.with_tools()
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--net", action="append")
     parser.add_argument("--budget", default="60s")

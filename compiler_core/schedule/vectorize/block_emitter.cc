@@ -24,14 +24,6 @@ struct Piece {
   bool isPartial() const { return lanes != width || mask; }
 };
 
-// Vectors may hold lanes that nobody asked for: no operation of the body traps.
-bool mayRunIdle(linalg::LinalgOp op) {
-  return llvm::none_of(op.getBlock()->without_terminator(), [](Operation& inner) {
-    return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
-               arith::CeilDivUIOp, arith::FloorDivSIOp>(inner);
-  });
-}
-
 class BlockEmitter {
  public:
   BlockEmitter(RewriterBase& builder, const FusedProduct& product, const Roles& roles,

@@ -24,13 +24,6 @@ bool standsStill(linalg::LinalgOp op, OpOperand& operand, unsigned dim) {
          !op.getMatchingIndexingMap(&operand).isFunctionOfDim(dim);
 }
 
-// A lane that counts for nothing holds zeros: a division of integers by it would trap.
-bool mayRunIdle(linalg::LinalgOp op) {
-  return llvm::none_of(op.getBlock()->without_terminator(), [](Operation& inner) {
-    return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(inner);
-  });
-}
-
 class SumEmitter {
  public:
   SumEmitter(RewriterBase& builder, linalg::LinalgOp op, const VectorShape& shape, bool contraction)

@@ -44,7 +44,14 @@ TEST(FixtureTolerance, OfTf32IsThatOfF16) {
   EXPECT_EQ(tolerance.relative, "4e-3");
   EXPECT_EQ(tolerance.absolute, std::vector<std::string>{"2.0e-03"});
   EXPECT_EQ(of(DType::kBF16, {f32({1})}, "tf32").relative, "3e-2");
-  EXPECT_EQ(of(DType::kF32, {f32({1})}, "int8").relative, "1e-1");
+}
+
+TEST(FixtureTolerance, OfInt8IsWiderOnlyWhereTheGraphHasBytes) {
+  ReferenceResult result;
+  result.outputValues = {f32({1})};
+  EXPECT_EQ(toleranceOf(result, "int8").relative, "1e-3");
+  result.hasBytes = true;
+  EXPECT_EQ(toleranceOf(result, "int8").relative, "1e-1");
 }
 
 TEST(FixtureTolerance, Of16BitsWithinAGraphCountsForItsF32Outputs) {

@@ -28,8 +28,7 @@ class MeasurerTest : public ::testing::Test {
     return {{{one, one, one}, 1, *processorsFor(1)}, std::move(shouldStop)};
   }
   static Result<MeasureAnswer> tryOut(Measurer& measurer, std::uint64_t id, const std::string& program) {
-    KILN_TRY(measurer.begin(id, programOf(program), 3));
-    return measurer.finish();
+    return measurer.tryOut(id, programOf(program), 3);
   }
 };
 
