@@ -2,9 +2,10 @@
 """The tables of RESULTS.md, made by one command: kernels and networks beside their limits and peers (speed.py), tuned schedules beside
 the default ones (tuned.py). What stands between `<!-- NAME -->` and `<!-- /NAME -->` there is replaced.
 
-usage: tests/bench/tables.py [--keep DIR] [--only NAME]... [--rounds N] [--budget 60s] [--suite DIR]
+usage: tests/bench/tables.py [--keep DIR] [--only NAME]... [--engine NAME]... [--rounds N] [--budget 60s] [--suite DIR]
   --keep     a folder for the figures of each network, so that a run that was ended goes on where it was; without it, a fresh one
   --only     kernels, networks, tuned, tuned_2 (two threads); all by default
+  --engine   peers of the networks, as speed.py has them
   --budget   of the searches, for each network
 Takes some hours; on a busy machine ratios hold better than figures.
 """
@@ -44,14 +45,15 @@ def kernels(arguments):
 
 
 def networks(arguments):
-    found = [of_speed(arguments, f"network.{name}", "--kernel", "none", "--net", name) for name in speed.NETWORKS]
-    return found[0]["machine"] + "\n\n" + speed.markdown([row for one in found for row in one["networks"]], speed.PEERS)
+    engines = [word for name in arguments.engine for word in ("--engine", name)]
+    found = [of_speed(arguments, f"network.{name}", "--kernel", "none", "--net", name, *engines) for name in speed.NETWORKS]
+    return found[0]["machine"] + "\n\n" + speed.markdown([row for one in found for row in one["networks"]], arguments.engine)
 
 
 def tuned_with(threads):
     def table(arguments):
         suite = ["--suite", arguments.suite] if arguments.suite else []
-        found = [figures(arguments.keep, f"tuned_{threads}.{name}", "tuned.py", "--net", name, "--threads", threads, "--budget", arguments.budget,
+        found = [figures(arguments.keep, f"tuned_{threads}.{name}", "tuned.py", "--net", name, "--threads", threads, "--budget", arguments.budget, "--rounds", arguments.rounds,
                          *suite) for name in TUNED]
         return found[0]["machine"] + "\n\n" + tuned.table([row for one in found for row in one["networks"]])
     return table
@@ -72,10 +74,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--only", action="append", choices=TABLES)
+    parser.add_argument("--engine", action="append", choices=speed.PEERS)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--budget", default="60s")
     parser.add_argument("--suite", default=os.environ.get("KILN_ONNX_SUITE"))
     arguments = parser.parse_args()
+    arguments.engine = arguments.engine or speed.PEERS
     with tempfile.TemporaryDirectory() as fresh:
         arguments.keep = arguments.keep or pathlib.Path(fresh)
         arguments.keep.mkdir(parents=True, exist_ok=True)
