@@ -10,6 +10,10 @@ class Failure(Exception):
     pass
 
 
+class Skipped(Exception):
+    """What this machine lacks."""
+
+
 def check(condition, what):
     if not condition:
         raise Failure(what)
@@ -21,10 +25,13 @@ def done(result):
 
 
 def networks(directory, names, blocks_wanted, light_wanted, suite):
-    """(name, model, options of kiln build) of each network; None if the light ones are wanted and not there. Models of blocks.py and
-    the light ones, with seeded random weights, are written to `directory`; `names`: parts of the names wanted, None for all."""
-    import blocks
-    import light
+    """(name, model, options of kiln build) of each network. Models of blocks.py and the light ones, with seeded random weights, are
+    written to `directory`; `names`: parts of the names wanted, None for all."""
+    try:
+        import blocks
+        import light
+    except ImportError as missing:
+        raise Skipped(f"{missing} (infra/setup installs the Python tools of the tests)")
     wanted = lambda name: any(part in name for part in names or [name])
     found = [one for one in [("digits_cnn", MODELS / "digits_cnn.onnx", []),
                              ("digits_mlp", MODELS / "digits_mlp.onnx", ["--profile", "N=1:8:64"])] if wanted(one[0])]
@@ -35,7 +42,7 @@ def networks(directory, names, blocks_wanted, light_wanted, suite):
     if light_wanted:
         unpacked = light.unpacked(suite, directory)
         if not unpacked:
-            return None
+            raise Skipped("set KILN_ONNX_SUITE to the unpacked ONNX backend test data (a folder with light/)")
         for path in sorted((unpacked / "light").glob("*.onnx")):
             if wanted(path.stem):
                 model = directory / f"{path.stem}.onnx"

@@ -19,7 +19,7 @@ import tempfile
 import time
 
 from farm import TARGET, Farm, artifact_of, json_of
-from networks import Failure, check, done, networks
+from networks import Failure, Skipped, check, done, networks
 
 LIMIT = 3600  # seconds for one command
 
@@ -64,11 +64,8 @@ def main():
         blocks = ["transformer_block", *(["bert_base"] if arguments.light else [])]
         try:
             wanted = networks(pathlib.Path(scratch), arguments.net, blocks, arguments.light, arguments.suite)
-        except ImportError as missing:
-            print(f"tuned_artifacts: skipped: {missing} (infra/setup installs the Python tools of the tests)")
-            return 77
-        if wanted is None:
-            print("tuned_artifacts: skipped: set KILN_ONNX_SUITE to the unpacked ONNX backend test data (a folder with light/)")
+        except Skipped as missing:
+            print(f"tuned_artifacts: skipped: {missing}")
             return 77
         farm = Farm(workers=2, options=("--no-sample",))
         try:

@@ -75,17 +75,8 @@ std::optional<ChannelRoles> findChannelRoles(linalg::LinalgOp op, const LoopNest
       break;
     }
   // Positions whose results lie side by side are turned together.
-  const unsigned result = op.getDpsInitOperand(0)->getOperandNumber();
-  std::int64_t dense = 1;
-  for (unsigned i : llvm::reverse(contraction->right.loops)) {
-    const NestLoop& loop = nest.loops[i];
-    if (loop.extent > 1 && loop.strides[result] != dense) {
-      found.outer.push_back(i);
-      continue;
-    }
-    found.places.insert(found.places.begin(), i);
-    dense *= loop.extent;
-  }
+  found.places = takeSideBySide(nest, contraction->right.loops, op.getDpsInitOperand(0)->getOperandNumber(),
+                                found.outer);
   llvm::sort(found.outer);
   return found;
 }

@@ -150,6 +150,22 @@ bool isOne(const LoopNest& nest, ArrayRef<unsigned> loops, unsigned operand) {
   return true;
 }
 
+SmallVector<unsigned> takeSideBySide(const LoopNest& nest, ArrayRef<unsigned> loops, unsigned operand,
+                                     SmallVectorImpl<unsigned>& rest) {
+  SmallVector<unsigned> found;
+  std::int64_t dense = 1;
+  for (unsigned i : llvm::reverse(loops)) {
+    const NestLoop& loop = nest.loops[i];
+    if (loop.extent > 1 && loop.strides[operand] != dense) {
+      rest.push_back(i);
+      continue;
+    }
+    found.insert(found.begin(), i);
+    dense *= loop.extent;
+  }
+  return found;
+}
+
 void walkLoop(OpBuilder& b, Location loc, LoopNest& nest, unsigned number, LoopRange range,
               llvm::function_ref<void()> body) {
   if (range.from >= range.to) return;

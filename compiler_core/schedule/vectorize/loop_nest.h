@@ -40,6 +40,11 @@ std::int64_t points(const LoopNest& nest, llvm::ArrayRef<unsigned> loops);
 // Whether `operand` steps through these loops as through one.
 bool isOne(const LoopNest& nest, llvm::ArrayRef<unsigned> loops, unsigned operand);
 
+// Of these loops those whose elements of `operand` lie side by side, in order; the others are appended to
+// `rest`.
+llvm::SmallVector<unsigned> takeSideBySide(const LoopNest& nest, llvm::ArrayRef<unsigned> loops,
+                                           unsigned operand, llvm::SmallVectorImpl<unsigned>& rest);
+
 struct LoopRange {
   std::int64_t from, to, by;  // `by` divides what is between
 };

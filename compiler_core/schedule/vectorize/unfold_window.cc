@@ -30,18 +30,9 @@ std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest
                   contraction->left.loops,
                   {},
                   contraction->reductions};
-  const unsigned result = op.getDpsInitOperand(0)->getOperandNumber();
   // Neighbouring results, as far as they lie side by side.
-  std::int64_t dense = 1;
-  for (unsigned i : llvm::reverse(contraction->right.loops)) {
-    const NestLoop& loop = nest.loops[i];
-    if (loop.extent > 1 && loop.strides[result] != dense) {
-      found.outer.push_back(i);
-      continue;
-    }
-    found.lanes.insert(found.lanes.begin(), i);
-    dense *= loop.extent;
-  }
+  found.lanes = takeSideBySide(nest, contraction->right.loops, op.getDpsInitOperand(0)->getOperandNumber(),
+                               found.outer);
   const bool isWindow = !isOne(nest, found.lanes, found.window) || !isOne(nest, found.steps, found.window);
   if (!isWindow || !isOne(nest, found.steps, found.other) || points(nest, found.rows) < kMinRows ||
       points(nest, found.lanes) < kMinLanes)
