@@ -113,7 +113,7 @@ bool fitsChannelLanes(std::span<const std::int64_t> tile, const Site& site) {
   return site.shape.channelLanes > 0 && channels && tile[*channels] % site.shape.channelLanes == 0;
 }
 
-// What would change the order of a sum. No schedule has these while reassociation is off.
+// What would change the order of a sum. No schedule has these where reassociation is off.
 constexpr std::string_view kReassociating[] = {"split"};
 
 // --- what is worth trying
@@ -253,7 +253,7 @@ Status check(const Schedule& schedule, const Site& site) {
   const Schedule chosen = defaultSchedule(site).schedule;
   const std::string kind = (site.onDevice ? "device " : "") + std::string(templateOf(site.shape.kind));
   for (const auto& [name, values] : schedule) {
-    if (std::ranges::find(kReassociating, name) != std::end(kReassociating))
+    if (!site.reassociation && std::ranges::find(kReassociating, name) != std::end(kReassociating))
       return fail(Code::kUnimplemented,
                   "the knob '" + name +
                       "' changes the order of sums, which numerics.reassociation \"off\" does not allow");

@@ -1,7 +1,8 @@
 // How one kernel is cut and written: a schedule is a value for each knob of its template (the kind of kernel,
 // on a processor or on a device). The heuristics give the default, tuning entries may give another one; the
-// IR carries it in kiln.kernel (kernel_info.h), the manifest prints it. No schedule changes what a kernel
-// computes: numerics fix the order of every sum.
+// IR carries it in kiln.kernel (kernel_info.h), the manifest prints it. No schedule changes the bits of what
+// a kernel computes: numerics fix the order of every sum. Where numerics.reassociation is "on", the default
+// still adds in that order, and other schedules may add in orders of their own.
 //
 // To add a knob: a name below; what it does where the code is written (BlockOptions for the block emitter);
 // its default in knobs.cc `defaultSchedule`, for which nothing may change while the knob has its default; its
@@ -69,6 +70,8 @@ struct Site {
   bool onDevice = false;
   // Nothing is shared between the results of the kernel: a device's blocks take them in order.
   bool isSingle = false;
+  // Sums may be added in another order than the model's: knobs that change it exist.
+  bool reassociation = false;
 };
 
 // Scalar operations of one run of the kernel, estimated.

@@ -253,7 +253,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
                                     most = largestExtents(root);
     for (unsigned dim : parallel)
       shape.loops.push_back({extents[dim], group.divisible.test(dim), ShapedType::isDynamic(fixed[dim])});
-    const Site site{shape, options.registers, device, device && isSingle(group, shape.kind)};
+    const Site site{shape, options.registers, device, device && isSingle(group, shape.kind),
+                    !device && options.environment.reassociation};
     const FailureOr<DictionaryAttr> described = describe(group, site);
     if (failed(described)) return failure();
     const DictionaryAttr description = *described;
@@ -321,6 +322,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
 
   void runOnOperation() override {
     if (!target.empty()) options.environment.target = target;
+    if (reassociation) options.environment.reassociation = true;
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> ops;  // those in bodies of control flow before those behind it
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
@@ -345,6 +347,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
   Option<bool> device{*this, "device", llvm::cl::desc("Tiles are what a block of a device's threads makes"),
                       llvm::cl::init(false)};
   Option<std::string> target{*this, "target", llvm::cl::desc("Kernels get signatures, as for this target")};
+  Option<bool> reassociation{*this, "reassociation", llvm::cl::desc("Schedules may change the order of sums"),
+                             llvm::cl::init(false)};
 };
 
 }  // namespace

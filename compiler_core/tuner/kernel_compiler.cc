@@ -62,7 +62,7 @@ Result<KernelTensor> tensorOf(Type type) {
 struct KernelCompiler::State {
   Tools tools;
   Target target;
-  bool contraction = true;
+  bool contraction = true, reassociation = false;
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module;
   std::string signature;
@@ -77,7 +77,7 @@ struct KernelCompiler::State {
     options.from = "tiled";
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = contraction;
-    options.schedules.environment = {target.name, target.features, contraction, false};
+    options.schedules.environment = {target.name, target.features, contraction, false, reassociation};
     return options;
   }
   Status readTarget();
@@ -97,6 +97,8 @@ Status KernelCompiler::State::readTarget() {
   for (Attribute feature : features)
     target.features.push_back(isa<StringAttr>(feature) ? cast<StringAttr>(feature).str() : "");
   contraction = fused.getValue();
+  const auto reassociated = (*module)->getAttrOfType<BoolAttr>("kiln.reassociation");
+  reassociation = reassociated && reassociated.getValue();
   return {};
 }
 

@@ -141,6 +141,12 @@ TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {
   EXPECT_NE(with("colour", {1}).find("'colour' is none of a kernel of the template contraction"),
             std::string::npos);
   EXPECT_NE(with("split", {2}).find("numerics.reassociation"), std::string::npos);
+  Site free = site;
+  free.reassociation = true;
+  Schedule split = schedule;
+  setNumber(split, "split", 2);
+  EXPECT_NE(refusal(split, free).find("'split' is none of a kernel of the template contraction"),
+            std::string::npos);
   schedule.erase(schedule.find(kStepsKnob));
   EXPECT_NE(refusal(schedule, site).find("'steps' is missing"), std::string::npos);
   // A loop that others do not follow stays whole.
