@@ -95,6 +95,25 @@ std::int64_t product(const std::vector<std::int64_t>& sizes) {
   return result;
 }
 
+// A convolution of an odd number of tasks, so few that one thread of two would wait: its channels are cut
+// once more, in whole panels where they lie along the lanes.
+void evenOut(const KernelShape& shape, std::int64_t tasks, Tile& tile) {
+  constexpr std::int64_t kMany = 8, kLeastChannels = 32, kLeastWork = 1 << 19;
+  if (shape.kind != KernelKind::kConvolution || shape.loops.size() < shape.window + 1 || tasks % 2 == 0 ||
+      tasks >= kMany)
+    return;
+  const std::size_t loop = shape.loops.size() - shape.window - 1;
+  const std::int64_t before = tile.sizes[loop], unit = putsChannelsAlongLanes(shape) ? shape.channelLanes : 4;
+  if (!shape.loops[loop].divisible || shape.loops[loop].symbolic ||
+      product(tile.sizes) < kLeastWork / shape.workPerPoint)
+    return;
+  for (std::int64_t parts = 2; before / parts >= kLeastChannels; parts += 2)
+    if (before % parts == 0 && before / parts % unit == 0) {
+      tile.sizes[loop] = before / parts;
+      return;
+    }
+}
+
 }  // namespace
 
 Tile chooseTile(const KernelShape& shape) {
@@ -116,7 +135,10 @@ Tile chooseTile(const KernelShape& shape) {
   }
   // Cut from the outside in, while a task keeps enough work.
   for (std::size_t i = 0; i < rank; ++i) {
-    const LoopRule loop = ruleFor(rule, rank - 1 - i, rank);
+    LoopRule loop = ruleFor(rule, rank - 1 - i, rank);
+    if (shape.kind == KernelKind::kConvolution && i + shape.window + 1 == rank &&
+        putsChannelsAlongLanes(shape))
+      loop.unit = shape.channelLanes;
     if (!shape.loops[i].divisible || loop.least == 0) continue;
     const std::int64_t before = tile.sizes[i], rest = product(tile.sizes) / std::max<std::int64_t>(1, before);
     std::int64_t needed =
@@ -135,19 +157,24 @@ Tile chooseTile(const KernelShape& shape) {
     }
     tasks = product({tasks, before / std::max<std::int64_t>(1, tile.sizes[i])});
   }
+  evenOut(shape, tasks, tile);
   return tile;
 }
 
 bool putsChannelsAlongLanes(const KernelShape& shape) {
   // Of 7 x 7 positions a quarter of the lanes would be empty, of 14 x 14 a sixteenth, and their windows are
-  // copied once per task of channels. Larger images fill their lanes, and a copy of their windows costs less
-  // than rows of registers that end with each row of the image.
-  constexpr std::int64_t kLeastPositions = 4, kMostPositions = 256;
-  if (shape.channelLanes == 0 || shape.loops.size() < shape.window) return false;
+  // copied once per task of channels. Up to 28 x 28 it pays without a window, and where few channels share a
+  // copy of it. Larger images fill their lanes, and a copy of their windows costs less than rows of registers
+  // that end with each row of the image.
+  constexpr std::int64_t kLeastPositions = 4, kMostPositions = 256, kMostOfFew = 800, kFewPoints = 256,
+                         kFewWindows = 32;
+  if (shape.channelLanes == 0 || shape.loops.size() < shape.window + 1) return false;
+  const std::int64_t channels = shape.loops[shape.loops.size() - shape.window - 1].extent;
+  const bool fewChannels = channels <= (shape.kernel == 1 ? kFewPoints : kFewWindows);
   std::int64_t positions = 1;
   for (std::size_t i = shape.loops.size() - shape.window; i < shape.loops.size(); ++i)
     positions *= shape.loops[i].extent;
-  return positions >= kLeastPositions && positions <= kMostPositions;
+  return positions >= kLeastPositions && positions <= (fewChannels ? kMostOfFew : kMostPositions);
 }
 
 }  // namespace kiln::schedule

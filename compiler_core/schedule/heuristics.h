@@ -29,6 +29,7 @@ struct KernelShape {
   std::vector<LoopInfo> loops;    // parallel, outermost first
   std::int64_t workPerPoint = 1;  // scalar operations per point of the parallel loops
   std::size_t window = 2;         // of a convolution: how many of the last loops are positions
+  std::int64_t kernel = 1;        // of a convolution: positions that one window sees
   std::int64_t channelLanes = 0;  // of a convolution: of a panel of its weights; 0: they have no panels
   bool hasWeight = false;         // of a product: its right factor is a weight that may lie in panels
 };

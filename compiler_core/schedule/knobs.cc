@@ -25,6 +25,14 @@ std::optional<std::size_t> rowLoop(const KernelShape& shape) {
   return shape.loops.size() - behind;
 }
 
+// Whether each row of a convolution's image is whole registers, enough to stand side by side: its window is
+// then read where it is, since a copy of it would fill no more lanes.
+bool rowsFillRegisters(const Site& site) {
+  const LoopInfo& row = site.shape.loops.back();
+  const std::int64_t width = site.registers.bits / 32;
+  return !row.symbolic && row.extent % width == 0 && row.extent >= site.registers.across * width;
+}
+
 Chosen defaultOnDevice(const Site& site) {
   if (site.isSingle) {
     std::int64_t points = 1;
@@ -212,7 +220,7 @@ Chosen defaultSchedule(const Site& site) {
   if (site.shape.kind == KernelKind::kConvolution) {
     const bool channels = putsChannelsAlongLanes(site.shape) && fitsChannelLanes(tile.sizes, site);
     setNumber(chosen.schedule, kStepsKnob, channels ? kStepsInL1 : kDefaultSteps);
-    setNumber(chosen.schedule, kUnfoldKnob, 1);
+    setNumber(chosen.schedule, kUnfoldKnob, rowsFillRegisters(site) ? 0 : 1);
     setNumber(chosen.schedule, kLanesKnob, channels ? 1 : 0);
   }
   if (isProduct(site)) {

@@ -140,6 +140,16 @@ KernelKind kindOf(const Group& group, bool forDevice) {
   return kind;
 }
 
+// Positions that a window of a convolution sees: its sum runs over channels, then over these.
+std::int64_t kernelOf(linalg::LinalgOp op) {
+  SmallVector<unsigned> steps;
+  op.getReductionDims(steps);
+  const SmallVector<std::int64_t> extents = estimatedExtents(op);
+  std::int64_t positions = 1;
+  for (unsigned dim : llvm::drop_begin(steps)) positions *= extents[dim];
+  return positions;
+}
+
 // Scalar operations of the whole group per point of the root.
 std::int64_t workOf(const Group& group) {
   double work = 0, points = 1;
@@ -244,6 +254,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     for (Operation* op : group.members)
       if (auto member = cast<linalg::LinalgOp>(op); isContraction(member)) {
         shape.window = member.getNumReductionLoops() - 1;
+        shape.kernel = kernelOf(member);
         shape.hasWeight =
             !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
         if (shape.kind == KernelKind::kConvolution && !device)

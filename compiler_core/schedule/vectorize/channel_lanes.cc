@@ -17,6 +17,7 @@ namespace {
 using namespace mlir;
 
 constexpr std::int64_t kFloatBits = 32;
+constexpr std::int64_t kManyPanels = 6;  // enough to be shared out in any case
 
 // What each loop of the nest is.
 struct ChannelRoles {
@@ -247,10 +248,16 @@ class ChannelEmitter {
 }  // namespace
 
 std::int64_t channelPanel(std::int64_t channels, const VectorShape& registers) {
+  // An even number of panels, so that two threads may have as many each, rather than the widest.
   const std::int64_t width = registers.bits / kFloatBits;
-  for (std::int64_t count = registers.across; count > 0; --count)
-    if (channels % (count * width) == 0) return count * width;
-  return 0;
+  std::int64_t widest = 0;
+  for (std::int64_t count = registers.across; count > 0; --count) {
+    if (channels % (count * width) != 0) continue;
+    if (widest == 0) widest = count * width;
+    const std::int64_t panels = channels / (count * width);
+    if (count > 1 && (panels % 2 == 0 || panels >= kManyPanels)) return count * width;
+  }
+  return widest;
 }
 
 std::int64_t mayTakeChannelLanes(linalg::LinalgOp product, const VectorShape& registers) {

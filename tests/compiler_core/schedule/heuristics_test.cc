@@ -69,6 +69,23 @@ TEST(Heuristics, ChannelsOfAConvolutionAreSharedOutOnlyWhileTasksAreFew) {
   EXPECT_EQ(channels(7), 64);
 }
 
+TEST(Heuristics, TwoThreadsHaveAsManyTasksOfAConvolutionEach) {
+  const auto tasks = [](std::int64_t channels, std::int64_t size, std::int64_t lanes) {
+    KernelShape shape{
+        KernelKind::kConvolution, {{1, true}, {channels, true}, {size, true}, {size, true}}, 3 * 512};
+    shape.channelLanes = lanes;
+    const Tile tile = chooseTile(shape);
+    if (lanes) EXPECT_EQ(tile.sizes[1] % lanes, 0);
+    return channels / tile.sizes[1] * (size / tile.sizes[2]);
+  };
+  EXPECT_EQ(tasks(1000, 13, 0), 10);
+  EXPECT_EQ(tasks(128, 27, 0), 6);
+  EXPECT_EQ(tasks(192, 13, 48), 2);
+  EXPECT_EQ(tasks(64, 13, 32), 2);
+  // No whole panel less than that.
+  EXPECT_EQ(tasks(48, 13, 48), 1);
+}
+
 TEST(Heuristics, SymbolicLoopsAreCutForWhatIsExpected) {
   // 100 rows are expected; tiles need not divide them.
   const Tile tile = chooseTile({KernelKind::kElementwise, {{100, true, true}, {4096, true, false}}, 1});

@@ -123,6 +123,35 @@ TEST(Knobs, ChannelsLieAlongLanesWhereImagesAreSmallAndTilesAreWholePanels) {
   EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kLanesKnob, -1), 0);
 }
 
+TEST(Knobs, ChannelsOfLargerImagesLieAlongLanesWhereACopyOfTheWindowIsSharedByFew) {
+  Site site = convolution();
+  site.shape.channelLanes = 32;
+  site.shape.loops[2].extent = site.shape.loops[3].extent = 28;
+  const auto lanes = [&](std::int64_t kernel, std::int64_t channels) {
+    site.shape.kernel = kernel;
+    site.shape.loops[1].extent = channels;
+    return numberOf(defaultSchedule(site).schedule, kLanesKnob, -1);
+  };
+  EXPECT_EQ(lanes(1, 256), 1);
+  EXPECT_EQ(lanes(1, 512), 0);
+  EXPECT_EQ(lanes(9, 128), 0);
+  EXPECT_EQ(lanes(9, 32), 1);
+  site.shape.loops[2].extent = site.shape.loops[3].extent = 56;
+  EXPECT_EQ(lanes(1, 256), 0);
+}
+
+TEST(Knobs, AWindowIsReadWhereItIsIfRowsOfTheImageAreWholeRegisters) {
+  Site site = convolution();
+  site.registers = {512, 24, 4, true};
+  const auto unfold = [&](std::int64_t row) {
+    site.shape.loops[3].extent = row;
+    return numberOf(defaultSchedule(site).schedule, kUnfoldKnob, -1);
+  };
+  EXPECT_EQ(unfold(112), 0);
+  EXPECT_EQ(unfold(56), 1);
+  EXPECT_EQ(unfold(16), 1);
+}
+
 TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {
   const Site site = matmul(192, 512);
   Schedule schedule = defaultSchedule(site).schedule;
