@@ -1,5 +1,6 @@
 #include "compiler_core/tuner/messages.h"
 
+#include <bit>
 #include <cstring>
 
 namespace kiln::tuner {
@@ -147,6 +148,7 @@ std::string pack(const MeasureAnswer& answer) {
   packer.text(answer.error ? std::string_view(answer.error->message).substr(0, kMostErrorBytes) : "");
   packer.text({reinterpret_cast<const char*>(answer.results.hash.data()), answer.results.hash.size()});
   packer.number(answer.results.size);
+  packer.number(std::bit_cast<std::uint64_t>(answer.distance));
   packer.number(answer.nanoseconds.size());
   for (const std::uint64_t sample : answer.nanoseconds) packer.number(sample);
   packer.number(answer.runsPerSample);
@@ -161,6 +163,7 @@ Result<MeasureAnswer> unpackAnswer(std::string_view message) {
   if (code != 0) answer.error = Error{static_cast<Code>(code), std::move(words), {}};
   const std::string hash = unpacker.text();
   answer.results.size = unpacker.number();
+  answer.distance = std::bit_cast<double>(unpacker.number());
   answer.nanoseconds.resize(unpacker.count(kMostSamples));
   for (std::uint64_t& sample : answer.nanoseconds) sample = unpacker.number();
   answer.runsPerSample = unpacker.number();

@@ -21,18 +21,19 @@ TEST(Messages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(request->program.elf, "elf");
   EXPECT_EQ(request->program.weights, (std::vector<KernelWeight>{{1, 9, 16}}));
 
-  MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), {1, 2, 3}, 9};
+  MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), 0.5, {1, 2, 3}, 9};
   const auto back = unpackAnswer(pack(answer));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->error->message, "why");
   EXPECT_EQ(back->results, answer.results);
+  EXPECT_EQ(back->distance, 0.5);
   EXPECT_EQ(back->nanoseconds, answer.nanoseconds);
   EXPECT_EQ(back->runsPerSample, 9u);
 }
 
 // The side that measures may have been overwritten by what it ran.
 TEST(Messages, AnythingElseIsRefused) {
-  const std::string good = pack(MeasureAnswer{{}, digestOf("results"), {1, 2, 3}, 9});
+  const std::string good = pack(MeasureAnswer{{}, digestOf("results"), 0, {1, 2, 3}, 9});
   for (std::size_t length = 0; length < good.size(); ++length)
     EXPECT_FALSE(unpackAnswer(std::string_view(good).substr(0, length))) << length;
   EXPECT_FALSE(unpackAnswer(good + "x"));
