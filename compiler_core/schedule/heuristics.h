@@ -32,6 +32,8 @@ struct KernelShape {
   std::int64_t kernel = 1;        // of a convolution: positions that one window sees
   std::int64_t channelLanes = 0;  // of a convolution: of a panel of its weights; 0: they have no panels
   bool hasWeight = false;         // of a product: its right factor is a weight that may lie in panels
+  // Of a convolution that Winograd's tiles may compute: the channels of its input; 0: they may not.
+  std::int64_t winogradChannels = 0;
 };
 
 struct Tile {
