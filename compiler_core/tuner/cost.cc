@@ -42,8 +42,10 @@ double winogradCycles(const Schedule& schedule, const schedule::Site& site, cons
   const double lanes = static_cast<double>(site.registers.bits) / 32;
   const auto across = static_cast<double>(site.registers.across);
   const double rows = std::floor(static_cast<double>(site.registers.accumulators) / across);
-  const double run =
-      std::min(inputs, static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512)));
+  const auto most = static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512));
+  constexpr double kLeastSteps = 128;                           // worth trying
+  if (most > kLeastSteps && most / 2 >= inputs) return kNever;  // half of them say the same
+  const double run = std::min(inputs, most);
   double products = each * count * inputs * results / lanes * cyclesPerResult(std::min(rows, count), across) *
                     (1 + 4 / run);
   if (run * across * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
