@@ -10,6 +10,7 @@
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/row_loop.h"
 #include "compiler_core/schedule/vectorize/channel_lanes.h"
+#include "compiler_core/schedule/vectorize/winograd.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -246,8 +247,10 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         shape.window = member.getNumReductionLoops() - 1;
         shape.hasWeight =
             !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
-        if (shape.kind == KernelKind::kConvolution && !device)
+        if (shape.kind == KernelKind::kConvolution && !device) {
           shape.channelLanes = mayTakeChannelLanes(member, options.registers);
+          shape.winogradChannels = mayTakeWinograd(member, options.registers);
+        }
       }
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);

@@ -119,7 +119,8 @@ std::string pack(const MeasureRequest& request) {
   packer.number(request.program.scratchBytes);
   packer.number(request.program.weights.size());
   for (const KernelWeight& weight : request.program.weights)
-    for (const std::uint64_t part : {weight.number, weight.columns, weight.panelLanes, weight.turned})
+    for (const std::uint64_t part :
+         {weight.number, weight.columns, weight.panelLanes, weight.turned, weight.winogradResults})
       packer.number(part);
   return packer.take();
 }
@@ -136,7 +137,8 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
   request.program.scratchBytes = unpacker.number();
   request.program.weights.resize(unpacker.count(kMostTensors));
   for (KernelWeight& weight : request.program.weights)
-    for (std::uint64_t* part : {&weight.number, &weight.columns, &weight.panelLanes, &weight.turned})
+    for (std::uint64_t* part :
+         {&weight.number, &weight.columns, &weight.panelLanes, &weight.turned, &weight.winogradResults})
       *part = unpacker.number();
   KILN_TRY(unpacker.end());
   return request;
