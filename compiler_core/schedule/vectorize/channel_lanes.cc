@@ -167,7 +167,9 @@ class ChannelEmitter {
     LoopNest nest = nestOfSums();
     for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
     joinLoops(nest);
-    emitBlocks(b_, emitNest(b_, sums, nest, isFirst, false), options_);
+    BlockOptions options = options_;
+    options.fetchAhead = true;  // each panel is read once per task
+    emitBlocks(b_, emitNest(b_, sums, nest, isFirst, false), options);
   }
 
   RewriterBase& b_;
