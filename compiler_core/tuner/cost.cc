@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler_core/schedule/winograd_tiles.h"
+
 namespace kiln::tuner {
 namespace {
 
@@ -23,6 +25,42 @@ double cyclesPerResult(double rows, double vectors) {
   return std::max({sums / 2, (rows + vectors) / 2, 4.0}) / sums;
 }
 
+// Of Winograd's tiles: to bring the numbers of one, a register of channels, to points, and its points to
+// results; to turn a register of positions into one of channels or back.
+struct TransformCycles {
+  double input, results;
+};
+constexpr TransformCycles kOfTwo{45, 35}, kOfFour{130, 110};
+constexpr double kTurnCycles = 6;
+// Bytes that a core reads in a cycle from where they lie.
+constexpr double kNearBytes = 48, kFarBytes = 16;
+
+// A convolution as products of points (schedule/winograd_tiles.h). What a task does with its window is done
+// again for each tile of output channels.
+double winogradCycles(const schedule::WinogradTiles& tiles, std::int64_t channelsOut, double rows,
+                      double vectors, const schedule::Site& site, const Machine& machine) {
+  const double lanes = static_cast<double>(site.registers.bits) / 32;
+  const auto count = static_cast<double>(tiles.count()), points = static_cast<double>(tiles.points()),
+             in = static_cast<double>(site.shape.winogradChannels), out = static_cast<double>(channelsOut);
+  const TransformCycles& transform = tiles.results == 2 ? kOfTwo : kOfFour;
+  const double blocks = std::ceil(count / rows);
+  double products = count * points * in * out / lanes * cyclesPerResult(std::ceil(count / blocks), vectors);
+  const auto bytesPerCycle = [&](double bytes) {
+    return bytes > static_cast<double>(machine.l2) / 2 ? kFarBytes : kNearBytes;
+  };
+  // The weights are read once, the window's points for every panel of channels.
+  const double weightBytes = points * in * out * kElementBytes,
+               windowBytes = points * count * in * kElementBytes;
+  const double reading =
+      weightBytes / bytesPerCycle(weightBytes) +
+      windowBytes * out / static_cast<double>(site.shape.channelLanes) / bytesPerCycle(windowBytes);
+  products = std::max(products, reading) + 0.25 * reading;
+  const auto window = static_cast<double>(tiles.windowRows() * tiles.windowColumns()),
+             positions = static_cast<double>(tiles.rows * tiles.columns);
+  return products + in / lanes * (count * transform.input + window * kTurnCycles) +
+         out / lanes * (count * transform.results + positions * kTurnCycles);
+}
+
 double productCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
                      double points) {
   const auto accumulators = static_cast<double>(site.registers.accumulators);
@@ -34,6 +72,12 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
   if (rows == 0) rows = std::max(1.0, std::floor(accumulators / vectors));
   // A few registers beyond the accumulators hold operands; more than all of them spill.
   if (rows * vectors > accumulators * 1.2) return kNever;
+  if (const std::int64_t results = schedule::numberOf(schedule, schedule::kWinogradKnob, 0); results != 0) {
+    const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
+    const schedule::WinogradTiles tiles{results, tile[tile.size() - 2], tile.back()};
+    return tasksOf(schedule, site) *
+           winogradCycles(tiles, tile[tile.size() - 3], rows, vectors, site, machine);
+  }
   const double steps = std::max(1.0, static_cast<double>(site.shape.workPerPoint) / 3);
   double cycles = points * steps / lanes * cyclesPerResult(rows, vectors);
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);

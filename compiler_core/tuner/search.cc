@@ -1,7 +1,9 @@
 #include "compiler_core/tuner/search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <tuple>
 
 namespace kiln::tuner {
 namespace {
@@ -9,22 +11,91 @@ namespace {
 // A program is tuned once and run with any number of threads: a kernel keeps enough tasks for as many as
 // this, if its default has them, though fewer may be faster on the threads that measure.
 constexpr double kSharedTasks = 16;
-// How many schedules the knobs are expanded to before the cost model looks at them.
-constexpr std::size_t kMostExpanded = std::size_t{1} << 16;
+// How many schedules of one way to compute a kernel the cost model looks at.
+constexpr std::size_t kMostRated = std::size_t{1} << 16;
 
-std::vector<Schedule> expand(const std::vector<schedule::Knob>& knobs) {
-  std::vector<Schedule> all = {{}};
-  for (const schedule::Knob& knob : knobs) {
-    std::vector<Schedule> longer;
-    for (const Schedule& head : all)
-      for (const auto& value : knob.values) {
-        if (longer.size() >= kMostExpanded) break;
-        longer.push_back(head);
-        longer.back().insert_or_assign(knob.name, value);
-      }
-    all = std::move(longer);
+// Knobs that say how a kernel is computed, and with each those that mean nothing where it is not 0: these
+// keep the default's value then.
+struct Way {
+  std::string_view knob;
+  std::array<std::string_view, 2> unused;
+};
+constexpr Way kWays[] = {{schedule::kWinogradKnob, {schedule::kLanesKnob, schedule::kUnfoldKnob}}};
+
+bool isSameWay(const Schedule& a, const Schedule& b) {
+  return std::ranges::all_of(kWays, [&](const Way& way) {
+    return schedule::numberOf(a, way.knob, 0) == schedule::numberOf(b, way.knob, 0);
+  });
+}
+
+// In how many knobs they differ. Another way to compute the kernel is one difference, whatever else goes with
+// it: its tiles have little to do with those of the other way.
+std::size_t differences(const Schedule& a, const Schedule& b) {
+  if (!isSameWay(a, b)) return 1;
+  std::size_t count = 0;
+  for (const auto& [knob, values] : a) count += b.at(knob) != values;
+  return count;
+}
+
+using Knobs = std::vector<schedule::Knob>;
+
+// The knobs of each way: the default's first.
+std::vector<Knobs> waysOf(Knobs knobs) {
+  std::vector<Knobs> ways;
+  for (const Way& way : kWays) {
+    const auto knob = std::ranges::find(knobs, way.knob, &schedule::Knob::name);
+    if (knob == knobs.end()) continue;
+    Knobs& own = ways.emplace_back(knobs);
+    for (schedule::Knob& other : own) {
+      if (other.name == way.knob) std::erase(other.values, std::vector<std::int64_t>{0});
+      if (std::ranges::find(way.unused, other.name) != way.unused.end()) other.values.resize(1);
+    }
+    if (own[static_cast<std::size_t>(knob - knobs.begin())].values.empty()) ways.pop_back();
+    knob->values = {{0}};
   }
-  return all;
+  ways.insert(ways.begin(), std::move(knobs));
+  return ways;
+}
+
+// A combination of the knobs' values by its number. Number 0 has the first of each.
+struct Rated {
+  double cycles = 0;
+  std::size_t changed =
+      0;  // knobs with another value than the first: of equal estimates the fewest come first
+  std::size_t number = 0;
+  auto operator<=>(const Rated&) const = default;
+};
+
+Schedule scheduleOf(const Knobs& knobs, std::size_t number) {
+  Schedule schedule;
+  for (const schedule::Knob& knob : knobs) {
+    schedule.insert_or_assign(knob.name, knob.values[number % knob.values.size()]);
+    number /= knob.values.size();
+  }
+  return schedule;
+}
+
+// Those that the cost model does not rule out, best estimate first. One schedule changes from number to
+// number: there are tens of thousands.
+std::vector<Rated> rate(const Knobs& knobs, const schedule::Site& site, const Machine& machine,
+                        double leastTasks) {
+  std::vector<Rated> rated;
+  Schedule schedule = scheduleOf(knobs, 0);
+  std::vector<std::size_t> at(knobs.size(), 0);
+  for (std::size_t number = 0; number < kMostRated; ++number) {
+    if (tasksOf(schedule, site) >= leastTasks)
+      if (const double cycles = estimatedCycles(schedule, site, machine); std::isfinite(cycles))
+        rated.push_back({cycles, at.size() - static_cast<std::size_t>(std::ranges::count(at, 0u)), number});
+    std::size_t i = 0;
+    for (; i < knobs.size(); ++i) {
+      at[i] = at[i] + 1 < knobs[i].values.size() ? at[i] + 1 : 0;
+      schedule.find(knobs[i].name)->second = knobs[i].values[at[i]];
+      if (at[i] != 0) break;
+    }
+    if (i == knobs.size()) break;
+  }
+  std::ranges::sort(rated);
+  return rated;
 }
 
 }  // namespace
@@ -32,29 +103,27 @@ std::vector<Schedule> expand(const std::vector<schedule::Knob>& knobs) {
 Search::Search(const schedule::Site& site, const Schedule& standard, const Machine& machine)
     : best_(standard) {
   const double leastTasks = std::min(kSharedTasks, tasksOf(standard, site));
-  std::vector<std::pair<double, Schedule>> rated;
-  for (Schedule& schedule : expand(schedule::knobsOf(site))) {
-    if (schedule == standard || !schedule::check(schedule, site)) continue;
-    if (tasksOf(schedule, site) < leastTasks) continue;
-    const double cycles = estimatedCycles(schedule, site, machine);
-    if (std::isfinite(cycles)) rated.emplace_back(cycles, std::move(schedule));
+  const std::vector<Knobs> ways = waysOf(schedule::knobsOf(site));
+  std::vector<std::tuple<double, std::size_t, Schedule>> found;
+  for (const Knobs& knobs : ways) {
+    // Each way has its share, so that estimates alone never rule one out.
+    std::size_t left = kMostCandidates / ways.size();
+    for (const Rated& one : rate(knobs, site, machine, leastTasks)) {
+      if (left == 0) break;
+      Schedule schedule = scheduleOf(knobs, one.number);
+      if (schedule == standard || !schedule::check(schedule, site)) continue;
+      found.emplace_back(one.cycles, one.changed, std::move(schedule));
+      --left;
+    }
   }
-  std::ranges::sort(rated);
-  for (auto& [cycles, schedule] : rated) {
-    if (candidates_.size() == kMostCandidates) break;
-    candidates_.push_back(std::move(schedule));
-  }
-}
-
-bool Search::isNeighbour(const Schedule& schedule) const {
-  std::size_t differences = 0;
-  for (const auto& [knob, values] : schedule) differences += best_.at(knob) != values;
-  return differences == 1;
+  std::ranges::sort(found);
+  for (auto& [cycles, changed, schedule] : found) candidates_.push_back(std::move(schedule));
 }
 
 std::optional<Schedule> Search::next() {
   if (candidates_.empty()) return std::nullopt;
-  auto chosen = std::ranges::find_if(candidates_, [&](const Schedule& s) { return isNeighbour(s); });
+  auto chosen =
+      std::ranges::find_if(candidates_, [&](const Schedule& s) { return differences(s, best_) == 1; });
   if (chosen == candidates_.end()) chosen = candidates_.begin();
   Schedule schedule = std::move(*chosen);
   candidates_.erase(chosen);

@@ -10,7 +10,8 @@
 namespace kiln::tuner {
 
 // All combinations of a template's knobs but those that the cost model rules out, best estimate first. What
-// differs from the best schedule known so far in one knob comes before everything else. Deterministic.
+// differs from the best schedule known so far in one knob comes before everything else; so does what computes
+// the kernel another way (winograd), with whatever other knobs. Deterministic.
 class Search {
  public:
   static constexpr std::size_t kMostCandidates = 4096;
@@ -25,8 +26,6 @@ class Search {
   std::size_t size() const { return candidates_.size(); }
 
  private:
-  bool isNeighbour(const Schedule& schedule) const;
-
   std::vector<Schedule> candidates_;  // not tried yet, best estimate first
   Schedule best_;
 };
