@@ -25,40 +25,34 @@ double cyclesPerResult(double rows, double vectors) {
   return std::max({sums / 2, (rows + vectors) / 2, 4.0}) / sums;
 }
 
-// Of Winograd's tiles: to bring the numbers of one, a register of channels, to points, and its points to
-// results; to turn a register of positions into one of channels or back.
-struct TransformCycles {
-  double input, results;
-};
-constexpr TransformCycles kOfTwo{45, 35}, kOfFour{130, 110};
-constexpr double kTurnCycles = 6;
-// Bytes that a core reads in a cycle from where they lie.
-constexpr double kNearBytes = 48, kFarBytes = 16;
-
-// A convolution as products of points (schedule/winograd_tiles.h). What a task does with its window is done
-// again for each tile of output channels.
-double winogradCycles(const schedule::WinogradTiles& tiles, std::int64_t channelsOut, double rows,
-                      double vectors, const schedule::Site& site, const Machine& machine) {
+// Of all tasks of a convolution by Winograd's tiles.
+double winogradCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
+                      double points, double rows, double vectors) {
+  // Cycles for a register of numbers: turned; as points, with what is loaded, computed and stored; and back.
+  constexpr double kTurned = 4, kToPoint = 6, kFromPoint = 4, kResult = 6;
+  constexpr double kFarBytes = 10;  // of weights, from beyond the core's own caches, in a cycle
+  const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
+  const schedule::WinogradTiles tiles{schedule::numberOf(schedule, schedule::kWinogradKnob, 0),
+                                      tile[tile.size() - 2], tile.back()};
+  const auto inputs = static_cast<double>(site.shape.winogradChannels),
+             results = static_cast<double>(tile[tile.size() - 3]), count = static_cast<double>(tiles.count()),
+             each = static_cast<double>(tiles.points()),
+             positions = static_cast<double>(tiles.rows * tiles.columns),
+             window = static_cast<double>(tiles.windowRows() * tiles.windowColumns());
   const double lanes = static_cast<double>(site.registers.bits) / 32;
-  const auto count = static_cast<double>(tiles.count()), points = static_cast<double>(tiles.points()),
-             in = static_cast<double>(site.shape.winogradChannels), out = static_cast<double>(channelsOut);
-  const TransformCycles& transform = tiles.results == 2 ? kOfTwo : kOfFour;
-  const double blocks = std::ceil(count / rows);
-  double products = count * points * in * out / lanes * cyclesPerResult(std::ceil(count / blocks), vectors);
-  const auto bytesPerCycle = [&](double bytes) {
-    return bytes > static_cast<double>(machine.l2) / 2 ? kFarBytes : kNearBytes;
-  };
-  // The weights are read once, the window's points for every panel of channels.
-  const double weightBytes = points * in * out * kElementBytes,
-               windowBytes = points * count * in * kElementBytes;
-  const double reading =
-      weightBytes / bytesPerCycle(weightBytes) +
-      windowBytes * out / static_cast<double>(site.shape.channelLanes) / bytesPerCycle(windowBytes);
-  products = std::max(products, reading) + 0.25 * reading;
-  const auto window = static_cast<double>(tiles.windowRows() * tiles.windowColumns()),
-             positions = static_cast<double>(tiles.rows * tiles.columns);
-  return products + in / lanes * (count * transform.input + window * kTurnCycles) +
-         out / lanes * (count * transform.results + positions * kTurnCycles);
+  // Rows are evened out over the tiles of a task.
+  const double block = std::ceil(count / std::ceil(count / rows));
+  const double run =
+      std::min(inputs, static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512)));
+  double products = each * count * inputs * results / lanes * cyclesPerResult(block, vectors) * (1 + 4 / run);
+  if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
+  products = std::max(products, each * inputs * results * kElementBytes / kFarBytes);
+  double cycles = products + inputs / lanes * (window * kTurned + count * each * kToPoint) +
+                  results / lanes * (count * each * kFromPoint + positions * kResult);
+  if (static_cast<double>(tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes)) >
+      static_cast<double>(machine.l2))
+    cycles *= 1.1;
+  return cycles * points / (positions * results);
 }
 
 double productCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
@@ -72,12 +66,8 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
   if (rows == 0) rows = std::max(1.0, std::floor(accumulators / vectors));
   // A few registers beyond the accumulators hold operands; more than all of them spill.
   if (rows * vectors > accumulators * 1.2) return kNever;
-  if (const std::int64_t results = schedule::numberOf(schedule, schedule::kWinogradKnob, 0); results != 0) {
-    const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
-    const schedule::WinogradTiles tiles{results, tile[tile.size() - 2], tile.back()};
-    return tasksOf(schedule, site) *
-           winogradCycles(tiles, tile[tile.size() - 3], rows, vectors, site, machine);
-  }
+  if (schedule::numberOf(schedule, schedule::kWinogradKnob, 0) != 0)
+    return winogradCycles(schedule, site, machine, points, rows, vectors);
   const double steps = std::max(1.0, static_cast<double>(site.shape.workPerPoint) / 3);
   double cycles = points * steps / lanes * cyclesPerResult(rows, vectors);
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <tuple>
+#include <utility>
 
 namespace kiln::tuner {
 namespace {
@@ -22,16 +24,8 @@ struct Way {
 };
 constexpr Way kWays[] = {{schedule::kWinogradKnob, {schedule::kLanesKnob, schedule::kUnfoldKnob}}};
 
-bool isSameWay(const Schedule& a, const Schedule& b) {
-  return std::ranges::all_of(kWays, [&](const Way& way) {
-    return schedule::numberOf(a, way.knob, 0) == schedule::numberOf(b, way.knob, 0);
-  });
-}
-
-// In how many knobs they differ. Another way to compute the kernel is one difference, whatever else goes with
-// it: its tiles have little to do with those of the other way.
+// In how many knobs they differ.
 std::size_t differences(const Schedule& a, const Schedule& b) {
-  if (!isSameWay(a, b)) return 1;
   std::size_t count = 0;
   for (const auto& [knob, values] : a) count += b.at(knob) != values;
   return count;
@@ -41,20 +35,21 @@ using Knobs = std::vector<schedule::Knob>;
 
 // The knobs of each way: the default's first.
 std::vector<Knobs> waysOf(Knobs knobs) {
-  std::vector<Knobs> ways;
+  std::vector<Knobs> others;
   for (const Way& way : kWays) {
     const auto knob = std::ranges::find(knobs, way.knob, &schedule::Knob::name);
     if (knob == knobs.end()) continue;
-    Knobs& own = ways.emplace_back(knobs);
-    for (schedule::Knob& other : own) {
-      if (other.name == way.knob) std::erase(other.values, std::vector<std::int64_t>{0});
-      if (std::ranges::find(way.unused, other.name) != way.unused.end()) other.values.resize(1);
+    const auto values = std::exchange(knob->values, {{0}});
+    for (const auto& value : values) {
+      if (value == knob->values.front()) continue;
+      for (schedule::Knob& other : others.emplace_back(knobs)) {
+        if (other.name == way.knob) other.values = {value};
+        if (std::ranges::find(way.unused, other.name) != way.unused.end()) other.values.resize(1);
+      }
     }
-    if (own[static_cast<std::size_t>(knob - knobs.begin())].values.empty()) ways.pop_back();
-    knob->values = {{0}};
   }
-  ways.insert(ways.begin(), std::move(knobs));
-  return ways;
+  others.insert(others.begin(), std::move(knobs));
+  return others;
 }
 
 // A combination of the knobs' values by its number. Number 0 has the first of each.
@@ -104,23 +99,33 @@ Search::Search(const schedule::Site& site, const Schedule& standard, const Machi
     : best_(standard) {
   const double leastTasks = std::min(kSharedTasks, tasksOf(standard, site));
   const std::vector<Knobs> ways = waysOf(schedule::knobsOf(site));
-  std::vector<std::tuple<double, std::size_t, Schedule>> found;
+  // By cycles, then knobs that are changed.
+  std::vector<std::tuple<double, std::size_t, Schedule>> found, first;
   for (const Knobs& knobs : ways) {
     // Each way has its share, so that estimates alone never rule one out.
     std::size_t left = kMostCandidates / ways.size();
+    bool isFirst = &knobs != &ways.front();
     for (const Rated& one : rate(knobs, site, machine, leastTasks)) {
       if (left == 0) break;
       Schedule schedule = scheduleOf(knobs, one.number);
       if (schedule == standard || !schedule::check(schedule, site)) continue;
-      found.emplace_back(one.cycles, one.changed, std::move(schedule));
+      (std::exchange(isFirst, false) ? first : found)
+          .emplace_back(one.cycles, one.changed, std::move(schedule));
       --left;
     }
   }
   std::ranges::sort(found);
+  std::ranges::sort(first, std::greater());
   for (auto& [cycles, changed, schedule] : found) candidates_.push_back(std::move(schedule));
+  for (auto& [cycles, changed, schedule] : first) first_.push_back(std::move(schedule));
 }
 
 std::optional<Schedule> Search::next() {
+  if (!first_.empty()) {
+    Schedule schedule = std::move(first_.back());
+    first_.pop_back();
+    return schedule;
+  }
   if (candidates_.empty()) return std::nullopt;
   auto chosen =
       std::ranges::find_if(candidates_, [&](const Schedule& s) { return differences(s, best_) == 1; });

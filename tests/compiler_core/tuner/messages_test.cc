@@ -14,12 +14,12 @@ TEST(Messages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read->seed, 7u);
   EXPECT_EQ(read->processors, (std::vector<int>{0, 3}));
 
-  const auto request =
-      unpackRequest(pack(MeasureRequest{MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16}}}}));
+  const auto request = unpackRequest(
+      pack(MeasureRequest{MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16, 0, 4}}}}));
   ASSERT_TRUE(request);
   EXPECT_EQ(request->kind, MeasureRequest::Kind::kSample);
   EXPECT_EQ(request->program.elf, "elf");
-  EXPECT_EQ(request->program.weights, (std::vector<KernelWeight>{{1, 9, 16}}));
+  EXPECT_EQ(request->program.weights, (std::vector<KernelWeight>{{1, 9, 16, 0, 4}}));
 
   MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), 0.5, {1, 2, 3}, 9};
   const auto back = unpackAnswer(pack(answer));
