@@ -22,7 +22,7 @@ class Server {
   static Result<Server> open(const MeasureSetup& setup) {
     Server server;
     KILN_ASSIGN(server.bench_, Bench::open(setup.processors));
-    KILN_ASSIGN(server.inputs_, KernelInputs::make(setup.tensors, setup.seed));
+    KILN_ASSIGN(server.inputs_, KernelInputs::make(setup.tensors, setup.seed, setup.weightBytes));
     server.outputs_ = setup.tensors.outputs;
     return server;
   }
