@@ -40,24 +40,14 @@ double winogradCycles(const Schedule& schedule, const schedule::Site& site, cons
              positions = static_cast<double>(tiles.rows * tiles.columns),
              window = static_cast<double>(tiles.windowRows() * tiles.windowColumns());
   const double lanes = static_cast<double>(site.registers.bits) / 32;
-<<<<<<< HEAD
   // Rows are evened out over the tiles of a task.
   const double block = std::ceil(count / std::ceil(count / rows));
-  const double run =
-      std::min(inputs, static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512)));
-  double products = each * count * inputs * results / lanes * cyclesPerResult(block, vectors) * (1 + 4 / run);
-  if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
-=======
-  const auto across = static_cast<double>(site.registers.across);
-  const double rows = std::floor(static_cast<double>(site.registers.accumulators) / across);
   const auto most = static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512));
   constexpr double kLeastSteps = 128;                           // worth trying
   if (most > kLeastSteps && most / 2 >= inputs) return kNever;  // half of them say the same
   const double run = std::min(inputs, most);
-  double products = each * count * inputs * results / lanes * cyclesPerResult(std::min(rows, count), across) *
-                    (1 + 4 / run);
-  if (run * across * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
->>>>>>> main
+  double products = each * count * inputs * results / lanes * cyclesPerResult(block, vectors) * (1 + 4 / run);
+  if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
   products = std::max(products, each * inputs * results * kElementBytes / kFarBytes);
   double cycles = products + inputs / lanes * (window * kTurned + count * each * kToPoint) +
                   results / lanes * (count * each * kFromPoint + positions * kResult);

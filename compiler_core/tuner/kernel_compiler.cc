@@ -86,8 +86,9 @@ Result<KernelTensors> tensorsOf(ModuleOp module) {
 }
 
 void loadDialects(MLIRContext& context) {
-  context.loadDialect<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, ir::KilnDialect,
-                      linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  context.loadDialect<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
+                      ir::KilnDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                      tensor::TensorDialect>();
 }
 
 Result<OwningOpRef<ModuleOp>> parsed(const std::string& isolated, MLIRContext& context) {
@@ -219,21 +220,8 @@ KernelCompiler::~KernelCompiler() = default;
 Result<KernelCompiler> KernelCompiler::open(const std::string& isolated, const Tools& tools) {
   auto state = std::make_unique<State>();
   state->tools = tools;
-<<<<<<< HEAD
   loadDialects(state->context);
   KILN_ASSIGN(state->module, parsed(isolated, state->context));
-=======
-  state->context.loadDialect<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
-                             ir::KilnDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
-                             tensor::TensorDialect>();
-  std::string messages;
-  ScopedDiagnosticHandler handler(&state->context, [&](Diagnostic& diagnostic) {
-    messages += diagnostic.str() + "; ";
-    return success();
-  });
-  state->module = parseSourceString<ModuleOp>(isolated, &state->context);
-  if (!state->module) return bad("does not parse: " + messages);
->>>>>>> main
   state->signature = schedule::signatureOf(isolated);
   KILN_TRY(state->readTarget());
   KILN_TRY(state->readMain());

@@ -19,12 +19,7 @@ class Server {
   static Result<Server> open(const std::string& message, const OpenEngine& open) {
     KILN_ASSIGN(const MeasureSetup setup, unpackSetup(message));
     Server server;
-<<<<<<< HEAD
-    KILN_ASSIGN(server.bench_, Bench::open(setup.processors));
-    KILN_ASSIGN(server.inputs_, KernelInputs::make(setup.tensors, setup.seed, setup.weightBytes));
-=======
     KILN_ASSIGN(server.engine_, open(setup));
->>>>>>> main
     server.outputs_ = setup.tensors.outputs;
     return server;
   }
