@@ -14,9 +14,8 @@ constexpr double kTaskCycles = 2000;  // to hand a task out and to begin it
 constexpr double kElementBytes = 4;   // most kernels are of f32
 
 // Of a device.
-constexpr double kMultiprocessors = 128;  // about as many as large ones have
-constexpr double kLanes = 128;            // of a multiprocessor
-constexpr double kBlockCycles = 1000;     // to begin a block, and what its first loads wait for
+constexpr double kLanes = 128;         // of a multiprocessor
+constexpr double kBlockCycles = 1000;  // to begin a block, and what its first loads wait for
 
 // Of one step of a register block, per result: two fused operations and two loads in a cycle, and a chain of
 // sums that takes four cycles per link.
@@ -102,7 +101,7 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
 }
 
 // Blocks in as many rounds as the device needs for all of them.
-double deviceCycles(const Schedule& schedule, const schedule::Site& site) {
+double deviceCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine) {
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
   double points = 1;  // of a block
   for (const std::int64_t size : tile) points *= static_cast<double>(size);
@@ -112,7 +111,7 @@ double deviceCycles(const Schedule& schedule, const schedule::Site& site) {
   // What the results of a tile share is loaded once.
   if (site.shape.kind == schedule::KernelKind::kContraction && tile.size() >= 2)
     cycles *= 1 + 16 / static_cast<double>(tile[tile.size() - 2]) + 16 / static_cast<double>(tile.back());
-  return std::ceil(tasksOf(schedule, site) / kMultiprocessors) * (cycles + kBlockCycles);
+  return std::ceil(tasksOf(schedule, site) / machine.multiprocessors) * (cycles + kBlockCycles);
 }
 
 }  // namespace
@@ -131,7 +130,7 @@ double tasksOf(const Schedule& schedule, const schedule::Site& site) {
 }
 
 double estimatedCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine) {
-  if (site.onDevice) return deviceCycles(schedule, site);
+  if (site.onDevice) return deviceCycles(schedule, site, machine);
   const std::vector<schedule::LoopInfo>& loops = site.shape.loops;
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
   const double tasks = tasksOf(schedule, site);

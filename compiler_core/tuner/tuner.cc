@@ -133,6 +133,7 @@ class Tuner {
     command_ = {device.program, "--device-driver", device.driver, "--device", std::to_string(device.ordinal)};
     KILN_ASSIGN(const MeasuredDevice found, askForDevice());
     record_.device = fingerprintOf(found);
+    machine_.multiprocessors = std::max(1u, found.multiprocessors);
     const std::vector<std::string> targets = targetNames(request_.plan.target);
     if (std::ranges::any_of(
             targets, [&](const std::string& target) { return runsOnGpu(target, found.major, found.minor); }))
