@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxBudgetBytes = std::uint64_t{1} << 53;
 struct Options {
   std::string model, toolchain;
   std::vector<std::string> data, targets, profiles, pins, sequences;
-  std::string tune = "off", budget, precision = "f32";
+  std::string tune = "off", budget, precision = "f32", reassociation = "off";
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
@@ -33,6 +33,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   CompileSpec spec;
   spec.profiles = std::move(profiles);
   spec.numerics.precision = options.precision;
+  spec.numerics.reassociation = options.reassociation;
   spec.fallback = options.partition.fallback;
   KILN_ASSIGN(spec.partition, parseRules(options.partition));
   for (const auto& target : options.targets) KILN_TRY(checkRules(spec.partition, targetNames(target)));
@@ -175,6 +176,12 @@ void addBuild(CLI::App& app, Context& context) {
                   "f32; tf32: a GPU may round the factors of f32 products to 10 bits of mantissa; int8: "
                   "a processor may multiply dequantised bytes as integers")
       ->check(CLI::IsMember({"f32", "tf32", "int8"}));
+  command
+      .add_option(
+          "--reassociation", options->reassociation,
+          "off (default): sums are added in one order, whatever the schedule; on: a tuned schedule of "
+          "a processor may add in an order of its own, which the artifact then keeps")
+      ->check(CLI::IsMember({"off", "on"}));
   addPartitionOptions(command, options->partition);
   command
       .add_option("--max-artifact-bytes", options->maxArtifactBytes,

@@ -67,15 +67,16 @@ std::vector<analysis::Profile> profilesOf(const CompileSpec& spec) {
 }
 
 Status checkServed(const CompileSpec& spec) {
-  const auto refuse = [](const char* member, const std::string& value, const char* served) {
-    return fail(
-        Code::kUnimplemented,
-        fmt::format("{} \"{}\" is not served by this toolchain yet; give \"{}\"", member, value, served));
+  const auto refuse = [&](const char* member, const std::string& value, const char* served) {
+    return fail(Code::kUnimplemented,
+                fmt::format("{} \"{}\" is not served for {} by this toolchain yet; give \"{}\"", member,
+                            value, spec.target, served));
   };
-  if (spec.numerics.reassociation != "off")
-    return refuse("numerics.reassociation", spec.numerics.reassociation, "off");
   const bool hasDevice = std::ranges::any_of(
       targetNames(spec.target), [](const std::string& name) { return name.starts_with("cuda:"); });
+  // No schedule of a device changes the order of a sum.
+  if (hasDevice && spec.numerics.reassociation != "off")
+    return refuse("numerics.reassociation", spec.numerics.reassociation, "off");
   // Processors have no products of tf32.
   if (spec.numerics.precision != "f32" && spec.numerics.precision != (hasDevice ? "tf32" : "int8"))
     return refuse("numerics.precision", spec.numerics.precision,

@@ -83,7 +83,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments);
 struct ModelArguments {
   std::string model, target = "cpu:x86-64-v3";
   std::vector<std::string> profile, pin, sequence;
-  std::string precision = "f32";
+  std::string precision = "f32", reassociation = "off";
   PartitionOptionTexts partition;
 };
 // The spec but for the model's files, which are not read.

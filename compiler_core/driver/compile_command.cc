@@ -143,6 +143,7 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
   request.pins = spec.pins;
   request.sequences = spec.sequences;
   request.contraction = spec.numerics.contraction == "on";
+  request.reassociation = spec.numerics.reassociation == "on";
   request.tf32 = spec.numerics.precision == "tf32";
   request.quantised = spec.numerics.precision == "int8";
   request.fallback = spec.fallback == "cpu";

@@ -372,7 +372,7 @@ class Compile {
     options.vectors.contraction = request_.contraction;
     if (!onDevice) options.dots = codegen::dotsFor(target.features);
     options.schedules.environment = {target.name, target.features, request_.contraction,
-                                     onDevice && request_.tf32};
+                                     onDevice && request_.tf32, !onDevice && request_.reassociation};
     options.schedules.given = &request_.schedules;
     options.schedules.onKernel = [&](const schedule::KernelFound& kernel) {
       tuned_.insert(kernel.signature);

@@ -95,6 +95,7 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   request.profiles = profilesOf(*spec);
   request.pins = spec->pins;
   request.sequences = spec->sequences;
+  request.reassociation = spec->numerics.reassociation == "on";
   request.tf32 = spec->numerics.precision == "tf32";
   request.quantised = spec->numerics.precision == "int8";
   request.fallback = spec->fallback == "cpu";

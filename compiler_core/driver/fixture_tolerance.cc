@@ -17,6 +17,8 @@ struct Relative {
 };
 // Of fewer bits than f32 has: about four steps of the type.
 constexpr Relative kF32{"1e-3", 1e-3}, kF16{"4e-3", 4e-3}, kTf32 = kF16, kBF16{"3e-2", 3e-2};
+// Of sums in another order: what is left of larger terms is as far off as those are.
+constexpr Relative kReassociated = kF32;
 // Where a sum lies between two codes, rounding may end at the other one.
 constexpr Relative kInt8{"1e-1", 1e-1};
 constexpr double kAbsolute = 1e-5;
@@ -39,27 +41,28 @@ double rootMeanSquare(const HostTensor& tensor) {
 }
 
 // Of the coarsest type.
-const Relative& relativeOf(const ReferenceResult& result, std::string_view precision) {
+const Relative& relativeOf(const ReferenceResult& result, const Numerics& numerics) {
   if (result.coarsest == DType::kBF16) return kBF16;
   if (result.coarsest == DType::kF16) return kF16;
-  if (precision == "int8" && result.hasBytes) return kInt8;
-  return precision == "tf32" ? kTf32 : kF32;
+  if (numerics.precision == "int8" && result.hasBytes) return kInt8;
+  if (numerics.precision == "tf32") return kTf32;
+  return numerics.reassociation == "on" ? kReassociated : kF32;
 }
 
 }  // namespace
 
-Noise noiseOf(const ReferenceResult& result, std::string_view precision, const HostTensor& tensor) {
-  const Relative& relative = relativeOf(result, precision);
+Noise noiseOf(const ReferenceResult& result, const Numerics& numerics, const HostTensor& tensor) {
+  const Relative& relative = relativeOf(result, numerics);
   if (&relative == &kF32 || !holdsFloats(tensor.dtype)) return {};
   return {relative.value, relative.value * rootMeanSquare(tensor)};
 }
 
-FixtureTolerance toleranceOf(const ReferenceResult& result, std::string_view precision) {
-  const Relative& relative = relativeOf(result, precision);
+FixtureTolerance toleranceOf(const ReferenceResult& result, const Numerics& numerics) {
+  const Relative& relative = relativeOf(result, numerics);
   FixtureTolerance tolerance{relative.text, {}};
   if (&relative == &kF32) return tolerance;
   for (const HostTensor& output : result.outputValues) {
-    const double noise = noiseOf(result, precision, output).absolute;
+    const double noise = noiseOf(result, numerics, output).absolute;
     tolerance.absolute.push_back(noise > kAbsolute ? fmt::format("{:.1e}", noise) : kAbsoluteTolerance);
   }
   return tolerance;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "compiler_core/driver/compiler.h"
+#include "manifest/spec/compile_spec.h"
 
 namespace kiln::driver {
 
@@ -22,15 +22,16 @@ inline constexpr char kAbsoluteTolerance[] = "1e-5";
 // exact result: a few rounding steps (of a type's relative step, 2^-10 for f16) of the values that were
 // rounded. Where results are what is left of larger values, that is more than so much of the result itself:
 // what it is a part of is taken to be as large as the output's elements are, by their root mean square. The
-// same holds where `precision`, the spec's, is "tf32": factors of products may lose all but the bits that f16
-// has.
-FixtureTolerance toleranceOf(const ReferenceResult& result, std::string_view precision);
+// same holds where the spec's precision is "tf32": factors of products may lose all but the bits that f16
+// has; and, with the steps of f32, where its reassociation is "on": Winograd's sums have larger terms than
+// theirs.
+FixtureTolerance toleranceOf(const ReferenceResult& result, const Numerics& numerics);
 
 // Such a model's noise in a tensor of floats, one of those within it, too: |got - expected| may be the first
-// of |expected| and the second. Both 0 for a model of f32 alone.
+// of |expected| and the second. Both 0 for a model of f32 alone whose sums have one order.
 struct Noise {
   double relative = 0, absolute = 0;
 };
-Noise noiseOf(const ReferenceResult& result, std::string_view precision, const reference::HostTensor& tensor);
+Noise noiseOf(const ReferenceResult& result, const Numerics& numerics, const reference::HostTensor& tensor);
 
 }  // namespace kiln::driver

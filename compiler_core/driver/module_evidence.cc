@@ -21,13 +21,15 @@ package::WeightUse useOf(func::FuncOp main, unsigned argument) {
     use.words = package::Words{words[0], words[1]};
   if (auto panels = main.getArgAttrOfType<IntegerAttr>(argument, schedule::kPanelsAttr))
     use.panelLanes = panels.getInt();
+  if (auto winograd = main.getArgAttrOfType<IntegerAttr>(argument, schedule::kWinogradAttr))
+    use.winogradResults = winograd.getInt();
   return use;
 }
 
 // Rewrites make weights for each profile anew; the bytes tell which are the same.
 bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const ir::WeightTable& weights) {
   if (a.permutation != b.permutation || a.words != b.words || a.space != b.space ||
-      a.panelLanes != b.panelLanes)
+      a.panelLanes != b.panelLanes || a.winogradResults != b.winogradResults)
     return false;
   if (a.source == b.source) return true;
   const ir::Weight *first = weights.find(a.source), *second = weights.find(b.source);

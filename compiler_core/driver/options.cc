@@ -20,6 +20,11 @@ void addModelOptions(CLI::App& app, ModelArguments& model) {
                  "a processor may multiply dequantised bytes as integers")
       ->check(CLI::IsMember({"f32", "tf32", "int8"}))
       ->capture_default_str();
+  app.add_option("--reassociation", model.reassociation,
+                 "off: sums are added in one order, whatever the schedule; on: schedules of a processor may "
+                 "add in orders of their own")
+      ->check(CLI::IsMember({"off", "on"}))
+      ->capture_default_str();
 }
 
 std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv) {

@@ -94,7 +94,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
     for (const Point& point : pointsOf(profile)) {
       auto result = evaluateReference(arguments.model, point.dims, spec->pins, spec->sequences, kSeed);
       if (!result) return stop(result.error());
-      const FixtureTolerance tolerance = toleranceOf(*result, spec->numerics.precision);
+      const FixtureTolerance tolerance = toleranceOf(*result, spec->numerics);
       auto written = writeProfile(*result, tolerance, arguments.out, point.name, digests);
       if (!written) return stop(kExitInternal, written.error());
       profiles.push_back(std::move(*written));

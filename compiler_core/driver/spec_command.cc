@@ -38,6 +38,7 @@ tl::expected<CompileSpec, CommandError> optionsOf(const ModelArguments& argument
   spec.target = target->name;
   spec.features = target->features;
   spec.numerics.precision = arguments.precision;
+  spec.numerics.reassociation = arguments.reassociation;
   if (auto applied = applyRules(arguments.partition, spec); !applied)
     return tl::make_unexpected(applied.error());
   auto profiles = parseProfiles(arguments.profile);

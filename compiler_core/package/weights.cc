@@ -7,6 +7,7 @@
 
 #include "compiler_core/package/files.h"
 #include "compiler_core/package/panels.h"
+#include "compiler_core/package/winograd.h"
 
 namespace kiln::package {
 
@@ -87,6 +88,10 @@ std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use) {
     bytes = bytes / static_cast<std::uint64_t>(extent) * static_cast<std::uint64_t>(words * use.words->steps);
     extent = words;
   }
+  if (use.winogradResults != 0) {
+    const std::int64_t side = use.winogradResults + 2;
+    return bytes / 9 * static_cast<std::uint64_t>(side * side);
+  }
   if (use.panelLanes == 0 || shape.empty()) return bytes;
   const auto columns = use.permutation.empty() ? shape.back() : shape[use.permutation.back()];
   const auto padded = (columns + use.panelLanes - 1) / use.panelLanes * use.panelLanes;
@@ -106,6 +111,11 @@ Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const Weight
     width = 4;
   }
   const Bytes bytes = use.permutation.empty() && !use.words ? weight.bytes : Bytes(turned);
+  if (use.winogradResults != 0) {
+    if (weight.dtype != DType::kF32 || shape.size() != 4 || use.words)
+      return fail(Code::kInternal, fmt::format("weight {}: no windows of f32", weight.name));
+    return asPoints(bytes, shape[0], shape[1], use.winogradResults, use.panelLanes);
+  }
   if (use.panelLanes == 0) return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
   if (shape.empty()) return fail(Code::kInternal, fmt::format("weight {}: panels of a number", weight.name));
   std::int64_t rows = 1;

@@ -20,13 +20,15 @@ struct Words {
 // One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program
 // reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
 // are), or as words; then, its last dimension as columns, in panels of so many columns (panels.h; 0: as it
-// is).
+// is). With winogradResults, an entry [K, C, 3, 3] after the permutation, not in words, is laid out as
+// Winograd's points in panels of so many of its K (winograd.h).
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;
   std::optional<Words> words;
   std::uint32_t space = 0;  // whose memory the program wants it in (program_abi.h)
   std::int64_t panelLanes = 0;
+  std::int64_t winogradResults = 0;  // of a tile along a dimension; 0: as it is
 };
 
 struct WeightFile {

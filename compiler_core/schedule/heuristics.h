@@ -31,6 +31,8 @@ struct KernelShape {
   std::size_t window = 2;         // of a convolution: how many of the last loops are positions
   std::int64_t channelLanes = 0;  // of a convolution: of a panel of its weights; 0: they have no panels
   bool hasWeight = false;         // of a product: its right factor is a weight that may lie in panels
+  // Of a convolution that Winograd's tiles may compute: the channels of its input; 0: they may not.
+  std::int64_t winogradChannels = 0;
 };
 
 struct Tile {

@@ -4,6 +4,7 @@
 
 #include "compiler_core/schedule/gpu/contraction_tiles.h"
 #include "compiler_core/schedule/schedule.h"
+#include "compiler_core/schedule/winograd_tiles.h"
 
 namespace kiln::schedule {
 namespace {
@@ -58,6 +59,7 @@ std::optional<Range> rangeOf(std::string_view knob, const Site& site) {
   if (knob == kPackKnob) return Range{0, site.shape.hasWeight ? kPackedWeight : 2};
   if (knob == kUnfoldKnob) return Range{0, 1};
   if (knob == kLanesKnob) return Range{0, site.shape.channelLanes > 0 ? 1 : 0};
+  if (knob == kWinogradKnob) return Range{0, 4, 2};
   if (knob == kThreadsKnob) return Range{32, 1024, 32};
   return std::nullopt;
 }
@@ -107,14 +109,33 @@ bool fitsPanels(std::span<const std::int64_t> tile, const Site& site) {
   return tile.back() == site.shape.loops.back().extent || tile.back() % (site.registers.bits / 32) == 0;
 }
 
+// The kernel may be made of Winograd's tiles.
+bool takesWinograd(const Site& site) {
+  return site.reassociation && !site.onDevice && site.shape.kind == KernelKind::kConvolution &&
+         site.shape.window == 2 && site.shape.winogradChannels > 0;
+}
+
 // A task has whole panels of channels.
 bool fitsChannelLanes(std::span<const std::int64_t> tile, const Site& site) {
   const auto channels = rowLoop(site.shape);
   return site.shape.channelLanes > 0 && channels && tile[*channels] % site.shape.channelLanes == 0;
 }
 
-// What would change the order of a sum. No schedule has these while reassociation is off.
-constexpr std::string_view kReassociating[] = {"split"};
+// Why a task cannot be made of Winograd's tiles; "" where it can.
+std::string winogradTrouble(std::int64_t results, std::span<const std::int64_t> tile, const Site& site) {
+  if (!fitsChannelLanes(tile, site))
+    return "needs tiles of a multiple of " + std::to_string(site.shape.channelLanes) + " channels";
+  const WinogradTiles tiles{results, tile[tile.size() - 2], tile.back()};
+  if (tiles.rows < results || tiles.columns < results)
+    return "needs tiles of at least " + std::to_string(results) + " rows and columns";
+  if (tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes) > kWinogradScratchBytes)
+    return "needs smaller tiles: a task may have " + std::to_string(kWinogradScratchBytes) +
+           " bytes of scratch";
+  return "";
+}
+
+// What would change the order of a sum. No schedule has these where reassociation is off.
+constexpr std::string_view kReassociating[] = {"split", kWinogradKnob};
 
 // --- what is worth trying
 
@@ -168,7 +189,9 @@ std::vector<std::vector<std::int64_t>> tilesOf(const Site& site, std::span<const
         break;
       case KernelKind::kConvolution:
         if (i == rowLoop(shape)) sizes = sizesNear(loop, chosen[i], {8, 16, 32, 64, 128, 256});
-        if (fromInside + 1 == shape.window) sizes = sizesNear(loop, chosen[i], {1, 2, 4, 7, 14, 28, 56});
+        if (fromInside + 1 == shape.window)
+          sizes = takesWinograd(site) ? sizesNear(loop, chosen[i], {1, 2, 4, 7, 8, 14, 16, 28, 56})
+                                      : sizesNear(loop, chosen[i], {1, 2, 4, 7, 14, 28, 56});
         break;
       case KernelKind::kAttention:
         if (fromInside == 1) sizes = sizesNear(loop, chosen[i], {16, 32, 64, 128});
@@ -192,6 +215,7 @@ std::vector<std::int64_t> numbersOf(std::string_view knob) {
   if (knob == kStepsKnob) return {128, 256, 1024, 4096};
   if (knob == kPackKnob) return {0, 1, 2, kPackedWeight};
   if (knob == kUnfoldKnob || knob == kLanesKnob) return {0, 1};
+  if (knob == kWinogradKnob) return {0, 2, 4};
   if (knob == kUnrollKnob) return {1, 2, 4};
   if (knob == kThreadsKnob) return {64, 128, 256, 512};
   return {};
@@ -214,6 +238,7 @@ Chosen defaultSchedule(const Site& site) {
     setNumber(chosen.schedule, kStepsKnob, channels ? kStepsInL1 : kDefaultSteps);
     setNumber(chosen.schedule, kUnfoldKnob, 1);
     setNumber(chosen.schedule, kLanesKnob, channels ? 1 : 0);
+    if (takesWinograd(site)) setNumber(chosen.schedule, kWinogradKnob, 0);
   }
   if (isProduct(site)) {
     setNumber(chosen.schedule, kRowsKnob, 0);
@@ -253,7 +278,7 @@ Status check(const Schedule& schedule, const Site& site) {
   const Schedule chosen = defaultSchedule(site).schedule;
   const std::string kind = (site.onDevice ? "device " : "") + std::string(templateOf(site.shape.kind));
   for (const auto& [name, values] : schedule) {
-    if (std::ranges::find(kReassociating, name) != std::end(kReassociating))
+    if (!site.reassociation && std::ranges::find(kReassociating, name) != std::end(kReassociating))
       return fail(Code::kUnimplemented,
                   "the knob '" + name +
                       "' changes the order of sums, which numerics.reassociation \"off\" does not allow");
@@ -279,6 +304,9 @@ Status check(const Schedule& schedule, const Site& site) {
   if (numberOf(schedule, kLanesKnob, 0) == 1 && !fitsChannelLanes(listOf(schedule, kTileKnob), site))
     return refuse(kLanesKnob, "is 1, which needs tiles of a multiple of " +
                                   std::to_string(site.shape.channelLanes) + " channels");
+  if (const std::int64_t results = numberOf(schedule, kWinogradKnob, 0); results > 0)
+    if (const std::string why = winogradTrouble(results, listOf(schedule, kTileKnob), site); !why.empty())
+      return refuse(kWinogradKnob, "is " + std::to_string(results) + ", which " + why);
   return {};
 }
 

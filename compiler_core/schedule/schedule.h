@@ -1,7 +1,8 @@
 // How one kernel is cut and written: a schedule is a value for each knob of its template (the kind of kernel,
 // on a processor or on a device). The heuristics give the default, tuning entries may give another one; the
-// IR carries it in kiln.kernel (kernel_info.h), the manifest prints it. No schedule changes what a kernel
-// computes: numerics fix the order of every sum.
+// IR carries it in kiln.kernel (kernel_info.h), the manifest prints it. No schedule changes the bits of what
+// a kernel computes: numerics fix the order of every sum. Where numerics.reassociation is "on", the default
+// still adds in that order, and other schedules may add in orders of their own.
 //
 // To add a knob: a name below; what it does where the code is written (BlockOptions for the block emitter);
 // its default in knobs.cc `defaultSchedule`, for which nothing may change while the knob has its default; its
@@ -41,6 +42,10 @@ inline constexpr std::string_view kUnfoldKnob = "unfold";
 // What lies along the lanes of a convolution's registers: 0 neighbouring positions, 1 channels. The weights
 // then lie in panels in the artifact, and the window is read where it is, without a copy.
 inline constexpr std::string_view kLanesKnob = "lanes";
+// Of a convolution of 3x3: results of a tile along a dimension that Winograd's transforms make, 2 or 4; 0:
+// none, every result is the sum of its products. Other sums, so only where numerics.reassociation is "on";
+// the weights then lie in the artifact as points (winograd_tiles.h).
+inline constexpr std::string_view kWinogradKnob = "winograd";
 // Registers side by side of operations whose results share nothing.
 inline constexpr std::string_view kUnrollKnob = "unroll";
 // Of a block on a device.
@@ -69,6 +74,8 @@ struct Site {
   bool onDevice = false;
   // Nothing is shared between the results of the kernel: a device's blocks take them in order.
   bool isSingle = false;
+  // Sums may be added in another order than the model's: knobs that change it exist.
+  bool reassociation = false;
 };
 
 // Scalar operations of one run of the kernel, estimated.
@@ -79,8 +86,8 @@ std::string_view templateOf(KernelKind kind);
 
 struct Knob {
   std::string name;
-  // Worth trying, the default's first, each once. All of them are legal, of a device's operations whose
-  // results share nothing each with some value of the other knob; a schedule may have others.
+  // Worth trying, the default's first, each once. All of them are legal; those of a device's operations whose
+  // results share nothing, and of "winograd", with some value of the other knobs. A schedule may have others.
   std::vector<std::vector<std::int64_t>> values;
 };
 

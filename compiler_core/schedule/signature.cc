@@ -30,6 +30,7 @@ class Isolation {
     module->setAttr("kiln.features", b_.getStrArrayAttr(features));
     module->setAttr("kiln.contraction", b_.getBoolAttr(environment.contraction));
     if (environment.tf32) module->setAttr("kiln.tf32", b_.getBoolAttr(true));
+    if (environment.reassociation) module->setAttr("kiln.reassociation", b_.getBoolAttr(true));
     b_.setInsertionPointToStart(module.getBody());
     main_ = func::FuncOp::create(b_, loc_, ir::kMain, b_.getFunctionType({}, root_->getResultTypes()));
     main_.addEntryBlock();

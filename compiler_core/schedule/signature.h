@@ -22,6 +22,7 @@ struct Environment {
   std::string target;                 // of the kernel's unit; empty: nobody wants signatures
   std::vector<std::string> features;  // of the processor
   bool contraction = true, tf32 = false;
+  bool reassociation = false;  // of sums, by a schedule that says so; false for devices
 };
 
 // Operands from outside become arguments (kiln.input, kiln.weight as in @main; constant tensors are weights),

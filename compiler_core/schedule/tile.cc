@@ -10,6 +10,7 @@
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/row_loop.h"
 #include "compiler_core/schedule/vectorize/channel_lanes.h"
+#include "compiler_core/schedule/vectorize/winograd.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -246,14 +247,17 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
         shape.window = member.getNumReductionLoops() - 1;
         shape.hasWeight =
             !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
-        if (shape.kind == KernelKind::kConvolution && !device)
+        if (shape.kind == KernelKind::kConvolution && !device) {
           shape.channelLanes = mayTakeChannelLanes(member, options.registers);
+          shape.winogradChannels = mayTakeWinograd(member, options.registers);
+        }
       }
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);
     for (unsigned dim : parallel)
       shape.loops.push_back({extents[dim], group.divisible.test(dim), ShapedType::isDynamic(fixed[dim])});
-    const Site site{shape, options.registers, device, device && isSingle(group, shape.kind)};
+    const Site site{shape, options.registers, device, device && isSingle(group, shape.kind),
+                    !device && options.environment.reassociation};
     const FailureOr<DictionaryAttr> described = describe(group, site);
     if (failed(described)) return failure();
     const DictionaryAttr description = *described;
@@ -321,6 +325,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
 
   void runOnOperation() override {
     if (!target.empty()) options.environment.target = target;
+    if (reassociation) options.environment.reassociation = true;
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> ops;  // those in bodies of control flow before those behind it
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
@@ -345,6 +350,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
   Option<bool> device{*this, "device", llvm::cl::desc("Tiles are what a block of a device's threads makes"),
                       llvm::cl::init(false)};
   Option<std::string> target{*this, "target", llvm::cl::desc("Kernels get signatures, as for this target")};
+  Option<bool> reassociation{*this, "reassociation", llvm::cl::desc("Schedules may change the order of sums"),
+                             llvm::cl::init(false)};
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "compiler_core/schedule/vectorize/extremes.h"
 #include "compiler_core/schedule/vectorize/sums.h"
 #include "compiler_core/schedule/vectorize/unfold_window.h"
+#include "compiler_core/schedule/vectorize/winograd.h"
 #include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -94,6 +95,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     own.schedule = scheduleAround(product.op);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
     if (emitWords(rewriter, product.op, options.shape)) return;
+    if (numberOf(own.schedule, kWinogradKnob, 0) != 0 && emitWinograd(rewriter, product, own)) return;
     if (numberOf(own.schedule, kLanesKnob, 0) == 1 && emitChannelLanes(rewriter, product, own)) return;
     SmallVector<UnfoldedStep> steps;
     if (numberOf(own.schedule, kUnfoldKnob, 1) != 0)

@@ -12,6 +12,18 @@ BlockArgument weightArgument(Value value) {
   return function && function.getArgAttr(argument.getArgNumber(), kWeightAttr) ? argument : BlockArgument();
 }
 
+// The argument behind `weight` with these attributes; made at the first call.
+static Value laidOut(BlockArgument weight, const NamedAttrList& attributes, ArrayRef<std::int64_t> shape) {
+  auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
+  const DictionaryAttr wanted = attributes.getDictionary(function.getContext());
+  const unsigned index = weight.getArgNumber() + 1;
+  for (unsigned i = index; i < function.getNumArguments() && function.getArgAttr(i, kPanelsAttr); ++i)
+    if (function.getArgAttrDict(i) == wanted) return function.getArgument(i);
+  const Type element = cast<MemRefType>(weight.getType()).getElementType();
+  (void)function.insertArgument(index, MemRefType::get(shape, element), wanted, weight.getLoc());
+  return function.getArgument(index);
+}
+
 Value inPanels(BlockArgument weight, std::int64_t lanes, ArrayRef<std::int64_t> permutation) {
   auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
   NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
@@ -25,16 +37,21 @@ Value inPanels(BlockArgument weight, std::int64_t lanes, ArrayRef<std::int64_t> 
       whole.push_back(before ? before[static_cast<std::size_t>(dim)] : dim);
     attributes.set(kPermutationAttr, b.getDenseI64ArrayAttr(whole));
   }
-  const DictionaryAttr wanted = attributes.getDictionary(b.getContext());
-  const unsigned index = weight.getArgNumber() + 1;
-  for (unsigned i = index; i < function.getNumArguments() && function.getArgAttr(i, kPanelsAttr); ++i)
-    if (function.getArgAttrDict(i) == wanted) return function.getArgument(i);
   auto type = cast<MemRefType>(weight.getType());
   const std::int64_t columns = type.getDimSize(permutation.empty() ? type.getRank() - 1 : permutation.back()),
                      rows = type.getNumElements() / columns, panels = llvm::divideCeil(columns, lanes);
-  (void)function.insertArgument(index, MemRefType::get({panels, rows, lanes}, type.getElementType()), wanted,
-                                weight.getLoc());
-  return function.getArgument(index);
+  return laidOut(weight, attributes, {panels, rows, lanes});
+}
+
+Value asPoints(BlockArgument weight, std::int64_t m, std::int64_t lanes) {
+  auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
+  NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
+  Builder b(function.getContext());
+  attributes.set(kPanelsAttr, b.getI64IntegerAttr(lanes));
+  attributes.set(kWinogradAttr, b.getI64IntegerAttr(m));
+  auto type = cast<MemRefType>(weight.getType());
+  return laidOut(weight, attributes,
+                 {type.getDimSize(0) / lanes, (m + 2) * (m + 2), type.getDimSize(1), lanes});
 }
 
 void dropUnusedWeights(func::FuncOp function) {

@@ -1,6 +1,6 @@
 // Arguments of @main that are weights: kiln.weight = slot, kiln.source = entry of the weight table, and how
-// the program wants the entry laid out: kiln.permutation of its dimensions first, then kiln.panels
-// (../package/weights.h WeightUse). Private to the compiler core.
+// the program wants the entry laid out: kiln.permutation of its dimensions first, then kiln.winograd, then
+// kiln.panels (../package/weights.h WeightUse). Private to the compiler core.
 #pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,7 +9,8 @@ namespace kiln::schedule {
 
 inline constexpr llvm::StringLiteral kWeightAttr = "kiln.weight";
 inline constexpr llvm::StringLiteral kPermutationAttr = "kiln.permutation";
-inline constexpr llvm::StringLiteral kPanelsAttr = "kiln.panels";  // columns of a panel
+inline constexpr llvm::StringLiteral kWinogradAttr = "kiln.winograd";  // results of a tile along a dimension
+inline constexpr llvm::StringLiteral kPanelsAttr = "kiln.panels";      // columns of a panel
 
 // The argument that `value` is, if that is a weight; null otherwise.
 mlir::BlockArgument weightArgument(mlir::Value value);
@@ -19,6 +20,10 @@ mlir::BlockArgument weightArgument(mlir::Value value);
 // the slot of `weight`.
 mlir::Value inPanels(mlir::BlockArgument weight, std::int64_t lanes,
                      llvm::ArrayRef<std::int64_t> permutation = {});
+
+// The argument that has `weight`, a buffer [K, C, 3, 3], as the points of Winograd's F(m x m, 3 x 3) in
+// panels of so many of the K: [panel][point][C][lane]. Made at the first call. K is a multiple of `lanes`.
+mlir::Value asPoints(mlir::BlockArgument weight, std::int64_t m, std::int64_t lanes);
 
 // Erases the weights that turned out to be wanted in another layout alone, with what was made of them in
 // vain, and numbers the slots anew.

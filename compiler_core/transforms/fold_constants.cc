@@ -1,6 +1,8 @@
+#include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/constants.h"
 #include "compiler_core/transforms/passes.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::transforms {
@@ -28,7 +30,8 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
         (operation.getNumOperands() == 0 && !counts))
       return;
     if (operation.getDialect() != getContext().getLoadedDialect<ir::KilnDialect>()) return;
-    if (!llvm::all_of(operation.getOperands(), isConstant) || moveSplat(operation)) return;
+    if (!llvm::all_of(operation.getOperands(), isConstant) || moveSplat(operation) || foldSplats(operation))
+      return;
     auto bytes = ir::checkedBytes(ir::tensorType(operation.getResult(0)));
     std::int64_t given = 0;
     for (mlir::Value operand : operation.getOperands()) {
@@ -59,13 +62,52 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
   bool moveSplat(mlir::Operation& operation) {
     if (!llvm::isa<ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::SliceOp>(operation)) return false;
     if (!ir::tensorType(operation.getResult(0)).hasStaticShape()) return false;
-    auto constant = operation.getOperand(0).getDefiningOp<ir::ConstantOp>();
-    auto value = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
-    if (!value || !value.isSplat()) return false;
+    mlir::DenseElementsAttr value = splatOf(operation.getOperand(0));
+    if (!value) return false;
     mlir::OpBuilder builder(&operation);
     auto splat = value.resizeSplat(ir::tensorType(operation.getResult(0)));
     replace(operation, ir::ConstantOp::create(builder, operation.getLoc(), splat.getType(), splat));
     return true;
+  }
+
+  // Elementwise work on splats gives a splat, of any size: that of one element.
+  bool foldSplats(mlir::Operation& operation) {
+    if (!llvm::isa<ir::CastOp, ir::UnaryOp, ir::BinaryOp>(operation)) return false;
+    const auto type = ir::tensorType(operation.getResult(0));
+    if (!type.hasStaticShape()) return false;
+    mlir::OpBuilder builder(&operation);
+    mlir::IRMapping single;
+    llvm::SmallVector<mlir::Operation*> made;
+    for (mlir::Value operand : operation.getOperands()) {
+      mlir::DenseElementsAttr value = splatOf(operand);
+      if (!value) break;
+      made.push_back(
+          ir::ConstantOp::create(builder, operation.getLoc(), value.resizeSplat(oneOf(value.getType()))));
+      single.map(operand, made.back()->getResult(0));
+    }
+    mlir::Value constant;
+    if (made.size() == operation.getNumOperands()) {
+      mlir::Operation* element = builder.clone(operation, single);
+      element->getResult(0).setType(oneOf(type));
+      constant = analysis::foldSmall(builder, element);
+      if (!constant) element->erase();
+    }
+    mlir::DenseElementsAttr splat = constant ? splatOf(constant) : nullptr;
+    if (constant) made.push_back(constant.getDefiningOp());
+    if (splat)
+      replace(operation, ir::ConstantOp::create(builder, operation.getLoc(), splat.resizeSplat(type)));
+    for (mlir::Operation* op : made) op->erase();
+    return splat != nullptr;
+  }
+
+  static mlir::ShapedType oneOf(mlir::ShapedType type) {
+    const llvm::SmallVector<std::int64_t> ones(static_cast<std::size_t>(type.getRank()), 1);
+    return mlir::RankedTensorType::get(ones, type.getElementType());
+  }
+  static mlir::DenseElementsAttr splatOf(mlir::Value value) {
+    auto constant = value.getDefiningOp<ir::ConstantOp>();
+    auto elements = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;
+    return elements && elements.isSplat() ? elements : nullptr;
   }
 
   static void replace(mlir::Operation& operation, mlir::Value constant) {

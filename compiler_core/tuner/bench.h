@@ -52,6 +52,8 @@ class KernelRun {
   Status run(Bench& bench, KernelInputs& inputs, std::size_t copy);
   // Of the results of the last run.
   Digest results() const;
+  // Where those lie, one tensor after the other; as long as this.
+  const std::vector<void*>& outputs() const { return outputPointers_; }
   // One sample: as many runs as make it long enough for the clock, in nanoseconds of one run. With one thread
   // the processor's time, so that others on the machine count for less; with several, the clock's.
   Result<std::uint64_t> sample(Bench& bench, KernelInputs& inputs);

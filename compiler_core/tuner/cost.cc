@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "compiler_core/schedule/winograd_tiles.h"
+
 namespace kiln::tuner {
 namespace {
 
@@ -23,8 +25,41 @@ double cyclesPerResult(double rows, double vectors) {
   return std::max({sums / 2, (rows + vectors) / 2, 4.0}) / sums;
 }
 
+// Of all tasks of a convolution by Winograd's tiles.
+double winogradCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
+                      double points) {
+  // Cycles for a register of numbers: turned; as points, with what is loaded, computed and stored; and back.
+  constexpr double kTurned = 4, kToPoint = 6, kFromPoint = 4, kResult = 6;
+  constexpr double kFarBytes = 10;  // of weights, from beyond the core's own caches, in a cycle
+  const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
+  const schedule::WinogradTiles tiles{schedule::numberOf(schedule, schedule::kWinogradKnob, 0),
+                                      tile[tile.size() - 2], tile.back()};
+  const auto inputs = static_cast<double>(site.shape.winogradChannels),
+             results = static_cast<double>(tile[tile.size() - 3]), count = static_cast<double>(tiles.count()),
+             each = static_cast<double>(tiles.points()),
+             positions = static_cast<double>(tiles.rows * tiles.columns),
+             window = static_cast<double>(tiles.windowRows() * tiles.windowColumns());
+  const double lanes = static_cast<double>(site.registers.bits) / 32;
+  const auto across = static_cast<double>(site.registers.across);
+  const double rows = std::floor(static_cast<double>(site.registers.accumulators) / across);
+  const double run =
+      std::min(inputs, static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512)));
+  double products = each * count * inputs * results / lanes * cyclesPerResult(std::min(rows, count), across) *
+                    (1 + 4 / run);
+  if (run * across * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
+  products = std::max(products, each * inputs * results * kElementBytes / kFarBytes);
+  double cycles = products + inputs / lanes * (window * kTurned + count * each * kToPoint) +
+                  results / lanes * (count * each * kFromPoint + positions * kResult);
+  if (static_cast<double>(tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes)) >
+      static_cast<double>(machine.l2))
+    cycles *= 1.1;
+  return cycles * points / (positions * results);
+}
+
 double productCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
                      double points) {
+  if (schedule::numberOf(schedule, schedule::kWinogradKnob, 0) != 0)
+    return winogradCycles(schedule, site, machine, points);
   const auto accumulators = static_cast<double>(site.registers.accumulators);
   const double lanes = static_cast<double>(site.registers.bits) / 32;
   auto rows = static_cast<double>(schedule::numberOf(schedule, schedule::kRowsKnob, 0));

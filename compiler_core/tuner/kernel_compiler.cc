@@ -62,7 +62,7 @@ Result<KernelTensor> tensorOf(Type type) {
 struct KernelCompiler::State {
   Tools tools;
   Target target;
-  bool contraction = true;
+  bool contraction = true, reassociation = false;
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module;
   std::string signature;
@@ -77,7 +77,7 @@ struct KernelCompiler::State {
     options.from = "tiled";
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = contraction;
-    options.schedules.environment = {target.name, target.features, contraction, false};
+    options.schedules.environment = {target.name, target.features, contraction, false, reassociation};
     return options;
   }
   Status readTarget();
@@ -97,6 +97,8 @@ Status KernelCompiler::State::readTarget() {
   for (Attribute feature : features)
     target.features.push_back(isa<StringAttr>(feature) ? cast<StringAttr>(feature).str() : "");
   contraction = fused.getValue();
+  const auto reassociated = (*module)->getAttrOfType<BoolAttr>("kiln.reassociation");
+  reassociation = reassociated && reassociated.getValue();
   return {};
 }
 
@@ -137,11 +139,14 @@ std::vector<KernelWeight> weightsOf(func::FuncOp main, func::FuncOp isolated) {
     if (!panels) continue;
     weight.panelLanes = panels.getValue().getZExtValue();
     weight.turned = main.getArgAttr(i, "kiln.permutation") ? 1 : 0;
+    if (const auto winograd = main.getArgAttrOfType<IntegerAttr>(i, schedule::kWinogradAttr))
+      weight.winogradResults = winograd.getValue().getZExtValue();
     for (unsigned j = 0; j < isolated.getNumArguments(); ++j)
       if (isolated.getArgAttr(j, schedule::kWeightAttr) == source) {
         const ArrayRef<std::int64_t> shape =
             cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getShape();
-        weight.columns = static_cast<std::uint64_t>(weight.turned ? shape.front() : shape.back());
+        weight.columns = static_cast<std::uint64_t>(weight.turned || weight.winogradResults ? shape.front()
+                                                                                            : shape.back());
       }
   }
   return weights;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "compiler_core/package/panels.h"
+#include "compiler_core/package/winograd.h"
 #include "compiler_core/runtime/program_abi.h"
 
 namespace kiln::tuner {
@@ -91,6 +92,21 @@ std::vector<std::uint8_t> turned(Bytes matrix, const package::MatrixSize& size) 
   return result;
 }
 
+// What the artifact would have of the kernel's weight.
+Result<std::vector<std::uint8_t>> laidOut(const std::uint8_t* plain, const KernelTensor& tensor,
+                                          const KernelWeight& weight) {
+  const package::MatrixSize size{static_cast<std::int64_t>(tensor.elements / weight.columns),
+                                 static_cast<std::int64_t>(weight.columns), tensor.bytes() / tensor.elements};
+  const auto lanes = static_cast<std::int64_t>(weight.panelLanes);
+  if (weight.winogradResults != 0)
+    return package::asPoints({plain, tensor.bytes()}, size.columns, size.rows / 9,
+                             static_cast<std::int64_t>(weight.winogradResults), lanes);
+  const std::vector<std::uint8_t> matrix = weight.turned != 0
+                                               ? turned({plain, tensor.bytes()}, size)
+                                               : std::vector<std::uint8_t>(plain, plain + tensor.bytes());
+  return package::inPanels(matrix, size, lanes);
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::vector<KernelWeight>& wanted) {
@@ -99,26 +115,18 @@ Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::v
     if (weight.number >= weightTensors_.size() || (weight.columns == 0) != (weight.panelLanes == 0) ||
         weight.turned > 1)
       return fail(Code::kInvalidArgument, "a program reads a weight that its kernel does not have");
-    std::vector<const void*>& laidOut = weights_[weight];
-    if (laidOut.empty()) {
-      const KernelTensor& tensor = weightTensors_[weight.number];
-      const package::MatrixSize size{static_cast<std::int64_t>(tensor.elements / weight.columns),
-                                     static_cast<std::int64_t>(weight.columns),
-                                     tensor.bytes() / tensor.elements};
-      const auto* plain = static_cast<const std::uint8_t*>(weights_[{weight.number}][0]);
-      const std::vector<std::uint8_t> matrix = weight.turned != 0
-                                                   ? turned({plain, tensor.bytes()}, size)
-                                                   : std::vector<std::uint8_t>(plain, plain + tensor.bytes());
-      KILN_ASSIGN(const auto bytes,
-                  package::inPanels(matrix, size, static_cast<std::int64_t>(weight.panelLanes)));
-      while (laidOut.size() < copies()) {
+    std::vector<const void*>& made = weights_[weight];
+    if (made.empty()) {
+      KILN_ASSIGN(const auto bytes, laidOut(static_cast<const std::uint8_t*>(weights_[{weight.number}][0]),
+                                            weightTensors_[weight.number], weight));
+      while (made.size() < copies()) {
         KILN_ASSIGN(Memory memory, allocate(bytes.size()));
         std::memcpy(memory.get(), bytes.data(), bytes.size());
-        laidOut.push_back(memory.get());
+        made.push_back(memory.get());
         memory_.push_back(std::move(memory));
       }
     }
-    for (std::size_t copy = 0; copy < copies(); ++copy) all[copy].push_back(laidOut[copy]);
+    for (std::size_t copy = 0; copy < copies(); ++copy) all[copy].push_back(made[copy]);
   }
   return all;
 }

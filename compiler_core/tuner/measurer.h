@@ -25,9 +25,10 @@ class Measurer {
 
   // No fault of a program: there is no process, or what was loaded before does not run any more.
   Status ready();
-  // Runs `program` once and takes samples of it, one at least; it is loaded then. After ready(), any error
-  // but kCancelled is the program's: it could not be loaded, failed, ended the process (kUnavailable), took
-  // too long (kDeadlineExceeded), or overwrote what it was to answer with (kDataLoss).
+  // Runs `program` once and takes samples of it, one at least; it is loaded then. Its results are compared
+  // with those of the least id that is loaded. After ready(), any error but kCancelled is the program's: it
+  // could not be loaded, failed, ended the process (kUnavailable), took too long (kDeadlineExceeded), or
+  // overwrote what it was to answer with (kDataLoss).
   Result<MeasureAnswer> tryOut(std::uint64_t id, KernelProgram program, std::uint32_t samples);
   // More samples of what is loaded, one at least. Errors of ready() and tryOut(), after which it is not
   // loaded any more.

@@ -1,5 +1,6 @@
 #include "compiler_core/tuner/messages.h"
 
+#include <bit>
 #include <cstring>
 
 namespace kiln::tuner {
@@ -118,7 +119,8 @@ std::string pack(const MeasureRequest& request) {
   packer.number(request.program.scratchBytes);
   packer.number(request.program.weights.size());
   for (const KernelWeight& weight : request.program.weights)
-    for (const std::uint64_t part : {weight.number, weight.columns, weight.panelLanes, weight.turned})
+    for (const std::uint64_t part :
+         {weight.number, weight.columns, weight.panelLanes, weight.turned, weight.winogradResults})
       packer.number(part);
   return packer.take();
 }
@@ -135,7 +137,8 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
   request.program.scratchBytes = unpacker.number();
   request.program.weights.resize(unpacker.count(kMostTensors));
   for (KernelWeight& weight : request.program.weights)
-    for (std::uint64_t* part : {&weight.number, &weight.columns, &weight.panelLanes, &weight.turned})
+    for (std::uint64_t* part :
+         {&weight.number, &weight.columns, &weight.panelLanes, &weight.turned, &weight.winogradResults})
       *part = unpacker.number();
   KILN_TRY(unpacker.end());
   return request;
@@ -147,6 +150,7 @@ std::string pack(const MeasureAnswer& answer) {
   packer.text(answer.error ? std::string_view(answer.error->message).substr(0, kMostErrorBytes) : "");
   packer.text({reinterpret_cast<const char*>(answer.results.hash.data()), answer.results.hash.size()});
   packer.number(answer.results.size);
+  packer.number(std::bit_cast<std::uint64_t>(answer.distance));
   packer.number(answer.nanoseconds.size());
   for (const std::uint64_t sample : answer.nanoseconds) packer.number(sample);
   packer.number(answer.runsPerSample);
@@ -161,6 +165,7 @@ Result<MeasureAnswer> unpackAnswer(std::string_view message) {
   if (code != 0) answer.error = Error{static_cast<Code>(code), std::move(words), {}};
   const std::string hash = unpacker.text();
   answer.results.size = unpacker.number();
+  answer.distance = std::bit_cast<double>(unpacker.number());
   answer.nanoseconds.resize(unpacker.count(kMostSamples));
   for (std::uint64_t& sample : answer.nanoseconds) sample = unpacker.number();
   answer.runsPerSample = unpacker.number();

@@ -33,6 +33,8 @@ struct MeasureRequest {
 struct MeasureAnswer {
   std::optional<Error> error;
   Digest results;  // of kTry: the outputs, one after the other
+  // Of kTry: how far they are from those of the first program that the process tried (results.h).
+  double distance = 0;
   std::vector<std::uint64_t> nanoseconds;
   std::uint64_t runsPerSample = 0;
 };

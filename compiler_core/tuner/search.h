@@ -10,7 +10,9 @@
 namespace kiln::tuner {
 
 // All combinations of a template's knobs but those that the cost model rules out, best estimate first. What
-// differs from the best schedule known so far in one knob comes before everything else. Deterministic.
+// differs from the best schedule known so far in one knob comes before everything else, but for the best
+// estimate of each kind of Winograd's tiles: how large a task of these should be, no other schedule shows.
+// Theirs are combined with tiles and steps alone, the others' knobs are the default's. Deterministic.
 class Search {
  public:
   static constexpr std::size_t kMostCandidates = 4096;
@@ -22,11 +24,12 @@ class Search {
   std::optional<Schedule> next();
   // The fastest so far, the default at first.
   void setBest(const Schedule& schedule) { best_ = schedule; }
-  std::size_t size() const { return candidates_.size(); }
+  std::size_t size() const { return first_.size() + candidates_.size(); }
 
  private:
   bool isNeighbour(const Schedule& schedule) const;
 
+  std::vector<Schedule> first_;       // to be tried before all others, the last one first
   std::vector<Schedule> candidates_;  // not tried yet, best estimate first
   Schedule best_;
 };

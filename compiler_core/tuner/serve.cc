@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 
 #include "compiler_core/tuner/bench.h"
 #include "compiler_core/tuner/child.h"
 #include "compiler_core/tuner/messages.h"
+#include "compiler_core/tuner/results.h"
 
 namespace kiln::tuner {
 namespace {
@@ -35,6 +37,8 @@ class Server {
       KILN_ASSIGN(KernelRun run, KernelRun::load(request.program, outputs_, bench_->threads()));
       KILN_TRY(run.run(*bench_, inputs_, 0));
       answer.results = run.results();
+      if (!first_) first_.emplace(outputs_, run.outputs());
+      answer.distance = first_->distanceOf(run.outputs());
       runs_.erase(request.id);
       runs_.emplace(request.id, std::move(run));
     }
@@ -56,6 +60,7 @@ class Server {
   std::unique_ptr<Bench> bench_;
   KernelInputs inputs_;
   std::vector<KernelTensor> outputs_;
+  std::optional<Results> first_;
   std::map<std::uint64_t, KernelRun> runs_;
 };
 

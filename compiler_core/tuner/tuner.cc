@@ -22,8 +22,11 @@ using Clock = std::chrono::steady_clock;
 using State = TuningCandidate::State;
 
 constexpr std::uint32_t kWarmups = 1, kRepetitions = 7, kRounds = 5;
-constexpr std::size_t kLeaders = 3;     // measured again, beside the default
-constexpr std::size_t kPatience = 64;   // candidates in a row that are no better
+constexpr std::size_t kLeaders = 3;    // measured again, beside the default
+constexpr std::size_t kPatience = 64;  // candidates in a row that are no better
+// Of results whose sums may have another order: what the method says, and its value.
+constexpr char kReassociatedToleranceText[] = "1e-4";
+constexpr double kReassociatedTolerance = 1e-4;
 constexpr double kTurn = 0.03;          // seconds, of one of them
 constexpr double kWorthLeading = 1.05;  // slower than the default by more: not measured again
 // How long a candidate may take: so many seconds and so many times the default's. The default itself: the
@@ -134,6 +137,7 @@ class Tuner {
     KILN_TRY(runtime::checkHostFeatures(compiler.target().features, compiler.target().name));
     record_.device.features = compiler.target().features;
     std::ranges::sort(record_.device.features);
+    if (compiler.site().reassociation) record_.method.tolerance = kReassociatedToleranceText;
     if (compiler.standard() != planned.schedule)
       return fail(Code::kInvalidArgument, "the plan's schedule of " + planned.signature +
                                               " is not this compiler's default; make the plan again");
@@ -207,7 +211,7 @@ class Tuner {
   void judge(Measurement& at, std::size_t index, const MeasureAnswer& answer, Search& search,
              std::size_t& inVain) {
     TuningCandidate& candidate = at.tuned.candidates[index];
-    if (answer.results != at.results) {
+    if (answer.results != at.results && !isNear(at, answer)) {
       candidate.state = State::kWrong;
       at.measurer.forget(index);
       return;
@@ -224,6 +228,11 @@ class Tuner {
       search.setBest(candidate.schedule);
     }
     keepLeaders(at);
+  }
+
+  // Whether other bits than the default's are but another order of its sums.
+  static bool isNear(const Measurement& at, const MeasureAnswer& answer) {
+    return at.compiler.site().reassociation && answer.distance <= kReassociatedTolerance;
   }
 
   // Behind the default, the fastest first.

@@ -35,8 +35,10 @@ struct TuneRequest {
 // the default does not run, its kernel is not measured. One caller at a time: it ignores SIGPIPE meanwhile.
 //
 // Method: the default and each candidate in the order of search.h, `repetitions` samples after `warmups`
-// runs; results must have the default's bits, since the order of every sum is the model's. The best are
-// measured again in turn with the default, `rounds` times; the rule of record.h then decides.
+// runs; results must have the default's bits, since the order of every sum is the model's. Of kernels whose
+// sums may be reassociated they must be within the method's tolerance of it: |result - default's| over the
+// largest of the default's, which is what a sum of magnitudes is here, where all inputs are positive. The
+// best are measured again in turn with the default, `rounds` times; the rule of record.h then decides.
 Result<TuningRecord> tune(const TuneRequest& request);
 
 // This machine, as a record names it, without features: those that count are what a kernel is made for.

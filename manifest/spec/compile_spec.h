@@ -41,7 +41,7 @@ struct ShapeProfile {
 
 struct Numerics {
   std::string contraction = "on";     // on: a*b+c may become one fused operation; off
-  std::string reassociation = "off";  // off is the only value served today
+  std::string reassociation = "off";  // on: schedules may change the order of sums; off
   std::string precision = "f32";
   bool operator==(const Numerics&) const = default;
 };

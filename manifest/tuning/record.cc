@@ -12,7 +12,8 @@ namespace {
 
 using State = TuningCandidate::State;
 
-constexpr std::size_t kMaxCandidates = 4096, kMaxFeatures = 256, kMaxCaches = 8, kMaxText = 256;
+constexpr std::size_t kMaxCandidates = 4096, kMaxFeatures = 256, kMaxCaches = 8, kMaxText = 256,
+                      kMaxToleranceText = 16;
 constexpr std::uint64_t kMaxNanoseconds = std::uint64_t{1} << 50;  // 13 days
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::int32_t>::max();
 
@@ -26,13 +27,15 @@ bool wasMeasured(State state) {
 }
 
 Json methodJson(const TuningMethod& method) {
-  return {{"threads", method.threads},
-          {"warmups", method.warmups},
-          {"repetitions", method.repetitions},
-          {"rounds", method.rounds},
-          {"budgetSeconds", method.budgetSeconds},
-          {"statistic", "median"},
-          {"seed", std::to_string(method.seed)}};
+  Json json{{"threads", method.threads},
+            {"warmups", method.warmups},
+            {"repetitions", method.repetitions},
+            {"rounds", method.rounds},
+            {"budgetSeconds", method.budgetSeconds},
+            {"statistic", "median"},
+            {"seed", std::to_string(method.seed)}};
+  if (!method.tolerance.empty()) json["tolerance"] = method.tolerance;
+  return json;
 }
 
 Result<std::uint32_t> readCount(ObjectReader& reader, std::string_view name) {
@@ -49,6 +52,12 @@ Result<TuningMethod> readMethod(ObjectReader reader) {
   KILN_ASSIGN(method.budgetSeconds, readCount(reader, "budgetSeconds"));
   KILN_TRY(reader.expect("statistic", "median"));
   KILN_ASSIGN(method.seed, reader.unsigned64("seed"));
+  if (reader.has("tolerance")) {
+    KILN_ASSIGN(method.tolerance, reader.string("tolerance"));
+    KILN_ASSIGN(const double value, reader.decimal("tolerance"));
+    if (value <= 0 || value >= 1 || method.tolerance.size() > kMaxToleranceText)
+      return badMember(reader.path("tolerance"), "must be a short fraction between 0 and 1");
+  }
   KILN_TRY(reader.finish());
   return method;
 }

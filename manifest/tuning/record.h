@@ -16,7 +16,8 @@ inline constexpr std::uint64_t kMaxTuningRecordBytes = 32u << 20;
 
 struct TuningCandidate {
   // kFinalist: measured again, in turn with the default and the other finalists. kMeasured: not among the
-  // best. kWrong: its results are not the default's. kFailed: it could not be made or did not run.
+  // best. kWrong: its results are not the default's (TuningMethod::tolerance). kFailed: it could not be made
+  // or did not run.
   enum class State { kFinalist, kMeasured, kWrong, kFailed } state = State::kMeasured;
   Schedule schedule;
   // Of one run; 0 unless kFinalist or kMeasured.
@@ -55,6 +56,9 @@ struct TuningMethod {
   std::uint32_t rounds = 0;       // turns of the finalists, each with as many samples
   std::uint32_t budgetSeconds = 0;
   std::uint64_t seed = 0;  // of the inputs
+  // How far a candidate's results may be from the default's, over the largest of these: a decimal fraction.
+  // Empty: not at all, not by a bit.
+  std::string tolerance{};
   bool operator==(const TuningMethod&) const = default;
 };
 

@@ -238,6 +238,33 @@ class BlockEmitter {
     }
   }
 
+  // Which of a step's registers this block of rows fetches ahead: each block another one.
+  void chooseAhead(std::int64_t rows, ArrayRef<Piece> pieces) {
+    if (!options_.fetchAhead || !roles_.rows || !roles_.lanes) return;
+    AffineExpr number = b_.getAffineDimExpr(0).floorDiv(rows);
+    SmallVector<OpFoldResult> ivs = {ivs_[*roles_.rows]};
+    for (const unsigned dim : roles_.outer) {
+      number = number + b_.getAffineDimExpr(static_cast<unsigned>(ivs.size()));
+      ivs.push_back(ivs_[dim]);
+    }
+    ahead_ = affine::makeComposedFoldedAffineApply(
+        b_, loc_, number % static_cast<std::int64_t>(pieces.size()) * roles_.width, ivs);
+  }
+  void fetchAhead() {
+    if (!ahead_) return;
+    const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
+    const SmallVector<OpFoldResult> before = ivs_;
+    const unsigned steps = roles_.reductions.front();
+    ivs_[steps] = affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {ivs_[steps], sizes_[steps]});
+    ivs_[*roles_.lanes] =
+        affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {ivs_[*roles_.lanes], *ahead_});
+    for (OpOperand* input : op_.getDpsInputOperands())
+      if (roles_.operands[input->getOperandNumber()] == Lane::kContiguous)
+        memref::PrefetchOp::create(b_, loc_, input->get(), indices(*input, 0, 0), /*isWrite=*/false,
+                                   /*localityHint=*/2, /*isDataCache=*/true);
+    ivs_ = before;
+  }
+
   // Blocks of as many lanes each, side by side.
   struct LaneRun {
     OpFoldResult from, to;
@@ -623,7 +650,10 @@ class BlockEmitter {
     }
     return steps(from, to, 1, values, [&](Value iv, SmallVector<Value> inner) {
       ivs_[dim] = iv;
-      if (depth + 1 == roles_.reductions.size()) prefetch(dim, pieces);
+      if (depth + 1 == roles_.reductions.size()) {
+        prefetch(dim, pieces);
+        fetchAhead();
+      }
       return reduce(depth + 1, rows, pieces, inner);
     });
   }
@@ -706,6 +736,7 @@ class BlockEmitter {
       for (std::int64_t row = 0; row < rows; ++row)
         for (Piece piece : pieces)
           for (OpOperand& init : op_.getDpsInitsMutable()) values.push_back(load(init, row, piece));
+    chooseAhead(rows, pieces);
     values = reduce(0, rows, pieces, values);
     linalg::LinalgOp writer = op_;
     if (product_.epilogue && isLast_) {
@@ -744,7 +775,8 @@ class BlockEmitter {
   // By operand, row and first lane: the vectors of `width` steps of the reduction.
   llvm::DenseMap<std::pair<unsigned, std::pair<std::int64_t, std::int64_t>>, SmallVector<Value>> turned_;
   std::int64_t turnedStep_ = 0;
-  SmallVector<bool> used_;  // per operand: the body reads it
+  SmallVector<bool> used_;             // per operand: the body reads it
+  std::optional<OpFoldResult> ahead_;  // first lane of what is fetched ahead
   bool masks_;
   bool pastCaches_;  // of what is written
   Value mask_;       // of the current chunk of lanes, where it is masked

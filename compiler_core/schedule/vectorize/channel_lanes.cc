@@ -2,7 +2,7 @@
 
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/schedule/gpu/contraction_roles.h"
-#include "compiler_core/schedule/vectorize/transposed.h"
+#include "compiler_core/schedule/vectorize/channel_sums.h"
 #include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -128,8 +128,13 @@ class ChannelEmitter {
     const FusedProduct sums{product_.op, product_.init, {}, {}};
     const std::int64_t steps = numberOf(options_.schedule, kStepsKnob, kLongestReduction);
     walkSteps(b_, sums, nest_, roles_.steps, steps, [&](bool isFirst, bool) { emitSums(sums, isFirst); });
-    emitTurn();
-    if (product_.epilogue) emitEpilogue();
+    const unsigned result = product_.op.getDpsInitOperand(0)->getOperandNumber();
+    emitTurned(b_, loc_, {sums_, roles_.lanes, options_.shape.bits / kFloatBits, b_.getIndexAttr(0)},
+               positions_, nest_.operands[result], nest_.loops[roles_.channels].strides[result]);
+    if (!product_.epilogue) return;
+    LoopNest nest = nest_;
+    for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
+    emitEpilogue(b_, product_, nest, options_);
   }
 
   // The nest of the product without its epilogue, whose results are the sums in scratch.
@@ -162,74 +167,9 @@ class ChannelEmitter {
     LoopNest nest = nestOfSums();
     for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
     joinLoops(nest);
-    emitBlocks(b_, emitNest(b_, sums, nest, isFirst, false), options_);
-  }
-
-  // From [position][channel] to the product's results.
-  void emitTurn() {
-    const unsigned result = product_.op.getDpsInitOperand(0)->getOperandNumber();
-    const std::int64_t width = options_.shape.bits / kFloatBits;
-    const auto type = VectorType::get({width}, b_.getF32Type());
-    auto layout = StridedLayoutAttr::get(b_.getContext(), ShapedType::kDynamic,
-                                         {nest_.loops[roles_.channels].strides[result], 1});
-    const auto& place = nest_.operands[result];
-    Value to = memref::ReinterpretCastOp::create(
-        b_, loc_, MemRefType::get({roles_.lanes, positions_}, b_.getF32Type(), layout), place.buffer,
-        OpFoldResult(getValueOrCreateConstantIndexOp(b_, loc_, place.offset)),
-        getAsIndexOpFoldResult(b_.getContext(), {roles_.lanes, positions_}),
-        getAsIndexOpFoldResult(b_.getContext(), {nest_.loops[roles_.channels].strides[result], 1}));
-    auto number = [&](std::int64_t value) -> Value {
-      return arith::ConstantIndexOp::create(b_, loc_, value);
-    };
-    auto plus = [&](Value value, std::int64_t offset) -> Value {
-      return offset == 0 ? value : arith::AddIOp::create(b_, loc_, value, number(offset)).getResult();
-    };
-    auto square = [&](Value channel, Value position, std::int64_t rows) {
-      Value from = arith::AddIOp::create(
-          b_, loc_, arith::MulIOp::create(b_, loc_, position, number(roles_.lanes)), channel);
-      SmallVector<Value> lines;
-      for (std::int64_t row = 0; row < rows; ++row)
-        lines.push_back(vector::LoadOp::create(b_, loc_, type, sums_, plus(from, row * roles_.lanes)));
-      lines.resize(static_cast<std::size_t>(width), lines.front());
-      lines = transposed(b_, loc_, std::move(lines));
-      SmallVector<bool> held(static_cast<std::size_t>(width), false);
-      std::fill_n(held.begin(), rows, true);
-      Value mask = arith::ConstantOp::create(
-          b_, loc_, DenseElementsAttr::get(VectorType::get({width}, b_.getI1Type()), held));
-      for (std::int64_t line = 0; line < width; ++line) {
-        const SmallVector<Value> at = {plus(channel, line), position};
-        if (rows == width)
-          vector::StoreOp::create(b_, loc_, lines[static_cast<std::size_t>(line)], to, at);
-        else
-          vector::MaskedStoreOp::create(b_, loc_, to, at, mask, lines[static_cast<std::size_t>(line)]);
-      }
-    };
-    auto channels = scf::ForOp::create(b_, loc_, number(0), number(roles_.lanes), number(width));
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(channels.getBody());
-    const std::int64_t whole = positions_ / width * width;
-    if (whole > 0) {
-      auto squares = scf::ForOp::create(b_, loc_, number(0), number(whole), number(width));
-      OpBuilder::InsertionGuard inner(b_);
-      b_.setInsertionPointToStart(squares.getBody());
-      square(channels.getInductionVar(), squares.getInductionVar(), width);
-    }
-    if (whole < positions_) square(channels.getInductionVar(), number(whole), positions_ - whole);
-  }
-
-  void emitEpilogue() {
-    LoopNest nest = nest_;
-    for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
-    std::size_t before = product_.op->getNumOperands();
-    if (product_.init) before += product_.init->getNumOperands();
-    LoopNest own{{}, SmallVector<LoopNest::Place>(ArrayRef(nest.operands).drop_front(before))};
-    for (const NestLoop& loop : nest.loops)
-      if (!loop.isReduction())
-        own.loops.push_back(
-            {loop.extent, loop.type, SmallVector<std::int64_t>(ArrayRef(loop.strides).drop_front(before))});
-    joinLoops(own);
-    auto made = cast<linalg::LinalgOp>(emitNest(b_, product_.epilogue, own).getOperation());
-    emitBlocks(b_, {made, {}, {}, {}}, options_);
+    BlockOptions options = options_;
+    options.fetchAhead = true;  // each panel is read once per task
+    emitBlocks(b_, emitNest(b_, sums, nest, isFirst, false), options);
   }
 
   RewriterBase& b_;

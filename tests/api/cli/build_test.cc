@@ -99,6 +99,19 @@ TEST_F(KilnBuild, UploadsSubmitsWatchesAndEndsWithTheArtifact) {
   EXPECT_EQ(options->at("profiles").at(0).at("dims").at(0).at("dim"), "N");
 }
 
+TEST_F(KilnBuild, SaysWhichNumericsAreWanted) {
+  succeeds();
+  file("model.onnx", "m");
+  const auto built = kiln(
+      {"build", "model.onnx", "--target", "cpu:x86-64-v3", "--precision", "int8", "--reassociation", "on"});
+  EXPECT_EQ(built.exit, 0) << built.err;
+  ASSERT_EQ(farm.script.submitted.size(), 1u);
+  const auto numerics = parseJson(farm.script.submitted[0].options_json())->at("numerics");
+  EXPECT_EQ(numerics.at("precision"), "int8");
+  EXPECT_EQ(numerics.at("reassociation"), "on");
+  EXPECT_EQ(kiln({"build", "model.onnx", "--reassociation", "some"}).exit, 2);
+}
+
 // Somebody wrote another artifact into the job's row: as well signed, but not what was asked for.
 TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
   file("model.onnx", "m");

@@ -347,6 +347,24 @@ class Cli(unittest.TestCase):
         spec = self.spec(CNN, numerics={"precision": "tf32"})
         self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", self.folder), 4, "UNIMPLEMENTED", "tf32")
 
+        self.expect_error(run("explain", CNN, "--target", "cuda:sm_90a", "--reassociation", "on"), 4, "UNIMPLEMENTED",
+                          "numerics.reassociation", "cuda:sm_90a")
+
+    def test_reassociation_changes_signatures_and_no_default(self):
+        kernels, programs = {}, {}
+        for value in ("off", "on"):
+            spec, out = self.folder / f"{value}.json", self.folder / value
+            self.assertEqual(run("spec", "--model", CNN, "--reassociation", value, "--out", spec).returncode, 0)
+            self.assertEqual(json.loads(spec.read_text())["numerics"]["reassociation"], value)
+            done = run("compile", "--model", CNN, "--spec", spec, "--out", out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            programs[value] = (out / "program.so").read_bytes()
+            kernels[value] = json.loads((out / "manifest.json").read_text())["stages"]["schedule"]["kernels"]
+        self.assertEqual(programs["off"], programs["on"])
+        signatures = {value: {k["signature"] for k in of if "signature" in k} for value, of in kernels.items()}
+        self.assertEqual(len(signatures["off"]), len(signatures["on"]))
+        self.assertFalse(signatures["off"] & signatures["on"])
+
     def test_contraction_off_changes_the_program(self):
         spec = self.spec(CNN)
         run("compile", "--model", CNN, "--spec", spec, "--out", self.folder / "on")

@@ -94,6 +94,21 @@ TEST(Served, Tf32IsForDevicesAndInt8ForProcessors) {
   EXPECT_FALSE(checkServed(spec));
 }
 
+TEST(Served, OtherOrdersOfSumsAreForProcessors) {
+  CompileSpec spec;
+  spec.numerics.reassociation = "on";
+  spec.target = "cpu:x86-64-v4,cpu:x86-64-v3";
+  EXPECT_TRUE(checkServed(spec));
+  for (const char* target : {kGpu, kBoth}) {
+    spec.target = target;
+    const auto refused = checkServed(spec);
+    ASSERT_FALSE(refused) << target;
+    EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+    EXPECT_THAT(refused.error().message, HasSubstr("numerics.reassociation \"on\" is not served for "));
+    EXPECT_THAT(refused.error().message, HasSubstr(target));
+  }
+}
+
 TEST_F(Device, ADryRunSaysWhatGoesWhereAndHowItIsCut) {
   for (const char* target : {"cuda:sm_80", kGpu, "cuda:sm_100a"}) {
     const auto result = compile(request(kCnn, target, /*dry=*/true));

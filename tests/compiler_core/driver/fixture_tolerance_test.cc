@@ -20,8 +20,8 @@ HostTensor f32(std::vector<float> values) {
 HostTensor codes(DType dtype, std::vector<std::uint16_t> values) {
   return HostTensor::of<std::uint16_t>(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
-FixtureTolerance of(DType coarsest, std::vector<HostTensor> outputs, const char* precision = "f32") {
-  return toleranceOf({{}, {}, {}, std::move(outputs), coarsest}, precision);
+FixtureTolerance of(DType coarsest, std::vector<HostTensor> outputs, const Numerics& numerics = {}) {
+  return toleranceOf({{}, {}, {}, std::move(outputs), coarsest}, numerics);
 }
 
 TEST(FixtureTolerance, OfF32IsTheSameForAll) {
@@ -40,18 +40,25 @@ TEST(FixtureTolerance, Of16BitsGrowsWithWhatAnOutputHolds) {
 }
 
 TEST(FixtureTolerance, OfTf32IsThatOfF16) {
-  const auto tolerance = of(DType::kF32, {f32({0.5f, -0.5f})}, "tf32");
+  const auto tolerance = of(DType::kF32, {f32({0.5f, -0.5f})}, {.precision = "tf32"});
   EXPECT_EQ(tolerance.relative, "4e-3");
   EXPECT_EQ(tolerance.absolute, std::vector<std::string>{"2.0e-03"});
-  EXPECT_EQ(of(DType::kBF16, {f32({1})}, "tf32").relative, "3e-2");
+  EXPECT_EQ(of(DType::kBF16, {f32({1})}, {.precision = "tf32"}).relative, "3e-2");
+}
+
+TEST(FixtureTolerance, OfSumsInAnotherOrderGrowsWithWhatAnOutputHolds) {
+  const auto tolerance = of(DType::kF32, {f32({100, -100}), f32({0, 0})}, {.reassociation = "on"});
+  EXPECT_EQ(tolerance.relative, "1e-3");
+  EXPECT_EQ(tolerance.absolute, (std::vector<std::string>{"1.0e-01", "1e-5"}));
+  EXPECT_EQ(of(DType::kF16, {codes(DType::kF16, {0x3c00})}, {.reassociation = "on"}).relative, "4e-3");
 }
 
 TEST(FixtureTolerance, OfInt8IsWiderOnlyWhereTheGraphHasBytes) {
   ReferenceResult result;
   result.outputValues = {f32({1})};
-  EXPECT_EQ(toleranceOf(result, "int8").relative, "1e-3");
+  EXPECT_EQ(toleranceOf(result, {.precision = "int8"}).relative, "1e-3");
   result.hasBytes = true;
-  EXPECT_EQ(toleranceOf(result, "int8").relative, "1e-1");
+  EXPECT_EQ(toleranceOf(result, {.precision = "int8"}).relative, "1e-1");
 }
 
 TEST(FixtureTolerance, Of16BitsWithinAGraphCountsForItsF32Outputs) {

@@ -108,6 +108,64 @@ TEST_F(Weights, WhatIsNoMatrixHasNoPanels) {
   EXPECT_EQ(laidOut(*table.find(1), {.source = 1, .panelLanes = 2}).error().code, Code::kInternal);
 }
 
+// [results][channels][3][3] whose number at `at` is one, all others zero.
+std::vector<std::uint8_t> one(std::size_t windows, std::size_t at) {
+  std::vector<float> numbers(windows * 9, 0);
+  numbers[at] = 1;
+  const auto* first = reinterpret_cast<const std::uint8_t*>(numbers.data());
+  return {first, first + numbers.size() * sizeof(float)};
+}
+
+TEST_F(Weights, AsWinogradsPointsPanelsOfResultsHaveThePointsOfAllChannels) {
+  // Four results of two channels, the middle of the window of result 3 and channel 1.
+  ir::WeightTable table;
+  table.addOwned("w", DType::kF32, {4, 2, 3, 3}, one(8, 7 * 9 + 4));
+  const std::vector<std::vector<float>> middle = {{0, 0.5F, -0.5F, 0},
+                                                  {0, -1 / 6.F, 1 / 6.F, 1 / 12.F, -1 / 12.F, 0}};
+  for (const std::int64_t m : {2, 4}) {
+    const WeightUse use{.source = 0, .panelLanes = 2, .winogradResults = m};
+    const auto result = laidOut(*table.find(0), use);
+    ASSERT_TRUE(result);
+    const std::int64_t side = m + 2;
+    ASSERT_EQ(result->size(), static_cast<std::size_t>(8 * side * side) * sizeof(float));
+    EXPECT_EQ(bytesOf(*table.find(0), use), result->size());
+    const auto* numbers = reinterpret_cast<const float*>(result->data());
+    const std::vector<float>& points = middle[m == 4];
+    for (std::int64_t panel = 0; panel < 2; ++panel)
+      for (std::int64_t i = 0; i < side; ++i)
+        for (std::int64_t j = 0; j < side; ++j)
+          for (std::int64_t channel = 0; channel < 2; ++channel)
+            for (std::int64_t lane = 0; lane < 2; ++lane) {
+              const bool isThere = panel == 1 && channel == 1 && lane == 1;
+              EXPECT_FLOAT_EQ(*numbers++, isThere ? points[i] * points[j] : 0) << m << ": " << i << ", " << j;
+            }
+  }
+}
+
+TEST_F(Weights, WinogradsPointsAreOfTheEntryAsTheProgramTurnsIt) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kF32, {2, 3, 3, 1}, one(2, 9 + 5));
+  table.addOwned("turned", DType::kF32, {1, 3, 3, 2}, one(2, 5 * 2 + 1));
+  const auto plain = laidOut(
+      *table.find(0), {.source = 0, .permutation = {0, 3, 1, 2}, .panelLanes = 2, .winogradResults = 4});
+  const auto turned = laidOut(
+      *table.find(1), {.source = 1, .permutation = {3, 0, 1, 2}, .panelLanes = 2, .winogradResults = 4});
+  ASSERT_TRUE(plain && turned);
+  EXPECT_EQ(*plain, *turned);
+}
+
+TEST_F(Weights, WhatIsNoWindowHasNoPoints) {
+  ir::WeightTable table;
+  table.addOwned("w", DType::kF32, {4, 2, 3, 3}, one(8, 0));
+  table.addOwned("matrix", DType::kF32, {4, 18}, one(8, 0));
+  table.addOwned("large", DType::kF32, {4, 2, 3, 4}, bytes(384));
+  for (const WeightUse& use : {WeightUse{.source = 0, .panelLanes = 3, .winogradResults = 2},
+                               {.source = 0, .panelLanes = 2, .winogradResults = 3},
+                               {.source = 1, .panelLanes = 2, .winogradResults = 2},
+                               {.source = 2, .panelLanes = 2, .winogradResults = 2}})
+    EXPECT_EQ(laidOut(*table.find(use.source), use).error().code, Code::kInternal);
+}
+
 TEST_F(Weights, OneFilePerUseInOrder) {
   ir::WeightTable table;
   table.addOwned("first", DType::kF32, {2}, bytes(8));

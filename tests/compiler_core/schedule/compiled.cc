@@ -75,9 +75,12 @@ Result<Built> build(mlir::ModuleOp module, const CheckOptions& check, Checked& c
     device->prepare(options, {.contraction = check.contraction, .tf32 = check.tf32});
     KILN_ASSIGN(const Target gpu, parseTarget("cuda:sm_90a"));
     options.schedules.environment = {gpu.name, gpu.features, check.contraction, check.tf32};
-    options.schedules.given = check.given;
-    options.schedules.onKernel = check.onKernel;
+  } else if (check.given || check.onKernel) {
+    options.schedules.environment = {target.name, target.features, check.contraction, false,
+                                     check.reassociation};
   }
+  options.schedules.given = check.given;
+  options.schedules.onKernel = check.onKernel;
   KILN_TRY(codegen::lowerToLlvm(module, options));
   const testing_support::TempDirectory directory;
   codegen::CpuOptions cpu;

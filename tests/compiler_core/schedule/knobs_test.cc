@@ -123,6 +123,35 @@ TEST(Knobs, ChannelsLieAlongLanesWhereImagesAreSmallAndTilesAreWholePanels) {
   EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kLanesKnob, -1), 0);
 }
 
+TEST(Knobs, WinogradsTilesAreThereWhereSumsMayBeReassociated) {
+  Site site = convolution();
+  site.shape.channelLanes = 64;
+  site.shape.winogradChannels = 64;
+  const Schedule off = defaultSchedule(site).schedule;
+  EXPECT_FALSE(off.contains(kWinogradKnob));
+  const auto with = [&](std::int64_t results, std::vector<std::int64_t> tile) {
+    Schedule other = off;
+    setNumber(other, kWinogradKnob, results);
+    setList(other, kTileKnob, std::move(tile));
+    return refusal(other, site);
+  };
+  EXPECT_NE(with(2, {1, 64, 8, 56}).find("numerics.reassociation \"off\" does not allow"), std::string::npos);
+  site.reassociation = true;
+  EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kWinogradKnob, -1), 0);
+  for (const std::int64_t results : {0, 2, 4}) EXPECT_EQ(with(results, {1, 64, 8, 56}), "");
+  EXPECT_NE(with(3, {1, 64, 8, 56}).find("'winograd' is 3, from 0 to 4 in steps of 2"), std::string::npos);
+  EXPECT_NE(with(6, {1, 64, 8, 56}).find("'winograd' is 6"), std::string::npos);
+  EXPECT_NE(with(2, {1, 32, 8, 56}).find("'winograd' is 2, which needs tiles of a multiple of 64 channels"),
+            std::string::npos);
+  EXPECT_NE(with(4, {1, 64, 2, 56}).find("'winograd' is 4, which needs tiles of at least 4 rows"),
+            std::string::npos);
+  EXPECT_EQ(with(2, {1, 64, 2, 56}), "");
+  site.shape.winogradChannels = 1024;
+  EXPECT_NE(with(2, {1, 64, 56, 56}).find("'winograd' is 2, which needs smaller tiles"), std::string::npos);
+  site.shape.winogradChannels = 0;
+  EXPECT_FALSE(defaultSchedule(site).schedule.contains(kWinogradKnob));
+}
+
 TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {
   const Site site = matmul(192, 512);
   Schedule schedule = defaultSchedule(site).schedule;
@@ -141,6 +170,12 @@ TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {
   EXPECT_NE(with("colour", {1}).find("'colour' is none of a kernel of the template contraction"),
             std::string::npos);
   EXPECT_NE(with("split", {2}).find("numerics.reassociation"), std::string::npos);
+  Site free = site;
+  free.reassociation = true;
+  Schedule split = schedule;
+  setNumber(split, "split", 2);
+  EXPECT_NE(refusal(split, free).find("'split' is none of a kernel of the template contraction"),
+            std::string::npos);
   schedule.erase(schedule.find(kStepsKnob));
   EXPECT_NE(refusal(schedule, site).find("'steps' is missing"), std::string::npos);
   // A loop that others do not follow stays whole.

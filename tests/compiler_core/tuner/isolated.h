@@ -51,4 +51,9 @@ inline std::string isolatedConvolution(int channels, int size) {
   return fmt::format(fmt::runtime(kText), channels, size, size + 2);
 }
 
+// The same kernel where sums may be reassociated.
+inline std::string reassociated(std::string isolated) {
+  return isolated.insert(isolated.find("kiln.target"), "kiln.reassociation = true, ");
+}
+
 }  // namespace kiln::tuner

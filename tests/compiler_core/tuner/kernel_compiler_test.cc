@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler_core/tuner/bench.h"
+#include "compiler_core/tuner/results.h"
 #include "manifest/base/digest.h"
 #include "tests/compiler_core/tuner/isolated.h"
 #include "tests/support/temp_directory.h"
@@ -61,6 +62,31 @@ TEST_P(EverySchedule, GivesTheSameBitsAndTheSameProgramTwice) {
       other[knob.name] = value;
       EXPECT_EQ(run(other), standard) << text(other);
     }
+}
+
+// Weights as the artifact would have them, so that what is measured is what is built.
+TEST_F(KernelCompilerTest, WinogradsTilesGiveTheDefaultsResultsNearly) {
+  const auto kernel = open(reassociated(isolatedConvolution(32, 14)));
+  ASSERT_TRUE(kernel) << kernel.error().message;
+  const auto bench = Bench::open(*processorsFor(1));
+  auto inputs = KernelInputs::make(kernel->tensors(), 1);
+  ASSERT_TRUE(bench && inputs);
+  const auto run = [&](std::int64_t winograd) {
+    Schedule schedule = kernel->standard();
+    schedule::setNumber(schedule, schedule::kWinogradKnob, winograd);
+    const auto program = kernel->compile(schedule);
+    EXPECT_TRUE(program) << program.error().message;
+    auto loaded = KernelRun::load(*program, kernel->tensors().outputs, 1);
+    EXPECT_TRUE(loaded && loaded->run(**bench, *inputs, 0));
+    return std::move(*loaded);
+  };
+  const KernelRun standard = run(0);
+  const Results results(kernel->tensors().outputs, standard.outputs());
+  for (const std::int64_t winograd : {2, 4}) {
+    const double distance = results.distanceOf(run(winograd).outputs());
+    EXPECT_GT(distance, 0) << winograd;
+    EXPECT_LT(distance, 2e-5) << winograd;
+  }
 }
 
 TEST_F(KernelCompilerTest, WhatIsNoKernelIsRefused) {

@@ -14,25 +14,26 @@ TEST(Messages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read->seed, 7u);
   EXPECT_EQ(read->processors, (std::vector<int>{0, 3}));
 
-  const auto request =
-      unpackRequest(pack(MeasureRequest{MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16}}}}));
+  const auto request = unpackRequest(
+      pack(MeasureRequest{MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16, 0, 4}}}}));
   ASSERT_TRUE(request);
   EXPECT_EQ(request->kind, MeasureRequest::Kind::kSample);
   EXPECT_EQ(request->program.elf, "elf");
-  EXPECT_EQ(request->program.weights, (std::vector<KernelWeight>{{1, 9, 16}}));
+  EXPECT_EQ(request->program.weights, (std::vector<KernelWeight>{{1, 9, 16, 0, 4}}));
 
-  MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), {1, 2, 3}, 9};
+  MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), 0.5, {1, 2, 3}, 9};
   const auto back = unpackAnswer(pack(answer));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->error->message, "why");
   EXPECT_EQ(back->results, answer.results);
+  EXPECT_EQ(back->distance, 0.5);
   EXPECT_EQ(back->nanoseconds, answer.nanoseconds);
   EXPECT_EQ(back->runsPerSample, 9u);
 }
 
 // The side that measures may have been overwritten by what it ran.
 TEST(Messages, AnythingElseIsRefused) {
-  const std::string good = pack(MeasureAnswer{{}, digestOf("results"), {1, 2, 3}, 9});
+  const std::string good = pack(MeasureAnswer{{}, digestOf("results"), 0, {1, 2, 3}, 9});
   for (std::size_t length = 0; length < good.size(); ++length)
     EXPECT_FALSE(unpackAnswer(std::string_view(good).substr(0, length))) << length;
   EXPECT_FALSE(unpackAnswer(good + "x"));

@@ -42,6 +42,33 @@ TEST(Search, StaysNearTheBestFirst) {
   }
 }
 
+TEST(Search, TheBestOfEachKindOfWinogradsTilesComesFirst) {
+  schedule::Site site{
+      {schedule::KernelKind::kConvolution, {{1, true}, {128, true}, {112, true}, {112, true}}, 3 * 1152},
+      {512, 24, 4}};
+  site.shape.channelLanes = 64;
+  site.shape.winogradChannels = 128;
+  const auto winograd = [](const Schedule& schedule) {
+    return schedule::numberOf(schedule, schedule::kWinogradKnob, 0);
+  };
+  const Schedule without = schedule::defaultSchedule(site).schedule;
+  EXPECT_EQ(winograd(*Search(site, without, {}).next()), 0);
+  site.reassociation = true;
+  const Schedule standard = schedule::defaultSchedule(site).schedule;
+  Search search(site, standard, {});
+  const Schedule four = *search.next(), two = *search.next();
+  EXPECT_EQ(winograd(four), 4);
+  EXPECT_EQ(winograd(two), 2);
+  EXPECT_LT(estimatedCycles(four, site, {}), estimatedCycles(two, site, {}));
+  EXPECT_LT(estimatedCycles(two, site, {}), estimatedCycles(standard, site, {}));
+  // What is near the best comes next; blocks of registers are left as they are.
+  search.setBest(four);
+  for (int i = 0; i < 10; ++i) {
+    const Schedule next = *search.next();
+    if (winograd(next) != 0) EXPECT_EQ(next.at("rows"), standard.at("rows"));
+  }
+}
+
 TEST(Search, AProgramForAnyNumberOfThreadsKeepsItsTasks) {
   const schedule::Site site = product();
   const Schedule standard = schedule::defaultSchedule(site).schedule;

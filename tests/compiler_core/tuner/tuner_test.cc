@@ -163,6 +163,43 @@ TEST_F(TunerTest, AWrongCandidateIsNeverChosen) {
   EXPECT_EQ(choose(kernel).candidate, 0u);
 }
 
+// Sums of 64 products: about 25. What they begin with stands for what another order makes of them.
+TEST_F(TunerTest, WhereSumsMayBeReassociatedResultsMustBeNearTheDefaults) {
+  const std::string strict = isolatedProduct(48, 64, 64);
+  const auto beginningWith = [](std::string text, std::string_view number) {
+    const std::string_view zero = "0.000000e+00";
+    return text.replace(text.find(zero), zero.size(), number);
+  };
+  for (const bool isFree : {false, true}) {
+    plan_.kernels.clear();
+    const std::string text = isFree ? reassociated(strict) : strict;
+    add(text);
+    const auto near = KernelCompiler::open(beginningWith(text, "1.000000e-03"), tools()),
+               far = KernelCompiler::open(beginningWith(text, "6.250000e-02"), tools());
+    ASSERT_TRUE(near) << near.error().message;
+    ASSERT_TRUE(far) << far.error().message;
+    EXPECT_EQ(near->site().reassociation, isFree);
+    std::map<Schedule, bool> isNear;
+    TuneRequest wanted = request();
+    wanted.budget = std::chrono::seconds(2);
+    wanted.compile = [&](const KernelCompiler& kernel, const Schedule& schedule) -> Result<KernelProgram> {
+      if (schedule == kernel.standard()) return kernel.compile(schedule);
+      const bool turn = isNear.size() % 2 == 0;
+      isNear[schedule] = turn;
+      return (turn ? near : far)->compile(schedule);
+    };
+    const auto record = tune(wanted);
+    ASSERT_TRUE(record) << record.error().message;
+    EXPECT_EQ(record->method.tolerance, isFree ? "1e-4" : "");
+    ASSERT_GT(isNear.size(), 1u);
+    for (const TuningCandidate& candidate : record->kernels.at(0).candidates)
+      if (const auto made = isNear.find(candidate.schedule); made != isNear.end())
+        EXPECT_EQ(candidate.state == TuningCandidate::State::kWrong, !isFree || !made->second)
+            << kiln::text(candidate.schedule);
+    EXPECT_EQ(*TuningRecord::fromJson(record->toJson()), *record);
+  }
+}
+
 TEST_F(TunerTest, AKernelWhoseDefaultDoesNotRunIsNotMeasuredAndTheNextOneIs) {
   add(isolatedProduct(48, 64, 64));
   add(isolatedProduct(7, 33, 40));

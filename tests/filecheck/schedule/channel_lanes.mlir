@@ -14,6 +14,8 @@ func.func @main(%x: tensor<1x32x9x9xf32>) -> tensor<1x32x7x7xf32> {
   // CHECK-NOT: memref.alloc
   // The sum in the order of the model, in runs of at most 128 steps.
   // CHECK: scf.for {{.*}} iter_args
+  // While the rows run over one block of steps, a register of each step of the next one is fetched to L2.
+  // CHECK: memref.prefetch {{.*}}, read, locality<2>, data : memref<11x3x3x16xf32
   // CHECK: memref.load
   // CHECK: vector.load {{.*}} vector<8xf32>
   // CHECK: math.fma

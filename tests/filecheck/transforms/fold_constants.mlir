@@ -48,3 +48,19 @@ func.func @growth() -> (tensor<1000x2xf32>, tensor<1000x2xf32>) {
   %1 = kiln.broadcast %b : tensor<f32> to tensor<1000x2xf32>
   return %0, %1 : tensor<1000x2xf32>, tensor<1000x2xf32>
 }
+
+// Zero points of many channels.
+// CHECK-LABEL: func.func @splats
+func.func @splats(%x: tensor<1000xi32>) -> (tensor<1000xi32>, tensor<1000xi8>) {
+  // CHECK-DAG: %[[N:.*]] = kiln.constant dense<-6> : tensor<1000xi32>
+  // CHECK-DAG: %[[V:.*]] = kiln.constant dense<{{.*}}> : tensor<1000xi8>
+  // CHECK-NOT: kiln.cast
+  // CHECK: %[[S:.*]] = kiln.binary <sub> %{{.*}}, %[[N]]
+  // CHECK: return %[[S]]
+  %a = kiln.constant dense<-3> : tensor<1000xi8>
+  %0 = kiln.cast %a : tensor<1000xi8> to tensor<1000xi32>
+  %1 = kiln.binary <add> %0, %0 : tensor<1000xi32>
+  %2 = kiln.binary <sub> %x, %1 : tensor<1000xi32>
+  %3 = kiln.binary <add> %a, %a : tensor<1000xi8>
+  return %2, %3 : tensor<1000xi32>, tensor<1000xi8>
+}

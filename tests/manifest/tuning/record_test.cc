@@ -89,6 +89,22 @@ TEST(TuningRecord, RefusesAChangedFigure) {
             std::string::npos);
 }
 
+TEST(TuningRecord, SaysHowFarResultsMayBeFromTheDefaults) {
+  EXPECT_FALSE(sampleRecord().toJson().at("method").contains("tolerance"));
+  TuningRecord record = sampleRecord();
+  record.method.tolerance = "1e-4";
+  const Json json = record.toJson();
+  ASSERT_TRUE(TuningRecord::fromJson(json));
+  EXPECT_EQ(*TuningRecord::fromJson(json), record);
+  for (const char* text : {"", "0", "1", "-1e-4", "some", "0.00010000000000000"}) {
+    Json other = json;
+    other["method"]["tolerance"] = text;
+    const auto read = TuningRecord::fromJson(other);
+    ASSERT_FALSE(read) << text;
+    EXPECT_NE(read.error().message.find("method.tolerance"), std::string::npos) << read.error().message;
+  }
+}
+
 TEST(TuningRecord, MustBeOfThePlan) {
   EXPECT_TRUE(checkRecord(sampleRecord(), samplePlan()));
   TuningRecord other = sampleRecord();
