@@ -16,6 +16,8 @@ using namespace mlir;
 
 // More than a core's part of the last cache.
 constexpr std::int64_t kLeastBytes = std::int64_t{8} << 20;
+// Smaller registers have no such store of their own on every processor.
+constexpr std::int64_t kLeastBits = 256;
 
 // Whether the task around `op` computes for longer than its results take on their way to memory. Lines for
 // them are then fetched meanwhile, and stores past the caches only wait longer.
@@ -81,7 +83,8 @@ BlockArgument alignedPartOf(Value buffer, std::int64_t width) {
 }  // namespace
 
 bool goesPastCaches(linalg::LinalgOp op, const VectorShape& shape) {
-  if (!op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 || !isPointwise(op)) return false;
+  if (shape.bits < kLeastBits || !op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 || !isPointwise(op))
+    return false;
   OpOperand* out = op.getDpsInitOperand(0);
   const Type element = getElementTypeOrSelf(out->get().getType());
   if (element.getIntOrFloatBitWidth() != 32 || op.payloadUsesValueFromOperand(out) ||
