@@ -64,6 +64,10 @@ CommandResult planCommand(const PlanArguments& arguments);
 struct TuneArguments {
   std::string plan, spec, out, budget = "60s", toolchain;
   unsigned threads = 1;
+  std::string deviceDriver;  // a CUDA driver library: measure on one of its devices; empty: on processors
+  int device = 0;
+  std::string measurer;   // path of kiln-measure; empty: beside this program
+  std::string emulation;  // as CompileArguments'
 };
 // One caller at a time: SIGTERM and SIGINT mean it.
 CommandResult tuneCommand(const TuneArguments& arguments);

@@ -71,6 +71,22 @@ int main(int argc, char** argv) {
                    "Threads that share a kernel's tasks, each on a processor of its own")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
+  CLI::Option* const driver = tuneApp->add_option("--device-driver", tune.deviceDriver,
+                                                  "CUDA driver library, such as libcuda.so.1: measure the "
+                                                  "kernels of a cuda: target on one of its devices "
+                                                  "(default: the kernels of processors are measured)");
+  tuneApp->add_option("--device", tune.device, "Which of the driver's devices, from 0")
+      ->check(CLI::Range(0, 1023))
+      ->needs(driver);
+  tuneApp
+      ->add_option("--measurer", tune.measurer,
+                   "The program that measures on devices (default: kiln-measure beside kiln-cc)")
+      ->needs(driver);
+  tuneApp
+      ->add_option(
+          "--emulation", tune.emulation,
+          "Folder for the kernels as the emulated device runs them, which KILN_EMULATED_KERNELS names")
+      ->needs(driver);
   tuneApp->add_option("--toolchain", tune.toolchain, "Toolchain folder (default: where kiln-cc is)");
   tuneApp->callback([&] { result = tuneCommand(tune); });
 

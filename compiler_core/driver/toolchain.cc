@@ -39,6 +39,10 @@ Result<std::string> findToolchainLib(const std::string& toolchain) {
               fmt::format("no toolchain: {} has no kmath.bc; give --toolchain DIR", places.front().string()));
 }
 
+std::string besideThisProgram(const std::string& name) {
+  return (self().parent_path() / name).string();
+}
+
 Status pinHostMath(char** argv) {
   const char* now = std::getenv(kTunables);
   if (now && std::string_view(now) == kPinned) return {};

@@ -11,6 +11,9 @@ namespace kiln::driver {
 // (../lib; in a build tree ../toolchain/lib). kNotFound says what was looked for.
 Result<std::string> findToolchainLib(const std::string& toolchain);
 
+// A program that stands beside the running one.
+std::string besideThisProgram(const std::string& name);
+
 // Makes the C library's math the same on every processor, by running this program again with GLIBC_TUNABLES
 // set as the farm sets it. Returns when that is already so. LLVM folds constants through the host's libm,
 // which otherwise picks other code, with other last bits, depending on FMA.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include "compiler_core/driver/command.h"
 #include "compiler_core/driver/toolchain.h"
 #include "compiler_core/driver/tuning_documents.h"
+#include "compiler_core/package/files.h"
 #include "compiler_core/tuner/tuner.h"
 
 namespace kiln::driver {
@@ -26,6 +29,13 @@ std::optional<std::chrono::seconds> parseBudget(std::string_view text) {
   if (error != std::errc() || factor == 0 || number < 1 || number > kMaxBudgetSeconds / factor)
     return std::nullopt;
   return std::chrono::seconds(number * factor);
+}
+
+std::optional<tuner::TuneDevice> deviceOf(const TuneArguments& arguments) {
+  if (arguments.deviceDriver.empty()) return std::nullopt;
+  return tuner::TuneDevice{
+      arguments.measurer.empty() ? besideThisProgram("kiln-measure") : arguments.measurer,
+      arguments.deviceDriver, arguments.device};
 }
 
 std::atomic<bool> stopWanted = false;
@@ -70,6 +80,15 @@ CommandResult tuneCommand(const TuneArguments& arguments) {
                  {}});
   auto lib = findToolchainLib(arguments.toolchain);
   if (!lib) return stop(kExitUsage, lib.error());
+  const auto device = deviceOf(arguments);
+  if (device && ::access(device->program.c_str(), X_OK) != 0)
+    return stop(kExitUsage, {Code::kNotFound,
+                             fmt::format("{}: {}; give --measurer, the path of kiln-measure", device->program,
+                                         errnoError(errno, "cannot be run").message),
+                             {}});
+  if (!arguments.emulation.empty())
+    if (auto made = package::makeDirectory(arguments.emulation); !made)
+      return stop(kExitInternal, made.error());
   const auto folder = std::filesystem::path(arguments.out).parent_path();
   const StopSignals signals;
   const tuner::TuneRequest request{
@@ -79,9 +98,10 @@ CommandResult tuneCommand(const TuneArguments& arguments) {
             return readText(arguments.plan + "/" + moduleFile(signature), kMaxIsolatedBytes,
                             "it stands beside the plan");
           },
-      .tools = {*lib, folder.empty() ? "." : folder.string()},
+      .tools = {*lib, folder.empty() ? "." : folder.string(), arguments.emulation},
       .budget = *budget,
       .threads = arguments.threads,
+      .device = device,
       .shouldStop = [] { return stopWanted.load(); },
       .onRecord = [&](const TuningRecord& record) { return writeDocument(arguments.out, record.toJson()); },
       .onProgress =

@@ -20,6 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAskEvery{100};
+constexpr int kNotStarted = 127;  // the shell's
 
 std::array<char, 8> header(std::size_t bytes) {
   std::array<char, 8> out;
@@ -112,6 +113,21 @@ Result<Child> Child::fork(const std::function<void(int in, int out)>& work) {
   for (const int fd : {parentOut.get(), parentIn.get()})
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   return Child(pid, std::move(parentOut), std::move(parentIn));
+}
+
+Result<Child> Child::start(const std::vector<std::string>& command) {
+  if (::access(command.front().c_str(), X_OK) != 0)
+    return fail(Code::kNotFound, errnoError(errno, "the program that measures, " + command.front()).message);
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  return fork([&](int in, int out) {
+    // The pipes may have taken the numbers that they are wanted as.
+    const int from = ::fcntl(in, F_DUPFD_CLOEXEC, 3), to = ::fcntl(out, F_DUPFD_CLOEXEC, 3);
+    if (::dup2(from, STDIN_FILENO) < 0 || ::dup2(to, STDOUT_FILENO) < 0) ::_exit(kNotStarted);
+    ::execv(arguments.front(), arguments.data());
+    ::_exit(kNotStarted);
+  });
 }
 
 Child::Child(Child&& other) noexcept

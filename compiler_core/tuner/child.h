@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "manifest/base/file.h"
 #include "manifest/base/result.h"
@@ -25,6 +26,10 @@ class Child {
   // A copy of this process, which does `work(in, out)` and ends; with it, when its parent does. It must not
   // need other threads of this process, nor what they hold. kResourceExhausted: no process.
   static Result<Child> fork(const std::function<void(int in, int out)>& work);
+  // Another program with these arguments, the first its path, which takes messages on standard input and
+  // gives them on standard output; with this one's environment and standard error. It ends likewise.
+  // kNotFound: there is no such program that can be run. kResourceExhausted as above.
+  static Result<Child> start(const std::vector<std::string>& command);
   Child(Child&& other) noexcept;
   Child& operator=(Child&& other) noexcept;
   ~Child();  // kills it

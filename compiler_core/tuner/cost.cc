@@ -14,9 +14,8 @@ constexpr double kTaskCycles = 2000;  // to hand a task out and to begin it
 constexpr double kElementBytes = 4;   // most kernels are of f32
 
 // Of a device.
-constexpr double kMultiprocessors = 128;  // about as many as large ones have
-constexpr double kLanes = 128;            // of a multiprocessor
-constexpr double kBlockCycles = 1000;     // to begin a block, and what its first loads wait for
+constexpr double kLanes = 128;         // of a multiprocessor
+constexpr double kBlockCycles = 1000;  // to begin a block, and what its first loads wait for
 
 // Of one step of a register block, per result: two fused operations and two loads in a cycle, and a chain of
 // sums that takes four cycles per link.
@@ -42,8 +41,10 @@ double winogradCycles(const Schedule& schedule, const schedule::Site& site, cons
   const double lanes = static_cast<double>(site.registers.bits) / 32;
   const auto across = static_cast<double>(site.registers.across);
   const double rows = std::floor(static_cast<double>(site.registers.accumulators) / across);
-  const double run =
-      std::min(inputs, static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512)));
+  const auto most = static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512));
+  constexpr double kLeastSteps = 128;                           // worth trying
+  if (most > kLeastSteps && most / 2 >= inputs) return kNever;  // half of them say the same
+  const double run = std::min(inputs, most);
   double products = each * count * inputs * results / lanes * cyclesPerResult(std::min(rows, count), across) *
                     (1 + 4 / run);
   if (run * across * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
@@ -101,7 +102,7 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
 }
 
 // Blocks in as many rounds as the device needs for all of them.
-double deviceCycles(const Schedule& schedule, const schedule::Site& site) {
+double deviceCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine) {
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
   double points = 1;  // of a block
   for (const std::int64_t size : tile) points *= static_cast<double>(size);
@@ -111,7 +112,7 @@ double deviceCycles(const Schedule& schedule, const schedule::Site& site) {
   // What the results of a tile share is loaded once.
   if (site.shape.kind == schedule::KernelKind::kContraction && tile.size() >= 2)
     cycles *= 1 + 16 / static_cast<double>(tile[tile.size() - 2]) + 16 / static_cast<double>(tile.back());
-  return std::ceil(tasksOf(schedule, site) / kMultiprocessors) * (cycles + kBlockCycles);
+  return std::ceil(tasksOf(schedule, site) / machine.multiprocessors) * (cycles + kBlockCycles);
 }
 
 }  // namespace
@@ -130,7 +131,7 @@ double tasksOf(const Schedule& schedule, const schedule::Site& site) {
 }
 
 double estimatedCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine) {
-  if (site.onDevice) return deviceCycles(schedule, site);
+  if (site.onDevice) return deviceCycles(schedule, site, machine);
   const std::vector<schedule::LoopInfo>& loops = site.shape.loops;
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
   const double tasks = tasksOf(schedule, site);

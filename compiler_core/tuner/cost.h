@@ -9,6 +9,7 @@ namespace kiln::tuner {
 struct Machine {
   unsigned threads = 1;
   std::int64_t l1 = 32 << 10, l2 = 1 << 20;  // bytes of one core's caches
+  unsigned multiprocessors = 128;            // of a device, at least one: about as many as large ones have
 };
 
 // Into how many tasks, on a device blocks, the schedule cuts the kernel.

@@ -50,11 +50,15 @@ struct KernelWeight {
   auto operator<=>(const KernelWeight&) const = default;
 };
 
-// A program of KILN_PROGRAM_ABI with one profile and no symbols.
+// A program of KILN_PROGRAM_ABI with one profile and no symbols. One for a device does nothing but launch
+// kernels: it takes the device's pointers, that of the arena among them, and calls kiln_callbacks.launch
+// alone.
 struct KernelProgram {
   std::string elf;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
-  std::vector<KernelWeight> weights;  // in the order of its pointers
+  std::vector<KernelWeight> weights;      // in the order of its pointers
+  std::string image;                      // for a device: the cubin of its kernels
+  std::vector<std::string> imageKernels;  // as the program numbers them
 };
 
 }  // namespace kiln::tuner

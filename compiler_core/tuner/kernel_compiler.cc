@@ -5,9 +5,11 @@
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/weight_arguments.h"
+#include "compiler_core/tuner/kernel_image.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,7 +43,7 @@ Result<KernelTensor> tensorOf(Type type) {
     result.element = Element::kI1;
   else if (element.isInteger(8))
     result.element = Element::kI8;
-  else if (element.isInteger(16))
+  else if (element.isInteger(16) || element.isF16() || element.isBF16())
     result.element = Element::kI16;
   else if (element.isInteger(32))
     result.element = Element::kI32;
@@ -62,7 +64,7 @@ Result<KernelTensor> tensorOf(Type type) {
 struct KernelCompiler::State {
   Tools tools;
   Target target;
-  bool contraction = true, reassociation = false;
+  bool contraction = true, reassociation = false, tf32 = false;
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module;
   std::string signature;
@@ -77,7 +79,8 @@ struct KernelCompiler::State {
     options.from = "tiled";
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = contraction;
-    options.schedules.environment = {target.name, target.features, contraction, false, reassociation};
+    options.schedules.environment = {target.name, target.features, contraction, tf32, reassociation};
+    if (!target.device.empty()) options.device = {target.device, contraction, tf32};
     return options;
   }
   Status readTarget();
@@ -91,14 +94,15 @@ Status KernelCompiler::State::readTarget() {
   const auto fused = (*module)->getAttrOfType<BoolAttr>("kiln.contraction");
   if (!name || !features || !fused) return bad("does not say what it is for");
   KILN_ASSIGN(target, parseTarget(name.getValue()));
-  if (!target.device.empty())
-    return fail(Code::kUnimplemented, "kernels of " + target.name + " are not measured by this toolchain");
+  if (!target.device.empty()) KILN_TRY(checkAssembler(target, tools));
   target.features.clear();
   for (Attribute feature : features)
     target.features.push_back(isa<StringAttr>(feature) ? cast<StringAttr>(feature).str() : "");
   contraction = fused.getValue();
   const auto reassociated = (*module)->getAttrOfType<BoolAttr>("kiln.reassociation");
   reassociation = reassociated && reassociated.getValue();
+  const auto coarse = (*module)->getAttrOfType<BoolAttr>("kiln.tf32");
+  tf32 = coarse && coarse.getValue();
   return {};
 }
 
@@ -179,9 +183,9 @@ KernelCompiler::~KernelCompiler() = default;
 Result<KernelCompiler> KernelCompiler::open(const std::string& isolated, const Tools& tools) {
   auto state = std::make_unique<State>();
   state->tools = tools;
-  state->context
-      .loadDialect<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, ir::KilnDialect,
-                   linalg::LinalgDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect>();
+  state->context.loadDialect<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
+                             ir::KilnDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                             tensor::TensorDialect>();
   std::string messages;
   ScopedDiagnosticHandler handler(&state->context, [&](Diagnostic& diagnostic) {
     messages += diagnostic.str() + "; ";
@@ -228,6 +232,9 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
   std::vector<KernelWeight> weights;
   codegen::PipelineOptions options = state_->options();
   options.schedules.given = &given;
+  const bool onDevice = options.device.has_value();
+  KernelImage image;
+  if (onDevice) image.addTo(options);
   options.onIr = [&](std::string_view stage, ModuleOp module) {
     if (stage != "planned") return;
     auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
@@ -241,17 +248,19 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
     table.weights = static_cast<std::uint32_t>(weights.size());
   };
   KILN_TRY(codegen::lowerToLlvm(*copy, options));
-  const auto& [lib, folder] = state_->tools;
+  const std::string& lib = state_->tools.toolchainLib;
   const Target& target = state_->target;
   codegen::CpuOptions cpu;
   cpu.target = target;
   cpu.contraction = state_->contraction;
   cpu.bitcode = {lib + "/kmath.bc", lib + "/kkernels.bc"};
   cpu.builtinsArchive = lib + "/libkiln_builtins-" + target.triple.substr(0, target.triple.find('-')) + ".a";
-  cpu.workDirectory = folder;
+  cpu.workDirectory = state_->tools.workDirectory;
   KILN_ASSIGN(codegen::CpuProgram program, codegen::generateCpuProgram(*copy, table, cpu));
-  return KernelProgram{std::move(program.elf), table.profiles[0].arenaBytes, table.profiles[0].scratchBytes,
-                       std::move(weights)};
+  KernelProgram made{std::move(program.elf), table.profiles[0].arenaBytes, table.profiles[0].scratchBytes,
+                     std::move(weights)};
+  if (onDevice) KILN_TRY(image.generate(target, state_->contraction, state_->tools, made));
+  return made;
 }
 
 }  // namespace kiln::tuner

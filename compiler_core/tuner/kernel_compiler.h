@@ -16,12 +16,15 @@ namespace kiln::tuner {
 struct Tools {
   std::string toolchainLib;   // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string workDirectory;  // existing, writable
+  // Existing and writable, for devices: takes each image's code for the emulated one, <digest of the
+  // image>.so. Empty: none.
+  std::string emulation = {};
 };
 
 class KernelCompiler {
  public:
-  // kInvalidArgument: the text is no module of a kernel. kUnimplemented: it is for a device, or kiln-tile
-  // would not isolate it again with the same text.
+  // kInvalidArgument: the text is no module of a kernel. kUnimplemented: it is for a device that the
+  // toolchain has no assembler for, or kiln-tile would not isolate it again with the same text.
   static Result<KernelCompiler> open(const std::string& isolated, const Tools& tools);
   KernelCompiler(KernelCompiler&& other) noexcept;
   ~KernelCompiler();

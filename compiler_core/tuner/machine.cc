@@ -56,4 +56,14 @@ TuningDevice thisMachine() {
   return device;
 }
 
+TuningDevice fingerprintOf(const MeasuredDevice& device) {
+  TuningDevice found;
+  found.kind = device.isEmulated ? "emulated" : "cuda";
+  found.name = printable(device.name, 200);
+  found.features = {"compute capability " + std::to_string(device.major) + "." + std::to_string(device.minor),
+                    "driver for CUDA " + printable(device.driver, 20)};
+  found.cores = device.multiprocessors;
+  return found;
+}
+
 }  // namespace kiln::tuner

@@ -3,12 +3,19 @@
 #include "compiler_core/tuner/serve.h"
 
 namespace kiln::tuner {
+namespace {
+
+constexpr std::chrono::seconds kOpening{60};  // until a device is there
+
+}  // namespace
 
 Status Measurer::ready() {
   if (child_) return {};
-  KILN_ASSIGN(child_, Child::fork(&serveMeasurements));
-  KILN_TRY(send(pack(setup_)));
-  KILN_TRY(receive());
+  const auto serve = [](int in, int out) { serveMeasurements(in, out, &openProcessors); };
+  KILN_ASSIGN(child_, program_.empty() ? Child::fork(serve) : Child::start(program_));
+  KILN_TRY(send(pack(setup_), std::max<Child::Clock::duration>(limit_, kOpening)));
+  KILN_ASSIGN(const MeasureAnswer opened, receive());
+  device_ = opened.device;
   for (const auto& [id, program] : loaded_)
     if (auto again = ask({MeasureRequest::Kind::kTry, id, 0, program}); !again) {
       child_.reset();
@@ -17,8 +24,8 @@ Status Measurer::ready() {
   return {};
 }
 
-Status Measurer::send(const std::string& message) {
-  deadline_ = Child::Clock::now() + limit_;
+Status Measurer::send(const std::string& message, Child::Clock::duration limit) {
+  deadline_ = Child::Clock::now() + limit;
   Status sent = child_->send(message, deadline_, shouldStop_);
   if (!sent) child_.reset();
   return sent;
@@ -31,12 +38,13 @@ Result<MeasureAnswer> Measurer::receive() {
     child_.reset();
     return answer;
   }
+  if (answer->isLast) child_.reset();
   if (answer->error) return fail(*answer->error);
   return answer;
 }
 
 Result<MeasureAnswer> Measurer::ask(const MeasureRequest& request) {
-  KILN_TRY(send(pack(request)));
+  KILN_TRY(send(pack(request), limit_));
   return receive();
 }
 

@@ -14,9 +14,10 @@ namespace kiln::tuner {
 // Not thread safe.
 class Measurer {
  public:
-  // `shouldStop` is asked while it waits.
-  Measurer(MeasureSetup setup, std::function<bool()> shouldStop)
-      : setup_(std::move(setup)), shouldStop_(std::move(shouldStop)) {}
+  // `shouldStop` is asked while it waits. `program`: the command line of the program that measures, such as
+  // kiln-measure; empty: a copy of this one does, on the setup's processors.
+  Measurer(MeasureSetup setup, std::function<bool()> shouldStop, std::vector<std::string> program = {})
+      : setup_(std::move(setup)), shouldStop_(std::move(shouldStop)), program_(std::move(program)) {}
 
   // How long one answer may take, from its request on.
   void setLimit(std::chrono::duration<double> limit) {
@@ -25,6 +26,8 @@ class Measurer {
 
   // No fault of a program: there is no process, or what was loaded before does not run any more.
   Status ready();
+  // Of the program that measures, once it is ready.
+  const std::optional<MeasuredDevice>& device() const { return device_; }
   // Runs `program` once and takes samples of it, one at least; it is loaded then. Its results are compared
   // with those of the least id that is loaded. After ready(), any error but kCancelled is the program's: it
   // could not be loaded, failed, ended the process (kUnavailable), took too long (kDeadlineExceeded), or
@@ -37,16 +40,18 @@ class Measurer {
   void forget(std::uint64_t id);
 
  private:
-  Status send(const std::string& message);
+  Status send(const std::string& message, Child::Clock::duration limit);
   Result<MeasureAnswer> receive();
   Result<MeasureAnswer> ask(const MeasureRequest& request);
   Result<MeasureAnswer> samplesOf(const MeasureRequest& request);
 
   const MeasureSetup setup_;
   const std::function<bool()> shouldStop_;
+  const std::vector<std::string> program_;
   Child::Clock::duration limit_ = std::chrono::seconds(60);
   Child::Clock::time_point deadline_;  // of the answer that is waited for
   std::optional<Child> child_;
+  std::optional<MeasuredDevice> device_;
   std::map<std::uint64_t, KernelProgram> loaded_;
 };
 

@@ -7,6 +7,7 @@ namespace kiln::tuner {
 namespace {
 
 constexpr std::uint64_t kMostTensors = 4096, kMostErrorBytes = 4096, kMostProcessors = 1024;
+constexpr std::uint64_t kMostKernels = 4096, kMostNameBytes = 256, kMostVersion = 1000;
 
 class Packer {
  public:
@@ -66,6 +67,29 @@ class Unpacker {
   bool good_ = true;
 };
 
+void packDevice(Packer& packer, const std::optional<MeasuredDevice>& device) {
+  packer.number(device ? 1 : 0);
+  if (!device) return;
+  packer.text(std::string_view(device->name).substr(0, kMostNameBytes));
+  packer.number(static_cast<std::uint64_t>(device->major));
+  packer.number(static_cast<std::uint64_t>(device->minor));
+  packer.number(device->multiprocessors);
+  packer.text(device->driver);
+  packer.number(device->isEmulated ? 1 : 0);
+}
+
+std::optional<MeasuredDevice> unpackDevice(Unpacker& unpacker) {
+  if (unpacker.count(1) == 0) return std::nullopt;
+  MeasuredDevice device;
+  device.name = unpacker.text();
+  device.major = static_cast<int>(unpacker.count(kMostVersion));
+  device.minor = static_cast<int>(unpacker.count(kMostVersion));
+  device.multiprocessors = static_cast<std::uint32_t>(unpacker.count(1 << 20));
+  device.driver = unpacker.text();
+  device.isEmulated = unpacker.count(1) != 0;
+  return device;
+}
+
 void packTensors(Packer& packer, const std::vector<KernelTensor>& tensors) {
   packer.number(tensors.size());
   for (const KernelTensor& tensor : tensors) {
@@ -87,6 +111,7 @@ std::vector<KernelTensor> unpackTensors(Unpacker& unpacker) {
 
 std::string pack(const MeasureSetup& setup) {
   Packer packer;
+  packer.number(kMeasureProtocol);
   packTensors(packer, setup.tensors.inputs);
   packTensors(packer, setup.tensors.weights);
   packTensors(packer, setup.tensors.outputs);
@@ -98,6 +123,10 @@ std::string pack(const MeasureSetup& setup) {
 
 Result<MeasureSetup> unpackSetup(std::string_view message) {
   Unpacker unpacker(message);
+  if (const std::uint64_t protocol = unpacker.number(); protocol != kMeasureProtocol)
+    return fail(Code::kFailedPrecondition,
+                "the program that measures is of another release than kiln-cc: its protocol is " +
+                    std::to_string(kMeasureProtocol) + ", that of kiln-cc is " + std::to_string(protocol));
   MeasureSetup setup;
   setup.tensors.inputs = unpackTensors(unpacker);
   setup.tensors.weights = unpackTensors(unpacker);
@@ -122,6 +151,9 @@ std::string pack(const MeasureRequest& request) {
     for (const std::uint64_t part :
          {weight.number, weight.columns, weight.panelLanes, weight.turned, weight.winogradResults})
       packer.number(part);
+  packer.text(request.program.image);
+  packer.number(request.program.imageKernels.size());
+  for (const std::string& kernel : request.program.imageKernels) packer.text(kernel);
   return packer.take();
 }
 
@@ -140,6 +172,9 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
     for (std::uint64_t* part :
          {&weight.number, &weight.columns, &weight.panelLanes, &weight.turned, &weight.winogradResults})
       *part = unpacker.number();
+  request.program.image = unpacker.text();
+  request.program.imageKernels.resize(unpacker.count(kMostKernels));
+  for (std::string& kernel : request.program.imageKernels) kernel = unpacker.text();
   KILN_TRY(unpacker.end());
   return request;
 }
@@ -154,6 +189,8 @@ std::string pack(const MeasureAnswer& answer) {
   packer.number(answer.nanoseconds.size());
   for (const std::uint64_t sample : answer.nanoseconds) packer.number(sample);
   packer.number(answer.runsPerSample);
+  packDevice(packer, answer.device);
+  packer.number(answer.isLast ? 1 : 0);
   return packer.take();
 }
 
@@ -169,6 +206,8 @@ Result<MeasureAnswer> unpackAnswer(std::string_view message) {
   answer.nanoseconds.resize(unpacker.count(kMostSamples));
   for (std::uint64_t& sample : answer.nanoseconds) sample = unpacker.number();
   answer.runsPerSample = unpacker.number();
+  answer.device = unpackDevice(unpacker);
+  answer.isLast = unpacker.count(1) != 0;
   KILN_TRY(unpacker.end());
   if (hash.size() != answer.results.hash.size())
     return fail(Code::kDataLoss, "the answer of a measurement is not well formed");

@@ -13,12 +13,23 @@
 namespace kiln::tuner {
 
 inline constexpr std::uint32_t kMostSamples = 64;  // of one answer
+// Both sides may be programs of their own: another number is another set of messages.
+inline constexpr std::uint64_t kMeasureProtocol = 1;
 
 // Comes first, once.
 struct MeasureSetup {
   KernelTensors tensors;
   std::uint64_t seed = 0;       // of the inputs
   std::vector<int> processors;  // one thread on each
+};
+
+// What is measured on, where that is no processor.
+struct MeasuredDevice {
+  std::string name;          // of the model of device
+  int major = 0, minor = 0;  // of its compute capability
+  std::uint32_t multiprocessors = 0;
+  std::string driver;       // the CUDA version that it serves: "13.0"
+  bool isEmulated = false;  // whose times say nothing
 };
 
 struct MeasureRequest {
@@ -37,12 +48,14 @@ struct MeasureAnswer {
   double distance = 0;
   std::vector<std::uint64_t> nanoseconds;
   std::uint64_t runsPerSample = 0;
+  std::optional<MeasuredDevice> device;  // of the answer to the setup
+  bool isLast = false;                   // nothing runs there any more: the process ends
 };
 
 std::string pack(const MeasureSetup& setup);
 std::string pack(const MeasureRequest& request);
 std::string pack(const MeasureAnswer& answer);
-// kDataLoss: not what pack() writes.
+// kDataLoss: not what pack() writes. kFailedPrecondition: a setup of another protocol.
 Result<MeasureSetup> unpackSetup(std::string_view message);
 Result<MeasureRequest> unpackRequest(std::string_view message);
 Result<MeasureAnswer> unpackAnswer(std::string_view message);

@@ -1,12 +1,9 @@
 #include "compiler_core/tuner/serve.h"
 
 #include <chrono>
-#include <map>
 #include <optional>
 
-#include "compiler_core/tuner/bench.h"
 #include "compiler_core/tuner/child.h"
-#include "compiler_core/tuner/messages.h"
 #include "compiler_core/tuner/results.h"
 
 namespace kiln::tuner {
@@ -19,64 +16,71 @@ constexpr std::size_t kLeastSamples = 3;
 
 class Server {
  public:
-  static Result<Server> open(const MeasureSetup& setup) {
+  static Result<Server> open(const std::string& message, const OpenEngine& open) {
+    KILN_ASSIGN(const MeasureSetup setup, unpackSetup(message));
     Server server;
-    KILN_ASSIGN(server.bench_, Bench::open(setup.processors));
-    KILN_ASSIGN(server.inputs_, KernelInputs::make(setup.tensors, setup.seed));
+    KILN_ASSIGN(server.engine_, open(setup));
     server.outputs_ = setup.tensors.outputs;
     return server;
   }
 
+  const Engine& engine() const { return *engine_; }
+
   Result<MeasureAnswer> answer(const MeasureRequest& request) {
     MeasureAnswer answer;
     if (request.kind == MeasureRequest::Kind::kForget) {
-      runs_.erase(request.id);
+      engine_->unload(request.id);
       return answer;
     }
-    if (request.kind == MeasureRequest::Kind::kTry) {
-      KILN_ASSIGN(KernelRun run, KernelRun::load(request.program, outputs_, bench_->threads()));
-      KILN_TRY(run.run(*bench_, inputs_, 0));
-      answer.results = run.results();
-      if (!first_) first_.emplace(outputs_, run.outputs());
-      answer.distance = first_->distanceOf(run.outputs());
-      runs_.erase(request.id);
-      runs_.emplace(request.id, std::move(run));
-    }
-    const auto found = runs_.find(request.id);
-    if (found == runs_.end()) return fail(Code::kNotFound, "no such program is loaded");
+    if (request.kind == MeasureRequest::Kind::kTry) KILN_TRY(load(request, answer));
     const Clock::time_point from = Clock::now();
     while (answer.nanoseconds.size() < request.samples) {
-      KILN_ASSIGN(const std::uint64_t sample, found->second.sample(*bench_, inputs_));
+      KILN_ASSIGN(const std::uint64_t sample, engine_->sample(request.id));
       answer.nanoseconds.push_back(sample);
       if (std::chrono::duration<double>(Clock::now() - from).count() > kMostSeconds &&
           answer.nanoseconds.size() >= kLeastSamples)
         break;
     }
-    answer.runsPerSample = found->second.runsPerSample();
+    if (!answer.nanoseconds.empty()) answer.runsPerSample = engine_->runsPerSample(request.id);
     return answer;
   }
 
  private:
-  std::unique_ptr<Bench> bench_;
-  KernelInputs inputs_;
+  Status load(const MeasureRequest& request, MeasureAnswer& answer) {
+    KILN_ASSIGN(const std::vector<void*> places, engine_->load(request.id, request.program));
+    Hasher hasher;
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+      hasher.update({static_cast<const std::uint8_t*>(places[i]), outputs_[i].bytes()});
+    answer.results = hasher.finish();
+    if (!first_) first_.emplace(outputs_, places);
+    answer.distance = first_->distanceOf(places);
+    return {};
+  }
+
+  std::unique_ptr<Engine> engine_;
   std::vector<KernelTensor> outputs_;
   std::optional<Results> first_;
-  std::map<std::uint64_t, KernelRun> runs_;
 };
 
-Status serve(int in, int out) {
+Status serve(int in, int out, const OpenEngine& openEngine) {
   KILN_ASSIGN(const std::string first, receiveMessage(in, kMostRequestBytes));
-  KILN_ASSIGN(const MeasureSetup setup, unpackSetup(first));
-  auto server = Server::open(setup);
+  auto server = Server::open(first, openEngine);
   MeasureAnswer opened;
-  if (!server) opened.error = server.error();
+  if (server)
+    opened.device = server->engine().device();
+  else
+    opened.error = server.error();
+  bool isOver = opened.isLast = !server;
   KILN_TRY(sendMessage(out, pack(opened)));
-  while (server) {
+  while (!isOver) {
     KILN_ASSIGN(const std::string message, receiveMessage(in, kMostRequestBytes));
     KILN_ASSIGN(const MeasureRequest request, unpackRequest(message));
     const auto made = server->answer(request);
     MeasureAnswer failed;
-    if (!made) failed.error = made.error();
+    if (!made) {
+      failed.error = made.error();
+      isOver = failed.isLast = server->engine().isSpent();
+    }
     KILN_TRY(sendMessage(out, pack(made ? *made : failed)));
   }
   return {};
@@ -84,9 +88,9 @@ Status serve(int in, int out) {
 
 }  // namespace
 
-void serveMeasurements(int in, int out) {
+void serveMeasurements(int in, int out, const OpenEngine& open) {
   // The other side sees the end of this one, whatever it was.
-  (void)serve(in, out);
+  (void)serve(in, out, open);
 }
 
 }  // namespace kiln::tuner

@@ -14,6 +14,7 @@
 #include "compiler_core/tuner/search.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/printable.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::tuner {
 namespace {
@@ -63,22 +64,22 @@ class Tuner {
   explicit Tuner(const TuneRequest& request) : request_(request), start_(Clock::now()) {}
 
   Result<TuningRecord> run() {
-    KILN_ASSIGN(processors_, processorsFor(request_.threads));
     const NoPipeSignal noPipeSignal;
+    if (request_.device)
+      KILN_TRY(openDevice());
+    else
+      KILN_TRY(openProcessors());
     record_.target = request_.plan.target;
-    record_.method = {request_.threads,
+    record_.method = {request_.device ? 0 : request_.threads,
                       kWarmups,
                       kRepetitions,
                       kRounds,
                       static_cast<std::uint32_t>(request_.budget.count()),
                       request_.seed};
-    record_.device = thisMachine();
+    record_.method.byEvents = request_.device.has_value();
     for (const PlannedKernel& kernel : request_.plan.kernels)
       record_.kernels.push_back({kernel.signature, kernel.templateName, {unmeasured(kernel.schedule)}});
     if (request_.onRecord) KILN_TRY(request_.onRecord(record_));
-    machine_.threads = request_.threads;
-    if (!record_.device.caches.empty()) machine_.l1 = static_cast<std::int64_t>(record_.device.caches[0]);
-    if (record_.device.caches.size() > 1) machine_.l2 = static_cast<std::int64_t>(record_.device.caches[1]);
 
     // What takes most of a run first: where time is short, that is what pays.
     std::vector<std::size_t> order(request_.plan.kernels.size());
@@ -96,11 +97,54 @@ class Tuner {
       deadline_ = Clock::now() + part;
       KILN_TRY(tuneKernel(order[done], done));
       if (request_.onRecord) KILN_TRY(request_.onRecord(record_));
+      KILN_TRY(checkDevice(record_.kernels[order[done]]));
     }
     return std::move(record_);
   }
 
  private:
+  Status openProcessors() {
+    KILN_ASSIGN(processors_, processorsFor(request_.threads));
+    record_.device = thisMachine();
+    machine_.threads = request_.threads;
+    if (!record_.device.caches.empty()) machine_.l1 = static_cast<std::int64_t>(record_.device.caches[0]);
+    if (record_.device.caches.size() > 1) machine_.l2 = static_cast<std::int64_t>(record_.device.caches[1]);
+    return {};
+  }
+
+  // Whose kernels would not run there is refused before anything is compiled.
+  Status openDevice() {
+    const TuneDevice& device = *request_.device;
+    command_ = {device.program, "--device-driver", device.driver, "--device", std::to_string(device.ordinal)};
+    KILN_ASSIGN(const MeasuredDevice found, askForDevice());
+    record_.device = fingerprintOf(found);
+    machine_.multiprocessors = std::max(1u, found.multiprocessors);
+    const std::vector<std::string> targets = targetNames(request_.plan.target);
+    if (std::ranges::any_of(
+            targets, [&](const std::string& target) { return runsOnGpu(target, found.major, found.minor); }))
+      return {};
+    return fail(
+        Code::kUnimplemented,
+        fmt::format("device {}, {}, has compute capability {}.{}: no kernels for {} run there",
+                    device.ordinal, record_.device.name, found.major, found.minor, request_.plan.target));
+  }
+
+  Result<MeasuredDevice> askForDevice() const {
+    Measurer asked({}, request_.shouldStop, command_);
+    KILN_TRY(asked.ready());
+    if (!asked.device())
+      return fail(Code::kFailedPrecondition, command_.front() + " does not say what it measures on");
+    return *asked.device();
+  }
+
+  // Where nothing came of a kernel, the device itself may be gone.
+  Status checkDevice(const TunedKernel& tuned) const {
+    if (!request_.device || isOver() || choose(tuned).reason != TuningChoice::Reason::kNotMeasured) return {};
+    const auto found = askForDevice();
+    if (found || found.error().code == Code::kCancelled) return {};
+    return fail(Code::kUnavailable, "the device that measures was lost: " + found.error().message);
+  }
+
   // One without figures; where it is the default, what choose() calls not measured.
   static TuningCandidate unmeasured(const Schedule& schedule) {
     TuningCandidate candidate;
@@ -134,15 +178,23 @@ class Tuner {
       return {};
     }
     KILN_ASSIGN(const KernelCompiler compiler, std::move(opened));
+    if (compiler.target().device.empty() == request_.device.has_value()) {
+      progress("kernel {}/{} {}: kernels of {} are not measured on {}, so it keeps its default", number + 1,
+               request_.plan.kernels.size(), planned.templateName, compiler.target().name,
+               request_.device ? "a device" : "processors");
+      return {};
+    }
     KILN_TRY(runtime::checkHostFeatures(compiler.target().features, compiler.target().name));
-    record_.device.features = compiler.target().features;
-    std::ranges::sort(record_.device.features);
+    if (!request_.device) {
+      record_.device.features = compiler.target().features;
+      std::ranges::sort(record_.device.features);
+    }
     if (compiler.site().reassociation) record_.method.tolerance = kReassociatedToleranceText;
     if (compiler.standard() != planned.schedule)
       return fail(Code::kInvalidArgument, "the plan's schedule of " + planned.signature +
                                               " is not this compiler's default; make the plan again");
     Measurement at{compiler, planned, record_.kernels[index],
-                   Measurer({compiler.tensors(), request_.seed, processors_}, request_.shouldStop)};
+                   Measurer({compiler.tensors(), request_.seed, processors_}, request_.shouldStop, command_)};
     KILN_ASSIGN(const bool isMeasured, measureDefault(at));
     if (isMeasured) {
       search(at);
@@ -313,8 +365,9 @@ class Tuner {
 
   const TuneRequest& request_;
   const Clock::time_point start_;
-  Clock::time_point deadline_;   // of the kernel at hand
-  std::vector<int> processors_;  // that measure
+  Clock::time_point deadline_;        // of the kernel at hand
+  std::vector<int> processors_;       // that measure
+  std::vector<std::string> command_;  // of the program that measures on a device
   Machine machine_;
   TuningRecord record_;
 };

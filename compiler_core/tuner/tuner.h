@@ -4,13 +4,22 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "compiler_core/tuner/kernel_compiler.h"
+#include "compiler_core/tuner/messages.h"
 #include "manifest/tuning/kernel_plan.h"
 #include "manifest/tuning/record.h"
 
 namespace kiln::tuner {
+
+// The device of a target that has one: `target`'s kernels are measured there, and no others.
+struct TuneDevice {
+  std::string program;  // path of kiln-measure
+  std::string driver;   // CUDA driver library: a path, or a name that the system's loader finds
+  int ordinal = 0;
+};
 
 struct TuneRequest {
   const KernelPlan& plan;
@@ -18,7 +27,8 @@ struct TuneRequest {
   std::function<Result<std::string>(const std::string& signature)> isolated;
   Tools tools;
   std::chrono::seconds budget{60};
-  unsigned threads = 1;
+  unsigned threads = 1;              // of the processor
+  std::optional<TuneDevice> device;  // without one, kernels of processors are measured
   std::uint64_t seed = 1;
   std::function<bool()> shouldStop;  // asked all the time; what is known then stays
   // At first and after each kernel: what is known so far.
@@ -28,8 +38,10 @@ struct TuneRequest {
   std::function<Result<KernelProgram>(const KernelCompiler& kernel, const Schedule& schedule)> compile;
 };
 
-// The record of all kernels of the plan; those that time was too short for, and those of devices, have their
-// default alone, as not measured. kUnimplemented: this machine cannot run the target. kInvalidArgument: a
+// The record of all kernels of the plan; those that time was too short for, and those of something else than
+// what is measured on, have their default alone, as not measured. kUnimplemented: this machine cannot run the
+// target, or its device is none of it. kUnavailable: the device was lost; what was known was told.
+// kNotFound: there is no such program that measures. kInvalidArgument: a
 // kernel that does not fit the plan, more threads than processors. Errors of onRecord. A candidate that fails
 // to compile or to run, crashes, hangs or wants too much memory is noted, not an error (measurer.h); where
 // the default does not run, its kernel is not measured. One caller at a time: it ignores SIGPIPE meanwhile.
@@ -43,5 +55,7 @@ Result<TuningRecord> tune(const TuneRequest& request);
 
 // This machine, as a record names it, without features: those that count are what a kernel is made for.
 TuningDevice thisMachine();
+// A device likewise: its features are its compute capability and the CUDA version that its driver serves.
+TuningDevice fingerprintOf(const MeasuredDevice& device);
 
 }  // namespace kiln::tuner

@@ -15,6 +15,7 @@ using State = TuningCandidate::State;
 constexpr std::size_t kMaxCandidates = 4096, kMaxFeatures = 256, kMaxCaches = 8, kMaxText = 256,
                       kMaxToleranceText = 16;
 constexpr std::uint64_t kMaxNanoseconds = std::uint64_t{1} << 50;  // 13 days
+constexpr std::string_view kEvents = "events";
 constexpr std::int64_t kMaxCount = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::array<std::pair<State, std::string_view>, 4> kStates{{{State::kFinalist, "finalist"},
@@ -35,6 +36,7 @@ Json methodJson(const TuningMethod& method) {
             {"statistic", "median"},
             {"seed", std::to_string(method.seed)}};
   if (!method.tolerance.empty()) json["tolerance"] = method.tolerance;
+  if (method.byEvents) json["timer"] = kEvents;
   return json;
 }
 
@@ -58,6 +60,8 @@ Result<TuningMethod> readMethod(ObjectReader reader) {
     if (value <= 0 || value >= 1 || method.tolerance.size() > kMaxToleranceText)
       return badMember(reader.path("tolerance"), "must be a short fraction between 0 and 1");
   }
+  method.byEvents = reader.has("timer");
+  if (method.byEvents) KILN_TRY(reader.expect("timer", kEvents));
   KILN_TRY(reader.finish());
   return method;
 }

@@ -59,6 +59,9 @@ struct TuningMethod {
   // How far a candidate's results may be from the default's, over the largest of these: a decimal fraction.
   // Empty: not at all, not by a bit.
   std::string tolerance{};
+  // By events of the device around recorded runs; otherwise the processor's time, with several threads the
+  // clock's.
+  bool byEvents = false;
   bool operator==(const TuningMethod&) const = default;
 };
 

@@ -228,6 +228,7 @@ class WinogradEmitter {
     const std::int64_t points = tiles_.points(), lanes = roles_.lanes;
     const OpFoldResult panel =
         apply(d(0).floorDiv(kWindowElements) * points, {nest_.operands[roles_.weight].offset});
+    const BlockOptions options = productOptions();
     loop(points, 1, [&](OpFoldResult point) {
       LoopNest nest;
       nest.operands.resize(3);
@@ -250,8 +251,24 @@ class WinogradEmitter {
       b_.setInsertionPoint(made.op);
       made.init = zeros(made.op.getDpsInits()[0]);
       b_.setInsertionPointAfter(made.op);
-      emitBlocks(b_, made, options_);
+      emitBlocks(b_, made, options);
     });
+  }
+
+  // Each panel is read once per task. Where one is more than stays in L2, its next point is fetched ahead, by
+  // at least as many blocks of rows as a step has registers: each fetches one of these.
+  BlockOptions productOptions() const {
+    constexpr std::int64_t kStaysInL2 = 1 << 18;
+    BlockOptions options = options_;
+    options.fetchAhead = tiles_.points() * steps_ * roles_.lanes > kStaysInL2;
+    const std::int64_t across = roles_.lanes / width_, held = options.shape.accumulators / across;
+    if (options.fetchAhead && numberOf(options.schedule, kRowsKnob, 0) == 0 &&
+        numberOf(options.schedule, kVectorsKnob, 0) == 0 && tiles_.count() >= 2 * across &&
+        tiles_.count() < across * held) {
+      setNumber(options.schedule, kRowsKnob, (tiles_.count() + across - 1) / across);
+      setNumber(options.schedule, kVectorsKnob, across);
+    }
+    return options;
   }
 
   linalg::LinalgOp zeros(Value buffer) {

@@ -1,4 +1,5 @@
-// Isolated kernels as kiln-tile writes them, for cpu:x86-64-v3.
+// Isolated kernels as kiln-tile writes them, for cpu:x86-64-v3 and, where that is said, another target with
+// its features.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,9 +9,9 @@
 namespace kiln::tuner {
 
 // [rows, steps] x [steps, columns], the right factor a weight.
-inline std::string isolatedProduct(int rows, int steps, int columns) {
+inline std::string isolatedProduct(int rows, int steps, int columns, const char* target = "cpu:x86-64-v3") {
   constexpr char kText[] =
-      R"(module attributes {{kiln.contraction = true, kiln.features = ["+64bit", "+avx", "+avx2", "+bmi", "+bmi2", "+cmov", "+crc32", "+cx16", "+cx8", "+f16c", "+fma", "+fxsr", "+lzcnt", "+mmx", "+movbe", "+nopl", "+popcnt", "+sahf", "+sse", "+sse2", "+sse3", "+sse4.1", "+sse4.2", "+ssse3", "+x87", "+xsave"], kiln.target = "cpu:x86-64-v3"}} {{
+      R"(module attributes {{kiln.contraction = true, kiln.features = ["+64bit", "+avx", "+avx2", "+bmi", "+bmi2", "+cmov", "+crc32", "+cx16", "+cx8", "+f16c", "+fma", "+fxsr", "+lzcnt", "+mmx", "+movbe", "+nopl", "+popcnt", "+sahf", "+sse", "+sse2", "+sse3", "+sse4.1", "+sse4.2", "+ssse3", "+x87", "+xsave"], kiln.target = "{3}"}} {{
   func.func @main(%arg0: tensor<{0}x{1}xf32> {{kiln.input = 0 : i64}}, %arg1: tensor<{1}x{2}xf32> {{kiln.source = 0 : i64, kiln.weight = 0 : i64}}) -> tensor<{0}x{2}xf32> {{
     %cst = arith.constant 0.000000e+00 : f32
     %0 = tensor.empty() : tensor<{0}x{2}xf32>
@@ -25,7 +26,7 @@ inline std::string isolatedProduct(int rows, int steps, int columns) {
   }}
 }}
 )";
-  return fmt::format(fmt::runtime(kText), rows, steps, columns);
+  return fmt::format(fmt::runtime(kText), rows, steps, columns, target);
 }
 
 // [1, channels, size + 2, size + 2] through a window of 3x3 to as many channels.

@@ -14,12 +14,15 @@ TEST(Messages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read->seed, 7u);
   EXPECT_EQ(read->processors, (std::vector<int>{0, 3}));
 
-  const auto request = unpackRequest(
-      pack(MeasureRequest{MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16, 0, 4}}}}));
+  const auto request = unpackRequest(pack(MeasureRequest{
+      MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16, 0, 4}}, "cubin", {"k0", "k1"}}}));
   ASSERT_TRUE(request);
   EXPECT_EQ(request->kind, MeasureRequest::Kind::kSample);
   EXPECT_EQ(request->program.elf, "elf");
   EXPECT_EQ(request->program.weights, (std::vector<KernelWeight>{{1, 9, 16, 0, 4}}));
+
+  EXPECT_EQ(request->program.image, "cubin");
+  EXPECT_EQ(request->program.imageKernels, (std::vector<std::string>{"k0", "k1"}));
 
   MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), 0.5, {1, 2, 3}, 9};
   const auto back = unpackAnswer(pack(answer));
@@ -29,6 +32,24 @@ TEST(Messages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(back->distance, 0.5);
   EXPECT_EQ(back->nanoseconds, answer.nanoseconds);
   EXPECT_EQ(back->runsPerSample, 9u);
+  EXPECT_FALSE(back->device || back->isLast);
+
+  answer.device = {"a GPU", 9, 0, 132, "13.0", true};
+  answer.isLast = true;
+  const auto last = unpackAnswer(pack(answer));
+  ASSERT_TRUE(last && last->device);
+  EXPECT_EQ(last->device->name + " " + last->device->driver, "a GPU 13.0");
+  EXPECT_EQ(last->device->major * 10 + last->device->minor, 90);
+  EXPECT_EQ(last->device->multiprocessors, 132u);
+  EXPECT_TRUE(last->device->isEmulated && last->isLast);
+}
+
+TEST(Messages, OfAnotherReleaseAreRefusedByName) {
+  std::string other = pack(MeasureSetup{});
+  other[0] = 77;
+  const auto read = unpackSetup(other);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kFailedPrecondition);
 }
 
 // The side that measures may have been overwritten by what it ran.
@@ -43,7 +64,7 @@ TEST(Messages, AnythingElseIsRefused) {
     if (const auto read = unpackAnswer(bad)) EXPECT_LE(read->nanoseconds.size(), kMostSamples) << at;
   }
   std::string many = good;
-  many.replace(good.size() - 5 * 8, 8, std::string("\x41\0\0\0\0\0\0\0", 8));  // 65 samples
+  many.replace(good.size() - 7 * 8, 8, std::string("\x41\0\0\0\0\0\0\0", 8));  // 65 samples
   EXPECT_FALSE(unpackAnswer(many));
 }
 

@@ -91,6 +91,10 @@ TEST(Search, TasksOfADeviceAreItsBlocks) {
   };
   EXPECT_LT(cycles(128), cycles(32));
   EXPECT_LE(cycles(128), cycles(1024));
+  // Blocks run in rounds of as many as there are multiprocessors.
+  const Schedule ten{{"threads", {128}}, {"tile", {8, 300}}};
+  EXPECT_EQ(estimatedCycles(ten, site, {.multiprocessors = 9}),
+            2 * estimatedCycles(ten, site, {.multiprocessors = 10}));
 }
 
 TEST(Search, AccumulatorsThatDoNotFitTheRegistersAreNotTried) {

@@ -134,6 +134,16 @@ TEST(TuningRecord, HasOnlyKnobsOfThePlan) {
   EXPECT_NE(checkRecord(other, plan).error().message.find("knob pack is missing"), std::string::npos);
 }
 
+TEST(TuningRecord, SaysWhereADevicesEventsToldTheTime) {
+  EXPECT_FALSE(sampleRecord().toJson().at("method").contains("timer"));
+  TuningRecord record = sampleRecord();
+  record.method.byEvents = true;
+  Json json = record.toJson();
+  EXPECT_EQ(*TuningRecord::fromJson(json), record);
+  json["method"]["timer"] = "clock";
+  EXPECT_FALSE(TuningRecord::fromJson(json));
+}
+
 TEST(TuningRecord, GivesEntriesOfWhatIsFaster) {
   const TuningEntries entries = entriesOf(sampleRecord());
   EXPECT_EQ(entries, (TuningEntries{"cpu:x86-64-v4", {{hashOf('1'), "contraction", {{"tile", {48, 128}}}}}}));
