@@ -26,7 +26,7 @@ double cyclesPerResult(double rows, double vectors) {
 
 // Of all tasks of a convolution by Winograd's tiles.
 double winogradCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
-                      double points) {
+                      double points, double rows, double vectors) {
   // Cycles for a register of numbers: turned; as points, with what is loaded, computed and stored; and back.
   constexpr double kTurned = 4, kToPoint = 6, kFromPoint = 4, kResult = 6;
   constexpr double kFarBytes = 10;  // of weights, from beyond the core's own caches, in a cycle
@@ -39,15 +39,14 @@ double winogradCycles(const Schedule& schedule, const schedule::Site& site, cons
              positions = static_cast<double>(tiles.rows * tiles.columns),
              window = static_cast<double>(tiles.windowRows() * tiles.windowColumns());
   const double lanes = static_cast<double>(site.registers.bits) / 32;
-  const auto across = static_cast<double>(site.registers.across);
-  const double rows = std::floor(static_cast<double>(site.registers.accumulators) / across);
+  // Rows are evened out over the tiles of a task.
+  const double block = std::ceil(count / std::ceil(count / rows));
   const auto most = static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512));
   constexpr double kLeastSteps = 128;                           // worth trying
   if (most > kLeastSteps && most / 2 >= inputs) return kNever;  // half of them say the same
   const double run = std::min(inputs, most);
-  double products = each * count * inputs * results / lanes * cyclesPerResult(std::min(rows, count), across) *
-                    (1 + 4 / run);
-  if (run * across * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
+  double products = each * count * inputs * results / lanes * cyclesPerResult(block, vectors) * (1 + 4 / run);
+  if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
   products = std::max(products, each * inputs * results * kElementBytes / kFarBytes);
   double cycles = products + inputs / lanes * (window * kTurned + count * each * kToPoint) +
                   results / lanes * (count * each * kFromPoint + positions * kResult);
@@ -59,8 +58,6 @@ double winogradCycles(const Schedule& schedule, const schedule::Site& site, cons
 
 double productCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
                      double points) {
-  if (schedule::numberOf(schedule, schedule::kWinogradKnob, 0) != 0)
-    return winogradCycles(schedule, site, machine, points);
   const auto accumulators = static_cast<double>(site.registers.accumulators);
   const double lanes = static_cast<double>(site.registers.bits) / 32;
   auto rows = static_cast<double>(schedule::numberOf(schedule, schedule::kRowsKnob, 0));
@@ -70,6 +67,8 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
   if (rows == 0) rows = std::max(1.0, std::floor(accumulators / vectors));
   // A few registers beyond the accumulators hold operands; more than all of them spill.
   if (rows * vectors > accumulators * 1.2) return kNever;
+  if (schedule::numberOf(schedule, schedule::kWinogradKnob, 0) != 0)
+    return winogradCycles(schedule, site, machine, points, rows, vectors);
   const double steps = std::max(1.0, static_cast<double>(site.shape.workPerPoint) / 3);
   double cycles = points * steps / lanes * cyclesPerResult(rows, vectors);
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);

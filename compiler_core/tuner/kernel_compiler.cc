@@ -59,6 +59,49 @@ Result<KernelTensor> tensorOf(Type type) {
   return result;
 }
 
+Result<KernelTensors> tensorsOf(ModuleOp module) {
+  KernelTensors tensors;
+  auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
+  if (!main || main.isExternal() || !main.getBody().hasOneBlock())
+    return bad("has no function @main of one block");
+  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
+    KILN_ASSIGN(KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
+    // Words are no indices: they hold numbers.
+    if (llvm::any_of(main.getArgument(i).getUsers(),
+                     [](Operation* user) { return user->hasAttr(schedule::kDotAttr); }))
+      tensor.element = Element::kWord;
+    const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
+    auto& list = isWeight ? tensors.weights : tensors.inputs;
+    auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");
+    const auto source = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.source" : "kiln.input");
+    if (!number || number.getInt() != static_cast<std::int64_t>(list.size()) || source != number)
+      return bad("does not number its arguments");
+    list.push_back(tensor);
+  }
+  for (Type type : main.getResultTypes()) {
+    KILN_ASSIGN(const KernelTensor tensor, tensorOf(type));
+    tensors.outputs.push_back(tensor);
+  }
+  return tensors;
+}
+
+void loadDialects(MLIRContext& context) {
+  context.loadDialect<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
+                      ir::KilnDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                      tensor::TensorDialect>();
+}
+
+Result<OwningOpRef<ModuleOp>> parsed(const std::string& isolated, MLIRContext& context) {
+  std::string messages;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic& diagnostic) {
+    messages += diagnostic.str() + "; ";
+    return success();
+  });
+  auto module = parseSourceString<ModuleOp>(isolated, &context);
+  if (!module) return bad("does not parse: " + messages);
+  return module;
+}
+
 }  // namespace
 
 struct KernelCompiler::State {
@@ -107,28 +150,9 @@ Status KernelCompiler::State::readTarget() {
 }
 
 Status KernelCompiler::State::readMain() {
-  auto main = module->lookupSymbol<func::FuncOp>(ir::kMain);
-  if (!main || main.isExternal() || !main.getBody().hasOneBlock())
-    return bad("has no function @main of one block");
-  for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    KILN_ASSIGN(KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
-    // Words are no indices: they hold numbers.
-    if (llvm::any_of(main.getArgument(i).getUsers(),
-                     [](Operation* user) { return user->hasAttr(schedule::kDotAttr); }))
-      tensor.element = Element::kWord;
-    const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
-    auto& list = isWeight ? tensors.weights : tensors.inputs;
-    auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");
-    const auto source = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.source" : "kiln.input");
-    if (!number || number.getInt() != static_cast<std::int64_t>(list.size()) || source != number)
-      return bad("does not number its arguments");
-    list.push_back(tensor);
-  }
-  for (Type type : main.getResultTypes()) {
-    KILN_ASSIGN(const KernelTensor tensor, tensorOf(type));
-    tensors.outputs.push_back(tensor);
+  KILN_ASSIGN(tensors, tensorsOf(*module));
+  for (Type type : module->lookupSymbol<func::FuncOp>(ir::kMain).getResultTypes())
     outputDims += static_cast<std::uint32_t>(cast<RankedTensorType>(type).getRank());
-  }
   return {};
 }
 
@@ -176,6 +200,19 @@ Status KernelCompiler::State::describe() {
   return {};
 }
 
+Result<std::vector<std::uint64_t>> weightBytesOf(const std::vector<std::string>& isolated) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  std::vector<std::uint64_t> all;
+  for (const std::string& text : isolated) {
+    KILN_ASSIGN(const OwningOpRef<ModuleOp> module, parsed(text, context));
+    KILN_ASSIGN(const KernelTensors tensors, tensorsOf(*module));
+    all.push_back(0);
+    for (const KernelTensor& weight : tensors.weights) all.back() += weight.bytes();
+  }
+  return all;
+}
+
 KernelCompiler::KernelCompiler(std::unique_ptr<State> state) : state_(std::move(state)) {}
 KernelCompiler::KernelCompiler(KernelCompiler&& other) noexcept = default;
 KernelCompiler::~KernelCompiler() = default;
@@ -183,16 +220,8 @@ KernelCompiler::~KernelCompiler() = default;
 Result<KernelCompiler> KernelCompiler::open(const std::string& isolated, const Tools& tools) {
   auto state = std::make_unique<State>();
   state->tools = tools;
-  state->context.loadDialect<affine::AffineDialect, arith::ArithDialect, func::FuncDialect, gpu::GPUDialect,
-                             ir::KilnDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
-                             tensor::TensorDialect>();
-  std::string messages;
-  ScopedDiagnosticHandler handler(&state->context, [&](Diagnostic& diagnostic) {
-    messages += diagnostic.str() + "; ";
-    return success();
-  });
-  state->module = parseSourceString<ModuleOp>(isolated, &state->context);
-  if (!state->module) return bad("does not parse: " + messages);
+  loadDialects(state->context);
+  KILN_ASSIGN(state->module, parsed(isolated, state->context));
   state->signature = schedule::signatureOf(isolated);
   KILN_TRY(state->readTarget());
   KILN_TRY(state->readMain());

@@ -21,6 +21,9 @@ struct Tools {
   std::string emulation = {};
 };
 
+// Bytes of the weights of each of these isolated kernels. kInvalidArgument: one is no module of a kernel.
+Result<std::vector<std::uint64_t>> weightBytesOf(const std::vector<std::string>& isolated);
+
 class KernelCompiler {
  public:
   // kInvalidArgument: the text is no module of a kernel. kUnimplemented: it is for a device that the

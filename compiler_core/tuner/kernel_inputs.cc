@@ -14,7 +14,7 @@ namespace kiln::tuner {
 namespace {
 
 // Copies of the inputs take as much as a core's own caches hold and more.
-constexpr std::uint64_t kCopiesBytes = 4 << 20, kMostCopies = 8;
+constexpr std::uint64_t kCopiesBytes = 4 << 20, kMostCopies = 8, kMostWeightCopies = 64;
 
 template <class T>
 void fillWith(void* memory, std::uint64_t elements, const auto& next) {
@@ -52,28 +52,38 @@ Result<Memory> allocate(std::uint64_t bytes) {
   return memory;
 }
 
-Result<KernelInputs> KernelInputs::make(const KernelTensors& tensors, std::uint64_t seed) {
+Result<KernelInputs> KernelInputs::make(const KernelTensors& tensors, std::uint64_t seed,
+                                        std::uint64_t weightBytes) {
   std::uint64_t bytes = 1;
   for (const auto* list : {&tensors.inputs, &tensors.weights})
     for (const KernelTensor& tensor : *list) bytes += tensor.bytes();
   const std::uint64_t copies = std::clamp<std::uint64_t>(kCopiesBytes / bytes, 1, kMostCopies);
+  std::uint64_t ofWeights = 1;
+  for (const KernelTensor& tensor : tensors.weights) ofWeights += tensor.bytes();
   KernelInputs made;
-  for (std::uint64_t copy = 0; copy < copies; ++copy) {
-    std::mt19937_64 random(seed);  // the same in each
-    const auto filled = [&](const std::vector<KernelTensor>& list) -> Result<std::vector<const void*>> {
-      std::vector<const void*> pointers;
-      for (const KernelTensor& tensor : list) {
-        KILN_ASSIGN(Memory memory, allocate(tensor.bytes()));
+  std::mt19937_64 random(seed);
+  const auto fill = [&](const KernelTensor& tensor,
+                        std::uint64_t wanted) -> Result<std::vector<const void*>> {
+    std::vector<const void*> pointers;
+    while (pointers.size() < wanted) {
+      KILN_ASSIGN(Memory memory, allocate(tensor.bytes()));
+      if (pointers.empty())
         fillSeeded(memory.get(), tensor, random);
-        pointers.push_back(memory.get());
-        made.memory_.push_back(std::move(memory));
-      }
-      return pointers;
-    };
-    KILN_ASSIGN(auto inputs, filled(tensors.inputs));
-    KILN_ASSIGN(const auto weights, filled(tensors.weights));
-    made.inputs_.push_back(std::move(inputs));
-    for (std::size_t i = 0; i < weights.size(); ++i) made.weights_[{i}].push_back(weights[i]);
+      else
+        std::memcpy(memory.get(), pointers.front(), tensor.bytes());
+      pointers.push_back(memory.get());
+      made.memory_.push_back(std::move(memory));
+    }
+    return pointers;
+  };
+  made.inputs_.resize(copies);
+  for (const KernelTensor& tensor : tensors.inputs) {
+    KILN_ASSIGN(const auto pointers, fill(tensor, copies));
+    for (std::uint64_t copy = 0; copy < copies; ++copy) made.inputs_[copy].push_back(pointers[copy]);
+  }
+  made.weightCopies_ = std::clamp(weightBytes / ofWeights, copies, kMostWeightCopies);
+  for (std::size_t i = 0; i < tensors.weights.size(); ++i) {
+    KILN_ASSIGN(made.weights_[{i}], fill(tensors.weights[i], made.weightCopies_));
   }
   made.weightTensors_ = tensors.weights;
   return made;
@@ -110,7 +120,7 @@ Result<std::vector<std::uint8_t>> laidOut(const std::uint8_t* plain, const Kerne
 }  // namespace
 
 Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::vector<KernelWeight>& wanted) {
-  std::vector<std::vector<const void*>> all(copies());
+  std::vector<std::vector<const void*>> all(weightCopies_);
   for (const KernelWeight& weight : wanted) {
     if (weight.number >= weightTensors_.size() || (weight.columns == 0) != (weight.panelLanes == 0) ||
         weight.turned > 1)
@@ -119,14 +129,14 @@ Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::v
     if (made.empty()) {
       KILN_ASSIGN(const auto bytes, laidOut(static_cast<const std::uint8_t*>(weights_[{weight.number}][0]),
                                             weightTensors_[weight.number], weight));
-      while (made.size() < copies()) {
+      while (made.size() < weightCopies_) {
         KILN_ASSIGN(Memory memory, allocate(bytes.size()));
         std::memcpy(memory.get(), bytes.data(), bytes.size());
         made.push_back(memory.get());
         memory_.push_back(std::move(memory));
       }
     }
-    for (std::size_t copy = 0; copy < copies(); ++copy) all[copy].push_back(made[copy]);
+    for (std::size_t copy = 0; copy < weightCopies_; ++copy) all[copy].push_back(made[copy]);
   }
   return all;
 }

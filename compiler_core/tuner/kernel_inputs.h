@@ -23,18 +23,21 @@ Result<Memory> allocate(std::uint64_t bytes);
 // Several copies, so that a run does not find in the nearest caches what the last one read.
 class KernelInputs {
  public:
+  // Of the weights at least `weightBytes`, as far as 64 copies reach, where that is more than of the inputs.
   // kResourceExhausted: no memory.
-  static Result<KernelInputs> make(const KernelTensors& tensors, std::uint64_t seed);
+  static Result<KernelInputs> make(const KernelTensors& tensors, std::uint64_t seed,
+                                   std::uint64_t weightBytes = 0);
 
   std::size_t copies() const { return inputs_.size(); }
   const std::vector<const void*>& inputs(std::size_t copy) const { return inputs_[copy % copies()]; }
-  // Per copy, the weights as a program reads them; they live as long as this. kInvalidArgument: the kernel
-  // has no such weight. kResourceExhausted: no memory.
+  // Per copy of these, the weights as a program reads them; they live as long as this. kInvalidArgument: the
+  // kernel has no such weight. kResourceExhausted: no memory.
   Result<std::vector<std::vector<const void*>>> weights(const std::vector<KernelWeight>& wanted);
 
  private:
   std::vector<Memory> memory_;
   std::vector<std::vector<const void*>> inputs_;
+  std::size_t weightCopies_ = 0;
   std::vector<KernelTensor> weightTensors_;
   std::map<KernelWeight, std::vector<const void*>> weights_;  // per copy
 };

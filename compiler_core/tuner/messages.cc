@@ -118,6 +118,7 @@ std::string pack(const MeasureSetup& setup) {
   packer.number(setup.seed);
   packer.number(setup.processors.size());
   for (const int processor : setup.processors) packer.number(static_cast<std::uint64_t>(processor));
+  packer.number(setup.weightBytes);
   return packer.take();
 }
 
@@ -134,6 +135,7 @@ Result<MeasureSetup> unpackSetup(std::string_view message) {
   setup.seed = unpacker.number();
   setup.processors.resize(unpacker.count(kMostProcessors));
   for (int& processor : setup.processors) processor = static_cast<int>(unpacker.count(1 << 20));
+  setup.weightBytes = unpacker.number();
   KILN_TRY(unpacker.end());
   return setup;
 }

@@ -21,6 +21,8 @@ struct MeasureSetup {
   KernelTensors tensors;
   std::uint64_t seed = 0;       // of the inputs
   std::vector<int> processors;  // one thread on each
+  // Of weights, that runs go through before they read the same ones again (KernelInputs::make).
+  std::uint64_t weightBytes = 0;
 };
 
 // What is measured on, where that is no processor.

@@ -38,7 +38,7 @@ class Processors final : public Engine {
 
 Result<std::unique_ptr<Engine>> openProcessors(const MeasureSetup& setup) {
   KILN_ASSIGN(auto bench, Bench::open(setup.processors));
-  KILN_ASSIGN(KernelInputs inputs, KernelInputs::make(setup.tensors, setup.seed));
+  KILN_ASSIGN(KernelInputs inputs, KernelInputs::make(setup.tensors, setup.seed, setup.weightBytes));
   return std::make_unique<Processors>(std::move(bench), std::move(inputs), setup.tensors.outputs);
 }
 

@@ -1,8 +1,11 @@
 #include "compiler_core/tuner/search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <iterator>
+#include <functional>
+#include <tuple>
+#include <utility>
 
 namespace kiln::tuner {
 namespace {
@@ -10,42 +13,84 @@ namespace {
 // A program is tuned once and run with any number of threads: a kernel keeps enough tasks for as many as
 // this, if its default has them, though fewer may be faster on the threads that measure.
 constexpr double kSharedTasks = 16;
-// How many schedules the knobs are expanded to before the cost model looks at them.
-constexpr std::size_t kMostExpanded = std::size_t{1} << 16;
+// How many schedules of one way to compute a kernel the cost model looks at.
+constexpr std::size_t kMostRated = std::size_t{1} << 16;
 
-std::vector<Schedule> expand(const std::vector<schedule::Knob>& knobs) {
-  std::vector<Schedule> all = {{}};
-  for (const schedule::Knob& knob : knobs) {
-    std::vector<Schedule> longer;
-    for (const Schedule& head : all)
-      for (const auto& value : knob.values) {
-        if (longer.size() >= kMostExpanded) break;
-        longer.push_back(head);
-        longer.back().insert_or_assign(knob.name, value);
+// Knobs that say how a kernel is computed, and with each those that mean nothing where it is not 0: these
+// keep the default's value then.
+struct Way {
+  std::string_view knob;
+  std::array<std::string_view, 2> unused;
+};
+constexpr Way kWays[] = {{schedule::kWinogradKnob, {schedule::kLanesKnob, schedule::kUnfoldKnob}}};
+
+// In how many knobs they differ.
+std::size_t differences(const Schedule& a, const Schedule& b) {
+  std::size_t count = 0;
+  for (const auto& [knob, values] : a) count += b.at(knob) != values;
+  return count;
+}
+
+using Knobs = std::vector<schedule::Knob>;
+
+// The knobs of each way: the default's first.
+std::vector<Knobs> waysOf(Knobs knobs) {
+  std::vector<Knobs> others;
+  for (const Way& way : kWays) {
+    const auto knob = std::ranges::find(knobs, way.knob, &schedule::Knob::name);
+    if (knob == knobs.end()) continue;
+    const auto values = std::exchange(knob->values, {{0}});
+    for (const auto& value : values) {
+      if (value == knob->values.front()) continue;
+      for (schedule::Knob& other : others.emplace_back(knobs)) {
+        if (other.name == way.knob) other.values = {value};
+        if (std::ranges::find(way.unused, other.name) != way.unused.end()) other.values.resize(1);
       }
-    all = std::move(longer);
+    }
   }
-  return all;
+  others.insert(others.begin(), std::move(knobs));
+  return others;
 }
 
-std::vector<Schedule> schedulesOf(const schedule::Site& site, const Schedule& standard) {
-  std::vector<schedule::Knob> knobs = schedule::knobsOf(site);
-  const auto winograd = std::ranges::find(knobs, schedule::kWinogradKnob, &schedule::Knob::name);
-  if (winograd == knobs.end()) return expand(knobs);
-  const schedule::Knob kinds = *winograd;
-  winograd->values = {standard.at(kinds.name)};
-  std::vector<Schedule> all = expand(knobs);
-  for (schedule::Knob& knob : knobs)
-    if (knob.name == kinds.name)
-      knob.values.assign(kinds.values.begin() + 1, kinds.values.end());
-    else if (knob.name != schedule::kTileKnob && knob.name != schedule::kStepsKnob)
-      knob.values = {standard.at(knob.name)};
-  std::ranges::move(expand(knobs), std::back_inserter(all));
-  return all;
+// A combination of the knobs' values by its number. Number 0 has the first of each.
+struct Rated {
+  double cycles = 0;
+  std::size_t changed =
+      0;  // knobs with another value than the first: of equal estimates the fewest come first
+  std::size_t number = 0;
+  auto operator<=>(const Rated&) const = default;
+};
+
+Schedule scheduleOf(const Knobs& knobs, std::size_t number) {
+  Schedule schedule;
+  for (const schedule::Knob& knob : knobs) {
+    schedule.insert_or_assign(knob.name, knob.values[number % knob.values.size()]);
+    number /= knob.values.size();
+  }
+  return schedule;
 }
 
-std::int64_t winogradOf(const Schedule& schedule) {
-  return schedule::numberOf(schedule, schedule::kWinogradKnob, 0);
+// Those that the cost model does not rule out, best estimate first. One schedule changes from number to
+// number: there are tens of thousands.
+std::vector<Rated> rate(const Knobs& knobs, const schedule::Site& site, const Machine& machine,
+                        double leastTasks) {
+  std::vector<Rated> rated;
+  Schedule schedule = scheduleOf(knobs, 0);
+  std::vector<std::size_t> at(knobs.size(), 0);
+  for (std::size_t number = 0; number < kMostRated; ++number) {
+    if (tasksOf(schedule, site) >= leastTasks)
+      if (const double cycles = estimatedCycles(schedule, site, machine); std::isfinite(cycles))
+        rated.push_back({cycles, at.size() - static_cast<std::size_t>(std::ranges::count(at, 0u)), number});
+    std::size_t i = 0;
+    for (; i < knobs.size(); ++i) {
+      at[i] = at[i] + 1 < knobs[i].values.size() ? at[i] + 1 : 0;
+      schedule.find(knobs[i].name)->second = knobs[i].values[at[i]];
+      if (at[i] != 0) break;
+    }
+    if (i == knobs.size()) break;
+  }
+  std::ranges::sort(rated);
+  return rated;
 }
 
 }  // namespace
@@ -53,27 +98,26 @@ std::int64_t winogradOf(const Schedule& schedule) {
 Search::Search(const schedule::Site& site, const Schedule& standard, const Machine& machine)
     : best_(standard) {
   const double leastTasks = std::min(kSharedTasks, tasksOf(standard, site));
-  std::vector<std::pair<double, Schedule>> rated;
-  for (Schedule& schedule : schedulesOf(site, standard)) {
-    if (schedule == standard || !schedule::check(schedule, site)) continue;
-    if (tasksOf(schedule, site) < leastTasks) continue;
-    const double cycles = estimatedCycles(schedule, site, machine);
-    if (std::isfinite(cycles)) rated.emplace_back(cycles, std::move(schedule));
+  const std::vector<Knobs> ways = waysOf(schedule::knobsOf(site));
+  // By cycles, then knobs that are changed.
+  std::vector<std::tuple<double, std::size_t, Schedule>> found, first;
+  for (const Knobs& knobs : ways) {
+    // Each way has its share, so that estimates alone never rule one out.
+    std::size_t left = kMostCandidates / ways.size();
+    bool isFirst = &knobs != &ways.front();
+    for (const Rated& one : rate(knobs, site, machine, leastTasks)) {
+      if (left == 0) break;
+      Schedule schedule = scheduleOf(knobs, one.number);
+      if (schedule == standard || !schedule::check(schedule, site)) continue;
+      (std::exchange(isFirst, false) ? first : found)
+          .emplace_back(one.cycles, one.changed, std::move(schedule));
+      --left;
+    }
   }
-  std::ranges::sort(rated);
-  for (auto& [cycles, schedule] : rated) {
-    if (candidates_.size() == kMostCandidates) break;
-    const bool isFirst = winogradOf(schedule) != winogradOf(standard) &&
-                         std::ranges::find(first_, winogradOf(schedule), winogradOf) == first_.end();
-    (isFirst ? first_ : candidates_).push_back(std::move(schedule));
-  }
-  std::ranges::reverse(first_);
-}
-
-bool Search::isNeighbour(const Schedule& schedule) const {
-  std::size_t differences = 0;
-  for (const auto& [knob, values] : schedule) differences += best_.at(knob) != values;
-  return differences == 1;
+  std::ranges::sort(found);
+  std::ranges::sort(first, std::greater());
+  for (auto& [cycles, changed, schedule] : found) candidates_.push_back(std::move(schedule));
+  for (auto& [cycles, changed, schedule] : first) first_.push_back(std::move(schedule));
 }
 
 std::optional<Schedule> Search::next() {
@@ -83,7 +127,8 @@ std::optional<Schedule> Search::next() {
     return schedule;
   }
   if (candidates_.empty()) return std::nullopt;
-  auto chosen = std::ranges::find_if(candidates_, [&](const Schedule& s) { return isNeighbour(s); });
+  auto chosen =
+      std::ranges::find_if(candidates_, [&](const Schedule& s) { return differences(s, best_) == 1; });
   if (chosen == candidates_.end()) chosen = candidates_.begin();
   Schedule schedule = std::move(*chosen);
   candidates_.erase(chosen);

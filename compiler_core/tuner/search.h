@@ -11,8 +11,8 @@ namespace kiln::tuner {
 
 // All combinations of a template's knobs but those that the cost model rules out, best estimate first. What
 // differs from the best schedule known so far in one knob comes before everything else, but for the best
-// estimate of each kind of Winograd's tiles: how large a task of these should be, no other schedule shows.
-// Theirs are combined with tiles and steps alone, the others' knobs are the default's. Deterministic.
+// estimate of each way to compute the kernel (winograd 2 and 4): how large a task of these should be, no
+// other schedule shows. Deterministic.
 class Search {
  public:
   static constexpr std::size_t kMostCandidates = 4096;
@@ -27,8 +27,6 @@ class Search {
   std::size_t size() const { return first_.size() + candidates_.size(); }
 
  private:
-  bool isNeighbour(const Schedule& schedule) const;
-
   std::vector<Schedule> first_;       // to be tried before all others, the last one first
   std::vector<Schedule> candidates_;  // not tried yet, best estimate first
   Schedule best_;

@@ -103,13 +103,28 @@ class Tuner {
   }
 
  private:
+  // Where the plan's weights are more than the last cache holds, a run of the program finds none of them
+  // there; then runs of a kernel shall not, either.
+  Status chooseWeightBytes() {
+    std::vector<std::string> texts;
+    for (const PlannedKernel& kernel : request_.plan.kernels) {
+      KILN_ASSIGN(texts.emplace_back(), request_.isolated(kernel.signature));
+    }
+    KILN_ASSIGN(const std::vector<std::uint64_t> bytes, weightBytesOf(texts));
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) all += request_.plan.kernels[i].count * bytes[i];
+    const std::uint64_t last = record_.device.caches.empty() ? 0 : record_.device.caches.back();
+    if (all > last) weightBytes_ = last + last / 4;
+    return {};
+  }
+
   Status openProcessors() {
     KILN_ASSIGN(processors_, processorsFor(request_.threads));
     record_.device = thisMachine();
     machine_.threads = request_.threads;
     if (!record_.device.caches.empty()) machine_.l1 = static_cast<std::int64_t>(record_.device.caches[0]);
     if (record_.device.caches.size() > 1) machine_.l2 = static_cast<std::int64_t>(record_.device.caches[1]);
-    return {};
+    return chooseWeightBytes();
   }
 
   // Whose kernels would not run there is refused before anything is compiled.
@@ -194,7 +209,8 @@ class Tuner {
       return fail(Code::kInvalidArgument, "the plan's schedule of " + planned.signature +
                                               " is not this compiler's default; make the plan again");
     Measurement at{compiler, planned, record_.kernels[index],
-                   Measurer({compiler.tensors(), request_.seed, processors_}, request_.shouldStop, command_)};
+                   Measurer({compiler.tensors(), request_.seed, processors_, weightBytes_},
+                            request_.shouldStop, command_)};
     KILN_ASSIGN(const bool isMeasured, measureDefault(at));
     if (isMeasured) {
       search(at);
@@ -369,6 +385,7 @@ class Tuner {
   std::vector<int> processors_;       // that measure
   std::vector<std::string> command_;  // of the program that measures on a device
   Machine machine_;
+  std::uint64_t weightBytes_ = 0;  // that runs of a kernel go through
   TuningRecord record_;
 };
 

@@ -4,8 +4,8 @@ the default ones (tuned.py). What stands between `<!-- NAME -->` and `<!-- /NAME
 
 usage: tests/bench/tables.py [--keep DIR] [--only NAME]... [--engine NAME]... [--rounds N] [--budget 60s] [--suite DIR]
   --keep     a folder for the figures of each network, so that a run that was ended goes on where it was; without it, a fresh one
-  --only     kernels, networks, tuned, tuned_2 (two threads); all by default
-  --engine   peers of the networks, as speed.py has them
+  --only     kernels, networks, tuned, tuned_2 (two threads), tuned_on, tuned_on_2 (with reassociation on); all by default
+  --engine   peers of the networks, as speed.py has them; beside tuned schedules ONNX Runtime alone
   --budget   of the searches, for each network
 Takes some hours; on a busy machine ratios hold better than figures.
 """
@@ -50,16 +50,19 @@ def networks(arguments):
     return found[0]["machine"] + "\n\n" + speed.markdown([row for one in found for row in one["networks"]], arguments.engine)
 
 
-def tuned_with(threads):
+def tuned_with(threads, reassociation="off"):
     def table(arguments):
         suite = ["--suite", arguments.suite] if arguments.suite else []
-        found = [figures(arguments.keep, f"tuned_{threads}.{name}", "tuned.py", "--net", name, "--threads", threads, "--budget", arguments.budget, "--rounds", arguments.rounds,
-                         *suite) for name in TUNED]
+        peers = ["--engine", "onnxruntime"] if "onnxruntime" in arguments.engine else []
+        kept = f"tuned_{threads}" if reassociation == "off" else f"tuned_{reassociation}_{threads}"
+        found = [figures(arguments.keep, f"{kept}.{name}", "tuned.py", "--net", name, "--threads", threads, "--budget", arguments.budget, "--rounds", arguments.rounds,
+                         "--reassociation", reassociation, *peers, *suite) for name in TUNED]
         return found[0]["machine"] + "\n\n" + tuned.table([row for one in found for row in one["networks"]])
     return table
 
 
-TABLES = {"kernels": kernels, "networks": networks, "tuned": tuned_with(1), "tuned_2": tuned_with(2)}
+TABLES = {"kernels": kernels, "networks": networks, "tuned": tuned_with(1), "tuned_2": tuned_with(2),
+          "tuned_on": tuned_with(1, "on"), "tuned_on_2": tuned_with(2, "on")}
 
 
 def replaced(text, name, table):

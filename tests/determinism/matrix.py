@@ -2,7 +2,7 @@
 """Does a compile depend on anything but its inputs? One model for one target, under everything that could leak.
 
 usage: matrix.py --bin DIR [--model FILE[:DIM=SIZE]]... [--light DIR] [--net NAME]... [--target T]... [--vary NAME]...
-                 [--without NAME]... [--tuned] [--report FILE]
+                 [--without NAME]... [--tuned] [--reassociation on] [--report FILE]
   --bin     where kiln-cc and shift_clock are (build/release/bin)
   --model   an ONNX file, with a size for each symbolic dimension (default: the two sample models)
   --light   the folder of the ONNX backend suite, or its archive: the light networks instead
@@ -10,6 +10,7 @@ usage: matrix.py --bin DIR [--model FILE[:DIM=SIZE]]... [--light DIR] [--net NAM
   --target  default: all processors that this kiln-cc serves; GPUs, which need ptxas, by name alone
   --vary    only these of VARIATIONS; --without: all but these
   --tuned   with tuning entries that give every kernel another schedule than its default
+  --reassociation  on: with --tuned, kernels that can add in another order do
 Prints a row per model and target, with the digest of all that was written, and how many variations gave it; ends with
 "rebuild agreement: N of M". Exit 1 when one differs. A variation that this machine cannot do is named and left out. Exit 77: --light is not there.
 """
@@ -182,9 +183,9 @@ def compile_in(place):
     return digest_of(place.out)
 
 
-def spec_of(kiln_cc, model, sizes, target, path):
+def spec_of(kiln_cc, model, sizes, target, reassociation, path):
     profiles = [word for size in sizes for word in ("--profile", size)]
-    subprocess.run([kiln_cc, "spec", "--model", model, "--target", target, *profiles, "--out", path], check=True)
+    subprocess.run([kiln_cc, "spec", "--model", model, "--target", target, "--reassociation", reassociation, *profiles, "--out", path], check=True)
 
 
 def entries_of(kiln_cc, model, spec, path):
@@ -192,13 +193,14 @@ def entries_of(kiln_cc, model, spec, path):
     plan = path.parent / "plan"
     subprocess.run([kiln_cc, "plan", "--model", model, "--spec", spec, "--out", plan], check=True, stderr=subprocess.DEVNULL)
     document = json.loads((plan / "plan.json").read_text())
-    other = lambda schedule: dict(schedule, rows=[2], vectors=[1]) if "rows" in schedule else dict(schedule, unroll=[3])
+    reordered = lambda schedule: {"winograd": [2]} if "winograd" in schedule else {}
+    other = lambda schedule: dict(schedule, rows=[2], vectors=[1], **reordered(schedule)) if "rows" in schedule else dict(schedule, unroll=[3])
     entries = [{"signature": kernel["signature"], "template": kernel["template"], "schedule": other(kernel["schedule"])}
                for kernel in document["kernels"]]
     path.write_text(json.dumps({"apiVersion": "kiln/v1", "kind": "TuningEntries", "target": document["target"], "entries": entries}))
 
 
-def row(bin_dir, model, sizes, target, names, is_tuned=False):
+def row(bin_dir, model, sizes, target, names, is_tuned=False, reassociation="off"):
     """One model and target: the digest of the plain compile, and what each variation gave."""
     said = {}
     with tempfile.TemporaryDirectory(prefix="kiln-matrix.") as work:
@@ -206,7 +208,7 @@ def row(bin_dir, model, sizes, target, names, is_tuned=False):
         work.chmod(0o755)
         spec = work / "spec.json"
         model = shutil.copyfile(model, work / "model.onnx")
-        spec_of(bin_dir / "kiln-cc", model, sizes, target, spec)
+        spec_of(bin_dir / "kiln-cc", model, sizes, target, reassociation, spec)
         tuning = work / "tuning.json" if is_tuned else None
         if tuning:
             entries_of(bin_dir / "kiln-cc", model, spec, tuning)
@@ -260,6 +262,7 @@ def main():
     parser.add_argument("--vary", action="append", choices=list(VARIATIONS))
     parser.add_argument("--without", action="append", choices=list(VARIATIONS), default=[])
     parser.add_argument("--tuned", action="store_true")
+    parser.add_argument("--reassociation", default="off", choices=["off", "on"])
     parser.add_argument("--report", type=pathlib.Path)
     arguments = parser.parse_args()
     with unpacked(arguments.light) as arguments.light:
@@ -275,7 +278,7 @@ def matrix(arguments):
     left_out, report = {}, []
     for model, path, sizes in models(arguments):
         for target in targets:
-            said = row(bin_dir, path, sizes, target, names, arguments.tuned)
+            said = row(bin_dir, path, sizes, target, names, arguments.tuned, arguments.reassociation)
             plain = said.pop("")
             left_out |= {name: text for name, text in said.items() if text.startswith("left out")}
             ran = {name: text for name, text in said.items() if not text.startswith("left out")}

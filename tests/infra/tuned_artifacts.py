@@ -2,11 +2,12 @@
 """Builds networks with `kiln build --tune search` on a farm, as a user does: signed artifacts whose manifests show schedules and the
 entries that gave them, made again bit for bit by a second worker, which measures nothing.
 
-usage: tuned_artifacts.py [--light] [--net NAME]... [--budget 20s] [--target T] [--suite DIR] [--report FILE]
+usage: tuned_artifacts.py [--light] [--net NAME]... [--budget 20s] [--reassociation on] [--target T] [--suite DIR] [--report FILE]
   (default)  the sample models and a transformer block
   --light    also the nine light networks of the ONNX backend data and a BERT-base-shaped encoder, with seeded random weights
   --net      only networks with this in their name
   --budget   of the search, for each network
+  --reassociation  on: schedules may change the order of sums
   --suite    as of tests/models/light.py; without the data --light ends with exit 77
   --report   a JSON file for the figures
 """
@@ -21,6 +22,7 @@ import time
 from farm import TARGET, Farm, artifact_of, json_of
 from networks import Failure, Skipped, check, done, networks
 
+REORDERING = ["winograd"]  # knobs with which a kernel adds in another order
 LIMIT = 3600  # seconds for one command
 
 
@@ -35,19 +37,22 @@ def entries_of(manifest):
 
 def built(farm, name, model, options, arguments):
     start = time.monotonic()
-    digest = artifact_of(done(farm.kiln("build", model, "--target", arguments.target, "--tune", "search", "--budget", arguments.budget, *options, timeout=LIMIT)))
+    options = [*options, "--target", arguments.target, "--reassociation", arguments.reassociation]
+    digest = artifact_of(done(farm.kiln("build", model, "--tune", "search", "--budget", arguments.budget, *options, timeout=LIMIT)))
     took = time.monotonic() - start
     out = farm.home / name
     done(farm.kiln("fetch", digest, "--out", out))
     done(farm.kiln("verify", out))
-    kernels, tuned = entries_of(json_of(done(farm.kiln("show", out, "--json")))["manifest"])
+    manifest = json_of(done(farm.kiln("show", out, "--json")))["manifest"]
+    check(manifest["spec"]["numerics"]["reassociation"] == arguments.reassociation, "its manifest says other numerics")
+    kernels, tuned = entries_of(manifest)
     provenance = done(farm.kiln("provenance", digest)).stdout
     check(("input/tuning.json" in provenance) == bool(tuned), "its provenance does not name the entries as an input")
-    check(artifact_of(done(farm.kiln("build", model, "--target", arguments.target, "--tune", "reuse", *options, timeout=LIMIT))) == digest,
+    check(artifact_of(done(farm.kiln("build", model, "--tune", "reuse", *options, timeout=LIMIT))) == digest,
           "what is known was not found again")
     done(farm.kiln("rebuild", digest, timeout=LIMIT))
     return {"network": name, "artifact": digest, "kernels": len(kernels), "tunedKernels": sum("tuned" in kernel for kernel in kernels),
-            "entries": len(tuned), "buildSeconds": round(took, 1), "rebuilt": "bit for bit"}
+            "reordered": sum(any(kernel.get("schedule", {}).get(knob, [0]) != [0] for knob in REORDERING) for kernel in kernels), "entries": len(tuned), "buildSeconds": round(took, 1), "rebuilt": "bit for bit"}
 
 
 def main():
@@ -55,6 +60,7 @@ def main():
     parser.add_argument("--light", action="store_true")
     parser.add_argument("--net", action="append")
     parser.add_argument("--budget", default="20s")
+    parser.add_argument("--reassociation", default="off", choices=["off", "on"])
     parser.add_argument("--target", default=TARGET)
     parser.add_argument("--suite", default=os.environ.get("KILN_ONNX_SUITE"))
     parser.add_argument("--report", type=pathlib.Path)

@@ -128,6 +128,38 @@ class Tuning(unittest.TestCase):
         self.refused(self.entries("6.json", with_knob(split=[2])), 4, "'split'", "numerics.reassociation")
         self.refused(self.folder / "nothing.json", 2, "cannot be read")
 
+    def test_entries_that_reorder_sums_are_for_specs_that_allow_it(self):
+        model, specs, plans = MODELS / "digits_cnn.onnx", {}, {}
+        for value in ("off", "on"):
+            specs[value], folder = self.folder / f"sums-{value}.json", self.folder / f"sums-{value}"
+            self.good("spec", "--model", model, "--reassociation", value, "--out", specs[value])
+            self.good("plan", "--model", model, "--spec", specs[value], "--out", folder)
+            plans[value] = json.loads((folder / "plan.json").read_text())["kernels"]
+        reordered = [k for k in plans["on"] if "winograd" in k["knobs"]]
+        self.assertTrue(reordered)
+        self.assertFalse(any("winograd" in k["knobs"] for k in plans["off"]))
+        self.assertTrue(all(k["schedule"]["winograd"] == [0] for k in reordered), "a default adds in the order of the model")
+        entry = lambda k, schedule: {"signature": k["signature"], "template": k["template"], "schedule": schedule}
+        own = self.entries("on.json", [entry(k, dict(k["schedule"], winograd=[2])) for k in reordered])
+        compiled = lambda value, entries, out: run("compile", "--model", model, "--spec", specs[value], "--out", self.folder / out, "--tuning", entries)
+        for out in ("reordered", "reordered-again"):
+            self.assertEqual(compiled("on", own, out).returncode, 0)
+        for file in ("program.so", "manifest.json"):
+            self.assertEqual((self.folder / "reordered" / file).read_bytes(), (self.folder / "reordered-again" / file).read_bytes())
+        self.assertEqual(sum("tuned" in k for k in self.kernels(self.folder / "reordered")), len(reordered))
+        # Beyond the numerics: the kernels are others, and so are their knobs.
+        foreign = compiled("off", own, "refused")
+        self.assertEqual(foreign.returncode, 2, foreign.stderr)
+        self.assertIn("no such kernel", foreign.stderr)
+        [strict] = [k for k in plans["off"] if k["nodes"] == reordered[0]["nodes"]]
+        beyond = compiled("off", self.entries("beyond.json", [entry(strict, dict(strict["schedule"], winograd=[2]))]), "refused")
+        self.assertEqual(beyond.returncode, 4, beyond.stderr)
+        for word in ("'winograd'", 'numerics.reassociation'):
+            self.assertIn(word, beyond.stderr)
+        wide = compiled("on", self.entries("wide.json", [entry(reordered[0], dict(reordered[0]["schedule"], winograd=[3]))]), "refused")
+        self.assertEqual(wide.returncode, 2, wide.stderr)
+        self.assertIn("'winograd' is 3", wide.stderr)
+
     def test_a_search_leaves_a_record_that_its_figures_explain(self):
         record = self.folder / "record.json"
         done = self.good("tune", "--plan", self.folder / "plan", "--spec", self.spec, "--out", record, "--budget", "3s")
