@@ -12,7 +12,7 @@ typename L::F32 erf(typename L::F32 x) {
   const F small = L::fma(a, polynomial<L>(a * a, kErfF32), a);
   const F c = L::select(a < 4.0f, a, L::f32(4.0f));
   const F t = L::fma(1.0f / (c + 2.0f), L::f32(12.0f), L::f32(-3.0f));
-  const F large = L::fma(-exp<L>(-c * c), polynomial<L>(t, kErfcF32), L::f32(1.0f));
+  const F large = L::fma(-expInRange<L>(-c * c), polynomial<L>(t, kErfcF32), L::f32(1.0f));
   const F y = L::copysign(L::select(a < 1.0f, small, large), x);
   return L::select(x == x, y, L::f32(kNanF32));
 }

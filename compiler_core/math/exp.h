@@ -14,21 +14,32 @@ inline constexpr double kLn2HighF64 = 0x1.62e42feep-1;
 inline constexpr double kLn2LowF64 = 0x1.a39ef35793c76p-33;
 inline constexpr double kLog2E = 0x1.71547652b82fep+0;
 
+// exp(x) for x in [-105, 89]; of a NaN any value.
+template <class L>
+typename L::F32 expInRange(typename L::F32 x) {
+  using F = typename L::F32;
+  const F shifted = L::fma(x, L::f32(static_cast<float>(kLog2E)), L::f32(kRoundF32));
+  const F n = shifted - kRoundF32;
+  F r = L::fma(n, L::f32(-kLn2HighF32), x);
+  r = L::fma(n, L::f32(-kLn2LowF32), r);
+  const F y = L::fma(r * r, polynomial<L>(r, kExpF32), r) + 1.0f;
+  if constexpr (requires { L::scaled(y, n); }) {
+    return L::scaled(y, n);
+  } else {
+    // n in two halves, each a power of two that is a normal number.
+    const typename L::U32 k = L::bits(shifted) - kRoundBitsF32 + 256u;  // n + 256 >= 0
+    const typename L::U32 h = k >> 1;
+    const F a = L::fromBits((h - 128u + 127u) << 23), b = L::fromBits((k - h - 128u + 127u) << 23);
+    return y * a * b;
+  }
+}
+
 template <class L>
 typename L::F32 exp(typename L::F32 x) {
   using F = typename L::F32;
   F c = L::select(x > 89.0f, L::f32(89.0f), x);
   c = L::select(c >= -105.0f, c, L::f32(-105.0f));  // a NaN lands here and is replaced at the end
-  const F shifted = L::fma(c, L::f32(static_cast<float>(kLog2E)), L::f32(kRoundF32));
-  const F n = shifted - kRoundF32;
-  F r = L::fma(n, L::f32(-kLn2HighF32), c);
-  r = L::fma(n, L::f32(-kLn2LowF32), r);
-  const F y = L::fma(r * r, polynomial<L>(r, kExpF32), r) + 1.0f;
-  // n in two halves, each a power of two that is a normal number.
-  const typename L::U32 k = L::bits(shifted) - kRoundBitsF32 + 256u;  // n + 256 >= 0
-  const typename L::U32 h = k >> 1;
-  const F a = L::fromBits((h - 128u + 127u) << 23), b = L::fromBits((k - h - 128u + 127u) << 23);
-  return L::select(x == x, y * a * b, L::f32(kNanF32));
+  return L::select(x == x, expInRange<L>(c), L::f32(kNanF32));
 }
 
 // x + tail = n ln2 + r + rest, |r| <= ln2/2 and `rest` below its last bit.

@@ -1,5 +1,6 @@
 // The library as it is linked into programs: kiln_<function>_[v<lanes>]<type>, for example kiln_exp_f32 and
 // kiln_powf_v8f32 (functions are named after the operations of MLIR's math dialect). Compiled to kmath.bc.
+// Behind the name stands _avx512 where such a processor has something better; the bits are the same.
 #include "compiler_core/math/erf.h"
 #include "compiler_core/math/exp.h"
 #include "compiler_core/math/hyperbolic.h"
@@ -53,6 +54,9 @@ KILN_ALL(v16f32, F32, Sixteen)
 KILN_ALL(f64, F64, One)
 KILN_ALL(v4f64, F64, Four)
 KILN_ALL(v8f64, F64, Eight)
+KILN_UNARY(exp, v16f32_avx512, F32, kiln::math::LanesAvx512)
+KILN_UNARY(tanh, v16f32_avx512, F32, kiln::math::LanesAvx512)
+KILN_UNARY(erf, v16f32_avx512, F32, kiln::math::LanesAvx512)
 // For devices alone.
 KILN_BINARY(remainder, remainder, f32, F32, One)
 KILN_BINARY(remainder, remainder, f64, F64, One)

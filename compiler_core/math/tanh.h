@@ -10,7 +10,8 @@ typename L::F32 tanh(typename L::F32 x) {
   using F = typename L::F32;
   const F a = L::abs(x), u = a * a;
   const F small = L::fma(a * u, polynomial<L>(u, kTanhF32), a);
-  const F large = 1.0f - 2.0f / (exp<L>(a + a) + 1.0f);
+  const F twice = a + a, c = L::select(twice > 89.0f, L::f32(89.0f), twice);
+  const F large = 1.0f - 2.0f / (expInRange<L>(c) + 1.0f);
   const F y = L::copysign(L::select(u < 0.5f, small, large), x);
   return L::select(x == x, y, L::f32(kNanF32));
 }

@@ -61,4 +61,13 @@ struct Lanes {
   static constexpr int kCount = N;
 };
 
+// Sixteen lanes where the processor has AVX-512.
+struct LanesAvx512 : Lanes<16> {
+  // y 2^n for a whole number n, rounded once.
+  static F32 scaled(F32 y, F32 n) {
+    constexpr int kNearest = 4;  // as the control state says
+    return __builtin_ia32_scalefps512_mask(y, n, F32(0.0f), 0xffff, kNearest);
+  }
+};
+
 }  // namespace kiln::math

@@ -60,13 +60,20 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
       for (linalg::LinalgOp part : product.parts()) taken.insert(part);
       products[op] = std::move(product);
     }
+    llvm::MapVector<Operation*, SummedRow> sums;
+    for (linalg::LinalgOp op : ops) {
+      if (!op->hasAttr(kPartialsAttr)) continue;
+      SummedRow row = findSummed(op, options.shape, taken);
+      for (linalg::LinalgOp part : row.parts) taken.insert(part);
+      sums[op] = std::move(row);
+    }
     for (linalg::LinalgOp op : ops) {
       if (auto product = products.find(op); product != products.end()) {
         emit(rewriter, product->second);
       } else if (taken.contains(op)) {
         continue;
-      } else if (op->hasAttr(kPartialsAttr)) {
-        emitSum(rewriter, op, options.shape, options.contraction);
+      } else if (auto row = sums.find(op); row != sums.end()) {
+        emitSum(rewriter, row->second, options.shape, options.contraction);
       } else if (findRoles(op, options.shape)) {
         emit(rewriter, {op, {}, {}, {}});
       } else {

@@ -31,7 +31,7 @@ struct Part {
 };
 
 // Links what the module calls of a bitcode library into it.
-Status linkLibrary(llvm::Module& module, const std::string& path);
+Status linkLibrary(llvm::Module& module, const std::string& path, bool hasAvx512);
 
 // The module's functions in parts; the same parts on every machine.
 std::vector<Part> split(llvm::Module& module);

@@ -36,7 +36,15 @@ bool isCalledByCodeGeneration(llvm::StringRef name) {
 
 }  // namespace
 
-Status linkLibrary(llvm::Module& module, const std::string& path) {
+// Calls of functions that the library has once more for processors with AVX-512.
+void chooseAvx512(llvm::Module& module, const llvm::Module& library) {
+  for (llvm::Function& function : module) {
+    const std::string name = function.getName().str() + "_avx512";
+    if (function.isDeclaration() && library.getFunction(name)) function.setName(name);
+  }
+}
+
+Status linkLibrary(llvm::Module& module, const std::string& path, bool hasAvx512) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
     return fail(Code::kInvalidArgument, fmt::format("library {}: {}", path, buffer.getError().message()));
@@ -48,6 +56,7 @@ Status linkLibrary(llvm::Module& module, const std::string& path) {
   // The library carries no target of its own: it becomes part of the program before code is made.
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
+  if (hasAvx512) chooseAvx512(module, **library);
   if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::Flags::LinkOnlyNeeded))
     return fail(Code::kInternal, fmt::format("library {} does not link into the program", path));
   return {};
@@ -60,7 +69,8 @@ Result<std::unique_ptr<llvm::Module>> completePart(const std::string& bitcode, c
   llvm::StringSet<> own;
   for (const llvm::GlobalValue& value : (*module)->global_values())
     if (!value.isDeclaration() && !value.hasLocalLinkage()) own.insert(value.getName());
-  for (const std::string& library : options.bitcode) KILN_TRY(linkLibrary(**module, library));
+  const bool hasAvx512 = llvm::is_contained(options.target.features, "+avx512f");
+  for (const std::string& library : options.bitcode) KILN_TRY(linkLibrary(**module, library, hasAvx512));
   setAttributes(**module, options);
   llvm::internalizeModule(**module, [&](const llvm::GlobalValue& value) {
     return own.contains(value.getName()) || isCalledByCodeGeneration(value.getName());

@@ -8,6 +8,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -88,6 +89,11 @@ Result<std::unique_ptr<llvm::Module>> translate(mlir::ModuleOp module, llvm::Tar
       &messages);
   mlir::registerBuiltinDialectTranslation(*module.getContext());
   mlir::registerLLVMDialectTranslation(*module.getContext());
+  // The conversions carry what is said about a loop, but not to where the translation looks.
+  module.walk([](mlir::LLVM::BrOp branch) {
+    if (auto about = branch->getAttrOfType<mlir::LLVM::LoopAnnotationAttr>("llvm.loop_annotation"))
+      branch.setLoopAnnotationAttr(about);
+  });
   // Names must not depend on who compiles where.
   auto ir = mlir::translateModuleToLLVMIR(module, context, "kiln");
   if (!ir) return fail(Code::kInternal, "the lowered module has no LLVM IR: " + messages);

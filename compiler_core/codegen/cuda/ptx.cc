@@ -168,7 +168,7 @@ Result<std::string> emitPtx(mlir::ModuleOp module, const std::vector<MappedKerne
   mlir::registerNVVMDialectTranslation(*module.getContext());
   KILN_ASSIGN(auto ir, translate(module, *machine, context));
   callRemainders(*ir);
-  for (const std::string& library : options.bitcode) KILN_TRY(linkLibrary(*ir, library));
+  for (const std::string& library : options.bitcode) KILN_TRY(linkLibrary(*ir, library, /*hasAvx512=*/false));
   KILN_TRY(markKernels(*ir, kernels));
   inlineAll(*ir, kernels);
   std::string messages;

@@ -2,6 +2,7 @@
 
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/vectorize/past_caches.h"
 #include "compiler_core/schedule/vectorize/transposed.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -35,7 +36,8 @@ class BlockEmitter {
         roles_(roles),
         options_(options),
         likely_(estimatedExtents(op_)),
-        masks_(options.shape.masks && llvm::all_of(product.parts(), mayRunIdle)) {
+        masks_(options.shape.masks && llvm::all_of(product.parts(), mayRunIdle)),
+        pastCaches_(goesPastCaches(op_, options.shape)) {
     ivs_.assign(op_.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
     for (OpOperand& operand : op_->getOpOperands())
       used_.push_back(op_.isDpsInput(&operand) || op_.payloadUsesValueFromOperand(&operand));
@@ -54,6 +56,7 @@ class BlockEmitter {
       for (OpOperand& operand : part->getOpOperands()) flatten(operand);
     if (options_.pack) weight_ = findWeightPanels(b_, op_, options_.schedule, options_.shape);
     emitOuter(0);
+    if (pastCaches_) orderStores(b_, op_);
   }
 
  private:
@@ -171,6 +174,7 @@ class BlockEmitter {
     OpOperand* const packable = weight_ ? nullptr : findPackable();
     packed_ = packable;
     const SmallVector<Value> panels = packed_ ? pack(runs) : SmallVector<Value>(runs.size());
+    loadStill();
     for (const auto& [run, panel] : llvm::zip_equal(runs, panels))
       loop(run.from, run.to, run.lanes, [&](OpFoldResult iv) {
         if (roles_.lanes) ivs_[*roles_.lanes] = iv;
@@ -183,6 +187,20 @@ class BlockEmitter {
       });
     packed_ = nullptr;
     mask_ = {};
+  }
+
+  // What stands still along the lanes of an elementwise operation, once before them: stores between them
+  // would have it read again and again.
+  void loadStill() {
+    still_.clear();
+    if (!roles_.reductions.empty() || !roles_.lanes) return;
+    ivs_[*roles_.lanes] = b_.getIndexAttr(0);
+    for (OpOperand* input : op_.getDpsInputOperands()) {
+      const bool isWritten = llvm::is_contained(op_.getDpsInits(), input->get());
+      if (isWritten || lanes_.at(input) != Lane::kUniform || !isa<MemRefType>(input->get().getType()))
+        continue;
+      still_[input] = memref::LoadOp::create(b_, loc_, input->get(), indices(*input, 0, 0));
+    }
   }
 
   // Of a block of rows: some side by side share each broadcast row operand; few rows leave room for more.
@@ -424,10 +442,14 @@ class BlockEmitter {
     return vector::MaskedLoadOp::create(b_, loc_, type, source, at, maskOf(piece), zeros);
   }
   void storeVector(Value values, Value to, ValueRange at, const Piece& piece) {
-    if (piece.isPartial())
+    if (piece.isPartial()) {
       vector::MaskedStoreOp::create(b_, loc_, to, at, maskOf(piece), values);
-    else
+    } else if (pastCaches_ && piece.lanes * 32 == options_.shape.bits) {
+      vector::StoreOp::create(b_, loc_, values, to, at, /*nontemporal=*/true,
+                              llvm::Align(static_cast<std::uint64_t>(options_.shape.bits / 8)));
+    } else {
       vector::StoreOp::create(b_, loc_, values, to, at);
+    }
   }
 
   // An operand with every second element along the lanes also as elements in a row.
@@ -526,6 +548,8 @@ class BlockEmitter {
   Value load(OpOperand& operand, std::int64_t row, Piece piece) {
     Value source = operand.get();
     if (!isa<MemRefType>(source.getType())) return splat(b_, loc_, source, piece.width);
+    if (const auto found = still_.find(&operand); found != still_.end())
+      return splat(b_, loc_, found->second, piece.width);
     const Type element = getElementTypeOrSelf(source.getType());
     auto scalar = [&](std::int64_t lane) -> Value {
       return memref::LoadOp::create(b_, loc_, source, indices(operand, row, lane));
@@ -754,14 +778,16 @@ class BlockEmitter {
   SmallVector<bool> used_;             // per operand: the body reads it
   std::optional<OpFoldResult> ahead_;  // first lane of what is fetched ahead
   bool masks_;
-  Value mask_;  // of the current chunk of lanes, where it is masked
+  bool pastCaches_;  // of what is written
+  Value mask_;       // of the current chunk of lanes, where it is masked
   struct Flat {
     Value view;     // elements in a row
     AffineMap map;  // from the loops to one of them
   };
   llvm::SmallDenseMap<OpOperand*, Flat> flat_;
-  llvm::DenseMap<OpOperand*, Lane> lanes_;  // of all parts
-  bool isFirst_ = true, isLast_ = true;     // of the blocks of the reduction
+  llvm::SmallDenseMap<OpOperand*, Value> still_;  // the number of an operand that the lanes share
+  llvm::DenseMap<OpOperand*, Lane> lanes_;        // of all parts
+  bool isFirst_ = true, isLast_ = true;           // of the blocks of the reduction
 };
 
 }  // namespace

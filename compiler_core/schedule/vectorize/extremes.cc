@@ -1,6 +1,7 @@
 #include "compiler_core/schedule/vectorize/extremes.h"
 
 #include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/vectorize/rolled.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -100,17 +101,25 @@ class ExtremeEmitter {
     OpOperand* out = op_.getDpsInitOperand(0);
     Value before = memref::LoadOp::create(b_, loc_, out->get(), indices(out));
     const auto extent = getConstantIntValue(extent_);
-    auto best = [&] {
-      return vector::ReductionOp::create(b_, loc_, kind_,
-                                         extent && *extent >= width_ ? bestOf(*extent) : bestFrom(before));
-    };
-    Value found = before.getType().isF32() ? bestOfPlain(best) : Value(best());
+    auto best = [&] { return bestLane(extent && *extent >= width_ ? bestOf(*extent) : bestFrom(before)); };
+    Value found = before.getType().isF32() ? bestOfPlain(best) : best();
     memref::StoreOp::create(b_, loc_, combine(found, before, 0), out->get(), indices(out));
+  }
+
+  Value bestLane(Value lanes) {
+    if (!plain_) return vector::ReductionOp::create(b_, loc_, kind_, lanes);
+    for (std::int64_t half = width_ / 2; half > 0; half /= 2) {
+      const auto first = llvm::to_vector(llvm::seq<std::int64_t>(0, half)),
+                 second = llvm::to_vector(llvm::seq<std::int64_t>(half, 2 * half));
+      lanes = combine(vector::ShuffleOp::create(b_, loc_, lanes, lanes, first),
+                      vector::ShuffleOp::create(b_, loc_, lanes, lanes, second), half);
+    }
+    return vector::ExtractOp::create(b_, loc_, lanes, std::int64_t{0});
   }
 
   // Neither NaNs nor the sign of a zero matter to a comparison. A row that has a NaN, or whose best is a
   // zero, is gone through once more.
-  Value bestOfPlain(llvm::function_ref<vector::ReductionOp()> best) {
+  Value bestOfPlain(llvm::function_ref<Value()> best) {
     plain_ = true;
     magnitude_ = constant(codes(), 0);
     Value found = best();
@@ -126,7 +135,7 @@ class ExtremeEmitter {
     b_.setInsertionPointToStart(again.elseBlock());
     scf::YieldOp::create(b_, loc_, found);
     b_.setInsertionPointToStart(again.thenBlock());
-    scf::YieldOp::create(b_, loc_, Value(best()));
+    scf::YieldOp::create(b_, loc_, best());
     return again.getResult(0);
   }
 
@@ -136,6 +145,7 @@ class ExtremeEmitter {
     SmallVector<Value> carried(values);
     if (plain_) carried.push_back(magnitude_);
     auto loop = scf::ForOp::create(b_, loc_, number(from), index(to), number(step), carried);
+    if (isLongRow(extent_, type().getElementType())) keepRolled(loop);
     {
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(loop.getBody());
@@ -168,8 +178,8 @@ class ExtremeEmitter {
   }
 
   Value bestOf(std::int64_t extent) {
-    constexpr std::int64_t kMostChains = 4;
-    const std::int64_t chains = std::min(kMostChains, extent / width_), step = chains * width_;
+    const std::int64_t most = isLongRow(extent_, type().getElementType()) ? 1 : 4;
+    const std::int64_t chains = std::min(most, extent / width_), step = chains * width_;
     const std::int64_t whole = extent / step * step;
     SmallVector<Value> best;
     for (std::int64_t i = 0; i < chains; ++i) {

@@ -2,6 +2,7 @@
 
 #include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/vectorize/rolled.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -19,6 +20,9 @@ bool liesAlong(linalg::LinalgOp op, OpOperand& operand, unsigned dim) {
   const auto stride = strideAlong(op.getMatchingIndexingMap(&operand), operand.get().getType(), dim);
   return stride == 0 || stride == 1;
 }
+bool allLieAlong(linalg::LinalgOp op, unsigned dim) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand* input) { return liesAlong(op, *input, dim); });
+}
 bool standsStill(linalg::LinalgOp op, OpOperand& operand, unsigned dim) {
   return !isa<MemRefType>(operand.get().getType()) ||
          !op.getMatchingIndexingMap(&operand).isFunctionOfDim(dim);
@@ -26,24 +30,24 @@ bool standsStill(linalg::LinalgOp op, OpOperand& operand, unsigned dim) {
 
 class SumEmitter {
  public:
-  SumEmitter(RewriterBase& builder, linalg::LinalgOp op, const VectorShape& shape, bool contraction)
-      : b_(builder), op_(op), loc_(op.getLoc()), roles_(findRoles(op, shape)), ivs_(op.getNumLoops()) {
-    op.getReductionDims(reductions_);
+  SumEmitter(RewriterBase& builder, const SummedRow& row, const VectorShape& shape, bool contraction)
+      : b_(builder),
+        row_(row),
+        op_(row.sum),
+        loc_(op_.getLoc()),
+        roles_(findRoles(op_, shape)),
+        ivs_(op_.getNumLoops()),
+        alongRows_(sumsAlongRows(op_, shape)) {
+    op_.getReductionDims(reductions_);
     fuse_ = contraction && roles_;
-    for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) sizes_.push_back(loopExtent(b_, op, loop));
-    sum_ = getElementTypeOrSelf(op.getDpsInitOperand(0)->get().getType());
+    for (unsigned loop = 0; loop < op_.getNumLoops(); ++loop) sizes_.push_back(loopExtent(b_, op_, loop));
+    sum_ = getElementTypeOrSelf(op_.getDpsInitOperand(0)->get().getType());
   }
 
   void emit() {
-    const unsigned along = reductions_.back();
-    const auto lie = [&](unsigned dim) {
-      return llvm::all_of(op_.getDpsInputOperands(),
-                          [&](OpOperand* input) { return liesAlong(op_, *input, dim); });
-    };
-    alongRows_ = roles_ && mayRunIdle(op_) && lie(along);
     SmallVector<unsigned> parallel;
     op_.getParallelDims(parallel);
-    if (!alongRows_ && roles_ && roles_->lanes && lie(*roles_->lanes)) {
+    if (!alongRows_ && roles_ && roles_->lanes && allLieAlong(op_, *roles_->lanes)) {
       lanes_ = roles_->lanes;
       llvm::erase(parallel, *lanes_);
     }
@@ -87,7 +91,7 @@ class SumEmitter {
   }
 
   SmallVector<Value> indices(OpOperand& operand) {
-    const AffineMap map = op_.getMatchingIndexingMap(&operand);
+    const AffineMap map = cast<linalg::LinalgOp>(operand.getOwner()).getMatchingIndexingMap(&operand);
     SmallVector<Value> result;
     for (unsigned i = 0; i < map.getNumResults(); ++i)
       result.push_back(index(affine::makeComposedFoldedAffineApply(b_, loc_, map.getSubMap({i}), ivs_)));
@@ -98,18 +102,59 @@ class SumEmitter {
   Value load(OpOperand& operand, unsigned dim, std::int64_t lanes, Value mask) {
     if (!isa<MemRefType>(operand.get().getType())) return splat(b_, loc_, operand.get(), lanes);
     const SmallVector<Value> at = indices(operand);
-    if (lanes == 0 || standsStill(op_, operand, dim))
+    if (lanes == 0 || standsStill(cast<linalg::LinalgOp>(operand.getOwner()), operand, dim))
       return splat(b_, loc_, memref::LoadOp::create(b_, loc_, operand.get(), at), lanes);
     const auto type = VectorType::get({lanes}, getElementTypeOrSelf(operand.get().getType()));
     if (!mask) return vector::LoadOp::create(b_, loc_, type, operand.get(), at);
     return vector::MaskedLoadOp::create(b_, loc_, type, operand.get(), at, mask, zero(type));
   }
 
+  using Made = llvm::SmallDenseMap<Value, Value>;  // by buffer: its elements here
+
+  // The parts' results at ivs_.
+  Made makeElements(unsigned dim, std::int64_t lanes, Value mask) {
+    Made made;
+    for (auto [at, isKept] : llvm::zip_equal(row_.parts, row_.kept)) {
+      linalg::LinalgOp part = at;
+      SmallVector<Value> arguments;
+      for (OpOperand& operand : part->getOpOperands()) {
+        const bool isRead = part.payloadUsesValueFromOperand(&operand);
+        arguments.push_back(isRead ? elements(operand, made, dim, lanes, mask) : Value());
+      }
+      Value result = emitBody(b_, part, arguments, lanes, /*fuse=*/false).front();
+      OpOperand* out = part.getDpsInitOperand(0);
+      made[out->get()] = result;
+      if (!isKept) continue;
+      if (mask)
+        vector::MaskedStoreOp::create(b_, loc_, out->get(), indices(*out), mask, result);
+      else
+        vector::StoreOp::create(b_, loc_, result, out->get(), indices(*out));
+    }
+    return made;
+  }
+  Value elements(OpOperand& operand, const Made& made, unsigned dim, std::int64_t lanes, Value mask) {
+    if (const auto found = made.find(operand.get()); found != made.end()) return found->second;
+    if (const auto found = still_.find(&operand); found != still_.end())
+      return splat(b_, loc_, found->second, lanes);
+    return load(operand, dim, lanes, mask);
+  }
+
+  // What is one number for a whole row, before the row: stores between its elements would have it read again
+  // and again.
+  void loadStill(unsigned dim) {
+    for (linalg::LinalgOp part : row_.parts)
+      for (OpOperand* input : part.getDpsInputOperands())
+        if (isa<MemRefType>(input->get().getType()) && standsStill(part, *input, dim))
+          still_[input] = memref::LoadOp::create(b_, loc_, input->get(), indices(*input));
+  }
+
   // The body at ivs_, over vectors along `dim`.
   Value add(Value before, unsigned dim, std::int64_t lanes, Value mask) {
+    const Made made = makeElements(dim, lanes, mask);
     SmallVector<Value> arguments, positions;
     for (OpOperand* input : op_.getDpsInputOperands())
-      arguments.push_back(op_.payloadUsesValueFromOperand(input) ? load(*input, dim, lanes, mask) : Value());
+      arguments.push_back(op_.payloadUsesValueFromOperand(input) ? elements(*input, made, dim, lanes, mask)
+                                                                 : Value());
     arguments.push_back(before);
     if (op_.hasIndexSemantics())
       for (const OpFoldResult iv : ivs_) positions.push_back(index(iv));
@@ -155,6 +200,7 @@ class SumEmitter {
       if (getConstantIntValue(to) == 0) return registers;
       auto loop = scf::ForOp::create(b_, loc_, index(b_.getIndexAttr(0)), index(to),
                                      index(b_.getIndexAttr(step)), registers);
+      if (step > 1 && isLongRow(to, sum_)) keepRolled(loop);
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(loop.getBody());
       ivs_[dim] = loop.getInductionVar();
@@ -165,6 +211,8 @@ class SumEmitter {
     if (depth + 1 < reductions_.size())
       return carry(extent, 1,
                    [&](SmallVector<Value> inner) { return addAlongRow(depth + 1, std::move(inner), width); });
+    ivs_[dim] = b_.getIndexAttr(0);
+    loadStill(dim);
     // All partials at a time, then the elements that are left.
     const OpFoldResult whole = affine::makeComposedFoldedAffineApply(
         b_, loc_, b_.getAffineDimExpr(0).floorDiv(kPartials) * kPartials, {extent});
@@ -206,25 +254,34 @@ class SumEmitter {
   }
 
   RewriterBase& b_;
+  const SummedRow& row_;
   linalg::LinalgOp op_;
   Location loc_;
   std::optional<Roles> roles_;        // of the block emitter; null where the body is not for vectors
   SmallVector<unsigned> reductions_;  // outermost first
   SmallVector<OpFoldResult> sizes_;   // the extent of every loop
   SmallVector<OpFoldResult> ivs_;     // the current index of every loop
+  bool alongRows_;
   Type sum_;
   bool fuse_ = false;
-  bool alongRows_ = false;
-  std::optional<unsigned> lanes_;  // the parallel loop along which vectors lie
+  llvm::SmallDenseMap<OpOperand*, Value> still_;  // of the parts, by operand: the number of the row
+  std::optional<unsigned> lanes_;                 // the parallel loop along which vectors lie
 };
 
 }  // namespace
 
-void emitSum(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& shape, bool contraction) {
+bool sumsAlongRows(linalg::LinalgOp op, const VectorShape& shape) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  return findRoles(op, shape) && mayRunIdle(op) && allLieAlong(op, reductions.back());
+}
+
+void emitSum(RewriterBase& rewriter, const SummedRow& row, const VectorShape& shape, bool contraction) {
   OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  SumEmitter(rewriter, op, shape, contraction).emit();
-  rewriter.eraseOp(op);
+  rewriter.setInsertionPoint(row.sum);
+  SumEmitter(rewriter, row, shape, contraction).emit();
+  rewriter.eraseOp(row.sum);
+  for (linalg::LinalgOp part : llvm::reverse(row.parts)) rewriter.eraseOp(part);
 }
 
 }  // namespace kiln::schedule

@@ -40,6 +40,7 @@ KILN_DECLARE(v16f32)
 KILN_DECLARE(f64)
 KILN_DECLARE(v4f64)
 KILN_DECLARE(v8f64)
+extern "C" Routine test_exp_v16f32_avx512, test_tanh_v16f32_avx512, test_erf_v16f32_avx512;
 
 namespace kiln::math::test {
 namespace {
@@ -118,6 +119,25 @@ KILN_COMPARE(v16f32, float, 16)
 KILN_COMPARE(f64, double, 1)
 KILN_COMPARE(v4f64, double, 4)
 KILN_COMPARE(v8f64, double, 8)
+
+TEST(VectorBits, v16f32_avx512) {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "needs a processor with AVX-512";
+  compare<float>(test_exp_v16f32_avx512, math::exp, nullptr, 16, "exp");
+  compare<float>(test_tanh_v16f32_avx512, math::tanh, nullptr, 16, "tanh");
+  compare<float>(test_erf_v16f32_avx512, math::erf, nullptr, 16, "erf");
+  // Where the result is no normal number any more, and where it is none yet.
+  std::vector<float> x;
+  for (float at = -106.0f; at < -80.0f; at += 0x1p-10f) x.push_back(at);
+  for (float at = 87.0f; at < 90.0f; at += 0x1p-10f) x.push_back(at);
+  for (std::size_t i = 0; i + 16 <= x.size(); i += 16) {
+    float got[16];
+    test_exp_v16f32_avx512(got, &x[i], nullptr);
+    for (std::size_t lane = 0; lane < 16; ++lane)
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(got[lane]), std::bit_cast<std::uint32_t>(math::exp(x[i + lane])))
+          << x[i + lane];
+  }
+}
 
 }  // namespace
 }  // namespace kiln::math::test

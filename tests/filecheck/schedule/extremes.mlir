@@ -9,7 +9,10 @@
 // CHECK-COUNT-4: arith.cmpf ogt, {{.*}} : vector<8xf32>
 // CHECK: arith.constant 64 : index
 // CHECK: arith.constant 67 : index
-// CHECK: vector.reduction <maximumf>, {{.*}} : vector<8xf32> into f32
+// CHECK: arith.cmpf ogt, {{.*}} : vector<4xf32>
+// CHECK: arith.cmpf ogt, {{.*}} : vector<2xf32>
+// CHECK: arith.cmpf ogt, {{.*}} : vector<1xf32>
+// CHECK: vector.reduction <maxui>
 // A NaN or a zero: once more, with what they ask for.
 // CHECK: scf.if
 // CHECK-COUNT-4: arith.maximumf {{.*}} : vector<8xf32>

@@ -27,8 +27,8 @@ func.func @product(%a: memref<13x5xf32>, %b: memref<5x20xf32>, %c: memref<13x20x
 
 // CHECK-LABEL: func.func @elementwise
 func.func @elementwise(%a: memref<3x11xf32>, %b: memref<3xf32>, %c: memref<3x11xf32>) {
-  // CHECK: vector.load {{.*}} vector<8xf32>
   // CHECK: memref.load {{.*}} : memref<3xf32>
+  // CHECK: vector.load {{.*}} vector<8xf32>
   // CHECK: vector.broadcast {{.*}} : f32 to vector<8xf32>
   // CHECK: arith.subf {{.*}} : vector<8xf32>
   // CHECK: math.exp {{.*}} : vector<8xf32>
