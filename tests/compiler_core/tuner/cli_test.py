@@ -176,9 +176,15 @@ class Tuning(unittest.TestCase):
         kernel["reason"] = "default is best" if kernel["reason"] == "faster" else "faster"
         bad = self.folder / "bad.json"
         bad.write_text(canonical(document))
-        done = run("entries", "--record", bad, "--plan", self.folder / "plan", "--out", self.folder / "never.json")
+        entries = lambda: run("entries", "--record", bad, "--plan", self.folder / "plan", "--out", self.folder / "never.json")
+        done = entries()
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("was changed", done.stderr)
+        # One of another target.
+        bad.write_text(canonical(dict(json.loads(record.read_text()), target="cpu:x86-64-v4")))
+        done = entries()
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("the record is for cpu:x86-64-v4, the plan is for cpu:x86-64-v3", done.stderr)
 
     def test_a_search_that_is_stopped_keeps_what_is_known(self):
         record = self.folder / "stopped.json"

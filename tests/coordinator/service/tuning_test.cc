@@ -231,6 +231,21 @@ TEST_F(Tuning, ALaterRecordDecidesAnew) {
   EXPECT_NE(second.artifacts(0).digest(), first.artifacts(0).digest());
 }
 
+TEST_F(Tuning, ADeviceTooNoisyToDecideLeavesTheDefault) {
+  auto one = tuning("w1");
+  const v1::Job untuned = built(asking("k1", "off"), {one.get()});
+  tamper([](Json& record) {
+    Json& kernel = record["kernels"][0];
+    kernel["candidates"][0]["spreadNanoseconds"] = "400";
+    kernel["chosen"] = 0;
+    kernel["reason"] = "too noisy";
+  });
+  const v1::Job noisy = built(asking("k2", "search"), {one.get()});
+  EXPECT_FALSE(manifestOf(noisy).spec.tuning);
+  EXPECT_EQ(noisy.artifacts(0).digest(), untuned.artifacts(0).digest());
+  EXPECT_EQ(count("tuning_entries"), 1) << "the other kernel's default, nothing of the noisy one";
+}
+
 TEST_F(Tuning, BadRecordsAreRefusedByName) {
   const auto refused = [&](const std::string& key, std::function<void(Json&)> change,
                            const std::string& part) {
@@ -255,6 +270,10 @@ TEST_F(Tuning, BadRecordsAreRefusedByName) {
   refused(
       "knob", [](Json& record) { record["kernels"][0]["candidates"][1]["schedule"] = {{"tile", {7, 7}}}; },
       "the knob tile 7x7 is outside of what the plan lists");
+  refused(
+      "numerics",
+      [](Json& record) { record["kernels"][0]["candidates"][1]["schedule"]["winograd"] = Json::array({4}); },
+      "its template contraction has no knob winograd");
   refused(
       "device", [](Json& record) { record["device"]["kind"] = "emulated"; },
       "of a device of kind emulated, but one of kind cpu was leased");
