@@ -2,6 +2,7 @@
 
 #include "compiler_core/schedule/dot.h"
 #include "compiler_core/schedule/vectorize/roles.h"
+#include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -13,6 +14,20 @@ namespace kiln::schedule {
 using namespace mlir;
 
 namespace {
+
+// Where a part of a weight begins in it. Not asked of the part itself: that would keep the weight as it is
+// where it is read in another layout. Null of anything else.
+std::optional<OpFoldResult> beginningInWeight(OpBuilder& b, Location loc, Value buffer) {
+  auto part = buffer.getDefiningOp<memref::SubViewOp>();
+  if (!part || !weightArgument(part.getSource()) || !part.getSourceType().getLayout().isIdentity() ||
+      !part.getSourceType().hasStaticShape())
+    return std::nullopt;
+  AffineExpr at = b.getAffineConstantExpr(0);
+  SmallVector<OpFoldResult> offsets = part.getMixedOffsets();
+  for (auto [i, stride] : llvm::enumerate(part.getSourceType().getStridesAndOffset().first))
+    at = at + b.getAffineDimExpr(static_cast<unsigned>(i)) * stride;
+  return affine::makeComposedFoldedAffineApply(b, loc, at, offsets);
+}
 
 // Where `map` leads to at the loops' beginning.
 OpFoldResult beginning(OpBuilder& b, Location loc, Value buffer, AffineMap map) {
@@ -27,6 +42,8 @@ OpFoldResult beginning(OpBuilder& b, Location loc, Value buffer, AffineMap map) 
     at +=
         cast<AffineConstantExpr>(simplifyAffineExpr(expression.replaceDims(zeros), 0, 0)).getValue() * stride;
   if (offset == 0) return b.getIndexAttr(at);
+  if (const auto inWeight = beginningInWeight(b, loc, buffer))
+    return affine::makeComposedFoldedAffineApply(b, loc, b.getAffineDimExpr(0) + at, {*inWeight});
   // Asked for even where the type says it: a part of a buffer may become a buffer of its own.
   Value before = memref::ExtractStridedMetadataOp::create(b, loc, buffer).getOffset();
   return affine::makeComposedFoldedAffineApply(b, loc, b.getAffineDimExpr(0) + at, {OpFoldResult(before)});

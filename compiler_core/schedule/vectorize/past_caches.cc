@@ -19,8 +19,8 @@ constexpr std::int64_t kLeastBytes = std::int64_t{8} << 20;
 // Smaller registers have no such store of their own on every processor.
 constexpr std::int64_t kLeastBits = 256;
 
-// Whether the task around `op` computes for longer than its results take on their way to memory. Lines for
-// them are then fetched meanwhile, and stores past the caches only wait longer.
+// Whether the task around `op` computes for longer than its results take on their way to memory, for which
+// functions of the math library stand. On one thread such kernels were slower with stores past the caches.
 bool computesLong(Operation* op) {
   auto task = op->getParentOfType<scf::ForallOp>();
   if (!task) return true;

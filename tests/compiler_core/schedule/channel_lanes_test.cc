@@ -75,6 +75,24 @@ func.func @main(%x: {0}) -> {2} {{
                1);
 }
 
+TEST(ChannelLanes, ThePlainWeightIsGoneWhereTasksHaveSomeOfTheChannels) {
+  CheckOptions options;
+  options.stage = "planned";
+  const auto checked = checkText(R"(
+func.func @main(%x: tensor<1x64x7x7xf32>) -> tensor<1x256x7x7xf32> {
+  %w = kiln.weight 0 : tensor<256x64x3x3xf32>
+  %0 = kiln.conv %x, %w strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 1
+    : (tensor<1x64x7x7xf32>, tensor<256x64x3x3xf32>) -> tensor<1x256x7x7xf32>
+  return %0 : tensor<1x256x7x7xf32>
+})",
+                                 options);
+  ASSERT_TRUE(checked) << checked.error().message;
+  EXPECT_NE(checked->ir.find("loops = array<i64: 1, 256, 7, 7>"), std::string::npos);
+  EXPECT_GT(count(checked->ir, "tile = array<i64: 1, 64, 7, 7>"), 0) << checked->ir;
+  EXPECT_EQ(count(checked->ir, "kiln.panels"), 1) << checked->ir;
+  EXPECT_EQ(count(checked->ir, "kiln.source = 0"), 1) << checked->ir;
+}
+
 TEST(ChannelLanes, AWeightIsAlsoThereAsItIsForWhatReadsItSo) {
   expectPanels(R"(
 func.func @main(%x: tensor<1x32x7x7xf32>) -> (tensor<1x32x7x7xf32>, tensor<32x32x1x1xf32>) {

@@ -96,6 +96,9 @@ TEST_P(WinogradTiles, GivesTheReferencesResults) {
     EXPECT_NE(checked->ir.find(fmt::format("kiln.winograd = {}", results)), std::string::npos) << checked->ir;
     const bool isFar = convolution.channels == 512 && results == 4;
     EXPECT_EQ(checked->ir.find("memref.prefetch") != std::string::npos, isFar) << checked->ir;
+    // The plain weight is gone.
+    EXPECT_EQ(checked->ir.find("kiln.source = 0", checked->ir.find("kiln.source = 0") + 1),
+              std::string::npos);
     EXPECT_EQ(checked->ir.find("kiln.winograd", checked->ir.find("kiln.winograd") + 1), std::string::npos);
   }
 }
