@@ -136,7 +136,8 @@ std::string winogradTrouble(std::int64_t results, std::span<const std::int64_t> 
   const WinogradTiles tiles{results, tile[tile.size() - 2], tile.back()};
   if (tiles.rows < results || tiles.columns < results)
     return "needs tiles of at least " + std::to_string(results) + " rows and columns";
-  if (tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes) > kWinogradScratchBytes)
+  if (tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes, site.registers.bits / 32) >
+      kWinogradScratchBytes)
     return "needs smaller tiles: a task may have " + std::to_string(kWinogradScratchBytes) +
            " bytes of scratch";
   return "";

@@ -26,9 +26,11 @@ struct WinogradTiles {
   // more than they take, so that points do not lie powers of two apart.
   std::int64_t pitch(std::int64_t channels) const { return count() * channels + 16; }
 
-  // Of the inputs as points, the products of a panel of `lanes` channels, and their sums.
-  std::int64_t scratchBytes(std::int64_t channels, std::int64_t lanes) const {
-    return 4 * (points() * (pitch(channels) + pitch(lanes)) + rows * columns * lanes);
+  // Of the inputs as points, the products of a panel of `lanes` channels, what their sums begin with, the
+  // sums, and the window of one register of `width` channels.
+  std::int64_t scratchBytes(std::int64_t channels, std::int64_t lanes, std::int64_t width) const {
+    return 4 * (points() * (pitch(channels) + pitch(lanes)) + lanes + rows * columns * lanes +
+                windowRows() * windowColumns() * width);
   }
 };
 

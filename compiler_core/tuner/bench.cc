@@ -127,7 +127,6 @@ Result<KernelRun> KernelRun::load(const KernelProgram& program, const std::vecto
   for (const KernelTensor& output : outputs) {
     KILN_ASSIGN(Memory memory, allocate(output.bytes()));
     poison(memory.get(), output.bytes());
-    run.outputBytes_.push_back(output.bytes());
     run.outputPointers_.push_back(memory.get());
     run.outputs_.push_back(std::move(memory));
   }
@@ -148,13 +147,6 @@ Status KernelRun::run(Bench& bench, KernelInputs& inputs, std::size_t copy) {
                             inputs.inputs(copy).data(), outputPointers_.data(), nullptr, dims_.data());
   if (status != KILN_RUN_OK) return fail(Code::kInternal, fmt::format("the kernel returned {}", status));
   return {};
-}
-
-Digest KernelRun::results() const {
-  Hasher hasher;
-  for (std::size_t i = 0; i < outputs_.size(); ++i)
-    hasher.update({static_cast<const std::uint8_t*>(outputs_[i].get()), outputBytes_[i]});
-  return hasher.finish();
 }
 
 Result<std::uint64_t> KernelRun::sample(Bench& bench, KernelInputs& inputs) {

@@ -50,9 +50,7 @@ class KernelRun {
   // kInternal: the program says that it failed. Errors of KernelInputs::weights. The same inputs in every
   // run.
   Status run(Bench& bench, KernelInputs& inputs, std::size_t copy);
-  // Of the results of the last run.
-  Digest results() const;
-  // Where those lie, one tensor after the other; as long as this.
+  // Where the results of the last run lie, one tensor after the other; as long as this.
   const std::vector<void*>& outputs() const { return outputPointers_; }
   // One sample: as many runs as make it long enough for the clock, in nanoseconds of one run. With one thread
   // the processor's time, so that others on the machine count for less; with several, the clock's.
@@ -65,7 +63,6 @@ class KernelRun {
   Memory arena_, scratch_;
   std::size_t stride_ = 0;
   std::vector<Memory> outputs_;
-  std::vector<std::size_t> outputBytes_;
   std::vector<void*> outputPointers_;
   std::vector<std::int64_t> dims_;
   std::vector<KernelWeight> wanted_;

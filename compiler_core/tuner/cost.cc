@@ -50,8 +50,8 @@ double winogradCycles(const Schedule& schedule, const schedule::Site& site, cons
   products = std::max(products, each * inputs * results * kElementBytes / kFarBytes);
   double cycles = products + inputs / lanes * (window * kTurned + count * each * kToPoint) +
                   results / lanes * (count * each * kFromPoint + positions * kResult);
-  if (static_cast<double>(tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes)) >
-      static_cast<double>(machine.l2))
+  if (static_cast<double>(tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes,
+                                             site.registers.bits / 32)) > static_cast<double>(machine.l2))
     cycles *= 1.1;
   return cycles * points / (positions * results);
 }

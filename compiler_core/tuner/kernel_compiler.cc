@@ -200,15 +200,16 @@ Status KernelCompiler::State::describe() {
   return {};
 }
 
-Result<std::vector<std::uint64_t>> weightBytesOf(const std::vector<std::string>& isolated) {
+std::vector<std::uint64_t> weightBytesOf(const std::vector<std::string>& isolated) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
   std::vector<std::uint64_t> all;
   for (const std::string& text : isolated) {
-    KILN_ASSIGN(const OwningOpRef<ModuleOp> module, parsed(text, context));
-    KILN_ASSIGN(const KernelTensors tensors, tensorsOf(*module));
     all.push_back(0);
-    for (const KernelTensor& weight : tensors.weights) all.back() += weight.bytes();
+    const auto module = parsed(text, context);
+    const auto tensors = module ? tensorsOf(**module) : tl::unexpected(module.error());
+    if (!tensors) continue;
+    for (const KernelTensor& weight : tensors->weights) all.back() += weight.bytes();
   }
   return all;
 }

@@ -21,8 +21,8 @@ struct Tools {
   std::string emulation = {};
 };
 
-// Bytes of the weights of each of these isolated kernels. kInvalidArgument: one is no module of a kernel.
-Result<std::vector<std::uint64_t>> weightBytesOf(const std::vector<std::string>& isolated);
+// Bytes of the weights of each of these isolated kernels; 0 for what is no module of a kernel.
+std::vector<std::uint64_t> weightBytesOf(const std::vector<std::string>& isolated);
 
 class KernelCompiler {
  public:

@@ -123,7 +123,8 @@ Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::v
   std::vector<std::vector<const void*>> all(weightCopies_);
   for (const KernelWeight& weight : wanted) {
     if (weight.number >= weightTensors_.size() || (weight.columns == 0) != (weight.panelLanes == 0) ||
-        weight.turned > 1)
+        weight.turned > 1 || (weight.winogradResults != 0 && weight.panelLanes == 0) ||
+        (weight.columns != 0 && weightTensors_[weight.number].elements % weight.columns != 0))
       return fail(Code::kInvalidArgument, "a program reads a weight that its kernel does not have");
     std::vector<const void*>& made = weights_[weight];
     if (made.empty()) {

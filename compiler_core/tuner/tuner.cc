@@ -95,9 +95,9 @@ class Tuner {
       rest -= weight;
       const auto part = std::chrono::duration_cast<Clock::duration>(left() * std::min(1.0, share));
       deadline_ = Clock::now() + part;
-      KILN_TRY(tuneKernel(order[done], done));
+      KILN_ASSIGN(const bool wasTried, tuneKernel(order[done], done));
       if (request_.onRecord) KILN_TRY(request_.onRecord(record_));
-      KILN_TRY(checkDevice(record_.kernels[order[done]]));
+      if (wasTried) KILN_TRY(checkDevice(record_.kernels[order[done]]));
     }
     return std::move(record_);
   }
@@ -105,17 +105,18 @@ class Tuner {
  private:
   // Where the plan's weights are more than the last cache holds, a run of the program finds none of them
   // there; then runs of a kernel shall not, either.
-  Status chooseWeightBytes() {
+  void chooseWeightBytes() {
     std::vector<std::string> texts;
     for (const PlannedKernel& kernel : request_.plan.kernels) {
-      KILN_ASSIGN(texts.emplace_back(), request_.isolated(kernel.signature));
+      // One that is not there, or another one, is refused in its turn.
+      const auto text = request_.isolated(kernel.signature);
+      texts.push_back(text && digestOf(*text).text() == kernel.signature ? *text : std::string());
     }
-    KILN_ASSIGN(const std::vector<std::uint64_t> bytes, weightBytesOf(texts));
+    const std::vector<std::uint64_t> bytes = weightBytesOf(texts);
     std::uint64_t all = 0;
     for (std::size_t i = 0; i < bytes.size(); ++i) all += request_.plan.kernels[i].count * bytes[i];
     const std::uint64_t last = record_.device.caches.empty() ? 0 : record_.device.caches.back();
     if (all > last) weightBytes_ = last + last / 4;
-    return {};
   }
 
   Status openProcessors() {
@@ -124,7 +125,8 @@ class Tuner {
     machine_.threads = request_.threads;
     if (!record_.device.caches.empty()) machine_.l1 = static_cast<std::int64_t>(record_.device.caches[0]);
     if (record_.device.caches.size() > 1) machine_.l2 = static_cast<std::int64_t>(record_.device.caches[1]);
-    return chooseWeightBytes();
+    chooseWeightBytes();
+    return {};
   }
 
   // Whose kernels would not run there is refused before anything is compiled.
@@ -180,7 +182,8 @@ class Tuner {
   }
   bool isKernelOver() const { return Clock::now() >= deadline_ || isOver(); }
 
-  Status tuneKernel(std::size_t index, std::size_t number) {
+  // False where the kernel is none that this request measures.
+  Result<bool> tuneKernel(std::size_t index, std::size_t number) {
     const PlannedKernel& planned = request_.plan.kernels[index];
     KILN_ASSIGN(const std::string text, request_.isolated(planned.signature));
     if (digestOf(text).text() != planned.signature)
@@ -190,14 +193,14 @@ class Tuner {
     if (!opened && opened.error().code == Code::kUnimplemented) {
       progress("kernel {}/{} {}: {}", number + 1, request_.plan.kernels.size(), planned.templateName,
                opened.error().message);
-      return {};
+      return false;
     }
     KILN_ASSIGN(const KernelCompiler compiler, std::move(opened));
     if (compiler.target().device.empty() == request_.device.has_value()) {
       progress("kernel {}/{} {}: kernels of {} are not measured on {}, so it keeps its default", number + 1,
                request_.plan.kernels.size(), planned.templateName, compiler.target().name,
                request_.device ? "a device" : "processors");
-      return {};
+      return false;
     }
     KILN_TRY(runtime::checkHostFeatures(compiler.target().features, compiler.target().name));
     if (!request_.device) {
@@ -217,7 +220,7 @@ class Tuner {
       measureAgain(at);
       progress(at.tuned, planned, number);
     }
-    return {};
+    return true;
   }
 
   // A kernel in work.

@@ -189,7 +189,7 @@ def spec_of(kiln_cc, model, sizes, target, reassociation, path):
 
 
 def entries_of(kiln_cc, model, spec, path):
-    """Tuning entries for every kernel of the plan, none of them the default; nothing is measured."""
+    """Tuning entries for every kernel of the plan, none of them the default; nothing is measured. How many add in another order."""
     plan = path.parent / "plan"
     subprocess.run([kiln_cc, "plan", "--model", model, "--spec", spec, "--out", plan], check=True, stderr=subprocess.DEVNULL)
     document = json.loads((plan / "plan.json").read_text())
@@ -198,11 +198,12 @@ def entries_of(kiln_cc, model, spec, path):
     entries = [{"signature": kernel["signature"], "template": kernel["template"], "schedule": other(kernel["schedule"])}
                for kernel in document["kernels"]]
     path.write_text(json.dumps({"apiVersion": "kiln/v1", "kind": "TuningEntries", "target": document["target"], "entries": entries}))
+    return sum("winograd" in entry["schedule"] for entry in entries)
 
 
 def row(bin_dir, model, sizes, target, names, is_tuned=False, reassociation="off"):
-    """One model and target: the digest of the plain compile, and what each variation gave."""
-    said = {}
+    """One model and target: the digest of the plain compile and what each variation gave, and the kernels that add in another order."""
+    said, reordered = {}, 0
     with tempfile.TemporaryDirectory(prefix="kiln-matrix.") as work:
         work = pathlib.Path(work)
         work.chmod(0o755)
@@ -211,7 +212,7 @@ def row(bin_dir, model, sizes, target, names, is_tuned=False, reassociation="off
         spec_of(bin_dir / "kiln-cc", model, sizes, target, reassociation, spec)
         tuning = work / "tuning.json" if is_tuned else None
         if tuning:
-            entries_of(bin_dir / "kiln-cc", model, spec, tuning)
+            reordered = entries_of(bin_dir / "kiln-cc", model, spec, tuning)
         for path in (model, spec, *([tuning] if tuning else [])):
             path.chmod(0o644)  # for the variation that is another user
         for name in ["", *names]:
@@ -225,7 +226,7 @@ def row(bin_dir, model, sizes, target, names, is_tuned=False, reassociation="off
             except Impossible as why:
                 said[name] = f"left out: {why}"
             shutil.rmtree(base, ignore_errors=True)
-    return said
+    return said, reordered
 
 
 def models(arguments):
@@ -274,11 +275,12 @@ def matrix(arguments):
     answer = subprocess.run([bin_dir / "kiln-cc", "--version", "--json"], capture_output=True, check=True).stdout
     targets = arguments.target or [name for name in json.loads(answer)["targets"] if not name.startswith("cuda:")]
     names = [name for name in arguments.vary or VARIATIONS if name not in arguments.without]
-    agreed = total = 0
+    agreed = total = reordered = 0
     left_out, report = {}, []
     for model, path, sizes in models(arguments):
         for target in targets:
-            said = row(bin_dir, path, sizes, target, names, arguments.tuned, arguments.reassociation)
+            said, more = row(bin_dir, path, sizes, target, names, arguments.tuned, arguments.reassociation)
+            reordered += more
             plain = said.pop("")
             left_out |= {name: text for name, text in said.items() if text.startswith("left out")}
             ran = {name: text for name, text in said.items() if not text.startswith("left out")}
@@ -293,6 +295,9 @@ def matrix(arguments):
     if arguments.report:
         arguments.report.write_text(json.dumps({"rows": report}, indent=1) + "\n")
     print(f"rebuild agreement: {agreed} of {total} ({100 * agreed / max(total, 1):.2f} %)")
+    if arguments.tuned and arguments.reassociation == "on" and not reordered:
+        print("matrix: no kernel adds in another order, so reassociation was not tried")
+        return 1
     return 0 if total and agreed == total else 1
 
 

@@ -34,8 +34,6 @@ bool isCalledByCodeGeneration(llvm::StringRef name) {
   return name == "memcpy" || name == "memmove" || name == "memset";
 }
 
-}  // namespace
-
 // Calls of functions that the library has once more for processors with AVX-512.
 void chooseAvx512(llvm::Module& module, const llvm::Module& library) {
   for (llvm::Function& function : module) {
@@ -43,6 +41,8 @@ void chooseAvx512(llvm::Module& module, const llvm::Module& library) {
     if (function.isDeclaration() && library.getFunction(name)) function.setName(name);
   }
 }
+
+}  // namespace
 
 Status linkLibrary(llvm::Module& module, const std::string& path, bool hasAvx512) {
   auto buffer = llvm::MemoryBuffer::getFile(path);

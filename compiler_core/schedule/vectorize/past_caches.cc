@@ -80,6 +80,14 @@ BlockArgument alignedPartOf(Value buffer, std::int64_t width) {
   return {};
 }
 
+// Whether operations besides `writer` have the buffer, or what it is a part of.
+bool isRead(Value buffer, linalg::LinalgOp writer) {
+  const auto another = [&](Operation* user) { return user != writer && isa<linalg::LinalgOp>(user); };
+  if (llvm::any_of(buffer.getUsers(), another)) return true;
+  auto part = buffer.getDefiningOp<ViewLikeOpInterface>();
+  return part && isRead(part.getViewSource(), writer);
+}
+
 }  // namespace
 
 bool goesPastCaches(linalg::LinalgOp op, const VectorShape& shape) {
@@ -91,8 +99,7 @@ bool goesPastCaches(linalg::LinalgOp op, const VectorShape& shape) {
       !op.getMatchingIndexingMap(out).isIdentity())
     return false;
   const BlockArgument result = alignedPartOf(out->get(), shape.bits / 32);
-  if (!result) return false;
-  if (computesLong(op)) return false;
+  if (!result || computesLong(op) || isRead(out->get(), op)) return false;
   auto main = cast<func::FuncOp>(result.getOwner()->getParentOp());
   auto type = cast<MemRefType>(result.getType());
   return main.getArgAttr(result.getArgNumber(), "kiln.output") && type.hasStaticShape() &&

@@ -52,7 +52,11 @@ TEST_P(EverySchedule, GivesTheSameBitsAndTheSameProgramTwice) {
     auto loaded = KernelRun::load(*program, kernel->tensors().outputs, 1);
     EXPECT_TRUE(loaded) << loaded.error().message;
     EXPECT_TRUE(loaded->run(**bench, *inputs, 0));
-    return loaded->results();
+    Hasher hasher;
+    for (std::size_t i = 0; i < loaded->outputs().size(); ++i)
+      hasher.update(
+          {static_cast<const std::uint8_t*>(loaded->outputs()[i]), kernel->tensors().outputs.at(i).bytes()});
+    return hasher.finish();
   };
   const Digest standard = run(kernel->standard());
   EXPECT_EQ(kernel->compile(kernel->standard())->elf, kernel->compile(kernel->standard())->elf);

@@ -68,3 +68,26 @@ func.func @slow(%x: memref<4096x1024xf32>, %y: memref<4096x1024xf32> {kiln.outpu
   }
   return
 }
+// What the task itself reads again stays at hand.
+// CHECK-LABEL: func.func @read_again
+// CHECK-NOT: nontemporal
+func.func @read_again(%x: memref<4096x1024xf32>, %y: memref<4096x1024xf32> {kiln.output = 0 : i64}, %z: memref<4096x1024xf32>) {
+  scf.forall (%i) = (0) to (4096) step (16) {
+    %from = memref.subview %x[%i, 0] [16, 1024] [1, 1] : memref<4096x1024xf32> to memref<16x1024xf32, strided<[1024, 1], offset: ?>>
+    %to = memref.subview %y[%i, 0] [16, 1024] [1, 1] : memref<4096x1024xf32> to memref<16x1024xf32, strided<[1024, 1], offset: ?>>
+    %on = memref.subview %z[%i, 0] [16, 1024] [1, 1] : memref<4096x1024xf32> to memref<16x1024xf32, strided<[1024, 1], offset: ?>>
+    linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel", "parallel"]}
+        ins(%from : memref<16x1024xf32, strided<[1024, 1], offset: ?>>) outs(%to : memref<16x1024xf32, strided<[1024, 1], offset: ?>>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.addf %a, %a : f32
+      linalg.yield %0 : f32
+    }
+    linalg.generic {indexing_maps = [#row, #row], iterator_types = ["parallel", "parallel"]}
+        ins(%to : memref<16x1024xf32, strided<[1024, 1], offset: ?>>) outs(%on : memref<16x1024xf32, strided<[1024, 1], offset: ?>>) {
+    ^bb0(%a: f32, %o: f32):
+      %0 = arith.mulf %a, %a : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
