@@ -21,7 +21,8 @@ import speed
 import tuned
 
 RESULTS = speed.HERE / "RESULTS.md"
-TUNED = [*speed.NETWORKS, "transformer_block"]
+# The light networks and a transformer block.
+TUNED = ["bvlcalexnet", "densenet121", "inceptionv1", "inceptionv2", "resnet50", "shufflenet", "squeezenet", "vgg19", "zfnet512", "transformer_block"]
 
 
 def figures(keep, name, script, *words):
