@@ -9,9 +9,10 @@ namespace kiln::schedule {
 // extent that only a run knows is.
 bool isLongRow(mlir::OpFoldResult extent, mlir::Type type);
 
-// Keeps LLVM from unrolling the loop. A processor foresees what a load reads next from what the same
-// instruction read before: one instruction that goes through a row is read ahead of, sixty-four that read
-// one register of each row are not.
+// Keeps LLVM from unrolling the loop. A prototype's layer norm of long rows took 1.7 times as long
+// unrolled. A likely reason: a processor foresees what a load reads next from what the same instruction read
+// before, so one that goes through a row is read ahead of, sixty-four that read one register of each row are
+// not.
 void keepRolled(mlir::scf::ForOp loop);
 
 }  // namespace kiln::schedule
