@@ -17,9 +17,8 @@ Status readOne(const Farm& farm, index::UnreadStatement& unread) {
   KILN_ASSIGN(const std::string bundle,
               storage::getBlob(farm.blobs, unread.instance, unread.bundle.bundle, kMaxBundleBytes));
   KILN_TRY(readMentions(bundle, unread.bundle));
-  return farm.database.transact([&](postgres::Connection& c) {
-    return index::insertMentions(c, unread.instance, unread.artifact, unread.bundle);
-  });
+  return farm.database.transact(
+      [&](postgres::Connection& c) { return index::insertMentions(c, unread.instance, unread.bundle); });
 }
 
 Status readLock(const Farm& farm, const index::ToolchainRecord& toolchain) {

@@ -49,7 +49,7 @@ Result<bool> storeStatement(Connection& connection, const std::string& instance,
                   {instance, hashParam(bundle.payload), hashParam(artifact), bundle.predicateType,
                    hashParam(bundle.bundle), bundle.bundle.size, bundle.jobId, bundle.recorded}));
   KILN_TRY(nameReferrers(connection));
-  if (bundle.signer) KILN_TRY(insertMentions(connection, instance, artifact, bundle));
+  if (bundle.signer) KILN_TRY(insertMentions(connection, instance, bundle));
   return stored.affected() > 0;
 }
 

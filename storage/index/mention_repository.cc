@@ -10,34 +10,35 @@ using postgres::Connection;
 using postgres::Row;
 using postgres::Rows;
 
+// Time and artifact are those of the statement's row: a statement that comes again, with a second publication
+// of its artifact, keeps the time of its first.
 constexpr char kInsertOwn[] =
     "INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash) "
-    "SELECT $1, m.kind, m.value, true, $3, $2 FROM unnest($4::bigint[], $5::bytea[]) AS m(kind, value) "
+    "SELECT t.instance, m.kind, m.value, true, t.recorded, t.payload_hash FROM statements t, "
+    "unnest($3::bigint[], $4::bytea[]) AS m(kind, value) WHERE t.instance = $1 AND t.payload_hash = $2 "
     "ON CONFLICT (instance, payload_hash, kind, value) DO NOTHING";
 
 // What the artifact's provenances said of its content (MentionKind: isContent()).
 constexpr char kInherit[] =
     "INSERT INTO mentions (instance, kind, value, own, recorded, payload_hash) "
-    "SELECT DISTINCT $1::text, m.kind, m.value, false, $4::timestamptz, $2::bytea "
-    "FROM statements s JOIN mentions m ON m.instance = s.instance AND m.payload_hash = s.payload_hash "
-    "WHERE s.instance = $1 AND s.artifact_hash = $3 AND s.predicate_type = $5 AND m.own "
+    "SELECT DISTINCT t.instance, m.kind, m.value, false, t.recorded, t.payload_hash FROM statements t "
+    "JOIN statements s ON s.instance = t.instance AND s.artifact_hash = t.artifact_hash "
+    "JOIN mentions m ON m.instance = s.instance AND m.payload_hash = s.payload_hash "
+    "WHERE t.instance = $1 AND t.payload_hash = $2 AND s.predicate_type = $3 AND m.own "
     "AND m.kind IN (2, 3, 4, 5) ON CONFLICT (instance, payload_hash, kind, value) DO NOTHING";
 
 }  // namespace
 
-Status insertMentions(Connection& connection, const std::string& instance, const Digest& artifact,
-                      const BundleRecord& bundle) {
+Status insertMentions(Connection& connection, const std::string& instance, const BundleRecord& bundle) {
   std::vector<std::int64_t> kinds;
   std::vector<Digest> values;
   for (const Mention& mention : bundle.mentions) {
     kinds.push_back(static_cast<std::int64_t>(mention.kind));
     values.push_back(mention.value);
   }
-  KILN_TRY(connection.execute(
-      kInsertOwn, {instance, hashParam(bundle.payload), bundle.recorded, kinds, hashesParam(values)}));
+  KILN_TRY(connection.execute(kInsertOwn, {instance, hashParam(bundle.payload), kinds, hashesParam(values)}));
   if (bundle.predicateType != kProvenanceType)
-    KILN_TRY(connection.execute(kInherit, {instance, hashParam(bundle.payload), hashParam(artifact),
-                                           bundle.recorded, kProvenanceType}));
+    KILN_TRY(connection.execute(kInherit, {instance, hashParam(bundle.payload), kProvenanceType}));
   KILN_TRY(connection.execute("UPDATE statements SET signer = $3 WHERE instance = $1 AND payload_hash = $2",
                               {instance, hashParam(bundle.payload), hashParam(bundle.signer)}));
   return {};

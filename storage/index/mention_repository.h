@@ -9,9 +9,9 @@
 
 namespace kiln::index {
 
-// The mentions of a stored statement about `artifact`: its own, the content of its artifact's earlier
-// provenances, and its signer. Again changes nothing.
-Status insertMentions(postgres::Connection& connection, const std::string& instance, const Digest& artifact,
+// The mentions of a stored statement, under the time of its row: its own, the content of its artifact's
+// earlier provenances, and its signer. Again adds what provenances have said since.
+Status insertMentions(postgres::Connection& connection, const std::string& instance,
                       const BundleRecord& bundle);
 
 struct UnreadStatement {

@@ -191,7 +191,7 @@ TEST_F(AffectedTest, StatementsAreUnreadUntilTheirMentionsAreThere) {
   unread[0].bundle.signer = named("key");
   unread[0].bundle.mentions = {toolchain("t")};
   for (int twice = 0; twice < 2; ++twice)
-    ASSERT_TRUE(insertMentions(connection_, "default", unread[0].artifact, unread[0].bundle));
+    ASSERT_TRUE(insertMentions(connection_, "default", unread[0].bundle));
   EXPECT_EQ(*countUnread(connection_, "default", 10), 0u);
   const auto stored = *listStatementsOf(connection_, "default", named("artifact a"), {}, 10);
   ASSERT_EQ(stored.size(), 1u);
