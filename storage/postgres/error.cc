@@ -5,6 +5,9 @@
 namespace kiln::postgres {
 namespace {
 
+// A value of the caller's: nobody who sent one has to do with PostgreSQL.
+constexpr std::string_view kNumberOutOfRange = "22003", kTimeOutOfRange = "22008";
+
 // PostgreSQL 15 manual, appendix A. The longest prefix decides.
 Code codeOf(std::string_view state, std::string_view message) {
   if (state.empty()) return Code::kUnavailable;
@@ -39,6 +42,8 @@ Code codeOf(std::string_view state, std::string_view message) {
 }  // namespace
 
 Error errorFrom(std::string_view sqlState, std::string_view message) {
+  if (sqlState == kNumberOutOfRange || sqlState == kTimeOutOfRange)
+    return {Code::kInvalidArgument, "a number or a time is beyond what can be stored here", {}};
   std::string state = sqlState.empty() ? "" : fmt::format(" (SQLSTATE {})", sqlState);
   return {codeOf(sqlState, message), fmt::format("PostgreSQL: {}{}", message, state)};
 }

@@ -94,6 +94,27 @@ TEST_F(HostileWorker, OutputsBeyondAnySandboxAreNotRead) {
   EXPECT_NE((*rows)[0].get<std::string>("error").find("64 GiB"), std::string::npos);
 }
 
+// Numbers that fit into the message and not into the database.
+TEST_F(HostileWorker, AnEpochBeyondAllEpochsIsNobodysLease) {
+  auto one = worker("w1");
+  submitted(request("k1"));
+  const std::vector<v1::Lease> leases = one->poll();
+  ASSERT_FALSE(leases.empty());
+  for (const std::uint64_t epoch : {std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+    v1::LeaseReport running = testing_support::FakeWorker::running(leases[0], "codegen");
+    v1::LeaseReport finished = one->run(leases[0]).value();
+    running.set_epoch(epoch);
+    finished.set_epoch(epoch);
+    for (const v1::LeaseReport& report : {running, finished}) {
+      const auto answered = one->synchronize({report});
+      if (answered) continue;
+      EXPECT_EQ(answered.error().code, Code::kInvalidArgument) << answered.error().message;
+      EXPECT_EQ(answered.error().message.find("SQL"), std::string::npos) << answered.error().message;
+    }
+  }
+  EXPECT_EQ(resultsKept(), 0);
+}
+
 TEST_F(HostileWorker, GarbageAsTheToolsLastWordsEndsTheJob) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));

@@ -89,6 +89,13 @@ TEST(Connection, ErrorsHaveCanonicalCodesAndNoForeignData) {
   EXPECT_EQ(duplicate.error().message.find("tenant"), std::string::npos) << duplicate.error().message;
   EXPECT_EQ(insert("b", -1).error().code, Code::kInvalidArgument);
   EXPECT_EQ(insert("b", "word").error().code, Code::kInvalidArgument);
+  // A number or a time that no column holds is its sender's mistake, in words that are not PostgreSQL's.
+  const auto beyond = insert("b", std::uint64_t{1} << 63);
+  EXPECT_EQ(beyond.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(beyond.error().message.find("SQL"), std::string::npos) << beyond.error().message;
+  const auto late = connection.execute("SELECT $1::timestamptz + interval '1000000 years'", {TimePoint{}});
+  EXPECT_EQ(late.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(late.error().message.find("SQL"), std::string::npos) << late.error().message;
   EXPECT_EQ(connection.execute("SELECT nonsense").error().code, Code::kInternal);
 }
 
