@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""The lists of mutants are readable and fit today's sources, and the reader refuses what it does not understand."""
+import pathlib
+import tempfile
+import unittest
+
+import mutants
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def module(text):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "m.list"
+        path.write_text(text)
+        return mutants.read_list(path)
+
+
+class Lists(unittest.TestCase):
+    def test_every_mutant_has_its_place(self):
+        by_file = {}
+        for one in mutants.read_lists(HERE / "lists"):
+            for mutant in one.mutants:
+                by_file.setdefault(mutant.file, []).append(mutant)
+        self.assertGreaterEqual(sum(map(len, by_file.values())), 300)
+        for file, changes in by_file.items():
+            with self.subTest(file=file):
+                text = mutants.instrument((ROOT / file).read_text(), changes)
+                for mutant in changes:
+                    self.assertIn(mutant.id, text)
+
+
+class Reader(unittest.TestCase):
+    def test_statements(self):
+        read = module("tests a_test One.*\nfile x.cc\nm-1 swap a < b => a <= b\nm-2 [2] drop f();\n  equivalent why\n")
+        self.assertEqual(read.tests, [["a_test", "One.*"]])
+        self.assertEqual([(m.id, m.kind, m.before, m.after, m.nth, m.excuse) for m in read.mutants],
+                         [("m/m-1", "swap", "a < b", "a <= b", 0, ""), ("m/m-2", "drop", "f();", "", 2, "equivalent why")])
+
+    def test_refusals(self):
+        head = "tests t\nfile x\n"
+        for text in ("file x\nm swap a => b", head + "m swap a", head + "m drop a => b", head + "m keep a",
+                     head + "m drop a\nm drop b", head + "  equivalent why", "tests t\nm drop a"):
+            with self.subTest(text=text), self.assertRaises(mutants.ListError):
+                module(text)
+
+
+class Instrument(unittest.TestCase):
+    def change(self, source, lines):
+        return mutants.instrument(source, module("tests t\nfile x\n" + lines).mutants).removeprefix(mutants.HEADER)
+
+    def test_swap_and_drop(self):
+        self.assertEqual(self.change("if (a < b) f();", "one swap a < b => false\ntwo drop f();"),
+                         'if ((KILN_MUTANT_IS_ON("m/one") ? (false) : (a < b))) '
+                         '{ if (!KILN_MUTANT_IS_ON("m/two")) { f(); } }')
+
+    def test_two_mutants_share_a_place(self):
+        changed = self.change("x + a", "one swap a => b\ntwo swap a => c")
+        self.assertEqual(changed, 'x + (KILN_MUTANT_IS_ON("m/two") ? (c) : ((KILN_MUTANT_IS_ON("m/one") ? (b) : (a))))')
+
+    def test_line_breaks_count_as_spaces(self):
+        self.assertIn("m/one", self.change("if (a &&\n      b)", "one swap a && b => a"))
+
+    def test_what_cannot_be_placed_is_refused(self):
+        for source, lines in (("b", "one drop a"), ("a a", "one drop a"), ("a", "one [2] drop a"),
+                              ("a b c", "one drop a b\ntwo drop b c")):
+            with self.subTest(source=source, lines=lines), self.assertRaises(mutants.ListError):
+                self.change(source, lines)
+
+
+if __name__ == "__main__":
+    unittest.main()
