@@ -43,8 +43,8 @@ ProtoMessage tensorType(int type, const std::vector<OnnxDim>* dims) {
       ProtoMessage entry;
       if (!dim.name.empty())
         entry.text(2, dim.name);
-      else if (dim.value >= 0)
-        entry.varint(1, static_cast<std::uint64_t>(dim.value));
+      else if (dim.value)
+        entry.varint(1, static_cast<std::uint64_t>(*dim.value));
       shape.message(1, entry);
     }
     tensor.message(2, shape);

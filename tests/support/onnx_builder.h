@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,12 +67,12 @@ ProtoMessage onnxGraph(std::string_view name, const OnnxBuilder& graph);
 // Inside a function: the call's attribute `reference`, of AttributeType `type`.
 ProtoMessage onnxReference(std::string_view name, std::string_view reference, int type);
 
-// A dimension of an input: a number or a name.
+// A dimension of an input: a number or a name; neither for "".
 struct OnnxDim {
   OnnxDim(int value) : value(value) {}
   OnnxDim(std::int64_t value) : value(value) {}
   OnnxDim(const char* name) : name(name) {}
-  std::int64_t value = -1;
+  std::optional<std::int64_t> value;
   std::string name;
 };
 

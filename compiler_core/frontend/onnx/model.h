@@ -69,7 +69,8 @@ struct Node {
   std::vector<Attribute> attributes;
 };
 
-// One dimension: a number, a symbolic name, or neither.
+// One dimension: a number that is not negative, a symbolic name, or neither, which is an unknown dimension of
+// its own. Negative numbers, "?", "-1" and "None" are what exporters write for neither.
 struct DeclaredDim {
   std::optional<std::int64_t> value;
   std::string_view name;

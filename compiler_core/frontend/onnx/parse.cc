@@ -9,6 +9,12 @@
 namespace kiln::onnx {
 namespace {
 
+// What exporters write for a dimension they know nothing of. It is no name: two of them say nothing about
+// each other.
+bool namesNothing(std::string_view name) {
+  return name == "?" || name == "-1" || name == "None";
+}
+
 // Parses messages recursively. Each method reads one message type; `elements` bounds what all of them store.
 class Parser {
  public:
@@ -71,6 +77,10 @@ std::string at(std::string_view what, std::size_t index) {
 
 Result<std::string_view> Parser::text(const WireField& field) {
   KILN_TRY(expectType(field, WireType::kBytes));
+  if (field.bytes.size() > limits_.nameBytes)
+    return fail(Code::kUnimplemented, "field " + std::to_string(field.number) + " is a name of " +
+                                          std::to_string(field.bytes.size()) + " bytes; at most " +
+                                          std::to_string(limits_.nameBytes) + " are served");
   std::string_view text(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
   if (!isUtf8(text))
     return fail(Code::kInvalidArgument, "field " + std::to_string(field.number) + " is no UTF-8 text");
@@ -295,6 +305,8 @@ Status Parser::shape(Bytes bytes, ValueInfo& info) {
         KILN_ASSIGN(dim.name, text(field));
       }
     }
+    if (dim.value && *dim.value < 0) dim.value.reset();
+    if (namesNothing(dim.name)) dim.name = {};
     info.shape->push_back(dim);
   }
   return {};
@@ -517,7 +529,9 @@ Result<Model> parseModel(Bytes bytes, const ParseLimits& limits) {
     return fail(Code::kInvalidArgument, "the model file has " + std::to_string(bytes.size()) +
                                             " bytes; at most " + std::to_string(limits.bytes) + " are read");
   auto model = Parser(bytes.data(), limits).model(bytes);
-  if (!model) return fail(model.error().in("invalid ONNX model"));
+  if (!model)
+    return fail(
+        model.error().in(model.error().code == Code::kUnimplemented ? "ONNX model" : "invalid ONNX model"));
   return model;
 }
 

@@ -57,6 +57,54 @@ TEST(Parse, ReadsWhatTheBuilderWrote) {
   EXPECT_TRUE(validate(*model));
 }
 
+TEST(Parse, WhatExportersWriteForUnknownDimensionsIsNeitherNumberNorName) {
+  std::vector<OnnxDim> dims = {"", "?", "-1", "None", -1, std::int64_t{-7}, INT64_MIN, 0, "N", "??"};
+  const std::string bytes = OnnxBuilder().input("x", dims).output("y").node("Relu", {"x"}, {"y"}).build();
+  auto model = parseModel(asBytes(bytes));
+  ASSERT_TRUE(model) << model.error().message;
+  const auto& shape = *model->graph.inputs.front().shape;
+  ASSERT_EQ(shape.size(), dims.size());
+  for (std::size_t i = 0; i < 7; ++i) {
+    EXPECT_FALSE(shape[i].value) << i;
+    EXPECT_EQ(shape[i].name, "") << i;
+  }
+  EXPECT_EQ(shape[7].value, 0);
+  EXPECT_EQ(shape[8].name, "N");
+  EXPECT_EQ(shape[9].name, "??");
+}
+
+TEST(Parse, NamesAreBoundedWhereverTheyStand) {
+  const auto named = [](std::size_t length) {
+    const std::string name(length, 'n');
+    std::vector<std::string> models;
+    const auto model = [&](OnnxBuilder builder) { models.push_back(builder.build()); };
+    model(OnnxBuilder().input("x", {1}).output("y").node("Relu", {"x"}, {"y"}, {}, name));
+    model(OnnxBuilder().input("x", {1}).output("y").node(name, {"x"}, {"y"}));
+    model(OnnxBuilder().input("x", {1}).output("y").node("Relu", {"x"}, {"y"}, {}, "", name));
+    model(OnnxBuilder().input(name, {1}).output("y").node("Relu", {name}, {"y"}));
+    model(OnnxBuilder().input("x", {1}).output(name).node("Relu", {"x"}, {name}));
+    model(OnnxBuilder().input("x", {name.c_str()}).output("y").node("Relu", {"x"}, {"y"}));
+    model(OnnxBuilder().input("x", {1}).output("y").node("Relu", {"x"}, {"y"}, {onnxInt(name, 1)}));
+    model(OnnxBuilder().input("x", {1}).output("y").importDomain(name, 1).node("Relu", {"x"}, {"y"}));
+    auto weight = onnxTensor(name, {1}, std::vector<float>{1});
+    model(OnnxBuilder().input("x", {1}).output("y").initializer(weight).node("Add", {"x", name}, {"y"}));
+    return models;
+  };
+  for (const std::string& bytes : named(4096)) {
+    auto model = parseModel(asBytes(bytes));
+    EXPECT_TRUE(model) << model.error().message.substr(0, 200);
+  }
+  for (const std::size_t length : {std::size_t{4097}, std::size_t{8} << 20})
+    for (const std::string& bytes : named(length)) {
+      auto model = parseModel(asBytes(bytes));
+      ASSERT_FALSE(model);
+      EXPECT_EQ(model.error().code, Code::kUnimplemented);
+      EXPECT_THAT(model.error().message, HasSubstr("is a name of " + std::to_string(length) + " bytes"));
+      EXPECT_LT(model.error().message.size(), 300u) << "the name itself is not repeated";
+    }
+  EXPECT_THAT(parseModel(asBytes(named(4097).front())).error().message, HasSubstr("graph: node[0]: "));
+}
+
 TEST(Parse, EmptyAndForeignFiles) {
   expectInvalid("", "empty (0 bytes)");
   expectInvalid("#!/bin/sh\necho this is no model, whatever it is called\n", "invalid ONNX model");
