@@ -11,10 +11,11 @@ struct ParseLimits {
   std::uint64_t bytes = 1ull << 40;   // past protobuf libraries' 2 GiB: initialisers stay in the file
   std::uint64_t elements = 8u << 20;  // strings, nodes, attributes, numbers in attributes ... all together
   int graphDepth = 8;                 // graphs in attributes of nodes of graphs ...
+  std::size_t nameBytes = 4096;       // of a name: names go into messages, evidence and symbols
 };
 
 // Views in the result point into `bytes`. kInvalidArgument names the place: "graph: node[3]: attribute[0]:
-// byte 812: ...".
+// byte 812: ..."; kUnimplemented, in the same way, a name that is too long.
 Result<Model> parseModel(Bytes bytes, const ParseLimits& limits = {});
 
 // A TensorProto alone, as test data come.
