@@ -16,8 +16,12 @@ struct LoadedModel {
   std::string directory;                   // external data are searched below it
 };
 
-// Maps, parses, validates. kInvalidArgument for anything that is no well-formed ONNX model; errors name the
-// path.
+// Maps, parses, validates. kInvalidArgument for anything that is no well-formed ONNX model, kUnimplemented
+// for names that are too long; errors name the path, and what the file is where that is known
+// (foreign_file.h).
 Result<LoadedModel> loadModel(const std::string& path);
+
+// parseModel, with errors as loadModel has them. Views in the result point into `bytes`.
+Result<Model> readModel(Bytes bytes);
 
 }  // namespace kiln::onnx
