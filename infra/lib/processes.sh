@@ -3,7 +3,14 @@
 
 builder_id="https://kiln.dev/builders/development/v1"
 
-# alive NAME: whether the process that we started under this name still runs (a pid alone may be somebody else's by now).
+# One infra/up at a time makes, starts or stops what is in D; no process of the farm holds the lock.
+lock_farm() {
+  exec 8>"$dir/up.lock"
+  flock -n 8 || { echo "up: waiting for another infra/up in $dir" >&2; flock 8; }
+}
+unlock_farm() { exec 8>&-; }
+
+# alive NAME: whether the process of this name still runs (a pid alone may be somebody else's by now).
 alive() {
   local pid born
   [ -e "$dir/run/$1.pid" ] && read -r pid born <"$dir/run/$1.pid" || return 1
@@ -13,28 +20,15 @@ alive() {
 # started_at PID: when it was started, in clock ticks; nothing if there is none or only its zombie.
 started_at() { sed -n 's/.*) //; /^[^ZX]/p' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20; }
 
-# launch NAME COMMAND...: starts it in the background unless it runs.
-launch() {
-  local name=$1
-  shift
-  alive "$name" && return 0
-  setsid "$@" </dev/null >>"$dir/logs/$name.log" 2>&1 &
-  echo "$! $(started_at $!)" >"$dir/run/$name.pid"
-}
+# service NAME COMMAND...: one of what the supervisor keeps running, in the form that it reads.
+service() { printf '%s\0' "$@" ""; }
 
-# terminate NAME: asks it to end, waits, insists after 15 s.
-terminate() {
-  local pid born
-  if alive "$1"; then
-    read -r pid born <"$dir/run/$1.pid"
-    kill -TERM "$pid" 2>/dev/null || true
-    for _ in $(seq 150); do alive "$1" || break; sleep 0.1; done
-    alive "$1" && { echo "up: $1 did not end by itself" >&2; kill -KILL "$pid" 2>/dev/null || true; }
-  fi
-  rm -f "$dir/run/$1.pid"
-}
+supervisor() { "$root/infra/lib/supervisor.py" "$1" "$dir" 8>&-; }
 
-names() { ls "$dir/run" 2>/dev/null | sed -n 's/\.pid$//p'; }
+names() { ls "$dir/run" 2>/dev/null | sed -n 's/\.pid$//p' | grep -vx supervisor; }
+
+# given_up: a process that the supervisor has given up.
+given_up() { supervisor status | awk -F'\t' '$2 == "failed" { print $1; exit }'; }
 
 first_dead() {
   local name
@@ -90,27 +84,30 @@ make_log_key() {
   "$bin/kiln-log" make-key --origin "log-$(od -An -N4 -tx1 /dev/urandom | tr -d ' ').kiln.internal" --out "$dir/keys/log"
 }
 
-start_farm() {
-  local database
-  database=$("$root/infra/postgres" start "$dir/pg" | tail -n 1)
-  launch signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
-    --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "$database" --records "$dir/records" \
+services() {
+  service signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
+    --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
     --trust-root "$dir/trust/root.json"
-  launch log "$bin/kiln-log" serve --key "$dir/keys/log" --database "$database" --tiles "$dir/log"
-  launch coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
-    --database "$database" --store "$dir/store" --signer "unix:$sock/signer.sock" \
+  service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log"
+  service coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
+    --database "{database}" --store "$dir/store" --signer "unix:$sock/signer.sock" \
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --policy "$dir/policy.json" \
-    --http "127.0.0.1:$(cat "$dir/http.port" 2>/dev/null || echo 0)" --http-port-file "$dir/http.port"
+    --http "127.0.0.1:{http.port}" --http-port-file "$dir/http.port"
   local n devices=()
   [ "${emulated:-no}" = no ] || devices=(--gpu-driver "$bin/libkiln-emulated-cuda.so")
   for n in $(seq "$workers"); do
-    launch "worker-$n" "$bin/kiln-worker" --coordinator "unix:$sock/coordinator.sock" \
+    service "worker-$n" "$bin/kiln-worker" --coordinator "unix:$sock/coordinator.sock" \
       --certificate "$dir/keys/workers/worker-$n.pem" --key "$dir/keys/workers/worker-$n.key" \
       --state "$dir/workers/worker-$n" --slots 1 \
       ${devices[@]+"${devices[@]}"}
   done
+}
+
+start_farm() {
+  services | supervisor list
+  supervisor reload
   write_environment
   wait_until_ready
 }
@@ -131,16 +128,17 @@ write_environment() {
   } >"$dir/kiln.env"
 }
 
+# Until every worker has said what it is and which devices it has, since it and the coordinator were last started.
 wait_until_ready() {
-  local name known
-  for _ in $(seq 300); do
+  local name missing
+  for _ in $(seq 600); do
     name=$(first_dead)
     [ -z "$name" ] || { echo "up: $name ended at once; the end of $dir/logs/$name.log:" >&2; tail -n 20 "$dir/logs/$name.log" >&2; exit 1; }
-    known=$(. "$dir/kiln.env" && kiln workers --json 2>/dev/null | grep -o '"name"' | wc -l || true)
-    [ "$known" -ge "$workers" ] && return 0
+    # shellcheck source=/dev/null
+    missing=$( (. "$dir/kiln.env" && kiln workers --json 2>/dev/null) | "$root/infra/lib/reported.py" "$dir" "$workers") && return 0
     sleep 0.1
   done
-  echo "up: the workers did not report within 30 s; see $dir/logs" >&2
+  echo "up: not within 60 s: $missing; see $dir/logs" >&2
   exit 1
 }
 
@@ -157,7 +155,6 @@ register_toolchain() {
 }
 
 stop_farm() {
-  local name
-  for name in $(names | grep '^worker-') coordinator log signer; do terminate "$name"; done
+  [ ! -d "$dir/run" ] || supervisor stop
   "$root/infra/postgres" stop "$dir/pg"
 }

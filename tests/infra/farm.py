@@ -16,14 +16,15 @@ TARGET = "cpu:x86-64-v3"
 
 
 class Farm:
-    def __init__(self, workers=2, options=()):
+    def __init__(self, workers=2, options=(), start=True):
         # A space in the path: users have them.
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="kiln farm "))
         self.home.chmod(0o755)
         self.dir = self.home / "state of the farm"
         self.workers = workers
-        self.first = self.up(*options)
-        self.env = self.environment()
+        if start:
+            self.first = self.up(*options)
+            self.env = self.environment()
 
     def up(self, *options):
         return subprocess.run([ROOT / "infra" / "up", "--dir", self.dir, "--workers", str(self.workers), *options],
