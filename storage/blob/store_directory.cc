@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "storage/blob/instance_name.h"
 
@@ -75,12 +76,24 @@ Status StoreDirectory::startTemp() {
   return {};
 }
 
+// What lies in tmp/ itself and is no directory has no owner who could lock it: it goes too. The entries are
+// listed first, since a directory that changes may be read twice or not at all.
 void StoreDirectory::removeAbandonedTemp() const {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(root_ + "/tmp", error)) {
-    auto owner = openFile(entry.path(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, "tmp");
-    if (owner && ::flock(owner->get(), LOCK_EX | LOCK_NB) == 0)
-      std::filesystem::remove_all(entry.path(), error);
+  std::vector<std::filesystem::directory_entry> entries;
+  for (auto entry = std::filesystem::directory_iterator(root_ + "/tmp", error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
+    entries.push_back(*entry);
+  for (const auto& entry : entries) {
+    const bool directory = entry.symlink_status(error).type() == std::filesystem::file_type::directory;
+    if (error) continue;  // gone meanwhile
+    UniqueFd owner;
+    if (directory) {
+      auto opened = openFile(entry.path(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, "tmp");
+      if (!opened || ::flock(opened->get(), LOCK_EX | LOCK_NB) != 0) continue;
+      owner = std::move(*opened);
+    }
+    std::filesystem::remove_all(entry.path(), error);
   }
 }
 

@@ -6,7 +6,8 @@
 //   blobs/<2 hex>/<64 hex>     the bytes, mode 0444, named by their SHA-256
 //   refs/<instance>/<64 hex>   empty: that instance may see the blob; modified when it was last uploaded or
 //                              said to be there
-//   tmp/<random>/              one per open store, flock'd while it lives; unfinished writes
+//   tmp/<random>/              one per open store, flock'd while it lives; unfinished writes. Whatever else
+//                              lies in tmp/ belongs to nobody and goes at the next open
 //   quarantine/<64 hex>.<random>       blobs whose bytes no longer had their hash
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "storage/blob/local_blob_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -153,6 +154,36 @@ TEST(LocalBlobStore, TempFilesOfACrashedProcessGoAtTheNextOpen) {
   auto store = openStore(root).value();
   EXPECT_EQ(filesBelow(root + "/tmp"), 0u);
   EXPECT_FALSE(hasBlob(*store, "a", digestOf("half written")).value());
+}
+
+// Everything that may lie in tmp/, whoever forgot it there: only what a living store holds stays.
+TEST(LocalBlobStore, WhateverNobodyHoldsInTmpGoesAtTheNextOpen) {
+  testing_support::TempDirectory directory;
+  const std::string root = directory / "s", outside = directory / "outside";
+  auto living = openStore(root).value();
+  auto writer = living->beginWrite("a", digestOf("living")).value();
+  ASSERT_TRUE(writer->write(asBytes("living")));
+  fs::create_directory(outside);
+  std::ofstream(outside + "/kept") << "not the store's";
+  std::ofstream(root + "/tmp/forgotten") << "by an interrupted copy";
+  fs::permissions(root + "/tmp/forgotten", fs::perms::none);
+  std::ofstream(root + "/tmp/.hidden") << "";
+  ASSERT_EQ(::mkfifo((root + "/tmp/fifo").c_str(), 0600), 0);
+  fs::create_directory_symlink(outside, root + "/tmp/link");
+  fs::create_symlink("nowhere", root + "/tmp/dangling");
+  fs::create_directories(root + "/tmp/old/deep");
+  std::ofstream(root + "/tmp/old/deep/file") << "x";
+  fs::create_directory_symlink(outside, root + "/tmp/old/link");
+
+  auto second = openStore(root).value();
+  std::vector<std::string> left;
+  for (const auto& entry : fs::directory_iterator(root + "/tmp"))
+    left.push_back(entry.path().filename().string());
+  EXPECT_EQ(left.size(), 2u) << "the two stores' own: " << testing::PrintToString(left);
+  EXPECT_EQ(filesBelow(root + "/tmp"), 1u);
+  EXPECT_TRUE(fs::exists(outside + "/kept")) << "links are removed, not followed";
+  EXPECT_TRUE(writer->commit());
+  EXPECT_EQ(getBlob(*second, "a", digestOf("living"), 10).value(), "living");
 }
 
 TEST(LocalBlobStore, TempFilesOfALivingStoreStay) {
