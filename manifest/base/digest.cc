@@ -87,6 +87,8 @@ Result<std::string> fromBase64(std::string_view text) {
                       reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (got < 0) return fail(Code::kInvalidArgument, "not base64");
   for (std::size_t i = 0; i < 2 && i < text.size() && text[text.size() - 1 - i] == '='; ++i) out.pop_back();
+  // EVP also takes white space around it, '-' for an end and bits that stand for nothing.
+  if (toBase64(asBytes(out)) != text) return fail(Code::kInvalidArgument, "not base64 in its one spelling");
   return out;
 }
 

@@ -125,6 +125,9 @@ Result<Json> parse(std::string_view text, JsonLimits limits, bool strict) {
                                             std::to_string(limits.bytes) + " are read");
   if (text.starts_with("\xEF\xBB\xBF"))
     return fail(Code::kInvalidArgument, "JSON: byte order mark at byte 0");
+  // nlohmann's lexer takes a NUL for the end of the text, whatever follows.
+  if (const auto nul = text.find('\0'); nul != text.npos)
+    return fail(Code::kInvalidArgument, "JSON: NUL at byte " + std::to_string(nul));
   std::size_t position = 0;
   Builder builder(limits, strict, position);
   CountingIterator begin{text.data(), &position}, end{text.data() + text.size(), nullptr};

@@ -113,7 +113,10 @@ Result<Certificate> Certificate::fromPem(std::string_view pem) {
       std::make_shared<const CertificateHandle>(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
   clearErrors();
   if (!handle->x509) return bad("not a PEM certificate");
-  if (BIO_pending(bio.get()) > 0) return bad("text after its end; give one certificate");
+  const BioPtr written = writer();
+  PEM_write_bio_X509(written.get(), handle->x509);
+  if (!isPem(pem, textOf(written.get())))
+    return bad("not one certificate in plain PEM; openssl x509 -in FILE writes one");
   EVP_PKEY* key = X509_get_pubkey(handle->x509);
   auto keyHandle = std::make_shared<const KeyHandle>(key);
   clearErrors();

@@ -16,7 +16,7 @@ struct CertificateHandle;  // owns an X509
 // Thread safe.
 class Certificate {
  public:
-  // One PEM certificate with a P-256 key, and nothing after it.
+  // One PEM certificate with a P-256 key, and nothing around it.
   static Result<Certificate> fromPem(std::string_view pem);
 
   std::string pem() const;

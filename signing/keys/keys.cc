@@ -35,6 +35,8 @@ Result<PublicKey> PublicKey::fromPem(std::string_view pem) {
   if (pem.size() > kMaxKeyBytes) return fail(Code::kInvalidArgument, "public key: too long");
   BioPtr bio = readerOf(pem);
   KILN_ASSIGN(auto handle, own(PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr), "public key"));
+  if (!isPublicPemOf(handle->key, pem))
+    return fail(Code::kInvalidArgument, "public key: not plain PEM, one block with nothing around it");
   return PublicKey(std::move(handle));
 }
 

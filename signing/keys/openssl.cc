@@ -3,6 +3,8 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 
 #include "signing/keys/files.h"
@@ -18,6 +20,19 @@ constexpr char kSpkiHead[] =
     "\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00"
     "\x04";
 constexpr int kSpkiBytes = sizeof kSpkiHead - 1 + 64;
+
+// One unencrypted block "-----BEGIN LABEL-----", lines of base64, "-----END LABEL-----", and nothing else.
+bool isOneBlock(std::string_view pem, std::string_view label) {
+  const std::string begin = "-----BEGIN " + std::string(label) + "-----\n";
+  const std::string end = "\n-----END " + std::string(label) + "-----";
+  if (pem.ends_with('\n')) pem.remove_suffix(1);
+  if (pem.size() < begin.size() + end.size() || !pem.starts_with(begin) || !pem.ends_with(end)) return false;
+  pem.remove_prefix(begin.size());
+  pem.remove_suffix(end.size());
+  return std::all_of(pem.begin(), pem.end(), [](unsigned char c) {
+    return std::isalnum(c) || c == '+' || c == '/' || c == '=' || c == '\n';
+  });
+}
 
 }  // namespace
 
@@ -47,13 +62,31 @@ void clearErrors() {
   ERR_clear_error();
 }
 
-Result<EVP_PKEY*> loadPrivateKey(const std::string& path) {
-  KILN_ASSIGN(std::string pem, readSecretFile(path, kMaxKeyBytes));
+bool isPem(std::string_view pem, std::string_view written) {
+  return !written.empty() && (pem == written || pem == written.substr(0, written.size() - 1));
+}
+
+bool isPublicPemOf(EVP_PKEY* key, std::string_view pem) {
+  BioPtr bio = writer();
+  return key && PEM_write_bio_PUBKEY(bio.get(), key) == 1 && isPem(pem, textOf(bio.get()));
+}
+
+EVP_PKEY* readPrivatePem(std::string_view pem) {
+  if (!isOneBlock(pem, "PRIVATE KEY") && !isOneBlock(pem, "EC PRIVATE KEY")) return nullptr;
   BioPtr bio = readerOf(pem);
   EVP_PKEY* key =
       PEM_read_bio_PrivateKey(bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr);
-  OPENSSL_cleanse(pem.data(), pem.size());
   clearErrors();
+  return key;
+}
+
+Result<EVP_PKEY*> loadPrivateKey(const std::string& path) {
+  KILN_ASSIGN(std::string pem, readSecretFile(path, kMaxKeyBytes));
+  EVP_PKEY* key = readPrivatePem(pem);
+  OPENSSL_cleanse(pem.data(), pem.size());
+  if (!key)
+    return fail(Code::kInvalidArgument,
+                path + ": not one private key in plain PEM; openssl pkcs8 -topk8 -nocrypt writes one");
   return key;
 }
 

@@ -40,6 +40,14 @@ std::string textOf(BIO* bio);
 // would have several ids, and count as several.
 bool isP256(EVP_PKEY* key);
 
+// Whether `pem` is `key`'s SubjectPublicKeyInfo as OpenSSL writes it (RFC 7468, strict), with or without the
+// last newline: nothing before, between or after, and one spelling.
+bool isPublicPemOf(EVP_PKEY* key, std::string_view pem);
+// Whether `pem` is what OpenSSL wrote as `written`, with or without the last newline.
+bool isPem(std::string_view pem, std::string_view written);
+
+// The key of one unencrypted block "PRIVATE KEY" or "EC PRIVATE KEY" with nothing around it; null otherwise.
+EVP_PKEY* readPrivatePem(std::string_view pem);
 // A PKCS#8 PEM file, read and written as PrivateKey::load and save say; the caller owns what is loaded.
 Result<EVP_PKEY*> loadPrivateKey(const std::string& path);
 Status savePrivateKey(EVP_PKEY* key, const std::string& path);

@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::size_t kMaxKeyBytes = 16 << 10;
 
-EVP_PKEY* readPrivate(const std::string& pem) {
-  BioPtr bio = readerOf(pem);
-  return PEM_read_bio_PrivateKey(bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr);
-}
-
 EVP_PKEY* readPublic(const std::string& pem) {
   BioPtr bio = readerOf(pem);
   return PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr);
@@ -28,11 +23,12 @@ Result<std::string> readPublicKeyFile(const std::string& path) {
   if (secret) {
     KILN_ASSIGN(pem, readSecretFile(path, kMaxKeyBytes));
   }
-  const KeyHandle key(secret ? readPrivate(pem) : readPublic(pem));
+  const KeyHandle key(secret ? readPrivatePem(pem) : readPublic(pem));
+  const bool plain = secret || isPublicPemOf(key.key, pem);
   if (secret) OPENSSL_cleanse(pem.data(), pem.size());
   clearErrors();
-  if (!isP256(key.key) && !(key.key && EVP_PKEY_is_a(key.key, "ED25519")))
-    return fail(Code::kInvalidArgument, path + ": not a P-256 or Ed25519 key in PEM");
+  if (!plain || (!isP256(key.key) && !(key.key && EVP_PKEY_is_a(key.key, "ED25519"))))
+    return fail(Code::kInvalidArgument, path + ": not one P-256 or Ed25519 key in plain PEM");
   unsigned char* data = nullptr;
   const int size = i2d_PUBKEY(key.key, &data);
   std::string out(reinterpret_cast<char*>(data), size > 0 ? static_cast<std::size_t>(size) : 0);

@@ -37,10 +37,9 @@ Result<AddCheckpoint> AddCheckpoint::parse(std::string_view text) {
   while (line != head.npos) {
     head.remove_prefix(line + 1);
     line = head.find('\n');
-    const std::string_view encoded = head.substr(0, line);
-    auto bytes = fromBase64(encoded);
+    auto bytes = fromBase64(head.substr(0, line));
     TreeHash hash;
-    if (!bytes || bytes->size() != hash.size() || toBase64(asBytes(*bytes)) != encoded)
+    if (!bytes || bytes->size() != hash.size())
       return malformed("a line of the proof is not a hash in base64");
     if (out.proof.size() == kMaxProof) return malformed("more than 63 hashes");
     std::copy(bytes->begin(), bytes->end(), hash.begin());
