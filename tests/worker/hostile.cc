@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
@@ -16,7 +18,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,6 +179,53 @@ int calls() {
   return 0;
 }
 
+// Whatever shows or changes what the kernel keeps of a file for everybody who has it open.
+int share(const char* path) {
+  const int fd = open(path, O_RDONLY);
+  report("open", fd);
+  report("flock", flock(fd, LOCK_SH | LOCK_NB));
+  struct flock lock{};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  report("posix lock", fcntl(fd, F_SETLK, &lock));
+  report("posix lock, waiting", fcntl(fd, F_SETLKW, &lock));
+  report("look for a lock", fcntl(fd, F_GETLK, &lock));
+  lock.l_pid = 0;
+  report("open file lock", fcntl(fd, F_OFD_SETLK, &lock));
+  report("look for an open file lock", fcntl(fd, F_OFD_GETLK, &lock));
+  report("lease", fcntl(fd, F_SETLEASE, F_RDLCK));
+  report("look for a lease", fcntl(fd, F_GETLEASE));
+  report("directory notification", fcntl(fd, F_NOTIFY, DN_ACCESS));
+  report("owner of signals", fcntl(fd, F_SETOWN, getpid()));
+  std::uint64_t hint = 0;
+  report("write hint", fcntl(fd, F_GET_RW_HINT, &hint));
+  report("inotify", inotify_init1(0));
+  report("fanotify", static_cast<int>(syscall(SYS_fanotify_init, 0, 0)));
+  report("readahead", readahead(fd, 0, 4096));
+  report("fadvise", syscall(SYS_fadvise64, fd, 0, 0, POSIX_FADV_DONTNEED));
+  report("cachestat", syscall(451, fd, nullptr, nullptr, 0));
+  char byte = 0;
+  iovec part{&byte, 1};
+  report("read without waiting", syscall(SYS_preadv2, fd, &part, 1, 0, 0, 8 /* RWF_NOWAIT */));
+  struct statfs space{};
+  report("statfs", statfs("/work/output", &space));
+  report("fstatfs", fstatfs(fd, &space));
+  void* page = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0);
+  unsigned char resident = 0;
+  report("mincore", mincore(page, 4096, &resident));
+  report("pageout", madvise(page, 4096, 21 /* MADV_PAGEOUT */));
+  report("cold", madvise(page, 4096, 20 /* MADV_COLD */));
+  report("remove", madvise(page, 4096, MADV_REMOVE));
+  report("merge", madvise(page, 4096, MADV_MERGEABLE));
+  return 0;
+}
+
+int hold(const char* path) {
+  flock(open(path, O_RDONLY), LOCK_SH);
+  std::fprintf(stderr, "stage: holding\n");
+  while (true) pause();
+}
+
 // Leaves processes of every kind behind: a child, a daemon in its own session, a stopped one, one that
 // ignores signals.
 int survive() {
@@ -294,6 +345,8 @@ int main(int argc, char** argv) {
   if (what == "open") return open_(first);
   if (what == "spoil") return spoil();
   if (what == "calls") return calls();
+  if (what == "share") return share(first);
+  if (what == "hold") return hold(first);
   if (what == "survive") return survive();
   if (what == "forkbomb") return forkBomb();
   if (what == "memory") return memoryBomb(std::atol(first));

@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "worker/sandbox/cgroup.h"
 #include "worker/sandbox/outputs.h"
@@ -53,11 +55,31 @@ TEST(Policy, AGpuIsShownToItsChecksAlone) {
   }
 }
 
+TEST(Policy, TheDocumentSaysWhatIsStillShared) {
+  const auto left = [](const Policy& policy) {
+    return policy.toJson().at("sharedState").get<std::vector<std::string>>();
+  };
+  const std::vector<std::string> compile = {"cpu", "free-memory", "futexes-of-mapped-files",
+                                            "page-cache-timing", "user-limits"};
+  EXPECT_EQ(left(compilePolicy()), compile);
+  const auto more = [&](const Policy& policy) {
+    std::vector<std::string> other;
+    std::ranges::set_difference(left(policy), compile, std::back_inserter(other));
+    return other;
+  };
+  EXPECT_EQ(more(tunePolicy()), (std::vector<std::string>{"proc"}));
+  EXPECT_EQ(more(checkPolicy()), (std::vector<std::string>{"page-residency", "proc"}));
+  EXPECT_EQ(more(gpuCheckPolicy({})), (std::vector<std::string>{"gpu", "page-residency", "proc"}));
+  EXPECT_EQ(more(fetchPolicy()), (std::vector<std::string>{"network"}));
+}
+
 TEST(Policy, CompileAllowsNoDangerousCall) {
   for (const std::string& call : compilePolicy().calls) {
     for (const char* bad :
-         {"socket", "ptrace", "mount", "bpf", "keyctl", "perf_event_open", "userfaultfd", "setuid",
-          "io_uring_setup", "unshare", "setns", "clone3", "mknod", "linkat", "symlink"}) {
+         {"socket",      "ptrace",    "mount",          "bpf",          "keyctl",  "perf_event_open",
+          "userfaultfd", "setuid",    "io_uring_setup", "unshare",      "setns",   "clone3",
+          "mknod",       "linkat",    "symlink",        "flock",        "mincore", "preadv2",
+          "pwritev2",    "cachestat", "statfs",         "inotify_init1"}) {
       EXPECT_NE(call, bad);
     }
   }

@@ -2,13 +2,16 @@
 #include "worker/sandbox/sandbox.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include <gmock/gmock.h>
 
+#include <sstream>
 #include <thread>
 
 #include "tests/worker/sandbox_fixture.h"
@@ -122,6 +125,60 @@ TEST_F(SandboxFixture, Case18DangerousCallsAreRefused) {
   EXPECT_THAT(result.out, HasSubstr("ptrace: Function not implemented"));
   EXPECT_THAT(result.out, HasSubstr("fchmod set-uid: Function not implemented"));
   EXPECT_THAT(result.out, HasSubstr("clone: Function not implemented"));
+}
+
+// Parallel actions read the same files: whatever the kernel keeps of one for everybody is out of reach.
+TEST_F(SandboxFixture, NoStateOfASharedFileIsSeenOrChanged) {
+  const auto lines = [](const std::string& text) {
+    std::vector<std::string> all;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
+  };
+  for (Policy policy : {compilePolicy(), tunePolicy(), checkPolicy(), fetchPolicy()}) {
+    policy_ = policy;
+    for (const std::string path : {"/work/toolchain/hostile", "/work/toolchain"}) {
+      auto said = lines(run({"share", path}).out);
+      ASSERT_GT(said.size(), 20u) << policy.name;
+      EXPECT_EQ(said.front(), "open: done");
+      said.erase(said.begin());
+      for (const std::string& line : said) {
+        if (policy.name.starts_with("check/") && line.starts_with("mincore: ")) continue;  // SHARED_STATE.md
+        EXPECT_THAT(line, testing::EndsWith(": Function not implemented")) << policy.name << " " << path;
+      }
+    }
+  }
+}
+
+// The same from the other side: one action does what it can to a file while another one, and the host, look.
+TEST_F(SandboxFixture, ALockThatAnActionWantsIsSeenByNobody) {
+  const std::string tool = dir_ + "/tools/hostile";
+  bool seen = false;
+  RunOptions options;
+  Cancel cancel;
+  options.cancel = &cancel;
+  options.onErrorLine = [&](std::string_view line) {
+    if (line != "stage: holding") return;
+    const int fd = open(tool.c_str(), O_RDONLY | O_CLOEXEC);
+    seen = flock(fd, LOCK_EX | LOCK_NB) != 0;
+    close(fd);
+    cancel.request();
+  };
+  EXPECT_EQ(run({"hold", "/work/toolchain/hostile"}, options).ending, Ending::kCancelled);
+  EXPECT_FALSE(seen);
+  // The test would notice: with the call allowed the lock is there.
+  policy_.calls.emplace_back("flock");
+  Cancel again;
+  options.cancel = &again;
+  options.onErrorLine = [&](std::string_view line) {
+    if (line != "stage: holding") return;
+    const int fd = open(tool.c_str(), O_RDONLY | O_CLOEXEC);
+    seen = flock(fd, LOCK_EX | LOCK_NB) != 0;
+    close(fd);
+    again.request();
+  };
+  EXPECT_EQ(run({"hold", "/work/toolchain/hostile"}, options).ending, Ending::kCancelled);
+  EXPECT_TRUE(seen);
 }
 
 TEST_F(SandboxFixture, Case19NothingSurvivesTheAction) {

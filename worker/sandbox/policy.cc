@@ -9,21 +9,22 @@ namespace {
 // Enough for a static C++ program with threads that reads, maps and writes files, runs child programs and
 // links. Left out on purpose: sockets, ptrace, mount, namespaces, keyrings, bpf, perf, userfaultfd, io_uring,
 // modules, clocks, set*id, links, device nodes, extended attributes, memory of other processes, clone3 (its
-// flags cannot be filtered).
+// flags cannot be filtered); and what shows or changes the state that the kernel keeps of a file for
+// everybody who has it open, since parallel actions share their toolchain's files: flock, inotify, fanotify,
+// cachestat, readahead, fadvise64, preadv2 and pwritev2 (RWF_NOWAIT), statfs and fstatfs (the space that
+// others leave). SHARED_STATE.md has the whole list and what is left.
 constexpr const char* kFileCalls[] = {
-    "access",      "chdir",      "chmod",    "close",     "close_range",   "copy_file_range",
-    "creat",       "dup",        "dup2",     "dup3",      "epoll_create1", "epoll_ctl",
-    "epoll_pwait", "epoll_wait", "eventfd2", "faccessat", "faccessat2",    "fadvise64",
-    "fallocate",   "fchdir",     "fchmod",   "fchmodat",  "fcntl",         "fdatasync",
-    "flock",       "fstat",      "fstatfs",  "fsync",     "ftruncate",     "getcwd",
-    "getdents",    "getdents64", "ioctl",    "lseek",     "lstat",         "mkdir",
-    "mkdirat",     "newfstatat", "open",     "openat",    "pipe",          "pipe2",
-    "poll",        "ppoll",      "pread64",  "preadv",    "preadv2",       "pselect6",
-    "pwrite64",    "pwritev",    "pwritev2", "read",      "readahead",     "readlink",
-    "readlinkat",  "readv",      "rename",   "renameat",  "renameat2",     "rmdir",
-    "select",      "sendfile",   "stat",     "statfs",    "statx",         "truncate",
-    "umask",       "unlink",     "unlinkat", "utimensat", "write",         "writev"};
-constexpr const char* kMemoryCalls[] = {"brk",      "madvise", "membarrier", "mincore", "mmap",
+    "access",     "chdir",     "chmod",      "close",         "close_range", "copy_file_range", "creat",
+    "dup",        "dup2",      "dup3",       "epoll_create1", "epoll_ctl",   "epoll_pwait",     "epoll_wait",
+    "eventfd2",   "faccessat", "faccessat2", "fallocate",     "fchdir",      "fchmod",          "fchmodat",
+    "fcntl",      "fdatasync", "fstat",      "fsync",         "ftruncate",   "getcwd",          "getdents",
+    "getdents64", "ioctl",     "lseek",      "lstat",         "mkdir",       "mkdirat",         "newfstatat",
+    "open",       "openat",    "pipe",       "pipe2",         "poll",        "ppoll",           "pread64",
+    "preadv",     "pselect6",  "pwrite64",   "pwritev",       "read",        "readlink",        "readlinkat",
+    "readv",      "rename",    "renameat",   "renameat2",     "rmdir",       "select",          "sendfile",
+    "stat",       "statx",     "truncate",   "umask",         "unlink",      "unlinkat",        "utimensat",
+    "write",      "writev"};
+constexpr const char* kMemoryCalls[] = {"brk",      "madvise", "membarrier", "mmap",
                                         "mprotect", "mremap",  "msync",      "munmap"};
 constexpr const char* kProcessCalls[] = {"alarm",
                                          "arch_prctl",
@@ -98,10 +99,22 @@ constexpr const char* kNetworkCalls[] = {
     "bind",     "connect", "getpeername", "getsockname", "getsockopt", "recvfrom", "recvmmsg",  "recvmsg",
     "sendmmsg", "sendmsg", "sendto",      "setsockopt",  "shutdown",   "socket",   "socketpair"};
 
-// Loading a program from sealed memory.
-constexpr const char* kLoadCalls[] = {"memfd_create"};
+// Loading a program from sealed memory, and looking how much of its arena is resident.
+constexpr const char* kLoadCalls[] = {"memfd_create", "mincore"};
 // What NVIDIA's driver library uses beside.
 constexpr const char* kGpuCalls[] = {"get_mempolicy", "mbind", "mlock", "munlock"};
+
+// What parallel actions can still learn of each other or of the machine; SHARED_STATE.md explains each.
+std::vector<std::string> leftShared(const Policy& policy) {
+  std::vector<std::string> left = {"cpu", "free-memory", "futexes-of-mapped-files", "page-cache-timing",
+                                   "user-limits"};
+  if (policy.proc) left.emplace_back("proc");
+  if (policy.network) left.emplace_back("network");
+  if (policy.gpu) left.emplace_back("gpu");
+  if (std::ranges::find(policy.calls, "mincore") != policy.calls.end()) left.emplace_back("page-residency");
+  std::sort(left.begin(), left.end());
+  return left;
+}
 
 template <class... Lists>
 std::vector<std::string> sortedUnion(const Lists&... lists) {
@@ -115,7 +128,7 @@ std::vector<std::string> sortedUnion(const Lists&... lists) {
 
 Policy compilePolicy() {
   Policy policy;
-  policy.name = "compile/1";
+  policy.name = "compile/2";
   policy.devices = {"/dev/null", "/dev/urandom", "/dev/zero"};
   policy.calls = sortedUnion(kFileCalls, kMemoryCalls, kProcessCalls);
   return policy;
@@ -123,7 +136,7 @@ Policy compilePolicy() {
 
 Policy checkPolicy() {
   Policy policy;
-  policy.name = "check/1";
+  policy.name = "check/2";
   policy.proc = true;
   policy.devices = {"/dev/null", "/dev/urandom", "/dev/zero"};
   policy.calls = sortedUnion(kFileCalls, kMemoryCalls, kProcessCalls, kLoadCalls);
@@ -134,14 +147,14 @@ Policy checkPolicy() {
 
 Policy tunePolicy() {
   Policy policy = compilePolicy();
-  policy.name = "tune/1";
+  policy.name = "tune/2";
   policy.proc = true;
   return policy;
 }
 
 Policy gpuCheckPolicy(std::vector<std::string> nodes) {
   Policy policy = checkPolicy();
-  policy.name = "gpu-check/1";
+  policy.name = "gpu-check/2";
   policy.gpu = true;
   policy.devices.insert(policy.devices.end(), nodes.begin(), nodes.end());
   std::sort(policy.devices.begin(), policy.devices.end());
@@ -166,7 +179,7 @@ std::vector<std::string> gpuNodes() {
 
 Policy fetchPolicy() {
   Policy policy;
-  policy.name = "fetch/1";
+  policy.name = "fetch/2";
   policy.network = true;
   policy.devices = {"/dev/null", "/dev/urandom", "/dev/zero"};
   policy.calls = sortedUnion(kFileCalls, kMemoryCalls, kProcessCalls, kNetworkCalls);
@@ -192,6 +205,7 @@ Json Policy::toJson() const {
             {"randomizeAddresses", randomizeAddresses},
             {"devices", devices},
             {"calls", calls},
+            {"sharedState", leftShared(*this)},
             {"limits",
              {{"memoryBytes", number(limits.memoryBytes)},
               {"addressSpaceBytes", number(limits.addressSpaceBytes)},

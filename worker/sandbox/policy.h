@@ -34,7 +34,7 @@ struct Limits {
 };
 
 struct Policy {
-  std::string name;          // "compile/1"
+  std::string name;          // "compile/2"
   bool network = false;      // share the host's network; the fetcher only
   bool proc = false;         // a /proc of the action's own processes; checks and tunes only
   std::uint32_t uid = 1000;  // as seen inside; the host's uid is another one, never 0

@@ -53,6 +53,23 @@ Alternatives gpuIoctls() {
           {equals32(1, kUvmDeinitialize)}};
 }
 
+// Descriptors, their flags, and the seals of memory of the process's own: no locks, leases, notifications,
+// signals or hints, which belong to the file and reach everybody who has it open.
+constexpr int kFcntls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,     F_SETFD,
+                           F_GETFL, F_SETFL,         F_ADD_SEALS, F_GET_SEALS};
+// What concerns the caller's own pages: nothing that drops, merges or moves pages which a file has in common.
+constexpr int kAdvice[] = {MADV_NORMAL,        MADV_RANDOM,        MADV_SEQUENTIAL, MADV_WILLNEED,
+                           MADV_DONTNEED,      MADV_FREE,          MADV_DONTFORK,   MADV_DOFORK,
+                           MADV_HUGEPAGE,      MADV_NOHUGEPAGE,    MADV_DONTDUMP,   MADV_DODUMP,
+                           MADV_POPULATE_READ, MADV_POPULATE_WRITE};
+
+template <class List>
+Alternatives oneOf(unsigned index, const List& values) {
+  Alternatives all;
+  for (const auto value : values) all.push_back({equals32(index, static_cast<std::uint32_t>(value))});
+  return all;
+}
+
 std::map<std::string, Alternatives> narrowed(bool gpu) {
   Alternatives ioctls, prctls, families;
   if (gpu) ioctls = gpuIoctls();
@@ -72,6 +89,8 @@ std::map<std::string, Alternatives> narrowed(bool gpu) {
           {"open", {{bitsClear(1, kCreating)}, {bitsClear(2, kSetId)}}},
           {"openat", {{bitsClear(2, kCreating)}, {bitsClear(3, kSetId)}}},
           {"clone", {{bitsClear(0, kNewNamespaces)}}},
+          {"fcntl", oneOf(1, kFcntls)},
+          {"madvise", oneOf(2, kAdvice)},
           {"ioctl", ioctls},
           {"prctl", prctls},
           {"socket", families},
