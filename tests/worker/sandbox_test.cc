@@ -11,6 +11,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <random>
 #include <sstream>
 #include <thread>
 
@@ -22,8 +24,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Living processes on the host whose real uid is `uid` and whose name is `named`.
-int processesOf(uid_t uid, const std::string& named) {
+// Living processes on the host whose real uid is `uid` and whose name is `named`; or all of that uid, the
+// dead among them.
+int processesOf(uid_t uid, const std::string& named, bool all = false) {
   int count = 0;
   DIR* proc = opendir("/proc");
   while (const dirent* entry = readdir(proc)) {
@@ -33,7 +36,7 @@ int processesOf(uid_t uid, const std::string& named) {
     std::ifstream file(dir + "/stat");
     std::string pid, name, state;
     file >> pid >> name >> state;
-    count += info.st_uid == uid && name == "(" + named + ")" && state != "Z";
+    count += info.st_uid == uid && (all || (name == "(" + named + ")" && state != "Z"));
   }
   closedir(proc);
   return count;
@@ -233,6 +236,135 @@ TEST_F(SandboxFixture, NothingSurvivesTheWorker) {
   EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
   close(pipes[0]);
   close(pipes[1]);
+}
+
+// All processes below `pid`, however deep.
+std::vector<pid_t> descendants(pid_t pid) {
+  std::vector<pid_t> found = {pid};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::string number = std::to_string(found[i]);
+    std::ifstream children("/proc/" + number + "/task/" + number + "/children");
+    for (pid_t child = 0; children >> child;) found.push_back(child);
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+// Whatever of the worker is killed, and whenever: nothing of it is left. Most kills fall into the
+// milliseconds in which bubblewrap sets up, when its own child does not yet ask to die with it.
+TEST_F(SandboxFixture, NothingSurvivesAKillWithinTheFirstMilliseconds) {
+  if (!host_.ownPids) GTEST_SKIP() << "no pid namespace with a /proc of its own here";
+  if (geteuid() != 0) GTEST_SKIP() << "an ordinary user's processes cannot be told from others of that user";
+  std::mt19937 random(1);
+  std::uniform_int_distribution<int> upTo(0, 8000);
+  const auto left = [&] {
+    return processesOf(host_.actionUid(0), "bwrap") + processesOf(host_.actionUid(0), "hostile");
+  };
+  int killedEarly = 0;
+  for (int round = 0; round < 300; ++round) {
+    const pid_t worker = fork();
+    if (worker == 0) {
+      (void)tryRun({"sleep"}, {.timeLimit = std::chrono::seconds(20)});
+      _exit(0);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(upTo(random)));
+    if (round % 2 == 1) {
+      const auto below = descendants(worker);
+      if (!below.empty()) kill(below.front(), SIGKILL);  // bubblewrap, or what becomes it
+      killedEarly += below.size() < 2;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    kill(worker, SIGKILL);
+    waitpid(worker, nullptr, 0);
+  }
+  for (int i = 0; i < 500 && left() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(left(), 0);
+  // The dead that nobody has reaped yet count against the limit on processes of whoever gets this uid next.
+  for (int i = 0; i < 1000 && processesOf(host_.actionUid(0), "", true) > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_GT(killedEarly, 10) << "some kills came before the tool ran";
+}
+
+// And the worker that lives on notices at once that its bubblewrap is gone, with all that it ran.
+TEST_F(SandboxFixture, AKilledBubblewrapTakesItsToolAlong) {
+  if (!host_.ownPids) GTEST_SKIP() << "no pid namespace with a /proc of its own here";
+  std::vector<pid_t> below;
+  RunOptions options;
+  options.timeLimit = std::chrono::seconds(20);
+  options.onErrorLine = [&](std::string_view) {
+    below = descendants(getpid());
+    if (!below.empty()) kill(below.front(), SIGKILL);
+  };
+  const auto result = tryRun({"sleep"}, options);
+  EXPECT_FALSE(result) << "bubblewrap did not say how the tool ended";
+  ASSERT_GE(below.size(), 2u);
+  for (const pid_t pid : below) EXPECT_NE(kill(pid, 0), 0) << pid;
+}
+
+// Without the pid namespace a killed bubblewrap can leave its child: it is found by its control group, by the
+// worker itself or by the next one of the same state directory. Other workers' groups are let be.
+TEST_F(SandboxFixture, TheNextWorkerOfAStateDirectoryEndsWhatTheDeadOneLeft) {
+  if (!host_.cgroups.memory()) GTEST_SKIP() << "no memory control group here";
+  const std::string mine = dir_ + "/state", other = dir_ + "/other";
+  ASSERT_EQ(mkdir(mine.c_str(), 0700), 0);
+  ASSERT_EQ(mkdir(other.c_str(), 0700), 0);
+  std::vector<pid_t> leftBehind;
+  for (const std::string& state : {mine, other}) {
+    int pipes[2];
+    ASSERT_EQ(pipe(pipes), 0);
+    const pid_t worker = fork();
+    if (worker == 0) {
+      const auto group = Host::detect(state).cgroups.create(1, policy_.limits);
+      const pid_t orphan = fork();
+      if (orphan == 0) {
+        for (const UniqueFd& procs : (*group)->procs()) (void)!write(procs.get(), "0", 1);
+        const pid_t self = getpid();
+        (void)!write(pipes[1], &self, sizeof self);
+        while (true) pause();
+      }
+      pause();
+    }
+    pid_t orphan = 0;
+    ASSERT_EQ(read(pipes[0], &orphan, sizeof orphan), static_cast<ssize_t>(sizeof orphan));
+    leftBehind.push_back(orphan);
+    kill(worker, SIGKILL);
+    waitpid(worker, nullptr, 0);
+    close(pipes[0]);
+    close(pipes[1]);
+  }
+  // A zombie counts as gone: whoever has adopted it may take its time to reap it.
+  const auto alive = [](pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string number, name, state;
+    return static_cast<bool>(file >> number >> name >> state) && state != "Z";
+  };
+  (void)Host::detect();
+  EXPECT_TRUE(alive(leftBehind[0])) << "a host without a state directory ends nothing";
+  (void)Host::detect(mine + "/../state");
+  EXPECT_FALSE(alive(leftBehind[0]));
+  EXPECT_TRUE(alive(leftBehind[1]));
+  (void)Host::detect(other);
+  EXPECT_FALSE(alive(leftBehind[1]));
+  for (const char* root : {"/sys/fs/cgroup/memory", "/sys/fs/cgroup"}) {
+    std::error_code error;
+    struct stat info{};
+    ASSERT_EQ(stat(mine.c_str(), &info), 0);
+    for (auto entry = std::filesystem::recursive_directory_iterator(root, error);
+         !error && entry != std::filesystem::recursive_directory_iterator(); entry.increment(error)) {
+      EXPECT_FALSE(entry->path().filename().string().ends_with("." + std::to_string(info.st_ino)));
+    }
+  }
+}
+
+// The suite's own cases of dying, where the host gives no pid namespace.
+TEST_F(SandboxFixture, NothingSurvivesWithoutAPidNamespaceEither) {
+  host_.ownPids = false;
+  EXPECT_EQ(run({"survive"}).out, "planted\n");
+  EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
+  const RunResult late = run({"spin"}, {.timeLimit = std::chrono::milliseconds(300)});
+  EXPECT_EQ(late.ending, Ending::kTimedOut);
+  EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
+  EXPECT_EQ(run({"exit", "4"}).exitCode, 4);
 }
 
 TEST_F(SandboxFixture, Case18AForkBombIsContained) {

@@ -169,7 +169,7 @@ struct Checks {
 Status work(const Flags& flags) {
   KILN_ASSIGN(const auto identity, signing::WorkerIdentity::load(flags.certificate, flags.key));
   KILN_ASSIGN(const UniqueFd lock, lockState(flags.state));
-  sandbox::Host host = sandbox::Host::detect();
+  sandbox::Host host = sandbox::Host::detect(flags.state);
   std::optional<sandbox::UidRange> uids;
   if (flags.uidBase != 0) {
     host.uidBase = flags.uidBase;

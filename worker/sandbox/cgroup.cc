@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
+#include <thread>
 
 namespace kiln::sandbox {
 namespace {
@@ -95,15 +97,55 @@ std::string v2Dir(const std::string& root, const std::string& selfCgroup) {
   return {};
 }
 
-// Removes the groups below `dir` whose maker is gone. A group that still holds a process stays.
-void sweep(const std::string& dir) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(dir, error)) {
-    const std::string name = entry.path().filename();
-    int pid = 0;
-    if (!name.starts_with(kPrefix) || sscanf(name.c_str() + strlen(kPrefix), "%d-", &pid) != 1) continue;
-    if (kill(pid, 0) != 0 && errno == ESRCH) rmdir(entry.path().c_str());
+// Kills what is in the group and waits until it is gone. Processes of other pid namespaces are listed as 0
+// and are not ours to kill.
+void empty(const std::string& dir) {
+  constexpr int kTries = 500;
+  for (int i = 0; i < kTries; ++i) {
+    std::istringstream members(readSmall(dir + "/cgroup.procs"));
+    bool any = false;
+    for (pid_t pid = 0; members >> pid;) {
+      if (pid <= 0) continue;
+      any = true;
+      kill(pid, SIGKILL);
+    }
+    if (!any) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+void remove(const std::string& dir) {
+  if (rmdir(dir.c_str()) == 0 || errno != EBUSY) return;
+  empty(dir);
+  rmdir(dir.c_str());
+}
+
+// Removes the groups below `dir` that end in `suffix`, with whatever still runs there, and of all others
+// those whose maker is gone, if they are empty.
+void sweep(const std::string& dir, const std::string& suffix) {
+  std::error_code error;
+  std::vector<std::string> groups;
+  for (auto entry = std::filesystem::directory_iterator(dir, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(kPrefix)) groups.push_back(entry->path().string());
+  }
+  for (const std::string& group : groups) {
+    int pid = 0;
+    const std::string name = std::filesystem::path(group).filename().string();
+    if (sscanf(name.c_str() + strlen(kPrefix), "%d-", &pid) != 1) continue;
+    if (!suffix.empty() && name.ends_with(suffix)) {
+      remove(group);
+    } else if (kill(pid, 0) != 0 && errno == ESRCH) {
+      rmdir(group.c_str());
+    }
+  }
+}
+
+// Names a directory by what stays the same when its path is written another way.
+std::string suffixOf(const std::string& state) {
+  struct stat info{};
+  if (state.empty() || stat(state.c_str(), &info) != 0) return {};
+  return "-" + std::to_string(info.st_dev) + "." + std::to_string(info.st_ino);
 }
 
 // Version 2 gives controllers to children only if no process sits in the group itself.
@@ -127,7 +169,7 @@ bool openV2(const std::string& dir) {
 }  // namespace
 
 Cgroup::~Cgroup() {
-  for (const std::string& dir : dirs_) rmdir(dir.c_str());
+  for (const std::string& dir : dirs_) remove(dir);
 }
 
 std::uint64_t Cgroup::peakMemory() const {
@@ -145,14 +187,16 @@ bool Cgroup::ranOutOfMemory() const {
   });
 }
 
-CgroupHost CgroupHost::detect(const std::string& root, const std::string& selfCgroup) {
+CgroupHost CgroupHost::detect(const std::string& root, const std::string& selfCgroup,
+                              const std::string& state) {
   CgroupHost host;
+  host.suffix_ = suffixOf(state);
   if (exists(root + "/cgroup.controllers")) {
     const std::string dir = v2Dir(root, selfCgroup);
     if (!dir.empty() && openV2(dir) && trial(dir, "pids.max", "16")) {
       host.version_ = 2;
       host.memoryDir_ = host.pidsDir_ = dir;
-      sweep(dir);
+      sweep(dir, host.suffix_);
     }
     return host;
   }
@@ -160,8 +204,8 @@ CgroupHost CgroupHost::detect(const std::string& root, const std::string& selfCg
   if (!memory.empty() && trial(memory, "memory.limit_in_bytes", "1073741824")) host.memoryDir_ = memory;
   if (!pids.empty() && trial(pids, "pids.max", "16")) host.pidsDir_ = pids;
   if (host.memory() || host.processes()) host.version_ = 1;
-  sweep(host.memoryDir_);
-  sweep(host.pidsDir_);
+  for (const std::string& dir : {host.memoryDir_, host.pidsDir_})
+    if (!dir.empty()) sweep(dir, host.suffix_);
   return host;
 }
 
@@ -172,7 +216,7 @@ std::string CgroupHost::describe() const {
 }
 
 Result<std::unique_ptr<Cgroup>> CgroupHost::create(std::uint64_t serial, const Limits& limits) const {
-  const std::string name = kPrefix + std::to_string(getpid()) + "-" + std::to_string(serial);
+  const std::string name = kPrefix + std::to_string(getpid()) + "-" + std::to_string(serial) + suffix_;
   std::vector<std::string> parents = {memoryDir_, pidsDir_};
   std::erase(parents, "");
   if (version_ == 2) parents.resize(1);

@@ -13,7 +13,7 @@
 
 namespace kiln::sandbox {
 
-// The control groups of one action. Destroying it removes them; by then no process may be left inside.
+// The control groups of one action. Destroying it kills what is left inside and removes them.
 class Cgroup {
  public:
   Cgroup(std::vector<std::string> dirs, std::vector<UniqueFd> procs)
@@ -38,22 +38,24 @@ class Cgroup {
 class CgroupHost {
  public:
   // Looks at `root` ("/sys/fs/cgroup") and the text of /proc/self/cgroup; makes and removes a trial group,
-  // and removes the groups that processes which are gone left behind. On version 2 this process moves itself
-  // into a leaf if its own group must be opened for children.
-  static CgroupHost detect(const std::string& root, const std::string& selfCgroup);
+  // and removes the empty groups of processes that are gone. On version 2 this process moves itself into a
+  // leaf if its own group must be opened for children. `state`: as of Host::detect().
+  static CgroupHost detect(const std::string& root, const std::string& selfCgroup,
+                           const std::string& state = {});
   static CgroupHost none() { return {}; }
 
   bool memory() const { return !memoryDir_.empty(); }
   bool processes() const { return !pidsDir_.empty(); }
   // "cgroup v1: memory, pids" or "none".
   std::string describe() const;
-  // kInternal if the groups cannot be made or limited. They are called "kiln-PID-`serial`"; a serial is used
-  // once by a process.
+  // kInternal if the groups cannot be made or limited. They are called "kiln-PID-`serial`", with "-STATE"
+  // behind it if there is a state directory; a serial is used once by a process.
   Result<std::unique_ptr<Cgroup>> create(std::uint64_t serial, const Limits& limits) const;
 
  private:
   int version_ = 0;
   std::string memoryDir_, pidsDir_;  // parents; the same directory on version 2
+  std::string suffix_;               // "-STATE" or nothing
 };
 
 }  // namespace kiln::sandbox

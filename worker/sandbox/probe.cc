@@ -112,6 +112,17 @@ Check processLimit(const Host& host) {
   return {"process limit", Verdict::kOk, "RLIMIT_NPROC", ""};
 }
 
+Check killedWorkers(const Host& host) {
+  if (host.ownPids)
+    return {"killed worker", Verdict::kOk,
+            "the kernel ends everything that it ran: a pid namespace of its own", ""};
+  return {"killed worker", Verdict::kWarning,
+          "no pid namespace with a /proc of its own: a sandbox whose bubblewrap is killed within its first "
+          "milliseconds may stay, where there is a control group until the next start",
+          "run the worker as root, or where nothing is mounted over parts of /proc (in a container: "
+          "--security-opt systempaths=unconfined)"};
+}
+
 Check identity(const Host& host) {
   const std::uint32_t uid = host.actionUid(0);
   const std::string range = "actions run as host uid " + std::to_string(uid);
@@ -185,6 +196,7 @@ Probe probe(const Sandbox& sandbox, int slot) {
   if (present) result.checks.push_back(trial(sandbox, slot));
   result.checks.push_back(memoryLimit(host));
   result.checks.push_back(processLimit(host));
+  result.checks.push_back(killedWorkers(host));
   result.checks.push_back(identity(host));
   return result;
 }

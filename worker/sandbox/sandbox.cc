@@ -81,12 +81,13 @@ std::vector<std::string> namespaceArguments(const Policy& policy) {
 
 }  // namespace
 
-Host Host::detect() {
+Host Host::detect(const std::string& state) {
   Host host;
+  host.ownPids = canOwnPids();
   std::ifstream file("/proc/self/cgroup");
   std::stringstream text;
   text << file.rdbuf();
-  host.cgroups = CgroupHost::detect("/sys/fs/cgroup", text.str());
+  host.cgroups = CgroupHost::detect("/sys/fs/cgroup", text.str(), state);
   return host;
 }
 
@@ -116,6 +117,7 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   plan.tail.insert(plan.tail.end(), tail.begin(), tail.end());
   plan.tail.insert(plan.tail.end(), command.arguments.begin(), command.arguments.end());
   plan.limits = policy_.limits;
+  plan.ownPids = host_.ownPids;
   plan.uid = host_.actionUid(options.slot);
   plan.gid = geteuid() == 0 ? plan.uid : getegid();
   // As root each slot has a uid of its own, with nothing else running under it. bubblewrap itself needs two.
@@ -140,6 +142,7 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
 
   Supervision watch;
   watch.bwrap = pid;
+  watch.ownPids = host_.ownPids;
   watch.out = out.read.get();
   watch.err = err.read.get();
   watch.status = status.read.get();

@@ -24,8 +24,11 @@ struct Host {
   // First of the uids (and gids) that actions run under when the worker is root: slot n gets uidBase + n, so
   // slots cannot touch each other. An ordinary user's actions run under that user.
   std::uint32_t uidBase = 58800;
+  bool ownPids = false;  // see canOwnPids() in launch.h
 
-  static Host detect();
+  // `state` is a directory that the caller has locked for itself, or "": the control groups of actions then
+  // carry its name, and what an earlier process of that directory left in such groups is killed and removed.
+  static Host detect(const std::string& state = {});
   // The uid that owns what an action of `slot` writes.
   std::uint32_t actionUid(int slot) const;
 };

@@ -110,8 +110,8 @@ class Supervisor {
     terminate();
   }
 
-  // Killing pid 1 ends its whole namespace, and bubblewrap with it. Before pid 1 is known, or if bubblewrap
-  // hangs, bubblewrap is killed and takes pid 1 along (--die-with-parent).
+  // Killing pid 1 ends its whole namespace, and bubblewrap with it. Before pid 1 is known, if bubblewrap
+  // hangs, or is pid 1 itself, bubblewrap is killed and takes everything along.
   void terminate() {
     if (init_) pidfd_send_signal(init_.get(), SIGKILL, nullptr, 0);
     if (!init_ || ++kills_ > 3) pidfd_send_signal(bwrap_.get(), SIGKILL, nullptr, 0);
@@ -123,7 +123,7 @@ class Supervisor {
     open_[2] = open_[2] && readSome(watch_.status, [&](std::string_view bytes) {
                  if (status_.size() < 65536) status_.append(bytes);
                });
-    if (init_) return;
+    if (init_ || watch_.ownPids) return;
     if (const auto pid = statusNumber(status_, "child-pid")) init_ = UniqueFd(pidfd_open(*pid, 0));
   }
 
