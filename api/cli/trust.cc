@@ -33,7 +33,7 @@ struct Options {
 };
 
 Result<RootFile> readRootFile(const std::string& path) {
-  KILN_ASSIGN(const std::string text, signing::readTextFile(path, 2 * signing::kMaxRootBytes));
+  KILN_ASSIGN(const std::string text, signing::readTrustFile(path, 2 * signing::kMaxRootBytes));
   auto file = RootFile::parse(text);
   if (!file) return fail(file.error().in(path));
   return file;

@@ -179,10 +179,10 @@ Result<AccessRules> AccessRules::parse(std::string_view text, const FileReader& 
 }
 
 Result<AccessRules> AccessRules::load(const std::string& path) {
-  KILN_ASSIGN(const std::string text, signing::readTextFile(path, kMaxFileBytes));
+  KILN_ASSIGN(const std::string text, signing::readTrustFile(path, kMaxFileBytes));
   const auto beside = std::filesystem::path(path).parent_path();
   auto rules = parse(text, [&](const std::string& name) {
-    return signing::readTextFile((beside / name).string(), kMaxKeySetBytes);
+    return signing::readTrustFile((beside / name).string(), kMaxKeySetBytes);
   });
   if (!rules) return fail(rules.error().in(path));
   return rules;

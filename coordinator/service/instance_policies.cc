@@ -68,7 +68,7 @@ const signing::Policy* InstancePolicies::find(const std::string& instance) const
 }
 
 Result<signing::TrustRoot> InstancePolicies::root() const {
-  KILN_ASSIGN(const std::string text, signing::readTextFile(trustRoot_, 2 * signing::kMaxRootBytes));
+  KILN_ASSIGN(const std::string text, signing::readTrustFile(trustRoot_, 2 * signing::kMaxRootBytes));
   KILN_ASSIGN(signing::RootFile file, signing::RootFile::parse(text));
   KILN_TRY(signing::checkSigned(file));
   return std::move(file.root);

@@ -26,7 +26,7 @@ Result<signing::Recalls> readRecalls(const index::RecallsRecord& record) {
 }
 
 Result<std::string> rootText(const RecallSettings& settings) {
-  return signing::readTextFile(settings.trustRoot, 2 * signing::kMaxRootBytes);
+  return signing::readTrustFile(settings.trustRoot, 2 * signing::kMaxRootBytes);
 }
 
 Status checkFollows(const signing::Recalls& news, const index::RecallsRecord& before,

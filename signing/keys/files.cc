@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -27,11 +28,32 @@ Result<std::string> readAll(int fd, const std::string& path, std::size_t limit) 
   return out;
 }
 
+std::string folderOf(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == path.npos ? "." : path.substr(0, slash + 1);
+}
+
 Status writeNew(const std::string& path, std::string_view content, mode_t mode) {
   KILN_ASSIGN(const UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, path));
   KILN_TRY(writeAll(file.get(), asBytes(content), path));
   if (::fsync(file.get()) != 0) return fail(errnoError(errno, path));
-  return {};
+  return syncDirectory(folderOf(path));
+}
+
+bool othersMayWrite(const struct stat& facts) {
+  const uid_t self = ::geteuid();
+  if (self != 0 && facts.st_uid != self && facts.st_uid != 0) return true;
+  const bool ownGroup = facts.st_gid == facts.st_uid;
+  if (S_ISDIR(facts.st_mode) && (facts.st_mode & S_ISVTX) != 0) return false;
+  return (facts.st_mode & S_IWOTH) != 0 || ((facts.st_mode & S_IWGRP) != 0 && !ownGroup);
+}
+
+Status refuseOthers(const struct stat& facts, const std::string& path) {
+  if (!othersMayWrite(facts)) return {};
+  return fail(Code::kPermissionDenied,
+              path +
+                  ": another user may change what is believed here; it must be yours or root's (chown), and "
+                  "nobody else's to write (chmod go-w)");
 }
 
 }  // namespace
@@ -57,6 +79,20 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit) {
   return readAll(file.get(), path, limit);
 }
 
+Result<std::string> readTrustFile(const std::string& path, std::size_t limit) {
+  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
+  if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
+  KILN_TRY(refuseOthers(status, path));
+  const std::string folder = folderOf(path);
+  struct statvfs system{};
+  if (::stat(folder.c_str(), &status) != 0 || ::statvfs(folder.c_str(), &system) != 0)
+    return fail(errnoError(errno, folder));
+  if ((system.f_flag & ST_RDONLY) == 0) KILN_TRY(refuseOthers(status, folder));
+  return readAll(file.get(), path, limit);
+}
+
 Status writeSecretFile(const std::string& path, std::string_view content) {
   return writeNew(path, content, 0600);
 }
@@ -71,8 +107,14 @@ Status replaceFile(const std::string& path, std::string_view content) {
   if (::fsync(file.get()) != 0) return fail(errnoError(errno, fresh));
   KILN_TRY(file.close(fresh));
   if (::rename(fresh.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
-  const auto slash = path.rfind('/');
-  return syncDirectory(slash == path.npos ? "." : path.substr(0, slash + 1));
+  return syncDirectory(folderOf(path));
+}
+
+Status makeDurableDirectory(const std::string& path, unsigned mode) {
+  KILN_TRY(makeDirectory(path, mode));
+  const Status synced = syncDirectory(folderOf(path));
+  // Above a directory that was made before us there may be one that we cannot read.
+  return synced || synced.error().code == Code::kPermissionDenied ? Status{} : synced;
 }
 
 }  // namespace kiln::signing

@@ -14,10 +14,18 @@ namespace kiln::signing {
 Result<std::string> readSecretFile(const std::string& path, std::size_t limit);
 // kInvalidArgument if `path` is not a regular file or is longer than `limit`.
 Result<std::string> readTextFile(const std::string& path, std::size_t limit);
+// The same for what says whom to believe (roots, policies, verifier keys): kPermissionDenied if another user
+// than this one and root owns the file or the folder that `path` names it in, or if more than their owner may
+// write to them. A user's own group (of the same number) may; a sticky folder and a read-only file system
+// keep others out; root takes the word of any owner that it names.
+Result<std::string> readTrustFile(const std::string& path, std::size_t limit);
 
 // Create a new file (mode 0600 and 0644) and make it durable. kAlreadyExists if there is something at `path`.
 Status writeSecretFile(const std::string& path, std::string_view content);
 Status writeTextFile(const std::string& path, std::string_view content);
+
+// makeDirectory(), durable on return. `path` does not end with a slash.
+Status makeDurableDirectory(const std::string& path, unsigned mode);
 
 // Replaces whatever is at `path` (mode 0644): afterwards, also after a crash, it is the old content or the
 // new, and the new one once this has returned. One writer at a time.

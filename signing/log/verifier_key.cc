@@ -52,7 +52,7 @@ Result<VerifierKey> VerifierKey::parse(std::string_view text) {
 }
 
 Result<VerifierKey> loadVerifierKey(const std::string& path) {
-  KILN_ASSIGN(std::string text, readTextFile(path, kMaxFileBytes));
+  KILN_ASSIGN(std::string text, readTrustFile(path, kMaxFileBytes));
   if (text.ends_with('\n')) text.pop_back();
   auto key = VerifierKey::parse(text);
   if (!key) return fail(key.error().in(path));

@@ -197,7 +197,7 @@ Result<Policy> Policy::parse(std::string_view text) {
 }
 
 Result<Policy> Policy::load(const std::string& path) {
-  KILN_ASSIGN(std::string text, readTextFile(path, kMaxPolicyBytes));
+  KILN_ASSIGN(std::string text, readTrustFile(path, kMaxPolicyBytes));
   auto policy = parse(text);
   if (!policy) return fail(policy.error().in(path));
   return policy;

@@ -52,7 +52,7 @@ Status makeRoot(const RootOptions& options, const std::string& out, const Clock&
 }
 
 Status completeRoot(const RootOptions& options, const std::string& path, const Clock& clock) {
-  KILN_ASSIGN(const std::string before, readTextFile(path, 2 * kMaxRootBytes));
+  KILN_ASSIGN(const std::string before, readTrustFile(path, 2 * kMaxRootBytes));
   KILN_ASSIGN(const RootFile file, RootFile::parse(before));
   TrustRoot root = file.root;
   if (!root.development || !file.envelope.signatures.empty()) return {};

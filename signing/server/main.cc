@@ -32,7 +32,7 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   KILN_ASSIGN(PrivateKey key, loadKey(options.key));
-  KILN_ASSIGN(std::string pem, readTextFile(options.workerCa, 64 << 10));
+  KILN_ASSIGN(std::string pem, readTrustFile(options.workerCa, 64 << 10));
   KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem));
   postgres::Pool database({.conninfo = options.database, .applicationName = "kiln-signer"},
                           kDatabaseSessions);

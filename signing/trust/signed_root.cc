@@ -61,6 +61,10 @@ Status checkSuccessor(const RootFile& old, const RootFile& next) {
   if (next.root.version <= old.root.version)
     return fail(Code::kDataLoss, "root version " + version + " is not after version " +
                                      std::to_string(old.root.version) + ", which was seen before");
+  if (next.root.development && !old.root.development)
+    return fail(Code::kDataLoss, "root version " + version +
+                                     " is marked development, which the one before is not; a "
+                                     "root for development is made anew, for a farm of its own");
   if (!old.root.rootKeys)
     return fail(Code::kDataLoss, "the root before version " + version + " names no keys for a successor");
   KILN_TRY(checkThreshold(next, *old.root.rootKeys, "version " + std::to_string(old.root.version)));
@@ -68,7 +72,7 @@ Status checkSuccessor(const RootFile& old, const RootFile& next) {
 }
 
 Result<TrustRoot> TrustRoot::load(const std::string& path) {
-  KILN_ASSIGN(std::string text, readTextFile(path, 2 * kMaxRootBytes));
+  KILN_ASSIGN(std::string text, readTrustFile(path, 2 * kMaxRootBytes));
   auto file = RootFile::parse(text);
   if (!file) return fail(file.error().in(path));
   if (auto holds = checkSigned(*file); !holds) return fail(holds.error().in(path));

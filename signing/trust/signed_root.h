@@ -33,7 +33,7 @@ struct RootFile {
 Status checkSigned(const RootFile& file);
 
 // Whether a client that trusts `old` may go over to `next`: a higher version, signed by the threshold of
-// both. kDataLoss otherwise.
+// both, and no development root unless `old` is one. kDataLoss otherwise.
 Status checkSuccessor(const RootFile& old, const RootFile& next);
 
 }  // namespace kiln::signing

@@ -54,7 +54,7 @@ bool isReadOnly(int error) {
 }  // namespace
 
 Result<TrustState> TrustState::load(const std::string& path) {
-  auto text = readTextFile(path, kMaxStateBytes);
+  auto text = readTrustFile(path, kMaxStateBytes);
   if (!text && text.error().code == Code::kNotFound) return TrustState{};
   if (!text) return fail(text.error());
   auto state = parse(*text);

@@ -12,7 +12,7 @@ std::string stateOf(const std::string& path) {
 }
 
 Result<RootFile> readRoot(const std::string& path) {
-  KILN_ASSIGN(const std::string text, readTextFile(path, 2 * kMaxRootBytes));
+  KILN_ASSIGN(const std::string text, readTrustFile(path, 2 * kMaxRootBytes));
   KILN_ASSIGN(RootFile file, RootFile::parse(text));
   KILN_TRY(checkSigned(file));
   return file;

@@ -217,7 +217,7 @@ TEST(StrictReaders, RefuseNulAnywhere) {
     for (std::size_t at = 0; at <= reader.good.size(); at += step) {
       std::string text = reader.good;
       text.insert(at, 1, '\0');
-      if (at == 0 || text[at - 1] != '\0') EXPECT_FALSE(reader.accepts(text)) << reader.name << " at " << at;
+      EXPECT_FALSE(reader.accepts(text)) << reader.name << " at " << at;
     }
     for (const std::string& end : {"\0"s, "\0x"s, " \0"s, "\n\0{}"s})
       EXPECT_FALSE(reader.accepts(reader.good + end)) << reader.name;
@@ -227,9 +227,10 @@ TEST(StrictReaders, RefuseNulAnywhere) {
 TEST(StrictReaders, RefuseMoreThanOneDocument) {
   for (const Reader& reader : allReaders()) {
     if (!reader.hasEnd) continue;
-    for (const std::string& more : {reader.good, "x"s, ","s, "-"s, "="s, "===="s, "{}"s, "//"s, "A"s})
-      if (reader.space != Space::kMoreLines || !more.ends_with('\n'))
-        EXPECT_FALSE(reader.accepts(reader.good + more)) << reader.name << " before " << more;
+    for (const std::string& more : {reader.good, "x"s, ","s, "-"s, "="s, "===="s, "{}"s, "//"s, "A"s}) {
+      if (reader.space == Space::kMoreLines && more == reader.good) continue;
+      EXPECT_FALSE(reader.accepts(reader.good + more)) << reader.name << " before " << more;
+    }
     for (const std::string& more : {"\xEF\xBB\xBF"s, "x"s, "{}"s, "x\n"s, "="s})
       EXPECT_FALSE(reader.accepts(more + reader.good)) << reader.name << " after " << more;
   }
@@ -244,8 +245,9 @@ TEST(StrictReaders, RefuseWhiteSpaceThatNoFormatNames) {
       EXPECT_EQ(reader.accepts(reader.good + space), json) << reader.name << ", " << toHex(asBytes(space));
       EXPECT_EQ(reader.accepts(space + reader.good), json) << toHex(asBytes(space)) << ", " << reader.name;
     }
-    if (reader.space == Space::kLastLine)
+    if (reader.space == Space::kLastLine) {
       EXPECT_TRUE(reader.accepts(reader.good.substr(0, reader.good.size() - 1))) << reader.name;
+    }
   }
 }
 

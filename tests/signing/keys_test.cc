@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "signing/keys/files.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::signing {
@@ -64,6 +66,61 @@ TEST(Keys, FilesArePrivate) {
   std::ofstream(dir.path() + "/bad") << "garbage";
   ::chmod((dir.path() + "/bad").c_str(), 0600);
   EXPECT_EQ(PrivateKey::load(dir.path() + "/bad").error().code, Code::kInvalidArgument);
+}
+
+TEST(TrustFiles, OthersMayNotWriteThem) {
+  testing_support::TempDirectory dir;
+  const std::string folder = dir / "trust", path = folder + "/root.json";
+  std::filesystem::create_directory(folder);
+  std::ofstream(path) << "content";
+  const auto verdict = [&](mode_t file, mode_t directory) {
+    EXPECT_EQ(::chmod(path.c_str(), file), 0);
+    EXPECT_EQ(::chmod(folder.c_str(), directory), 0);
+    const auto read = readTrustFile(path, 100);
+    if (!read) {
+      EXPECT_EQ(read.error().code, Code::kPermissionDenied) << read.error().message;
+    }
+    return read.has_value();
+  };
+  EXPECT_TRUE(verdict(0644, 0755));
+  EXPECT_TRUE(verdict(0400, 0700));
+  EXPECT_FALSE(verdict(0646, 0755));
+  EXPECT_FALSE(verdict(0666, 0755));
+  EXPECT_FALSE(verdict(0644, 0757));
+  EXPECT_TRUE(verdict(0644, 01777)) << "as in /tmp";
+  EXPECT_FALSE(verdict(0666, 01777));
+  EXPECT_EQ(verdict(0664, 0775), ::getuid() == ::getgid()) << "of the user's own group or another";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  const auto verdictAs = [&](uid_t reader, uid_t file, uid_t directory, mode_t mode) {
+    EXPECT_EQ(::chown(path.c_str(), file, file), 0);
+    EXPECT_EQ(::chown(folder.c_str(), directory, directory), 0);
+    EXPECT_EQ(::chmod(dir.path().c_str(), 0711), 0);
+    EXPECT_EQ(::chmod(folder.c_str(), mode), 0);
+    EXPECT_EQ(::seteuid(reader), 0);
+    const bool read = readTrustFile(path, 100).has_value();
+    EXPECT_EQ(::seteuid(0), 0);
+    return read;
+  };
+  (void)verdict(0644, 0755);
+  EXPECT_TRUE(verdictAs(65534, 0, 0, 0755));
+  EXPECT_TRUE(verdictAs(65534, 65534, 0, 0755));
+  EXPECT_FALSE(verdictAs(65534, 1234, 0, 0755));
+  EXPECT_FALSE(verdictAs(65534, 0, 1234, 01777));
+  EXPECT_FALSE(verdictAs(65534, 0, 1234, 0755)) << "the owner of a sticky folder may put another file there";
+  EXPECT_TRUE(verdictAs(0, 1234, 1234, 0755)) << "root names what it trusts";
+  EXPECT_EQ(::chown(path.c_str(), 0, 65534), 0);
+  EXPECT_FALSE(verdict(0664, 0755)) << "another group";
+}
+
+TEST(TrustFiles, AreRegularFilesWithinTheirLimit) {
+  testing_support::TempDirectory dir;
+  const std::string path = dir / "root.json";
+  EXPECT_EQ(readTrustFile(path, 10).error().code, Code::kNotFound);
+  std::ofstream(path) << "0123456789";
+  EXPECT_EQ(readTrustFile(path, 10).value(), "0123456789");
+  EXPECT_EQ(readTrustFile(path, 9).error().code, Code::kInvalidArgument);
+  ASSERT_EQ(::mkfifo((dir / "fifo").c_str(), 0600), 0);
+  EXPECT_EQ(readTrustFile(dir / "fifo", 10).error().code, Code::kInvalidArgument) << "and it does not wait";
 }
 
 }  // namespace

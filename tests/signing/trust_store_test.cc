@@ -70,6 +70,40 @@ TEST_F(RootTest, WantsItsOwnThreshold) {
   EXPECT_TRUE(openAfter(signedBy(first, {&old[2], &old[0]})));
 }
 
+// Policies refuse roots for development: a threshold of keys that is taken over cannot slip past them either.
+TEST_F(AttackCases, Case13ASignedRootDoesNotBecomeOneForDevelopment) {
+  TrustRoot second = version(2, thresholdOf(2, old));
+  second.development = true;
+  EXPECT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  expectRefused(signedBy(second, {&old[0], &old[1]}), "marked development");
+  second.development = false;
+  EXPECT_TRUE(openAfter(signedBy(second, {&old[0], &old[1]})));
+}
+
+TEST_F(RootTest, ARootForDevelopmentMayCeaseToBeOne) {
+  first.development = true;
+  EXPECT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  TrustRoot second = version(2, thresholdOf(2, old));
+  second.development = true;
+  EXPECT_TRUE(openAfter(signedBy(second, {&old[0], &old[1]})));
+  EXPECT_TRUE(openAfter(signedBy(version(3, thresholdOf(2, old)), {&old[0], &old[1]})));
+  second.version = 4;
+  expectRefused(signedBy(second, {&old[0], &old[1]}), "marked development");
+}
+
+TEST_F(RootTest, OthersMayNotWriteIt) {
+  place(signedBy(first, {&old[0], &old[1]}));
+  ASSERT_TRUE(TrustStore::open(path));
+  for (const mode_t mode : {0646, 0666}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    EXPECT_EQ(TrustStore::open(path).error().code, Code::kPermissionDenied);
+    EXPECT_EQ(TrustRoot::load(path).error().code, Code::kPermissionDenied);
+  }
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  ASSERT_EQ(::chmod((path + ".state").c_str(), 0606), 0);
+  EXPECT_EQ(TrustStore::open(path).error().code, Code::kPermissionDenied) << "nor what is remembered of it";
+}
+
 TEST_F(AttackCases, Case07ARootKeyCountsOnceHoweverOftenItSigned) {
   RootFile file = signedBy(first, {&old[0]});
   file.envelope.signatures.push_back(
