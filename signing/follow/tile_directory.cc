@@ -37,6 +37,29 @@ Status makeDirectories(const std::string& root, const std::string& path, std::se
 }  // namespace
 
 Result<std::string> TileDirectory::read(const TilePath& path) {
+  auto bytes = readFile(path);
+  if (bytes || bytes.error().code != Code::kNotFound) return bytes;
+  const auto wider = widerThan(path);
+  if (!wider) return bytes;
+  KILN_ASSIGN(const std::string more, readFile(*wider));
+  return cutTile(more, *wider, path.width);
+}
+
+std::optional<TilePath> TileDirectory::widerThan(const TilePath& path) const {
+  if (path.isFull()) return std::nullopt;
+  const std::string full = directory_ + "/" + path.full().text();
+  std::optional<TilePath> found;
+  std::error_code error;
+  if (std::filesystem::exists(full, error)) found = path.full();
+  for (std::filesystem::directory_iterator at(full + ".p", error), end; !error && at != end;
+       at.increment(error)) {
+    auto one = TilePath::parse(path.full().text() + ".p/" + at->path().filename().string());
+    if (one && one->width > path.width && (!found || one->width < found->width)) found = *one;
+  }
+  return found;
+}
+
+Result<std::string> TileDirectory::readFile(const TilePath& path) const {
   const std::string name = directory_ + "/" + path.text();
   KILN_ASSIGN(const UniqueFd file, openFile(name, O_RDONLY, 0, name));
   struct stat status{};
@@ -53,7 +76,7 @@ Result<std::string> TileDirectory::checkpoint() const {
 }
 
 Result<WritableTiles> WritableTiles::open(const std::string& directory) {
-  KILN_TRY(makeDirectory(directory, 0755));
+  KILN_TRY(makeDurableDirectory(directory, 0755));
   KILN_ASSIGN(UniqueFd lock, openFile(directory + "/lock", O_RDWR | O_CREAT, 0600, directory));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(Code::kUnavailable, directory + ": another kiln-log writes here");

@@ -17,12 +17,18 @@ class TileDirectory : public TileReader {
  public:
   explicit TileDirectory(std::string directory) : directory_(std::move(directory)) {}
 
+  // Of a partial tile that is not there: what the full one or a wider one begins with.
   Result<std::string> read(const TilePath& path) override;
   // The published checkpoint, a signed note. kNotFound before the first.
   Result<std::string> checkpoint() const;
 
  protected:
   const std::string directory_;
+
+ private:
+  Result<std::string> readFile(const TilePath& path) const;
+  // The narrowest tile in the directory that holds `path`, but for `path` itself.
+  std::optional<TilePath> widerThan(const TilePath& path) const;
 };
 
 // Writing; one process at a time. Not thread safe.

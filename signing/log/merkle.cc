@@ -109,6 +109,20 @@ Result<std::vector<TreeHash>> consistencyProof(TreeHashes& hashes, std::uint64_t
   return proof;
 }
 
+void GrowingRoot::add(const TreeHash& leaf) {
+  std::pair<int, TreeHash> last{0, leaf};
+  for (; !full_.empty() && full_.back().first == last.first; full_.pop_back())
+    last = {last.first + 1, nodeHash(full_.back().second, last.second)};
+  full_.push_back(last);
+}
+
+TreeHash GrowingRoot::root() const {
+  if (full_.empty()) return emptyTreeHash();
+  TreeHash hash = full_.back().second;
+  for (auto left = full_.rbegin() + 1; left != full_.rend(); ++left) hash = nodeHash(left->second, hash);
+  return hash;
+}
+
 Status verifyInclusion(std::uint64_t index, std::uint64_t size, const TreeHash& leaf,
                        std::span<const TreeHash> proof, const TreeHash& root) {
   if (index >= size) return wrong("inclusion proof: the leaf is behind the end of the tree");

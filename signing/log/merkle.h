@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "manifest/base/result.h"
@@ -33,6 +34,16 @@ Result<TreeHash> treeRoot(TreeHashes& hashes, std::uint64_t size);
 Result<std::vector<TreeHash>> inclusionProof(TreeHashes& hashes, std::uint64_t index, std::uint64_t size);
 // kInvalidArgument unless from <= to. Empty if from is 0 or `to`.
 Result<std::vector<TreeHash>> consistencyProof(TreeHashes& hashes, std::uint64_t from, std::uint64_t to);
+
+// The root of leaves that come one after the other; keeps one hash per level. Not thread safe.
+class GrowingRoot {
+ public:
+  void add(const TreeHash& leaf);
+  TreeHash root() const;
+
+ private:
+  std::vector<std::pair<int, TreeHash>> full_;  // full subtrees by falling level, left to right
+};
 
 // kDataLoss unless `proof` shows that the tree of `size` leaves with this root holds `leaf` at `index`.
 Status verifyInclusion(std::uint64_t index, std::uint64_t size, const TreeHash& leaf,

@@ -85,6 +85,16 @@ Result<std::vector<std::string>> decodeEntries(std::string_view bytes, std::uint
   return out;
 }
 
+Result<std::string> cutTile(std::string_view bytes, const TilePath& wider, std::uint64_t width) {
+  if (wider.level == kEntryLevel) {
+    auto entries = decodeEntries(bytes, wider.width);
+    if (!entries) return fail(entries.error().in(wider.text()));
+    return encodeEntries(std::span(*entries).first(width));
+  }
+  if (bytes.size() != wider.width * kHashBytes) return damaged(wider, "has the wrong length");
+  return std::string(bytes.substr(0, width * kHashBytes));
+}
+
 Result<const TileTree::Nodes*> TileTree::load(int level, std::uint64_t index) {
   auto [at, isNew] = tiles_.try_emplace({level, index});
   if (!isNew) return &at->second;

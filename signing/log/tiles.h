@@ -27,6 +27,10 @@ Result<std::string> encodeEntries(std::span<const std::string> entries);
 // kDataLoss unless `bytes` are exactly `count` entries.
 Result<std::vector<std::string>> decodeEntries(std::string_view bytes, std::uint64_t count);
 
+// The partial tile of `width` at the beginning of `bytes`, which are those of the tile `wider`. kDataLoss if
+// they are damaged.
+Result<std::string> cutTile(std::string_view bytes, const TilePath& wider, std::uint64_t width);
+
 using TileMap = std::map<TilePath, std::string>;
 
 // The hashes of the tree of `size` leaves, read from tiles and kept. Where a partial tile is gone, the full

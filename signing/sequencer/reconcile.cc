@@ -56,10 +56,22 @@ Status check(TileTree& tree, const Checkpoint& checkpoint) {
                  "Restore the directory, or move it away: it is written again from the database");
 }
 
+// Of the database's first `size` leaves, whether or not a checkpoint of theirs was published.
+Result<TreeHash> rootInDatabase(Connection& connection, std::uint64_t size) {
+  KILN_ASSIGN(auto published, index::checkpointRoot(connection, size));
+  if (published) return *published;
+  GrowingRoot root;
+  for (std::uint64_t at = 0; at < size; at += kChunk) {
+    KILN_ASSIGN(auto leaves, index::readLeaves(connection, at, std::min(size, at + kChunk)));
+    for (const std::string& leaf : leaves) root.add(leafHash(leaf));
+  }
+  return root.root();
+}
+
 // Whether the smaller of the two is the beginning of the larger.
 Result<bool> agree(Connection& connection, TileTree& tree, const Checkpoint& onDisk, const LogState& state) {
   if (onDisk.size < state.size) {
-    KILN_ASSIGN(auto root, index::checkpointRoot(connection, onDisk.size));
+    KILN_ASSIGN(const TreeHash root, rootInDatabase(connection, onDisk.size));
     return root == onDisk.root;
   }
   KILN_ASSIGN(TreeHash root, treeRoot(tree, state.size));

@@ -34,7 +34,10 @@ Result<std::unique_ptr<Sequencer>> Sequencer::open(const SequencerSettings& sett
   std::vector<VerifierKey> keys{{settings.origin, NoteKeyKind::kEd25519, key.publicKey()}};
   keys.insert(keys.end(), settings.earlierKeys.begin(), settings.earlierKeys.end());
   KILN_TRY(reconcile(connection, tiles, keys, state, clock.now()));
-  if (state.size > 0) {  // a witness that has seen more ends it here, before anything is signed
+  // A witness that has seen more ends it here, before anything new is signed. Leaves that have their places
+  // already (from the tiles, or from an append that was cut off) may be what it saw: the next append asks it.
+  KILN_ASSIGN(const std::uint64_t placed, index::countPlaced(connection, state.size));
+  if (state.size > 0 && placed == 0) {
     KILN_ASSIGN(Note note, signCheckpoint({settings.origin, state.size, state.root}, key));
     TileTree tree(tiles, state.size);
     KILN_TRY(settings.witness(note, state.size, tree));

@@ -131,6 +131,13 @@ Result<std::vector<PlacedLeaf>> placeLeaves(Connection& connection, std::uint64_
   return placedFrom(connection, state.size);
 }
 
+Result<std::uint64_t> countPlaced(Connection& connection, std::uint64_t size) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT count(*) AS placed FROM signatures WHERE log_index >= $1", {size}));
+  KILN_ASSIGN(auto placed, rows.first([](const Row& row) { return row.get<std::uint64_t>("placed"); }));
+  return placed.value_or(0);
+}
+
 Status commitCheckpoint(Connection& connection, std::uint64_t epoch, std::uint64_t from,
                         const LogCheckpoint& checkpoint, const std::vector<std::vector<LogHash>>& proofs) {
   KILN_ASSIGN(LogState state, lockLog(connection, epoch));

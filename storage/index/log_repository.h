@@ -76,6 +76,9 @@ struct PlacedLeaf {
 Result<std::vector<PlacedLeaf>> placeLeaves(postgres::Connection& connection, std::uint64_t epoch,
                                             std::uint64_t limit);
 
+// How many leaves behind the first `size` have their places.
+Result<std::uint64_t> countPlaced(postgres::Connection& connection, std::uint64_t size);
+
 // In a transaction. The log grows from `from` to the checkpoint's size; proofs[i] is that of leaf from + i.
 // kFailedPrecondition if a later sequencer has opened the log or its size is not `from`.
 Status commitCheckpoint(postgres::Connection& connection, std::uint64_t epoch, std::uint64_t from,

@@ -86,6 +86,8 @@ TEST(Tiles, GrowInAnyStepsToTheSameTree) {
   std::vector<TreeHash> hashes;
   std::uint64_t size = 0;
   TreeHash before = emptyTreeHash();
+  GrowingRoot growing;
+  EXPECT_EQ(growing.root(), before);
   for (std::uint64_t step : kSteps) {
     const auto more = leavesFrom(size, step);
     const TileMap grown = grow(tiles, size, more).value();
@@ -94,6 +96,8 @@ TEST(Tiles, GrowInAnyStepsToTheSameTree) {
     const TreeHash plannedRoot = treeRoot(planned, size + step).value();
     tiles.put(grown);
     for (const std::string& leaf : more) hashes.push_back(leafHash(leaf));
+    for (const std::string& leaf : more) growing.add(leafHash(leaf));
+    EXPECT_EQ(growing.root(), naiveRoot(hashes));
     TileTree tree(tiles, size + step);
     const TreeHash root = treeRoot(tree, size + step).value();
     EXPECT_EQ(root, naiveRoot(hashes));
@@ -121,6 +125,20 @@ TEST(Tiles, AFullTileStandsInForAPartialOneThatIsGone) {
   TileTree again(tiles, 3);
   EXPECT_EQ(treeRoot(again, 3).value(), root);
   EXPECT_EQ(readEntries(tiles, 3, 0, 3).value(), leavesFrom(0, 3));
+}
+
+TEST(Tiles, APartialOneIsTheBeginningOfAWiderOne) {
+  MemoryTiles tiles;
+  tiles.put(grow(tiles, 0, leavesFrom(0, 700)).value());
+  MemoryTiles narrow;
+  narrow.put(grow(narrow, 0, leavesFrom(0, 600)).value());
+  for (const auto& [path, bytes] : narrow.tiles) {
+    const TilePath wider{path.level, path.index,
+                         std::min<std::uint64_t>(
+                             kTileWidth, (700 >> (path.level > 0 ? 8 * path.level : 0)) - 256 * path.index)};
+    EXPECT_EQ(cutTile(tiles.tiles.at(wider), wider, path.width).value(), bytes) << path.text();
+    EXPECT_EQ(cutTile(tiles.tiles.at(wider) + "x", wider, path.width).error().code, Code::kDataLoss);
+  }
 }
 
 TEST(Tiles, DamageIsNamed) {
