@@ -27,7 +27,7 @@ WitnessAnswer conflict(std::uint64_t size) {
 Result<std::unique_ptr<Witness>> Witness::open(const std::string& directory, std::string name,
                                                Ed25519PrivateKey key, std::vector<VerifierKey> logs,
                                                const Clock& clock) {
-  KILN_TRY(makeDirectory(directory, 0700));
+  KILN_TRY(makeDurableDirectory(directory, 0700));
   KILN_ASSIGN(UniqueFd lock, openFile(directory + "/lock", O_RDWR | O_CREAT, 0600, directory));
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
     return fail(Code::kUnavailable, directory + ": another witness runs on this state");

@@ -1,0 +1,25 @@
+// What a disk holds after the power was cut: a kill alone loses nothing that is in the page cache, so that a
+// sync that is missing goes unnoticed. Link kiln::test_disk: its fsync, fdatasync and syncfs take the place
+// of libc's in the whole program.
+#pragma once
+
+#include <string>
+
+namespace kiln::testing_support {
+
+// Watches one directory. What is there when it begins is on the disk. Afterwards a file's bytes are once the
+// file was synced, and a name is once its directory was; everything else is forgotten, as a file system may.
+// One at a time. Thread safe.
+class ForgetfulDisk {
+ public:
+  explicit ForgetfulDisk(std::string directory);
+  ~ForgetfulDisk();
+  ForgetfulDisk(const ForgetfulDisk&) = delete;
+  ForgetfulDisk& operator=(const ForgetfulDisk&) = delete;
+
+  // Makes `copy`, a new directory, of what the disk would hold now. A file whose name is there but whose
+  // bytes are not is empty.
+  void copyTo(const std::string& copy) const;
+};
+
+}  // namespace kiln::testing_support
