@@ -235,8 +235,11 @@ TEST(Policy, LogAndWitnesses) {
   facts.evidence = &evidence;
   EXPECT_FALSE(ruled(policy, facts, "requireLog").ok);
   EXPECT_FALSE(countsStatement(policy, evidence));
+  evidence.witnesses = {"w1", "w2"};
+  EXPECT_FALSE(countsStatement(policy, evidence)) << "seen, but in no log of the root";
   evidence.logged = true;
   evidence.witnesses = {"w1"};
+  EXPECT_FALSE(countsStatement(policy, evidence)) << "one witness of two";
   EXPECT_TRUE(ruled(policy, facts, "requireLog").ok);
   EXPECT_EQ(ruled(policy, facts, "minWitnesses").detail, "cosigned by 1 of the 2 witnesses wanted: w1");
   evidence.witnesses.insert("w2");

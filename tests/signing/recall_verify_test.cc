@@ -1,53 +1,15 @@
 // What recalls and a log's order do to a verdict.
 #include <gtest/gtest.h>
 
+#include "manifest/statement/reproduction.h"
 #include "signing/bundle/bundle.h"
-#include "signing/log/checkpoint.h"
-#include "signing/log/cosignature.h"
-#include "signing/log/leaf.h"
-#include "signing/log/tiles.h"
 #include "signing/verify/verify.h"
 #include "tests/signing/farm_fixture.h"
-#include "tests/signing/log/memory_tiles.h"
 #include "tests/support/signed_root.h"
+#include "tests/support/witnessed_log.h"
 
 namespace kiln::signing {
 namespace {
-
-// A log that holds what it is given, cosigned by one witness.
-class SmallLog {
- public:
-  void trust(TrustRoot& root) const {
-    root.logs = {{"log.example", key_.publicKey().der(), root.keys[0].validFrom, root.expires}};
-    root.witnesses = {{"witness.example", witness_.publicKey().der()}};
-  }
-  // The bundle with its entry, which is the log's next.
-  std::string add(const std::string& text, const PublicKey& signer, TimePoint seen) {
-    const Bundle bundle = parseBundle(text).value();
-    leaves_.push_back(leafOf(bundle.envelope, signer)->text());
-    testing_support::MemoryTiles tiles;
-    tiles.put(grow(tiles, 0, leaves_).value());
-    TileTree tree(tiles, leaves_.size());
-    const TreeHash root = treeRoot(tree, leaves_.size()).value();
-    Note note = signCheckpoint({"log.example", leaves_.size(), root}, key_).value();
-    note.signatures.push_back(cosign(note, "witness.example", witness_, seen).value());
-    const VerifierKey log{"log.example", NoteKeyKind::kEd25519, key_.publicKey()};
-    const std::size_t index = leaves_.size() - 1;
-    const LogEntry entry{log.id(),
-                         index,
-                         leaves_.size(),
-                         root,
-                         inclusionProof(tree, index, leaves_.size()).value(),
-                         note.toString(),
-                         leaves_.back()};
-    return makeBundle(bundle.envelope, signer, entry).value();
-  }
-
- private:
-  const Ed25519PrivateKey key_ = Ed25519PrivateKey::create().value();
-  const Ed25519PrivateKey witness_ = Ed25519PrivateKey::create().value();
-  std::vector<std::string> leaves_;
-};
 
 struct RecalledTest : ::testing::Test {
   Farm farm;
@@ -55,7 +17,7 @@ struct RecalledTest : ::testing::Test {
   std::vector<PrivateKey> keys = testing_support::newKeys(2);
   std::vector<std::string> bundles{farm.sign()};
   std::optional<Recalls> recalls;
-  SmallLog log;
+  testing_support::WitnessedLog log;
 
   RecalledTest() { farm.root.recallKeys = RecallKeys{testing_support::thresholdOf(1, keys), 2, 10}; }
 
@@ -234,8 +196,38 @@ TEST_F(RecalledTest, APolicyMayWantLogAndWitnesses) {
   policy.requireCheck = true;
   bundles.push_back(check);
   expectRefused("policy requireCheck");
+  bundles.back() = log.add(check, farm.key.publicKey(), std::nullopt);
+  expectRefused("policy requireCheck");
   bundles.back() = log.add(check, farm.key.publicKey(), farm.clock.now());
   EXPECT_TRUE(verify().passed);
+}
+
+TEST_F(RecalledTest, AReproductionThatTooFewWitnessesSawIsNotCounted) {
+  log.trust(farm.root);
+  policy.requireLog = true;
+  policy.minWitnesses = 1;
+  policy.minBuilders = 3;
+  Reproduction again;
+  again.rebuilderId = kBuilderId;
+  again.worker = "w3";
+  again.operatorName = "third";
+  again.invocationId = "job-2";
+  again.compile = farm.action;
+  again.manifest = digestOf(farm.manifestText);
+  again.sandboxPolicy = farm.sandboxPolicy;
+  again.receipt = digestOf("a receipt");
+  again.startedOn = again.finishedOn = farm.clock.now();
+  const std::string text = reproductionStatement(farm.artifact, again).value();
+  const std::string made =
+      makeBundle(signEnvelope(kInTotoPayload, text, farm.key).value(), farm.key.publicKey()).value();
+  const PublicKey signer = farm.key.publicKey();
+  bundles = {log.add(bundles[0], signer, farm.clock.now()), made};
+  expectRefused("policy minBuilders");
+  bundles[1] = log.add(made, signer, std::nullopt);
+  expectRefused("policy minBuilders");
+  bundles[1] = log.add(made, signer, farm.clock.now());
+  const Status counted = verify().status();
+  EXPECT_TRUE(counted) << counted.error().message;
 }
 
 }  // namespace

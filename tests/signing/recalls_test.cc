@@ -120,6 +120,10 @@ TEST_F(AttackCases, Case13ALaterVersionTakesNothingAway) {
   const Recalls before = holding({recall}), emptied = holding({});
   EXPECT_FALSE(emptied.extends(before));
   EXPECT_TRUE(before.extends(before));
+  const Recall other = recallOf(RecallKind::kArtifact, bare("b").text(), {bare("b")}, false);
+  EXPECT_FALSE(holding({other}).extends(before)) << "as many, but another";
+  EXPECT_FALSE(holding({other, recall}).extends(holding({recall, other}))) << "the same in another order";
+  EXPECT_TRUE(holding({recall, other}).extends(before));
   EXPECT_TRUE(next(&before, std::nullopt, one())->extends(before)) << "news without a recall, by one key";
 }
 

@@ -9,6 +9,7 @@
 
 #include "api/node/kiln_node.h"
 #include "api/node/private_copy.h"
+#include "manifest/artifact/oci_layout.h"
 #include "tests/api/node/signed_artifact.h"
 
 namespace kiln::node {
@@ -31,6 +32,42 @@ struct OpenTest : testing::Test {
 };
 
 struct AttackCases : OpenTest {};
+
+// The artifact and its bundle as kiln export leaves them.
+std::string exportTo(const std::string& root, testing_support::SignedArtifact& artifact) {
+  fs::create_directories(root + "/blobs/sha256");
+  const auto put = [&](std::string_view text) {
+    const Digest digest = digestOf(text);
+    std::ofstream(root + "/blobs/sha256/" + digest.hex(), std::ios::binary) << text;
+    return digest;
+  };
+  for (const auto& [what, digest] : artifact.blobs())
+    put(storage::getBlob(artifact.farm.store, "default", digest, 1 << 20).value());
+  put(kEmptyConfig);
+  const Digest bundle = put(makeBundleReferrer(artifact.ref.artifact, artifact.ref.bundles[0]).value());
+  const std::vector<LayoutEntry> referrers{{bundle, kBundleType}};
+  const Digest tag = put(makeReferrersIndex(referrers).value());
+  std::ofstream(root + "/oci-layout") << kOciLayoutText;
+  std::ofstream(root + "/index.json") << makeLayoutIndex(artifact.ref.artifact, referrers, tag).value();
+  return root;
+}
+
+TEST_F(AttackCases, Case08AnExportOfAnotherArtifactIsRefused) {
+  const std::string layout = exportTo(directory / "export", artifact);
+  const auto open = [&](const Digest& wanted) {
+    return openArtifact(layout, wanted, artifact.trust, SystemClock());
+  };
+  for (const Digest& wanted : {Digest{}, artifact.farm.artifact}) {
+    const auto opened = open(wanted);
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ(opened->verdict.artifact.hash, artifact.farm.artifact.hash);
+  }
+  const auto refused = open(digestOf("another"));
+  ASSERT_FALSE(refused) << "it is whole and signed, but not what was asked for";
+  EXPECT_EQ(refused.error().code, Code::kDataLoss);
+  EXPECT_NE(refused.error().message.find("holds another artifact"), std::string::npos);
+  EXPECT_NE(refused.error().details.find("\"exitCode\":5"), std::string::npos);
+}
 
 TEST_F(OpenTest, OpensAPrivateDirectoryInPlace) {
   const auto opened = open(artifact.farm.artifact);

@@ -10,6 +10,7 @@
 #include "tests/api/node/signed_artifact.h"
 #include "tests/support/signed_root.h"
 #include "tests/support/small_log.h"
+#include "tests/support/witnessed_log.h"
 
 namespace kiln::node {
 namespace {
@@ -205,6 +206,23 @@ TEST_F(NodeRecallTest, AnUnprovenListIsTooOldForAPolicyThatAsksForNews) {
   EXPECT_FALSE(fetch("", fetched));
   const auto proven = fetch(log.prove(unproven, artifact.trust.root), fetched);
   EXPECT_TRUE(proven) << proven.error().message;
+}
+
+// A clock that is turned back later does not make the news younger.
+TEST_F(NodeRecallTest, TheTimeThatWitnessesStatedIsRememberedByFetchAndOpen) {
+  testing_support::WitnessedLog log;
+  log.trust(artifact.trust.root);
+  artifact.writeTrust(directory.path());
+  const TimePoint seen = std::chrono::floor<std::chrono::seconds>(now);
+  artifact.ref.bundles = {artifact.farm.put(log.add(artifact.bundle, artifact.farm.key.publicKey(), seen))};
+  EXPECT_EQ(trust().latestSeen, TimePoint{});
+  const auto fetchedOne = fetch("", fetched);
+  ASSERT_TRUE(fetchedOne) << fetchedOne.error().message;
+  EXPECT_EQ(trust().latestSeen, seen);
+  fs::remove(root + ".state");  // a node that is handed the directory
+  EXPECT_EQ(trust().latestSeen, TimePoint{});
+  ASSERT_TRUE(openArtifact(fetched, {}, trust(), SystemClock()));
+  EXPECT_EQ(trust().latestSeen, seen);
 }
 
 TEST_F(NodeRecallTest, CApiRefusesWhatIsRecalled) {
