@@ -64,8 +64,11 @@ class Farm:
                     found.append((int(entry.name), line))
         return found
 
-    def close(self):
+    def stop(self):
         subprocess.run([ROOT / "infra" / "up", "--dir", self.dir, "--stop"], capture_output=True, timeout=120)
+
+    def close(self):
+        self.stop()
         shutil.rmtree(self.home, ignore_errors=True)
 
 
