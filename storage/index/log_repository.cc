@@ -45,6 +45,15 @@ SignatureRecord signatureAt(const Row& row) {
   return out;
 }
 
+// A row whose checkpoint is gone would else read as one with a NULL in it.
+Result<std::optional<SignatureRecord>> onlySignature(const Rows& rows) {
+  if (rows.size() > 0 && !rows[0].isNull("tree_size") && rows[0].isNull("root"))
+    return fail(Code::kDataLoss, "the database has lost the log's checkpoint of " +
+                                     std::to_string(rows[0].get<std::uint64_t>("tree_size")) +
+                                     " entries, which covers what was signed; restore it from a backup");
+  return rows.first(signatureAt);
+}
+
 Result<LogState> loadLog(Connection& connection, const char* lock) {
   KILN_ASSIGN(Rows rows, connection.execute(std::string("SELECT l.origin, l.epoch, l.size, c.root, c.note "
                                                         "FROM log l JOIN log_checkpoints c USING (size)") +
@@ -79,13 +88,28 @@ Result<std::vector<PlacedLeaf>> placedFrom(Connection& connection, std::uint64_t
 Result<std::optional<SignatureRecord>> findSignature(Connection& connection, const Digest& logDigest) {
   KILN_ASSIGN(Rows rows,
               connection.execute(std::string(kSelect) + "WHERE s.log_digest = $1", {hashParam(logDigest)}));
-  return rows.first(signatureAt);
+  return onlySignature(rows);
 }
 
 Result<std::optional<SignatureRecord>> findSignatureOfPayload(Connection& connection, const Digest& payload) {
   KILN_ASSIGN(Rows rows,
               connection.execute(std::string(kSelect) + "WHERE s.payload_hash = $1", {hashParam(payload)}));
-  return rows.first(signatureAt);
+  return onlySignature(rows);
+}
+
+Result<std::optional<std::string>> findSignedPayload(Connection& connection, const Digest& payload) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT payload FROM signatures WHERE payload_hash = $1",
+                                            {hashParam(payload)}));
+  return rows.first([](const Row& row) { return bytesAt(row, "payload"); });
+}
+
+Result<bool> isIndexedAnywhere(Connection& connection, const Digest& payload) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT 1 FROM statements WHERE payload_hash = $1 UNION ALL SELECT 1 FROM "
+                                 "toolchain_admissions WHERE payload_hash = $1 UNION ALL SELECT 1 FROM "
+                                 "tuning_records WHERE payload_hash = $1 LIMIT 1",
+                                 {hashParam(payload)}));
+  return rows.size() > 0;
 }
 
 Result<SignatureRecord> addSignature(Connection& connection, const NewSignature& signature) {

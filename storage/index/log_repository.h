@@ -38,10 +38,15 @@ struct NewSignature {
   TimePoint signedAt;
 };
 
+// kDataLoss if the checkpoint that covers it is gone from the database.
 Result<std::optional<SignatureRecord>> findSignature(postgres::Connection& connection,
                                                      const Digest& logDigest);
 Result<std::optional<SignatureRecord>> findSignatureOfPayload(postgres::Connection& connection,
                                                               const Digest& payload);
+// Whether a row of any instance's index has the statement: for a signature that does not say whose it is.
+Result<bool> isIndexedAnywhere(postgres::Connection& connection, const Digest& payload);
+// What was signed, by its digest, whatever became of the checkpoint that covers it.
+Result<std::optional<std::string>> findSignedPayload(postgres::Connection& connection, const Digest& payload);
 // The row of this payload: the new one, or the one that was there, which then learns the payload if it lacked
 // it. In one statement: signed and taken in, or neither.
 Result<SignatureRecord> addSignature(postgres::Connection& connection, const NewSignature& signature);

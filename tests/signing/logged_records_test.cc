@@ -69,6 +69,25 @@ TEST_F(LoggedRecordsTest, ADamagedRecordIsNotReplaced) {
   EXPECT_EQ(add("{}").error().code, Code::kDataLoss);
 }
 
+// Rows cut behind the farm's back: whoever asks is told what is lost, and that it is no mistake of his.
+TEST_F(LoggedRecordsTest, ACheckpointThatIsGoneIsNamed) {
+  const std::string bundle = add("{}").value();
+  run("INSERT INTO log_checkpoints VALUES (1, sha256('x'), 'a note'); UPDATE signatures SET log_index = 0, "
+      "tree_size = 1, proof = ''");
+  EXPECT_EQ(records_.find("{}").value(), bundle);
+  run("SET session_replication_role = replica; DELETE FROM log_checkpoints; SET session_replication_role = "
+      "origin");
+  auto connection = pool_.acquire().value();
+  const Digest byLog{logDigest(kInTotoPayload, "{}"), 0};
+  for (const auto& found : {index::findSignature(*connection, byLog),
+                            index::findSignatureOfPayload(*connection, digestOf("{}"))}) {
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Code::kDataLoss);
+    EXPECT_NE(found.error().message.find("checkpoint of 1 entries"), std::string::npos)
+        << found.error().message;
+  }
+}
+
 TEST_F(LoggedRecordsTest, WhatHasItsPlaceDoesNotChange) {
   ASSERT_TRUE(add("{}"));
   run("UPDATE signatures SET log_index = 0");
