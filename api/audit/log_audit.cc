@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/audit/recalls_audit.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/statement/tune_statement.h"
 #include "manifest/statement/vsa.h"
@@ -28,6 +29,7 @@ class LogWalk {
       : audit_(audit), source_(source), history_(history), size_(history.newest().size) {}
 
   Result<LogCounts> run(std::uint64_t from, const std::function<void(const LogCounts&)>& seen) {
+    KILN_ASSIGN(recalls_, RecallsInForce::read(audit_, source_));
     for (std::uint64_t at = from; at < size_;) {
       const std::uint64_t end = std::min(size_, (at / signing::kTileWidth + 1) * signing::kTileWidth);
       KILN_TRY(checkTile(at, end));
@@ -37,8 +39,9 @@ class LogWalk {
     }
     for (const auto& [place, leaf] : missing_) {
       KILN_ASSIGN(const auto rows, rowsOf(place, place + 1));
-      KILN_TRY(checkEntry(place, leaf, rows, true));
+      if (rows) KILN_TRY(checkEntry(place, leaf, *rows, true));
     }
+    KILN_TRY(checkRecalls());
     return counts_;
   }
 
@@ -57,7 +60,7 @@ class LogWalk {
       damaged(nameOf(at) + " to " + std::to_string(end - 1), entries.error().message);
       return {};
     }
-    KILN_ASSIGN(const Rows rows, rowsOf(at, end));
+    KILN_ASSIGN(const auto rows, rowsOf(at, end));
     if (!tree_ || ++treeTiles_ > kKeptTiles) {
       tree_.emplace(history_.source(), size_);
       treeTiles_ = 0;
@@ -71,7 +74,7 @@ class LogWalk {
       else if (!leaf)
         damaged(nameOf(at), leaf.error().message);
       else
-        KILN_TRY(checkEntry(at, *leaf, rows, missing_.size() >= kMaxAskedAgain));
+        KILN_TRY(checkLeaf(at, *leaf, rows ? &*rows : nullptr));
       ++at;
     }
     return {};
@@ -82,14 +85,40 @@ class LogWalk {
     return signing::verifyInclusion(place, size_, signing::leafHash(entry), proof, history_.newest().root);
   }
 
-  // What the farm keeps of entries [begin, end).
-  Result<Rows> rowsOf(std::uint64_t begin, std::uint64_t end) {
+  // `rows`: null if the farm could not give them, which was reported.
+  Status checkLeaf(std::uint64_t place, const signing::Leaf& leaf, const Rows* rows) {
+    if (recalls_.isRecall(leaf)) {
+      ++counts_.recalls;
+      if (!recalls_.holds(leaf)) lostRecalls_.emplace_back(place, leaf);
+    }
+    return rows ? checkEntry(place, leaf, *rows, missing_.size() >= kMaxAskedAgain) : Status();
+  }
+
+  // One that the farm lacks may just have come into the log: then it is in force a moment later.
+  Status checkRecalls() {
+    if (lostRecalls_.empty()) return {};
+    KILN_ASSIGN(const auto now, RecallsInForce::read(audit_, source_, false));
+    for (const auto& [place, leaf] : lostRecalls_)
+      if (!now.holds(leaf))
+        audit_.report(FindingKind::kMissingStatement, "recalls", nameOf(place),
+                      "the log holds this recall, and the farm does not have it in force");
+    return {};
+  }
+
+  // What the farm keeps of entries [begin, end). Nothing, and a finding, if it has lost what proves them.
+  Result<std::optional<Rows>> rowsOf(std::uint64_t begin, std::uint64_t end) {
     Rows out;
     v1::ListLoggedRequest request;
     request.set_from(begin);
     while (request.from() < end) {
       request.set_page_size(static_cast<int>(end - request.from()));
-      KILN_ASSIGN(const auto page, source_.logged(request));
+      const auto answer = source_.logged(request);
+      if (!answer && answer.error().code == Code::kDataLoss) {
+        audit_.report(FindingKind::kMissingStatement, "log_checkpoints",
+                      nameOf(begin) + " to " + std::to_string(end - 1), answer.error().message);
+        return std::optional<Rows>();
+      }
+      KILN_ASSIGN(const auto page, answer);
       for (const v1::LoggedEntry& entry : page.entries())
         if (entry.place() < end) out.emplace(entry.place(), entry);
       if (page.entries_size() == 0 || page.last()) break;
@@ -97,7 +126,7 @@ class LogWalk {
       if (next <= request.from()) return fail(Code::kInternal, "the farm's answers do not go on");
       request.set_from(next);
     }
-    return out;
+    return std::optional(std::move(out));
   }
 
   Status checkEntry(std::uint64_t place, const signing::Leaf& leaf, const Rows& rows, bool last) {
@@ -193,6 +222,8 @@ class LogWalk {
   IndexSource& source_;
   const LogHistory& history_;
   const std::uint64_t size_;
+  RecallsInForce recalls_;
+  std::vector<std::pair<std::uint64_t, signing::Leaf>> lostRecalls_;  // to be asked for again
   LogCounts counts_;
   std::optional<signing::TileTree> tree_;
   std::uint64_t treeTiles_ = 0;

@@ -8,6 +8,7 @@
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/page_token.h"
 #include "coordinator/service/rpc.h"
+#include "manifest/statement/vsa.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/log_repository.h"
 #include "storage/index/toolchain_repository.h"
@@ -180,6 +181,22 @@ Result<v1::ListIndexedToolchainsResponse> indexedToolchains(Connection& connecti
   return out;
 }
 
+// Whether what another instance signed is where it belongs: in an index, or in none because it is a recall or
+// a verdict, of which the newest one alone is kept.
+Result<bool> isKept(Connection& connection, const index::LoggedRecord& entry) {
+  if (entry.kept) return true;
+  if (!entry.payload) return false;
+  KILN_ASSIGN(const auto payload, index::findSignedPayload(connection, *entry.payload));
+  if (!payload || digestOf(*payload).hash != entry.payload->hash) return false;
+  const auto statement = parseStatement(*payload);
+  if (!statement) {
+    const auto json = parseCanonicalJson(*payload, {.bytes = payload->size()});
+    return json && json->value("kind", "") == "Recall";
+  }
+  if (statement->predicateType == kVsaType) return true;
+  return index::isIndexedAnywhere(connection, *entry.payload);
+}
+
 constexpr std::size_t kMaxStatements = 1u << 20;  // bytes of statements in one answer
 
 Result<v1::ListLoggedResponse> logged(Connection& connection, const v1::ListLoggedRequest& request) {
@@ -192,13 +209,18 @@ Result<v1::ListLoggedResponse> logged(Connection& connection, const v1::ListLogg
   for (const index::LoggedRecord& entry : found) {
     v1::LoggedEntry added;
     added.set_place(entry.place);
-    added.set_foreign(entry.foreign);
+    bool foreign = entry.foreign;
+    if (foreign) {
+      // One that no index has is lost, whoever's it is said to be; nothing more is told of it here.
+      KILN_ASSIGN(foreign, isKept(connection, entry));
+    }
+    added.set_foreign(foreign);
     if (!entry.foreign && entry.payload) {
       added.set_payload(entry.payload->text());
       added.set_table(entry.table);
       if (entry.table.empty()) {
-        KILN_ASSIGN(auto signature, index::findSignatureOfPayload(connection, *entry.payload));
-        if (signature) added.set_statement(std::move(signature->payload));
+        KILN_ASSIGN(auto payload, index::findSignedPayload(connection, *entry.payload));
+        if (payload) added.set_statement(std::move(*payload));
       } else {
         *added.mutable_bundle() = kiln::toProto(entry.bundle);
       }

@@ -50,11 +50,13 @@ Result<std::vector<SubmissionRecord>> listSubmissions(postgres::Connection& conn
 struct LoggedRecord {
   std::uint64_t place = 0;
   bool foreign = false;           // of another instance, whose rows are not looked at
+  bool kept = false;              // a foreign one: that instance's index has the statement
   std::optional<Digest> payload;  // nothing: known from the log alone
   std::string table;  // where the instance has the statement: statements, toolchain_admissions, or nowhere
   Digest bundle;      // of that row
 };
-// From this place on, by place.
+// From this place on, by place. A statement whose artifact or toolchain has no row is nowhere.
+// kDataLoss if the database lacks a checkpoint that covers one of them.
 Result<std::vector<LoggedRecord>> listLogged(postgres::Connection& connection, const std::string& instance,
                                              std::uint64_t from, int limit);
 

@@ -1,5 +1,6 @@
 // An audit walks the log itself: what was signed and is gone from the index is named, and so is a log that is
 // not what it has signed.
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -199,17 +200,62 @@ TEST_F(AuditedLog, AnotherHistoryIsNamed) {
   EXPECT_NE(said(findings).find("rewritten"), std::string::npos) << said(findings);
 }
 
-// What is of another tenant is counted and not looked at.
+// Rows about a statement may stay while what it is about is gone.
+TEST_F(AuditedLog, AStatementWhoseArtifactOrToolchainHasNoRowIsMissing) {
+  const auto artifacts = without("artifacts", "hash = " + sqlOf(second_));
+  EXPECT_TRUE(std::ranges::any_of(artifacts, [](const Finding& each) {
+    return each.kind == FindingKind::kMissingStatement && each.table == "statements";
+  })) << said(artifacts);
+  const auto toolchains = without("toolchains", "true");
+  EXPECT_TRUE(std::ranges::any_of(toolchains, [](const Finding& each) {
+    return each.kind == FindingKind::kMissingStatement && each.table == "toolchain_admissions";
+  })) << said(toolchains);
+  EXPECT_TRUE(audited().empty()) << "all is back";
+}
+
+// A recall that the log holds and the farm lacks, or has in another version, is named; so is recalls.json
+// that is none.
+TEST_F(AuditedLog, ARecallThatIsGoneIsNamed) {
+  const auto key = signing::PrivateKey::create().value();
+  root_.recallKeys = signing::RecallKeys{{1, {key.publicKey()}}, 1, 10};
+  ASSERT_TRUE(signing::writeTextFile(trustRoot_, root_.toJson().dump()));
+  std::optional<signing::Recalls> current;
+  for (const char* worker : {"w8", "w9"}) {
+    const signing::Recall news{
+        signing::RecallKind::kWorker, worker, "bad", clock_.now(), {}, {}, {}, {}, true};
+    const auto text = signing::Recalls::issue(current ? &*current : nullptr, news, std::array{key},
+                                              clock_.now(), clock_.now() + std::chrono::hours(1000), "");
+    auto published = publish(text.value());
+    ASSERT_TRUE(published) << published.error().message;
+    current = std::move(*published);
+  }
+  EXPECT_TRUE(audited().empty()) << said(audited());
+  EXPECT_EQ(counts_.log.recalls, 2u);
+  const std::string newest = "entry " + std::to_string(counts_.log.entries - 1);
+  const auto older = without("recalls", "version = 2");
+  ASSERT_EQ(older.size(), 1u) << said(older);
+  EXPECT_TRUE(names(older, FindingKind::kMissingStatement, "recalls", newest)) << said(older);
+  EXPECT_EQ(without("recalls", "true").size(), 2u);
+  run("UPDATE recalls SET document = 'x' || document");
+  EXPECT_TRUE(names(audited(), FindingKind::kTamperedRow, "recalls", "recalls.json")) << said(audited());
+}
+
+// What is of another tenant is counted and not looked at; but somebody's index must have it.
 TEST_F(AuditedLog, EntriesOfOtherInstancesAreCounted) {
-  run("UPDATE signatures SET instance = 'other' WHERE log_index = 2; DELETE FROM statements WHERE "
-      "payload_hash = "
-      "(SELECT payload_hash FROM signatures WHERE log_index = 2)");
-  (void)audited();
+  const std::string its = " WHERE payload_hash = (SELECT payload_hash FROM signatures WHERE log_index = 2)";
+  run("UPDATE signatures SET instance = 'other' WHERE log_index = 2");
+  EXPECT_TRUE(audited().empty()) << "the statement is where it was";
+  run("CREATE TABLE kept AS SELECT * FROM statements" + its + "; DELETE FROM statements" + its);
+  const auto hidden = audited();
+  EXPECT_TRUE(names(hidden, FindingKind::kMissingStatement, "signatures", "entry 2")) << said(hidden);
+  run("UPDATE kept SET instance = 'other'; INSERT INTO statements SELECT * FROM kept");
+  const auto moved = audited();
+  EXPECT_FALSE(names(moved, FindingKind::kMissingStatement, "signatures", "entry 2")) << said(moved);
   EXPECT_EQ(counts_.log.foreign, 1u);
   v1::ListLoggedRequest request;
   request.set_from(2);
   request.set_page_size(1);
-  FarmSource source(*auditStub_);
+  FarmSource source(*auditStub_, farm_);
   const auto page = source.logged(request);
   ASSERT_TRUE(page);
   ASSERT_EQ(page->entries_size(), 1);
