@@ -16,7 +16,25 @@ alignas(KILN_ALIGNMENT) constexpr std::uint8_t kEmpty[KILN_ALIGNMENT] = {};  // 
 
 }  // namespace
 
+// The program reads each weight at its own place in the list and does not ask for its size: one that stands
+// in another's place would be read beyond its end.
+Status Weights::checkOrder(const Manifest& manifest) {
+  for (std::size_t i = 0; i < manifest.weights.size(); ++i) {
+    const std::string& path = manifest.weights[i].path;
+    const std::string number = std::to_string(i);
+    const std::string wanted =
+        "weights/" + std::string(number.size() < 4 ? 4 - number.size() : 0, '0') + number + ".bin";
+    if (path != wanted) {
+      return fail(Code::kDataLoss, "manifest.json: " + path + " stands where " + wanted +
+                                       " belongs: the program would read the wrong weights; fetch the "
+                                       "artifact again");
+    }
+  }
+  return {};
+}
+
 Result<Weights> Weights::map(const std::string& directory, const Manifest& manifest) {
+  KILN_TRY(checkOrder(manifest));
   Weights weights;
   for (const ArtifactFile& file : manifest.weights) {
     KILN_TRY(weights.add(directory + "/" + file.path, file.digest.size));

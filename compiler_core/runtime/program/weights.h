@@ -10,9 +10,10 @@ namespace kiln::runtime {
 
 class Weights {
  public:
-  // Maps DIRECTORY/<path> of every weight of the manifest. kDataLoss if one is missing or has another size
-  // than its digest says (its bytes were verified before, see kiln_runtime.h); kResourceExhausted if it
-  // cannot be mapped.
+  // Maps DIRECTORY/<path> of every weight of the manifest. kDataLoss if they are not in the order in which
+  // kiln-cc numbers them ("weights/0000.bin", "weights/0001.bin", ...), before anything is mapped, or if one
+  // is missing or has another size than its digest says (its bytes were verified before, see kiln_runtime.h);
+  // kResourceExhausted if it cannot be mapped.
   static Result<Weights> map(const std::string& directory, const Manifest& manifest);
   ~Weights();
   Weights() = default;  // none
@@ -33,6 +34,7 @@ class Weights {
     void* address;
     std::size_t bytes;
   };
+  static Status checkOrder(const Manifest& manifest);
   Status add(const std::string& path, std::uint64_t bytes);
   std::vector<Map> maps_;
   std::vector<const void*> pointers_;
