@@ -7,7 +7,10 @@
  * The first element -1 stands for a bound that was exceeded, -2 for an invalid value. */
 #include "compiler_core/runtime/program_abi.h"
 
-enum { kColumns = 4, kSmall = 8, kLarge = 64, kSymbolN = 0, kSymbolK = 1 };
+#ifndef LARGE
+#define LARGE 64
+#endif
+enum { kColumns = 4, kSmall = 8, kLarge = LARGE, kSymbolN = 0, kSymbolK = 1 };
 
 struct Env {
   const float* x;

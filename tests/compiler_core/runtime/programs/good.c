@@ -53,7 +53,19 @@ static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* con
   return 0;
 }
 
-static const kiln_profile profiles[] = {{ARENA, kColumns * sizeof(float), run, shapes}};
+/* Where the entries of a program must not be. */
+static const unsigned char data[64] = {0xc3};
+static unsigned char writable[64] = {0xc3};
+__attribute__((used)) static unsigned char* const keep = writable;
+#ifndef RUN
+#define RUN run
+#endif
+#ifndef SHAPES
+#define SHAPES shapes
+#endif
+
+static const kiln_profile profiles[] = {
+    {ARENA, kColumns * sizeof(float), (kiln_run)(uintptr_t)(RUN), (kiln_shapes)(uintptr_t)(SHAPES)}};
 __attribute__((visibility("default"))) const kiln_program kiln_program_table __asm__("kiln_program") = {
     ABI, 1, 2, 2, 1, 1, 3, 0, profiles};
 
