@@ -31,6 +31,7 @@
 #include <cstring>
 #include <ctime>
 #include <string>
+#include <utility>
 
 extern char** environ;
 
@@ -78,6 +79,22 @@ int facts() {
   std::printf("core %lu\n", static_cast<unsigned long>(limit.rlim_cur));
   getrlimit(RLIMIT_STACK, &limit);
   std::printf("stack %lu\n", static_cast<unsigned long>(limit.rlim_cur));
+  return 0;
+}
+
+// Soft and hard limits of this process.
+int limits() {
+  const std::pair<const char*, __rlimit_resource> all[] = {
+      {"core", RLIMIT_CORE},     {"as", RLIMIT_AS},           {"stack", RLIMIT_STACK},
+      {"nofile", RLIMIT_NOFILE}, {"fsize", RLIMIT_FSIZE},     {"cpu", RLIMIT_CPU},
+      {"nproc", RLIMIT_NPROC},   {"memlock", RLIMIT_MEMLOCK}, {"msgqueue", RLIMIT_MSGQUEUE},
+      {"rtprio", RLIMIT_RTPRIO}};
+  for (const auto& [name, resource] : all) {
+    rlimit limit{};
+    getrlimit(resource, &limit);
+    std::printf("%s %lu %lu\n", name, static_cast<unsigned long>(limit.rlim_cur),
+                static_cast<unsigned long>(limit.rlim_max));
+  }
   return 0;
 }
 
@@ -339,6 +356,7 @@ int main(int argc, char** argv) {
   const char* first = argc > 2 ? argv[2] : "";
   const char* second = argc > 3 ? argv[3] : "";
   if (what == "facts") return facts();
+  if (what == "limits") return limits();
   if (what == "addresses") return addresses();
   if (what == "tell") return tell();
   if (what == "reach") return reach(std::atoi(first), second);

@@ -57,7 +57,7 @@ const char* kindOf(mode_t mode) {
 }
 
 tl::unexpected<Error> over(const char* what, std::uint64_t limit) {
-  return fail(Code::kResourceExhausted, fmt::format("output: more than {} {}", limit, what));
+  return fail(Code::kOutOfRange, fmt::format("output: more than {} {}", limit, what));
 }
 
 class Walk {

@@ -20,13 +20,12 @@ struct OutputFile {
 
 // Visits every regular file below `dir` in byte order of the paths. To be called once no process can write
 // there any more. kInvalidArgument naming the entry for anything that is neither a regular file with one link
-// nor a directory, whose name is not printable
-// ASCII, or whose mode keeps its owner out; kResourceExhausted beyond the limits; the visitor's
-// error ends the walk.
+// nor a directory, whose name is not printable ASCII, or whose mode keeps its owner out; kOutOfRange beyond
+// the limits; the visitor's error ends the walk.
 Status visitOutputs(const std::string& dir, const Limits& limits,
                     const std::function<Status(const OutputFile&)>& visit);
 
-// A bounded look at a directory that is being written to. kResourceExhausted, naming the limit, as soon as
+// A bounded look at a directory that is being written to. kOutOfRange, naming the limit, as soon as
 // the files, their apparent sizes or the nesting exceed `limits`. What vanishes or cannot be opened meanwhile
 // is not counted.
 Status checkOutputUse(const std::string& dir, const Limits& limits);
