@@ -1,4 +1,5 @@
 // kiln: the command line of the farm and of nodes.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -31,6 +32,7 @@ std::string usageError(const CLI::App& app, const CLI::ParseError& error) {
 int main(int argc, char** argv) {
   using namespace kiln::cli;
   std::signal(SIGPIPE, SIG_IGN);
+  ::umask(::umask(077) | 022);  // what any command leaves is nobody else's to write
   CLI::App app("Kiln: builds AI models reproducibly, signs them, and runs what verifies.", "kiln");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("kiln ") + KILN_VERSION);

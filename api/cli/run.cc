@@ -11,11 +11,11 @@
 #include "api/cli/trust_settings.h"
 #include "api/node/load.h"
 #include "compiler_core/runtime/batch/batch.h"
+#include "manifest/base/output_directory.h"
 
 namespace kiln::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using runtime::checkInput;
 using runtime::countEach;
 using runtime::describe;
@@ -112,9 +112,7 @@ Result<Tensors> runEach(runtime::Session& session, const std::vector<runtime::Te
 }
 
 Status writeOutputs(const std::string& directory, const Tensors& outputs, bool quiet) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) return fail(errnoError(error.value(), directory));
+  KILN_ASSIGN(const auto folder, OutputDirectory::open(directory));
   for (const auto& output : outputs) {
     std::string name = output.name;
     for (char& c : name) {
@@ -122,9 +120,9 @@ Status writeOutputs(const std::string& directory, const Tensors& outputs, bool q
       if (!plain) c = '_';
     }
     if (name.starts_with('.')) name.front() = '_';
-    const auto path = (fs::path(directory) / (name + ".npy")).string();
-    KILN_TRY(npy::write(path, output.tensor));
-    if (!quiet) note("wrote " + path);
+    name += ".npy";
+    KILN_TRY(folder.write(name, npy::serialise(output.tensor)));
+    if (!quiet) note("wrote " + (std::filesystem::path(directory) / name).string());
   }
   return {};
 }
@@ -232,7 +230,8 @@ void addRun(CLI::App& app, Context& context) {
                              [&context, options] { return run(context, *options); });
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
   command.add_option("--input", options->inputs, "name=file.npy, once per input")->allow_extra_args(false);
-  command.add_option("--output-dir", options->outputDirectory, "Write each output there as <name>.npy");
+  command.add_option("--output-dir", options->outputDirectory,
+                     "Write each output there as <name>.npy; no link is followed");
   command.add_flag("--each", options->each,
                    "Run once per element of the inputs' leading axis; outputs are stacked");
   command.add_option("--labels", options->labels,

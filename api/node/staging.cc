@@ -44,11 +44,10 @@ Staging::~Staging() {
 }
 
 Result<UniqueFd> Staging::create(const std::string& name) {
-  const fs::path full = fs::path(path_) / name;
-  std::error_code error;
-  fs::create_directories(full.parent_path(), error);
-  if (error) return fail(errnoError(error.value(), full.parent_path().string()));
-  return openFile(full, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0444, full.string());
+  for (auto slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1))
+    KILN_TRY(makeDirectory(path_ + "/" + name.substr(0, slash), 0755));  // whatever the umask
+  const std::string full = path_ + "/" + name;
+  return openFile(full, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0444, full);
 }
 
 Status Staging::write(const std::string& name, Bytes bytes) {

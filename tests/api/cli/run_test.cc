@@ -61,6 +61,23 @@ TEST_F(KilnRun, WritesOutputs) {
   EXPECT_EQ(*y, floats({kRows, kColumns}, expectedOutput(sampleInput())));
 }
 
+TEST_F(KilnRun, OutputsGoThroughNoLinkAndWaitForNobody) {
+  const std::vector<std::string> run{"run", artifact.path(), "--input", "x=x.npy", "--output-dir", "out"};
+  std::filesystem::create_directory(directory / "out");
+  std::filesystem::create_symlink(directory / "x.npy", directory / "out/y.npy");
+  const auto before = npy::read(directory / "x.npy").value();
+  EXPECT_EQ(kiln(run).exit, 2);
+  EXPECT_EQ(npy::read(directory / "x.npy").value(), before);
+  std::filesystem::remove(directory / "out/y.npy");
+  ASSERT_EQ(::mkfifo((directory / "out/y.npy").c_str(), 0600), 0);
+  EXPECT_EQ(kiln(run).exit, 2);
+  std::filesystem::remove_all(directory / "out");
+  std::filesystem::create_directory(directory / "elsewhere");
+  std::filesystem::create_directory_symlink(directory / "elsewhere", directory / "out");
+  EXPECT_EQ(kiln(run).exit, 2);
+  EXPECT_TRUE(std::filesystem::is_empty(directory / "elsewhere"));
+}
+
 TEST_F(KilnRun, AWrongShapeNamesInputExpectedAndGiven) {
   save("wrong.npy", floats({kColumns, kRows}, sampleInput()));
   const auto result = kiln({"run", artifact.path(), "--input", "x=wrong.npy"});

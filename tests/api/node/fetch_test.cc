@@ -2,6 +2,7 @@
 #include "api/node/fetch.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -37,6 +38,20 @@ struct FetchTest : testing::Test {
     expectNothingLeft(what);
   }
 };
+
+TEST_F(FetchTest, NobodyElseMayWriteItWhateverTheUmask) {
+  const mode_t before = ::umask(0);
+  const auto verdict = fetch();
+  ::umask(before);
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  std::size_t seen = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(destination)) {
+    EXPECT_EQ(entry.status().permissions() & fs::perms(0022), fs::perms::none) << entry.path();
+    ++seen;
+  }
+  EXPECT_GT(seen, 8u);
+  EXPECT_EQ(fs::status(destination).permissions() & fs::perms(0022), fs::perms::none);
+}
 
 TEST_F(FetchTest, LeavesAVerifiedDirectory) {
   const auto verdict = fetch();

@@ -1,0 +1,52 @@
+#include "manifest/base/output_directory.h"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace kiln {
+namespace {
+
+std::string freshName() {
+  std::array<std::uint8_t, 8> random{};
+  (void)::getrandom(random.data(), random.size(), 0);
+  return ".kiln-" + toHex(random);
+}
+
+}  // namespace
+
+Result<OutputDirectory> OutputDirectory::open(const std::string& path) {
+  std::string name = path;
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  for (std::size_t slash = name.find('/', 1); slash != name.npos; slash = name.find('/', slash + 1))
+    KILN_TRY(makeDirectory(name.substr(0, slash), 0755));
+  KILN_TRY(makeDirectory(name, 0755));
+  UniqueFd directory(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory && (errno == ELOOP || errno == ENOTDIR))
+    return fail(Code::kInvalidArgument, name + ": a symbolic link or no folder; name the folder itself");
+  if (!directory) return fail(errnoError(errno, name));
+  return OutputDirectory(std::move(name), std::move(directory));
+}
+
+Status OutputDirectory::write(const std::string& name, Bytes bytes) const {
+  const std::string shown = path_ + "/" + name;
+  struct stat there{};
+  if (::fstatat(directory_.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(there.st_mode))
+    return fail(Code::kAlreadyExists, shown + ": is there and no regular file; move it away");
+  const std::string fresh = freshName();
+  UniqueFd file(
+      ::openat(directory_.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+  if (!file) return fail(errnoError(errno, shown));
+  Status done = writeAll(file.get(), bytes, shown);
+  if (done) done = file.close(shown);
+  if (done && ::renameat(directory_.get(), fresh.c_str(), directory_.get(), name.c_str()) != 0)
+    done = fail(errnoError(errno, shown));
+  if (!done) ::unlinkat(directory_.get(), fresh.c_str(), 0);
+  return done;
+}
+
+}  // namespace kiln
