@@ -258,7 +258,8 @@ void addTrust(CLI::App& app, Context& context) {
   };
   const auto keyed = [&](CLI::App& command) {
     command.add_option("--public", options->publicKey, "The key, PEM")->required();
-    command.add_option("--role", options->role, "signer (default), root, recall, log or witness");
+    command.add_option("--role", options->role,
+                       "signer (default), root, recall, log or witness; a key has one");
     command.add_option("--id", options->id,
                        "The builder or author of a signer, a log's origin, a witness's name");
     command.add_option("--until", options->until, "How long a signer or log key lasts (default 730d)");

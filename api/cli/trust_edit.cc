@@ -1,6 +1,7 @@
 #include "api/cli/trust_edit.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln::cli {
 namespace {
@@ -41,6 +42,40 @@ Status addSigner(signing::TrustRoot& root, const NewKey& key) {
   return {};
 }
 
+constexpr std::pair<KeyRole, const char*> kRoles[] = {{KeyRole::kSigner, "signer"},
+                                                      {KeyRole::kRoot, "root"},
+                                                      {KeyRole::kRecall, "recall"},
+                                                      {KeyRole::kLog, "log"},
+                                                      {KeyRole::kWitness, "witness"}};
+
+bool hasRole(const signing::TrustRoot& root, KeyRole role, const std::string& spki) {
+  const auto among = [&](const std::vector<signing::PublicKey>& keys) {
+    return std::ranges::any_of(keys, [&](const auto& one) { return one.der() == spki; });
+  };
+  switch (role) {
+    case KeyRole::kSigner:
+      return std::ranges::any_of(root.keys, [&](const auto& one) { return one.key.der() == spki; });
+    case KeyRole::kRoot:
+      return root.rootKeys && among(root.rootKeys->keys);
+    case KeyRole::kRecall:
+      return root.recallKeys && among(root.recallKeys->issuers.keys);
+    case KeyRole::kLog:
+      return std::ranges::find(root.logs, spki, &signing::TrustedLog::spki) != root.logs.end();
+    case KeyRole::kWitness:
+      return std::ranges::find(root.witnesses, spki, &signing::TrustedWitness::spki) != root.witnesses.end();
+  }
+  return false;
+}
+
+// Whoever gets hold of one key gets one role: the roles are kept apart so that they check each other.
+Status checkOneRole(const signing::TrustRoot& root, const NewKey& key) {
+  for (const auto& [role, name] : kRoles)
+    if (role != key.role && hasRole(root, role, key.spki))
+      return fail(Code::kInvalidArgument, "key " + toBase64(digestOf(key.spki).hash) + " has the role " +
+                                              name + " in this root; a key has one role, make another");
+  return {};
+}
+
 }  // namespace
 
 signing::TrustRoot successorOf(const signing::TrustRoot& root, TimePoint expires) {
@@ -64,6 +99,7 @@ Status addKey(signing::TrustRoot& root, const NewKey& key) {
   if (!named)
     return fail(Code::kInvalidArgument,
                 "--id is missing: the builder of a signer, the origin of a log, the name of a witness");
+  KILN_TRY(checkOneRole(root, key));
   switch (key.role) {
     case KeyRole::kSigner:
       return addSigner(root, key);
@@ -90,6 +126,7 @@ Status addKey(signing::TrustRoot& root, const NewKey& key) {
 Status rotateSigner(signing::TrustRoot& root, const NewKey& key, TimePoint oldUntil) {
   const signing::TrustedBuilder* builder = findBuilder(root, key.id);
   if (!builder) return fail(Code::kNotFound, "the root lists no signer for " + key.id);
+  KILN_TRY(checkOneRole(root, key));
   const std::vector<std::string> before = builder->keys;
   KILN_TRY(addSigner(root, key));
   for (signing::TrustedKey& one : root.keys)
@@ -105,6 +142,7 @@ Status replaceKey(signing::TrustRoot& root, const NewKey& key, const std::string
   if (!role) return fail(Code::kInvalidArgument, "--old goes with --role root or recall, which the root has");
   if (std::erase_if(role->keys, [&](auto& one) { return one.id() == oldKeyId; }) == 0)
     return fail(Code::kNotFound, "no key of this role has the id " + oldKeyId);
+  KILN_TRY(checkOneRole(root, key));
   return addTo(*role, key);
 }
 

@@ -164,6 +164,38 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
   EXPECT_EQ(recall({"--refresh", "--sign-with", one}).exit, 0) << "news without a recall";
 }
 
+TEST_F(KilnTrust, AKeyHasOneRole) {
+  init();
+  const std::string farm = signer("farm.pem"), log = directory / "log.key";
+  ASSERT_TRUE(signing::Ed25519PrivateKey::create()->save(log));
+  const auto add = [&](const std::string& role, const std::string& id, const std::string& key) {
+    std::filesystem::remove(next);
+    return trust({"add-key", root, "--role", role, "--id", id, "--public", key, "--out", next, "--key",
+                  rootKey(1), "--key", rootKey(2)});
+  };
+  for (const auto& [role, key] : {std::pair{"signer", farm}, {"log", log}}) {
+    const auto added = add(role, role == std::string("log") ? "log.example" : "urn:farm", key);
+    ASSERT_EQ(added.exit, 0) << added.err;
+    publish();
+  }
+  const std::pair<std::string, std::string> held[] = {
+      {"signer", farm}, {"root", rootKey(3)}, {"recall", keys + "/recall-1.key"}, {"log", log}};
+  for (const auto& [role, key] : held)
+    for (const char* wanted : {"signer", "root", "recall", "log", "witness"}) {
+      if (role == wanted) continue;
+      const auto refused = add(wanted, "urn:other", key);
+      EXPECT_EQ(refused.exit, 2) << role << " as " << wanted;
+      EXPECT_NE(refused.err.find("has the role " + role), std::string::npos) << refused.err;
+      EXPECT_FALSE(std::filesystem::exists(next));
+    }
+  EXPECT_EQ(trust({"rotate", root, "--id", "urn:farm", "--public", rootKey(3), "--out", next}).exit, 2);
+  EXPECT_EQ(
+      trust({"rotate", root, "--role", "root", "--public", farm, "--old", idOf(rootKey(1)), "--out", next})
+          .exit,
+      2);
+  EXPECT_EQ(add("signer", "urn:other", farm).exit, 0) << "one signer may speak for two builders";
+}
+
 TEST_F(KilnTrust, RefusesWhatMakesNoSense) {
   init();
   const std::string key = signer("signer.pem");
