@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "storage/remote/channel.h"
+
 namespace kiln::server {
 namespace {
 
@@ -27,6 +29,7 @@ Status checkTls(const Options& options, const std::string& endpoint) {
 Status checkListen(const Options& options) {
   if (options.listen.empty()) return bad("--listen", "must be given");
   for (const std::string& endpoint : options.listen) {
+    if (auto fits = storage::checkSocketPath(endpoint); !fits) return fail(fits.error().in("--listen"));
     if (isSocket(endpoint)) continue;
     if (auto address = parseHostPort(endpoint); !address)
       return fail(address.error().in("--listen wants unix:/path or HOST:PORT"));
@@ -68,6 +71,7 @@ Result<HostPort> parseHostPort(const std::string& text) {
 Status checkOptions(const Options& options) {
   KILN_TRY(checkListen(options));
   if (!options.signer.starts_with("unix:/")) return bad("--signer", "must be unix:/path");
+  if (auto fits = storage::checkSocketPath(options.signer); !fits) return fail(fits.error().in("--signer"));
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
   if (options.leaseSeconds < 1 || options.leaseSeconds > 3600)
     return bad("--lease-seconds", "must be 1 to 3600");

@@ -10,6 +10,7 @@
 #include "kiln/v1/signer.grpc.pb.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/printable.h"
+#include "storage/remote/channel.h"
 
 namespace kiln::signing {
 namespace {
@@ -90,6 +91,7 @@ class GrpcServer final : public SignerServer {
 Result<std::unique_ptr<SignerServer>> SignerServer::start(const std::string& address, Signer& signer) {
   if (!address.starts_with("unix:/"))
     return fail(Code::kInvalidArgument, "--listen " + address + ": the signer listens on unix:/path only");
+  if (auto fits = storage::checkSocketPath(address); !fits) return fail(fits.error().in("--listen"));
   auto server = std::make_unique<GrpcServer>(signer);
   KILN_TRY(server->listen(address));
   return server;

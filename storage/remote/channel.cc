@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "manifest/base/file.h"
+#include "manifest/base/printable.h"
 #include "storage/remote/status.h"
 
 namespace kiln::storage {
@@ -60,8 +62,17 @@ bool isNetworkEndpoint(const std::string& endpoint) {
          endpoint.find('/') == std::string::npos;
 }
 
+Status checkSocketPath(const std::string& endpoint) {
+  constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - 1;
+  if (!isSocketEndpoint(endpoint) || endpoint.size() - 5 <= kMost) return {};
+  return fail(Code::kInvalidArgument, printable(endpoint) + ": the path of a socket has at most " +
+                                          std::to_string(kMost) + " bytes, this one " +
+                                          std::to_string(endpoint.size() - 5));
+}
+
 Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::string& endpoint,
                                                                      const ClientCredentials& files) {
+  KILN_TRY(checkSocketPath(endpoint));
   if (isSocketEndpoint(endpoint)) return grpc::InsecureChannelCredentials();
   if (!isNetworkEndpoint(endpoint))
     return fail(Code::kInvalidArgument,

@@ -22,6 +22,9 @@ struct ClientCredentials {
 bool isSocketEndpoint(const std::string& endpoint);
 bool isNetworkEndpoint(const std::string& endpoint);
 
+// kInvalidArgument where a "unix:" endpoint's path is longer than the system's sockets can have.
+Status checkSocketPath(const std::string& endpoint);
+
 // kInvalidArgument naming the options that a network endpoint wants (as kiln and kiln-worker call them);
 // errors of reading name the file.
 Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::string& endpoint,

@@ -67,6 +67,13 @@ TEST(KilnUsage, NoFarmNamedSaysWhatToSource) {
   EXPECT_NE(result.err.find("kiln.env"), std::string::npos) << result.err;
 }
 
+TEST(KilnUsage, AnEndpointLongerThanASocketsPathIsAUsageError) {
+  const auto refused = runKiln({"jobs", "--endpoint", "unix:/" + std::string(107, 'x')});
+  EXPECT_EQ(refused.exit, 2);
+  EXPECT_NE(refused.err.find("at most 107 bytes, this one 108"), std::string::npos) << refused.err;
+  EXPECT_EQ(runKiln({"jobs", "--endpoint", "unix:/" + std::string(20000, 'x')}).exit, 2);
+}
+
 TEST(KilnUsage, NobodyListeningExits7WithTheNextStep) {
   const auto result = runKiln({"jobs"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
   EXPECT_EQ(result.exit, 7);

@@ -41,6 +41,15 @@ TEST(Options, ANetworkEndpointWantsMutualTlsAndAnAccessFile) {
 
 TEST(Options, EndpointsAreSocketsOrAddresses) {
   Options options = good();
+  const std::string most = "unix:/" + std::string(106, 'x');
+  options.listen = {most};
+  options.signer = most;
+  EXPECT_TRUE(checkOptions(options));
+  options.signer = most + "x";
+  EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--signer"));
+  options = good();
+  options.listen = {most + "x"};
+  EXPECT_THAT(checkOptions(options).error().message, AllOf(HasSubstr("--listen"), HasSubstr("107 bytes")));
   for (const char* endpoint : {"", "unix:relative.sock", "localhost", "localhost:70000", ":1", "host:x"}) {
     options.listen = {endpoint};
     EXPECT_FALSE(checkOptions(options)) << endpoint;
