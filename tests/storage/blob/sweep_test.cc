@@ -64,6 +64,8 @@ TEST_F(SweepTest, TakesWhatIsNeitherNeededNorYoung) {
   EXPECT_EQ(report.removedBlobs, 1u);
   EXPECT_EQ(report.removedBytes, 3u);
   EXPECT_EQ(report.keptBlobs, 2u);
+  EXPECT_EQ(report.keptBytes, 11u);
+  EXPECT_EQ(roots.size(), 1u);
   EXPECT_EQ(files("blobs"), 2u);
   EXPECT_EQ(files("refs"), 2u);
 }
@@ -80,6 +82,47 @@ TEST_F(SweepTest, ADryRunSaysTheSameAndTakesNothing) {
   EXPECT_EQ(said.removedBytes, done.removedBytes);
   EXPECT_EQ(said.removedReferences, done.removedReferences);
   EXPECT_EQ(files("blobs"), 1u);
+}
+
+// More than are removed under one hold of the lock, of references and in one shard of blobs.
+TEST_F(SweepTest, CountsEachOfManyOnce) {
+  std::vector<std::string> old;
+  std::uint64_t bytes = 0;
+  for (int i = 0, inOneShard = 0; inOneShard < 70; ++i) {
+    const std::string text = "blob " + std::to_string(i);
+    if (digestOf(text).hash[0] != 7 && i >= 150) continue;
+    inOneShard += digestOf(text).hash[0] == 7;
+    bytes += text.size();
+    old.push_back(text);
+  }
+  std::vector<BlobBytes> group;
+  for (const std::string& text : old) group.push_back({digestOf(text), asBytes(text)});
+  for (const Status& status : store_->putBatch("a", group)) ASSERT_TRUE(status) << status.error().message;
+  age();
+  put("young");
+  const SweepReport said = sweep({}, true);
+  const SweepReport done = sweep();
+  for (const SweepReport& report : {said, done}) {
+    EXPECT_EQ(report.removedReferences, old.size());
+    EXPECT_EQ(report.removedBlobs, old.size());
+    EXPECT_EQ(report.removedBytes, bytes);
+    EXPECT_EQ(report.youngReferences, 1u);
+    EXPECT_EQ(report.keptBlobs, 1u);
+  }
+  EXPECT_EQ(files("blobs"), 1u);
+  EXPECT_EQ(files("refs"), 1u);
+  const SweepReport again = sweep();
+  EXPECT_EQ(again.removedReferences + again.removedBlobs + again.removedBytes, 0u);
+}
+
+TEST_F(SweepTest, TheGracePeriodEndsToTheMicrosecond) {
+  const Digest blob = put("blob");
+  clock_.advance(kGrace + StoreDirectory::kTouchAfter);
+  EXPECT_EQ(sweep().youngReferences, 1u);
+  EXPECT_TRUE(has(blob));
+  clock_.advance(Duration(1));
+  EXPECT_EQ(sweep().removedReferences, 1u);
+  EXPECT_FALSE(has(blob));
 }
 
 TEST_F(SweepTest, WhatWasSaidToBeThereStaysForTheGracePeriod) {
@@ -154,13 +197,21 @@ TEST_F(SweepTest, WhatSweptBlobsOccupiedCanBeUsedAgain) {
 }
 
 TEST_F(SweepTest, StrangeFilesAreNotTouched) {
-  put("x");
-  std::ofstream(directory_ / "s/refs/i-a/README") << "mine";
-  std::ofstream(directory_ / "s/blobs/notes") << "mine";
+  const Digest blob = put("x");
+  const std::string shard = blob.hex().substr(0, 2), other = digestOf("y").hex();
+  const std::vector<std::string> strange{"refs/i-a/README", "blobs/notes", "refs/i-a/sha256:" + other,
+                                         "blobs/" + shard + "/sha256:" + other,
+                                         "blobs/" + shard + "/" + other + ".old"};
+  for (const std::string& name : strange) std::ofstream(directory_ / ("s/" + name)) << "mine";
+  // Named as blobs and references are, but no files.
+  const std::vector<std::string> folders{"refs/i-a/" + other, "blobs/" + shard + "/" + other};
+  for (const std::string& name : folders) std::filesystem::create_directory(directory_ / ("s/" + name));
   age();
+  clock_.advance(std::chrono::hours(24 * 365 * 100));  // beyond their real times
   EXPECT_EQ(sweep().removedBlobs, 1u);
-  EXPECT_TRUE(std::filesystem::exists(directory_ / "s/refs/i-a/README"));
-  EXPECT_TRUE(std::filesystem::exists(directory_ / "s/blobs/notes"));
+  for (const auto& list : {strange, folders})
+    for (const std::string& name : list)
+      EXPECT_TRUE(std::filesystem::exists(directory_ / ("s/" + name))) << name;
 }
 
 TEST_F(SweepTest, EndedAnywhereItLosesNothingThatIsNeeded) {
