@@ -201,6 +201,29 @@ TEST_F(PacerTest, StagesAreReportedAtMostEvery50Milliseconds) {
   EXPECT_TRUE(pacer_.interrupt(at(milliseconds(50))));
 }
 
+TEST_F(PacerTest, NoNumberOfFailuresAndNoAnswerMovesTheNextCallOutOfItsWindow) {
+  TimePoint now = at({});
+  for (int i = 0; i < 3000; ++i) {
+    pacer_.called(now);
+    pacer_.failed(now);
+    ASSERT_GE(pacer_.due() - now, milliseconds(75)) << i;
+    ASSERT_LE(pacer_.due() - now, seconds(3)) << i;
+    if (i > 10) {
+      ASSERT_GE(pacer_.due() - now, milliseconds(2250)) << i;
+    }
+    now = pacer_.due();
+  }
+  for (const auto& [said, kept] : {std::pair<Duration, Duration>{seconds(60), seconds(60)},
+                                   {seconds(61), seconds(60)},
+                                   {std::chrono::hours(1000), seconds(60)},
+                                   {milliseconds(0), milliseconds(0)},
+                                   {seconds(-5), milliseconds(0)}}) {
+    pacer_.called(now);
+    pacer_.answered(now, said);
+    EXPECT_EQ(pacer_.due() - now, kept);
+  }
+}
+
 TEST_F(PacerTest, FailuresBackOffAndNothingHurriesThem) {
   Duration longest{};
   TimePoint now = at({});

@@ -89,6 +89,11 @@ bool wasEnded(const sandbox::RunResult& run) {
          (run.ending != sandbox::Ending::kExited || run.exitCode > kSignals);
 }
 
+Duration timeoutOf(const reapi::Action& action) {
+  return std::chrono::seconds(action.timeout().seconds()) +
+         std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(action.timeout().nanos()));
+}
+
 Duration shorter(Duration a, Duration b) {
   if (a <= Duration::zero()) return b;
   return b <= Duration::zero() ? a : std::min(a, b);
@@ -179,7 +184,7 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
 
   sandbox::RunOptions options;
   options.slot = request.slot;
-  options.timeLimit = shorter(request.timeLimit, std::chrono::seconds(action.timeout().seconds()));
+  options.timeLimit = shorter(request.timeLimit, timeoutOf(action));
   options.cancel = request.cancel;
   options.onErrorLine = [&](std::string_view line) {
     if (const std::string stage = stageOf(line); !stage.empty() && request.onStage) request.onStage(stage);

@@ -26,6 +26,7 @@ Status readFile(const sandbox::OutputFile& file, std::vector<std::uint8_t>& buff
     if (got < 0) return fail(errnoError(errno, "output " + file.path));
     if (got == 0) break;
     total += static_cast<std::uint64_t>(got);
+    if (total > file.size) break;
     KILN_TRY(take(Bytes(buffer.data(), static_cast<std::size_t>(got))));
   }
   if (total != file.size) return fail(Code::kDataLoss, "output " + file.path + " changed while it was read");
@@ -63,7 +64,7 @@ Status uploadOutputs(storage::BlobStore& store, const std::string& instance, con
   if (missing.empty()) return {};
   // The same walk again, in the same order: nothing can have changed, and the store checks every digest.
   std::size_t next = 0;
-  return sandbox::visitOutputs(dir, limits, [&](const sandbox::OutputFile& file) -> Status {
+  KILN_TRY(sandbox::visitOutputs(dir, limits, [&](const sandbox::OutputFile& file) -> Status {
     if (next >= digests.size())
       return fail(Code::kDataLoss, "output " + file.path + " appeared after the action");
     const Digest& digest = digests[next++];
@@ -71,7 +72,9 @@ Status uploadOutputs(storage::BlobStore& store, const std::string& instance, con
     const Status status = uploadFile(store, instance, digest, file, buffer);
     if (!status) return fail(status.error().in("upload of " + file.path));
     return {};
-  });
+  }));
+  if (next != digests.size()) return fail(Code::kDataLoss, "an output vanished after the action");
+  return {};
 }
 
 Result<Digest> uploadPolicy(storage::BlobStore& store, const std::string& instance,
