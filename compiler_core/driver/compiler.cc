@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "compiler_core/analysis/diagnostic_text.h"
 #include "compiler_core/analysis/padding.h"
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
@@ -269,7 +270,7 @@ class Compile {
     const auto start = std::chrono::steady_clock::now();
     std::string complaint;
     mlir::ScopedDiagnosticHandler handler(&context_, [&](mlir::Diagnostic& diagnostic) {
-      complaint += (complaint.empty() ? "" : "; ") + diagnostic.str();
+      complaint += (complaint.empty() ? "" : "; ") + analysis::diagnosticText(diagnostic, module);
       return mlir::success();
     });
     mlir::PassManager passes(&context_);
