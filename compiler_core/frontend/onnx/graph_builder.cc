@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "compiler_core/analysis/constant_values.h"
+#include "compiler_core/analysis/diagnostic_text.h"
+#include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/onnx/symbolic_values.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/reference/element.h"
@@ -19,9 +21,9 @@ constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
 // Collects what verifiers say instead of printing it.
 class Complaints {
  public:
-  explicit Complaints(mlir::MLIRContext* context)
-      : handler_(context, [this](mlir::Diagnostic& diagnostic) {
-          if (text_.empty()) text_ = diagnostic.str();
+  Complaints(mlir::MLIRContext* context, mlir::ModuleOp module)
+      : handler_(context, [this, module](mlir::Diagnostic& diagnostic) {
+          if (text_.empty()) text_ = analysis::diagnosticText(diagnostic, module);
           return mlir::success();
         }) {}
   std::string& text() { return text_; }
@@ -118,6 +120,7 @@ Result<Value> GraphBuilder::finish(mlir::Operation* operation, std::string& comp
     return invalid(complaint);
   }
   if (Value folded = analysis::foldSmall(builder_, operation)) return folded;
+  if (Value folded = foldExtents(builder_, operation)) return folded;
   return orEmpty(operation->getResult(0));
 }
 
@@ -143,7 +146,7 @@ template <class Op>
 Result<Value> GraphBuilder::make(mlir::RankedTensorType type, mlir::ValueRange operands,
                                  typename Op::Properties properties) {
   KILN_TRY(checkSize(type));
-  Complaints complaints(context());
+  Complaints complaints(context(), module());
   auto op = Op::create(builder_, location_, mlir::TypeRange(type), operands, properties);
   return finish(op, complaints.text());
 }
@@ -152,7 +155,7 @@ template <class Op>
 Result<Value> GraphBuilder::infer(mlir::ValueRange operands, typename Op::Properties properties) {
   llvm::SmallVector<mlir::Type> types;
   {
-    Complaints complaints(context());
+    Complaints complaints(context(), module());
     if (failed(Op::inferReturnTypes(context(), location_, operands, {}, &properties, {}, types)))
       return invalid(complaints.text());
   }
@@ -162,7 +165,7 @@ Result<Value> GraphBuilder::infer(mlir::ValueRange operands, typename Op::Proper
 template <class Op>
 Result<Values> GraphBuilder::inferAll(mlir::ValueRange operands, typename Op::Properties properties) {
   llvm::SmallVector<mlir::Type> types;
-  Complaints complaints(context());
+  Complaints complaints(context(), module());
   if (failed(Op::inferReturnTypes(context(), location_, operands, {}, &properties, {}, types)))
     return invalid(complaints.text());
   for (mlir::Type type : types) KILN_TRY(checkSize(ir::tensorType(type)));
@@ -513,6 +516,10 @@ std::optional<Shape> GraphBuilder::symbolicIntegers(Value value) {
   return symbolicElements(value);
 }
 
+std::optional<Shape> GraphBuilder::symbolicWholes(Value value) {
+  return isFloat(value) ? symbolicReals(value) : symbolicElements(value);
+}
+
 std::optional<ir::Range> GraphBuilder::rangeOf(const Dim& dim) const {
   return onnx::rangeOf(dim, builder_.getInsertionBlock()->getParentOp());
 }
@@ -537,6 +544,12 @@ std::string GraphBuilder::describe(llvm::ArrayRef<Dim> shape) const {
   for (const Dim& dim : shape)
     result += (result.empty() ? "" : "x") + (dim.isStatic() ? dim.text() : "(" + dim.text(names) + ")");
   return result;
+}
+
+std::string GraphBuilder::typeText(Value value) const {
+  std::vector<std::string> names;
+  for (const ir::Symbol& symbol : ir::symbolsOf(module())) names.push_back(symbol.name);
+  return analysis::typeText(value.getType(), names);
 }
 
 tl::unexpected<Error> GraphBuilder::undecided(const std::string& what) const {
@@ -570,35 +583,59 @@ bool canBePinned(mlir::BlockArgument input) {
          !nameOf(input).empty();
 }
 
-// The inputs that `value` is calculated from, in their order, as far as a pin is possible; at most some.
-std::vector<std::string> pinsBehind(Value value) {
+// What a value is calculated from, as far as it is followed.
+struct Origins {
+  std::vector<std::string> pins;  // inputs that a pin can fix, in their order; at most some
+  std::string other;              // an input that none can fix, "" if there is none
+  bool hasExtents = false;        // extents that the profiles leave open
+};
+
+Origins originsOf(Value value) {
   constexpr std::size_t kMostValues = 4096, kMostPins = 8;
   llvm::SetVector<Value> found;
   found.insert(value);
   std::map<unsigned, std::string> inputs;
+  Origins origins;
   for (std::size_t i = 0; i < found.size() && i < kMostValues; ++i) {
-    if (mlir::BlockArgument input = modelInput(found[i]); input && canBePinned(input))
-      inputs[input.getArgNumber()] = nameOf(input);
-    if (mlir::Operation* op = found[i].getDefiningOp()) found.insert(op->operand_begin(), op->operand_end());
+    if (mlir::BlockArgument input = modelInput(found[i])) {
+      if (canBePinned(input))
+        inputs[input.getArgNumber()] = nameOf(input);
+      else
+        origins.other = nameOf(input);
+    }
+    mlir::Operation* op = found[i].getDefiningOp();
+    if (!op) continue;
+    origins.hasExtents |= llvm::isa<ir::ShapeValueOp>(op);
+    found.insert(op->operand_begin(), op->operand_end());
   }
-  std::vector<std::string> names;
   for (const auto& [number, name] : inputs)
-    if (names.size() < kMostPins) names.push_back(name);
-  return names;
+    if (origins.pins.size() < kMostPins) origins.pins.push_back(name);
+  return origins;
 }
 
 }  // namespace
 
+std::string GraphBuilder::pinAdvice(Value value) {
+  if (mlir::BlockArgument input = modelInput(value); input && !nameOf(input).empty())
+    return "fix its value with --pin " + nameOf(input) + "=";
+  const Origins origins = originsOf(value);
+  if (origins.pins.empty() && !origins.other.empty())
+    return "it depends on the values of the input '" + origins.other + "', which no --pin can fix";
+  if (origins.pins.empty() && origins.hasExtents)
+    return "give the dimensions it depends on one number (min = opt = max) in the profile";
+  std::string text = "fix the inputs it depends on with --pin";
+  for (std::size_t i = 0; i < origins.pins.size(); ++i)
+    text += (i > 0 ? ", --pin " : " ") + origins.pins[i] + "=";
+  return text;
+}
+
 tl::unexpected<Error> GraphBuilder::notConstant(std::string_view what, Value value) {
-  std::string text = std::string(what) + " must be known at compile time; here it is ";
-  const std::vector<std::string> pins = pinsBehind(value);
-  if (mlir::BlockArgument input = modelInput(value); input && !nameOf(input).empty()) {
-    text += "the input '" + nameOf(input) + "': fix its value with --pin " + nameOf(input) + "=";
-  } else {
-    text += "computed at run time: fix the inputs it depends on with --pin";
-    for (std::size_t i = 0; i < pins.size(); ++i) text += (i > 0 ? ", --pin " : " ") + pins[i] + "=";
-  }
-  return fail(Code::kUnimplemented, std::move(text));
+  mlir::BlockArgument input = modelInput(value);
+  const bool isInput = input && !nameOf(input).empty();
+  return fail(Code::kUnimplemented,
+              std::string(what) + " must be known at compile time; here it is " +
+                  (isInput ? "the input '" + nameOf(input) + "': " : "computed at run time: ") +
+                  pinAdvice(value));
 }
 
 std::optional<std::vector<double>> GraphBuilder::constantReals(Value value) {

@@ -159,6 +159,8 @@ class GraphBuilder {
   // The same where elements may be expressions over symbols: constants, extents, and what integer arithmetic
   // makes of them (symbolic_values.h).
   static std::optional<Shape> symbolicIntegers(Value value);
+  // The same of integers or of floats that are whole numbers.
+  static std::optional<Shape> symbolicWholes(Value value);
   // The one element of a constant, as f64.
   static std::optional<double> constantScalar(Value value);
   // The elements of a small constant of any number type, or nullopt.
@@ -166,6 +168,8 @@ class GraphBuilder {
   // kUnimplemented: `what` decides the shape of the graph but has no value at compile time; says how to pin
   // it. The words "must be known at compile time" and "--pin NAME=" are what tools look for.
   static tl::unexpected<Error> notConstant(std::string_view what, Value value);
+  // What a user can do so that `value` is known at compile time: "fix its value with --pin n=".
+  static std::string pinAdvice(Value value);
 
   // What `dim` can be over all profiles; nullopt where nothing bounds it.
   std::optional<ir::Range> rangeOf(const Dim& dim) const;
@@ -173,6 +177,8 @@ class GraphBuilder {
   std::int64_t newSymbol();
   // "1x3xN", with the symbols' names.
   std::string describe(llvm::ArrayRef<Dim> shape) const;
+  // "f32[1,N]", with the symbols' names.
+  std::string typeText(Value value) const;
   // kUnimplemented: `what` depends on symbols in a way that their ranges do not decide; says what to give
   // instead.
   tl::unexpected<Error> undecided(const std::string& what) const;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler_core/ir/dims.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"
 
 namespace kiln::onnx {
@@ -13,5 +14,12 @@ std::optional<ir::Range> rangeOf(const ir::Dim& dim, mlir::Operation* place);
 // The elements of an integer or i1 tensor of static shape, row-major, as expressions over symbols; nullopt
 // when they depend on values, or on a comparison that the ranges do not decide.
 std::optional<ir::Shape> symbolicElements(mlir::Value value);
+// The same for a float tensor whose elements are whole numbers, exactly: extents that were cast to floats.
+std::optional<ir::Shape> symbolicReals(mlir::Value value);
+
+// An operation on integers (one result) whose elements are numbers although it reads symbolic extents, such
+// as element 2 of the shape [N, 3, 80, 80]: replaces it by a constant, erases it and returns the constant;
+// null otherwise.
+mlir::Value foldExtents(mlir::OpBuilder& builder, mlir::Operation* operation);
 
 }  // namespace kiln::onnx

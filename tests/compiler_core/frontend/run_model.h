@@ -21,9 +21,10 @@ struct TestModel {
   onnx::Captured captured;
 };
 
-inline Result<std::unique_ptr<TestModel>> import(std::string bytes, const analysis::DimValues& dims = {},
-                                                 std::string directory = "", const Pins& pins = {},
-                                                 const Composites& composites = {}) {
+inline Result<std::unique_ptr<TestModel>> import(
+    std::string bytes, const analysis::DimValues& dims = {}, std::string directory = "",
+    const Pins& pins = {}, const Composites& composites = {},
+    const std::map<std::string, analysis::DimBounds>& ranges = {}) {
   auto model = std::make_unique<TestModel>();
   model->bytes = std::move(bytes);
   KILN_ASSIGN(model->loaded.model, onnx::parseModel(asBytes(model->bytes)));
@@ -31,8 +32,15 @@ inline Result<std::unique_ptr<TestModel>> import(std::string bytes, const analys
   model->loaded.directory = std::move(directory);
   onnx::prepareContext(model->context);
   KILN_ASSIGN(model->captured,
-              onnx::importModel(model->context, model->loaded, {dims, pins, {}, composites}));
+              onnx::importModel(model->context, model->loaded, {dims, pins, ranges, composites}));
   return model;
+}
+
+// With dimensions that stay symbols.
+inline Result<std::unique_ptr<TestModel>> importRanged(
+    std::string bytes, const std::map<std::string, analysis::DimBounds>& ranges,
+    const analysis::DimValues& dims = {}) {
+  return import(std::move(bytes), dims, "", {}, {}, ranges);
 }
 
 inline Result<std::vector<HostTensor>> run(const OnnxBuilder& builder,

@@ -20,12 +20,18 @@ mlir::Type i64(NodeContext& node) {
 
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;
 
-// How many numbers a Range has; integers may be extents.
+// Whether a bound of a Range of floats is an extent that was cast to one.
+bool isExtent(Value value) {
+  const auto known = NodeContext::symbolicWholes(value);
+  return known && !ir::isStatic(*known);
+}
+
+// How many numbers a Range has; its bounds may be extents.
 Result<Dim> rangeCount(NodeContext& node, Value start, Value limit, Value delta) {
-  if (!isFloat(start)) {
+  if (!isFloat(start) || isExtent(start) || isExtent(limit)) {
     Dim bounds[3];
     for (int i = 0; Value value : {start, limit, delta}) {
-      auto known = NodeContext::symbolicIntegers(value);
+      auto known = NodeContext::symbolicWholes(value);
       if (!known || known->size() != 1) return NodeContext::notConstant("the length of Range", value);
       bounds[i++] = (*known)[0];
     }
