@@ -7,12 +7,6 @@
 namespace kiln::onnx {
 namespace {
 
-std::string typeText(Value value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << value.getType();
-  return text;
-}
-
 // A body of one block while it is made: inside an operation at the end of the current block that goes when
 // its owner does, because what is made there looks for the function and the module around it.
 class Body {
@@ -68,10 +62,9 @@ GraphBuilder::Yielded GraphBuilder::conditional(Value condition, llvm::function_
     return fail(Code::kUnimplemented, "the branches give different numbers of tensors");
   for (auto [i, a, b] : llvm::enumerate(yields[0], yields[1]))
     if (a.getType() != b.getType())
-      return fail(Code::kUnimplemented, "the branches give different types for output " + std::to_string(i) +
-                                            ": " + typeText(a) + " and " + typeText(b) +
-                                            "; with one branch only, its condition must be known at compile "
-                                            "time: fix the inputs it depends on with --pin");
+      return notConstant("the condition of an If whose branches give different types for output " +
+                             std::to_string(i) + " (" + typeText(a) + " and " + typeText(b) + ")",
+                         condition);
   auto op = ir::IfOp::create(builder_, location_, mlir::TypeRange(mlir::ValueRange(yields[0])), condition);
   onTrueBody.moveTo(op.getThenBody());
   onFalseBody.moveTo(op.getElseBody());
@@ -106,10 +99,8 @@ GraphBuilder::Yielded GraphBuilder::loop(
   }
   builder_.setInsertionPointToEnd(builder_.getInsertionBlock());
   if (block.walk([](ir::TruncateOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted())
-    return fail(
-        Code::kUnimplemented,
-        "the body has a size that is found out in each iteration; for that the number of iterations must "
-        "be known at compile time: fix the inputs it depends on with --pin");
+    return notConstant("the number of iterations, of a loop whose body finds out a size in each,",
+                       trip ? trip : condition);
   if (condition && isTrue(condition) && isTrue(yields.front())) {
     if (!trip) return fail(Code::kInvalidArgument, "the loop never ends: its condition is always true");
     condition = {};
@@ -118,11 +109,10 @@ GraphBuilder::Yielded GraphBuilder::loop(
   const std::size_t first = condition ? 1 : 0;
   for (auto [i, value] : llvm::enumerate(carried))
     if (yields[first + i].getType() != value.getType())
-      return fail(Code::kUnimplemented,
-                  "carried value " + std::to_string(i) + " changes its type between iterations, from " +
-                      typeText(value) + " to " + typeText(yields[first + i]) +
-                      "; for that the number of iterations must be known at compile time: fix the inputs it "
-                      "depends on with --pin");
+      return notConstant("the number of iterations, of a loop where carried value " + std::to_string(i) +
+                             " changes its type between iterations, from " + typeText(value) + " to " +
+                             typeText(yields[first + i]) + ",",
+                         trip ? trip : condition);
   // Collected values become carried buffers of which each iteration writes a row.
   for (std::size_t i = first + carried.size(); i < yields.size(); ++i) {
     if (limits.maxTrips == Dim(0))

@@ -9,6 +9,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using namespace testing_support;
 
 HostTensor truth(bool value) {
@@ -84,6 +85,114 @@ TEST(If, BranchesOfDifferentTypesAreRefused) {
   Error error = errorOf(model);
   EXPECT_EQ(error.code, Code::kUnimplemented);
   EXPECT_THAT(error.message, HasSubstr("different types for output 0"));
+}
+
+// if (sr == 16000) the last state of an LSTM over x, which must have rank 3; else the sum of x. As silero's
+// models choose by their sampling rate.
+OnnxBuilder byRate(int rank) {
+  const std::int64_t features = 4, hidden = 2;
+  OnnxBuilder recurrent, plain, model;
+  std::vector<OnnxDim> shape{3, 1, features};
+  shape.resize(static_cast<std::size_t>(rank), OnnxDim(1));
+  recurrent.output("h").node("LSTM", {"x", "W", "R"}, {"all", "h"}, {onnxInt("hidden_size", hidden)}, "lstm");
+  plain.output("s").node("ReduceSum", {"x"}, {"s"}, {}, "sum");
+  model.input("x", shape).input("sr", {}, kOnnxInt64).output("y");
+  model.initializer(onnxTensor("W", {1, 4 * hidden, features}, std::vector<float>(32, 0.1f)))
+      .initializer(onnxTensor("R", {1, 4 * hidden, hidden}, std::vector<float>(16, 0.1f)))
+      .initializer(onnxTensor("rate", {}, std::vector<std::int64_t>{16000}))
+      .node("Equal", {"sr", "rate"}, {"wide"})
+      .node("If", {"wide"}, {"y"}, {onnxGraph("then_branch", recurrent), onnxGraph("else_branch", plain)},
+            "rates");
+  return model;
+}
+
+TEST(If, ABranchThatCannotRunHereIsRefusedWithThePinThatDecides) {
+  const Error error = errorOf(byRate(2));
+  EXPECT_EQ(error.code, Code::kUnimplemented) << error.message;
+  EXPECT_THAT(error.message, HasSubstr("'rates'"));
+  EXPECT_THAT(error.message, HasSubstr("whose then branch cannot run on what it is given"));
+  EXPECT_THAT(error.message, HasSubstr("'lstm'"));
+  EXPECT_THAT(error.message, HasSubstr("fix the inputs it depends on with --pin sr="));
+  // With the other rate there is nothing wrong with it; with this one the model is.
+  auto other = import(byRate(2).build(), {}, "", {{"sr", {PinValue(std::int64_t{8000})}}});
+  EXPECT_TRUE(other) << other.error().message;
+  auto same = import(byRate(2).build(), {}, "", {{"sr", {PinValue(std::int64_t{16000})}}});
+  ASSERT_FALSE(same);
+  EXPECT_EQ(same.error().code, Code::kInvalidArgument);
+  // Both fit, but give different shapes.
+  const Error shapes = errorOf(byRate(3));
+  EXPECT_EQ(shapes.code, Code::kUnimplemented) << shapes.message;
+  EXPECT_THAT(shapes.message, HasSubstr("different types for output 0 (f32[1,1,2] and f32[1,1,1])"));
+  EXPECT_THAT(shapes.message, HasSubstr("--pin sr="));
+}
+
+TEST(If, AModelNoneOfWhoseBranchesCanRunIsWrong) {
+  OnnxBuilder a, b, model;
+  a.output("p").node("MatMul", {"x", "x"}, {"p"}, {}, "first");
+  b.output("q").node("Transpose", {"x"}, {"q"}, {onnxInts("perm", {0, 0})}, "second");
+  model.input("x", {2, 3}).input("c", {}, kOnnxBool).output("y");
+  model.node("If", {"c"}, {"y"}, {onnxGraph("then_branch", a), onnxGraph("else_branch", b)});
+  const Error error = errorOf(model);
+  EXPECT_EQ(error.code, Code::kInvalidArgument) << error.message;
+  EXPECT_THAT(error.message, HasSubstr("'first'"));
+}
+
+TEST(If, ACanBeRefusedThatNoPinDecides) {
+  OnnxBuilder onTrue, onFalse, model;
+  onTrue.output("a").node("MatMul", {"x", "x"}, {"a"}, {}, "product");
+  onFalse.output("b").node("Neg", {"x"}, {"b"});
+  model.input("x", {2, 3}).output("y").initializer(onnxTensor("zero", {}, std::vector<float>{0}));
+  model.node("ReduceMax", {"x"}, {"most"}, {onnxInt("keepdims", 0)})
+      .node("Greater", {"most", "zero"}, {"c"})
+      .node("If", {"c"}, {"y"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)});
+  const Error error = errorOf(model);
+  EXPECT_EQ(error.code, Code::kUnimplemented);
+  EXPECT_THAT(error.message, HasSubstr("depends on the values of the input 'x', which no --pin can fix"));
+}
+
+TEST(If, RangesDecideTheCondition) {
+  // if (N > 100) MatMul of x with itself, which never fits; else -x.
+  OnnxBuilder onTrue, onFalse, model;
+  onTrue.output("a").node("MatMul", {"x", "x"}, {"a"}, {}, "product");
+  onFalse.output("b").node("Neg", {"x"}, {"b"});
+  model.input("x", {"N", 3}).output("y").initializer(onnxTensor("limit", {}, std::vector<std::int64_t>{100}));
+  model.initializer(onnxTensor("first", {}, std::vector<std::int64_t>{0}))
+      .node("Shape", {"x"}, {"shape"})
+      .node("Gather", {"shape", "first"}, {"rows"})
+      .node("Greater", {"rows", "limit"}, {"c"})
+      .node("If", {"c"}, {"y"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)});
+  EXPECT_TRUE(importRanged(model.build(), {{"N", {1, 100}}}));
+  auto both = importRanged(model.build(), {{"N", {1, 101}}});
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().code, Code::kUnimplemented);
+  EXPECT_THAT(both.error().message, HasSubstr("give the dimensions it depends on one number"));
+}
+
+// No text for users holds MLIR's maps of symbolic shapes, whichever verifier or importer complains.
+TEST(Messages, NameSymbolicShapesByTheirDimensions) {
+  OnnxBuilder onTrue, onFalse, ranks;
+  onTrue.output("a").node("Neg", {"x"}, {"a"});
+  onFalse.output("b").node("ReduceSum", {"x"}, {"b"}, {onnxInt("keepdims", 0)});
+  ranks.input("x", {"N", 3}).input("c", {}, kOnnxBool).output("y");
+  ranks.node("If", {"c"}, {"y"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)});
+  auto refused = importRanged(ranks.build(), {{"N", {1, 8}}});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("(f32[N,3] and f32[])"));
+  EXPECT_THAT(refused.error().message, HasSubstr("--pin c="));
+  // Each operator on operands of every wrong type.
+  for (const char* op :
+       {"Add", "MatMul", "Concat", "Where", "Gather", "Relu", "Not", "And", "Sigmoid", "Conv", "Softmax",
+        "ReduceSum", "CumSum", "TopK", "Pow", "Mod", "BitShift", "NonZero"})
+    for (const int type : {kOnnxFloat, kOnnxBool, kOnnxInt32, kOnnxUint8, kOnnxDouble}) {
+      OnnxBuilder model;
+      model.input("a", {"N", 3}, kOnnxFloat).input("b", {"N", 3}, type).output("y");
+      model.node(op, {"b", "a", "b"}, {"y"}, {onnxInt("axis", 0)}, "culprit");
+      const auto result = importRanged(model.build(), {{"N", {1, 8}}});
+      if (!result) {
+        EXPECT_THAT(result.error().message, Not(HasSubstr("affine_map"))) << op;
+        EXPECT_THAT(result.error().message, Not(HasSubstr("tensor<"))) << op;
+      }
+    }
 }
 
 TEST(Scopes, UndefinedAndShadowingNamesAreNamed) {

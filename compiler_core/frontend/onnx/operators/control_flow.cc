@@ -53,6 +53,18 @@ Result<Value> oneInteger(NodeContext& node, Value value, unsigned bits, std::str
   return node.reshape(value, Dims{});
 }
 
+// Whether the nodes of a branch fit what they are given. What is not served counts as fitting.
+Result<bool> fits(NodeContext& node, const Graph& branch) {
+  bool result = true;
+  KILN_TRY(node.attempt([&]() -> Result<bool> {
+    const auto made = node.importBody(branch, {});
+    if (!made && made.error().code != Code::kInvalidArgument) return fail(made.error());
+    result = made.has_value();
+    return false;
+  }));
+  return result;
+}
+
 Result<Items> importIf(NodeContext& node) {
   KILN_ASSIGN(Value condition, node.input(0));
   KILN_ASSIGN(condition, oneInteger(node, condition, 1, "the condition"));
@@ -67,8 +79,14 @@ Result<Items> importIf(NodeContext& node) {
     return results ? std::move(*results) : poisoned(node);
   }
   std::optional<Items> forms[2];
+  std::optional<Error> misfit;  // why the branch that was imported last cannot run here
   auto branch = [&](int index, const Graph& graph) -> GraphBuilder::Yielded {
-    KILN_ASSIGN(forms[index], node.importBody(graph, {}));
+    auto form = node.importBody(graph, {});
+    if (!form && form.error().code == Code::kInvalidArgument) {
+      misfit = form.error();
+      return std::optional<Values>();
+    }
+    KILN_ASSIGN(forms[index], std::move(form));
     if (!forms[index]) return std::optional<Values>();
     if (index == 1 && !sameForm(*forms[0], *forms[1]))
       return NodeContext::notConstant(
@@ -80,6 +98,18 @@ Result<Items> importIf(NodeContext& node) {
   KILN_ASSIGN(
       auto results,
       node.conditional(condition, [&] { return branch(0, *onTrue); }, [&] { return branch(1, *onFalse); }));
+  if (misfit) {
+    // The model is wrong if neither branch can run; else a run that takes the other one is fine.
+    const bool isThen = !forms[0];
+    if (isThen) {
+      KILN_ASSIGN(const bool other, fits(node, *onFalse));
+      if (!other) return fail(*misfit);
+    }
+    return NodeContext::notConstant(std::string("the condition of an If whose ") +
+                                        (isThen ? "then" : "else") +
+                                        " branch cannot run on what it is given (" + misfit->message + ")",
+                                    condition);
+  }
   if (!results) return poisoned(node);
   llvm::ArrayRef<Value> tensors = *results;
   return rebuild(*forms[0], tensors);
@@ -220,10 +250,9 @@ Result<Items> roll(NodeContext& node, const Repeat& repeat) {
     KILN_ASSIGN(auto step, iterate(node, repeat, iteration, rebuild(repeat.carried, tensors), ""));
     if (!step) return std::optional<Values>();
     if (!sameForm(step->carried, repeat.carried))
-      return fail(
-          Code::kUnimplemented,
-          "the loop changes the length of a sequence; for that the number of iterations must be known "
-          "at compile time: fix the inputs it depends on with --pin");
+      return NodeContext::notConstant(
+          "the number of iterations, of a loop that changes the length of a sequence,",
+          repeat.trip ? repeat.trip : repeat.condition);
     Values yields;
     if (repeat.condition) yields.push_back(step->condition);
     flatten(step->carried, yields);
