@@ -202,6 +202,20 @@ TEST(Import, Activations) {
   EXPECT_THAT(at("Gelu"), near({-0.0455003f, 0, 1.9544997f}));
 }
 
+TEST(Import, UnknownDimensionsAreEachTheirOwn) {
+  for (const char* unknown : {"?", "-1", "None", ""}) {
+    OnnxBuilder model;
+    model.input("x", {unknown, -1, unknown}).input("z", {unknown}).output("y");
+    model.node("Mul", {"x", "z"}, {"y"});
+    EXPECT_THAT(errorOf(model).message, HasSubstr("the symbolic dimension 'x.0'")) << unknown;
+    EXPECT_THAT(errorOf(model, {{"x.0", 2}, {"x.1", 3}, {"x.2", 4}}).message, HasSubstr("'z.0'")) << unknown;
+    auto imported = import(model.build(), {{"x.0", 2}, {"x.1", 3}, {"x.2", 4}, {"z.0", 1}});
+    ASSERT_TRUE(imported) << imported.error().message;
+    EXPECT_THAT((*imported)->captured.inputs[0].shape, ElementsAre(2, 3, 4)) << unknown;
+    EXPECT_THAT((*imported)->captured.inputs[0].dimNames, ElementsAre("x.0", "x.1", "x.2")) << unknown;
+  }
+}
+
 TEST(Import, UnboundPinnedAndUnknownDimensions) {
   OnnxBuilder model;
   model.input("x", {"batch", 3}).output("y").node("Relu", {"x"}, {"y"});
