@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 
@@ -60,6 +61,15 @@ std::vector<Point> pointsOf(const ShapeProfile& profile) {
   return points;
 }
 
+// Fixtures are made at both ends of a range, so a range must end where it can be evaluated.
+Error tooLarge(const Point& point, const Error& error) {
+  std::vector<std::string> sizes;
+  for (const auto& [dim, size] : point.dims) sizes.push_back(fmt::format("{}={}", dim, size));
+  Error result = error.in(fmt::format("profile \"{}\", fixtures for {}", point.name, fmt::join(sizes, ",")));
+  result.message += "; give --profile a smaller largest size";
+  return result;
+}
+
 Status writeList(const Json& profiles, const Digests& digests, const std::string& relativeTolerance,
                  const std::string& out) {
   Json files = Json::array();
@@ -93,6 +103,8 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
                    {}});
     for (const Point& point : pointsOf(profile)) {
       auto result = evaluateReference(arguments.model, point.dims, spec->pins, spec->sequences, kSeed);
+      if (!result && result.error().code == Code::kResourceExhausted)
+        return stop(tooLarge(point, result.error()));
       if (!result) return stop(result.error());
       const FixtureTolerance tolerance = toleranceOf(*result, spec->numerics);
       auto written = writeProfile(*result, tolerance, arguments.out, point.name, digests);

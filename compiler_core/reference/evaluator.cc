@@ -9,8 +9,6 @@
 namespace kiln::reference {
 namespace {
 
-constexpr std::int64_t kMaxBytes = std::int64_t{8} << 30;
-
 std::string place(mlir::Operation* operation) {
   std::string name = ir::nodeName(operation->getLoc());
   return operation->getName().getStringRef().str() + (name.empty() ? "" : " of node '" + name + "'");
@@ -20,20 +18,46 @@ Status checkSize(mlir::Operation* operation) {
   for (mlir::Type type : operation->getResultTypes()) {
     auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
     auto bytes = tensor && tensor.hasStaticShape() ? ir::checkedBytes(tensor) : std::nullopt;
-    if (!bytes || *bytes > kMaxBytes)
+    if (!bytes || *bytes > kMaxLiveBytes)
       return fail(Code::kResourceExhausted,
                   place(operation) + ": a result of more than 8 GiB cannot be evaluated");
   }
   return {};
 }
 
+// The bytes of all tensors that are alive, of bodies and of what is around them.
+class Memory {
+ public:
+  void take(const HostTensor& tensor) { live_ += static_cast<std::int64_t>(tensor.bytes.size()); }
+  void release(const HostTensor& tensor) { live_ -= static_cast<std::int64_t>(tensor.bytes.size()); }
+
+  // Before an operation whose results' sizes were checked one by one.
+  Status check(mlir::Operation* operation) const {
+    std::int64_t wanted = live_;
+    for (mlir::Type type : operation->getResultTypes()) wanted += *ir::checkedBytes(ir::tensorType(type));
+    if (wanted <= kMaxLiveBytes) return {};
+    return fail(Code::kResourceExhausted, place(operation) + ": " + std::to_string(wanted) +
+                                              " bytes of tensors at once, more than the 8 GiB that can be "
+                                              "evaluated");
+  }
+
+ private:
+  std::int64_t live_ = 0;
+};
+
 constexpr std::int64_t kMaxIterations = std::int64_t{1} << 24;
 
 // Evaluates one block; values die with their last use. Bodies see the values around them through `outer`.
 class BlockEvaluator {
  public:
-  BlockEvaluator(const ir::WeightTable& weights, SymbolValues& symbols, const BlockEvaluator* outer = nullptr)
-      : weights_(weights), symbols_(symbols), outer_(outer) {}
+  BlockEvaluator(const ir::WeightTable& weights, SymbolValues& symbols, Memory& memory,
+                 const BlockEvaluator* outer = nullptr)
+      : weights_(weights), symbols_(symbols), memory_(memory), outer_(outer) {}
+  ~BlockEvaluator() {
+    for (const auto& [value, live] : live_) memory_.release(live.tensor);
+  }
+  BlockEvaluator(const BlockEvaluator&) = delete;
+  BlockEvaluator& operator=(const BlockEvaluator&) = delete;
 
   // The terminator's operands.
   Result<std::vector<HostTensor>> run(mlir::Block& block, std::vector<HostTensor> arguments) {
@@ -44,6 +68,7 @@ class BlockEvaluator {
         symbols_.bind(truncate, *find(truncate.getInput()), *find(truncate.getCount()));
       symbols_.resolve(operation);
       KILN_TRY(checkSize(&operation));
+      KILN_TRY(memory_.check(&operation));
       KILN_ASSIGN(std::vector<HostTensor> results, step(operation));
       // Inner operations use what is around them once each, however often they ran.
       operation.walk([&](mlir::Operation* inner) {
@@ -65,11 +90,15 @@ class BlockEvaluator {
 
   void define(mlir::Value value, HostTensor tensor) {
     auto uses = static_cast<std::size_t>(std::distance(value.use_begin(), value.use_end()));
-    if (uses) live_[value] = {std::move(tensor), uses};
+    if (!uses) return;
+    memory_.take(tensor);
+    live_[value] = {std::move(tensor), uses};
   }
   void use(mlir::Value value) {
     auto it = live_.find(value);
-    if (it != live_.end() && --it->second.uses == 0) live_.erase(it);
+    if (it == live_.end() || --it->second.uses > 0) return;
+    memory_.release(it->second.tensor);
+    live_.erase(it);
   }
   const HostTensor* find(mlir::Value value) const {
     auto it = live_.find(value);
@@ -90,9 +119,8 @@ class BlockEvaluator {
                                                   std::to_string(kMaxIterations) +
                                                   " iterations cannot be evaluated");
       carried.insert(carried.begin(), HostTensor::of(DType::kI64, {}, std::vector<std::int64_t>{iteration}));
-      KILN_ASSIGN(
-          carried,
-          BlockEvaluator(weights_, symbols_, this).run(operation.getBody().front(), std::move(carried)));
+      KILN_ASSIGN(carried, BlockEvaluator(weights_, symbols_, memory_, this)
+                               .run(operation.getBody().front(), std::move(carried)));
       if (!operation.getCondition()) continue;
       more = carried.front().bytes[0] != 0;
       carried.erase(carried.begin());
@@ -111,7 +139,7 @@ class BlockEvaluator {
     }
     if (auto branch = llvm::dyn_cast<ir::IfOp>(operation)) {
       mlir::Region& body = isTrue(branch.getCondition()) ? branch.getThenBody() : branch.getElseBody();
-      return BlockEvaluator(weights_, symbols_, this).run(body.front(), {});
+      return BlockEvaluator(weights_, symbols_, memory_, this).run(body.front(), {});
     }
     if (auto repeated = llvm::dyn_cast<ir::LoopOp>(operation)) return loop(repeated);
     llvm::SmallVector<const HostTensor*> operands;
@@ -119,13 +147,14 @@ class BlockEvaluator {
     if (auto fused = llvm::dyn_cast<ir::FusedOp>(operation)) {
       std::vector<HostTensor> arguments;
       for (const HostTensor* operand : operands) arguments.push_back(*operand);
-      return BlockEvaluator(weights_, symbols_).run(fused.getBody().front(), std::move(arguments));
+      return BlockEvaluator(weights_, symbols_, memory_).run(fused.getBody().front(), std::move(arguments));
     }
     return evaluateAll(&operation, operands);
   }
 
   const ir::WeightTable& weights_;
   SymbolValues& symbols_;
+  Memory& memory_;
   const BlockEvaluator* outer_;
   llvm::DenseMap<mlir::Value, Live> live_;
 };
@@ -197,7 +226,8 @@ Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::Weight
   const mlir::OwningOpRef<mlir::ModuleOp> copy = cloneIfSymbolic(module);
   if (copy) main = copy.get().lookupSymbol<mlir::func::FuncOp>(ir::kMain);
   SymbolValues symbols;
-  return BlockEvaluator(weights, symbols).run(main.getBody().front(), inputs);
+  Memory memory;
+  return BlockEvaluator(weights, symbols, memory).run(main.getBody().front(), inputs);
 }
 
 }  // namespace kiln::reference

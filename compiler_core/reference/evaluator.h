@@ -15,8 +15,12 @@
 
 namespace kiln::reference {
 
+// Of all tensors that are alive at once.
+inline constexpr std::int64_t kMaxLiveBytes = std::int64_t{8} << 30;
+
 // Runs @main. `inputs` are in argument order. kInvalidArgument names an input of wrong shape or type;
-// kUnimplemented names an operation the dialect does not have; kResourceExhausted a tensor beyond 8 GiB.
+// kUnimplemented names an operation the dialect does not have; kResourceExhausted tensors that
+// are beyond kMaxLiveBytes, alone or together with what is alive beside them.
 Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::WeightTable& weights,
                                          const std::vector<HostTensor>& inputs);
 

@@ -228,5 +228,17 @@ TEST(Evaluator, AbsurdSizesAreRefused) {
   EXPECT_EQ(result.error().code, Code::kResourceExhausted);
 }
 
+TEST(Evaluator, WhatIsAliveTogetherIsBounded) {
+  // 8 GiB alone would do; the four bytes beside them are too much.
+  auto result = evaluateText("() -> tensor<2147483648xf32>",
+                             "%0 = kiln.constant dense<1.0> : tensor<f32>\n"
+                             "%1 = kiln.broadcast %0 : tensor<f32> to tensor<2147483648xf32>\n"
+                             "return %1 : tensor<2147483648xf32>",
+                             {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(result.error().message, HasSubstr("8589934596 bytes of tensors at once"));
+}
+
 }  // namespace
 }  // namespace kiln::reference
