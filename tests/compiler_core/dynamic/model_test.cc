@@ -222,7 +222,8 @@ TEST(DynamicModel, SizesThatValuesDecideInALoopNeedItsTripCount) {
   auto refused = checkModel({model, {{"p", {{"S", 1, 9, 50}}}}, {}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
-  EXPECT_THAT(refused.error().message, HasSubstr("a size that is found out in each iteration"));
+  EXPECT_THAT(refused.error().message, HasSubstr("whose body finds out a size in each"));
+  EXPECT_THAT(refused.error().message, HasSubstr("--pin trips="));
   // Unrolled, each iteration has a size of its own.
   OnnxBuilder three;
   three.input("x", {"S", 3}, kOnnxInt64)
