@@ -31,11 +31,11 @@ std::string pemOf(SSL* ssl) {
 }  // namespace
 
 Connection::Connection(asio::ip::tcp::socket socket, asio::ssl::context* tls, const GatewayOptions& options,
-                       Handler handler, Post post, std::function<void()> onClose)
+                       Handler handler, Places::Id id, ConnectionHost& host)
     : options_(options),
       handler_(std::move(handler)),
-      post_(std::move(post)),
-      onClose_(std::move(onClose)),
+      id_(id),
+      host_(host),
       buffer_(options.maxHeaderBytes + options.maxBodyBytes) {
   if (tls)
     tls_.emplace(std::move(socket), *tls);
@@ -44,7 +44,7 @@ Connection::Connection(asio::ip::tcp::socket socket, asio::ssl::context* tls, co
 }
 
 Connection::~Connection() {
-  onClose_();
+  host_.ended(id_);
 }
 
 void Connection::start() {
@@ -52,12 +52,24 @@ void Connection::start() {
     if (self->tls_)
       self->handshake();
     else
-      self->read();
+      self->readHeader();
   });
 }
 
+// Between requests a client may take its time; once it begins with one, it is to be quick.
 void Connection::next() {
-  asio::post(socket().get_executor(), [self = shared_from_this()] { self->read(); });
+  asio::post(socket().get_executor(), [self = shared_from_this()] {
+    self->host_.waits(self->id_);
+    if (self->buffer_.size() > 0) return self->readHeader();
+    self->socket().expires_after(self->options_.idleTimeout);
+    self->withStream([&](auto& stream) {
+      stream.async_read_some(self->buffer_.prepare(1024), [self](beast::error_code error, std::size_t size) {
+        if (error) return self->finish();
+        self->buffer_.commit(size);
+        self->readHeader();
+      });
+    });
+  });
 }
 
 void Connection::close() {
@@ -68,25 +80,38 @@ void Connection::close() {
 void Connection::finish() {
   if (!tls_) return close();
   asio::post(socket().get_executor(), [self = shared_from_this()] {
+    self->host_.waits(self->id_);
     self->socket().expires_after(std::chrono::seconds(1));
     self->tls_->async_shutdown([self](beast::error_code) { self->socket().close(); });
   });
 }
 
 void Connection::handshake() {
-  socket().expires_after(options_.readTimeout);
+  socket().expires_after(options_.headerTimeout);
   tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](beast::error_code error) {
     if (error) return self->socket().close();
     self->certificate_ = pemOf(self->tls_->native_handle());
-    self->read();
+    if (!self->certificate_.empty()) self->host_.certified(self->id_);
+    self->readHeader();
   });
 }
 
-void Connection::read() {
+void Connection::readHeader() {
   parser_.emplace();
   parser_->header_limit(options_.maxHeaderBytes);
   parser_->body_limit(options_.maxBodyBytes);
-  socket().expires_after(options_.readTimeout);
+  socket().expires_after(options_.headerTimeout);
+  withStream([&](auto& stream) {
+    http::async_read_header(stream, buffer_, *parser_,
+                            [self = shared_from_this()](beast::error_code error, std::size_t) {
+                              if (error || self->parser_->is_done()) return self->onRead(error);
+                              self->readBody();
+                            });
+  });
+}
+
+void Connection::readBody() {
+  socket().expires_after(options_.bodyTimeout);
   withStream([&](auto& stream) {
     http::async_read(
         stream, buffer_, *parser_,
@@ -96,10 +121,9 @@ void Connection::read() {
 
 void Connection::onRead(beast::error_code error) {
   if (!error) {
-    post_([self = shared_from_this(), request = parser_->release()]() mutable {
-      self->answer(std::move(request));
-    });
-    return;
+    request_ = parser_->release();
+    socket().expires_never();
+    return host_.requested(id_, request_);
   }
   std::optional<HttpError> told;
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
@@ -114,20 +138,20 @@ void Connection::onRead(beast::error_code error) {
     finish();
     return;
   }
-  post_([self = shared_from_this(), told = std::move(*told)] {
-    http::response_header<> head;
-    head.version(11);
-    head.result(told.status);
-    head.set(http::field::content_type, "application/json");
-    head.set(http::field::content_length, std::to_string(told.body.size()));
-    head.set(http::field::connection, "close");
-    if (self->writeHead(head)) (void)self->write(asBytes(told.body));
-    self->finish();
+  reply(wholeAnswer(told->status, "application/json", told->body, true));
+}
+
+void Connection::reply(std::string bytes) {
+  const auto kept = std::make_shared<const std::string>(std::move(bytes));
+  socket().expires_after(std::chrono::seconds(2));
+  withStream([&](auto& stream) {
+    asio::async_write(stream, asio::buffer(*kept),
+                      [self = shared_from_this(), kept](beast::error_code, std::size_t) { self->finish(); });
   });
 }
 
-void Connection::answer(Request request) {
-  if (handler_(request, certificate_, *this)) {
+void Connection::answer() {
+  if (handler_(request_, certificate_, *this)) {
     next();
   } else {
     finish();
@@ -139,10 +163,13 @@ Status Connection::writeHead(const http::response_header<>& head) {
   http::response<http::empty_body> message(head);
   http::response_serializer<http::empty_body> serializer(message);
   asio::post(socket().get_executor(), [&] {
+    host_.writes(id_);
     socket().expires_after(options_.writeTimeout);
     withStream([&](auto& stream) {
-      http::async_write_header(stream, serializer,
-                               [&](beast::error_code error, std::size_t) { done.set_value(error); });
+      http::async_write_header(stream, serializer, [&](beast::error_code error, std::size_t) {
+        host_.wrote(id_);
+        done.set_value(error);
+      });
     });
   });
   if (const auto error = done.get_future().get())
@@ -153,10 +180,14 @@ Status Connection::writeHead(const http::response_header<>& head) {
 Status Connection::write(Bytes bytes) {
   std::promise<beast::error_code> done;
   asio::post(socket().get_executor(), [&] {
+    host_.writes(id_);
     socket().expires_after(options_.writeTimeout);
     withStream([&](auto& stream) {
       asio::async_write(stream, asio::buffer(bytes.data(), bytes.size()),
-                        [&](beast::error_code error, std::size_t) { done.set_value(error); });
+                        [&](beast::error_code error, std::size_t) {
+                          host_.wrote(id_);
+                          done.set_value(error);
+                        });
     });
   });
   if (const auto error = done.get_future().get())

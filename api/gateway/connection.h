@@ -1,6 +1,6 @@
 // One HTTP connection, plain or within TLS. Requests are read asynchronously, so that idle and slow clients
 // hold no thread; answers are written by a handler thread through blocking calls that the I/O thread carries
-// out under a timeout.
+// out under a timeout. Short answers of the gateway itself take no handler thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "api/gateway/gateway.h"
+#include "api/gateway/places.h"
 
 namespace kiln::gateway {
 
@@ -32,18 +33,31 @@ class ResponseWriter {
 // Answers a request of a client that showed `certificate` (PEM; "" for none); returns whether the connection
 // may be used again.
 using Handler = std::function<bool(const Request&, const std::string& certificate, ResponseWriter&)>;
-// Runs a task on a handler thread.
-using Post = std::function<void(std::function<void()>)>;
+
+// What a connection tells the gateway, by its place: all on the I/O thread, but `ended`.
+class ConnectionHost {
+ public:
+  virtual ~ConnectionHost() = default;
+  virtual void waits(Places::Id id) = 0;  // for its client
+  virtual void certified(Places::Id id) = 0;
+  virtual void requested(Places::Id id, const Request& request) = 0;  // one of answer() and reply() follows
+  virtual void writes(Places::Id id) = 0;
+  virtual void wrote(Places::Id id) = 0;
+  virtual void ended(Places::Id id) = 0;  // once, on any thread
+};
 
 class Connection final : public std::enable_shared_from_this<Connection>, private ResponseWriter {
  public:
-  // Within TLS if `tls` is there. `onClose` runs once, when the connection has ended.
+  // Within TLS if `tls` is there. `host` outlives it.
   Connection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
-             const GatewayOptions& options, Handler handler, Post post, std::function<void()> onClose);
+             const GatewayOptions& options, Handler handler, Places::Id id, ConnectionHost& host);
   ~Connection() override;
 
-  void start();  // on any thread
-  void close();  // on any thread; pending operations end with an error
+  void start();   // on any thread
+  void close();   // on any thread; pending operations end with an error
+  void answer();  // on a handler thread: has the request handled
+  // On the I/O thread: sends the whole of an answer, then closes.
+  void reply(std::string bytes);
 
  private:
   using Plain = boost::beast::tcp_stream;
@@ -60,9 +74,9 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   }
   void handshake();
   void next();  // on any thread: reads the next request
-  void read();
+  void readHeader();
+  void readBody();
   void onRead(boost::beast::error_code error);
-  void answer(Request request);
   void finish();  // on any thread: says goodbye, then closes
   Status writeHead(const http::response_header<>& head) override;
   Status write(Bytes bytes) override;
@@ -71,11 +85,12 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   std::optional<Tls> tls_;
   const GatewayOptions options_;
   const Handler handler_;
-  const Post post_;
-  const std::function<void()> onClose_;
+  const Places::Id id_;
+  ConnectionHost& host_;
   std::string certificate_;  // of the client; set before the first request is read
   boost::beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
+  Request request_;  // the one that was read last
 };
 
 }  // namespace kiln::gateway

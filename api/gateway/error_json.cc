@@ -1,5 +1,7 @@
 #include "api/gateway/error_json.h"
 
+#include <boost/beast/http/status.hpp>
+
 #include "manifest/json/json.h"
 
 namespace kiln::gateway {
@@ -35,6 +37,16 @@ HttpError httpError(const Error& error, RouteKind route) {
     default:
       return httpError(500, "UNKNOWN", "internal error; the coordinator's log has the cause");
   }
+}
+
+std::string wholeAnswer(unsigned status, std::string_view type, std::string_view body, bool withBody) {
+  const auto reason = boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(status));
+  std::string out = "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason.data(), reason.size()) +
+                    "\r\nContent-Type: " + std::string(type) +
+                    "\r\nContent-Length: " + std::to_string(body.size()) +
+                    "\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n";
+  if (withBody) out += body;
+  return out;
 }
 
 }  // namespace kiln::gateway

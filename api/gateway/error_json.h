@@ -17,4 +17,7 @@ struct HttpError {
 HttpError httpError(const Error& error, RouteKind route);
 HttpError httpError(unsigned status, std::string_view ociCode, std::string_view message);
 
+// An HTTP/1.1 answer after which the connection is closed; of its body the length alone if not `withBody`.
+std::string wholeAnswer(unsigned status, std::string_view type, std::string_view body, bool withBody);
+
 }  // namespace kiln::gateway

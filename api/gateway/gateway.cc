@@ -1,30 +1,48 @@
 #include "api/gateway/gateway.h"
 
-#include <atomic>
+#include <prometheus/counter.h>
+
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <map>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "api/gateway/connection.h"
+#include "api/gateway/health_desk.h"
 #include "api/gateway/respond.h"
 
 namespace kiln::gateway {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-struct Gateway::Server {
+struct Gateway::Server final : ConnectionHost {
+  using Clock = std::chrono::steady_clock;
+
   Server(const GatewayOptions& o, GatewayBackend backend)
       : options(o),
         gated(backend.gate != nullptr),
+        closed(prometheus::BuildCounter()
+                   .Name("kiln_gateway_closed_total")
+                   .Help("Connections closed to make room for others, by what they did, and refused.")
+                   .Register(*backend.metrics)),
+        health(io, backend.health, o.healthTimeout),
         responder(std::move(backend)),
         acceptor(io),
         pause(io),
-        handlers(static_cast<std::size_t>(o.handlers)) {}
+        look(io),
+        places(placeLimits(o)),
+        handlers(o.limits.answers) {}
+
+  // Without TLS nobody shows a certificate.
+  static PlaceLimits placeLimits(const GatewayOptions& options) {
+    PlaceLimits limits = options.limits;
+    if (!options.tls) limits.anonymous = limits.connections;
+    return limits;
+  }
 
   Status listen() {
     boost::system::error_code error;
@@ -63,18 +81,76 @@ struct Gateway::Server {
   }
 
   void admit(tcp::socket socket) {
-    std::erase_if(connections, [](const auto& weak) { return weak.expired(); });
-    if (open.load() >= options.maxConnections) return;  // the socket closes
-    ++open;
+    boost::system::error_code error;
+    const auto remote = socket.remote_endpoint(error);
+    if (error) return;  // gone already
+    const auto entry = places.enter(sourceOf(remote.address().to_string()), Clock::now());
+    if (!entry) return closed.Add({{"reason", "refused"}}).Increment();  // the socket closes
+    if (entry->evicted) evict(*entry->evicted, "idle");
     const auto tls = options.tls ? options.tls->context() : nullptr;
     auto connection = std::make_shared<Connection>(
         std::move(socket), tls.get(), options,
         [this](const Request& request, const std::string& certificate, ResponseWriter& writer) {
           return responder.respond(request, certificate, writer);
         },
-        [this](std::function<void()> task) { asio::post(handlers, std::move(task)); }, [this] { --open; });
-    connections.push_back(connection);
+        entry->id, *this);
+    connections[entry->id] = connection;
     connection->start();
+  }
+
+  std::shared_ptr<Connection> find(Places::Id id) const {
+    const auto at = connections.find(id);
+    return at == connections.end() ? nullptr : at->second.lock();
+  }
+
+  void evict(Places::Id id, const char* reason) {
+    closed.Add({{"reason", reason}}).Increment();
+    if (const auto connection = find(id)) connection->close();
+  }
+
+  void dispatch() {
+    while (const auto id = places.next()) {
+      auto node = queued.extract(*id);
+      if (node) asio::post(handlers, [connection = std::move(node.mapped())] { connection->answer(); });
+    }
+    if (places.queued() && !looking) lookForStalled();
+  }
+
+  // While requests are queued: those whose clients do not take their answers have to go.
+  void lookForStalled() {
+    looking = true;
+    look.expires_after(options.limits.stall / 4);
+    look.async_wait([this](boost::system::error_code error) {
+      looking = false;
+      if (error || !acceptor.is_open()) return;
+      for (const Places::Id id : places.stalled(Clock::now())) evict(id, "stalled");
+      dispatch();
+    });
+  }
+
+  void waits(Places::Id id) override {
+    places.wait(id, Clock::now());
+    dispatch();
+  }
+  void certified(Places::Id id) override { places.certify(id); }
+  void requested(Places::Id id, const Request& request) override {
+    if (responder.asksForHealth(request)) {
+      return health.ask([this, connection = find(id), request](const Status& healthy) {
+        if (connection) connection->reply(responder.health(request, healthy));
+      });
+    }
+    places.request(id);
+    queued[id] = find(id);
+    dispatch();
+  }
+  void writes(Places::Id id) override { places.write(id, Clock::now()); }
+  void wrote(Places::Id id) override { places.written(id); }
+  void ended(Places::Id id) override {
+    asio::post(io, [this, id] {
+      connections.erase(id);
+      places.leave(id);
+      dispatch();
+    });
   }
 
   // Writes of handlers still running need the I/O thread, so it ends last.
@@ -84,10 +160,13 @@ struct Gateway::Server {
         boost::system::error_code ignored;
         acceptor.close(ignored);
         pause.cancel();
-        for (const auto& weak : connections) {
+        look.cancel();
+        for (const auto& [id, weak] : connections) {
           if (auto connection = weak.lock()) connection->close();
         }
+        queued.clear();
       });
+      health.join();
       handlers.join();
       guard.reset();
       thread.join();
@@ -96,16 +175,21 @@ struct Gateway::Server {
 
   const GatewayOptions options;
   const bool gated;
-  Responder responder;
-  std::atomic<int> open{0};
+  prometheus::Family<prometheus::Counter>& closed;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(io);
+  HealthDesk health;
+  Responder responder;
   tcp::acceptor acceptor;
-  asio::steady_timer pause;
+  asio::steady_timer pause, look;
+  // Of the I/O thread alone.
+  Places places;
+  std::map<Places::Id, std::weak_ptr<Connection>> connections;
+  std::map<Places::Id, std::shared_ptr<Connection>> queued;  // nothing else holds one that waits for its turn
+  bool looking = false;
   asio::thread_pool handlers;
   std::thread thread;
   std::uint16_t port = 0;
-  std::vector<std::weak_ptr<Connection>> connections;  // I/O thread only
   std::once_flag stopped;
 };
 

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "api/gateway/places.h"
 #include "api/gateway/route.h"
 #include "api/gateway/tls.h"
 #include "manifest/base/digest.h"
@@ -85,7 +86,8 @@ struct GatewayBackend {
   std::shared_ptr<ArtifactLookup> artifacts;
   std::shared_ptr<storage::BlobStore> blobs;
   std::shared_ptr<prometheus::Registry> metrics;
-  std::function<Status()> health;             // an error answers /healthz with 503, its message stays here
+  // An error answers /healthz with 503, its message stays here. Called on a thread of its own, one at a time.
+  std::function<Status()> health;
   std::shared_ptr<LogFiles> log = {};         // null: nothing is served below /log/
   std::shared_ptr<RequestGate> gate = {};     // null: all of it for everybody, on loopback only
   std::shared_ptr<ReleaseGate> release = {};  // null: everything that is published
@@ -95,12 +97,14 @@ struct GatewayOptions {
   std::string address = "127.0.0.1";    // numeric; without TLS and a gate, a loopback address
   std::uint16_t port = 0;               // 0: the system chooses; see Gateway::port()
   std::shared_ptr<ServerTls> tls = {};  // null: plain HTTP
-  int handlers = 128;                   // requests answered at once: who reads slowly keeps one waiting
-  int maxConnections = 128;             // open at once; more are closed at accept
+  PlaceLimits limits = {};              // a thread for each of limits.answers
   std::uint32_t maxHeaderBytes = 16 << 10;
-  std::uint64_t maxBodyBytes = 4 << 10;           // of a request; none of ours needs one
-  std::chrono::milliseconds readTimeout{15000};   // for a whole request header, and between requests
-  std::chrono::milliseconds writeTimeout{30000};  // for each chunk of an answer
+  std::uint64_t maxBodyBytes = 4 << 10;            // of a request; none of ours needs one
+  std::chrono::milliseconds headerTimeout{10000};  // for a handshake, and for a whole request header
+  std::chrono::milliseconds bodyTimeout{5000};     // for a whole body
+  std::chrono::milliseconds idleTimeout{15000};    // between requests
+  std::chrono::milliseconds writeTimeout{30000};   // for each chunk of an answer
+  std::chrono::milliseconds healthTimeout{2000};   // for what `health` says; then it counts as an error
 };
 
 // A running server. Thread safe. Destroying it stops it.

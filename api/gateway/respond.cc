@@ -75,6 +75,21 @@ bool Responder::respond(const Request& request, const std::string& certificate, 
   return answer.keep;
 }
 
+bool Responder::asksForHealth(const Request& request) const {
+  if (backend_.gate) return false;
+  if (request.method() != http::verb::get && request.method() != http::verb::head) return false;
+  const auto route = parseRoute({request.target().data(), request.target().size()});
+  return route && route->kind == RouteKind::kHealth;
+}
+
+std::string Responder::health(const Request& request, const Status& healthy) {
+  const unsigned status = healthy ? 200 : 503;
+  requests_.Add({{"status", std::to_string(status)}}).Increment();
+  return wholeAnswer(status, "text/plain; charset=utf-8",
+                     healthy ? "ok\n" : "the database is not available\n",
+                     request.method() != http::verb::head);
+}
+
 Status Responder::admit(const Request& request, const std::string& certificate, const Route& route) const {
   if (!backend_.gate) return {};
   if (route.kind == RouteKind::kHealth || route.kind == RouteKind::kMetrics)
@@ -88,11 +103,8 @@ Status Responder::admit(const Request& request, const std::string& certificate, 
 
 void Responder::serve(Answer& answer, const Route& route) {
   switch (route.kind) {
-    case RouteKind::kHealth: {
-      const auto healthy = backend_.health();
-      return text(answer, healthy ? 200 : 503, "text/plain; charset=utf-8",
-                  healthy ? "ok\n" : "the database is not available\n");
-    }
+    case RouteKind::kHealth:
+      return;  // never comes here: health()
     case RouteKind::kMetrics:
       return text(answer, 200, "text/plain; version=0.0.4; charset=utf-8",
                   prometheus::TextSerializer().Serialize(backend_.metrics->Collect()));

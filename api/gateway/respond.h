@@ -16,6 +16,10 @@ class Responder {
   explicit Responder(GatewayBackend backend);
   // Answers one request of a client that showed this certificate; true if the connection may be used again.
   bool respond(const Request& request, const std::string& certificate, ResponseWriter& writer);
+  // Whether the request asks for health where that is served: such a one goes to health() instead.
+  bool asksForHealth(const Request& request) const;
+  // The whole answer to it, after which the connection is closed.
+  std::string health(const Request& request, const Status& healthy);
 
  private:
   struct Answer;

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <fstream>
 
 #include "api/gateway/gateway.h"
 #include "coordinator/queue/notification_pump.h"
+#include "coordinator/server/database_health.h"
 #include "coordinator/server/guarded_services.h"
 #include "coordinator/server/http_gate.h"
 #include "coordinator/server/listen.h"
@@ -68,6 +70,14 @@ class Signals {
  private:
   sigset_t set_;
 };
+
+// Every connection takes a descriptor, and many callers must not use up those of the store.
+void allowManyDescriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 Result<signing::Certificate> loadCertificate(const std::string& path) {
   std::ifstream file(path);
@@ -141,6 +151,7 @@ void reloadAccess(const Options& options, access::Gate& gate) {
 
 Status run(const Options& options, std::function<void(std::string_view)> reached) {
   KILN_TRY(checkOptions(options));
+  allowManyDescriptors();
   Signals signals;
   SystemClock clock;
 
@@ -213,13 +224,11 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   std::shared_ptr<gateway::LogFiles> logFiles;
   if (!options.logTiles.empty()) logFiles = std::make_shared<LogFilesOnDisk>(options.logTiles);
   KILN_ASSIGN(HostPort http, parseHostPort(options.http));
+  DatabaseHealth health(database);
   gateway::GatewayBackend backend{.artifacts = std::make_shared<PublishedBlobs>(pool),
                                   .blobs = blobs,
                                   .metrics = registry,
-                                  .health = [&pool]() -> Status {
-                                    KILN_TRY(pool.execute("SELECT 1"));
-                                    return {};
-                                  },
+                                  .health = [&health] { return health.check(); },
                                   .log = std::move(logFiles),
                                   .release = std::make_shared<Releases>(farm, policies)};
   KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port}, backend));
@@ -236,6 +245,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   KILN_ASSIGN(bool ready, waitForDatabase(database, signals));
   if (ready) {
     pool.admit();
+    health.admit();
     queue::NotificationPump pump(database, feed);
     driver.start();
     garbage.start();

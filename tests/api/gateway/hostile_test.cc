@@ -24,7 +24,7 @@ class Everybody final : public RequestGate {
 class HostileTest : public testing::Test {
  protected:
   void start(GatewayOptions options = {}) {
-    options.readTimeout = std::chrono::milliseconds(400);
+    options.headerTimeout = std::chrono::milliseconds(400);
     gateway_ = Gateway::start(options, {.artifacts = nullptr,
                                         .blobs = nullptr,
                                         .metrics = std::make_shared<prometheus::Registry>(),
@@ -177,7 +177,7 @@ TEST_F(HostileTest, TlsEndpointsSpeakTlsOnly) {
 TEST_F(HostileTest, HalfOpenHandshakesDoNotLockOthersOut) {
   const auto text = [&](const char* name) { return testing_support::readGolden(tls_ / name); };
   start({.tls = ServerTls::create({text("server.pem"), text("server.key"), {text("ca.pem")}, false}).value(),
-         .maxConnections = 4});
+         .limits = {.connections = 4}});
   std::vector<int> idle;
   for (int i = 0; i < 12; ++i) idle.push_back(connectRaw());
   for (const int fd : idle) EXPECT_EQ(readAll(fd).find("HTTP/"), std::string::npos);  // each ends

@@ -1,0 +1,31 @@
+#include "coordinator/server/database_health.h"
+
+namespace kiln::server {
+namespace {
+
+constexpr std::chrono::seconds kPatience{3};
+
+postgres::ConnectionOptions impatient(postgres::ConnectionOptions options) {
+  options.connectTimeout = kPatience;
+  options.statementTimeout = kPatience;
+  return options;
+}
+
+}  // namespace
+
+DatabaseHealth::DatabaseHealth(postgres::ConnectionOptions options)
+    : options_(impatient(std::move(options))) {}
+
+Status DatabaseHealth::check() {
+  if (!admitted_) return fail(Code::kUnavailable, "the coordinator is starting");
+  const std::lock_guard lock(mutex_);
+  if (!session_) {
+    KILN_ASSIGN(session_, postgres::Connection::open(options_));
+  }
+  const auto answer = session_->execute("SELECT 1");
+  if (answer) return {};
+  session_.reset();
+  return fail(answer.error());
+}
+
+}  // namespace kiln::server
