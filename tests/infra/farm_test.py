@@ -404,7 +404,7 @@ class FaultTest(unittest.TestCase):
     def test_database_down_is_said_and_recovers(self):
         job = self.submit(41)
         subprocess.run([ROOT / "infra" / "postgres", "stop", self.farm.dir / "pg"], check=True, capture_output=True)
-        down = self.farm.kiln("jobs")
+        down = self.farm.kiln("jobs", "--wait", "0s")
         self.assertEqual(down.returncode, 7, down.stderr)
         self.assertIn("PostgreSQL", down.stderr)
         self.restart()
@@ -427,7 +427,7 @@ class FaultTest(unittest.TestCase):
     def test_stop_leaves_no_process_behind(self):
         subprocess.run([ROOT / "infra" / "up", "--dir", self.farm.dir, "--stop"], check=True, capture_output=True)
         self.assertEqual(self.farm.processes(), [])
-        unreachable = self.farm.kiln("jobs")
+        unreachable = self.farm.kiln("jobs", "--wait", "0s")
         self.assertEqual(unreachable.returncode, 7)
         self.assertIn("infra/up", unreachable.stderr)
         self.restart()
