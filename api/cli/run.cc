@@ -7,33 +7,30 @@
 #include "api/cli/device_options.h"
 #include "api/cli/kernel_view.h"
 #include "api/cli/print.h"
+#include "api/cli/run_isolated.h"
 #include "api/cli/session_view.h"
 #include "api/cli/trust_settings.h"
 #include "api/node/load.h"
 #include "compiler_core/runtime/batch/batch.h"
+#include "compiler_core/runtime/batch/run.h"
 #include "manifest/base/output_directory.h"
 
 namespace kiln::cli {
 namespace {
 
-using runtime::checkInput;
-using runtime::countEach;
 using runtime::describe;
-using runtime::elementOf;
 using runtime::labelsOf;
 using runtime::predictions;
-using runtime::stack;
+using runtime::Tensors;
 using runtime::valueAt;
 
 struct Options {
   std::string artifact, outputDirectory, labels;
   std::vector<std::string> inputs;
-  bool each = false, profile = false;
+  bool each = false, profile = false, isolated = false;
   std::uint32_t threads = 0;
   DeviceOptions device;
 };
-
-using Tensors = std::vector<runtime::NamedTensor>;
 
 // name=file.npy, once for each of the artifact's inputs.
 Result<Tensors> readInputs(const std::vector<std::string>& arguments,
@@ -68,47 +65,6 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
     }
   }
   return tensors;
-}
-
-const runtime::TensorSpec& specOf(const std::vector<runtime::TensorSpec>& specs, const std::string& name) {
-  return *std::find_if(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == name; });
-}
-
-Result<Tensors> runOnce(runtime::Session& session, const std::vector<runtime::TensorSpec>& specs,
-                        const Tensors& inputs) {
-  for (const auto& input : inputs) KILN_TRY(checkInput(specOf(specs, input.name), input.tensor));
-  return session.run(inputs);
-}
-
-Result<Tensors> runEach(runtime::Session& session, const std::vector<runtime::TensorSpec>& specs,
-                        const Tensors& inputs) {
-  std::size_t count = 0;
-  for (const auto& input : inputs) {
-    KILN_ASSIGN(const auto given, countEach(specOf(specs, input.name), input.tensor));
-    if (count != 0 && given != count) {
-      return fail(Code::kInvalidArgument, fmt::format("--each: input \"{}\" holds {} elements, \"{}\" {}",
-                                                      inputs.front().name, count, input.name, given));
-    }
-    count = given;
-    if (count == 0)
-      return fail(Code::kInvalidArgument, "--each: input \"" + input.name + "\" holds no element");
-  }
-  if (inputs.empty())
-    return fail(Code::kInvalidArgument, "--each: the artifact takes no input to go through");
-  Tensors stacked;
-  for (std::size_t i = 0; i < count; ++i) {
-    Tensors single;
-    for (const auto& input : inputs) {
-      single.push_back({input.name, elementOf(specOf(specs, input.name), input.tensor, i)});
-    }
-    KILN_ASSIGN(const auto outputs, session.run(single));
-    if (stacked.empty()) {
-      for (const auto& output : outputs) stacked.push_back({output.name, {}});
-    }
-    for (std::size_t k = 0; k < outputs.size(); ++k)
-      KILN_TRY(stack(stacked[k].tensor, outputs[k].tensor, count));
-  }
-  return stacked;
 }
 
 Status writeOutputs(const std::string& directory, const Tensors& outputs, bool quiet) {
@@ -168,20 +124,9 @@ std::string summary(const npy::Tensor& tensor) {
   return text + (count > 8 ? " ..." : "");
 }
 
-Status run(const Context& context, const Options& options) {
-  KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
-  KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
-  const auto specs = loaded.artifact.inputs();
-  KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs));
-  kiln_session_options how{
-      .threads = options.threads, .run_before_ready = 1, .measure_kernels = options.profile ? 1 : 0};
-  options.device.apply(how);
-  auto opened = runtime::Session::open(loaded.artifact, how);
-  if (!opened) return fail(sessionError(opened.error()));
-  runtime::Session& session = *opened;
-  KILN_ASSIGN(const auto outputs,
-              options.each ? runEach(session, specs, inputs) : runOnce(session, specs, inputs));
-  const auto kernels = session.kernels();
+// `session`: that of this process; null for a run in one of its own.
+Status report(const Context& context, const Options& options, const node::VerifiedArtifact& verified,
+              const Tensors& outputs, const runtime::Session* session) {
   std::optional<Score> scored;
   if (!options.labels.empty()) {
     if (outputs.empty()) return fail(Code::kInvalidArgument, "--labels: the artifact has no output");
@@ -189,6 +134,7 @@ Status run(const Context& context, const Options& options) {
   }
   if (!options.outputDirectory.empty())
     KILN_TRY(writeOutputs(options.outputDirectory, outputs, context.json));
+  const bool profile = options.profile && session != nullptr;
   if (context.json) {
     Json list = Json::array();
     for (const auto& output : outputs) {
@@ -197,10 +143,9 @@ Status run(const Context& context, const Options& options) {
                       {"shape", output.tensor.shape},
                       {"digest", digestOf(Bytes(output.tensor.data)).text()}});
     }
-    Json out{{"artifact", loaded.verified.verdict.artifact.text()},
-             {"outputs", std::move(list)},
-             {"counters", countersJson(session.counters())}};
-    if (options.profile) out["kernels"] = kernelsJson(kernels, loaded.verified.manifest());
+    Json out{{"artifact", verified.verdict.artifact.text()}, {"outputs", std::move(list)}};
+    if (session != nullptr) out["counters"] = countersJson(session->counters());
+    if (profile) out["kernels"] = kernelsJson(session->kernels(), verified.manifest());
     if (scored) {
       out["predictions"] = scored->predicted;
       out["correct"] = scored->correct;
@@ -208,7 +153,7 @@ Status run(const Context& context, const Options& options) {
     printJson(out);
     return {};
   }
-  if (options.profile) printKernels(kernels, loaded.verified.manifest(), session.counters());
+  if (profile) printKernels(session->kernels(), verified.manifest(), session->counters());
   if (scored) {
     printScore(*scored);
   } else {
@@ -219,6 +164,26 @@ Status run(const Context& context, const Options& options) {
     }
   }
   return {};
+}
+
+Status run(const Context& context, const Options& options) {
+  KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
+  if (options.isolated) {
+    KILN_ASSIGN(const auto inputs, readInputs(options.inputs, runtime::specsOf(verified.manifest().inputs)));
+    KILN_ASSIGN(const auto outputs,
+                runIsolated(verified, inputs, {.each = options.each, .threads = options.threads}));
+    return report(context, options, verified, outputs, nullptr);
+  }
+  KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
+  const auto specs = loaded.artifact.inputs();
+  KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs));
+  kiln_session_options how{
+      .threads = options.threads, .run_before_ready = 1, .measure_kernels = options.profile ? 1 : 0};
+  options.device.apply(how);
+  auto opened = runtime::Session::open(loaded.artifact, how);
+  if (!opened) return fail(sessionError(opened.error()));
+  KILN_ASSIGN(const auto outputs, runtime::runTensors(*opened, specs, inputs, options.each));
+  return report(context, options, loaded.verified, outputs, &*opened);
 }
 
 }  // namespace
@@ -236,8 +201,15 @@ void addRun(CLI::App& app, Context& context) {
                    "Run once per element of the inputs' leading axis; outputs are stacked");
   command.add_option("--labels", options->labels,
                      "Integer .npy: print predictions (argmax of the first output) and accuracy");
-  command.add_flag("--profile", options->profile,
-                   "Measure each kernel: calls, tasks, time, and the model's nodes it computes");
+  const auto profile =
+      command.add_flag("--profile", options->profile,
+                       "Measure each kernel: calls, tasks, time, and the model's nodes it computes");
+  command
+      .add_flag(
+          "--isolated", options->isolated,
+          "Run the program in a process of its own that sees its artifact and inputs alone and may make "
+          "few system calls (bubblewrap and seccomp; on processors only)")
+      ->excludes(profile);
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
   addDeviceOptions(command, options->device);

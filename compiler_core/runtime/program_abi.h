@@ -1,13 +1,13 @@
 /* The contract between a compiled program and whoever runs it. Plain C, no dependencies.
- *
- * A program is a freestanding ELF shared object without imports, constructors, thread-local storage or system
- * calls. It exports one data symbol, KILN_PROGRAM_SYMBOL, of type kiln_program. The caller owns all memory.
- * Sizes are bytes; every pointer to a tensor, an arena or scratch is aligned to KILN_ALIGNMENT. Results do
- * not depend on the number of threads behind parallel_for, nor on the order in which it runs tasks.
- *
- * A program serves one or more profiles. What may differ between two runs of a profile are its symbols:
- * integers that the caller reads off the inputs (a dimension, or an element of an integer input's value, as
- * the manifest's program.symbols say) and that lie in the profile's ranges.
+ * A program is a freestanding ELF shared object without imports, constructors or thread-local storage: others
+ * are refused. That it makes no system calls is the compiler's word alone: it is machine code with the rights
+ * of its process (few in `kiln run --isolated`, which gives it a process of its own under seccomp), trusted
+ * because of who signed it. It exports one data symbol, KILN_PROGRAM_SYMBOL, of type kiln_program. The caller
+ * owns all memory. Sizes are bytes; every pointer to a tensor, an arena or scratch is aligned to
+ * KILN_ALIGNMENT. Results do not depend on the number of threads behind parallel_for, nor on the order in
+ * which it runs tasks. A program serves one or more profiles. What may differ between two runs of a profile
+ * are its symbols: integers that the caller reads off the inputs (a dimension, or an element of an integer
+ * input's value, as the manifest's program.symbols say) and that lie in the profile's ranges.
  *
  * There are two versions in use. A program that runs on the processor alone has ABI 2. One that also works on
  * devices has ABI 3: memory then lies in several spaces, 0 for the processor's and 1, 2 ... for those of the

@@ -1,0 +1,129 @@
+#include "api/cli/run_isolated.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "api/cli/run_program.h"
+#include "manifest/json/error_line.h"
+
+namespace kiln::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using runtime::Tensors;
+
+// As long as the clock of a poll() goes. Whoever wants it shorter ends the command.
+constexpr auto kLongest = std::chrono::hours(24 * 24);
+
+// What lies in a run's directories, removed at the end.
+class Scratch {
+ public:
+  static Result<Scratch> make() {
+    std::error_code error;
+    std::string path = (fs::temp_directory_path(error) / "kiln-run-XXXXXX").string();
+    if (error || ::mkdtemp(path.data()) == nullptr) return fail(errnoError(errno, path));
+    Scratch scratch(std::move(path));
+    for (const char* name : {"inputs", "outputs"})
+      if (::mkdir((scratch / name).c_str(), 0755) != 0) return fail(errnoError(errno, scratch / name));
+    return scratch;
+  }
+  Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Scratch& operator=(Scratch&&) = delete;
+  ~Scratch() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  std::string operator/(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  explicit Scratch(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Under root the program runs as a user who may not read the artifact: then it gets a copy.
+Result<std::string> readableArtifact(const node::VerifiedArtifact& artifact, const Scratch& scratch) {
+  if (::geteuid() != 0) return artifact.directory;
+  const std::string copy = scratch / "artifact";
+  std::vector<std::string> paths = {"manifest.json"};
+  for (const ArtifactFile& file : artifact.manifest().files()) paths.push_back(file.path);
+  constexpr auto kDirectory = static_cast<fs::perms>(0755), kFile = static_cast<fs::perms>(0444);
+  std::error_code error;
+  for (const std::string& path : paths) {
+    const fs::path to = fs::path(copy) / path;
+    fs::create_directories(to.parent_path(), error);
+    if (!error) fs::copy_file(fs::path(artifact.directory) / path, to, error);
+    if (!error) fs::permissions(to, kFile, error);
+    for (fs::path at = to.parent_path(); !error && at.string().size() >= copy.size(); at = at.parent_path())
+      fs::permissions(at, kDirectory, error);
+    if (error) return fail(errnoError(error.value(), to.string()));
+  }
+  return copy;
+}
+
+std::string numbered(const std::string& directory, std::size_t i) {
+  return directory + "/" + std::to_string(i) + ".npy";
+}
+
+Status writeInputs(const std::string& directory, const std::vector<TensorInfo>& wanted,
+                   const Tensors& inputs) {
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    for (const auto& input : inputs) {
+      if (input.name != wanted[i].name) continue;
+      KILN_TRY(npy::write(numbered(directory, i), input.tensor));
+      if (::chmod(numbered(directory, i).c_str(), 0444) != 0) return fail(errnoError(errno, directory));
+    }
+  return {};
+}
+
+// What lies there was written by whoever controls the program: it is believed no more than the artifact's
+// manifest allows. kiln-isolated has seen to it that there are plain files alone.
+Result<Tensors> readOutputs(const std::string& directory, const Manifest& manifest, bool each) {
+  Tensors outputs;
+  for (std::size_t i = 0; i < manifest.outputs.size(); ++i) {
+    const TensorInfo& info = manifest.outputs[i];
+    auto tensor = npy::read(numbered(directory, i), info.dtype);
+    if (!tensor) return fail(Code::kInternal, "output \"" + info.name + "\": " + tensor.error().message);
+    const std::size_t rank = tensor->shape.size(), wanted = info.shape.size();
+    if (tensor->dtype != info.dtype || (rank != wanted && !(each && rank == wanted + 1)))
+      return fail(Code::kInternal, "output \"" + info.name + "\" came back in another type or shape");
+    outputs.push_back({info.name, std::move(*tensor)});
+  }
+  return outputs;
+}
+
+}  // namespace
+
+Result<Tensors> runIsolated(const node::VerifiedArtifact& artifact, const Tensors& inputs,
+                            const IsolatedOptions& options) {
+  const Manifest& manifest = artifact.manifest();
+  if (!manifest.devices.empty())
+    return fail(Code::kUnimplemented, "--isolated: the artifact has kernels for " +
+                                          manifest.devices.front().target +
+                                          "; only programs for processors run in there");
+  KILN_ASSIGN(const Scratch scratch, Scratch::make());
+  const std::string in = scratch / "inputs", out = scratch / "outputs";
+  KILN_TRY(writeInputs(in, manifest.inputs, inputs));
+  KILN_ASSIGN(const std::string directory, readableArtifact(artifact, scratch));
+  std::vector<std::string> arguments = {programDirectory() + "/kiln-isolated",
+                                        "--artifact",
+                                        directory,
+                                        "--inputs",
+                                        in,
+                                        "--outputs",
+                                        out,
+                                        "--threads",
+                                        std::to_string(options.threads)};
+  if (options.each) arguments.emplace_back("--each");
+  KILN_ASSIGN(const auto ended, runProgram(arguments, kLongest));
+  if (ended.exitCode == 0) return readOutputs(out, manifest, options.each);
+  auto error = readErrorLine(ended.text);
+  if (!error)
+    return fail(Code::kInternal,
+                fmt::format("kiln-isolated ended with exit code {} and said nothing", ended.exitCode));
+  return fail(std::move(*error));
+}
+
+}  // namespace kiln::cli
