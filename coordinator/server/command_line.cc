@@ -11,6 +11,10 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--listen", options.listen,
                  "unix:/path to serve gRPC on, or HOST:PORT with mutual TLS; may be repeated")
       ->required();
+  app.add_option(
+      "--token-listen", options.tokenListen,
+      "HOST:PORT on loopback for callers with a token and no certificate, within TLS; wants a proxy before "
+      "it (infra/deploy); may be repeated");
   app.add_option("--tls-cert", options.tlsCertificate,
                  "certificate of this server with its chain, PEM; read again on SIGHUP, as are the next two");
   app.add_option("--tls-key", options.tlsKey, "its private key, PEM, mode 0600");

@@ -214,10 +214,12 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   GuardedServices guarded(gate, {jobs, workers, fleet, artifacts, toolchains, maintenance, audits, recalls,
                                  attestations, *blobs});
   std::unique_ptr<LiveTls> tls;
+  if (tokens && wantsTls(options) && options.tokenListen.empty())
+    service::logInfo("gRPC takes no token without a certificate: there is no --token-listen", {});
   if (wantsTls(options)) {
     KILN_ASSIGN(tls, LiveTls::open(options, workerAuthority, tokens));
   }
-  KILN_ASSIGN(Listener listener, listen(options, tls ? tls->grpcCredentials() : nullptr, guarded.all()));
+  KILN_ASSIGN(Listener listener, listen(options, tls.get(), guarded.all()));
   grpc::Server* server = listener.server.get();
   server->GetHealthCheckService()->SetServingStatus(false);
 

@@ -3,39 +3,78 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <sys/stat.h>
 
 #include "storage/remote/wire_limits.h"
 
 namespace kiln::server {
-Result<Listener> listen(const Options& options, const std::shared_ptr<grpc::ServerCredentials>& tls,
+namespace {
+
+struct Endpoint {
+  std::string text;
+  std::shared_ptr<grpc::ServerCredentials> credentials;
+  int port = 0;  // once it is bound; 1 for a Unix socket
+};
+
+std::vector<Endpoint> endpointsOf(const Options& options, const LiveTls* tls) {
+  std::vector<Endpoint> out;
+  for (const std::string& text : options.listen)
+    out.push_back({text, isSocket(text) ? grpc::InsecureServerCredentials() : tls->grpcCredentials()});
+  for (const std::string& text : options.tokenListen) out.push_back({text, tls->tokenCredentials()});
+  return out;
+}
+
+// Whoever gets through to gRPC shares it with everybody else.
+void limit(grpc::ServerBuilder& builder) {
+  grpc::ResourceQuota quota("kiln-coordinator");
+  quota.Resize(std::size_t{1} << 30);  // bytes of what is being received and sent
+  quota.SetMaxThreads(2048);           // each call that waits holds one
+  builder.SetResourceQuota(quota);
+  builder.SetMaxReceiveMessageSize(storage::kMaxServerMessageBytes);
+  constexpr int kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+  for (const auto& [name, value] : {
+           std::pair{GRPC_ARG_MAX_METADATA_SIZE, 16 << 10},  // a token is up to 8 KiB of it
+           {GRPC_ARG_MAX_CONCURRENT_STREAMS, 128},           // of one connection
+           {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10 * kSecond},
+           {GRPC_ARG_MAX_CONNECTION_IDLE_MS, 10 * kMinute},
+           {GRPC_ARG_MAX_CONNECTION_AGE_MS, 2 * kHour},  // then no new calls; clients connect again
+           {GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kHour},
+           {GRPC_ARG_KEEPALIVE_TIME_MS, kMinute},
+           {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20 * kSecond},
+           {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
+           {GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2},
+           {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10 * kSecond},
+       })
+    builder.AddChannelArgument(name, value);
+}
+
+}  // namespace
+
+Result<Listener> listen(const Options& options, const LiveTls* tls,
                         const std::vector<grpc::Service*>& services) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   // Two coordinators on one port would each get some of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.SetMaxReceiveMessageSize(storage::kMaxServerMessageBytes);
-  std::vector<int> ports(options.listen.size(), 0);
-  for (std::size_t i = 0; i < options.listen.size(); ++i) {
-    const std::string& endpoint = options.listen[i];
-    builder.AddListeningPort(endpoint, isSocket(endpoint) ? grpc::InsecureServerCredentials() : tls,
-                             &ports[i]);
-  }
+  limit(builder);
+  std::vector<Endpoint> endpoints = endpointsOf(options, tls);
+  for (Endpoint& endpoint : endpoints)
+    builder.AddListeningPort(endpoint.text, endpoint.credentials, &endpoint.port);
   for (grpc::Service* service : services) builder.RegisterService(service);
   const mode_t before = ::umask(0177);
   Listener out{builder.BuildAndStart(), {}};
   ::umask(before);
   std::string all;
-  for (std::size_t i = 0; i < options.listen.size(); ++i) {
-    const std::string& endpoint = options.listen[i];
-    all += (all.empty() ? "" : " ") + endpoint;
-    if (isSocket(endpoint)) {
-      out.addresses.push_back(endpoint);
+  for (const Endpoint& endpoint : endpoints) {
+    all += (all.empty() ? "" : " ") + endpoint.text;
+    if (isSocket(endpoint.text)) {
+      out.addresses.push_back(endpoint.text);
       continue;
     }
-    KILN_ASSIGN(const HostPort address, parseHostPort(endpoint));
-    out.addresses.push_back(address.host + ":" + std::to_string(ports[i]));
+    KILN_ASSIGN(const HostPort address, parseHostPort(endpoint.text));
+    out.addresses.push_back(address.host + ":" + std::to_string(endpoint.port));
   }
   if (!out.server)
     return fail(Code::kUnavailable, "--listen: cannot listen on " + all + "; is an address taken?");

@@ -7,18 +7,20 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/server/live_tls.h"
 #include "coordinator/server/options.h"
 
 namespace kiln::server {
 
 struct Listener {
   std::unique_ptr<grpc::Server> server;
-  std::vector<std::string> addresses;  // with the ports that were taken
+  std::vector<std::string> addresses;  // with the ports that were taken: of --listen, then of --token-listen
 };
 
 // Serves on every endpoint of the options: Unix sockets that only this user can open; elsewhere with `tls`,
-// which may be null if there are no others. `services` must outlive the server.
-Result<Listener> listen(const Options& options, const std::shared_ptr<grpc::ServerCredentials>& tls,
+// which may be null if there are no others. `services` must outlive the server. What one caller may take of
+// memory, threads, streams and time is limited (coordinator/README.md).
+Result<Listener> listen(const Options& options, const LiveTls* tls,
                         const std::vector<grpc::Service*>& services);
 
 }  // namespace kiln::server

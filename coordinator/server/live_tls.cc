@@ -41,14 +41,13 @@ std::string authoritiesOf(const gateway::TlsSettings& settings) {
 }
 
 std::shared_ptr<grpc::ServerCredentials> watching(const MemoryFile& identity, const MemoryFile& authorities,
-                                                  bool tokens) {
+                                                  grpc_ssl_client_certificate_request_type clients) {
   namespace tls = grpc::experimental;
   tls::TlsServerCredentialsOptions options(std::make_shared<tls::FileWatcherCertificateProvider>(
       identity.path(), identity.path(), authorities.path(), kLookEverySeconds));
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(tokens ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
-                                       : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.set_cert_request_type(clients);
   return tls::TlsServerCredentials(options);
 }
 
@@ -62,7 +61,8 @@ LiveTls::LiveTls(const Options& options, std::string workerAuthority, bool token
       https_(std::move(https)),
       identity_(std::move(identity)),
       authorities_(std::move(authorities)),
-      grpc_(watching(identity_, authorities_, tokens)) {}
+      grpc_(watching(identity_, authorities_, GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY)),
+      tokenGrpc_(watching(identity_, authorities_, GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE)) {}
 
 Result<std::unique_ptr<LiveTls>> LiveTls::open(const Options& options,
                                                const signing::Certificate& workerAuthority, bool tokens) {

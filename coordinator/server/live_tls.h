@@ -17,9 +17,10 @@ namespace kiln::server {
 class LiveTls {
  public:
   // Reads --tls-cert, --tls-key and --tls-client-ca. Clients show a certificate that one of these authorities
-  // or `workerAuthority` issued; those of gRPC may come without one if `tokens`, those of HTTP also if the
-  // log is public. Errors name the flag. The worker authority is the one that the gate tells workers by, for
-  // good: what another had issued, the gate would take for a person's.
+  // or `workerAuthority` issued; those of HTTP may come without one if `tokens` or if the log is public,
+  // those of gRPC at --token-listen alone, where none is asked for. Errors name the flag. The worker
+  // authority is the one that the gate tells workers by, for good: what another had issued, the gate would
+  // take for a person's.
   static Result<std::unique_ptr<LiveTls>> open(const Options& options,
                                                const signing::Certificate& workerAuthority, bool tokens);
 
@@ -28,6 +29,7 @@ class LiveTls {
   Status reload();
 
   const std::shared_ptr<grpc::ServerCredentials>& grpcCredentials() const { return grpc_; }
+  const std::shared_ptr<grpc::ServerCredentials>& tokenCredentials() const { return tokenGrpc_; }
   const std::shared_ptr<gateway::ServerTls>& https() const { return https_; }
 
  private:
@@ -40,7 +42,7 @@ class LiveTls {
   std::shared_ptr<gateway::ServerTls> https_;
   // gRPC looks into these each second: one for certificate and key, so that they change together.
   MemoryFile identity_, authorities_;
-  std::shared_ptr<grpc::ServerCredentials> grpc_;
+  std::shared_ptr<grpc::ServerCredentials> grpc_, tokenGrpc_;
 };
 
 }  // namespace kiln::server

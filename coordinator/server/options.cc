@@ -13,6 +13,11 @@ Status bad(const char* flag, const char* what) {
   return fail(Code::kInvalidArgument, std::string(flag) + ": " + what);
 }
 
+// By name or number, without asking for any address.
+bool isLoopback(const std::string& host) {
+  return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
+}
+
 // What is missing for serving beyond this machine's sockets.
 Status checkTls(const Options& options, const std::string& endpoint) {
   std::string missing;
@@ -38,6 +43,21 @@ Status checkListen(const Options& options) {
   return {};
 }
 
+Status checkTokenListen(const Options& options) {
+  for (const std::string& endpoint : options.tokenListen) {
+    const auto address = parseHostPort(endpoint);
+    if (!address) return fail(address.error().in("--token-listen wants HOST:PORT"));
+    if (!isLoopback(address->host))
+      return fail(
+          Code::kInvalidArgument,
+          "--token-listen " + endpoint +
+              ": is not on loopback; callers without a certificate come through a proxy on this machine "
+              "(infra/deploy/README.md)");
+    KILN_TRY(checkTls(options, "--token-listen " + endpoint));
+  }
+  return {};
+}
+
 Status checkHttps(const Options& options) {
   if (options.https.empty()) return {};
   if (auto https = parseHostPort(options.https); !https) return fail(https.error().in("--https"));
@@ -47,7 +67,8 @@ Status checkHttps(const Options& options) {
 }  // namespace
 
 bool wantsTls(const Options& options) {
-  return !options.https.empty() || !std::ranges::all_of(options.listen, isSocket);
+  return !options.https.empty() || !options.tokenListen.empty() ||
+         !std::ranges::all_of(options.listen, isSocket);
 }
 
 bool isSocket(const std::string& endpoint) {
@@ -70,6 +91,7 @@ Result<HostPort> parseHostPort(const std::string& text) {
 
 Status checkOptions(const Options& options) {
   KILN_TRY(checkListen(options));
+  KILN_TRY(checkTokenListen(options));
   if (!options.signer.starts_with("unix:/")) return bad("--signer", "must be unix:/path");
   if (auto fits = storage::checkSocketPath(options.signer); !fits) return fail(fits.error().in("--signer"));
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");

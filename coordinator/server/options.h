@@ -10,7 +10,10 @@
 namespace kiln::server {
 
 struct Options {
-  std::vector<std::string> listen;    // "unix:/path", whose socket gets mode 0600, or "HOST:PORT", with TLS
+  std::vector<std::string> listen;  // "unix:/path", whose socket gets mode 0600, or "HOST:PORT", with TLS
+  // "HOST:PORT" on loopback, with TLS: for callers who show a token and no certificate. Strangers reach
+  // gRPC's HTTP/2 parser there, so something that parses HTTP/2 itself is to stand before it (infra/deploy).
+  std::vector<std::string> tokenListen;
   std::string tlsCertificate;         // of this server with its chain, PEM file
   std::string tlsKey;                 // its private key, PEM file, mode 0600
   std::string tlsClientCa;            // authorities of clients' certificates, PEM file

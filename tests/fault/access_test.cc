@@ -38,10 +38,10 @@ class AccessTest : public ::testing::Test {
                    .dump());
   }
   std::vector<std::string> tlsFlags() const {
-    return {"--listen",          "localhost:0",        "--tls-cert",      tls_ / "server.pem",
-            "--tls-key",         tls_ / "server.key",  "--tls-client-ca", tls_ / "ca.pem",
-            "--access",          tls_ / "access.json", "--https",         "127.0.0.1:0",
-            "--https-port-file", tls_ / "https.port"};
+    return {"--listen",        "localhost:0",       "--token-listen",    "localhost:0",
+            "--tls-cert",      tls_ / "server.pem", "--tls-key",         tls_ / "server.key",
+            "--tls-client-ca", tls_ / "ca.pem",     "--access",          tls_ / "access.json",
+            "--https",         "127.0.0.1:0",       "--https-port-file", tls_ / "https.port"};
   }
   // What the HTTP side within TLS answers to alice: a status, or 0 without a connection.
   long httpsAsAlice(const std::string& path) {
@@ -50,23 +50,27 @@ class AccessTest : public ::testing::Test {
     const testing_support::HttpTls shown{tls_ / "ca.pem", tls_ / "alice.pem", tls_ / "alice.key"};
     return testing_support::httpGet("https://localhost:" + port + path, {}, "GET", shown).status;
   }
-  // The address with its port, once it serves.
-  std::string address() {
+  // The address of --listen with its port, or that of --token-listen, once it serves.
+  std::string address(bool tokens = false) {
     std::string found;
     EXPECT_TRUE(eventually([&] {
       const std::string log = farm_.log();
-      const auto at = log.find("localhost:", log.find("serving address="));
-      if (log.find("serving address=") == std::string::npos || at == std::string::npos) return false;
+      const auto serving = log.find("serving address=");
+      if (serving == std::string::npos) return false;
+      auto at = log.find("localhost:", serving);
+      if (tokens && at != std::string::npos) at = log.find("localhost:", at + 1);
+      if (at == std::string::npos) return false;
       found = log.substr(at, log.find_first_not_of("0123456789", at + 10) - at);
       return true;
     })) << farm_.log();
     return found;
   }
   // Exit code and output of `kiln ARGUMENTS`.
-  std::pair<int, std::string> kiln(std::vector<std::string> arguments) {
+  std::pair<int, std::string> kiln(std::vector<std::string> arguments, bool tokens = false) {
     arguments.insert(arguments.begin(), KILN_BIN "/kiln");
     const std::string log = tls_ / "kiln.log";
-    ChildProcess process(arguments, log, {"KILN_ENDPOINT=" + address(), "KILN_TLS_CA=" + (tls_ / "ca.pem")});
+    ChildProcess process(arguments, log,
+                         {"KILN_ENDPOINT=" + address(tokens), "KILN_TLS_CA=" + (tls_ / "ca.pem")});
     const int code = process.wait();
     return {code, readFile(log)};
   }
@@ -103,10 +107,11 @@ TEST_F(AccessTest, ACertificateOrATokenReachesTheFarm) {
   const auto expiry = std::chrono::duration_cast<std::chrono::seconds>(
       (SystemClock().now() + std::chrono::minutes(10)).time_since_epoch());
   const Json claims{{"iss", kIssuer}, {"aud", "kiln"}, {"sub", "repo:acme/m"}, {"exp", expiry.count()}};
-  const auto withToken = kiln({"jobs", "--token-file", tls_.token("token", issuer_.token(claims) + "\n")});
+  const auto file = tls_.token("token", issuer_.token(claims) + "\n");
+  const auto withToken = kiln({"jobs", "--token-file", file}, true);
   EXPECT_EQ(withToken.first, 0) << withToken.second;
   const auto forged =
-      kiln({"jobs", "--token-file", tls_.token("forged", TokenFactory("RS256").token(claims) + "\n")});
+      kiln({"jobs", "--token-file", tls_.token("forged", TokenFactory("RS256").token(claims) + "\n")}, true);
   EXPECT_EQ(forged.first, 8) << forged.second;
 
   // The Unix socket stays the local user's, and the access file is read again when asked.

@@ -74,7 +74,7 @@ class AccessFixture : public service::testing::FarmTest {
                    {"grants", grants}};
     tls_.write("worker-ca.pem", authority_.certificate().pem());
     EXPECT_TRUE(writeAccess(Json::object()));
-    serve(true);
+    serve();
   }
   ~AccessFixture() override { stop(); }
 
@@ -97,19 +97,21 @@ class AccessFixture : public service::testing::FarmTest {
     if (listener_.server) listener_.server->Shutdown(std::chrono::system_clock::now());
     listener_.server.reset();
   }
-  void serve(bool tokens) {
+  void serve() {
     Options options;
     options.listen = {"localhost:0"};
+    options.tokenListen = {"localhost:0"};
     options.tlsCertificate = tls_ / "server.pem";
     options.tlsKey = tls_ / "server.key";
     options.tlsClientCa = tls_ / "ca.pem";
     options.workerCa = tls_ / "worker-ca.pem";
-    liveTls_ = LiveTls::open(options, authority_.certificate(), tokens).value();
-    auto listening = listen(options, liveTls_->grpcCredentials(), guarded_.all());
+    liveTls_ = LiveTls::open(options, authority_.certificate(), true).value();
+    auto listening = listen(options, liveTls_.get(), guarded_.all());
     ASSERT_TRUE(listening) << listening.error().message;
     listener_ = std::move(*listening);
   }
   std::string endpoint() const { return listener_.addresses.front(); }
+  std::string tokenEndpoint() const { return listener_.addresses.back(); }
   std::shared_ptr<grpc::Channel> as(const std::string& name) {
     return TlsFiles::channel(endpoint(), tls_.certificateOf(name));
   }

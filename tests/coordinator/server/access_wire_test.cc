@@ -44,7 +44,7 @@ TEST_F(AccessWireTest, ATokenSaysWhoCalls) {
   request.set_instance(kGranted);
   const std::string rpc = "kiln.v1.JobService/ListJobs", good = request.SerializeAsString();
   const auto file = token("repo:acme/model");
-  const auto channel = TlsFiles::channel(endpoint(), tls_.tokenIn(file));
+  const auto channel = TlsFiles::channel(tokenEndpoint(), tls_.tokenIn(file));
   EXPECT_TRUE(call(channel, rpc, good).ok());
   request.set_instance(kOther);
   EXPECT_EQ(call(channel, rpc, request.SerializeAsString()).error_code(),
@@ -67,7 +67,7 @@ TEST_F(AccessWireTest, ATokenSaysWhoCalls) {
 TEST_F(AccessWireTest, WhoSubmittedIsRecorded) {
   ASSERT_TRUE(addToolchain(putToolchain(), "", nullptr, {}, true).ok());
   const auto known = worker("w1");
-  const auto channel = TlsFiles::channel(endpoint(), tls_.tokenIn(token("repo:acme/model")));
+  const auto channel = TlsFiles::channel(tokenEndpoint(), tls_.tokenIn(token("repo:acme/model")));
   for (const auto& each : {as("submitter"), channel}) {
     grpc::ClientContext context;
     v1::Job job;
@@ -84,7 +84,7 @@ TEST_F(AccessWireTest, WhoSubmittedIsRecorded) {
 TEST_F(AccessWireTest, WithoutAnythingToShowThereIsNoAnswer) {
   std::ifstream ca(tls_ / "ca.pem");
   const std::string roots((std::istreambuf_iterator<char>(ca)), {});
-  const auto bare = grpc::CreateChannel(endpoint(), grpc::SslCredentials({roots, "", ""}));
+  const auto bare = grpc::CreateChannel(tokenEndpoint(), grpc::SslCredentials({roots, "", ""}));
   v1::ListJobsRequest request;
   request.set_instance(kGranted);
   const std::string rpc = "kiln.v1.JobService/ListJobs";
@@ -98,11 +98,14 @@ TEST_F(AccessWireTest, WithoutAnythingToShowThereIsNoAnswer) {
             grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(call(grpc::CreateChannel(endpoint(), grpc::InsecureChannelCredentials()), rpc, "").error_code(),
             grpc::StatusCode::UNAVAILABLE);
-  // Where there are no tokens, the connection itself wants a certificate.
-  stop();
-  serve(false);
+  // Elsewhere the connection itself wants a certificate, whatever token comes with it, and there a
+  // certificate says nothing: none is asked for.
   const auto again = grpc::CreateChannel(endpoint(), grpc::SslCredentials({roots, "", ""}));
   EXPECT_EQ(call(again, rpc, request.SerializeAsString()).error_code(), grpc::StatusCode::UNAVAILABLE);
+  const auto token = TlsFiles::channel(endpoint(), tls_.tokenIn(this->token("repo:acme/model")));
+  EXPECT_EQ(call(token, rpc, request.SerializeAsString()).error_code(), grpc::StatusCode::UNAVAILABLE);
+  const auto shown = TlsFiles::channel(tokenEndpoint(), tls_.certificateOf("auditor"));
+  EXPECT_EQ(call(shown, rpc, request.SerializeAsString()).error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_TRUE(call(as("auditor"), rpc, request.SerializeAsString()).ok());
 }
 

@@ -39,6 +39,30 @@ TEST(Options, ANetworkEndpointWantsMutualTlsAndAnAccessFile) {
   EXPECT_TRUE(checkOptions(options));
 }
 
+TEST(Options, CallersWithoutACertificateComeOverLoopbackByName) {
+  Options options = good();
+  EXPECT_FALSE(wantsTls(options));
+  options.tokenListen = {"127.0.0.1:7444"};
+  EXPECT_TRUE(wantsTls(options));
+  EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--tls-cert"));
+  options.tlsCertificate = "server.pem";
+  options.tlsKey = "server.key";
+  options.tlsClientCa = "ca.pem";
+  options.access = "access.json";
+  for (const char* endpoint : {"127.0.0.1:7444", "localhost:0", "[::1]:7444"}) {
+    options.tokenListen = {endpoint};
+    EXPECT_TRUE(checkOptions(options)) << endpoint;
+  }
+  // Also no Unix socket: who calls over one is the local user.
+  for (const char* endpoint : {"0.0.0.0:7444", "[::]:7444", "farm.example.org:7444",
+                               "127.0.0.1.example.org:1", "unix:/run/kiln/tokens.sock", "localhost"}) {
+    options.tokenListen = {endpoint};
+    const Status refused = checkOptions(options);
+    ASSERT_FALSE(refused) << endpoint;
+    EXPECT_THAT(refused.error().message, HasSubstr("--token-listen"));
+  }
+}
+
 TEST(Options, EndpointsAreSocketsOrAddresses) {
   Options options = good();
   const std::string most = "unix:/" + std::string(106, 'x');
