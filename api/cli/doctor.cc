@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "api/cli/commands.h"
+#include "api/cli/doctor_packages.h"
+#include "api/cli/doctor_processes.h"
 #include "api/cli/exit_code.h"
 #include "api/cli/print.h"
 #include "api/cli/run_program.h"
@@ -16,10 +18,6 @@ namespace kiln::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Check {
-  std::string name, verdict, detail, next;  // verdict: "ok", "warning" or "missing"
-};
 
 class Report {
  public:
@@ -32,11 +30,11 @@ class Report {
   void missing(std::string name, std::string detail, std::string next) {
     checks_.push_back({std::move(name), "missing", std::move(detail), std::move(next)});
   }
-  void add(Check check) { checks_.push_back(std::move(check)); }
-  const std::vector<Check>& checks() const { return checks_; }
+  void add(Finding check) { checks_.push_back(std::move(check)); }
+  const std::vector<Finding>& checks() const { return checks_; }
 
  private:
-  std::vector<Check> checks_;
+  std::vector<Finding> checks_;
 };
 
 void checkProcessor(Report& report) {
@@ -158,7 +156,8 @@ void checkTrust(Report& report, const Context& context) {
                  "name one with --trust-root or KILN_TRUST_ROOT; infra/up writes one for its own farm");
 }
 
-Status run(Context& context, const std::string& driver) {
+Status run(Context& context, const std::string& driver, std::string farm) {
+  if (const char* named = std::getenv("KILN_FARM"); farm.empty() && named != nullptr) farm = named;
   Report report;
   checkProcessor(report);
   checkPrograms(report);
@@ -166,6 +165,9 @@ Status run(Context& context, const std::string& driver) {
   checkPostgres(report);
   checkCuda(report);
   checkGpus(report, driver);
+  for (Finding& found : checkPackages()) report.add(std::move(found));
+  if (!farm.empty())
+    for (Finding& found : supervisedProcesses(farm)) report.add(std::move(found));
   checkFarm(report, context);
   checkTrust(report, context);
   int missing = 0;
@@ -194,9 +196,12 @@ Status run(Context& context, const std::string& driver) {
 
 void addDoctor(CLI::App& app, Context& context) {
   const auto driver = std::make_shared<std::string>(runtime::kCudaDriverLibrary);
+  const auto farm = std::make_shared<std::string>();
   auto& command =
       addCommand(app, context, "doctor", "Check this machine and the farm, with the next step per finding",
-                 "kiln doctor", [&context, driver] { return run(context, *driver); });
+                 "kiln doctor", [&context, driver, farm] { return run(context, *driver, *farm); });
+  command.add_option("--farm", *farm,
+                     "The state directory of a farm on this machine, as infra/up --dir (KILN_FARM)");
   command.add_option("--device-driver", *driver, "CUDA driver library to ask for GPUs")
       ->capture_default_str();
   addFarmOptions(command, context);

@@ -134,6 +134,7 @@ write_environment() {
     printf 'export KILN_TRUST_ROOT=%q\n' "$dir/trust/root.json"
     printf 'export KILN_RECALL_KEY=%q\n' "$dir/keys/recall.pem"
     printf 'export KILN_POLICY=%q\n' "$dir/policy.json"
+    printf 'export KILN_FARM=%q\n' "$dir"
     printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$port"
     printf 'export PATH=%q:"$PATH"\n' "$bin"
   } >"$dir/kiln.env"
