@@ -62,17 +62,32 @@ using kiln::Code;
 using kiln::runtime::LoadedArtifact;
 using kiln::runtime::SessionCore;
 
-// Runs a function that returns Status and may throw.
+// What there is to say when there is no memory to say it in. Belongs to nobody and is never freed.
+kiln_status* outOfMemory() {
+  static const kiln_status status{KILN_ALLOCATION_FAILURE, "out of memory"};
+  return const_cast<kiln_status*>(&status);
+}
+
+// A function that returns Status and may throw, without its exceptions but for lack of memory.
+template <class F>
+kiln::Status attempt(F&& function) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return kiln::fail(Code::kInternal, error.what());
+  }
+}
+
 template <class F>
 kiln_status* guarded(F&& function) {
   try {
-    const kiln::Status status = function();
+    const kiln::Status status = attempt(function);
     if (status) return nullptr;
     return new kiln_status{kiln::runtime::errorClass(status.error().code), status.error().message};
   } catch (const std::bad_alloc&) {
-    return new (std::nothrow) kiln_status{KILN_ALLOCATION_FAILURE, "out of memory"};
-  } catch (const std::exception& error) {
-    return new kiln_status{KILN_BACKEND_FAILURE, error.what()};
+    return outOfMemory();
   }
 }
 
@@ -117,7 +132,7 @@ const char* kiln_status_message(const kiln_status* status) {
 }
 
 void kiln_status_free(kiln_status* status) {
-  delete status;
+  if (status != outOfMemory()) delete status;
 }
 
 kiln_status* kiln_artifact_open(const char* directory, kiln_artifact** artifact) {
