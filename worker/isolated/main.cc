@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "manifest/base/exit_code.h"
+#include "manifest/base/program.h"
 #include "manifest/json/error_line.h"
 #include "worker/isolated/isolate.h"
 
@@ -43,5 +44,5 @@ int run(int argc, char** argv) {
 }  // namespace kiln::isolated
 
 int main(int argc, char** argv) {
-  return kiln::isolated::run(argc, argv);
+  return kiln::runMain("kiln-isolated", [&] { return kiln::isolated::run(argc, argv); });
 }
