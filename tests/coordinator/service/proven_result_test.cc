@@ -80,9 +80,9 @@ TEST_F(ProvenResult, OperatorsAreCountedByTheProvenance) {
   built(asking(by(2)), {one_.get(), same.get()});
   rows("DELETE FROM action_results");
   EXPECT_TRUE(isHit(asking(by(2))));
-  auto third = worker("w3", "another operator");
+  auto third = worker("w3", "other");
   EXPECT_FALSE(isHit(asking(by(3)))) << "two have built it";
-  rows("UPDATE builders SET operator = 'another operator' WHERE worker = 'w2'");
+  rows("UPDATE builders SET operator = 'other' WHERE worker = 'w2'");
   EXPECT_FALSE(isHit(asking(by(2, 2)))) << "both are of one operator";
 }
 
