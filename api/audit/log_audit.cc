@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "api/audit/log_rows.h"
+#include "api/audit/recalls_audit.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/statement/tune_statement.h"
 #include "manifest/statement/vsa.h"
@@ -24,10 +26,15 @@ std::string nameOf(std::uint64_t place) {
 
 class LogWalk {
  public:
-  LogWalk(const Audit& audit, IndexSource& source, const LogHistory& history)
-      : audit_(audit), source_(source), history_(history), size_(history.newest().size) {}
+  LogWalk(const Audit& audit, IndexSource& source, LogHistory& history)
+      : audit_(audit),
+        source_(source),
+        history_(history),
+        size_(history.newest().size),
+        rows_(audit, history) {}
 
   Result<LogCounts> run(std::uint64_t from, const std::function<void(const LogCounts&)>& seen) {
+    KILN_ASSIGN(recalls_, RecallsInForce::read(audit_, source_));
     for (std::uint64_t at = from; at < size_;) {
       const std::uint64_t end = std::min(size_, (at / signing::kTileWidth + 1) * signing::kTileWidth);
       KILN_TRY(checkTile(at, end));
@@ -39,6 +46,7 @@ class LogWalk {
       KILN_ASSIGN(const auto rows, rowsOf(place, place + 1));
       KILN_TRY(checkEntry(place, leaf, rows, true));
     }
+    KILN_TRY(checkRecalls());
     return counts_;
   }
 
@@ -71,7 +79,7 @@ class LogWalk {
       else if (!leaf)
         damaged(nameOf(at), leaf.error().message);
       else
-        KILN_TRY(checkEntry(at, *leaf, rows, missing_.size() >= kMaxAskedAgain));
+        KILN_TRY(checkRow(at, entry, *leaf, rows));
       ++at;
     }
     return {};
@@ -82,6 +90,27 @@ class LogWalk {
     return signing::verifyInclusion(place, size_, signing::leafHash(entry), proof, history_.newest().root);
   }
 
+  Status checkRow(std::uint64_t place, const std::string& entry, const signing::Leaf& leaf,
+                  const Rows& rows) {
+    if (recalls_.isRecall(leaf)) {
+      ++counts_.recalls;
+      if (!recalls_.holds(leaf)) lostRecalls_.emplace_back(place, leaf);
+    }
+    if (const auto at = rows.find(place); at != rows.end()) rows_.check(place, entry, leaf, at->second);
+    return checkEntry(place, leaf, rows, missing_.size() >= kMaxAskedAgain);
+  }
+
+  // One that the farm lacks may just have come into the log: then it is in force a moment later.
+  Status checkRecalls() {
+    if (lostRecalls_.empty()) return {};
+    KILN_ASSIGN(const auto now, RecallsInForce::read(audit_, source_, false));
+    for (const auto& [place, leaf] : lostRecalls_)
+      if (!now.holds(leaf))
+        audit_.report(FindingKind::kMissingStatement, "recalls", nameOf(place),
+                      "the log holds this recall, and the farm does not have it in force");
+    return {};
+  }
+
   // What the farm keeps of entries [begin, end).
   Result<Rows> rowsOf(std::uint64_t begin, std::uint64_t end) {
     Rows out;
@@ -90,6 +119,7 @@ class LogWalk {
     while (request.from() < end) {
       request.set_page_size(static_cast<int>(end - request.from()));
       KILN_ASSIGN(const auto page, source_.logged(request));
+      KILN_TRY(rows_.take(page));
       for (const v1::LoggedEntry& entry : page.entries())
         if (entry.place() < end) out.emplace(entry.place(), entry);
       if (page.entries_size() == 0 || page.last()) break;
@@ -110,6 +140,9 @@ class LogWalk {
     const v1::LoggedEntry& row = at->second;
     if (row.foreign()) {
       ++counts_.foreign;
+      if (rows_.areComplete() && !row.kept())
+        audit_.report(FindingKind::kMissingStatement, kSignatures, nameOf(place),
+                      "it is said to be of another instance, and the index of none has it");
       return {};
     }
     if (!row.table().empty()) return checkBundle(place, leaf, row);
@@ -191,8 +224,11 @@ class LogWalk {
 
   const Audit& audit_;
   IndexSource& source_;
-  const LogHistory& history_;
+  LogHistory& history_;
   const std::uint64_t size_;
+  LogRows rows_;
+  RecallsInForce recalls_;
+  std::vector<std::pair<std::uint64_t, signing::Leaf>> lostRecalls_;  // to be asked for again
   LogCounts counts_;
   std::optional<signing::TileTree> tree_;
   std::uint64_t treeTiles_ = 0;
@@ -201,8 +237,8 @@ class LogWalk {
 
 }  // namespace
 
-Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, const LogHistory& history,
-                           std::uint64_t from, const std::function<void(const LogCounts&)>& seen) {
+Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, LogHistory& history, std::uint64_t from,
+                           const std::function<void(const LogCounts&)>& seen) {
   return LogWalk(audit, source, history).run(from, seen);
 }
 

@@ -12,6 +12,14 @@ tl::unexpected<Error> refused(std::string message) {
   return fail(Error{Code::kDataLoss, std::move(message), R"({"exitCode":5})"});
 }
 
+// A digest of the index's answer. That there can be none such is the index's fault, not the caller's.
+Result<Digest> answered(const reapi::Digest& digest, const char* what) {
+  auto read = fromProto(digest);
+  if (!read)
+    return refused(std::string("the index names no digest of ") + what + ": " + read.error().message);
+  return read;
+}
+
 Result<std::vector<FixtureFile>> listFixtures(Client& client, const Digest& root) {
   storage::TreeLimits limits;
   limits.entries = kMaxFixtures;
@@ -38,15 +46,15 @@ Result<node::ArtifactRef> findArtifact(Client& client, const std::string& digest
   KILN_ASSIGN(const auto artifact, client.artifact(digest));
   node::ArtifactRef ref;
   ref.instance = client.instance();
-  KILN_ASSIGN(ref.artifact, fromProto(artifact.manifest()));
+  KILN_ASSIGN(ref.artifact, answered(artifact.manifest(), "the artifact"));
   if (ref.artifact.hash != wanted->hash)
     return refused("the index answers " + digest + " with another artifact");
   for (const auto& bundle : artifact.bundles()) {
-    KILN_ASSIGN(const Digest each, fromProto(bundle));
+    KILN_ASSIGN(const Digest each, answered(bundle, "a bundle"));
     ref.bundles.push_back(each);
   }
   if (artifact.has_fixtures()) {
-    KILN_ASSIGN(const Digest root, fromProto(artifact.fixtures()));
+    KILN_ASSIGN(const Digest root, answered(artifact.fixtures(), "the fixtures"));
     KILN_ASSIGN(ref.fixtures, listFixtures(client, root));
   }
   KILN_ASSIGN(ref.recalls, client.recalls());

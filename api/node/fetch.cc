@@ -1,6 +1,7 @@
 #include "api/node/fetch.h"
 
 #include <optional>
+#include <set>
 
 #include "api/node/staging.h"
 #include "manifest/artifact/bundle_limit.h"
@@ -12,6 +13,11 @@ constexpr std::uint64_t kMaxBundleBytes = 12 << 20;
 
 Error verificationFailed(std::string message) {
   return {Code::kDataLoss, std::move(message), R"({"exitCode":5})"};
+}
+
+// The store refuses the digest as none that it could ever hold: what named it is wrong, not the caller.
+bool isNoDigest(const Error& error) {
+  return error.code == Code::kInvalidArgument || error.code == Code::kOutOfRange;
 }
 
 // A small blob in memory, hashed here whatever the store promises.
@@ -26,6 +32,7 @@ Result<std::string> readSmall(storage::BlobStore& store, const std::string& inst
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return {};
   });
+  if (!read && isNoDigest(read.error())) return fail(verificationFailed(what + ": " + read.error().message));
   if (!read) return fail(read.error().in(what));
   if (digestOf(text) != digest)
     return fail(verificationFailed(what + ": what arrived is not " + digest.text()));
@@ -50,7 +57,7 @@ Result<signing::OfferedFixtures> offeredFixtures(storage::BlobStore& store, cons
 
 // Whether the store rather than the bytes failed: then the verdict says nothing about the artifact.
 bool isTransport(const Error& error) {
-  return error.code != Code::kDataLoss && error.code != Code::kNotFound;
+  return error.code != Code::kDataLoss && error.code != Code::kNotFound && !isNoDigest(error);
 }
 
 }  // namespace
@@ -70,7 +77,9 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
   KILN_TRY(staging.write("artifact.json", asBytes(artifactJson)));
   request.artifactJson = artifactJson;
   request.artifact = ref.artifact;
+  std::set<std::string> offered;  // rows may lead to one bundle twice
   for (const auto& digest : ref.bundles) {
+    if (!offered.insert(digest.hex()).second) continue;
     KILN_ASSIGN(auto bundle,
                 readSmall(store, ref.instance, digest, kMaxBundleBytes, "bundle " + digest.text()));
     KILN_TRY(staging.write("bundles/" + digest.hex() + ".sigstore.json", asBytes(bundle)));

@@ -1,15 +1,13 @@
 #include "coordinator/service/audit_service.h"
 
-#include <limits>
-
 #include "coordinator/service/affected.h"
 #include "coordinator/service/audit_view.h"
 #include "coordinator/service/comparison.h"
 #include "coordinator/service/job_view.h"
+#include "coordinator/service/logged_view.h"
 #include "coordinator/service/page_token.h"
 #include "coordinator/service/rpc.h"
 #include "storage/index/artifact_repository.h"
-#include "storage/index/log_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/tree/digest_proto.h"
 
@@ -180,34 +178,15 @@ Result<v1::ListIndexedToolchainsResponse> indexedToolchains(Connection& connecti
   return out;
 }
 
-constexpr std::size_t kMaxStatements = 1u << 20;  // bytes of statements in one answer
-
-Result<v1::ListLoggedResponse> logged(Connection& connection, const v1::ListLoggedRequest& request) {
-  KILN_ASSIGN(const int limit, pageSize(request.page_size()));
-  if (request.from() > std::numeric_limits<std::int64_t>::max())
-    return fail(Code::kInvalidArgument, "from: is no place in a log");
-  KILN_ASSIGN(const auto found, index::listLogged(connection, request.instance(), request.from(), limit));
-  v1::ListLoggedResponse out;
-  std::size_t bytes = 0;
-  for (const index::LoggedRecord& entry : found) {
-    v1::LoggedEntry added;
-    added.set_place(entry.place);
-    added.set_foreign(entry.foreign);
-    if (!entry.foreign && entry.payload) {
-      added.set_payload(entry.payload->text());
-      added.set_table(entry.table);
-      if (entry.table.empty()) {
-        KILN_ASSIGN(auto signature, index::findSignatureOfPayload(connection, *entry.payload));
-        if (signature) added.set_statement(std::move(signature->payload));
-      } else {
-        *added.mutable_bundle() = kiln::toProto(entry.bundle);
-      }
-    }
-    bytes += added.statement().size();
-    if (bytes > kMaxStatements && out.entries_size() > 0) return out;
-    *out.add_entries() = std::move(added);
-  }
-  out.set_last(found.size() < static_cast<std::size_t>(limit));
+Result<v1::ListIndexedTuningResponse> indexedTuning(Connection& connection,
+                                                    const v1::ListIndexRequest& request) {
+  KILN_ASSIGN(const Page page, Page::of(request));
+  KILN_ASSIGN(const Digest after, digestPosition(page));
+  KILN_ASSIGN(auto records, index::listIndexedTuning(connection, request.instance(), after, page.size + 1));
+  v1::ListIndexedTuningResponse out;
+  out.set_next_page_token(
+      page.next(records, [](const index::IndexedTuning& last) { return last.record.record.hex(); }));
+  for (const index::IndexedTuning& record : records) *out.add_records() = toProto(record);
   return out;
 }
 
@@ -261,9 +240,14 @@ grpc::Status AuditService::ListIndexedToolchains(grpc::ServerContext*, const v1:
   return ask(farm_, *request, response, indexedToolchains);
 }
 
+grpc::Status AuditService::ListIndexedTuning(grpc::ServerContext*, const v1::ListIndexRequest* request,
+                                             v1::ListIndexedTuningResponse* response) {
+  return ask(farm_, *request, response, indexedTuning);
+}
+
 grpc::Status AuditService::ListLogged(grpc::ServerContext*, const v1::ListLoggedRequest* request,
                                       v1::ListLoggedResponse* response) {
-  return ask(farm_, *request, response, logged);
+  return ask(farm_, *request, response, listLogged);
 }
 
 }  // namespace kiln::service

@@ -5,6 +5,7 @@
 #include "coordinator/jobs/publication.h"
 #include "coordinator/service/job_view.h"
 #include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/tune_statement.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::service {
@@ -98,6 +99,25 @@ v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact,
     *added.mutable_digest() = kiln::toProto(file.digest);
   }
   for (const Digest& action : actions) out.add_actions(action.text());
+  return out;
+}
+
+v1::IndexedTuningRecord toProto(const index::IndexedTuning& tuning) {
+  const index::TuningRecordRow& record = tuning.record;
+  v1::IndexedTuningRecord out;
+  *out.mutable_record() = kiln::toProto(record.record);
+  out.set_target(record.target);
+  *out.mutable_statement() =
+      toProto(index::BundleRecord{record.payload, record.bundle, kTuneType, record.jobId, record.recorded});
+  out.set_worker(record.worker);
+  out.set_operator_(record.operatorName);
+  out.set_job(record.jobId);
+  for (const index::IndexedTuning::Entry& entry : tuning.entries) {
+    v1::IndexedTuningEntry& added = *out.add_entries();
+    added.set_target(entry.target);
+    added.set_signature(entry.row.signature);
+    added.set_entry(entry.row.entry);
+  }
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "kiln/v1/audit.pb.h"
 #include "storage/index/audit_repository.h"
 #include "storage/index/toolchain_parts.h"
+#include "storage/index/tuning_repository.h"
 
 namespace kiln::service {
 
@@ -17,6 +18,7 @@ v1::ProvenanceStatement toProto(const index::StatementRecord& statement);
 v1::IndexedStatement indexedStatement(const index::StatementRecord& statement);
 v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact,
                                     const std::vector<Digest>& actions);
+v1::IndexedTuningRecord toProto(const index::IndexedTuning& tuning);
 v1::Submission toProto(const index::SubmissionRecord& submission);
 
 // "<microseconds> <hex>"

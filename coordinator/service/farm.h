@@ -11,6 +11,7 @@
 #include "coordinator/service/memory.h"
 #include "coordinator/service/metrics.h"
 #include "manifest/base/clock.h"
+#include "manifest/statement/toolchain_admission.h"
 #include "signing/client/signer_client.h"
 #include "signing/keys/certificate.h"
 #include "signing/recall/recalls.h"
@@ -19,6 +20,7 @@
 
 namespace kiln::service {
 
+class LoggedRecalls;    // service/logged_recalls.h
 struct ProvenArtifact;  // service/proof.h
 
 // References to things that outlive every service; all of them thread safe.
@@ -39,6 +41,11 @@ struct Farm {
   // What hits would otherwise verify each time (service/proof.cc, service/recalls.cc).
   std::shared_ptr<Memory<ProvenArtifact>> proofs = std::make_shared<Memory<ProvenArtifact>>(4096);
   std::shared_ptr<Memory<signing::Recalls>> recalls = std::make_shared<Memory<signing::Recalls>>(2);
+  std::shared_ptr<Memory<ToolchainAdmission>> admissions =
+      std::make_shared<Memory<ToolchainAdmission>>(256);  // service/admitted_toolchain.cc
+  std::string trustRoot;                                  // the farm's root, a path; "" if it was given none
+  // What the log says was recalled; null where the farm has no log, or no trust root.
+  std::shared_ptr<LoggedRecalls> loggedRecalls;
 };
 
 // The points, in the order in which a job passes them.

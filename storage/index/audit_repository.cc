@@ -95,6 +95,48 @@ Result<std::vector<StatementRecord>> withEdges(Connection& connection, const std
   return out;
 }
 
+// $1 instance, $2 the first place, $3 how many.
+constexpr char kLogged[] = R"sql(
+SELECT g.*, coalesce(g.instance <> $1, false) AS foreign, s.bundle_hash AS said, s.bundle_size AS said_size,
+  a.bundle_hash AS admitted, a.bundle_size AS admitted_size, t.bundle_hash AS tuned, t.bundle_size AS tuned_size,
+  coalesce(g.instance <> $1, false) AND (
+    EXISTS (SELECT FROM statements o WHERE o.instance = g.instance AND o.payload_hash = g.payload_hash) OR
+    EXISTS (SELECT FROM toolchain_admissions o WHERE o.instance = g.instance AND o.payload_hash = g.payload_hash) OR
+    EXISTS (SELECT FROM tuning_records o WHERE o.instance = g.instance AND o.payload_hash = g.payload_hash)) AS kept
+FROM (SELECT log_index, log_digest, payload_hash, instance, leaf, tree_size, proof FROM signatures
+  WHERE log_index >= $2 ORDER BY log_index LIMIT $3) g
+LEFT JOIN LATERAL (SELECT s.* FROM statements s JOIN artifacts x ON x.instance = s.instance AND x.hash = s.artifact_hash
+  WHERE s.instance = $1 AND s.payload_hash = g.payload_hash) s ON true
+LEFT JOIN LATERAL (SELECT a.* FROM toolchain_admissions a JOIN toolchains c ON c.instance = a.instance AND c.label = a.label
+  WHERE a.instance = $1 AND a.payload_hash = g.payload_hash LIMIT 1) a ON s.payload_hash IS NULL
+LEFT JOIN LATERAL (SELECT t.* FROM tuning_records t WHERE t.instance = $1 AND t.payload_hash = g.payload_hash
+  LIMIT 1) t ON s.payload_hash IS NULL
+ORDER BY g.log_index)sql";
+
+LoggedRecord loggedAt(const Row& row) {
+  LoggedRecord out;
+  out.place = row.get<std::uint64_t>("log_index");
+  out.foreign = row.get<bool>("foreign");
+  out.kept = row.get<bool>("kept");
+  out.logDigest = hashAt(row, "log_digest");
+  out.leaf = bytesAt(row, "leaf");
+  if (!row.isNull("tree_size")) out.treeSize = row.get<std::uint64_t>("tree_size");
+  if (!row.isNull("proof")) out.proof = bytesAt(row, "proof");
+  if (!row.isNull("payload_hash")) out.payload = hashAt(row, "payload_hash");
+  if (!row.isNull("said")) {
+    out.table = "statements";
+    out.bundle = digestAt(row, "said", "said_size");
+  } else if (!row.isNull("admitted")) {
+    out.table = "toolchain_admissions";
+    out.bundle = digestAt(row, "admitted", "admitted_size");
+  } else if (!row.isNull("tuned")) {
+    out.table = "tuning_records";
+    out.bundle = digestAt(row, "tuned", "tuned_size");
+  }
+  if (!out.table.empty()) out.foreign = false;
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<StatementRecord>> listStatementsOf(Connection& connection, const std::string& instance,
@@ -160,41 +202,8 @@ Result<std::vector<SubmissionRecord>> listSubmissions(Connection& connection, co
 
 Result<std::vector<LoggedRecord>> listLogged(Connection& connection, const std::string& instance,
                                              std::uint64_t from, int limit) {
-  KILN_ASSIGN(
-      Rows rows,
-      connection.execute(
-          "SELECT g.log_index, g.payload_hash, g.instance <> $1 AS foreign, s.bundle_hash AS said, "
-          "s.bundle_size AS said_size, a.bundle_hash AS admitted, a.bundle_size AS admitted_size, "
-          "t.bundle_hash AS "
-          "tuned, t.bundle_size AS tuned_size FROM "
-          "(SELECT * FROM signatures WHERE log_index >= $2 ORDER BY log_index LIMIT $3) g LEFT JOIN "
-          "statements "
-          "s ON s.instance = $1 AND s.payload_hash = g.payload_hash LEFT JOIN LATERAL (SELECT * FROM "
-          "toolchain_admissions a WHERE a.instance = $1 AND a.payload_hash = g.payload_hash LIMIT 1) a ON "
-          "s.payload_hash IS NULL LEFT JOIN LATERAL (SELECT * FROM tuning_records t WHERE t.instance = $1 "
-          "AND "
-          "t.payload_hash = g.payload_hash LIMIT 1) t ON s.payload_hash IS NULL ORDER BY g.log_index",
-          {instance, from, limit}));
-  return rows.map([](const Row& row) {
-    LoggedRecord out{.place = row.get<std::uint64_t>("log_index"),
-                     .foreign = !row.isNull("foreign") && row.get<bool>("foreign"),
-                     .payload = {},
-                     .table = {},
-                     .bundle = {}};
-    if (!row.isNull("payload_hash")) out.payload = hashAt(row, "payload_hash");
-    if (!row.isNull("said")) {
-      out.table = "statements";
-      out.bundle = digestAt(row, "said", "said_size");
-    } else if (!row.isNull("admitted")) {
-      out.table = "toolchain_admissions";
-      out.bundle = digestAt(row, "admitted", "admitted_size");
-    } else if (!row.isNull("tuned")) {
-      out.table = "tuning_records";
-      out.bundle = digestAt(row, "tuned", "tuned_size");
-    }
-    if (!out.table.empty()) out.foreign = false;
-    return out;
-  });
+  KILN_ASSIGN(Rows rows, connection.execute(kLogged, {instance, from, limit}));
+  return rows.map(loggedAt);
 }
 
 Result<std::vector<AdmissionRecord>> listAdmissions(Connection& connection, const std::string& instance,

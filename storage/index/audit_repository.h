@@ -50,11 +50,15 @@ Result<std::vector<SubmissionRecord>> listSubmissions(postgres::Connection& conn
 struct LoggedRecord {
   std::uint64_t place = 0;
   bool foreign = false;           // of another instance, whose rows are not looked at
+  bool kept = false;              // a foreign one: some instance has a row of the statement
   std::optional<Digest> payload;  // nothing: known from the log alone
   std::string table;  // where the instance has the statement: statements, toolchain_admissions, or nowhere
   Digest bundle;      // of that row
+  Digest logDigest;
+  std::string leaf, proof;                // the proof: hash after hash
+  std::optional<std::uint64_t> treeSize;  // of the first checkpoint that covers it
 };
-// From this place on, by place.
+// From this place on, by place. A statement whose artifact or toolchain has no row is nowhere.
 Result<std::vector<LoggedRecord>> listLogged(postgres::Connection& connection, const std::string& instance,
                                              std::uint64_t from, int limit);
 

@@ -45,6 +45,14 @@ SignatureRecord signatureAt(const Row& row) {
   return out;
 }
 
+Result<std::optional<SignatureRecord>> onlySignature(const Rows& rows) {
+  if (rows.size() > 0 && !rows[0].isNull("tree_size") && rows[0].isNull("root"))
+    return fail(Code::kDataLoss, "the database has lost the log's checkpoint of " +
+                                     std::to_string(rows[0].get<std::uint64_t>("tree_size")) +
+                                     " entries, which covers what was signed; restore it from a backup");
+  return rows.first(signatureAt);
+}
+
 Result<LogState> loadLog(Connection& connection, const char* lock) {
   KILN_ASSIGN(Rows rows, connection.execute(std::string("SELECT l.origin, l.epoch, l.size, c.root, c.note "
                                                         "FROM log l JOIN log_checkpoints c USING (size)") +
@@ -79,13 +87,28 @@ Result<std::vector<PlacedLeaf>> placedFrom(Connection& connection, std::uint64_t
 Result<std::optional<SignatureRecord>> findSignature(Connection& connection, const Digest& logDigest) {
   KILN_ASSIGN(Rows rows,
               connection.execute(std::string(kSelect) + "WHERE s.log_digest = $1", {hashParam(logDigest)}));
-  return rows.first(signatureAt);
+  return onlySignature(rows);
 }
 
 Result<std::optional<SignatureRecord>> findSignatureOfPayload(Connection& connection, const Digest& payload) {
   KILN_ASSIGN(Rows rows,
               connection.execute(std::string(kSelect) + "WHERE s.payload_hash = $1", {hashParam(payload)}));
-  return rows.first(signatureAt);
+  return onlySignature(rows);
+}
+
+Result<std::optional<std::string>> findSignedPayload(Connection& connection, const Digest& payload) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT payload FROM signatures WHERE payload_hash = $1",
+                                            {hashParam(payload)}));
+  return rows.first([](const Row& row) { return bytesAt(row, "payload"); });
+}
+
+Result<bool> isIndexedAnywhere(Connection& connection, const Digest& payload) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT 1 FROM statements WHERE payload_hash = $1 UNION ALL SELECT 1 FROM "
+                                 "toolchain_admissions WHERE payload_hash = $1 UNION ALL SELECT 1 FROM "
+                                 "tuning_records WHERE payload_hash = $1 LIMIT 1",
+                                 {hashParam(payload)}));
+  return rows.size() > 0;
 }
 
 Result<SignatureRecord> addSignature(Connection& connection, const NewSignature& signature) {
@@ -181,6 +204,21 @@ Status adoptLeaves(Connection& connection, const std::vector<AdoptedLeaf>& leave
 Result<std::optional<LogHash>> checkpointRoot(Connection& connection, std::uint64_t size) {
   KILN_ASSIGN(Rows rows, connection.execute("SELECT root FROM log_checkpoints WHERE size = $1", {size}));
   return rows.first(rootAt);
+}
+
+Result<std::vector<LogCheckpoint>> checkpointsOf(Connection& connection,
+                                                 const std::vector<std::uint64_t>& sizes) {
+  const std::vector<std::int64_t> wanted(sizes.begin(), sizes.end());
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT size, root, note FROM log_checkpoints WHERE size = "
+                                            "ANY($1::bigint[]) ORDER BY size",
+                                            {wanted}));
+  return rows.map(checkpointAt);
+}
+
+Result<std::optional<LogRow>> findLog(Connection& connection) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT origin, size FROM log"));
+  return rows.first(
+      [](const Row& row) { return LogRow{row.get<std::string>("origin"), row.get<std::uint64_t>("size")}; });
 }
 
 Result<std::optional<LogCheckpoint>> newestCheckpoint(Connection& connection) {

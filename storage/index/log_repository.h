@@ -38,10 +38,15 @@ struct NewSignature {
   TimePoint signedAt;
 };
 
+// kDataLoss if the checkpoint that covers it is gone from the database.
 Result<std::optional<SignatureRecord>> findSignature(postgres::Connection& connection,
                                                      const Digest& logDigest);
 Result<std::optional<SignatureRecord>> findSignatureOfPayload(postgres::Connection& connection,
                                                               const Digest& payload);
+// What was signed, by its digest, whatever became of the checkpoint that covers it.
+Result<std::optional<std::string>> findSignedPayload(postgres::Connection& connection, const Digest& payload);
+// Whether a row of any instance's index has the statement: for a signature that does not say whose it is.
+Result<bool> isIndexedAnywhere(postgres::Connection& connection, const Digest& payload);
 // The row of this payload: the new one, or the one that was there, which then learns the payload if it lacked
 // it. In one statement: signed and taken in, or neither.
 Result<SignatureRecord> addSignature(postgres::Connection& connection, const NewSignature& signature);
@@ -91,6 +96,17 @@ Status adoptLeaves(postgres::Connection& connection, const std::vector<AdoptedLe
 
 // The root of the checkpoint of this size, if the log has published one.
 Result<std::optional<LogHash>> checkpointRoot(postgres::Connection& connection, std::uint64_t size);
+
+// Those of these sizes that are there, by size.
+Result<std::vector<LogCheckpoint>> checkpointsOf(postgres::Connection& connection,
+                                                 const std::vector<std::uint64_t>& sizes);
+// The one row about the log, whether or not the checkpoint of its size is there; nothing before kiln-log has
+// opened it.
+struct LogRow {
+  std::string origin;
+  std::uint64_t size = 0;
+};
+Result<std::optional<LogRow>> findLog(postgres::Connection& connection);
 
 // The newest published checkpoint; nothing before kiln-log has opened the log.
 Result<std::optional<LogCheckpoint>> newestCheckpoint(postgres::Connection& connection);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/audit/auditor.h"
+#include "coordinator/service/recalls.h"
 #include "coordinator/service/tombstoner.h"
 #include "storage/index/mention.h"
 #include "tests/coordinator/service/farm_fixture.h"
@@ -18,7 +19,7 @@ using service::testing::kLabel;
 // Over the wire of the farm in this process.
 class FarmSource final : public IndexSource {
  public:
-  explicit FarmSource(v1::AuditService::Stub& stub) : stub_(stub) {}
+  FarmSource(v1::AuditService::Stub& stub, const service::Farm& farm) : stub_(stub), farm_(farm) {}
   Result<v1::ListIndexedArtifactsResponse> artifacts(const v1::ListIndexRequest& request) override {
     return ask<v1::ListIndexedArtifactsResponse>(request, &v1::AuditService::Stub::ListIndexedArtifacts);
   }
@@ -27,6 +28,13 @@ class FarmSource final : public IndexSource {
   }
   Result<v1::ListIndexedToolchainsResponse> toolchains(const v1::ListIndexRequest& request) override {
     return ask<v1::ListIndexedToolchainsResponse>(request, &v1::AuditService::Stub::ListIndexedToolchains);
+  }
+  Result<v1::ListIndexedTuningResponse> tuning(const v1::ListIndexRequest& request) override {
+    return ask<v1::ListIndexedTuningResponse>(request, &v1::AuditService::Stub::ListIndexedTuning);
+  }
+  Result<std::string> recalls() override {
+    KILN_ASSIGN(const auto recalls, service::recallsToServe(farm_, {}));
+    return recalls ? recalls->text : std::string();
   }
   Result<v1::ListLoggedResponse> logged(const v1::ListLoggedRequest& request) override {
     return ask<v1::ListLoggedResponse>(request, &v1::AuditService::Stub::ListLogged);
@@ -43,6 +51,7 @@ class FarmSource final : public IndexSource {
     return response;
   }
   v1::AuditService::Stub& stub_;
+  const service::Farm& farm_;
 };
 
 class AuditedFarm : public FarmTest {
@@ -67,7 +76,7 @@ class AuditedFarm : public FarmTest {
     return job.artifacts(0).digest();
   }
   std::vector<Finding> audited(int pageSize = 1) {
-    FarmSource source(*auditStub_);
+    FarmSource source(*auditStub_, farm_);
     std::vector<Finding> findings;
     const BlobReader blobs(*blobs_, "default");
     AuditOptions options = options_;

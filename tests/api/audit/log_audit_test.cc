@@ -132,7 +132,7 @@ TEST_F(AuditedLog, RowsOfTheSignerThatAreGoneOrExchangedAreNamed) {
       "log_index = 103 - log_index WHERE log_index > 100";
   run(swap);
   const auto swapped = audited();
-  EXPECT_EQ(std::ranges::count(swapped, FindingKind::kTamperedRow, &Finding::kind), 2) << said(swapped);
+  EXPECT_GE(std::ranges::count(swapped, FindingKind::kTamperedRow, &Finding::kind), 2) << said(swapped);
   EXPECT_NE(said(swapped).find("entry 1 of the log is about another statement"), std::string::npos);
   run(swap);
   run("UPDATE signatures SET payload = NULL, payload_hash = NULL, instance = NULL WHERE log_index = 0");
@@ -199,17 +199,22 @@ TEST_F(AuditedLog, AnotherHistoryIsNamed) {
   EXPECT_NE(said(findings).find("rewritten"), std::string::npos) << said(findings);
 }
 
-// What is of another tenant is counted and not looked at.
+// What is of another tenant is counted and not looked at; but somebody's index must have it.
 TEST_F(AuditedLog, EntriesOfOtherInstancesAreCounted) {
-  run("UPDATE signatures SET instance = 'other' WHERE log_index = 2; DELETE FROM statements WHERE "
-      "payload_hash = "
-      "(SELECT payload_hash FROM signatures WHERE log_index = 2)");
-  (void)audited();
+  const std::string its = " WHERE payload_hash = (SELECT payload_hash FROM signatures WHERE log_index = 2)";
+  run("UPDATE signatures SET instance = 'other' WHERE log_index = 2");
+  EXPECT_TRUE(audited().empty()) << "the statement is where it was";
+  run("CREATE TABLE kept AS SELECT * FROM statements" + its + "; DELETE FROM statements" + its);
+  const auto hidden = audited();
+  EXPECT_TRUE(names(hidden, FindingKind::kMissingStatement, "signatures", "entry 2")) << said(hidden);
+  run("UPDATE kept SET instance = 'other'; INSERT INTO statements SELECT * FROM kept");
+  const auto moved = audited();
+  EXPECT_FALSE(names(moved, FindingKind::kMissingStatement, "signatures", "entry 2")) << said(moved);
   EXPECT_EQ(counts_.log.foreign, 1u);
   v1::ListLoggedRequest request;
   request.set_from(2);
   request.set_page_size(1);
-  FarmSource source(*auditStub_);
+  FarmSource source(*auditStub_, farm_);
   const auto page = source.logged(request);
   ASSERT_TRUE(page);
   ASSERT_EQ(page->entries_size(), 1);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coordinator/service/logged_signer.h"
+#include "coordinator/service/recalls.h"
 #include "signing/sequencer/sequencer.h"
 #include "tests/api/audit/audited_farm.h"
 
@@ -28,6 +29,12 @@ class SequencedSigner final : public signing::Signer {
     return logged_.sign(request);
   }
   Result<std::string> publicKeyPem() override { return base_.publicKeyPem(); }
+  // What waits comes into the log now.
+  Status append() {
+    KILN_TRY(sequencer_->append());
+    return {};
+  }
+  service::LogGrowth& growth() { return growth_; }
 
   const signing::Ed25519PrivateKey key = signing::Ed25519PrivateKey::create().value();
 
@@ -50,9 +57,19 @@ class LoggedFarm : public AuditedFarm {
     options_.log = log_.get();
   }
 
+  // Puts a version of recalls.json in force, under the root in trustRoot_; the log has it at once.
+  Result<signing::Recalls> publish(const std::string& document) {
+    KILN_ASSIGN(const auto news, signing::Recalls::parse(document, root_, signing::LogProofs::kIfAny));
+    KILN_TRY(recallLogger_.loggedAlready(news, *root_.recallKeys));
+    KILN_TRY(sequenced_.append());
+    return service::publishRecalls(farm_, {trustRoot_, &recallLogger_}, document);
+  }
+
   const std::string tiles_ = directory_ / "tiles";
   SequencedSigner sequenced_;
   std::unique_ptr<signing::LogSource> log_ = signing::openLogSource(tiles_);
+  const std::string trustRoot_ = directory_ / "farm-root.json";
+  service::RecallLogger recallLogger_{pool_, clock_, sequenced_.growth(), tiles_};
 };
 
 }  // namespace kiln::audit::testing

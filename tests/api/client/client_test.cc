@@ -136,5 +136,32 @@ TEST_F(ClientTest, AnIndexThatAnswersWithAnotherArtifactIsRefused) {  // attack 
   EXPECT_EQ(findArtifact(*client, other.text()).error().code, Code::kNotFound);
 }
 
+// A row may hold anything; what cannot be a digest is no mistake of the caller's.
+TEST_F(ClientTest, AnIndexThatAnswersWithNoDigestIsRefused) {
+  const auto wanted = digestOf("wanted");
+  v1::Artifact honest;
+  *honest.mutable_manifest() = toProto(wanted);
+  *honest.add_bundles() = toProto(digestOf("a bundle"));
+  const auto refusedAs = [&](const v1::Artifact& answer) {
+    farm.script.artifacts[wanted.text()] = answer;
+    const auto ref = findArtifact(*client, wanted.text());
+    return ref ? "" : ref.error().details;
+  };
+  EXPECT_EQ(refusedAs(honest), "");
+  const auto changed = [&](auto change) {
+    v1::Artifact answer = honest;
+    change(answer);
+    return refusedAs(answer);
+  };
+  const std::string refused = R"({"exitCode":5})";
+  EXPECT_EQ(changed([](v1::Artifact& answer) { answer.mutable_manifest()->set_size_bytes(-1); }), refused);
+  EXPECT_EQ(changed([](v1::Artifact& answer) { answer.mutable_bundles(0)->set_size_bytes(-1); }), refused);
+  for (const char* hash : {"", "XYZ"}) {
+    EXPECT_EQ(changed([&](v1::Artifact& answer) { answer.mutable_manifest()->set_hash(hash); }), refused);
+    EXPECT_EQ(changed([&](v1::Artifact& answer) { answer.mutable_bundles(0)->set_hash(hash); }), refused);
+    EXPECT_EQ(changed([&](v1::Artifact& answer) { answer.mutable_fixtures()->set_hash(hash); }), refused);
+  }
+}
+
 }  // namespace
 }  // namespace kiln::client

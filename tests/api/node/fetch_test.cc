@@ -119,6 +119,36 @@ TEST_F(FetchTest, NoBundleIsNoSignature) {
   expectRefused("an unsigned artifact");
 }
 
+// Rows that were swapped or doubled lead to one bundle twice: that is no mistake of the caller's.
+TEST_F(FetchTest, ABundleThatIsOfferedTwiceChangesNoVerdict) {
+  const std::vector<Digest> honest = artifact.ref.bundles;
+  for (const Digest& bundle : honest) artifact.ref.bundles.push_back(bundle);
+  const auto verdict = fetch();
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  EXPECT_EQ(verdict->counted.size(), honest.size());
+  fs::remove_all(destination);
+
+  const Digest foreign = artifact.farm.put(testing_support::SignedArtifact().bundle);
+  artifact.ref.bundles = {foreign, foreign};
+  expectRefused("a bundle of another key, twice");
+}
+
+// The index's word for the size of a blob.
+TEST_F(FetchTest, ASizeThatNoBlobHasIsRefused) {
+  for (const std::uint64_t size : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
+    for (Digest* digest : {&artifact.ref.artifact, &artifact.ref.bundles.at(0)}) {
+      const Digest kept = *digest;
+      digest->size = size;
+      const auto verdict = fetch();
+      ASSERT_FALSE(verdict) << size;
+      const Code code = verdict.error().code;
+      EXPECT_TRUE(code == Code::kDataLoss || code == Code::kNotFound) << verdict.error().message;
+      expectNothingLeft("a size of " + std::to_string(size));
+      *digest = kept;
+    }
+  }
+}
+
 TEST_F(FetchTest, SignerMustBeTheRootsForThisBuilder) {  // 9
   artifact.trust.root = signing::developmentRoot(signing::PrivateKey::create()->publicKey(),
                                                  signing::kBuilderId, SystemClock().now());

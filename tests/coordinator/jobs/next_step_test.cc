@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/coordinator/jobs/snapshot_builder.h"
 
 namespace kiln::jobs {
@@ -155,6 +157,33 @@ TEST(NextStep, AMajorityDecidesOnceAllHaveSpoken) {
   ASSERT_TRUE(end.error);
   EXPECT_EQ(end.error->exitCode, 9) << "no majority";
   EXPECT_EQ(end.disputed, compileAction().action);
+}
+
+// Half is not more than half, whichever camp spoke first and however many camps there are.
+TEST(NextStep, ATieIsNoMajority) {
+  const std::vector<std::vector<std::string>> ties{{"one", "one", "two", "two"},
+                                                   {"one", "two", "two", "one"},
+                                                   {"one", "one", "two", "three"},
+                                                   {"one", "one", "one", "two", "two", "three"}};
+  for (const std::vector<std::string>& programs : ties) {
+    auto snapshot = plannedJob();
+    DeliverySpec wanted = delivery(static_cast<int>(programs.size()));
+    wanted.majority = true;
+    snapshot.results = {result(referenceAction(), "w0")};
+    for (const std::string& program : programs)
+      snapshot.results.push_back(
+          result(compileAction(), "w" + std::to_string(snapshot.results.size()), program));
+    auto end = expectStep<End>(nextStep(snapshot, wanted));
+    ASSERT_TRUE(end.error) << programs.size() << " builders";
+    EXPECT_EQ(end.error->exitCode, 9);
+    EXPECT_EQ(end.disputed, compileAction().action);
+
+    snapshot.results.push_back(result(compileAction(), "w9", "one"));
+    wanted.builders = static_cast<int>(programs.size()) + 1;
+    EXPECT_EQ(expectStep<Publish>(nextStep(snapshot, wanted)).evidence.size(),
+              static_cast<std::size_t>(std::ranges::count(programs, "one")) + 1)
+        << "one more decides";
+  }
 }
 
 TEST(NextStep, OperatorsCountAmongThoseWhoAgree) {

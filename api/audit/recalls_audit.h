@@ -1,0 +1,30 @@
+// The recalls that a farm has in force, as an auditor's root reads them.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "api/audit/believed.h"
+#include "signing/log/leaf.h"
+
+namespace kiln::audit {
+
+class RecallsInForce {
+ public:
+  RecallsInForce() = default;
+
+  // Asks the farm. What it does not give, or what the root's recall keys did not sign, is a finding unless
+  // `report` is off. Errors are of the farm being asked.
+  static Result<RecallsInForce> read(const Audit& audit, IndexSource& source, bool report = true);
+
+  // Whether an entry of the log is signed by a recall key of the root.
+  bool isRecall(const signing::Leaf& leaf) const { return keys_.contains(leaf.spki); }
+  bool holds(const signing::Leaf& leaf) const { return held_.contains(leaf.digest); }
+
+ private:
+  std::set<std::string> keys_;  // SubjectPublicKeyInfo of each
+  std::set<std::array<std::uint8_t, 32>> held_;
+};
+
+}  // namespace kiln::audit

@@ -1,0 +1,191 @@
+// What the cache offers, field by field: a row that says something else than the signed provenance of the
+// artifact, or than the receipt of the result, makes no hit.
+#include <array>
+
+#include "coordinator/jobs/evidence.h"
+#include "coordinator/service/recalls.h"
+#include "signing/keys/files.h"
+#include "signing/trust/trust_root.h"
+#include "tests/coordinator/service/farm_fixture.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+using testing_support::ToolOutcome;
+
+class ProvenResult : public FarmTest {
+ protected:
+  ProvenResult() {
+    EXPECT_TRUE(addToolchain(putToolchain()).ok());
+    one_ = worker("w1");
+    signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+    root.recallKeys = signing::RecallKeys{{1, {recallKey_.publicKey()}}, 1, 10};
+    EXPECT_TRUE(signing::writeTextFile(trustRoot_, root.toJson().dump()));
+  }
+
+  static DeliverySpec by(int builders, int operators = 1) {
+    DeliverySpec out;
+    out.builders = builders;
+    out.operators = operators;
+    return out;
+  }
+  v1::SubmitJobRequest asking(const DeliverySpec& delivery = by(1), const std::string& options = "") {
+    v1::SubmitJobRequest out = request("key-" + std::to_string(++submissions_));
+    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    out.set_options_json(options);
+    return out;
+  }
+  v1::Job built(const v1::SubmitJobRequest& request,
+                std::initializer_list<testing_support::FakeWorker*> workers) {
+    const v1::Job job = submitted(request);
+    settle(job.id(), workers);
+    const v1::Job ended = get(job.id());
+    EXPECT_EQ(ended.state(), v1::JOB_SUCCEEDED) << ended.error().message();
+    return ended;
+  }
+  // Whether the submission is answered at once with an artifact that is there.
+  bool isHit(const v1::SubmitJobRequest& request) { return submitted(request).state() == v1::JOB_SUCCEEDED; }
+  // Whether nothing has to run for it: earlier results answer.
+  bool isReused(const v1::SubmitJobRequest& request) {
+    const v1::Job job = submitted(request);
+    EXPECT_TRUE(advance(job.id()));
+    return get(job.id()).state() == v1::JOB_SUCCEEDED;
+  }
+  void rows(const std::string& sql) {
+    const Status changed = pool_.acquire().value()->executeScript(
+        "SET session_replication_role = replica; " + sql + "; SET session_replication_role = origin");
+    ASSERT_TRUE(changed) << changed.error().message;
+  }
+  void recall(signing::RecallKind kind, const std::string& what) {
+    const bool lift = kind == signing::RecallKind::kLift;
+    const signing::Recall news{kind, what, "bad", clock_.now(), {}, {}, {}, {}, !lift};
+    const auto text = signing::Recalls::issue(current_ ? &*current_ : nullptr, news, std::array{recallKey_},
+                                              clock_.now(), clock_.now() + std::chrono::days(7), "");
+    auto published = publishRecalls(farm_, {trustRoot_}, text.value());
+    ASSERT_TRUE(published) << published.error().message;
+    current_ = std::move(*published);
+  }
+  void lift() { recall(signing::RecallKind::kLift, current_->entries.back().id().text()); }
+
+  const std::string trustRoot_ = directory_ / "recall-root.json";
+  const signing::PrivateKey recallKey_ = signing::PrivateKey::create().value();
+  std::optional<signing::Recalls> current_;
+  std::unique_ptr<testing_support::FakeWorker> one_;
+  int submissions_ = 0;
+};
+
+TEST_F(ProvenResult, OperatorsAreCountedByTheProvenance) {
+  auto same = worker("w2");
+  built(asking(by(2)), {one_.get(), same.get()});
+  rows("DELETE FROM action_results");
+  EXPECT_TRUE(isHit(asking(by(2))));
+  EXPECT_FALSE(isHit(asking(by(3)))) << "two have built it";
+  auto third = worker("w3", "another operator");
+  rows("UPDATE builders SET operator = 'another operator' WHERE worker = 'w2'");
+  EXPECT_FALSE(isHit(asking(by(2, 2)))) << "both are of one operator";
+}
+
+// A provenance that names dissenters answers nobody who wants all to agree.
+TEST_F(ProvenResult, OneThatWasOutvotedIsNoUnanimity) {
+  auto two = worker("w2");
+  auto liar = worker("w3");
+  liar->tamper = [](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_COMPILE) return;
+    outcome.exitCode = 1;
+    outcome.files.clear();
+  };
+  DeliverySpec majority = by(3);
+  majority.majority = true;
+  const v1::Job job = submitted(asking(majority));
+  settle(job.id(), {one_.get(), two.get(), liar.get()});
+  ASSERT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
+  ASSERT_EQ(get(job.id()).artifacts(0).builders_size(), 2);
+  rows("DELETE FROM action_results");  // with them, what was disputed
+  EXPECT_FALSE(isHit(asking(by(1)))) << "it was not agreed by all who were asked";
+}
+
+// Two artifacts of one model, told apart by the options alone.
+TEST_F(ProvenResult, AnArtifactOfAnotherSpecIsNoHit) {
+  const std::string other = R"({"numerics":{"contraction":"off","precision":"f32","reassociation":"off"}})";
+  const v1::Job plain = built(asking(), {one_.get()});
+  const v1::Job changed = built(asking(by(1), other), {one_.get()});
+  ASSERT_NE(plain.artifacts(0).digest(), changed.artifacts(0).digest());
+  rows("DELETE FROM action_results");
+  EXPECT_TRUE(isHit(asking()));
+  EXPECT_TRUE(isHit(asking(by(1), other)));
+  const std::string first = "'\\x" + plain.artifacts(0).digest().substr(7) + "'::bytea";
+  const std::string second = "'\\x" + changed.artifacts(0).digest().substr(7) + "'::bytea";
+  rows("UPDATE artifact_actions SET artifact_hash = CASE artifact_hash WHEN " + first + " THEN " + second +
+       " ELSE " + first + " END");
+  EXPECT_FALSE(isHit(asking()));
+  EXPECT_FALSE(isHit(asking(by(1), other)));
+}
+
+TEST_F(ProvenResult, AResultCountsForWhatItsReceiptSays) {
+  built(asking(), {one_.get()});
+  rows("DELETE FROM artifact_actions; CREATE TABLE kept AS SELECT * FROM action_results");
+  for (const char* change :
+       {"worker = 'w2'", "operator = 'op2'", "run_id = run_id || 'x'", "epoch = epoch + 1",
+        "outputs_hash = sha256(outputs_hash)", "certificate = replace(certificate, 'M', 'N')",
+        "receipt = replace(receipt, 'payload\":\"e', 'payload\":\"f')",
+        "receipt = (SELECT k.receipt FROM kept k WHERE k.action_hash <> action_results.action_hash LIMIT "
+        "1)"}) {
+    rows(std::string("UPDATE action_results SET ") + change);
+    EXPECT_FALSE(isReused(asking())) << change;
+    rows("DELETE FROM action_results; INSERT INTO action_results SELECT * FROM kept");
+  }
+  EXPECT_TRUE(isReused(asking())) << "as they were";
+}
+
+TEST_F(ProvenResult, AFailureThatARowCallsASuccessIsNotReused) {
+  one_->tamper = [](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() == v1::ACTION_COMPILE) outcome.exitCode = 1;
+  };
+  const v1::Job failed = submitted(asking());
+  settle(failed.id(), {one_.get()});
+  ASSERT_EQ(get(failed.id()).state(), v1::JOB_FAILED);
+  rows("UPDATE action_results SET exit_code = 0");
+  EXPECT_FALSE(isReused(asking()));
+}
+
+TEST_F(ProvenResult, OtherOutputsThanTheReceiptsAreNotReused) {
+  built(asking(), {one_.get()});
+  rows("DELETE FROM artifact_actions; CREATE TABLE kept AS SELECT * FROM action_results");
+  const auto replaceOutputs = [&](bool withTheirHash) {
+    auto found = pool_.execute("SELECT run_id, result FROM action_results").value();
+    for (int i = 0; i < found.size(); ++i) {
+      const auto bytes = found[i].get<std::vector<std::uint8_t>>("result");
+      reapi::ActionResult result;
+      ASSERT_TRUE(result.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
+      *result.mutable_output_files(0)->mutable_digest() = toProto(put("planted"));
+      const Digest hash = jobs::outputsDigest(jobs::readOutputs(result).value());
+      ASSERT_TRUE(pool_.execute(
+          "UPDATE action_results SET result = $2, outputs_hash = CASE WHEN $3 THEN $4 ELSE outputs_hash END "
+          "WHERE run_id = $1",
+          {found[i].get<std::string>("run_id"), asBytes(result.SerializeAsString()), withTheirHash,
+           Bytes(hash.hash)}));
+    }
+  };
+  for (const bool withTheirHash : {false, true}) {
+    replaceOutputs(withTheirHash);
+    EXPECT_FALSE(isReused(asking())) << withTheirHash;
+    rows("DELETE FROM action_results; INSERT INTO action_results SELECT * FROM kept");
+  }
+  EXPECT_TRUE(isReused(asking())) << "as they were";
+}
+
+TEST_F(ProvenResult, AResultOfARecalledWorkerIsNotReused) {
+  built(asking(), {one_.get()});
+  rows("DELETE FROM artifact_actions");
+  recall(signing::RecallKind::kWorker, "w1");
+  EXPECT_FALSE(isReused(asking()));
+  lift();
+  recall(signing::RecallKind::kOperator, "op");
+  EXPECT_FALSE(isReused(asking()));
+  lift();
+  EXPECT_TRUE(isReused(asking()));
+}
+
+}  // namespace
+}  // namespace kiln::service
