@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   Context context;
   context.terminal = ::isatty(STDERR_FILENO) == 1;
   addBuild(app, context);
+  addInspect(app, context);
   addFetch(app, context);
   addVerify(app, context);
   addShow(app, context);
