@@ -25,7 +25,7 @@ constexpr int kKilledBySignal = 128;  // exit codes above it
 struct Progress {
   std::vector<ResultRecord> agreed;   // one per worker, all equal
   std::vector<ResultRecord> dissent;  // one per worker: outvoted
-  std::vector<std::string> heard;     // the workers of both
+  std::vector<std::string> heard;     // builderOf() both
   std::size_t live = 0;
   std::size_t missing = 0;  // builders still to be queued
   bool complete = false;
@@ -83,29 +83,17 @@ End disagreement(const ActionRecord& action, const ResultRecord& first, const Re
       action.action);
 }
 
-// What these results say against the action, if anything. Where a majority decides, nothing before every
-// builder has spoken.
-std::optional<End> verdictOf(const ActionRecord& action, const DeliverySpec& delivery,
-                             const std::vector<ResultRecord>& results) {
-  const std::vector<ResultRecord> builders = distinctBuilders(results);
-  const std::vector<Camp> camps = campsOf(builders);
-  if (camps.empty()) return {};
-  const bool majority = majorityDecides(action, delivery);
-  for (const ResultRecord& result : builders)  // killed, by a limit of that worker: no other bytes
-    if (!majority && result.exitCode > kKilledBySignal)
-      return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
-  if (majority && builders.size() < static_cast<std::size_t>(delivery.builders)) return {};
-  const bool decided = majority ? camps.front().size() * 2 > builders.size() : camps.size() == 1;
-  if (!decided) return disagreement(action, camps[0].front(), camps[1].front());
-  const ResultRecord& leader = camps.front().front();
-  if (leader.exitCode != 0) return failed(toolError(toolOf(action.kind), leader.exitCode, stderrOf(leader)));
-  return {};
+std::size_t runsIn(const JobSnapshot& snapshot, const ActionRecord& action, auto wanted) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      snapshot.runs, [&](const RunRecord& run) { return run.action == action.action && wanted(run.state); }));
 }
 
-// The first reason for which this action can never succeed.
-std::optional<End> failureOf(const JobSnapshot& snapshot, const DeliverySpec& delivery,
-                             const ActionRecord& action, const std::vector<ResultRecord>& results) {
-  if (auto end = verdictOf(action, delivery, results)) return end;
+std::size_t failedRuns(const JobSnapshot& snapshot, const ActionRecord& action) {
+  return runsIn(snapshot, action, [](RunState state) { return state == RunState::kFailed; });
+}
+
+// What a run says that no worker got a result out of, if there is one.
+std::optional<End> failedRun(const JobSnapshot& snapshot, const ActionRecord& action) {
   for (const RunRecord& run : snapshot.runs) {
     if (run.action != action.action || run.state != RunState::kFailed) continue;
     Error error{static_cast<Code>(run.errorCode), run.errorMessage, {}};
@@ -114,6 +102,41 @@ std::optional<End> failureOf(const JobSnapshot& snapshot, const DeliverySpec& de
     return failed(jobError(error));
   }
   return {};
+}
+
+// Where a majority decides: nothing before every builder has spoken. A builder that failed without a result
+// has spoken, against the others.
+std::optional<End> majorityAgainst(const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                                   const ActionRecord& action, const std::vector<Camp>& camps,
+                                   std::size_t builders) {
+  const std::size_t spoken = builders + failedRuns(snapshot, action);
+  if (spoken < static_cast<std::size_t>(delivery.builders)) return {};
+  if (!camps.empty() && camps.front().size() * 2 > spoken) {
+    const ResultRecord& leader = camps.front().front();
+    if (leader.exitCode == 0) return {};
+    return failed(toolError(toolOf(action.kind), leader.exitCode, stderrOf(leader)));
+  }
+  if (camps.size() > 1) return disagreement(action, camps[0].front(), camps[1].front());
+  return failedRun(snapshot, action);
+}
+
+// The first reason for which this action can never succeed. A tool's failure is one builder's evidence: where
+// several are wanted, it counts once they agree.
+std::optional<End> failureOf(const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                             const ActionRecord& action, const std::vector<ResultRecord>& results) {
+  const std::vector<ResultRecord> builders = distinctBuilders(results);
+  const std::vector<Camp> camps = campsOf(builders);
+  if (majorityDecides(action, delivery))
+    return majorityAgainst(snapshot, delivery, action, camps, builders.size());
+  for (const ResultRecord& result : builders)  // killed, by a limit of that worker: no other bytes
+    if (result.exitCode > kKilledBySignal)
+      return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
+  if (camps.size() > 1) return disagreement(action, camps[0].front(), camps[1].front());
+  if (auto end = failedRun(snapshot, action)) return end;
+  if (camps.empty() || camps.front().front().exitCode == 0) return {};
+  if (builders.size() < buildersWanted(action, delivery)) return {};
+  const ResultRecord& first = camps.front().front();
+  return failed(toolError(toolOf(action.kind), first.exitCode, stderrOf(first)));
 }
 
 std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRecord& action) {
@@ -130,14 +153,13 @@ Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, c
     std::vector<ResultRecord>& to = progress.agreed.empty() ? progress.agreed : progress.dissent;
     to.insert(to.end(), camp.begin(), camp.end());
   }
-  for (const ResultRecord& result : all) progress.heard.push_back(result.worker);
-  progress.live = static_cast<std::size_t>(std::count_if(
-      snapshot.runs.begin(), snapshot.runs.end(),
-      [&](const RunRecord& run) { return run.action == action.action && index::isLive(run.state); }));
+  for (const ResultRecord& result : all) progress.heard.push_back(builderOf(result));
+  progress.live = runsIn(snapshot, action, index::isLive);
   std::size_t builders = buildersWanted(action, delivery), operators = operatorsWanted(action, delivery);
   std::size_t diverse = distinctOperators(progress.agreed);
-  std::size_t wanted = std::max(builders > all.size() ? builders - all.size() : 0,
-                                operators > diverse ? operators - diverse : 0);
+  const std::size_t spoken = all.size() + failedRuns(snapshot, action);
+  std::size_t wanted =
+      std::max(builders > spoken ? builders - spoken : 0, operators > diverse ? operators - diverse : 0);
   progress.complete = wanted == 0;
   progress.missing = wanted > progress.live ? wanted - progress.live : 0;
   return progress;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <utility>
 
+#include "manifest/base/digest.h"
+
 namespace kiln::server {
 namespace {
 
@@ -69,6 +71,8 @@ Status checkOptions(const Options& options) {
   KILN_TRY(checkListen(options));
   if (!options.signer.starts_with("unix:/")) return bad("--signer", "must be unix:/path");
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
+  for (const std::string& policy : options.sandboxPolicies)
+    if (auto digest = Digest::parse(policy, 0); !digest) return fail(digest.error().in("--sandbox-policy"));
   if (options.leaseSeconds < 1 || options.leaseSeconds > 3600)
     return bad("--lease-seconds", "must be 1 to 3600");
   if (options.attempts < 1 || options.attempts > 100) return bad("--attempts", "must be 1 to 100");

@@ -10,6 +10,7 @@
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/check_report.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/sandbox_rule.h"
 #include "coordinator/service/tuner.h"
 #include "coordinator/service/tuning_documents.h"
 #include "manifest/artifact/fixture_list.h"
@@ -36,6 +37,8 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
                     const jobs::Outputs& outputs) {
   if (receipt.action != run.action || receipt.lease != run.id || receipt.epoch != run.epoch)
     return refuse("the receipt is about another lease or action");
+  if (receipt.worker != run.worker || receipt.operatorName != run.operatorName)
+    return refuse("the receipt is of another worker or operator than the lease");
   if (receipt.exitCode != result.exit_code())
     return refuse("the receipt has another exit code than the report");
   bool same = std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(),
@@ -46,10 +49,12 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
   return {};
 }
 
-// Auditors and the signer read it, so it must be there.
-Status checkPolicy(const Farm& farm, const std::string& instance, const Digest& policy) {
-  if (auto status = rehash(farm.blobs, instance, policy); !status)
-    return fail(status.error().in("the receipt's sandbox policy"));
+// Auditors and the signer read it, so it must be there, and be what it is called.
+Status checkPolicy(const Farm& farm, const index::RunRecord& run, const Digest& policy) {
+  const auto text = storage::getBlob(farm.blobs, run.instance, policy, signing::kMaxSandboxPolicyBytes);
+  const Status fits =
+      text ? checkSandboxPolicy(policy, *text, run.kind, farm.sandboxPolicies) : fail(text.error());
+  if (!fits) return fail(fits.error().in("the receipt's sandbox policy"));
   return {};
 }
 
@@ -150,7 +155,7 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
               signing::verifyReceipt(report.receipt_json(), worker, farm_.workerAuthority, now));
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(report.result()));
   KILN_TRY(checkReceipt(receipt, run, report.result(), outputs));
-  KILN_TRY(checkPolicy(farm_, run.instance, receipt.sandboxPolicy));
+  KILN_TRY(checkPolicy(farm_, run, receipt.sandboxPolicy));
   KILN_TRY(rehashAll(farm_, run.instance, outputs));
   if (report.result().exit_code() == 0) KILN_TRY(checkContent(farm_, run, outputs));
   KILN_ASSIGN(ActionResult kept, keptResult(farm_, run.instance, report.result()));
@@ -221,8 +226,10 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
       farm_.metrics.resultRefused();
     }
   }
+  const bool fleetKnown = farm_.clock.now() >= farm_.graceUntil;
   KILN_ASSIGN(bool settled, farm_.database.transact([&](Connection& c) {
-    return good ? farm_.queue.complete(c, key, *good) : farm_.queue.reject(c, key, failure, retryable);
+    return good ? farm_.queue.complete(c, key, *good)
+                : farm_.queue.reject(c, key, failure, retryable, fleetKnown);
   }));
   if (!settled) return std::optional<index::JobKey>();
   std::string action = run->action.hex();
@@ -230,12 +237,13 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
     farm_.metrics.resultAccepted();
     logInfo("result stored", {{"job", run->jobId},
                               {"action", action},
-                              {"worker", key.worker},
+                              {"worker", key.worker.name},
                               {"exit", std::to_string(good->exitCode)}});
     farm_.reached(kPointResultStored);
   } else {
-    logWarning("attempt failed",
-               {{"job", run->jobId}, {"action", action}, {"worker", key.worker}, {"error", failure.message}});
+    logWarning(
+        "attempt failed",
+        {{"job", run->jobId}, {"action", action}, {"worker", key.worker.name}, {"error", failure.message}});
   }
   return std::optional<index::JobKey>(index::JobKey{run->instance, run->jobId});
 }

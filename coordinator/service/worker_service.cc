@@ -1,11 +1,15 @@
 #include "coordinator/service/worker_service.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "coordinator/service/device_view.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/place.h"
 #include "coordinator/service/rpc.h"
+#include "manifest/base/printable.h"
 #include "storage/index/worker_repository.h"
 #include "storage/tree/digest_proto.h"
 
@@ -19,6 +23,9 @@ using std::chrono::milliseconds;
 constexpr int kMaxSlots = 256;
 constexpr int kMaxListed = 1024;  // targets, toolchains, reports
 constexpr std::size_t kMaxStage = 160;
+constexpr std::size_t kMaxDescription = 256 << 10;  // stored and shown to everybody who lists the fleet
+constexpr std::size_t kMaxText = 1024;              // a target, a toolchain
+constexpr std::size_t kMaxFact = 16 << 10;
 constexpr milliseconds kHold{5000};           // of an idle worker's call
 constexpr milliseconds kDeadlineMargin{500};  // an answer this long before the caller gives up
 constexpr milliseconds kBusyContact{200};     // a worker that runs something: progress and free slots
@@ -54,12 +61,35 @@ std::string cleanStage(const std::string& stage) {
   return out;
 }
 
+// Bounded, and names fit for terminals and logs as they are. Devices are checked by claimedDevices().
+Status checkDescription(const v1::WorkerDescription& description) {
+  const auto bad = [](const std::string& why) { return fail(Code::kInvalidArgument, "the worker " + why); };
+  if (description.ByteSizeLong() > kMaxDescription)
+    return bad(fmt::format("describes itself in more than {} KiB", kMaxDescription >> 10));
+  if (description.targets_size() > kMaxListed || description.toolchains_size() > kMaxListed ||
+      description.kinds_size() > kMaxListed || description.runs_size() > kMaxListed ||
+      description.facts().size() > kMaxListed)
+    return bad("describes itself with too many entries");
+  const auto isText = [](const std::string& text) {
+    return text.size() <= kMaxText && printable(text, kMaxText) == text;
+  };
+  for (const auto* list : {&description.targets(), &description.toolchains(), &description.runs()})
+    if (!std::ranges::all_of(*list, isText)) return bad("names a target or toolchain that is no short text");
+  if (!isText(description.host_level())) return bad("has a host level that is no short text");
+  for (const auto& [name, value] : description.facts())
+    if (!isText(name) || value.size() > kMaxFact) return bad("states a fact that is no short text");
+  return {};
+}
+
 }  // namespace
 
 struct WorkerService::Caller {
   signing::Certificate certificate;
   v1::WorkerDescription description;  // name and operator as in the certificate
   queue::Claim claim;
+  std::string place;
+
+  const queue::Identity& identity() const { return claim.worker; }
 };
 
 Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescription& description) const {
@@ -67,15 +97,12 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   if (!certificate) return fail(Code::kUnauthenticated, "worker certificate: " + certificate.error().message);
   if (Status issued = certificate->checkIssuedBy(farm_.workerAuthority, farm_.clock.now()); !issued)
     return fail(Code::kUnauthenticated, "worker certificate: " + issued.error().message);
-  if (description.targets_size() > kMaxListed || description.toolchains_size() > kMaxListed ||
-      description.kinds_size() > kMaxListed || description.runs_size() > kMaxListed ||
-      description.facts().size() > kMaxListed)
-    return fail(Code::kInvalidArgument, "the worker describes itself with too many entries");
-  Caller caller{std::move(*certificate), description, {}};
+  KILN_TRY(checkDescription(description));
+  Caller caller{std::move(*certificate), description, {}, {}};
   caller.description.set_name(caller.certificate.commonName());
   caller.description.set_operator_(caller.certificate.organisation());
-  caller.claim.worker = caller.description.name();
-  caller.claim.operatorName = caller.description.operator_();
+  caller.claim.worker = {caller.description.name(), caller.description.operator_(),
+                         digestOf(caller.certificate.publicKey().der())};
   caller.claim.targets.assign(description.targets().begin(), description.targets().end());
   KILN_ASSIGN(caller.claim.devices, claimedDevices(description));
   for (int kind : description.kinds())
@@ -89,8 +116,11 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
 Status WorkerService::remember(const Caller& caller, bool draining) {
   TimePoint now = farm_.clock.now();
   index::WorkerRecord record;
-  record.name = caller.claim.worker;
-  record.operatorName = caller.claim.operatorName;
+  record.name = caller.identity().name;
+  record.operatorName = caller.identity().operatorName;
+  record.key = caller.identity().key;
+  record.place = caller.place;
+  record.instances = caller.identity().instances;
   record.certificate = digestOf(caller.description.certificate_pem());
   record.description = caller.description.SerializeAsString();
   record.targets = caller.claim.targets;
@@ -99,25 +129,42 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.kinds = caller.claim.kinds;
   record.draining = draining;
   record.lastContact = now;
-  Digest description = digestOf(record.description + (draining ? "1" : "0"));
+  std::string all = record.description + (draining ? "1" : "0") + record.key.hex() + record.place + "\n";
+  if (record.instances)
+    for (const std::string& instance : *record.instances) all += instance + "\n";
+  const Digest seen = digestOf(all);
+  const std::pair known(record.operatorName, record.name);
+  const Duration lease = farm_.queue.settings().lease;
   {
     std::lock_guard lock(mutex_);
-    auto found = remembered_.find(record.name);
-    if (found != remembered_.end() && found->second.description == description &&
-        now - found->second.stored < farm_.queue.settings().lease / 3)
+    auto found = remembered_.find(known);
+    if (found != remembered_.end() && found->second.description == seen &&
+        now - found->second.stored < lease / 3)
       return {};
   }
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
-  KILN_TRY(index::upsertWorker(*connection, record));
+  KILN_ASSIGN(const bool stored, farm_.database.transact([&](Connection& c) {
+    return index::upsertWorker(c, record, now - lease);
+  }));
+  if (!stored) {
+    logWarning("a worker speaks from two places",
+               {{"worker", record.name}, {"operator", record.operatorName}, {"refused", record.place}});
+    return fail(
+        Code::kFailedPrecondition,
+        fmt::format("worker {} of operator {} already calls from another place; from here it may once "
+                    "that has been silent for {} s. If nobody else should have its key, revoke its "
+                    "certificate",
+                    record.name, record.operatorName,
+                    std::chrono::duration_cast<std::chrono::seconds>(lease).count()));
+  }
   std::lock_guard lock(mutex_);
-  remembered_[record.name] = {description, now};
+  remembered_[known] = {seen, now};
   return {};
 }
 
 Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
                                   v1::SynchronizeResponse& response) {
   for (const v1::LeaseReport& report : request.leases()) {
-    queue::LeaseKey key{report.lease_id(), report.epoch(), caller.claim.worker};
+    const queue::LeaseKey key{report.lease_id(), report.epoch(), caller.identity()};
     if (report.has_finished()) {
       KILN_ASSIGN(auto job, completion_.settle(key, report.finished(), caller.certificate));
       response.add_forget(report.lease_id());
@@ -133,7 +180,7 @@ Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeReq
 
 Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slots) {
   KILN_ASSIGN(auto connection, farm_.database.acquire());
-  KILN_ASSIGN(auto runs, farm_.queue.leasedTo(*connection, caller.claim.worker));
+  KILN_ASSIGN(auto runs, farm_.queue.leasedTo(*connection, caller.identity()));
   while (static_cast<int>(runs.size()) < slots) {
     KILN_ASSIGN(auto run,
                 connection->transact([&](Connection& c) { return farm_.queue.acquire(c, caller.claim); }));
@@ -180,7 +227,8 @@ grpc::Status WorkerService::synchronize(grpc::ServerContext& context, const v1::
     return {grpc::StatusCode::INVALID_ARGUMENT, "too many lease reports"};
   auto caller = identify(request.worker());
   if (!caller) return toGrpc(caller.error());
-  caller->claim.instances = std::move(instances);
+  caller->claim.worker.instances = std::move(instances);
+  caller->place = placeOf(context.peer());
   if (Status status = remember(*caller, request.draining()); !status) return toGrpc(status.error());
   if (Status status = takeReports(*caller, request, response); !status) return toGrpc(status.error());
   return toGrpc(handOut(context, *caller, request, response));
@@ -190,7 +238,7 @@ grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorke
                                        v1::ListWorkersResponse* response) {
   auto connection = farm_.database.acquire();
   if (!connection) return toGrpc(connection.error());
-  auto workers = index::listWorkers(**connection);
+  auto workers = index::listWorkersOf(**connection, request->instance());
   if (!workers) return toGrpc(workers.error());
   TimePoint now = farm_.clock.now();
   for (const index::WorkerRecord& worker : *workers) {
@@ -200,10 +248,10 @@ grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorke
     setTimestamp(out->mutable_last_contact(), worker.lastContact);
     out->set_draining(worker.draining);
     out->set_lost(now - worker.lastContact > farm_.queue.settings().lease);
-    auto runs = farm_.queue.leasedTo(**connection, worker.name);
+    const std::vector<std::string> here{request->instance()};
+    auto runs = farm_.queue.leasedTo(**connection, {worker.name, worker.operatorName, worker.key, here});
     if (!runs) return toGrpc(runs.error());
-    for (const RunRecord& run : *runs)
-      if (run.instance == request->instance()) out->add_running(run.action.hex());
+    for (const RunRecord& run : *runs) out->add_running(run.action.hex());
   }
   return grpc::Status::OK;
 }

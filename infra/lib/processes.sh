@@ -1,7 +1,17 @@
 # The processes of a farm on one machine: their state, start and stop. Sourced by infra/up.
 # Needs: root, bin, dir, workers; with emulated=yes, workers have an emulated GPU.
 
-builder_id="https://kiln.dev/builders/development/v1"
+# Who the farm is as a builder: what keys/builder-id says, put there before the farm's first start, else a URN of its own.
+# A farm from before there was that file stays who its trust root says it is, so that its old bundles keep verifying.
+set_builder_id() {
+  local file=$dir/keys/builder-id known=""
+  if [ ! -s "$file" ]; then
+    [ ! -e "$dir/trust/root.json" ] || known=$(tr -d ' \n' <"$dir/trust/root.json" | sed -n 's/.*"builders":\[{"id":"\([^"]*\)".*/\1/p')
+    echo "${known:-urn:uuid:$(cat /proc/sys/kernel/random/uuid)}" >"$file.new"
+    mv "$file.new" "$file"
+  fi
+  builder_id=$(head -n 1 "$file")
+}
 
 # One infra/up at a time makes, starts or stops what is in D; no process of the farm holds the lock.
 lock_farm() {
@@ -53,6 +63,7 @@ make_state() {
   sock=$(socket_dir)
   [ -O "$sock" ] && [ ! -L "$sock" ] || { echo "up: $sock belongs to somebody else; remove it or use another --dir" >&2; exit 1; }
   chmod 700 "$sock"
+  set_builder_id
   local signer=$bin/kiln-signer
   [ -e "$dir/keys/signer.uri" ] || [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
   [ -e "$dir/keys/log.vkey" ] || make_log_key

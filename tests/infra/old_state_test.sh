@@ -17,7 +17,7 @@ old=$root/tests/golden/farm-v1
 mkdir -p "$dir/keys/workers" "$dir/trust" "$dir/store/blobs"
 kiln-signer make-key --out "$dir/keys/signer.pem"
 kiln-signer make-worker-ca --out "$dir/keys"
-kiln-signer make-root --key "$dir/keys/signer.pem" --builder-id "$builder_id" --development --out "$dir/trust/root.json"
+kiln-signer make-root --key "$dir/keys/signer.pem" --builder-id https://builds.example.org/v1 --development --out "$dir/trust/root.json"
 cp "$dir/trust/root.json" "$dir/../first.json"
 database=$("$root/infra/postgres" start "$dir/pg" | tail -n 1)
 psql=$(ls /usr/lib/postgresql/*/bin/psql | sort -V | tail -1)
@@ -38,6 +38,7 @@ shown=$(kiln trust show "$dir/trust/root.json" --json)
 grep -q '"version": 2' <<<"$shown" || die "not the next version: $shown"
 grep -q '"origin": "log-' <<<"$shown" || die "names no log: $shown"
 grep -q '"recallKeys"' <<<"$shown" || die "names no recall key: $shown"
+grep -q '"https://builds.example.org/v1"' <<<"$shown" || die "is another builder than it was: $shown"
 key=$(grep -o '"keyid": "[^"]*"' <<<"$(kiln trust show "$dir/../first.json" --json)" | head -n 1)
 grep -qF "$key" <<<"$shown" || die "the signer's key is lost"
 kiln jobs --json | grep -qF "$artifact" || die "what was published then is not known now"

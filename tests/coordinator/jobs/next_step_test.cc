@@ -62,7 +62,7 @@ TEST(NextStep, OnlyTheMissingBuildersRun) {
   snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1")};
   auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery(2)));
   ASSERT_EQ(queue.runs.size(), 1u);
-  EXPECT_EQ(queue.runs[0].excludedWorkers, std::vector<std::string>{"w1"});
+  EXPECT_EQ(queue.runs[0].excludedWorkers, std::vector<std::string>{"op/w1"});
 }
 
 TEST(NextStep, OneWorkerCountsOnce) {
@@ -186,6 +186,52 @@ TEST(NextStep, ATieIsNoMajority) {
   }
 }
 
+// What it says of the input is the word of one builder, without a receipt.
+TEST(NextStep, ABuilderThatFailedWithoutAResultIsOutvoted) {
+  auto snapshot = plannedJob();
+  DeliverySpec three = delivery(3);
+  three.majority = true;
+  auto liar = run(compileAction(), RunState::kFailed);
+  liar.worker = "liar";
+  liar.errorCode = static_cast<int>(Code::kInvalidArgument);
+  liar.errorMessage = "no model";
+  snapshot.runs = {liar, run(compileAction(), RunState::kLeased), run(compileAction(), RunState::kLeased)};
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1")};
+  snapshot.runs[1].state = RunState::kDone;
+  expectStep<Wait>(nextStep(snapshot, three));
+  snapshot.runs[2].state = RunState::kDone;
+  snapshot.results.push_back(result(compileAction(), "w2"));
+  auto publish = expectStep<Publish>(nextStep(snapshot, three));
+  EXPECT_EQ(publish.evidence.size(), 2u);
+  EXPECT_TRUE(publish.dissent.empty()) << "it left no receipt to be named";
+
+  snapshot.results.back() = result(compileAction(), "w2", "other");
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, three)).error->exitCode, 9) << "one each is no majority";
+  snapshot.results.pop_back();
+  snapshot.runs[2] = liar;
+  const auto end = expectStep<End>(nextStep(snapshot, three));
+  ASSERT_TRUE(end.error);
+  EXPECT_NE(end.error->message.find("no model"), std::string::npos) << "now they are the majority";
+}
+
+TEST(NextStep, WhereAllMustAgreeAFailureWaitsForTheOthers) {
+  auto snapshot = plannedJob();
+  auto bad = [](const std::string& worker) {
+    auto record = result(compileAction(), worker);
+    record.exitCode = 4;
+    record.result = resultBytes({}, 4, "");
+    record.outputs = outputsDigest({});
+    return record;
+  };
+  snapshot.runs = {run(compileAction(), RunState::kDone), run(compileAction(), RunState::kLeased)};
+  snapshot.results = {result(referenceAction(), "w1"), bad("w1")};
+  expectStep<Wait>(nextStep(snapshot, delivery(2)));
+  snapshot.results.push_back(bad("w2"));
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery(2))).error->exitCode, 4);
+  snapshot.results.back() = result(compileAction(), "w2");
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery(2))).error->exitCode, 9);
+}
+
 TEST(NextStep, OperatorsCountAmongThoseWhoAgree) {
   auto snapshot = plannedJob();
   DeliverySpec wanted = delivery(3, 2);
@@ -195,7 +241,7 @@ TEST(NextStep, OperatorsCountAmongThoseWhoAgree) {
                       result(compileAction(), "w3", "two", "other")};
   auto queue = expectStep<QueueRuns>(nextStep(snapshot, wanted));
   ASSERT_EQ(queue.runs.size(), 1u) << "the dissenting operator does not vouch for the outputs";
-  EXPECT_EQ(queue.runs[0].excludedWorkers, (std::vector<std::string>{"w1", "w2", "w3"}));
+  EXPECT_EQ(queue.runs[0].excludedWorkers, (std::vector<std::string>{"acme/w1", "acme/w2", "other/w3"}));
   EXPECT_EQ(queue.runs[0].countedOperators, (std::vector<std::string>{"acme", "acme"}));
 }
 

@@ -49,5 +49,13 @@ TEST(Options, EndpointsAreSocketsOrAddresses) {
   EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--listen"));
 }
 
+TEST(Options, SandboxPoliciesAreDigests) {
+  Options options = good();
+  options.sandboxPolicies = {digestOf("policy").text()};
+  EXPECT_TRUE(checkOptions(options));
+  options.sandboxPolicies.push_back("compile/1");
+  EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--sandbox-policy"));
+}
+
 }  // namespace
 }  // namespace kiln::server
