@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "api/cli/commands.h"
+#include "api/cli/doctor_blobs.h"
 #include "api/cli/exit_code.h"
 #include "api/cli/print.h"
 #include "api/cli/run_program.h"
@@ -149,6 +150,9 @@ void checkFarm(Report& report, const Context& context) {
   if (live == 0)
     return report.missing("workers", "none is live", "start one: infra/up, or kiln-worker --help");
   report.ok("workers", fmt::format("{} live of {}", live, workers->size()));
+  const BlobFinding blobs = checkStoredBlobs(**client);
+  if (!blobs.isSound) return report.missing("stored blobs", blobs.detail, blobs.next);
+  report.ok("stored blobs", blobs.detail);
 }
 
 void checkTrust(Report& report, const Context& context) {
