@@ -49,8 +49,8 @@ std::string counted(std::uint64_t count, const std::string& what) {
 
 void showProgress(const Context& context, const audit::Counts& counts) {
   if (!context.terminal || counts.artifacts % kProgressEvery != 0) return;
-  fmt::print(stderr, "\r{} log entries, {} artifacts, {} statements, {} findings", counts.log.entries,
-             counts.artifacts, counts.statements, counts.findings);
+  noteText(fmt::format("\r{} log entries, {} artifacts, {} statements, {} findings", counts.log.entries,
+                       counts.artifacts, counts.statements, counts.findings));
 }
 
 // The log to walk: nothing if the root names none.
@@ -118,7 +118,7 @@ Status run(Context& context, const Options& options) {
   asked.progress = [&](const audit::Counts& counts) { showProgress(context, counts); };
   const TimePoint now = std::max(SystemClock().now(), trust.latestSeen);
   const auto audited = audit::auditIndex(index, blobs, trust.root, now, asked);
-  if (context.terminal) fmt::print(stderr, "\n");
+  if (context.terminal) noteText("\n");
   if (!audited) return fail(client->explain(audited.error()));
   if (!options.checkpoint.empty() && !audited->checkpoint.empty())
     KILN_TRY(signing::replaceFile(options.checkpoint, audited->checkpoint));

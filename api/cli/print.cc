@@ -31,18 +31,31 @@ void printList(const std::string& title, const Json& list) {
     note(fmt::format("    and {} more (--json lists all)", list.size() - kMaxListed));
 }
 
+// What cannot be written is noticed once, at the end of the program (manifest/base/program.h).
+void write(std::FILE* file, std::string_view text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), file));
+}
+
 }  // namespace
 
 void printLine(std::string_view text) {
-  fmt::print(stdout, "{}\n", printable(text));
+  printText(printable(text) + "\n");
+}
+
+void printText(std::string_view text) {
+  write(stdout, text);
 }
 
 void printJson(const Json& value) {
-  fmt::print(stdout, "{}\n", value.dump(2, ' ', true, Json::error_handler_t::replace));
+  printText(value.dump(2, ' ', true, Json::error_handler_t::replace) + "\n");
 }
 
 void note(std::string_view text) {
-  fmt::print(stderr, "{}\n", printable(text));
+  noteText(printable(text) + "\n");
+}
+
+void noteText(std::string_view text) {
+  write(stderr, text);
 }
 
 void printError(const Error& error, bool json) {

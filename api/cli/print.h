@@ -1,4 +1,5 @@
 // Printing: results on stdout, progress and errors on stderr. Text from outside is made printable first.
+// Nothing here fails: what was lost is found when the program ends (manifest/base/program.h).
 #pragma once
 
 #include <string>
@@ -12,7 +13,9 @@ namespace kiln::cli {
 
 void printLine(std::string_view text);  // stdout
 void printJson(const Json& value);      // stdout, indented
+void printText(std::string_view text);  // stdout, as it is
 void note(std::string_view text);       // stderr
+void noteText(std::string_view text);   // stderr, as it is: for terminals
 
 // "kiln: error: <message>" and what the details list, on stderr; as JSON {"error":{...}} on stdout.
 void printError(const Error& error, bool json);

@@ -71,8 +71,8 @@ void Progress::show(const v1::Job& job) {
   }
   lines.emplace_back("job", fmt::format("job {} {}", job.id(), jobStateName(job.state())));
   if (terminal_) {
-    if (drawn_ > 0) fmt::print(stderr, "\x1b[{}A", drawn_);
-    for (const auto& [key, text] : lines) fmt::print(stderr, "\x1b[2K{}\n", printable(text));
+    if (drawn_ > 0) noteText(fmt::format("\x1b[{}A", drawn_));
+    for (const auto& [key, text] : lines) noteText("\x1b[2K" + printable(text) + "\n");
     drawn_ = std::max(drawn_, lines.size());
     return;
   }

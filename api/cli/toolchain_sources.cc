@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 
-#include <iostream>
-
 #include "api/cli/print.h"
 #include "api/client/toolchain_lock.h"
 #include "manifest/base/exit_code.h"
@@ -119,7 +117,7 @@ Status saveLock(const Context& context, const SaveLockOptions& options) {
                {"inputs", inputsJson(kept->lock.inputs)},
                {"lacking", inputsJson(kept->lacking)}});
   } else if (options.out.empty()) {
-    std::cout << kept->text << std::flush;
+    printText(kept->text);
   }
   if (options.inputs.empty() || kept->lacking.empty()) return {};
   Error error{Code::kNotFound, std::string(kNotRebuildable) + ": " + lackText(kept->lacking.size()), {}};

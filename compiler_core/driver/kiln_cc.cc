@@ -4,10 +4,13 @@
 
 #include "compiler_core/driver/options.h"
 #include "compiler_core/driver/toolchain.h"
+#include "manifest/base/program.h"
 
 using namespace kiln::driver;
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   CLI::App app("Compiles a model to a program that runs anywhere its target does.", "kiln-cc");
   app.footer(
       "Example: kiln-cc spec --model m.onnx --target cpu:x86-64-v3 --out s.json && "
@@ -163,4 +166,10 @@ int main(int argc, char** argv) {
                   stop(kiln::kExitUsage,
                        {kiln::Code::kInvalidArgument, "a command is missing; see kiln-cc --help", {}}));
   return finish(app.get_name(), result);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kiln::runMain("kiln-cc", [&] { return run(argc, argv); });
 }

@@ -8,6 +8,7 @@
 #include "compiler_core/driver/toolchain.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/npy/npy.h"
+#include "manifest/base/program.h"
 #include "manifest/json/json.h"
 
 namespace {
@@ -130,9 +131,7 @@ CommandResult run(const Arguments& arguments) {
   return stop(kiln::kExitCheck, {kiln::Code::kAborted, verdict(*report), {}});
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int runCommand(int argc, char** argv) {
   Arguments arguments;
   CLI::App app("Runs a model's program on this machine and names the first operation that is wrong.",
                "kiln-compare");
@@ -165,4 +164,10 @@ int main(int argc, char** argv) {
     return finish(app.get_name(), stop(kiln::kExitInternal, pinned.error()));
   if (auto ended = parseCommandLine(app, argc, argv)) return *ended;
   return finish(app.get_name(), run(arguments));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kiln::runMain("kiln-compare", [&] { return runCommand(argc, argv); });
 }

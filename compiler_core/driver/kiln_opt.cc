@@ -7,6 +7,7 @@
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/transforms/passes.h"
+#include "manifest/base/program.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -21,7 +22,9 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   mlir::registerTransformsPasses();
   kiln::ir::WeightTable weights;  // no model file stands beside the text: kiln-seed-weights fills it
   kiln::transforms::registerPasses(weights);
@@ -37,4 +40,10 @@ int main(int argc, char** argv) {
                   mlir::vector::VectorDialect, mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect,
                   mlir::gpu::GPUDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Kiln's pass runner\n", registry));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kiln::runMain("kiln-opt", [&] { return run(argc, argv); });
 }

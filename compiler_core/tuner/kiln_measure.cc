@@ -9,6 +9,7 @@
 #include "compiler_core/runtime/device/device_context.h"
 #include "compiler_core/tuner/device_engine.h"
 #include "manifest/base/exit_code.h"
+#include "manifest/base/program.h"
 
 namespace kiln::tuner {
 namespace {
@@ -47,5 +48,5 @@ int run(int argc, char** argv) {
 }  // namespace kiln::tuner
 
 int main(int argc, char** argv) {
-  return kiln::tuner::run(argc, argv);
+  return kiln::runMain("kiln-measure", [&] { return kiln::tuner::run(argc, argv); });
 }

@@ -5,8 +5,11 @@
 #include "coordinator/server/command_line.h"
 #include "coordinator/server/coordinator.h"
 #include "manifest/base/exit_code.h"
+#include "manifest/base/program.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-coordinator"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
   kiln::server::Options options;
@@ -15,4 +18,10 @@ int main(int argc, char** argv) {
   if (status) return 0;
   spdlog::error("{}", status.error().message);
   return kiln::exitCodeOf(status.error().code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kiln::runMain("kiln-coordinator", [&] { return run(argc, argv); });
 }

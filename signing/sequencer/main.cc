@@ -1,12 +1,21 @@
 // kiln-log: holds the log key and sequences the log.
 #include <cstdio>
 
+#include "manifest/base/program.h"
 #include "signing/sequencer/log_server.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   kiln::signing::LogOptions options;
   if (auto exit = kiln::signing::readLogCommandLine(argc, argv, options)) return *exit;
   kiln::Status status = kiln::signing::runLog(options);
   if (!status) std::fprintf(stderr, "kiln-log: %s\n", status.error().message.c_str());
   return status ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return kiln::runMain("kiln-log", [&] { return run(argc, argv); });
 }

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "manifest/base/program.h"
 #include "signing/keys/files.h"
 #include "signing/server/key_commands.h"
 #include "signing/server/late_store.h"
@@ -153,5 +154,5 @@ int run(int argc, char** argv) {
 }  // namespace kiln::signing
 
 int main(int argc, char** argv) {
-  return kiln::signing::run(argc, argv);
+  return kiln::runMain("kiln-signer", [&] { return kiln::signing::run(argc, argv); });
 }

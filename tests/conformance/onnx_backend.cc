@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "manifest/base/exit_code.h"
+#include "manifest/base/program.h"
 #include "tests/conformance/command_line.h"
 #include "tests/conformance/report.h"
 
@@ -108,5 +109,5 @@ int main(int argc, char** argv) {
 }  // namespace kiln::conformance
 
 int main(int argc, char** argv) {
-  return kiln::conformance::main(argc, argv);
+  return kiln::runMain("onnx_backend", [&] { return kiln::conformance::main(argc, argv); });
 }

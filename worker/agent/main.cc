@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "compiler_core/runtime/device/cuda_driver.h"
+#include "manifest/base/program.h"
 #include "manifest/spec/target.h"
 #include "storage/remote/channel.h"
 #include "storage/remote/remote_blob_store.h"
@@ -292,5 +293,5 @@ int run(int argc, char** argv) {
 }  // namespace kiln::agent
 
 int main(int argc, char** argv) {
-  return kiln::agent::run(argc, argv);
+  return kiln::runMain("kiln-worker", [&] { return kiln::agent::run(argc, argv); });
 }

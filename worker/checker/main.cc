@@ -11,6 +11,7 @@
 #include "compiler_core/runtime/session/artifact.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/file.h"
+#include "manifest/base/program.h"
 #include "manifest/json/error_line.h"
 
 namespace kiln::checker {
@@ -74,5 +75,5 @@ int run(int argc, char** argv) {
 }  // namespace kiln::checker
 
 int main(int argc, char** argv) {
-  return kiln::checker::run(argc, argv);
+  return kiln::runMain("kiln-check", [&] { return kiln::checker::run(argc, argv); });
 }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "manifest/base/program.h"
 #include "manifest/json/error_line.h"
 #include "storage/source/git_fetch.h"
 #include "storage/source/secrets.h"
@@ -91,5 +92,5 @@ int run(int argc, char** argv) {
 }  // namespace kiln::fetcher
 
 int main(int argc, char** argv) {
-  return kiln::fetcher::run(argc, argv);
+  return kiln::runMain("kiln-fetcher", [&] { return kiln::fetcher::run(argc, argv); });
 }

@@ -10,6 +10,7 @@
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/file.h"
+#include "manifest/base/program.h"
 #include "manifest/json/error_line.h"
 #include "worker/rebuilder/rebuild.h"
 
@@ -72,5 +73,5 @@ int run(int argc, char** argv) {
 }  // namespace kiln::rebuilder
 
 int main(int argc, char** argv) {
-  return kiln::rebuilder::run(argc, argv);
+  return kiln::runMain("kiln-rebuilder", [&] { return kiln::rebuilder::run(argc, argv); });
 }

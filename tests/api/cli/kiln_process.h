@@ -26,12 +26,18 @@ struct KilnResult {
   }
 };
 
+// Where a program's output goes instead of into the KilnResult; "" for there.
+struct KilnStreams {
+  std::string out, err;
+};
+
 // `environment` replaces the process's own but for PATH.
 inline KilnResult runKiln(const std::vector<std::string>& arguments,
                           const std::map<std::string, std::string>& environment = {},
-                          const std::string& directory = "/") {
+                          const std::string& directory = "/", const KilnStreams& streams = {}) {
   const TempDirectory scratch;
-  const auto out = scratch / "out", err = scratch / "err";
+  const auto out = streams.out.empty() ? scratch / "out" : streams.out;
+  const auto err = streams.err.empty() ? scratch / "err" : streams.err;
   std::vector<std::string> words{KILN_PROGRAM};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables{"PATH=/usr/bin:/bin"};
@@ -59,7 +65,8 @@ inline KilnResult runKiln(const std::vector<std::string>& arguments,
     text << std::ifstream(path, std::ios::binary).rdbuf();
     return text.str();
   };
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          streams.out.empty() ? slurp(out) : "", streams.err.empty() ? slurp(err) : ""};
 }
 
 }  // namespace kiln::testing_support

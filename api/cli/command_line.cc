@@ -1,0 +1,66 @@
+#include "api/cli/command_line.h"
+
+#include <unistd.h>
+
+#include "api/cli/commands.h"
+#include "api/cli/exit_code.h"
+#include "api/cli/print.h"
+
+namespace kiln::cli {
+namespace {
+
+// Every command, in the order of `kiln --help`.
+constexpr void (*kCommands[])(CLI::App&, Context&) = {
+    addBuild,  addFetch,   addVerify,  addShow,      addProvenance, addAffected, addAudit,
+    addExport, addRebuild, addDiff,    addWarmup,    addCheck,      addRun,      addJobs,
+    addWatch,  addCancel,  addWorkers, addToolchain, addAttest,     addTrust,    addLog,
+    addRecall, addGc,      addBackup,  addRestore,   addDoctor};
+
+// What is wrong with the command line, and whose --help tells more. An argument that nobody knows comes
+// before one that is missing: it is the typing mistake that the other follows from.
+std::string usageError(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "kiln";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  std::string what = error.what();
+  for (const std::string& unknown : app.remaining(true))
+    if (unknown.starts_with("-") || command == "kiln") {
+      what = unknown + " is not known";
+      break;
+    }
+  return what + "; see " + command + " --help";
+}
+
+int failed(const Context& context, const Error& error) {
+  if (!context.reported) printError(error, context.json);
+  return exitCodeOf(error);
+}
+
+}  // namespace
+
+int runCommandLine(int argc, char** argv) {
+  CLI::App app("Kiln: builds AI models reproducibly, signs them, and runs what verifies.", "kiln");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("kiln ") + KILN_VERSION);
+  app.footer(
+      "Exit codes: 0 ok, 1 internal, 2 usage, 3 invalid model, 4 unsupported or over budget,\n"
+      "5 verification failed, 6 not found, 7 unavailable, 8 denied, 9 not reproducible, 10 check failed.\n\n"
+      "Example:\n  kiln build model.onnx --target cpu:x86-64-v3");
+  Context context;
+  context.terminal = ::isatty(STDERR_FILENO) == 1;
+  for (const auto add : kCommands) add(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return failed(context, {Code::kInvalidArgument, usageError(app, error), {}});
+  }
+  context.readEnvironment();
+  const Status done = context.command();
+  return done ? static_cast<int>(kExitOk) : failed(context, done.error());
+}
+
+}  // namespace kiln::cli

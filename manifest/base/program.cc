@@ -1,0 +1,71 @@
+#include "manifest/base/program.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include "manifest/base/exit_code.h"
+#include "manifest/base/result.h"
+
+namespace kiln {
+namespace {
+
+// The wrong way round on purpose: reading from an output that nobody has, or writing to such an input, fails.
+void occupy(int descriptor) {
+  if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) return;
+  ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest free one is this one
+}
+
+Status lost(int why, const char* stream) {
+  if (why == 0) return fail(Code::kInternal, std::string(stream) + ": not all of it could be written");
+  return fail(errnoError(why, stream));
+}
+
+Status flush(std::FILE* file, const char* name) {
+  const bool before = std::ferror(file) != 0;
+  errno = 0;
+  if (std::fflush(file) != 0) return lost(errno, name);
+  if (before) return lost(0, name);
+  // A network file system says what it lost when the file is closed.
+  const int copy = ::fcntl(::fileno(file), F_DUPFD_CLOEXEC, 3);
+  if (copy >= 0 && ::close(copy) != 0 && errno != EINTR) return lost(errno, name);
+  return {};
+}
+
+// Hands what was printed to the system, standard output first. The error names the stream and says why.
+Status flushOutput() {
+  // Before the stream that shares its buffer, which would keep the reason to itself.
+  if (Status out = flush(stdout, "standard output"); !out) return out;
+  std::cout.flush();
+  if (std::cout.bad()) return lost(0, "standard output");
+  return flush(stderr, "standard error");
+}
+
+void tell(std::string_view program, std::string_view what) {
+  std::fprintf(stderr, "%.*s: error: %.*s\n", static_cast<int>(program.size()), program.data(),
+               static_cast<int>(what.size()), what.data());
+}
+
+}  // namespace
+
+int runMain(std::string_view name, const std::function<int()>& body) {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) occupy(descriptor);
+  int exit = kExitInternal;
+  try {
+    exit = body();
+  } catch (const std::exception& error) {
+    tell(name, error.what());
+  }
+  if (const Status all = flushOutput(); !all) {
+    tell(name, all.error().message);
+    if (exit == kExitOk) exit = exitCodeOf(all.error().code);
+  }
+  return exit;
+}
+
+}  // namespace kiln
