@@ -60,7 +60,8 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
 
 Status run(const Context& context, const Options& options) {
   KILN_TRY(makeRequest(options, {}));  // a mistake is told before anything is uploaded
-  KILN_ASSIGN(const auto client, context.connect());
+  Progress progress(context.terminal, context.json);
+  KILN_ASSIGN(const auto client, context.connect(&progress));
   std::optional<CheckRequest> check;
   if (options.check || options.checkEmulated || !options.checkPlan.empty()) {
     KILN_ASSIGN(check, uploadCheck(*client, options.checkPlan));
@@ -76,7 +77,6 @@ Status run(const Context& context, const Options& options) {
       printLine("job " + job.id());
     return {};
   }
-  Progress progress(context.terminal, context.json);
   if (client::hasEnded(job)) {
     progress.show(job);
   } else {
@@ -200,7 +200,7 @@ void addBuild(CLI::App& app, Context& context) {
                    "and a production policy does not count it");
   command.add_flag("--no-cache", options->delivery.noCache, "Compile again even if the result is known");
   command.add_flag("--detach", options->detach, "Print the job and return");
-  addFarmOptions(command, context);
+  addFarmOptions(command, context, kRidesOut);
 }
 
 }  // namespace kiln::cli

@@ -24,7 +24,7 @@ void addCancel(CLI::App& app, Context& context) {
   auto& command = addCommand(app, context, "cancel", "Cancel a job", "kiln cancel JOB",
                              [&context, id] { return run(context, *id); });
   command.add_option("JOB", *id, "The job's id")->required();
-  addFarmOptions(command, context);
+  addFarmOptions(command, context, kRidesOut);
 }
 
 }  // namespace kiln::cli

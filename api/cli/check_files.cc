@@ -25,8 +25,7 @@ Result<CheckRequest> uploadCheck(client::Client& client, const std::string& plan
     request.files.push_back({file, digest});
     blobs.push_back({digest, path, {}});
   }
-  if (auto uploaded = storage::uploadMissing(client.blobs(), client.instance(), blobs); !uploaded)
-    return fail(client.explain(uploaded.error()));
+  KILN_TRY(client.upload(blobs));
   return request;
 }
 

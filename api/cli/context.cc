@@ -2,13 +2,26 @@
 
 #include <cstdlib>
 
+#include "api/cli/duration_option.h"
+#include "api/cli/print.h"
+#include "api/cli/progress.h"
+
 namespace kiln::cli {
 
-Result<std::unique_ptr<client::Client>> Context::connect() const {
+Result<std::unique_ptr<client::Client>> Context::connect(Progress* progress) const {
   client::ClientOptions options;
   options.endpoint = endpoint;
   options.instance = instance.empty() ? "default" : instance;
   options.credentials = tls;
+  KILN_ASSIGN(options.patience, parseWait(wait.empty() ? defaultWait : wait));
+  options.waiting.waits = [progress, limit = wait.empty() ? defaultWait : wait](const Error& why) {
+    if (progress != nullptr) progress->leave();
+    note("kiln: waiting up to " + limit + " for the farm (--wait): " + why.message);
+  };
+  options.waiting.answered = [progress] {
+    if (progress != nullptr) progress->leave();
+    note("kiln: the farm answers again");
+  };
   return client::Client::open(std::move(options));
 }
 
@@ -30,6 +43,7 @@ void Context::readEnvironment() {
   };
   fill(endpoint, "KILN_ENDPOINT");
   fill(instance, "KILN_INSTANCE");
+  fill(wait, "KILN_WAIT");
   fill(tls.ca, "KILN_TLS_CA");
   fill(tls.certificate, "KILN_TLS_CERT");
   fill(tls.key, "KILN_TLS_KEY");
@@ -39,7 +53,7 @@ void Context::readEnvironment() {
   fill(recalls, "KILN_RECALLS");
 }
 
-void addFarmOptions(CLI::App& command, Context& context) {
+void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
   command.add_option("--endpoint", context.endpoint,
                      "The coordinator, unix:/path or host:port (default: $KILN_ENDPOINT)");
   command.add_option("--instance", context.instance, "The tenant (default: $KILN_INSTANCE or \"default\")");
@@ -52,6 +66,12 @@ void addFarmOptions(CLI::App& command, Context& context) {
                      "Its private key, PEM, mode 0600 (default: $KILN_TLS_KEY)");
   command.add_option("--token-file", context.tls.token,
                      "A CI system's token, mode 0600, instead of a certificate (default: $KILN_TOKEN_FILE)");
+  command.add_option(
+      "--wait", context.wait,
+      std::string("How long to go on while the farm cannot be reached or restarts, such as 10m; "
+                  "0s: not at all (default: $KILN_WAIT or ") +
+          wait + ")");
+  command.preparse_callback([&context, wait](std::size_t) { context.defaultWait = wait; });
 }
 
 void addTrustOptions(CLI::App& command, Context& context) {

@@ -11,9 +11,12 @@
 
 namespace kiln::cli {
 
+class Progress;
+
 struct Context {
   std::string endpoint;             // --endpoint, KILN_ENDPOINT
   std::string instance;             // --instance, KILN_INSTANCE
+  std::string wait;                 // --wait, KILN_WAIT; the command's own default in their absence
   storage::ClientCredentials tls;   // --tls-ca, --tls-cert, --tls-key, --token-file and their variables
   std::string trustRoot;            // --trust-root, KILN_TRUST_ROOT
   std::string policy;               // --policy, KILN_POLICY
@@ -22,17 +25,25 @@ struct Context {
   bool terminal = false;            // stderr is a terminal: progress may rewrite its line
   bool reported = false;            // the command has printed its failure itself
   std::function<Status()> command;  // what the parsed command line asks for
+  std::string defaultWait = "0s";   // for `wait`, from the command
 
   // Fills in from the environment what the command line left out.
   void readEnvironment();
-  Result<std::unique_ptr<client::Client>> connect() const;
+  // A client with as much patience as the command has. What it waits for is told on stderr, below what
+  // `progress` (which may be null, and else outlives the client) has drawn.
+  Result<std::unique_ptr<client::Client>> connect(Progress* progress = nullptr) const;
 };
+
+// For addFarmOptions: a command that follows work which goes on without it rides out a restart of the farm.
+inline constexpr const char* kRidesOut = "2m";
+inline constexpr const char* kAtOnce = "0s";
 
 // Adds a subcommand with `--json`; its help ends with `example`. `run` is called after parsing.
 CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name, const std::string& what,
                      const std::string& example, std::function<Status()> run);
-// The options by which a command finds the farm, and the trust root and policy.
-void addFarmOptions(CLI::App& command, Context& context);
+// The options by which a command finds the farm and how long it waits for it (`wait` if they do not say), and
+// the trust root and policy.
+void addFarmOptions(CLI::App& command, Context& context, const char* wait = kAtOnce);
 void addTrustOptions(CLI::App& command, Context& context);
 
 }  // namespace kiln::cli

@@ -36,4 +36,9 @@ Result<std::chrono::seconds> parseDuration(const std::string& text) {
   return std::chrono::seconds(count * unit);
 }
 
+Result<std::chrono::seconds> parseWait(const std::string& text) {
+  if (text == "0s") return std::chrono::seconds(0);
+  return parseDuration(text).map_error([](const Error& error) { return error.in("--wait"); });
+}
+
 }  // namespace kiln::cli

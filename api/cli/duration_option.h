@@ -11,4 +11,7 @@ namespace kiln::cli {
 // "90s", "15m", "36h", "10d": 1 second to 10 years. kInvalidArgument otherwise.
 Result<std::chrono::seconds> parseDuration(const std::string& text);
 
+// The same or "0s", for --wait. kInvalidArgument names the option.
+Result<std::chrono::seconds> parseWait(const std::string& text);
+
 }  // namespace kiln::cli

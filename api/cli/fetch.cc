@@ -44,7 +44,7 @@ void addFetch(CLI::App& app, Context& context) {
       "kiln fetch sha256:<hex> --out model", [&context, options] { return run(context, *options); });
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex>")->required();
   command.add_option("--out", options->directory, "Directory to make (default: kiln-<hash>)");
-  addFarmOptions(command, context);
+  addFarmOptions(command, context, kRidesOut);
   addTrustOptions(command, context);
 }
 

@@ -89,7 +89,7 @@ void addJobs(CLI::App& app, Context& context) {
   command.add_option("--outputs", options->outputs, "WORKER: save what it left of the job's compile");
   command.add_option("--target", options->target, "Of which target, where the job has several");
   command.add_option("--out", options->out, "New directory for --outputs");
-  addFarmOptions(command, context);
+  addFarmOptions(command, context, kRidesOut);
 }
 
 }  // namespace kiln::cli

@@ -31,9 +31,8 @@ class Sources {
     items_.push_back(std::move(item));
   }
   Status upload(client::Client& client, bool verbose) const {
-    const auto sent = storage::uploadMissing(client.blobs(), client.instance(), items_);
-    if (!sent) return fail(client.explain(sent.error()));
-    if (verbose && sent->doneBlobs > 0) note(fmt::format("sent {}", humanBytes(sent->doneBytes)));
+    KILN_ASSIGN(const auto sent, client.upload(items_));
+    if (verbose && sent.doneBlobs > 0) note(fmt::format("sent {}", humanBytes(sent.doneBytes)));
     return {};
   }
   static void fill(v1::GitSource& proto, const source::GitReference& reference) {

@@ -14,6 +14,8 @@ class Progress {
   // Nothing is printed when `quiet`.
   Progress(bool terminal, bool quiet) : terminal_(terminal), quiet_(quiet) {}
   void show(const v1::Job& job);
+  // Something else is about to be printed: what was drawn stays as it is.
+  void leave() { drawn_ = 0; }
 
  private:
   const bool terminal_, quiet_;

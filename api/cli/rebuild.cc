@@ -43,9 +43,9 @@ Status rebuildOnFarm(const Context& context, const std::string& name) {
                 "the farm rebuilds what it published: give sha256:<hex>, or --offline DIR");
   KILN_ASSIGN(const auto artifact, openArtifact(context, name));
   KILN_ASSIGN(auto request, makeRequest(artifact.verdict.artifact, artifact.manifest().spec));
-  KILN_ASSIGN(const auto client, context.connect());
-  KILN_ASSIGN(auto job, client->submit(std::move(request)));
   Progress progress(context.terminal, context.json);
+  KILN_ASSIGN(const auto client, context.connect(&progress));
+  KILN_ASSIGN(auto job, client->submit(std::move(request)));
   KILN_ASSIGN(job, client->watch(job.id(), [&](const v1::Job& now) -> Status {
     progress.show(now);
     return {};
@@ -92,7 +92,7 @@ void addRebuild(CLI::App& app, Context& context) {
   command.add_option("--statement", options->offline.statement,
                      "File for the signed bundle (default: it is added to the export)");
   command.add_option("--out", options->offline.out, "Directory to make for what came out, for kiln diff");
-  addFarmOptions(command, context);
+  addFarmOptions(command, context, kRidesOut);
   addTrustOptions(command, context);
 }
 

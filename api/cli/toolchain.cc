@@ -119,10 +119,9 @@ Result<std::optional<Digest>> uploadLock(const Context& context, client::Client&
     KILN_ASSIGN(items, client::findInputs(lock, options.inputs));
   }
   items.push_back({digest, "", std::move(text)});
-  const auto sent = storage::uploadMissing(client.blobs(), client.instance(), items);
-  if (!sent) return fail(client.explain(sent.error()));
+  KILN_ASSIGN(const auto sent, client.upload(items));
   if (!context.json)
-    note(fmt::format("sent {} of lock and inputs in {} blobs", humanBytes(sent->doneBytes), sent->doneBlobs));
+    note(fmt::format("sent {} of lock and inputs in {} blobs", humanBytes(sent.doneBytes), sent.doneBlobs));
   return std::optional(digest);
 }
 

@@ -7,8 +7,8 @@ namespace kiln::cli {
 namespace {
 
 Status run(const Context& context, const std::string& id) {
-  KILN_ASSIGN(const auto client, context.connect());
   Progress progress(context.terminal, context.json);
+  KILN_ASSIGN(const auto client, context.connect(&progress));
   KILN_ASSIGN(const auto job, client->watch(id, [&](const v1::Job& now) -> Status {
     progress.show(now);
     return {};
@@ -29,7 +29,7 @@ void addWatch(CLI::App& app, Context& context) {
   auto& command = addCommand(app, context, "watch", "Follow a job to its end", "kiln watch JOB",
                              [&context, id] { return run(context, *id); });
   command.add_option("JOB", *id, "The job's id")->required();
-  addFarmOptions(command, context);
+  addFarmOptions(command, context, kRidesOut);
 }
 
 }  // namespace kiln::cli

@@ -2,9 +2,9 @@
 
 #include <grpcpp/create_channel.h>
 
-#include <algorithm>
 #include <thread>
 
+#include "api/client/patient_blob_store.h"
 #include "api/client/rpc_error.h"
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/attestation.grpc.pb.h"
@@ -16,6 +16,9 @@
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::client {
+namespace {
+constexpr std::chrono::milliseconds kBetweenStreams{200};
+}  // namespace
 
 struct Client::Stubs {
   explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
@@ -45,15 +48,18 @@ Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
 }
 
 Client::Client(ClientOptions options, const std::shared_ptr<grpc::ChannelCredentials>& credentials)
-    : options_(std::move(options)) {
+    : options_(std::move(options)), patience_(options_.patience, options_.waiting) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   // A Unix socket needs no host name of its own; the authority would otherwise be the percent-encoded path.
   if (options_.endpoint.starts_with("unix:")) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
   channel_ = grpc::CreateCustomChannel(options_.endpoint, credentials, arguments);
   stubs_ = std::make_unique<Stubs>(channel_);
-  blobs_ = std::make_unique<storage::RemoteBlobStore>(channel_);
+  remote_ = std::make_unique<storage::RemoteBlobStore>(channel_);
+  blobs_ = std::make_unique<PatientBlobStore>(*remote_, patience_,
+                                              [this](Error error) { return explain(std::move(error)); });
 }
 
 Client::~Client() = default;
@@ -62,6 +68,14 @@ template <class Response, class Stub, class Request>
 Result<Response> Client::call(Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                               const Request& request, std::optional<std::chrono::milliseconds> deadline) {
+  return patience_([&] { return callOnce(stub, method, request, deadline); });
+}
+
+template <class Response, class Stub, class Request>
+Result<Response> Client::callOnce(Stub& stub,
+                                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                               Response*),
+                                  const Request& request, std::optional<std::chrono::milliseconds> deadline) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + deadline.value_or(options_.deadline));
   Response response;
@@ -81,6 +95,14 @@ Status Client::ping() {
 Error Client::explain(Error error) const {
   const bool reached = error.code != Code::kUnavailable || channel_->GetState(false) == GRPC_CHANNEL_READY;
   return reached ? error : unreachable(options_.endpoint);
+}
+
+Result<storage::UploadProgress> Client::upload(std::span<const storage::UploadItem> items) {
+  return patience_([&] {
+    return storage::uploadMissing(*remote_, instance(), items).map_error([&](Error error) {
+      return explain(std::move(error));
+    });
+  });
 }
 
 Result<v1::Job> Client::submit(v1::SubmitJobRequest request) {
@@ -127,13 +149,11 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
   request.set_instance(options_.instance);
   request.set_id(id);
   v1::Job last;
-  auto lastContact = std::chrono::steady_clock::now();
-  for (bool reached = false;;) {
+  for (Patience::Tries tries(patience_);;) {
     grpc::ClientContext context;
     const auto reader = stubs_->jobs.WatchJob(&context, request);
     for (v1::Job job; reader->Read(&job);) {
-      reached = true;
-      lastContact = std::chrono::steady_clock::now();
+      tries.answered();
       const bool changed = last.id().empty() || job.revision() != last.revision();
       last = std::move(job);
       if (!changed) continue;
@@ -144,13 +164,12 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
     }
     const auto status = reader->Finish();
     if (!last.id().empty() && hasEnded(last)) return last;
-    if (!status.ok()) {
-      auto error = rpcError(status, *channel_, options_.endpoint);
-      const bool wait = reached && error.code == Code::kUnavailable &&
-                        std::chrono::steady_clock::now() - lastContact < options_.reconnect;
-      if (!wait) return fail(std::move(error));
+    if (status.ok()) {  // a server that stops ends its streams
+      std::this_thread::sleep_for(kBetweenStreams);
+      continue;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    auto error = rpcError(status, *channel_, options_.endpoint);
+    if (!tries.again(error)) return fail(std::move(error));
   }
 }
 
@@ -210,8 +229,9 @@ Result<Digest> Client::addAttestation(const Digest& artifact, const std::string&
   request.set_instance(options_.instance);
   request.set_artifact(artifact.text());
   request.set_bundle(bundle);
-  KILN_ASSIGN(const auto kept, call<v1::Attestation>(stubs_->attestations,
-                                                     &v1::AttestationService::Stub::AddAttestation, request));
+  KILN_ASSIGN(const auto kept,
+              callOnce<v1::Attestation>(stubs_->attestations, &v1::AttestationService::Stub::AddAttestation,
+                                        request));
   return Digest::parse(kept.bundle(), 0);
 }
 
@@ -234,7 +254,7 @@ Result<std::string> Client::publishRecalls(const std::string& document) {
   v1::PublishRecallsRequest request;
   request.set_document(document);
   KILN_ASSIGN(const auto done,
-              call<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::PublishRecalls, request));
+              callOnce<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::PublishRecalls, request));
   return done.document();
 }
 
@@ -243,7 +263,7 @@ Result<v1::Artifact> Client::addTombstone(const std::string& artifact, const std
   request.set_instance(options_.instance);
   request.set_artifact(artifact);
   request.set_reason(reason);
-  return call<v1::Artifact>(stubs_->maintenance, &v1::MaintenanceService::Stub::AddTombstone, request);
+  return callOnce<v1::Artifact>(stubs_->maintenance, &v1::MaintenanceService::Stub::AddTombstone, request);
 }
 
 bool hasEnded(const v1::Job& job) {

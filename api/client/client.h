@@ -1,5 +1,7 @@
 // The client library: a farm's services as typed calls. Deadlines on every call, errors as Result with the
-// server's canonical code. Names of messages are those of api/proto.
+// server's canonical code. Names of messages are those of api/proto. A client may be given patience: calls
+// then ride out a farm that cannot be reached, restarts or says kUnavailable, all but those that say so
+// below.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -8,15 +10,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "api/client/patience.h"
 #include "kiln/v1/artifact.pb.h"
 #include "kiln/v1/job.pb.h"
 #include "kiln/v1/maintenance.pb.h"
 #include "kiln/v1/worker.pb.h"
 #include "manifest/base/result.h"
-#include "storage/blob/blob_store.h"
+#include "storage/blob/upload.h"
 #include "storage/remote/channel.h"
 
 namespace kiln::client {
@@ -26,7 +30,8 @@ struct ClientOptions {
   std::string instance = "default";
   storage::ClientCredentials credentials = {};  // what a "host:port" wants
   std::chrono::milliseconds deadline{30'000};   // of one unary call
-  std::chrono::milliseconds reconnect{60'000};  // how long watch() goes on trying when the server goes away
+  std::chrono::milliseconds patience{0};        // how long a wait for the farm may last; see Patience
+  Patience::Listener waiting = {};
 };
 
 // Thread safe. Connects on first use.
@@ -42,7 +47,8 @@ class Client {
   // Whether the farm answers and its database does: one cheap call.
   Status ping();
 
-  // Fills in the instance. On missing blobs: kFailedPrecondition with details {"missing": [...]}.
+  // Fills in the instance. On missing blobs: kFailedPrecondition with details {"missing": [...]}. The
+  // request's idempotency key makes a repeated call find the job that the first one made.
   Result<v1::Job> submit(v1::SubmitJobRequest request);
   Result<v1::Job> job(const std::string& id);
   // What one builder left of the job's compile for `target` ("" for its only one). kNotFound if nothing.
@@ -51,7 +57,7 @@ class Client {
   Result<v1::Job> cancel(const std::string& id);
   Result<std::vector<v1::Job>> jobs(int limit, const std::string& before = "");
   // Calls `onChange` with the job now and after each change until it has ended; returns the last state.
-  // Survives a restart of the server. An error from `onChange` ends the watch with that error.
+  // An error from `onChange` ends the watch with that error.
   Result<v1::Job> watch(const std::string& id, const std::function<Status(const v1::Job&)>& onChange);
 
   Result<v1::Artifact> artifact(const std::string& digest);
@@ -63,9 +69,11 @@ class Client {
 
   // Collects garbage; waits for as long as that takes. Zero stands for the farm's own grace period.
   Result<v1::CollectGarbageResponse> collectGarbage(std::chrono::seconds grace, bool dryRun);
+  // Called once, whatever comes.
   Result<v1::Artifact> addTombstone(const std::string& artifact, const std::string& reason);
 
-  // Hands a third party's signed statement to the farm; the digest of the bundle as the farm keeps it.
+  // Hands a third party's signed statement to the farm; the digest of the bundle as the farm keeps it. Called
+  // once, whatever comes.
   Result<Digest> addAttestation(const Digest& artifact, const std::string& bundle);
 
   // The newest recalls.json on the farm; "" if there is none. Nothing of it is believed.
@@ -73,10 +81,13 @@ class Client {
   // The newest checkpoint of the farm's log, for whoever issues recalls; "" if it tells none. Nothing of it
   // is believed.
   Result<std::string> logCheckpoint();
-  // Puts a newer one in force there; the file as it is in force, with the proofs of the log.
+  // Puts a newer one in force there; the file as it is in force, with the proofs of the log. Called once,
+  // whatever comes.
   Result<std::string> publishRecalls(const std::string& document);
 
-  // The farm's CAS over the same channel. Lives as long as the client.
+  // storage::uploadMissing() to the farm's CAS; what had arrived before a wait is not sent again.
+  Result<storage::UploadProgress> upload(std::span<const storage::UploadItem> items);
+  // The farm's CAS over the same channel; its reads are patient. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }
   // For the services that have a client of their own.
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
@@ -91,11 +102,17 @@ class Client {
   Result<Response> call(Stub& stub,
                         grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                         const Request& request, std::optional<std::chrono::milliseconds> deadline = {});
+  template <class Response, class Stub, class Request>
+  Result<Response> callOnce(Stub& stub,
+                            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                            const Request& request, std::optional<std::chrono::milliseconds> deadline = {});
 
   const ClientOptions options_;
+  const Patience patience_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<Stubs> stubs_;
-  std::unique_ptr<storage::BlobStore> blobs_;
+  std::unique_ptr<storage::BlobStore> remote_;  // as it answers
+  std::unique_ptr<storage::BlobStore> blobs_;   // with patience
 };
 
 // Whether a job has come to its end.

@@ -1,6 +1,13 @@
 #include "api/client/rpc_error.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
 #include "google/rpc/status.pb.h"
+#include "manifest/base/file.h"
 #include "manifest/json/json.h"
 #include "storage/remote/status.h"
 
@@ -15,7 +22,27 @@ Error jobError(const v1::JobError& error) {
           details.empty() ? std::string() : details.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
+namespace {
+
+// Whether the system refuses this user the socket at `path`: it or a folder on the way is somebody else's.
+bool socketDenied(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return false;
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+         (errno == EACCES || errno == EPERM);
+}
+
+}  // namespace
+
 Error unreachable(const std::string& endpoint) {
+  if (endpoint.starts_with("unix:") && socketDenied(endpoint.substr(5)))
+    return {Code::kPermissionDenied,
+            "the coordinator's socket " + endpoint +
+                " is not for this user; run as who started the farm, have its operator name you a host:port "
+                "with a certificate, or name another farm with --endpoint or KILN_ENDPOINT"};
   return {Code::kUnavailable,
           "coordinator not reachable at " + endpoint +
               "; start it with infra/up, or name another one with --endpoint or KILN_ENDPOINT"};

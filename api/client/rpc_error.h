@@ -14,7 +14,8 @@ namespace kiln::client {
 // `endpoint` is named in the error when the server was not reached at all; the next step is then to start it.
 Error rpcError(const grpc::Status& status, grpc::Channel& channel, const std::string& endpoint);
 
-// The server was not there.
+// The server was not there: kUnavailable; kPermissionDenied where there is a socket that this user may not
+// use, which no waiting changes.
 Error unreachable(const std::string& endpoint);
 
 // JobError as an Error. details is {"exitCode": N, ...} with the members of details_json beside it.

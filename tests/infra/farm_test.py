@@ -382,6 +382,20 @@ class FaultTest(unittest.TestCase):
             self.restart()
             self.finish(job)
 
+    def test_a_client_rides_out_a_restart(self):
+        """build and jobs are asked while nobody listens; the farm comes up behind them."""
+        self.farm.kill("coordinator")
+        model = ("build", MLP, "--target", TARGET, "--profile", "N=15:15:15")
+        running = [subprocess.Popen(["kiln", *map(str, words)], env=self.farm.env, cwd=self.farm.home, text=True, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE) for words in (model, ("jobs",))]
+        said = [process.stderr.readline() for process in running]  # once both wait
+        self.restart()
+        for process, first in zip(running, said):
+            out, err = process.communicate(timeout=240)
+            self.assertIn("waiting up to 2m for the farm", first)
+            self.assertEqual(process.returncode, 0, out + err)
+            self.assertIn("the farm answers again", err)
+
     def test_worker_killed_in_mid_job_costs_a_lease(self):
         job = self.submit(21)
         self.farm.kill("worker-1")
@@ -404,7 +418,7 @@ class FaultTest(unittest.TestCase):
     def test_database_down_is_said_and_recovers(self):
         job = self.submit(41)
         subprocess.run([ROOT / "infra" / "postgres", "stop", self.farm.dir / "pg"], check=True, capture_output=True)
-        down = self.farm.kiln("jobs")
+        down = self.farm.kiln("jobs", "--wait", "0s")
         self.assertEqual(down.returncode, 7, down.stderr)
         self.assertIn("PostgreSQL", down.stderr)
         self.restart()
@@ -427,7 +441,7 @@ class FaultTest(unittest.TestCase):
     def test_stop_leaves_no_process_behind(self):
         subprocess.run([ROOT / "infra" / "up", "--dir", self.farm.dir, "--stop"], check=True, capture_output=True)
         self.assertEqual(self.farm.processes(), [])
-        unreachable = self.farm.kiln("jobs")
+        unreachable = self.farm.kiln("jobs", "--wait", "0s")
         self.assertEqual(unreachable.returncode, 7)
         self.assertIn("infra/up", unreachable.stderr)
         self.restart()

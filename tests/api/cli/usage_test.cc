@@ -68,11 +68,13 @@ TEST(KilnUsage, NoFarmNamedSaysWhatToSource) {
 }
 
 TEST(KilnUsage, NobodyListeningExits7WithTheNextStep) {
-  const auto result = runKiln({"jobs"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
+  const auto result =
+      runKiln({"jobs", "--wait", "0s"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
   EXPECT_EQ(result.exit, 7);
   EXPECT_EQ(result.err.rfind("kiln: error: ", 0), 0u) << result.err;
   EXPECT_NE(result.err.find("infra/up"), std::string::npos);
-  const auto json = runKiln({"jobs", "--json"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
+  const auto json =
+      runKiln({"jobs", "--json"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}, {"KILN_WAIT", "0s"}});
   EXPECT_EQ(json.exit, 7);
   const auto parsed = parseJson(json.out);
   ASSERT_TRUE(parsed) << json.out;

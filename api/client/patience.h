@@ -1,0 +1,61 @@
+// How long a client goes on while its farm cannot be reached, restarts or asks to try again later.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "manifest/base/result.h"
+
+namespace kiln::client {
+
+// Immutable but for what its listener does; thread safe if that is.
+class Patience {
+ public:
+  // Both are optional and called by the thread that waits.
+  struct Listener {
+    std::function<void(const Error& why)> waits;  // when a wait begins, and when its reason changes
+    std::function<void()> answered;               // the farm has answered after a wait, whatever it said
+  };
+
+  // `limit` is counted from the first failure after the last answer; zero: every failure is final.
+  Patience(std::chrono::milliseconds limit, Listener listener)
+      : limit_(limit), listener_(std::move(listener)) {}
+
+  // The tries of one call. Not thread safe; must not outlive its Patience.
+  class Tries {
+   public:
+    explicit Tries(const Patience& patience) : patience_(patience) {}
+    // The call failed with `error`: sleeps and says true to try again, or false when another try is of no use
+    // (anything but kUnavailable and kDeadlineExceeded) or the limit is reached, which it then adds to the
+    // message.
+    bool again(Error& error);
+    // The farm has answered: what fails next is another wait.
+    void answered();
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    const Patience& patience_;
+    Clock::time_point since_{};  // the first failure of this wait
+    std::chrono::milliseconds pause_{0};
+    bool waiting_ = false;
+    std::string told_;
+  };
+
+  // Calls `attempt`, which returns a Result, until it succeeds or its failure is final. What it does must be
+  // fit to be done twice: an answer may have been lost on its way.
+  template <class Attempt>
+  auto operator()(Attempt attempt) const -> decltype(attempt()) {
+    for (Tries tries(*this);;) {
+      auto result = attempt();
+      if (result) tries.answered();
+      if (result || !tries.again(result.error())) return result;
+    }
+  }
+
+ private:
+  std::chrono::milliseconds limit_;
+  Listener listener_;
+};
+
+}  // namespace kiln::client

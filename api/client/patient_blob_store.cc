@@ -1,0 +1,100 @@
+#include "api/client/patient_blob_store.h"
+
+#include <algorithm>
+
+namespace kiln::client {
+namespace {
+
+// The bytes of one read, from one answer or from several. After the first cut the newest message is held
+// back until all of them are known to be right: only an answer that is whole was checked by the store.
+class Spliced {
+ public:
+  Spliced(const Digest& digest, std::uint64_t offset, std::uint64_t length, const storage::ByteSink& sink)
+      : digest_(digest),
+        sink_(sink),
+        wanted_(offset > digest.size ? 0 : digest.size - offset),
+        whole_(offset == 0 && (length == 0 || length >= digest.size)) {
+    if (length != 0) wanted_ = std::min(wanted_, length);
+  }
+
+  std::uint64_t taken() const { return taken_; }
+  std::uint64_t left() const { return wanted_ - std::min(wanted_, taken_); }
+  bool cut() const { return cut_; }
+  void cutOff() { cut_ = true; }
+  // What the receiver said; its errors are final.
+  const Status& receiver() const { return receiver_; }
+
+  Status take(Bytes bytes) {
+    taken_ += bytes.size();
+    if (whole_) hasher_.update(bytes);
+    if (!cut_) return receiver_ = sink_(bytes);
+    receiver_ = handOn();
+    held_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return receiver_;
+  }
+  // Once, after the last answer, if there was a cut.
+  Status finish() {
+    if (whole_ && hasher_.finish() != digest_)
+      return fail(Code::kDataLoss, "what the server sent for " + digest_.text() + " does not have that hash");
+    return handOn();
+  }
+
+ private:
+  Status handOn() { return held_.empty() ? Status{} : sink_(asBytes(std::exchange(held_, {}))); }
+
+  const Digest& digest_;
+  const storage::ByteSink& sink_;
+  std::uint64_t wanted_, taken_ = 0;
+  const bool whole_;
+  bool cut_ = false;
+  Hasher hasher_;
+  std::string held_;
+  Status receiver_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<storage::BlobWriter>> PatientBlobStore::beginWrite(const std::string& instance,
+                                                                          const Digest& digest) {
+  return base_.beginWrite(instance, digest);
+}
+
+Status PatientBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
+                              std::uint64_t length, const storage::ByteSink& sink) {
+  Spliced bytes(digest, offset, length, sink);
+  Patience::Tries tries(patience_);
+  const storage::ByteSink receive = [&](Bytes got) {
+    tries.answered();
+    return bytes.take(got);
+  };
+  for (;;) {
+    const std::uint64_t rest = bytes.cut() ? bytes.left() : length;
+    Status status = bytes.cut() && rest == 0
+                        ? Status{}
+                        : base_.read(instance, digest, offset + bytes.taken(), rest, receive);
+    if (status) {
+      tries.answered();
+      return bytes.cut() ? bytes.finish() : status;
+    }
+    if (!bytes.receiver()) return status;
+    Error error = explain_(std::move(status).error());
+    if (!tries.again(error)) return fail(std::move(error));
+    if (bytes.taken() > 0) bytes.cutOff();
+  }
+}
+
+Result<std::vector<Digest>> PatientBlobStore::findMissing(const std::string& instance,
+                                                          std::span<const Digest> digests) {
+  return patience_([&] {
+    return base_.findMissing(instance, digests).map_error([&](Error error) {
+      return explain_(std::move(error));
+    });
+  });
+}
+
+std::vector<Status> PatientBlobStore::putBatch(const std::string& instance,
+                                               std::span<const storage::BlobBytes> blobs) {
+  return base_.putBatch(instance, blobs);
+}
+
+}  // namespace kiln::client

@@ -1,0 +1,34 @@
+// A BlobStore whose reads ride out a farm that goes away: a forwarding decorator.
+#pragma once
+
+#include "api/client/patience.h"
+#include "storage/blob/blob_store.h"
+
+namespace kiln::client {
+
+// Reads go on at the byte where they were cut off, and what they then hand on is held against the digest as
+// a whole, so that no two answers are patched into a blob that neither was. Writes are only forwarded:
+// whoever has the bytes starts them again (Client::upload). Errors are as from the base, after `explain`.
+// Thread safe.
+class PatientBlobStore final : public storage::BlobStore {
+ public:
+  // `base` and `patience` must outlive it.
+  PatientBlobStore(storage::BlobStore& base, const Patience& patience, std::function<Error(Error)> explain)
+      : base_(base), patience_(patience), explain_(std::move(explain)) {}
+
+  Result<std::unique_ptr<storage::BlobWriter>> beginWrite(const std::string& instance,
+                                                          const Digest& digest) override;
+  Status read(const std::string& instance, const Digest& digest, std::uint64_t offset, std::uint64_t length,
+              const storage::ByteSink& sink) override;
+  Result<std::vector<Digest>> findMissing(const std::string& instance,
+                                          std::span<const Digest> digests) override;
+  std::vector<Status> putBatch(const std::string& instance,
+                               std::span<const storage::BlobBytes> blobs) override;
+
+ private:
+  storage::BlobStore& base_;
+  const Patience& patience_;
+  const std::function<Error(Error)> explain_;
+};
+
+}  // namespace kiln::client

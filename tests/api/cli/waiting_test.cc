@@ -1,0 +1,123 @@
+// Commands whose farm is away: they say so, and go on when it is back, as long as --wait lets them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "storage/tree/digest_proto.h"
+#include "tests/api/cli/kiln_process.h"
+#include "tests/api/node/signed_artifact.h"
+#include "tests/api/support/fake_farm.h"
+
+namespace kiln {
+namespace {
+
+using testing_support::jobIn;
+using testing_support::runKiln;
+using Words = std::vector<std::string>;
+
+struct KilnWaits : testing::Test {
+  testing_support::SignedArtifact artifact;
+  testing_support::FakeFarm farm{artifact.farm.store};
+  testing_support::TempDirectory directory;
+  const std::string hash = artifact.farm.artifact.text();
+  std::string said;  // on standard error by the last command that comesBack() ran
+
+  void SetUp() override {
+    artifact.writeTrust(directory.path());
+    std::ofstream(directory / "model.onnx") << "m";
+    v1::Artifact row;
+    row.set_digest(hash);
+    *row.mutable_manifest() = toProto(artifact.ref.artifact);
+    *row.add_bundles() = toProto(artifact.ref.bundles[0]);
+    farm.script.artifacts[hash] = row;
+    farm.script.watch = {jobIn(v1::JOB_RUNNING, 1), jobIn(v1::JOB_SUCCEEDED, 2)};
+    farm.script.jobs = {farm.script.watch.back()};
+  }
+  testing_support::KilnResult kiln(const Words& words, std::map<std::string, std::string> more = {},
+                                   const testing_support::KilnStreams& streams = {}) {
+    more.emplace("KILN_ENDPOINT", farm.endpoint());
+    more.emplace("KILN_TRUST_ROOT", directory / "root.json");
+    more.emplace("KILN_POLICY", directory / "policy.json");
+    return runKiln(words, more, directory.path(), streams);
+  }
+  std::string read(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+  // Runs the command against a farm that is away and starts it once the command has said that it waits.
+  testing_support::KilnResult comesBack(const Words& words) {
+    farm.stop();
+    const std::string err = directory / "err";
+    std::ofstream(err, std::ios::trunc).close();
+    std::atomic<bool> ended = false;
+    std::thread starter([&] {
+      while (!ended && read(err).find("waiting") == std::string::npos)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      farm.start();
+    });
+    auto result = kiln(words, {}, {.err = err});
+    ended = true;
+    starter.join();
+    said = read(err);
+    return result;
+  }
+};
+
+TEST_F(KilnWaits, ForAFarmThatComesBack) {
+  for (const Words& words : {Words{"jobs"}, Words{"jobs", "job-1", "--json"}, Words{"watch", "job-1"},
+                             Words{"cancel", "job-1"}, Words{"fetch", hash, "--out", "model"},
+                             Words{"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach"},
+                             Words{"workers", "--wait", "1m"}}) {
+    const auto result = comesBack(words);
+    EXPECT_EQ(result.exit, 0) << words[0] << said;
+    const std::string limit = words[0] == "workers" ? "1m" : "2m";
+    EXPECT_NE(said.find("kiln: waiting up to " + limit + " for the farm (--wait): "), std::string::npos)
+        << words[0] << said;
+    EXPECT_NE(said.find(farm.endpoint()), std::string::npos) << "says what it waits for: " << said;
+    EXPECT_NE(said.find("kiln: the farm answers again\n"), std::string::npos) << said;
+  }
+}
+
+TEST_F(KilnWaits, ForACoordinatorThatHasOnlyJustStarted) {
+  int refusals = 2;
+  farm.script.submit = [&](const v1::SubmitJobRequest&, v1::Job* job) {
+    if (refusals-- > 0)
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the coordinator has only just started");
+    *job = jobIn(v1::JOB_QUEUED, 1);
+    return grpc::Status::OK;
+  };
+  const auto built = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--detach"});
+  EXPECT_EQ(built.exit, 0) << built.err;
+  EXPECT_NE(built.err.find("only just started"), std::string::npos) << built.err;
+  ASSERT_EQ(farm.script.submitted.size(), 3u);
+  EXPECT_EQ(farm.script.submitted[2].idempotency_key(), farm.script.submitted[0].idempotency_key());
+}
+
+TEST_F(KilnWaits, AsLongAsItIsTold) {
+  farm.stop();
+  using Clock = std::chrono::steady_clock;
+  const auto took = [&](const Words& words, std::map<std::string, std::string> more) {
+    const auto start = Clock::now();
+    const auto result = kiln(words, std::move(more));
+    EXPECT_EQ(result.exit, 7) << result.err;
+    const bool waited = result.err.find("waiting up to") != std::string::npos;
+    return std::pair(Clock::now() - start, waited);
+  };
+  EXPECT_FALSE(took({"jobs", "--wait", "0s"}, {}).second);
+  EXPECT_FALSE(took({"jobs"}, {{"KILN_WAIT", "0s"}}).second);
+  EXPECT_FALSE(took({"jobs", "--wait", "0s"}, {{"KILN_WAIT", "5m"}}).second) << "the option comes first";
+  EXPECT_FALSE(took({"workers"}, {}).second) << "nothing goes on that it would miss";
+  const auto [time, waited] = took({"workers"}, {{"KILN_WAIT", "2s"}});
+  EXPECT_TRUE(waited);
+  EXPECT_GE(time, std::chrono::seconds(2));
+  for (const char* wrong : {"soon", "-1s", "5", "1w"})
+    EXPECT_EQ(kiln({"jobs", std::string("--wait=") + wrong}).exit, 2) << wrong;
+}
+
+}  // namespace
+}  // namespace kiln
