@@ -551,7 +551,7 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
                          hasBytes(*captured.module)};
   for (const auto& [name, value] : given)
     if (llvm::none_of(captured.inputs, [&](const ir::Signature& input) { return input.name == name; }))
-      return fail(Code::kInvalidArgument, fmt::format("the model has no input '{}'", name));
+      return fail(Code::kFailedPrecondition, fmt::format("the model has no input '{}'", name));
   for (const ir::Signature& input : captured.inputs) {
     if (auto own = given.find(input.name); own != given.end()) {
       result.inputValues.push_back(own->second);
