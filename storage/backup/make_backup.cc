@@ -155,11 +155,13 @@ class Backup {
 }  // namespace
 
 Result<BackupDocument> makeBackup(const BackupRequest& request) {
+  // Absolute first: of a path none of which exists, the canonical form stays relative.
   std::error_code error;
-  const auto inside = fs::weakly_canonical(request.destination, error)
-                          .lexically_relative(fs::weakly_canonical(request.farm, error))
-                          .generic_string();
-  if (!inside.starts_with(".."))
+  const auto place = [&](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path, error), error);
+  };
+  const auto inside = place(request.destination).lexically_relative(place(request.farm));
+  if (inside.empty() || *inside.begin() != "..")
     return fail(
         Code::kInvalidArgument,
         request.destination + " lies in the farm's own directory; what destroys the farm takes it along");

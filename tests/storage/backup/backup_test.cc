@@ -151,6 +151,32 @@ TEST_F(BackupTest, WithoutTheDumpThereIsNoBackup) {
   EXPECT_EQ(makeBackup(asked).error().code, Code::kInvalidArgument);
 }
 
+// Each form of the two paths, from a folder beside the farm and from within it.
+TEST_F(BackupTest, WhereItLiesIsJudgedByThePlaceAndNotByTheSpelling) {
+  const fs::path before = fs::current_path();
+  const auto outcome = [&](const fs::path& from, const std::string& farmPath, const std::string& to) {
+    fs::current_path(from);
+    BackupRequest asked = request();
+    asked.farm = farmPath;
+    asked.destination = to;
+    const auto made = makeBackup(asked);
+    if (made) fs::remove_all(to);
+    fs::current_path(before);
+    return made ? std::string("made") : made.error().message;
+  };
+  const fs::path home = directory_.path();
+  for (const std::string& farmPath : {std::string("farm"), std::string("./farm/"), farm()}) {
+    for (const std::string& to :
+         {std::string("b"), std::string("./b"), std::string("farm-b"), directory_ / "b"})
+      EXPECT_EQ(outcome(home, farmPath, to), "made") << farmPath << " to " << to;
+    for (const std::string& to :
+         {std::string("farm/b"), std::string("./farm/../farm/b"), std::string("farm/..b"), farm() + "/b"})
+      EXPECT_THAT(outcome(home, farmPath, to), HasSubstr("own directory")) << farmPath << " to " << to;
+  }
+  EXPECT_THAT(outcome(farm(), ".", "b"), HasSubstr("own directory"));
+  EXPECT_EQ(outcome(farm(), ".", "../b"), "made");
+}
+
 TEST_F(BackupTest, AChangedBackupIsNotRestored) {
   ASSERT_TRUE(makeBackup(request()));
   const auto change = [&](const std::string& path, const std::string& text, const std::string& why) {
