@@ -106,6 +106,8 @@ std::string describe(const Requirement& requirement, const Found& found) {
   if (found.workers == 0 && index::wantsDevice(requirement.kind))
     return fmt::format("no worker has a healthy {}device for the {}", requirement.emulated ? "emulated " : "",
                        what);
+  if (found.workers == 0 && requirement.kind == index::ActionKind::kFetch)
+    return "no worker fetches git repositories";
   if (found.workers == 0) return "no worker does " + what;
   if (found.workers < static_cast<std::size_t>(requirement.workers))
     return fmt::format("{} builders are wanted for {}, but {} worker{} it", requirement.workers, what,
@@ -121,12 +123,21 @@ std::string listed(const FleetView& fleet, std::vector<std::string> index::Worke
   return targets.empty() ? "none" : fmt::format("{}", fmt::join(targets, ", "));
 }
 
+// What to do about it.
+std::string remedy(const std::vector<Requirement>& missing) {
+  const auto fetch = [](const Requirement& one) { return one.kind == index::ActionKind::kFetch; };
+  if (!std::ranges::all_of(missing, fetch))
+    return "Start a worker that serves what is missing, or choose another target";
+  return "Start a worker that may fetch from the repository's host, with kiln-worker --fetch-hosts HOST, or "
+         "clone the repository and build from its file or from git+file://";
+}
+
 // What the fleet has of what `missing` lacks.
 std::string served(const FleetView& fleet, const std::vector<Requirement>& missing) {
   const auto any = [&](auto condition) { return std::ranges::any_of(missing, condition); };
   const auto check = [](const Requirement& one) { return index::wantsDevice(one.kind); };
   std::string text;
-  if (any([&](const Requirement& one) { return !check(one); }))
+  if (any([&](const Requirement& one) { return !check(one) && one.kind != index::ActionKind::kFetch; }))
     text = "Targets served by its workers: " + listed(fleet, &index::WorkerRecord::targets) + ". ";
   if (!any(check)) return text;
   text += "Its healthy devices execute " + listed(fleet, &index::WorkerRecord::runs) + ", emulated ones " +
@@ -194,12 +205,10 @@ Status checkSatisfiable(const std::vector<Requirement>& requirements, const Flee
                 fmt::format("{}: {}. Its worker tries a drained device again; submit again when `kiln "
                             "workers` shows it healthy, or ask the farm's operator",
                             text, fmt::join(waits, "; ")));
-  return fail(Error{
-      Code::kUnimplemented,
-      fmt::format("this farm cannot build it: {}. {}Start a worker that serves what is missing, or choose "
-                  "another target",
-                  text, served(fleet, lacking)),
-      Json{{"missing", std::move(details)}}.dump()});
+  return fail(
+      Error{Code::kUnimplemented,
+            fmt::format("this farm cannot build it: {}. {}{}", text, served(fleet, lacking), remedy(lacking)),
+            Json{{"missing", std::move(details)}}.dump()});
 }
 
 }  // namespace kiln::scheduler

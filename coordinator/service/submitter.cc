@@ -170,6 +170,19 @@ Result<std::optional<Digest>> excludeBuilders(const Farm& farm, Connection& conn
   return manifest.spec.tuning;
 }
 
+// What checkFleet() found, for a rebuild: those who built the artifact do not count, and no other target
+// helps.
+Error withoutOthers(const Error& error, const RebuildRequest& rebuild) {
+  Error out = error;
+  out.message = fmt::format(
+      "a rebuild wants a worker that did not build it before: {} did, and no other worker here can. {}",
+      fmt::join(rebuild.builders, ", "),
+      error.code == Code::kUnimplemented
+          ? "Start one more worker, or make it again from an export with kiln rebuild --offline DIR"
+          : error.message);
+  return out;
+}
+
 }  // namespace
 
 Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const std::string& submitter) {
@@ -189,11 +202,8 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
   bool cached = !index::isOpen(snapshot.job.state);
   if (!cached) {
     if (auto fleet = checkFleet(farm_, *connection, submission, snapshot); !fleet)
-      return fail(
-          submission.delivery.rebuild
-              ? fleet.error().in(fmt::format("a rebuild wants workers that did not build it before ({})",
-                                             fmt::join(submission.delivery.rebuild->builders, ", ")))
-              : fleet.error());
+      return fail(submission.delivery.rebuild ? withoutOthers(fleet.error(), *submission.delivery.rebuild)
+                                              : fleet.error());
     KILN_TRY(checkUploaded(farm_, submission));
     KILN_TRY(storage::uploadMissing(farm_.blobs, submission.instance, blobs));
     jobs::Step step = jobs::nextStep(snapshot, submission.delivery);

@@ -67,7 +67,11 @@ TEST(Requirements, TooFewBuildersOrOperatorsAreRefused) {
 
 TEST(Requirements, AFetchNeedsAFetcher) {
   auto view = fleet();
-  EXPECT_FALSE(check(view, {"cpu:x86-64-v3"}, 1, 1, true));
+  const auto refused = check(view, {"cpu:x86-64-v3"}, 1, 1, true);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("no worker fetches git repositories"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("kiln-worker --fetch-hosts"), std::string::npos) << "what to start";
+  EXPECT_EQ(refused.error().message.find("another target"), std::string::npos) << "which would not help";
   view.workers[0].kinds.push_back(ActionKind::kFetch);
   EXPECT_TRUE(check(view, {"cpu:x86-64-v3"}, 1, 1, true));
 }
