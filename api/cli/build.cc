@@ -3,6 +3,7 @@
 #include "api/cli/build_options.h"
 #include "api/cli/check_files.h"
 #include "api/cli/commands.h"
+#include "api/cli/interrupt.h"
 #include "api/cli/job_view.h"
 #include "api/cli/model_source.h"
 #include "api/cli/print.h"
@@ -60,6 +61,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
 
 Status run(const Context& context, const Options& options) {
   KILN_TRY(makeRequest(options, {}));  // a mistake is told before anything is uploaded
+  Interrupt interrupt("nothing was submitted; what was uploaded is not sent again");
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
   std::optional<CheckRequest> check;
@@ -69,7 +71,9 @@ Status run(const Context& context, const Options& options) {
   }
   KILN_ASSIGN(auto request, makeRequest(options, std::move(check)));
   KILN_TRY(addModel(*client, options.model, options.data, !context.json, request));
+  interrupt.submits();
   KILN_ASSIGN(auto job, client->submit(request));
+  interrupt.follows(job.id());
   if (options.detach) {
     if (context.json)
       printJson({{"job", job.id()}});

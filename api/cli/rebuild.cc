@@ -2,6 +2,7 @@
 
 #include "api/cli/build_options.h"
 #include "api/cli/commands.h"
+#include "api/cli/interrupt.h"
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
 #include "api/cli/progress.h"
@@ -41,11 +42,14 @@ Status rebuildOnFarm(const Context& context, const std::string& name) {
   if (!name.starts_with("sha256:"))
     return fail(Code::kInvalidArgument,
                 "the farm rebuilds what it published: give sha256:<hex>, or --offline DIR");
+  Interrupt interrupt("nothing was submitted");
   KILN_ASSIGN(const auto artifact, openArtifact(context, name));
   KILN_ASSIGN(auto request, makeRequest(artifact.verdict.artifact, artifact.manifest().spec));
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
+  interrupt.submits();
   KILN_ASSIGN(auto job, client->submit(std::move(request)));
+  interrupt.follows(job.id());
   KILN_ASSIGN(job, client->watch(job.id(), [&](const v1::Job& now) -> Status {
     progress.show(now);
     return {};

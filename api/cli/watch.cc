@@ -1,4 +1,5 @@
 #include "api/cli/commands.h"
+#include "api/cli/interrupt.h"
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
 #include "api/cli/progress.h"
@@ -7,6 +8,8 @@ namespace kiln::cli {
 namespace {
 
 Status run(const Context& context, const std::string& id) {
+  Interrupt interrupt("");
+  interrupt.follows(id);
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
   KILN_ASSIGN(const auto job, client->watch(id, [&](const v1::Job& now) -> Status {

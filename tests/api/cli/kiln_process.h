@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <string>
@@ -26,9 +27,10 @@ struct KilnResult {
   }
 };
 
-// Where a program's output goes instead of into the KilnResult; "" for there.
+// Where a program's output goes instead of into the KilnResult ("" for there), and what to do while it runs.
 struct KilnStreams {
   std::string out, err;
+  std::function<void(pid_t)> running;
 };
 
 // `environment` replaces the process's own but for PATH.
@@ -58,6 +60,7 @@ inline KilnResult runKiln(const std::vector<std::string>& arguments,
     ::execve(argv[0], argv.data(), envp.data());
     ::_exit(127);
   }
+  if (streams.running) streams.running(child);
   int status = 0;
   ::waitpid(child, &status, 0);
   const auto slurp = [](const std::string& path) {

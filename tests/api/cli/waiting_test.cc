@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -96,6 +97,53 @@ TEST_F(KilnWaits, ForACoordinatorThatHasOnlyJustStarted) {
   EXPECT_NE(built.err.find("only just started"), std::string::npos) << built.err;
   ASSERT_EQ(farm.script.submitted.size(), 3u);
   EXPECT_EQ(farm.script.submitted[2].idempotency_key(), farm.script.submitted[0].idempotency_key());
+}
+
+// Ctrl-C ends the command and not the job, and says so. FakeFarm's job never ends.
+TEST_F(KilnWaits, AnInterruptSaysWhatGoesOn) {
+  farm.script.watch = {jobIn(v1::JOB_RUNNING, 1)};
+  const std::string err = directory / "err";
+  for (const Words& words :
+       {Words{"watch", "job-1"}, Words{"build", "model.onnx", "--target", "cpu:x86-64-v3"},
+        Words{"build", "model.onnx", "--target", "cpu:x86-64-v3", "--json"}}) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+      std::ofstream(err, std::ios::trunc).close();
+      const bool json = words.back() == "--json";
+      const auto submitted = farm.script.submitted.size();
+      const auto result = kiln(words, {}, {.err = err, .running = [&](pid_t pid) {
+                                             const auto follows = [&] {
+                                               const std::lock_guard lock(farm.script.mutex);
+                                               return json ? farm.script.submitted.size() > submitted
+                                                           : read(err).find("running") != std::string::npos;
+                                             };
+                                             while (!follows())
+                                               std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                                             ::kill(pid, signal);
+                                           }});
+      EXPECT_EQ(result.exit, 128 + signal) << words[0];
+      EXPECT_NE(read(err).find("kiln: interrupted; "), std::string::npos) << read(err);
+      if (json) continue;  // the answer may still be on its way
+      EXPECT_NE(
+          read(err).find("job job-1 goes on at the farm: follow it with kiln watch job-1, or end it with "
+                         "kiln cancel job-1\n"),
+          std::string::npos)
+          << read(err);
+    }
+  }
+}
+
+TEST_F(KilnWaits, AnInterruptBeforeTheJobSaysThatThereIsNone) {
+  farm.stop();
+  const std::string err = directory / "err";
+  std::ofstream(err).close();
+  const auto result = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3"}, {},
+                           {.err = err, .running = [&](pid_t pid) {
+                              while (read(err).find("waiting") == std::string::npos)
+                                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                              ::kill(pid, SIGINT);
+                            }});
+  EXPECT_EQ(result.exit, 128 + SIGINT);
+  EXPECT_NE(read(err).find("interrupted; nothing was submitted"), std::string::npos) << read(err);
 }
 
 TEST_F(KilnWaits, AsLongAsItIsTold) {
