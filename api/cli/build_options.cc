@@ -2,11 +2,13 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
 #include "api/cli/duration_option.h"
 #include "manifest/base/digest.h"
+#include "manifest/base/nearest.h"
 #include "manifest/spec/target.h"
 
 namespace kiln::cli {
@@ -15,9 +17,17 @@ constexpr std::chrono::hours kLongestBudget{24};
 }  // namespace
 
 Status checkTarget(const std::string& target) {
-  const auto parsed = parseTarget(target);
-  if (parsed || parsed.error().code != Code::kInvalidArgument) return {};
-  return fail(parsed.error());
+  const std::vector<std::string> served = servedTargets();
+  for (const std::string& name : targetNames(target)) {
+    if (std::ranges::find(served, name) != served.end()) continue;
+    Error error = parseTarget(name).error().in("--target");
+    error.code = Code::kInvalidArgument;
+    error.message += orNearest(name, served);
+    return fail(std::move(error));
+  }
+  const auto parsed = parseTarget(target);  // two GPUs, two architectures
+  if (!parsed) return fail(parsed.error().in("--target"));
+  return {};
 }
 
 Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget) {

@@ -8,8 +8,8 @@
 
 namespace kiln::cli {
 
-// kInvalidArgument for what is no target at all ("native" included). A well-formed target is the farm's to
-// judge.
+// kInvalidArgument for a target, or part of one, that this release does not serve, with the nearest that it
+// does; kUnimplemented for parts that do not go together.
 Status checkTarget(const std::string& target);
 
 // --tune and --budget ("" for the default): nothing for "off". kInvalidArgument naming the option.

@@ -5,6 +5,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/exit_code.h"
 #include "api/cli/print.h"
+#include "manifest/base/nearest.h"
 
 namespace kiln::cli {
 namespace {
@@ -16,21 +17,50 @@ constexpr void (*kCommands[])(CLI::App&, Context&) = {
     addWatch,  addCancel,  addWorkers, addToolchain, addAttest,     addTrust,    addLog,
     addRecall, addGc,      addBackup,  addRestore,   addDoctor};
 
+bool anyCommand(const CLI::App* command) {
+  return !command->get_name().empty();
+}
+
+std::vector<std::string> commandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(anyCommand)) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> optionsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// Whether the words ask for JSON, also where they cannot be parsed as far as that.
+bool asksForJson(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--") return false;
+    if (std::string_view(argv[i]) == "--json") return true;
+  }
+  return false;
+}
+
 // What is wrong with the command line, and whose --help tells more. An argument that nobody knows comes
 // before one that is missing: it is the typing mistake that the other follows from.
 std::string usageError(const CLI::App& app, const CLI::ParseError& error) {
   std::string command = "kiln";
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) {
     at = at->get_subcommands().front();
     command += " " + at->get_name();
   }
+  const bool wantsCommand = !at->get_subcommands(anyCommand).empty();
   std::string what = error.what();
-  for (const std::string& unknown : app.remaining(true))
-    if (unknown.starts_with("-") || command == "kiln") {
-      what = unknown + " is not known";
-      break;
-    }
-  return what + "; see " + command + " --help";
+  for (const std::string& unknown : app.remaining(true)) {
+    if (!unknown.starts_with("-") && !wantsCommand) continue;
+    const std::string name = unknown.substr(0, unknown.find('='));
+    what = name + " is not known" + orNearest(name, name.starts_with("-") ? optionsOf(*at) : commandsOf(*at));
+    break;
+  }
+  return what + (what.ends_with('?') ? " See " : "; see ") + command + " --help";
 }
 
 int failed(const Context& context, const Error& error) {
@@ -46,7 +76,8 @@ int runCommandLine(int argc, char** argv) {
   app.set_version_flag("--version", std::string("kiln ") + KILN_VERSION);
   app.footer(
       "Exit codes: 0 ok, 1 internal, 2 usage, 3 invalid model, 4 unsupported or over budget,\n"
-      "5 verification failed, 6 not found, 7 unavailable, 8 denied, 9 not reproducible, 10 check failed.\n\n"
+      "5 verification failed, 6 not found, 7 unavailable, 8 denied, 9 not reproducible, 10 check failed,\n"
+      "11 the job was cancelled.\n\n"
       "Example:\n  kiln build model.onnx --target cpu:x86-64-v3");
   Context context;
   context.terminal = ::isatty(STDERR_FILENO) == 1;
@@ -56,6 +87,7 @@ int runCommandLine(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
+    context.json = asksForJson(argc, argv);
     return failed(context, {Code::kInvalidArgument, usageError(app, error), {}});
   }
   context.readEnvironment();

@@ -10,7 +10,7 @@ int exitCodeOf(const Error& error) {
       const auto at = details->find("exitCode");
       if (at != details->end() && at->is_number_integer()) {
         const auto value = at->get<std::int64_t>();
-        if (value >= kExitInternal && value <= kExitCheck) return static_cast<int>(value);
+        if (value >= kExitInternal && value <= kExitCancelled) return static_cast<int>(value);
       }
     }
   }

@@ -68,7 +68,12 @@ void printError(const Error& error, bool json) {
     printJson({{"error", std::move(body)}});
     return;
   }
-  note("kiln: error: " + error.message);
+  // One line says it; what the message adds in lines of its own is indented below.
+  std::string message = error.message;
+  while (message.ends_with('\n')) message.pop_back();
+  for (std::size_t at = message.find('\n'); at != std::string::npos; at = message.find('\n', at + 1))
+    message.insert(at + 1, "  ");
+  note("kiln: error: " + message);
   for (const auto& [key, value] : details.items()) {
     if (value.is_array() && !value.empty()) printList(key, value);
   }

@@ -17,7 +17,8 @@ void printText(std::string_view text);  // stdout, as it is
 void note(std::string_view text);       // stderr
 void noteText(std::string_view text);   // stderr, as it is: for terminals
 
-// "kiln: error: <message>" and what the details list, on stderr; as JSON {"error":{...}} on stdout.
+// "kiln: error: <message>" in one line, then its further lines and what the details list, indented, on
+// stderr; as JSON {"error":{...}} on stdout.
 void printError(const Error& error, bool json);
 
 // Columns padded to their widest cell, two spaces apart.

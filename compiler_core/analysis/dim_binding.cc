@@ -28,10 +28,10 @@ Result<BoundShape> DimBinder::bind(std::string_view input, const std::vector<Dec
     std::string name = dim.name.empty() ? std::string(input) + "." + std::to_string(i) : dim.name;
     if (auto range = ranges_.find(name); range != ranges_.end()) {
       if (range->second.min < 1 || range->second.max > kMaxDim)
-        return fail(Code::kInvalidArgument, "the profiles let dimension " + quoted(name) + " be " +
-                                                std::to_string(range->second.min) + " to " +
-                                                std::to_string(range->second.max) + "; a range takes 1 to " +
-                                                std::to_string(kMaxDim));
+        return fail(Code::kFailedPrecondition, "the profiles let dimension " + quoted(name) + " be " +
+                                                   std::to_string(range->second.min) + " to " +
+                                                   std::to_string(range->second.max) +
+                                                   "; a range takes 1 to " + std::to_string(kMaxDim));
       symbolic_.insert(name);
       bound.shape.push_back(kSymbolic);
       bound.dimNames.push_back(std::move(name));
@@ -43,9 +43,9 @@ Result<BoundShape> DimBinder::bind(std::string_view input, const std::vector<Dec
                                             quoted(name) + ", which no profile gives; give --profile " +
                                             name + "=N with a number or --profile " + name + "=MIN:OPT:MAX");
     if (it->second < 0 || it->second > kMaxDim)
-      return fail(Code::kInvalidArgument, "the profile pins dimension " + quoted(name) + " to " +
-                                              std::to_string(it->second) + "; it takes 0 to " +
-                                              std::to_string(kMaxDim));
+      return fail(Code::kFailedPrecondition, "the profile pins dimension " + quoted(name) + " to " +
+                                                 std::to_string(it->second) + "; it takes 0 to " +
+                                                 std::to_string(kMaxDim));
     used_.insert(*it);
     bound.shape.push_back(it->second);
     bound.dimNames.push_back(std::move(name));
@@ -70,7 +70,7 @@ Status DimBinder::finish() const {
   for (const auto& [have, number] : used_) known += (known.empty() ? "" : ", ") + have;
   for (const std::string& have : symbolic_) known += (known.empty() ? "" : ", ") + have;
   const auto unknown = [&](const std::string& name) {
-    return fail(Code::kInvalidArgument,
+    return fail(Code::kFailedPrecondition,
                 "the profile gives dimension " + quoted(name) + ", which no input of the model has" +
                     (known.empty() ? "; all its dimensions are numbers" : "; it has " + known));
   };
@@ -97,9 +97,9 @@ Result<ProfileBounds> boundsOf(const std::vector<Profile>& profiles) {
       if (!isNew) continue;
       for (const Profile& other : profiles)
         if (!other.find(dim.name))
-          return fail(Code::kInvalidArgument, "profile " + quoted(profile.name) + " gives dimension " +
-                                                  quoted(dim.name) + ", profile " + quoted(other.name) +
-                                                  " does not; every profile gives every dimension");
+          return fail(Code::kFailedPrecondition, "profile " + quoted(profile.name) + " gives dimension " +
+                                                     quoted(dim.name) + ", profile " + quoted(other.name) +
+                                                     " does not; every profile gives every dimension");
     }
   for (auto it = bounds.ranges.begin(); it != bounds.ranges.end();) {
     if (it->second.min != it->second.max) {

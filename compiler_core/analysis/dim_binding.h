@@ -53,7 +53,7 @@ struct ProfileBounds {
   DimValues fixed;                          // one number in all profiles
   std::map<std::string, DimBounds> ranges;  // the others: from the least to the largest of all
 };
-// kInvalidArgument names a dimension that one profile gives and another does not.
+// kFailedPrecondition names a dimension that one profile gives and another does not.
 Result<ProfileBounds> boundsOf(const std::vector<Profile>& profiles);
 
 // Binds the inputs of one model. A dimension without name is called "<input>.<index>", so that a profile can
@@ -64,11 +64,11 @@ class DimBinder {
       : values_(std::move(values)), ranges_(std::move(ranges)) {}
 
   // kUnimplemented names an unbound dimension and the flag that pins it; kInvalidArgument a negative or
-  // absurd one.
+  // absurd one of the model, kFailedPrecondition one of the profiles.
   Result<BoundShape> bind(std::string_view input, const std::vector<DeclaredDim>& dims);
   // The number or range given for element `index` of an integer input's value, which then counts as used.
   std::optional<DimBounds> element(std::string_view input, std::int64_t index);
-  // After all inputs: kInvalidArgument when a profile gives a name that no input has.
+  // After all inputs: kFailedPrecondition when a profile gives a name that no input has.
   Status finish() const;
   const DimValues& used() const { return used_; }
   const std::map<std::string, DimBounds>& ranges() const { return ranges_; }

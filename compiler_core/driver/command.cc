@@ -29,6 +29,8 @@ ExitCode exitFor(const Error& error) {
     case Code::kUnimplemented:
     case Code::kResourceExhausted:
       return kExitUnsupported;
+    case Code::kPermissionDenied:  // to write where --out says
+      return kExitDenied;
     default:
       return kExitInternal;
   }

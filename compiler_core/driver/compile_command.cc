@@ -174,7 +174,8 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   if (!request) return tl::make_unexpected(request.error());
   for (const std::string& directory : {arguments.out, arguments.emitIr, arguments.emulation})
     if (!directory.empty())
-      if (auto made = package::makeDirectory(directory); !made) return stop(kExitInternal, made.error());
+      if (auto made = package::makeDirectory(directory); !made)
+        return stop(exitCodeOf(made.error().code), made.error());
 
   std::optional<TuningEntries> tuning;
   if (!arguments.tuning.empty()) {
@@ -216,10 +217,10 @@ CommandResult compileCommand(const CompileArguments& arguments) {
       !fits)
     return stop(fits.error());
   if (auto written = writeDocuments(*spec, *result, arguments.out); !written)
-    return stop(kExitInternal, written.error());
+    return stop(exitCodeOf(written.error().code), written.error());
   if (!arguments.tracePasses.empty())
     if (auto written = writeTrace(arguments.tracePasses, trace); !written)
-      return stop(kExitInternal, written.error());
+      return stop(exitCodeOf(written.error().code), written.error());
   progress.finish();
   return {};
 }

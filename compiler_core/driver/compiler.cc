@@ -552,7 +552,7 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
                          hasBytes(*captured.module)};
   for (const auto& [name, value] : given)
     if (llvm::none_of(captured.inputs, [&](const ir::Signature& input) { return input.name == name; }))
-      return fail(Code::kInvalidArgument, fmt::format("the model has no input '{}'", name));
+      return fail(Code::kFailedPrecondition, fmt::format("the model has no input '{}'", name));
   std::int64_t inputBytes = 0;  // each is at most some 2^40
   for (const ir::Signature& input : captured.inputs) {
     std::int64_t elements = 1;

@@ -28,7 +28,7 @@ CommandResult entriesCommand(const EntriesArguments& arguments) {
   for (auto& [signature, entry] : chosen) entries.entries.push_back(std::move(entry));
   if (auto fits = checkEntries(entries, *plan); !fits) return stop(kExitUsage, fits.error());
   if (auto written = writeDocument(arguments.out, entries.toJson()); !written)
-    return stop(kExitInternal, written.error());
+    return stop(exitCodeOf(written.error().code), written.error());
   return {};
 }
 

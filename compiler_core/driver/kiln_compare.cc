@@ -109,7 +109,7 @@ CommandResult run(const Arguments& arguments) {
   }
   if (!arguments.dump.empty())
     if (auto made = kiln::package::makeDirectory(arguments.dump); !made)
-      return stop(kiln::kExitInternal, made.error());
+      return stop(kiln::exitCodeOf(made.error().code), made.error());
   auto report = compareModel(request);
   if (!report) return stop(report.error());
   if (arguments.json) {

@@ -15,7 +15,8 @@ CommandResult planCommand(const PlanArguments& arguments) {
   auto request = requestFor(arguments.model, *spec, arguments.toolchain);
   if (!request) return tl::make_unexpected(request.error());
   for (const std::string& directory : {arguments.out, arguments.out + "/kernels"})
-    if (auto made = package::makeDirectory(directory); !made) return stop(kExitInternal, made.error());
+    if (auto made = package::makeDirectory(directory); !made)
+      return stop(exitCodeOf(made.error().code), made.error());
   fmt::print(stderr, "stage: plan\n");
   std::map<std::string, PlannedKernel> kernels;
   Status written;
@@ -38,7 +39,7 @@ CommandResult planCommand(const PlanArguments& arguments) {
     if (!file && written) written = fail(file.error());
   };
   if (auto result = compile(*request); !result) return stop(result.error());
-  if (!written) return stop(kExitInternal, written.error());
+  if (!written) return stop(exitCodeOf(written.error().code), written.error());
   KernelPlan plan{spec->target, {}};
   for (auto& [signature, kernel] : kernels) plan.kernels.push_back(std::move(kernel));
   if (plan.kernels.size() > kMaxPlannedKernels)
@@ -47,7 +48,7 @@ CommandResult planCommand(const PlanArguments& arguments) {
                                                plan.kernels.size(), kMaxPlannedKernels),
                                    {}});
   if (auto done = writeDocument(arguments.out + "/" + kKernelPlanFile, plan.toJson()); !done)
-    return stop(kExitInternal, done.error());
+    return stop(exitCodeOf(done.error().code), done.error());
   return {};
 }
 

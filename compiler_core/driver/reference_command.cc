@@ -108,13 +108,13 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
       if (!result) return stop(result.error());
       const FixtureTolerance tolerance = toleranceOf(*result, spec->numerics);
       auto written = writeProfile(*result, tolerance, arguments.out, point.name, digests);
-      if (!written) return stop(kExitInternal, written.error());
+      if (!written) return stop(exitCodeOf(written.error().code), written.error());
       profiles.push_back(std::move(*written));
       relativeTolerance = tolerance.relative;
     }
   }
   if (auto written = writeList(profiles, digests, relativeTolerance, arguments.out); !written)
-    return stop(kExitInternal, written.error());
+    return stop(exitCodeOf(written.error().code), written.error());
   return {};
 }
 

@@ -70,7 +70,7 @@ CommandResult specCommand(const SpecArguments& arguments) {
     return {};
   }
   if (auto written = package::writeFile(arguments.out, asBytes(*text)); !written)
-    return stop(kExitInternal, written.error());
+    return stop(exitCodeOf(written.error().code), written.error());
   return {};
 }
 

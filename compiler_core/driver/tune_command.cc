@@ -88,7 +88,7 @@ CommandResult tuneCommand(const TuneArguments& arguments) {
                              {}});
   if (!arguments.emulation.empty())
     if (auto made = package::makeDirectory(arguments.emulation); !made)
-      return stop(kExitInternal, made.error());
+      return stop(exitCodeOf(made.error().code), made.error());
   const auto folder = std::filesystem::path(arguments.out).parent_path();
   const StopSignals signals;
   const tuner::TuneRequest request{

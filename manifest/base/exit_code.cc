@@ -23,6 +23,7 @@ ExitCode exitCodeOf(Code code) {
     case Code::kUnauthenticated:
       return kExitDenied;
     case Code::kCancelled:
+      return kExitCancelled;
     case Code::kUnknown:
     case Code::kFailedPrecondition:
     case Code::kInternal:

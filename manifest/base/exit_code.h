@@ -17,6 +17,7 @@ enum ExitCode : int {
   kExitDenied = 8,
   kExitNotReproducible = 9,
   kExitCheck = 10,
+  kExitCancelled = 11,
 };
 
 // For an error that does not say more than its code.

@@ -56,12 +56,24 @@ Error errnoError(int number, std::string_view what) {
     case EEXIST:
       code = Code::kAlreadyExists;
       break;
+    case EISDIR:  // a name that cannot be what it was given for
+    case ENOTDIR:
+    case ENOTEMPTY:
+    case ELOOP:
+    case ENAMETOOLONG:
+      code = Code::kInvalidArgument;
+      break;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
       code = Code::kResourceExhausted;
       break;
     case EACCES:
     case EPERM:
+    case EROFS:
       code = Code::kPermissionDenied;
       break;
   }

@@ -290,10 +290,10 @@ class FarmTest(unittest.TestCase):
     def test_targets_nobody_serves(self):
         for target in ("cpu:riscv64", "cpu:x86-64-v9", "cuda:sm_10"):
             result = self.farm.build(CNN, target=target)
-            self.assertIn(result.returncode, (2, 4), result.stderr)
+            self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(target, result.stderr)
         for target in ("native", "host", "cpu:native"):
-            self.assertNotEqual(self.farm.build(CNN, target=target).returncode, 0)
+            self.assertEqual(self.farm.build(CNN, target=target).returncode, 2)
 
     def test_unknown_toolchain_names_those_that_exist(self):
         result = self.check(self.farm.build(CNN, "--toolchain", "kiln-9.9.9"), 6)

@@ -191,7 +191,11 @@ Status Importer::inputs() {
     values.push_back(Item::tensor(body->getArgument(i)));
     if (auto pin = options_.pins.find(name); pin != options_.pins.end()) {
       auto value = pinned(captured_.inputs[i], pin->second);
-      if (!value) return fail(value.error().in("pinned input " + quoted(pin->first)));
+      if (!value) {
+        Error error = value.error().in("pinned input " + quoted(pin->first));
+        if (error.code == Code::kInvalidArgument) error.code = Code::kFailedPrecondition;  // not the model's
+        return fail(std::move(error));
+      }
       values.back() = Item::tensor(*value);
     } else {
       KILN_ASSIGN(Value value, symbolicValue(captured_.inputs[i]));
@@ -299,8 +303,8 @@ Status Importer::checkGiven() const {
     if (llvm::none_of(model_.graph.inputs, [&](const ValueInfo& input) {
           return input.name == name && !input.containers.empty();
         }))
-      return fail(Code::kInvalidArgument, "--sequence is given for " + quoted(name) +
-                                              ", which is no input of sequence or optional type");
+      return fail(Code::kFailedPrecondition, "--sequence is given for " + quoted(name) +
+                                                 ", which is no input of sequence or optional type");
   for (const auto& [name, values] : options_.pins) {
     if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
       continue;
@@ -308,8 +312,8 @@ Status Importer::checkGiven() const {
     std::string known;
     for (const ir::Signature& input : captured_.inputs)
       known += (known.empty() ? "" : ", ") + quoted(input.name);
-    return fail(Code::kInvalidArgument, "a value is pinned for " + quoted(name) +
-                                            ", which is no input of the model; its inputs are " + known);
+    return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(name) +
+                                               ", which is no input of the model; its inputs are " + known);
   }
   return {};
 }

@@ -53,7 +53,9 @@ TEST(KilnUsage, UnknownCommandsAndOptionsExit2) {
 TEST(KilnUsage, AMistypedOptionIsNamedBeforeOneThatIsMissing) {
   const auto result = runKiln({"build", "model.onnx", "--taget", "cpu:x86-64-v3"});
   EXPECT_EQ(result.exit, 2);
-  EXPECT_NE(result.err.find("--taget is not known; see kiln build --help"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("--taget is not known; did you mean \"--target\"? See kiln build --help"),
+            std::string::npos)
+      << result.err;
   EXPECT_NE(runKiln({"bake"}).err.find("bake is not known"), std::string::npos);
 }
 

@@ -24,9 +24,10 @@ TEST(DimBinding, RefusesWhatIsMissingAbsurdOrUnknown) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kUnimplemented);
   EXPECT_THAT(missing.error().message, HasSubstr("--profile time=MIN:OPT:MAX"));
-  EXPECT_EQ(binder.bind("x", {{std::nullopt, "m"}}).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(binder.bind("x", {{std::nullopt, "m"}}).error().code, Code::kFailedPrecondition);
   EXPECT_EQ(binder.bind("x", {{-5, ""}}).error().code, Code::kInvalidArgument);
   EXPECT_THAT(binder.finish().error().message, HasSubstr("all its dimensions are numbers"));
+  EXPECT_EQ(binder.finish().error().code, Code::kFailedPrecondition) << "nothing is wrong with the model";
 }
 
 TEST(DimBinding, RangesStaySymbolic) {
@@ -50,6 +51,7 @@ TEST(DimBinding, ProfilesAreTakenTogether) {
   EXPECT_EQ(bounds->ranges, (std::map<std::string, DimBounds>{{"n", {1, 16}}, {"k", {2, 5}}}));
   auto missing = boundsOf({{"small", {{"n", 1, 1, 4}}}, {"large", {}}});
   ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kFailedPrecondition);
   EXPECT_EQ(
       missing.error().message,
       "profile 'small' gives dimension 'n', profile 'large' does not; every profile gives every dimension");

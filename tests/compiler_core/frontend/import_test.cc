@@ -375,7 +375,8 @@ TEST(Import, PinsThatDoNotFit) {
     EXPECT_FALSE(model);
     return model ? Error{} : model.error();
   };
-  EXPECT_EQ(refusal({{"t", {1}}}).code, Code::kInvalidArgument);
+  for (const Pins& pins : {Pins{{"t", {1}}}, Pins{{"s", {1, 2, 2}}}, Pins{{"s", {1, 0.5}}}})
+    EXPECT_EQ(refusal(pins).code, Code::kFailedPrecondition) << "nothing is wrong with the model";
   EXPECT_THAT(
       refusal({{"t", {1}}}).message,
       HasSubstr("a value is pinned for 't', which is no input of the model; its inputs are 'x', 's'"));

@@ -1,0 +1,164 @@
+// How commands end badly: one code per class of failure, one line of error, JSON where it was asked for.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "api/client/client.h"
+#include "manifest/json/json.h"
+#include "tests/api/cli/kiln_process.h"
+#include "tests/api/support/fake_farm.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::jobIn;
+using testing_support::runKiln;
+using Words = std::vector<std::string>;
+
+struct KilnErrors : testing::Test {
+  testing_support::TempDirectory directory;
+  std::unique_ptr<storage::LocalBlobStore> store =
+      std::move(*storage::LocalBlobStore::open({.directory = directory / "store"}));
+  testing_support::FakeFarm farm{*store};
+
+  void SetUp() override { std::ofstream(directory / "model.onnx") << "m"; }
+  testing_support::KilnResult kiln(const Words& words, std::map<std::string, std::string> more = {}) {
+    more.emplace("KILN_ENDPOINT", farm.endpoint());
+    return runKiln(words, more, directory.path());
+  }
+  testing_support::KilnResult build(const Words& more) {
+    Words words{"build", "model.onnx"};
+    words.insert(words.end(), more.begin(), more.end());
+    return kiln(words);
+  }
+};
+
+TEST_F(KilnErrors, AreJsonWhereItWasAskedForAlsoBeforeTheCommandIsKnown) {
+  for (const Words& words : {Words{"--json"}, Words{"bake", "--json"}, Words{"--json", "bake"},
+                             Words{"jobs", "--nonsense", "--json"}, Words{"jobs", "--json", "--limit", "x"},
+                             Words{"build", "--json"}, Words{"toolchain", "--json", "lst"}}) {
+    const auto result = kiln(words);
+    EXPECT_EQ(result.exit, 2) << testing::PrintToString(words);
+    const auto parsed = parseJson(result.out);
+    ASSERT_TRUE(parsed) << testing::PrintToString(words) << result.out << result.err;
+    EXPECT_EQ(parsed->at("error").at("code"), "INVALID_ARGUMENT");
+    EXPECT_NE(parsed->at("error").at("message"), "");
+    EXPECT_EQ(result.err, "");
+  }
+  EXPECT_EQ(kiln({"bake"}).out, "") << "and nowhere else";
+}
+
+TEST_F(KilnErrors, MistypedNamesHaveANeighbour) {
+  const auto asked = [&](const Words& words) { return kiln(words).err; };
+  EXPECT_NE(asked({"biuld"}).find("biuld is not known; did you mean \"build\"? See kiln --help"),
+            std::string::npos)
+      << asked({"biuld"});
+  EXPECT_NE(asked({"toolchain", "lst"}).find("did you mean \"list\"? See kiln toolchain --help"),
+            std::string::npos)
+      << asked({"toolchain", "lst"});
+  EXPECT_NE(asked({"jobs", "--limt=3"}).find("--limt is not known; did you mean \"--limit\"?"),
+            std::string::npos)
+      << asked({"jobs", "--limt=3"});
+  EXPECT_EQ(asked({"jobs", "--utterly"}).find("did you mean"), std::string::npos);
+}
+
+TEST_F(KilnErrors, ACancelledJobHasACodeOfItsOwn) {
+  farm.script.watch = {jobIn(v1::JOB_CANCELLED, 2)};
+  for (const Words& words :
+       {Words{"watch", "job-1"}, Words{"build", "model.onnx", "--target", "cpu:x86-64-v3"}}) {
+    const auto result = kiln(words);
+    EXPECT_EQ(result.exit, 11) << words[0] << result.err;
+    EXPECT_NE(result.err.find("job job-1 was cancelled"), std::string::npos) << result.err;
+  }
+  const auto json = kiln({"watch", "job-1", "--json"});
+  EXPECT_EQ(json.exit, 11);
+  EXPECT_EQ(parseJson(json.out)->at("error").at("code"), "CANCELLED") << json.out;
+  EXPECT_NE(kiln({"--help"}).out.find("11 the job was cancelled"), std::string::npos);
+}
+
+TEST_F(KilnErrors, UnknownTargetsOfAnyFamilyAreUsageAndNothingIsSent) {
+  for (const char* target : {"cpu:riscv64", "cpu:x86-64-v2", "cpu:aarch64-apple", "cuda:sm_10", "cuda:sm_90",
+                             "vulkan:1.3", "tpu:4", "cpu:x86-64-v3,cuda:sm_10", "native", ""}) {
+    const auto result = build({"--target", target});
+    EXPECT_EQ(result.exit, 2) << target << result.err;
+    if (std::string(target) != "native")
+      EXPECT_NE(result.err.find("cpu:x86-64-v4"), std::string::npos)
+          << "lists what is served: " << result.err;
+  }
+  const auto near = build({"--target", "cuda:sm_90"});
+  EXPECT_NE(near.err.find("did you mean \"cuda:sm_90a\""), std::string::npos) << near.err;
+  // Known ones that do not go together are something that nobody serves.
+  EXPECT_EQ(build({"--target", "cuda:sm_80,cuda:sm_90a"}).exit, 4);
+  EXPECT_TRUE(farm.script.submitted.empty());
+  const Digest model = digestOf("m");
+  EXPECT_EQ(store->findMissing("default", {&model, 1})->size(), 1u) << "not even uploaded";
+}
+
+TEST_F(KilnErrors, OneLineThenIndentedDetails) {
+  farm.script.submit = [](const v1::SubmitJobRequest&, v1::Job*) {
+    return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not served:\nnode a\nnode b\n");
+  };
+  const auto result = build({"--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 4);
+  EXPECT_NE(result.err.find("kiln: error: not served:\n  node a\n  node b\n"), std::string::npos)
+      << result.err;
+  EXPECT_TRUE(result.err.ends_with("node b\n")) << result.err;
+}
+
+// What is wrong with a file of the user's is no internal error, whatever the system calls it.
+TEST_F(KilnErrors, FilesThatCannotBeWhatTheyAreGivenFor) {
+  fs::create_directories(directory / "folder");
+  const std::string loop = directory / "loop", longName(300, 'n');
+  fs::create_symlink(loop, loop);
+  for (const std::string& name : {std::string("folder"), std::string("model.onnx/x"), loop, longName}) {
+    for (const Words& words :
+         {Words{"build", name, "--target", "cpu:x86-64-v3"},
+          Words{"build", "model.onnx", "--target", "cpu:x86-64-v3", "--check-plan", name},
+          Words{"verify", name, "--trust-root", "model.onnx"},
+          Words{"verify", "folder", "--trust-root", name}, Words{"trust", "show", name},
+          Words{"toolchain", "add", name}, Words{"diff", name, name}}) {
+      const auto result = kiln(words);
+      EXPECT_NE(result.exit, 0) << testing::PrintToString(words);
+      EXPECT_NE(result.exit, 1) << testing::PrintToString(words) << result.err;
+      EXPECT_LT(result.exit, 128) << testing::PrintToString(words);
+    }
+  }
+}
+
+// Runs `body` as a user who owns nothing here; its return value, or -1 where that cannot be tried.
+int asNobody(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(255);
+    ::_exit(body());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) != 255 ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(KilnErrors, ASocketOfAnotherUserIsDeniedAndNotWaitedFor) {
+  ASSERT_EQ(::chmod(directory.path().c_str(), 0755), 0);
+  const std::string socket = farm.endpoint().substr(5);
+  for (const bool folder : {false, true}) {
+    const std::string closed = folder ? fs::path(socket).parent_path().string() : socket;
+    if (!folder) ASSERT_EQ(::chmod(fs::path(socket).parent_path().c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(closed.c_str(), 0), 0);
+    const int exit = asNobody([&] {
+      const auto result = kiln({"jobs", "--wait", "1h"});
+      const bool advice = result.err.find("infra/up") != std::string::npos;
+      return advice || result.err.find(farm.endpoint()) == std::string::npos ? 99 : result.exit;
+    });
+    ASSERT_EQ(::chmod(closed.c_str(), 0700), 0);
+    if (exit < 0) GTEST_SKIP() << "no second user here";
+    EXPECT_EQ(exit, 8);
+  }
+}
+
+}  // namespace
+}  // namespace kiln
