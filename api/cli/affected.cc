@@ -2,9 +2,11 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
+#include "api/client/artifact_ref.h"
 #include "api/client/audit_client.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/printable.h"
+#include "manifest/base/short_digest.h"
 
 namespace kiln::cli {
 namespace {
@@ -101,6 +103,10 @@ Status run(const Context& context, const Options& options) {
     return fail(Code::kInvalidArgument, "--limit is from 1 to 1000000");
   KILN_ASSIGN(v1::ListAffectedRequest request, requestOf(options));
   KILN_ASSIGN(const auto client, context.connect());
+  if (shortDigestRange(request.artifact())) {
+    KILN_ASSIGN(const auto entry, client::indexEntry(*client, request.artifact()));
+    request.set_artifact("sha256:" + entry.manifest().hash());
+  }
   client::AuditClient audits(*client);
   v1::ListAffectedResponse all;
   do {

@@ -92,7 +92,9 @@ void addCheck(CLI::App& app, Context& context) {
       addCommand(app, context, "check",
                  "Verify an artifact and qualify it on this machine: fixtures, goldens, metrics, limits",
                  "kiln check DIR --plan check.json", [&context, options] { return run(context, *options); });
-  command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
+  command
+      .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+      ->required();
   command.add_option("--plan", options->plan,
                      "check.json with goldens, metrics and limits; its files lie beside it");
   command.add_option("--report", options->report, "Write the report there as JSON");

@@ -57,11 +57,8 @@ Result<Opened> download(storage::BlobStore& store, const std::string& instance, 
 Result<Opened> openSide(const Context& context, const std::string& name) {
   if (name.starts_with("sha256:")) {
     KILN_ASSIGN(const auto client, context.connect());
-    KILN_ASSIGN(const auto found, client->artifact(name));
+    KILN_ASSIGN(const auto found, client::indexEntry(*client, name));
     KILN_ASSIGN(const Digest artifact, fromProto(found.manifest()));
-    if (artifact.text() != name)
-      return fail(Error{Code::kDataLoss, "the index answers " + name + " with another artifact",
-                        R"({"exitCode":5})"});
     return download(client->blobs(), client->instance(), artifact, name);
   }
   if (storage::OciLayoutStore::isLayout(name)) {

@@ -42,7 +42,7 @@ void addFetch(CLI::App& app, Context& context) {
   auto& command = addCommand(
       app, context, "fetch", "Fetch an artifact by its hash; what does not verify leaves nothing behind",
       "kiln fetch sha256:<hex> --out model", [&context, options] { return run(context, *options); });
-  command.add_option("ARTIFACT", options->artifact, "sha256:<hex>")->required();
+  command.add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more")->required();
   command.add_option("--out", options->directory, "Directory to make (default: kiln-<hash>)");
   addFarmOptions(command, context, kRidesOut);
   addTrustOptions(command, context);

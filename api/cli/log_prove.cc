@@ -65,7 +65,7 @@ Status proveArtifact(const Context& context, const std::string& artifact) {
   if (list.empty())
     return fail(Code::kNotFound, "no statement about " + artifact + " by a key of the root is in a log");
   if (context.json)
-    printJson({{"artifact", artifact}, {"entries", std::move(list)}});
+    printJson({{"artifact", ref.artifact.text()}, {"entries", std::move(list)}});
   else
     printTable(rows);
   return {};

@@ -176,7 +176,9 @@ void addProvenance(CLI::App& app, Context& context) {
                  "kiln provenance sha256:<hex> --format svg > provenance.svg\n"
                  "  kiln provenance sha256:<hex> --against sha256:<hex>",
                  [&context, options] { return run(context, *options); });
-  command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
+  command
+      .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+      ->required();
   command.add_option("--against", options->against,
                      "Another artifact: print what changed between the two instead");
   command.add_option("--format", options->format, "text, json, dot or svg");

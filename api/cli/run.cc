@@ -193,7 +193,9 @@ void addRun(CLI::App& app, Context& context) {
   auto& command = addCommand(app, context, "run", "Verify an artifact and run it on .npy files",
                              "kiln run DIR --input image=digits.npy --each --labels labels.npy",
                              [&context, options] { return run(context, *options); });
-  command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
+  command
+      .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+      ->required();
   command.add_option("--input", options->inputs, "name=file.npy, once per input")->allow_extra_args(false);
   command.add_option("--output-dir", options->outputDirectory,
                      "Write each output there as <name>.npy; no link is followed");

@@ -152,7 +152,8 @@ void addShow(CLI::App& app, Context& context) {
   const auto artifact = std::make_shared<std::string>();
   auto& command = addCommand(app, context, "show", "Show the manifest of a verified artifact, stage by stage",
                              "kiln show DIR", [&context, artifact] { return run(context, *artifact); });
-  command.add_option("ARTIFACT", *artifact, "sha256:<hex> or a fetched directory")->required();
+  command.add_option("ARTIFACT", *artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+      ->required();
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

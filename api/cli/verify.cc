@@ -32,7 +32,8 @@ void addVerify(CLI::App& app, Context& context) {
                  "Check hashes, signature, subject, builder and policy; a directory needs no farm",
                  "kiln verify DIR --trust-root root.json --policy policy.json",
                  [&context, artifact] { return run(context, *artifact); });
-  command.add_option("ARTIFACT", *artifact, "sha256:<hex> or a fetched directory")->required();
+  command.add_option("ARTIFACT", *artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+      ->required();
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

@@ -62,7 +62,9 @@ void addWarmup(CLI::App& app, Context& context) {
   auto& command =
       addCommand(app, context, "warmup", "Verify an artifact, load it and run its fixtures until it is ready",
                  "kiln warmup DIR", [&context, options] { return run(context, *options); });
-  command.add_option("ARTIFACT", options->artifact, "sha256:<hex> or a fetched directory")->required();
+  command
+      .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+      ->required();
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
   addDeviceOptions(command, options->device);

@@ -1,5 +1,6 @@
 #include "api/client/artifact_ref.h"
 
+#include "manifest/base/short_digest.h"
 #include "storage/tree/digest_proto.h"
 #include "storage/tree/tree_walk.h"
 
@@ -37,18 +38,25 @@ Result<std::vector<FixtureFile>> listFixtures(Client& client, const Digest& root
 
 }  // namespace
 
-Result<node::ArtifactRef> findArtifact(Client& client, const std::string& digest) {
-  auto wanted = digest.starts_with("sha256:") ? Digest::parse(digest, 0) : fail(Code::kInvalidArgument, "");
-  if (!wanted) {
+Result<v1::Artifact> indexEntry(Client& client, const std::string& digest) {
+  const bool whole = digest.starts_with("sha256:") && Digest::parse(digest, 0);
+  if (!whole && !shortDigestRange(digest))
     return fail(Code::kInvalidArgument,
-                "\"" + digest + "\" is no artifact; give sha256:<64 lowercase hex digits>");
-  }
-  KILN_ASSIGN(const auto artifact, client.artifact(digest));
+                "\"" + digest +
+                    "\" is no artifact; give sha256:<64 lowercase hex digits>, or the "
+                    "first 12 of them or more");
+  KILN_ASSIGN(auto artifact, client.artifact(digest));
+  KILN_ASSIGN(const Digest manifest, answered(artifact.manifest(), "the artifact"));
+  if (!manifest.text().starts_with(digest))
+    return refused("the index answers " + digest + " with another artifact");
+  return artifact;
+}
+
+Result<node::ArtifactRef> findArtifact(Client& client, const std::string& digest) {
   node::ArtifactRef ref;
   ref.instance = client.instance();
+  KILN_ASSIGN(const auto artifact, indexEntry(client, digest));
   KILN_ASSIGN(ref.artifact, answered(artifact.manifest(), "the artifact"));
-  if (ref.artifact.hash != wanted->hash)
-    return refused("the index answers " + digest + " with another artifact");
   for (const auto& bundle : artifact.bundles()) {
     KILN_ASSIGN(const Digest each, answered(bundle, "a bundle"));
     ref.bundles.push_back(each);

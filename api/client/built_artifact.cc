@@ -69,7 +69,7 @@ Status checkSpec(const v1::SubmitJobRequest& request, const std::string& target,
       return refused("it was not built from " + file.path + " with digest " + file.digest.text() +
                      ", which is what was sent");
   if (asked.files.size() != built.files.size()) return refused("it was built from more files than were sent");
-  if (request.toolchain().starts_with("sha256:") && request.toolchain() != built.toolchain.text())
+  if (request.toolchain().starts_with("sha256:") && !built.toolchain.text().starts_with(request.toolchain()))
     return refused("it was built with toolchain " + built.toolchain.text() + ", not with " +
                    request.toolchain());
   if (asked != built)

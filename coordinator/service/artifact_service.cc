@@ -10,9 +10,22 @@ namespace {
 constexpr int kDefaultLimit = 50;
 constexpr int kMaxLimit = 1000;
 
+// The digest that the request means. kNotFound and kInvalidArgument for the beginning of none and of several.
+Result<Digest> meant(postgres::Connection& connection, const v1::GetArtifactRequest& request) {
+  const auto range = shortDigestRange(request.digest());
+  if (!range) return Digest::parse(request.digest(), 0);
+  KILN_ASSIGN(const auto found, index::findArtifactsIn(connection, request.instance(), *range));
+  if (found.empty())
+    return fail(Code::kNotFound, "no artifact " + request.digest() + "... is published here");
+  if (found.size() > 1)
+    return fail(Code::kInvalidArgument,
+                request.digest() + " is the beginning of several artifacts' digests; give more digits");
+  return found.front();
+}
+
 Result<index::ArtifactRecord> find(const Farm& farm, const v1::GetArtifactRequest& request) {
-  KILN_ASSIGN(Digest digest, Digest::parse(request.digest(), 0));
   KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(const Digest digest, meant(*connection, request));
   KILN_ASSIGN(auto artifact, index::loadArtifact(*connection, request.instance(), digest));
   if (!artifact) return fail(Code::kNotFound, "no artifact " + digest.text() + " is published here");
   return std::move(*artifact);

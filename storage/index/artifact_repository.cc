@@ -171,6 +171,16 @@ Result<std::vector<Digest>> findArtifactsOf(Connection& connection, const std::s
   return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
 }
 
+Result<std::vector<Digest>> findArtifactsIn(Connection& connection, const std::string& instance,
+                                            const DigestRange& range) {
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute("SELECT hash, size FROM artifacts WHERE instance = $1 AND hash BETWEEN $2 AND $3 "
+                         "ORDER BY hash LIMIT 2",
+                         {instance, hashParam(range.first), hashParam(range.last)}));
+  return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
+}
+
 Result<std::vector<Digest>> listArtifacts(Connection& connection, const std::string& instance, int limit) {
   KILN_ASSIGN(Rows rows, connection.execute("SELECT hash, size FROM artifacts WHERE instance = $1 "
                                             "ORDER BY published DESC, hash LIMIT $2",

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "manifest/base/short_digest.h"
 #include "storage/index/records.h"
 #include "storage/postgres/connection.h"
 
@@ -32,6 +33,9 @@ Result<std::optional<ArtifactRecord>> loadArtifact(postgres::Connection& connect
 // Without files, bundles, builders and jobs.
 Result<std::optional<ArtifactRecord>> findArtifact(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);
+// Those whose hash lies in the range, two at most: where there are more, none of them is meant.
+Result<std::vector<Digest>> findArtifactsIn(postgres::Connection& connection, const std::string& instance,
+                                            const DigestRange& range);
 // Adds files and bundles.
 Status loadEvidence(postgres::Connection& connection, ArtifactRecord& artifact);
 // A blob that a published artifact names (the manifest itself, its config, a file, a bundle), by its hash,

@@ -1,5 +1,6 @@
 #include "storage/index/toolchain_repository.h"
 
+#include "manifest/base/short_digest.h"
 #include "storage/index/codec.h"
 #include "storage/index/toolchain_parts.h"
 
@@ -36,6 +37,22 @@ Error unknown(const std::string& name, const std::vector<ToolchainRecord>& all) 
   std::string labels;
   for (const ToolchainRecord& toolchain : all) labels += (labels.empty() ? "" : ", ") + toolchain.label;
   return {Code::kNotFound, "no toolchain is called \"" + name + "\"; there are: " + labels, {}};
+}
+
+// The tree of a labelled toolchain whose hash lies in the range, if there is one. kInvalidArgument for
+// several.
+Result<std::optional<Digest>> treeIn(Connection& connection, const std::string& instance,
+                                     const std::string& name, const DigestRange& range) {
+  KILN_ASSIGN(
+      const postgres::Rows rows,
+      connection.execute("SELECT DISTINCT hash, size FROM toolchains WHERE instance = $1 AND hash BETWEEN "
+                         "$2 AND $3 ORDER BY hash LIMIT 2",
+                         {instance, hashParam(range.first), hashParam(range.last)}));
+  KILN_ASSIGN(const auto found, rows.map([](const Row& row) { return digestAt(row, "hash", "size"); }));
+  if (found.size() > 1)
+    return fail(Code::kInvalidArgument,
+                name + " is the beginning of several toolchains' digests; give more digits");
+  return found.empty() ? std::optional<Digest>() : found.front();
 }
 
 }  // namespace
@@ -83,6 +100,9 @@ Result<ToolchainRecord> findToolchain(Connection& connection, const std::string&
                                       const std::string& name) {
   std::optional<Digest> digest;
   if (auto parsed = Digest::parse(name, 0)) digest = *parsed;
+  if (const auto range = shortDigestRange(name)) {
+    KILN_ASSIGN(digest, treeIn(connection, instance, name, *range));
+  }
   KILN_ASSIGN(
       postgres::Rows rows,
       connection.execute(

@@ -14,8 +14,8 @@ namespace kiln::index {
 // instance's first toolchain becomes its default.
 Status addToolchain(postgres::Connection& connection, const ToolchainRecord& toolchain, bool makeDefault);
 
-// `name` is a label, "sha256:<hex>" of a tree that has a label, or "" for the default. kNotFound names the
-// labels that exist and the next step.
+// `name` is a label, "sha256:<hex>" of a tree that has a label, its first 12 digits or more, or "" for the
+// default. kNotFound names the labels that exist and the next step; kInvalidArgument: several trees begin so.
 Result<ToolchainRecord> findToolchain(postgres::Connection& connection, const std::string& instance,
                                       const std::string& name);
 // The same by its label alone, held against others who would lock it until the transaction ends.

@@ -134,7 +134,18 @@ TEST_F(ClientTest, AnIndexThatAnswersWithAnotherArtifactIsRefused) {  // attack 
   const auto ref = findArtifact(*client, wanted.text());
   ASSERT_FALSE(ref);
   EXPECT_EQ(ref.error().code, Code::kDataLoss);
+  const auto shortened = findArtifact(*client, wanted.text().substr(0, 19));
+  ASSERT_FALSE(shortened);
+  EXPECT_EQ(shortened.error().code, Code::kDataLoss) << "by its beginning neither";
   EXPECT_EQ(findArtifact(*client, "sha256:zz").error().code, Code::kInvalidArgument);
+  EXPECT_EQ(findArtifact(*client, wanted.text().substr(0, 18)).error().code, Code::kInvalidArgument);
+  farm.script.artifacts[other.text()] = answer;
+  for (const std::size_t digits : {12u, 13u, 40u, 64u}) {
+    const auto found = findArtifact(*client, other.text().substr(0, 7 + digits));
+    ASSERT_TRUE(found) << digits << found.error().message;
+    EXPECT_EQ(found->artifact.hash, other.hash);
+  }
+  farm.script.artifacts.erase(other.text());
   EXPECT_EQ(findArtifact(*client, other.text()).error().code, Code::kNotFound);
 }
 

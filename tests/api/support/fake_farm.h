@@ -90,8 +90,8 @@ class FakeIndex final : public v1::ArtifactService::Service {
   explicit FakeIndex(FarmScript& script) : script_(script) {}
   grpc::Status GetArtifact(grpc::ServerContext*, const v1::GetArtifactRequest* request,
                            v1::Artifact* artifact) override {
-    const auto at = script_.artifacts.find(request->digest());
-    if (at == script_.artifacts.end())
+    const auto at = script_.artifacts.lower_bound(request->digest());
+    if (at == script_.artifacts.end() || !at->first.starts_with(request->digest()))
       return {grpc::StatusCode::NOT_FOUND, "no artifact " + request->digest()};
     *artifact = at->second;
     return grpc::Status::OK;

@@ -137,6 +137,24 @@ TEST_F(IndexTest, PublishingTwiceChangesNothing) {
   EXPECT_EQ((*loadArtifact(connection_, "default", digestOf("artifact a")))->bundles.size(), 2u);
 }
 
+TEST_F(IndexTest, ArtifactsAreFoundByTheBeginningOfTheirDigest) {
+  const PublicationRecord a = publication("a");
+  PublicationRecord near = publication("b");
+  insert(a);
+  const auto found = [&](std::size_t digits, const std::string& instance = "default") {
+    const auto range = shortDigestRange(a.artifact.digest.text().substr(0, 7 + digits));
+    return *findArtifactsIn(connection_, instance, *range);
+  };
+  EXPECT_EQ(found(12), std::vector{a.artifact.digest});
+  EXPECT_EQ(found(63), std::vector{a.artifact.digest});
+  EXPECT_TRUE(found(12, "other").empty()) << "another tenant's";
+  near.artifact.digest = a.artifact.digest;
+  near.artifact.digest.hash[31] ^= 0x10;
+  insert(near);
+  EXPECT_EQ(found(12).size(), 2u);
+  EXPECT_EQ(found(63), std::vector{a.artifact.digest}) << "the last digit but one tells them apart";
+}
+
 TEST_F(IndexTest, OnlyPublishedBlobsAreFound) {
   insert(publication("a"));
   auto found = [&](const std::string& instance, const std::string& content) {
@@ -177,6 +195,16 @@ TEST_F(IndexTest, ToolchainsAreFoundByLabelDigestAndDefault) {
   EXPECT_EQ(unknown.error().code, Code::kNotFound);
   EXPECT_NE(unknown.error().message.find("kiln-1, kiln-2"), std::string::npos);
   EXPECT_EQ(findToolchain(connection_, "other", "kiln-1").error().code, Code::kNotFound);
+  EXPECT_EQ(findToolchain(connection_, "default", two.tree.text().substr(0, 19))->label, "kiln-2");
+  EXPECT_EQ(findToolchain(connection_, "other", two.tree.text().substr(0, 19)).error().code, Code::kNotFound);
+  ToolchainRecord near = two;
+  near.label = "kiln-near";
+  near.tree.hash[31] ^= 1;
+  ASSERT_TRUE(addToolchain(connection_, near, false));
+  EXPECT_EQ(findToolchain(connection_, "default", two.tree.text().substr(0, 19)).error().code,
+            Code::kInvalidArgument)
+      << "which of the two";
+  EXPECT_EQ(findToolchain(connection_, "default", near.tree.text())->label, "kiln-near");
   EXPECT_FALSE(connection_.execute("DELETE FROM toolchains"));
 }
 
