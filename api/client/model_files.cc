@@ -1,8 +1,10 @@
 #include "api/client/model_files.h"
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 
+#include "manifest/base/printable.h"
 #include "manifest/spec/path.h"
 #include "storage/source/onnx_external.h"
 
@@ -53,7 +55,8 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
   if (!fs::is_regular_file(status)) return fail(Code::kInvalidArgument, model + ": not a regular file");
   const auto home = fs::weakly_canonical(fs::absolute(model).parent_path(), error);
 
-  std::vector<ModelFileOnDisk> files{{fs::path(model).filename().string(), model}};
+  // The farm only shows the model's name, and the wire carries no name that is not UTF-8.
+  std::vector<ModelFileOnDisk> files{{printable(fs::path(model).filename().string(), NAME_MAX), model}};
   for (const auto& argument : data) {
     KILN_ASSIGN(auto file, named(argument, home));
     if (!fs::is_regular_file(file.path, error)) return fail(Code::kNotFound, file.path + ": no such file");

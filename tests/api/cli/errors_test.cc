@@ -99,6 +99,26 @@ TEST_F(KilnErrors, UnknownTargetsOfAnyFamilyAreUsageAndNothingIsSent) {
   EXPECT_EQ(store->findMissing("default", {&model, 1})->size(), 1u) << "not even uploaded";
 }
 
+// Names are bytes; what the wire and JSON carry is UTF-8.
+TEST_F(KilnErrors, NamesThatAreNotUtf8Work) {
+  const std::string odd = "m\xff\xc3.onnx";
+  std::ofstream(directory / odd) << "m";
+  farm.script.watch = {jobIn(v1::JOB_QUEUED, 1)};
+  for (const Words& more : {Words{}, Words{"--json"}}) {
+    Words words{"build", odd, "--target", "cpu:x86-64-v3", "--detach"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto result = kiln(words);
+    EXPECT_EQ(result.exit, 0) << result.err;
+    ASSERT_FALSE(farm.script.submitted.empty());
+    EXPECT_EQ(farm.script.submitted.back().sources(0).path(), "m??.onnx");
+    const Digest model = digestOf("m");
+    EXPECT_EQ(farm.script.submitted.back().sources(0).blob().hash(), model.hex());
+  }
+  const auto missing = kiln({"build", "none\xff.onnx", "--target", "cpu:x86-64-v3", "--json"});
+  EXPECT_EQ(missing.exit, 6);
+  EXPECT_TRUE(parseJson(missing.out)) << missing.out;
+}
+
 TEST_F(KilnErrors, OneLineThenIndentedDetails) {
   farm.script.submit = [](const v1::SubmitJobRequest&, v1::Job*) {
     return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "not served:\nnode a\nnode b\n");
