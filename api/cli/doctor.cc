@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "api/cli/commands.h"
+#include "api/cli/doctor_blobs.h"
 #include "api/cli/doctor_packages.h"
 #include "api/cli/doctor_processes.h"
 #include "api/cli/exit_code.h"
@@ -147,6 +148,9 @@ void checkFarm(Report& report, const Context& context) {
   if (live == 0)
     return report.missing("workers", "none is live", "start one: infra/up, or kiln-worker --help");
   report.ok("workers", fmt::format("{} live of {}", live, workers->size()));
+  const BlobFinding blobs = checkStoredBlobs(**client);
+  if (!blobs.isSound) return report.missing("stored blobs", blobs.detail, blobs.next);
+  report.ok("stored blobs", blobs.detail);
 }
 
 void checkTrust(Report& report, const Context& context) {

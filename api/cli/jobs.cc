@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "api/cli/commands.h"
 #include "api/cli/job_outputs.h"
 #include "api/cli/job_view.h"
@@ -66,6 +68,7 @@ Status run(const Context& context, const Options& options) {
   std::vector<std::vector<std::string>> rows{{"JOB", "STATE", "MODEL", "SUBMITTED", "RESULT"}};
   for (const auto& job : jobs) {
     std::string result = job.has_error() ? job.error().message() : "";
+    result.resize(std::min(result.find('\n'), result.size()));  // kiln watch JOB has all of it
     for (const auto& artifact : job.artifacts()) {
       if (!artifact.digest().empty()) result += (result.empty() ? "" : " ") + shortDigest(artifact.digest());
     }

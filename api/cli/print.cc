@@ -1,16 +1,27 @@
 #include "api/cli/print.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "api/cli/text_table.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {
 namespace {
 
 constexpr std::size_t kMaxListed = 50;
+constexpr std::size_t kNarrowest = 20;  // of a terminal that lines are fitted to
+
+// Columns of the terminal that stdout is; no limit where it is none.
+std::size_t terminalWidth() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < kNarrowest) return std::string::npos;
+  return size.ws_col;
+}
 
 // A list of objects such as the unsupported nodes: one line each, "name=value" in a stable order.
 void printList(const std::string& title, const Json& list) {
@@ -80,18 +91,9 @@ void printError(const Error& error, bool json) {
 }
 
 void printTable(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    printLine(kiln::printable(line, std::string::npos));  // a row stays one line
-  }
+  const std::size_t width = terminalWidth();
+  for (const std::string& line : tableLines(rows))
+    printLine(kiln::printable(line, line.size() > width ? width - 3 : width));  // a row stays one line
 }
 
 std::string printable(std::string_view text) {

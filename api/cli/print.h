@@ -21,7 +21,8 @@ void noteText(std::string_view text);   // stderr, as it is: for terminals
 // stderr; as JSON {"error":{...}} on stdout.
 void printError(const Error& error, bool json);
 
-// Columns padded to their widest cell, two spaces apart.
+// Columns padded to their widest cell, two spaces apart. On a terminal no line is longer than it is wide: the
+// last column ends in "..." instead.
 void printTable(const std::vector<std::vector<std::string>>& rows);
 
 // Control characters become '?'.

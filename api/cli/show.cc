@@ -3,11 +3,10 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/device_view.h"
-#include "api/cli/partition_view.h"
 #include "api/cli/print.h"
 #include "api/cli/provenance_text.h"
+#include "api/cli/stage_view.h"
 #include "api/cli/trust_settings.h"
-#include "api/cli/tuning_view.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {
@@ -21,18 +20,6 @@ std::string tensorText(const TensorInfo& tensor) {
                         tensor.shape[i].text());
   }
   return fmt::format("{} {} [{}]", tensor.name, dtypeName(tensor.dtype), dims);
-}
-
-// One line per fact of a stage; nested values stay JSON.
-void printStage(const std::string& name, const Json& facts) {
-  printOneLine(name);
-  if (!facts.is_object()) return printOneLine("  " + facts.dump());
-  for (const auto& [key, value] : facts.items()) {
-    auto text = value.is_string() ? value.get<std::string>()
-                                  : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (text.size() > 160) text = text.substr(0, 157) + "...";
-    printOneLine(fmt::format("  {:<20} {}", key, text));
-  }
 }
 
 void printManifest(const signing::Verdict& verdict) {
@@ -73,20 +60,7 @@ void printManifest(const signing::Verdict& verdict) {
                              humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes),
                              deviceMemoryText(manifest, profile)));
   }
-  if (!manifest.stages.is_object()) return;
-  for (const auto& [name, facts] : manifest.stages.items()) {
-    if (name != "partition") {
-      printStage(name, facts);
-      if (name == "schedule") {
-        for (const std::string& line : scheduleLines(facts)) printOneLine("  schedule             " + line);
-        for (const std::string& line : deviceKernelLines(facts))
-          printOneLine("  kernel               " + line);
-      }
-      continue;
-    }
-    printOneLine(name);
-    for (const std::string& line : partitionLines(facts)) printOneLine("  " + line);
-  }
+  for (const std::string& line : stageLines(manifest.stages)) printOneLine(line);
 }
 
 // " on NVIDIA H200, driver 13.0" of a report about a GPU; "" of one about a processor.

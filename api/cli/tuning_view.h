@@ -2,14 +2,13 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "manifest/json/json.h"
 
 namespace kiln::cli {
 
-// One line per kernel of a Manifest's stages.schedule that states its schedule: its knobs, and the digest of
-// the tuning entry where it has one. Anything of another form is left out.
-std::vector<std::string> scheduleLines(const Json& schedule);
+// The schedule of an entry of a Manifest's stages.schedule.kernels: its knobs, and the digest of the tuning
+// entry where it has one. "" where it states none, or in another form.
+std::string scheduleText(const Json& kernel);
 
 }  // namespace kiln::cli

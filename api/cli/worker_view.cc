@@ -1,7 +1,8 @@
 #include "api/cli/worker_view.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
@@ -21,8 +22,35 @@ std::string stateOf(const Worker& worker, const v1::Device& device) {
   return device.emulated() ? "emulated, " + state : state;
 }
 
-std::string listed(const google::protobuf::RepeatedPtrField<std::string>& texts) {
-  return texts.empty() ? "-" : fmt::format("{}", fmt::join(texts, ","));
+// "cpu: x86-64-v3, x86-64-v4; cuda: sm_90a": by family, in the order given.
+std::string byFamily(const google::protobuf::RepeatedPtrField<std::string>& targets) {
+  std::vector<std::pair<std::string, std::string>> families;
+  for (const std::string& target : targets) {
+    const auto colon = std::min(target.find(':'), target.size());
+    const std::string family = target.substr(0, colon),
+                      rest = target.substr(std::min(colon + 1, target.size()));
+    auto at = std::ranges::find(families, family, &std::pair<std::string, std::string>::first);
+    if (at == families.end()) at = families.insert(at, {family, ""});
+    at->second += (at->second.empty() ? "" : ", ") + rest;
+  }
+  std::string out;
+  for (const auto& [family, rest] : families)
+    out += fmt::format("{}{}{}{}", out.empty() ? "" : "; ", family, rest.empty() ? "" : ": ", rest);
+  return out.empty() ? "-" : out;
+}
+
+// Workers that compile for the same targets share a line.
+Rows targetsOf(std::span<const Worker> workers) {
+  Rows rows{{"COMPILES FOR", "WORKERS"}};
+  for (const Worker& worker : workers) {
+    const std::string targets = byFamily(worker.description().targets());
+    const auto at = std::ranges::find_if(rows, [&](const auto& row) { return row[0] == targets; });
+    if (at == rows.end())
+      rows.push_back({targets, worker.description().name()});
+    else
+      (*at)[1] += ", " + worker.description().name();
+  }
+  return rows;
 }
 
 std::string nameOf(const v1::Device& device) {
@@ -86,20 +114,23 @@ Json workersJson(std::span<const Worker> workers) {
 }
 
 void printWorkers(std::span<const Worker> workers) {
-  Rows rows{{"WORKER", "OPERATOR", "STATE", "RUNS", "TARGETS", "LAST CONTACT"}};
+  Rows rows{{"WORKER", "OPERATOR", "STATE", "RUNS", "LAST CONTACT"}};
   Rows devices{{"WORKER", "DEVICE", "NAME", "ARCH", "MEMORY", "DRIVER", "EXECUTES", "STATE"}};
   for (const Worker& worker : workers) {
     const auto& about = worker.description();
     rows.push_back({about.name(), about.operator_(), stateOf(worker),
-                    fmt::format("{}/{}", worker.running_size(), about.slots()), listed(about.targets()),
+                    fmt::format("{}/{}", worker.running_size(), about.slots()),
                     timeText(worker.last_contact())});
     for (const v1::Device& device : about.devices())
       devices.push_back({about.name(), device.id(), nameOf(device), device.arch(),
                          device.memory_bytes() == 0 ? "-" : humanBytes(device.memory_bytes()),
-                         device.driver().empty() ? "-" : "CUDA " + device.driver(), listed(device.runs()),
+                         device.driver().empty() ? "-" : "CUDA " + device.driver(), byFamily(device.runs()),
                          stateOf(worker, device)});
   }
   printTable(rows);
+  if (workers.empty()) return;
+  printLine("");
+  printTable(targetsOf(workers));
   if (devices.size() == 1) return;
   printLine("");
   printTable(devices);

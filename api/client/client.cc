@@ -180,6 +180,16 @@ Result<v1::Artifact> Client::artifact(const std::string& digest) {
   return call<v1::Artifact>(stubs_->artifacts, &v1::ArtifactService::Stub::GetArtifact, request);
 }
 
+Result<std::vector<v1::Artifact>> Client::artifacts(int limit) {
+  v1::ListArtifactsRequest request;
+  request.set_instance(options_.instance);
+  request.set_limit(limit);
+  KILN_ASSIGN(
+      const auto response,
+      call<v1::ListArtifactsResponse>(stubs_->artifacts, &v1::ArtifactService::Stub::ListArtifacts, request));
+  return std::vector<v1::Artifact>(response.artifacts().begin(), response.artifacts().end());
+}
+
 Result<std::vector<v1::Toolchain>> Client::toolchains() {
   v1::ListToolchainsRequest request;
   request.set_instance(options_.instance);

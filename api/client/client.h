@@ -61,6 +61,8 @@ class Client {
   Result<v1::Job> watch(const std::string& id, const std::function<Status(const v1::Job&)>& onChange);
 
   Result<v1::Artifact> artifact(const std::string& digest);
+  // The newest of the instance, at most `limit`.
+  Result<std::vector<v1::Artifact>> artifacts(int limit);
   Result<std::vector<v1::Toolchain>> toolchains();
   Result<v1::Toolchain> toolchain(const std::string& name);
   Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& tree,

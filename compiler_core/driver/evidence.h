@@ -17,7 +17,6 @@ namespace kiln::driver {
 struct DeviceKernelEvidence {
   std::int64_t threads = 0;                     // of a block
   std::uint64_t sharedBytes = 0;                // of a block
-  std::uint64_t movedBytes = 0;                 // the most that it has to read and write
   std::uint32_t registers = 0, spillBytes = 0;  // of a thread
   std::uint32_t occupancyPermille = 0;          // upper bound of the warps that a multiprocessor holds
 };
@@ -32,9 +31,10 @@ struct KernelEvidence {
   std::string signature;  // where the kernel can stand by itself
   std::string tuned;      // digest of the tuning entry that its schedule came from; empty: the default
   std::int64_t tasks = 0;
-  std::uint64_t codeBytes = 0;  // what it adds to the program; 0 in a dry run
-  std::string codeOf;           // the kernel whose code it runs on its own buffers; empty: its own
-  std::string target;           // of its partition, where there are several targets or a device
+  std::uint64_t codeBytes = 0;   // what it adds to the program; 0 in a dry run
+  std::uint64_t movedBytes = 0;  // the most that its buffers take, once if read and once if written
+  std::string codeOf;            // the kernel whose code it runs on its own buffers; empty: its own
+  std::string target;            // of its partition, where there are several targets or a device
   std::optional<DeviceKernelEvidence> device;
 };
 
@@ -67,6 +67,8 @@ struct PlanEvidence {
   std::uint64_t lowerBoundBytes = 0;  // the most alive at one time: no plan has a lower peak
   std::uint64_t scratchBytes = 0;     // per slot
   std::int64_t buffers = 0;
+  // The most bytes alive in each of up to 64 equal parts of a run; empty for a program in several partitions.
+  std::vector<std::uint64_t> aliveBytes;
   std::uint64_t inputBytes = 0, outputBytes = 0, weightBytes = 0;  // held by the caller
   std::vector<RegionEvidence> regions;                             // of a program in several partitions
   std::uint64_t transferBytes = 0;              // between regions, by one run in the largest shape

@@ -48,13 +48,13 @@ Json toJson(const CodegenEvidence& evidence, std::size_t kernels) {
   return out;
 }
 
-Json toJson(const DeviceKernelEvidence& evidence) {
+Json toJson(const DeviceKernelEvidence& evidence, std::uint64_t movedBytes) {
   return {{"threads", evidence.threads},
           {"registers", evidence.registers},
           {"spillBytes", evidence.spillBytes},
           {"sharedBytes", std::to_string(evidence.sharedBytes)},
           {"occupancyPermille", evidence.occupancyPermille},
-          {"movedBytes", std::to_string(evidence.movedBytes)}};
+          {"movedBytes", std::to_string(movedBytes)}};
 }
 
 Json toJson(const DeviceEvidence& device) {
@@ -117,7 +117,10 @@ Json toJson(const ScheduleEvidence& evidence) {
     if (!kernel.tuned.empty()) entry["tuned"] = kernel.tuned;
     if (!kernel.target.empty()) entry["target"] = kernel.target;
     if (!kernel.codeOf.empty()) entry["codeOf"] = kernel.codeOf;
-    if (kernel.device) entry["device"] = toJson(*kernel.device);
+    if (kernel.device)
+      entry["device"] = toJson(*kernel.device, kernel.movedBytes);
+    else
+      entry["movedBytes"] = std::to_string(kernel.movedBytes);
   }
   const bool isTuned = std::ranges::any_of(evidence.kernels, [](const auto& k) { return !k.tuned.empty(); });
   Json passes = Json::array();
@@ -144,6 +147,7 @@ Json toJson(const PlanEvidence& evidence) {
               {"inputBytes", std::to_string(evidence.inputBytes)},
               {"outputBytes", std::to_string(evidence.outputBytes)},
               {"weightBytes", std::to_string(evidence.weightBytes)}};
+  for (const std::uint64_t bytes : evidence.aliveBytes) out["aliveBytes"].push_back(std::to_string(bytes));
   for (const RegionEvidence& region : evidence.regions) {
     out["regions"].push_back({{"target", region.target},
                               {"offset", std::to_string(region.offset)},

@@ -67,10 +67,10 @@ void printText(const CompileResult& result, const std::string& target) {
   for (const KernelEvidence& kernel : result.schedule.kernels)
     fmt::print("kernel    {} [{}] loops {}, {}: {}{}\n", fmt::join(kernel.nodes, ", "), kernel.rule,
                fmt::join(kernel.loops, "x"), text(kernel.schedule), tasksText(kernel),
-               kernel.device ? fmt::format(" of {} threads, {} bytes shared, at most {} bytes moved",
-                                           kernel.device->threads, kernel.device->sharedBytes,
-                                           kernel.device->movedBytes)
-                             : "");
+               kernel.device
+                   ? fmt::format(" of {} threads, {} bytes shared, at most {} bytes moved",
+                                 kernel.device->threads, kernel.device->sharedBytes, kernel.movedBytes)
+                   : "");
 }
 
 Json json(const CompileResult& result, const std::string& target) {

@@ -73,6 +73,8 @@ void readPlan(ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUs
   plan.lowerBoundBytes = number("kiln.arena_live_bytes");
   plan.buffers = static_cast<std::int64_t>(number("kiln.arena_buffers"));
   plan.scratchBytes = number("kiln.scratch_bytes");
+  if (auto alive = main->getAttrOfType<DenseI64ArrayAttr>("kiln.arena_alive"))
+    plan.aliveBytes.assign(alive.asArrayRef().begin(), alive.asArrayRef().end());
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     if (main.getArgAttr(i, "kiln.weight")) uses.push_back(useOf(main, i));
   }
@@ -114,6 +116,8 @@ KernelEvidence kernelOf(DictionaryAttr info) {
   kernel.loops = numbers("loops");
   kernel.schedule = schedule::scheduleOf(info);
   if (auto tasks = info.getAs<IntegerAttr>("tasks")) kernel.tasks = tasks.getInt();
+  if (auto moved = info.getAs<IntegerAttr>(codegen::kMovedBytesAttr))
+    kernel.movedBytes = static_cast<std::uint64_t>(moved.getInt());
   return kernel;
 }
 
@@ -128,8 +132,7 @@ KernelEvidence launchOf(DictionaryAttr info) {
   if (auto first = info.getAs<StringAttr>("code_of")) kernel.codeOf = first.getValue().str();
   kernel.device =
       DeviceKernelEvidence{.threads = schedule::numberOf(kernel.schedule, schedule::kThreadsKnob, 0),
-                           .sharedBytes = static_cast<std::uint64_t>(number("shared_bytes")),
-                           .movedBytes = static_cast<std::uint64_t>(number("moved_bytes"))};
+                           .sharedBytes = static_cast<std::uint64_t>(number("shared_bytes"))};
   return kernel;
 }
 

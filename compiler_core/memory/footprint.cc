@@ -3,7 +3,7 @@
 #include "compiler_core/memory/intervals.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -21,17 +21,20 @@ std::uint64_t movedBytes(scf::ForallOp loop, ArrayRef<ir::Range> limits) {
     if (!type) continue;
     bool isRead = false, isWritten = false;
     SmallVector<Value> views = {value};
-    while (!views.empty())
-      for (Operation* user : views.pop_back_val().getUsers()) {
+    while (!views.empty()) {
+      Value view = views.pop_back_val();
+      for (Operation* user : view.getUsers()) {
         if (!loop->isProperAncestor(user)) continue;
         if (isa<ViewLikeOpInterface>(user)) {
           views.append(user->result_begin(), user->result_end());
           continue;
         }
         if (isa<memref::ExtractStridedMetadataOp>(user)) continue;
-        isRead |= !isa<memref::StoreOp, vector::StoreOp, vector::MaskedStoreOp>(user);
-        isWritten |= !isa<memref::LoadOp, vector::LoadOp, vector::MaskedLoadOp>(user);
+        auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+        isRead |= !effects || effects.getEffectOnValue<MemoryEffects::Read>(view);
+        isWritten |= !effects || effects.getEffectOnValue<MemoryEffects::Write>(view);
       }
+    }
     std::uint64_t bytes = (type.getElementTypeBitWidth() + 7) / 8;
     for (unsigned i = 0; i < type.getRank(); ++i)
       bytes = llvm::SaturatingMultiply(bytes, std::uint64_t(intervals.extent(value, i).value_or(0)));

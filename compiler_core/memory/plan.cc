@@ -123,4 +123,27 @@ Plan plan(const std::vector<Buffer>& buffers) {
   return best;
 }
 
+std::vector<std::uint64_t> aliveOverTime(const std::vector<Buffer>& buffers, std::size_t points) {
+  if (buffers.empty() || points == 0) return {};
+  const std::uint32_t begin = std::ranges::min(buffers, {}, &Buffer::first).first;
+  const std::uint64_t steps = std::uint64_t{std::ranges::max(buffers, {}, &Buffer::last).last} - begin + 1;
+  std::vector<std::uint64_t> most(std::min<std::uint64_t>(points, steps));
+  const auto pointOf = [&](std::uint32_t step) { return std::uint64_t{step - begin} * most.size() / steps; };
+  // Memory only grows at a birth. What is alive just after one stays so until the next, or less of it does.
+  const std::vector<std::uint64_t> births = aliveAtBirth(buffers);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    std::uint64_t& point = most[pointOf(buffers[i].first)];
+    point = std::max(point, births[i]);
+  }
+  // A part of the time may also begin with what the one before left alive.
+  for (std::size_t p = 1; p < most.size(); ++p) {
+    const std::uint64_t start = begin + (steps * p + most.size() - 1) / most.size();
+    std::uint64_t left = 0;
+    for (const Buffer& buffer : buffers)
+      if (buffer.first <= start && start <= buffer.last) left += aligned(buffer.bytes);
+    most[p] = std::max(most[p], left);
+  }
+  return most;
+}
+
 }  // namespace kiln::memory

@@ -29,4 +29,9 @@ struct Plan {
 // Deterministic: equals are placed in the order given, and of equal arenas the earlier order's is taken.
 Plan plan(const std::vector<Buffer>& buffers);
 
+// The most bytes alive, aligned as in a Plan, in each of at most `points` equal parts of the time from the
+// first buffer's birth to the last one's end; a part per step where there are no more steps. Empty without
+// buffers.
+std::vector<std::uint64_t> aliveOverTime(const std::vector<Buffer>& buffers, std::size_t points);
+
 }  // namespace kiln::memory

@@ -86,6 +86,8 @@ Buffer lifetime(memref::AllocOp alloc, std::uint64_t bytes, const BufferViewFlow
   return buffer;
 }
 
+constexpr std::size_t kAlivePoints = 64;  // enough for a line of a terminal
+
 struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
   explicit PlanMemoryPass(const PlanOptions& options = {}) { sharedBytes = options.sharedBytes; }
@@ -98,7 +100,9 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     registry.insert<affine::AffineDialect, arith::ArithDialect, memref::MemRefDialect>();
   }
 
-  FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views, Intervals& intervals) {
+  // `alive`, if given, gets the bytes alive over the time of the region (aliveOverTime).
+  FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views, Intervals& intervals,
+                             std::vector<std::uint64_t>* alive = nullptr) {
     Spans spans;
     if (sharedBytes && isa<scf::ForallOp>(region.block->getParentOp()))
       numberByBarrier(*region.block, spans);
@@ -114,6 +118,7 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
       buffers.push_back(lifetime(alloc, *bytes, views, spans));
     }
     const Plan result = plan(buffers);
+    if (alive) *alive = aliveOverTime(buffers, kAlivePoints);
     Builder builder(&getContext());
     for (auto [alloc, offset] : llvm::zip_equal(region.allocs, result.offsets))
       alloc->setAttr("kiln.offset", builder.getI64IntegerAttr(static_cast<std::int64_t>(offset)));
@@ -171,7 +176,8 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
       }
       return WalkResult::advance();
     });
-    auto planned = planRegion(arena, views, intervals);
+    std::vector<std::uint64_t> alive;
+    auto planned = planRegion(arena, views, intervals, &alive);
     if (failed(planned)) return signalPassFailure();
     std::uint64_t scratch = 0;
     for (Region& kernel : kernels) {
@@ -193,6 +199,8 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     set("kiln.arena_total_bytes", planned->total);
     set("kiln.arena_live_bytes", planned->lowerBound);
     set("kiln.arena_buffers", arena.allocs.size());
+    const SmallVector<std::int64_t> points(alive.begin(), alive.end());
+    function->setAttr("kiln.arena_alive", builder.getDenseI64ArrayAttr(points));
     set("kiln.scratch_bytes", scratch);
   }
 

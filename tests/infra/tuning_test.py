@@ -29,7 +29,7 @@ class TuningTest(FarmCase):
         self.assertTrue(any("schedule" in kernel for kernel in kernels))
         self.assertEqual("tuning" in manifest["spec"], bool(self.entries()))
         shown = self.kiln("show", self.artifact).stdout
-        self.assertIn("  schedule  ", shown)
+        self.assertIn("kernels by their share of bytes moved", shown)
         for entry in self.entries():
             self.assertIn("tuned by entry " + entry, shown)
 

@@ -301,7 +301,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     const std::uint32_t number = numberOf(kernel);
     NamedAttrList attributes(info);
     attributes.set(
-        "moved_bytes",
+        kMovedBytesAttr,
         b.getI64IntegerAttr(static_cast<std::int64_t>(memory::movedBytes(loop, ir::limitsOf(main)))));
     if (fixed) attributes.set("tasks", b.getI64IntegerAttr(*fixed));
     if (known->names[number] != kernel.getName()) {

@@ -3,6 +3,7 @@
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/codegen/lower/run_function.h"
 #include "compiler_core/codegen/lower/task_grid.h"
+#include "compiler_core/memory/footprint.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -121,6 +122,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     const OpFoldResult tasks = tasksOf(b, loop);
 
     auto kernelInfo = loop->getAttrOfType<DictionaryAttr>(schedule::kKernelAttr);
+    const auto moved = static_cast<std::int64_t>(memory::movedBytes(loop, ir::limitsOf(main)));
     auto pointer = LLVM::LLVMPointerType::get(context);
     OpBuilder top(main);
     const auto type = top.getFunctionType({pointer, top.getI64Type(), pointer}, {});
@@ -128,6 +130,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     kernel.setPrivate();
     if (kernelInfo) {
       NamedAttrList attributes(kernelInfo);
+      attributes.set(kMovedBytesAttr, top.getI64IntegerAttr(moved));
       if (auto number = getConstantIntValue(tasks)) attributes.set("tasks", top.getI64IntegerAttr(*number));
       kernel->setAttr(schedule::kKernelAttr, attributes.getDictionary(context));
     }

@@ -62,6 +62,8 @@ std::unique_ptr<mlir::Pass> createJoinPartitionsPass(unsigned profile = 0);
 // but the first say so in `kiln.code_of`. What a program costs to compile then grows with its distinct
 // layers.
 std::unique_ptr<mlir::Pass> createShareKernelsPass();
+// In a kernel's kiln.kernel: memory::movedBytes of its loop.
+inline constexpr char kMovedBytesAttr[] = "moved_bytes";
 inline constexpr char kCodeOfAttr[] = "kiln.code_of";  // on a kernel: the symbol of the first one
 
 // kiln-math-to-calls: every transcendental function that compiler_core/math has becomes a call of the math

@@ -22,12 +22,12 @@ TEST(PartitionView, ShowsMapTransfersAndFallback) {
       {"fallbackPermille", 334}};
   EXPECT_EQ(partitionLines(facts),
             (std::vector<std::string>{
-                "cpu:x86-64-v4        3 operations [\"a\",\"b\"]",
-                "cpu:x86-64-v3        1 operations [\"c\"]",
+                "cpu:x86-64-v4        3 operations a, b",
+                "cpu:x86-64-v3        1 operations c",
                 "transfer             b from cpu:x86-64-v4 to cpu:x86-64-v3, 64 bytes",
                 "transferBytes        64",
                 "fallback             c (Softmax) from cpu:x86-64-v4 to cpu:x86-64-v3: excluded",
-                "fallback             1 of 3 nodes, 334 thousandths",
+                "fallback             1 of 3 nodes, 33.4 %",
             }));
 }
 

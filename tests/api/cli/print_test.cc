@@ -1,6 +1,8 @@
 #include "api/cli/print.h"
 
 #include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -26,6 +28,32 @@ TEST(Print, ARowOfATableStaysOneLine) {
   printTable({{"JOB", "MODEL"}, {"1", "m.onnx\nartifact sha256:00"}});
   const auto text = testing::internal::GetCapturedStdout();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+}
+
+// What printTable writes to a terminal of 40 columns.
+std::string onTerminal(const std::vector<std::vector<std::string>>& rows) {
+  int terminal = -1, program = -1;
+  const winsize size{.ws_row = 24, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
+  EXPECT_EQ(::openpty(&terminal, &program, nullptr, nullptr, &size), 0);
+  std::fflush(stdout);
+  const int before = ::dup(STDOUT_FILENO);
+  ::dup2(program, STDOUT_FILENO);
+  printTable(rows);
+  std::fflush(stdout);
+  ::dup2(before, STDOUT_FILENO);
+  char text[4096];
+  const ssize_t size_read = ::read(terminal, text, sizeof text);
+  for (const int each : {before, terminal, program}) ::close(each);
+  return std::string(text, size_read > 0 ? static_cast<std::size_t>(size_read) : 0);
+}
+
+TEST(Print, TablesFitTheTerminal) {
+  const std::vector<std::vector<std::string>> rows = {
+      {"JOB", "RESULT"}, {"1", std::string(60, 'x')}, {"2", "short"}};
+  EXPECT_EQ(onTerminal(rows), "JOB  RESULT\r\n1    " + std::string(32, 'x') + "...\r\n2    short\r\n");
+  testing::internal::CaptureStdout();
+  printTable(rows);
+  EXPECT_NE(testing::internal::GetCapturedStdout().find(std::string(60, 'x')), std::string::npos);
 }
 
 TEST(Print, JsonIsAscii) {

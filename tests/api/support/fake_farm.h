@@ -96,6 +96,12 @@ class FakeIndex final : public v1::ArtifactService::Service {
     *artifact = at->second;
     return grpc::Status::OK;
   }
+  grpc::Status ListArtifacts(grpc::ServerContext*, const v1::ListArtifactsRequest* request,
+                             v1::ListArtifactsResponse* response) override {
+    for (const auto& [digest, artifact] : script_.artifacts)
+      if (response->artifacts_size() < request->limit()) *response->add_artifacts() = artifact;
+    return grpc::Status::OK;
+  }
 
  private:
   FarmScript& script_;

@@ -133,7 +133,7 @@ TEST_F(Device, ADryRunSaysWhatGoesWhereAndHowItIsCut) {
       ASSERT_TRUE(kernel.device) << kernel.symbol;
       EXPECT_EQ(kernel.device->threads % 32, 0);
       EXPECT_GT(kernel.device->threads, 0);
-      EXPECT_GT(kernel.device->movedBytes, 0u) << kernel.symbol;
+      EXPECT_GT(kernel.movedBytes, 0u) << kernel.symbol;
     }
   }
 }

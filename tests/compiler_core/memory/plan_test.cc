@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace kiln::memory {
@@ -120,6 +121,50 @@ TEST(Plan, ManyBuffersAreNoTrouble) {
   expectValid({chain.begin(), chain.begin() + 100}, plan({chain.begin(), chain.begin() + 100}));
   const Plan result = plan(chain);
   EXPECT_LE(result.peak, 2 * result.lowerBound);
+}
+
+// What aliveOverTime says, by looking at every step.
+std::vector<std::uint64_t> aliveByStep(const std::vector<Buffer>& buffers, std::size_t points) {
+  std::uint64_t begin = ~0u, end = 0;
+  for (const Buffer& buffer : buffers) {
+    begin = std::min<std::uint64_t>(begin, buffer.first);
+    end = std::max<std::uint64_t>(end, buffer.last);
+  }
+  const std::uint64_t steps = end - begin + 1;
+  std::vector<std::uint64_t> most(std::min<std::uint64_t>(points, steps));
+  for (std::uint64_t step = begin; step <= end; ++step) {
+    std::uint64_t now = 0;
+    for (const Buffer& buffer : buffers)
+      if (buffer.first <= step && step <= buffer.last)
+        now += (buffer.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    std::uint64_t& point = most[(step - begin) * most.size() / steps];
+    point = std::max(point, now);
+  }
+  return most;
+}
+
+TEST(AliveOverTime, APointPerStepOrTheMostOfSeveral) {
+  EXPECT_TRUE(aliveOverTime({}, 64).empty());
+  const std::vector<Buffer> buffers = {{64, 3, 4}, {128, 4, 5}, {64, 7, 7}};
+  EXPECT_EQ(aliveOverTime(buffers, 64), (std::vector<std::uint64_t>{64, 192, 128, 0, 64}));
+  EXPECT_EQ(aliveOverTime(buffers, 2), (std::vector<std::uint64_t>{192, 64}));
+  EXPECT_TRUE(aliveOverTime(buffers, 0).empty());
+}
+
+TEST(AliveOverTime, IsWhatEveryStepSays) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Buffer> buffers(1 + random() % 40);
+    for (Buffer& buffer : buffers) {
+      buffer.first = random() % 200;
+      buffer.last = buffer.first + random() % 60;
+      buffer.bytes = random() % 1000;
+    }
+    const std::size_t points = 1 + random() % 80;
+    const auto alive = aliveOverTime(buffers, points);
+    EXPECT_EQ(alive, aliveByStep(buffers, points)) << "round " << round;
+    EXPECT_EQ(*std::max_element(alive.begin(), alive.end()), plan(buffers).lowerBound);
+  }
 }
 
 }  // namespace

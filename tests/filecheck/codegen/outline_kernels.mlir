@@ -10,6 +10,7 @@
 // CHECK: llvm.getelementptr %[[DIMS]][1]
 // CHECK: llvm.mlir.constant(4 : i64)
 // CHECK: func.func private @kiln_k0_conv_1_relu(%[[ENV:.*]]: !llvm.ptr, %[[TASK:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr)
+// CHECK-SAME: moved_bytes = 96 : i64
 // CHECK-SAME: tasks = 12 : i64
 // The environment: arena, weights, inputs, outputs, symbols.
 // CHECK: %[[SLOT:.*]] = llvm.getelementptr %[[ENV]][0]
