@@ -12,7 +12,7 @@ namespace {
 
 // Every command, in the order of `kiln --help`.
 constexpr void (*kCommands[])(CLI::App&, Context&) = {
-    addBuild,  addFetch,   addVerify,  addShow,      addProvenance, addAffected, addAudit,
+    addBuild, addInspect, addFetch,   addVerify,  addShow,      addProvenance, addAffected, addAudit,
     addExport, addRebuild, addDiff,    addWarmup,    addCheck,      addRun,      addJobs,
     addWatch,  addCancel,  addWorkers, addToolchain, addAttest,     addTrust,    addLog,
     addRecall, addGc,      addBackup,  addRestore,   addDoctor};

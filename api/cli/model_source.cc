@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "api/cli/print.h"
+#include "api/client/model_check.h"
 #include "api/client/model_files.h"
+#include "manifest/spec/compile_spec.h"
 #include "manifest/spec/path.h"
 #include "storage/blob/upload.h"
 #include "storage/source/git_reference.h"
@@ -59,8 +61,10 @@ std::string nameOf(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-Status addFiles(const std::string& model, const std::vector<std::string>& data, Sources& sources) {
+Status addFiles(const std::string& model, const std::vector<std::string>& data, const CompileSpec& options,
+                Sources& sources) {
   KILN_ASSIGN(const auto files, client::findModelFiles(model, data));
+  KILN_TRY(client::checkModelFile(model, options));
   for (const auto& file : files) {
     KILN_ASSIGN(const Digest digest, digestOfFile(file.path));
     sources.add(file.name, {digest, file.path, {}}, nullptr);
@@ -69,9 +73,11 @@ Status addFiles(const std::string& model, const std::vector<std::string>& data, 
 }
 
 // A repository on this machine: read here, for the farm sees no files of its users.
-Status addLocalCommit(const std::string& directory, const source::GitReference& reference, Sources& sources) {
+Status addLocalCommit(const std::string& directory, const source::GitReference& reference,
+                      const CompileSpec& options, Sources& sources) {
   KILN_ASSIGN(const auto tree, source::CommitTree::openLocal(directory, reference.commit));
   KILN_ASSIGN(auto model, tree.read(reference.path, kMaxModelBytes));
+  KILN_TRY(client::checkModel(asBytes(model), reference.path, options));
   KILN_ASSIGN(const auto locations, source::externalLocations(asBytes(model)));
   const auto home = reference.path.substr(0, reference.path.size() - nameOf(reference.path).size());
   const auto add = [&](const std::string& name, std::string bytes) {
@@ -93,8 +99,11 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
 Status addModel(client::Client& client, const std::string& model, const std::vector<std::string>& data,
                 bool verbose, v1::SubmitJobRequest& request) {
   Sources sources(request);
+  CompileSpec options;
+  KILN_ASSIGN(const Json given, parseJson(request.options_json()));
+  KILN_TRY(applyOptions(given, options));
   if (!source::isGitReference(model)) {
-    KILN_TRY(addFiles(model, data, sources));
+    KILN_TRY(addFiles(model, data, options, sources));
     return sources.upload(client, verbose);
   }
   if (!data.empty()) {
@@ -104,7 +113,7 @@ Status addModel(client::Client& client, const std::string& model, const std::vec
   KILN_ASSIGN(const auto reference, source::parseGitReference(escapeSpaces(model)));
   KILN_ASSIGN(const auto url, source::parseGitUrl(reference.url));
   if (url.scheme == "file") {
-    KILN_TRY(addLocalCommit(url.path, reference, sources));
+    KILN_TRY(addLocalCommit(url.path, reference, options, sources));
     return sources.upload(client, verbose);
   }
   auto& added = *request.add_sources();

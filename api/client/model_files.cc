@@ -4,6 +4,8 @@
 #include <climits>
 #include <filesystem>
 
+#include "compiler_core/frontend/onnx/foreign_file.h"
+#include "compiler_core/frontend/onnx/mapped_file.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/path.h"
 #include "storage/source/onnx_external.h"
@@ -38,6 +40,19 @@ Result<ModelFileOnDisk> named(const std::string& argument, const fs::path& home)
                 "--data " + argument + ": \"" + file.name + "\" is no plain relative path");
   }
   return file;
+}
+
+// A repository without its large files holds pointers in their places.
+Status checkFetched(const std::string& path) {
+  constexpr std::uint64_t kMostPointer = 1024;
+  std::error_code error;
+  if (const auto size = fs::file_size(path, error); error || size == 0 || size > kMostPointer) return {};
+  KILN_ASSIGN(const auto file, onnx::MappedFile::open(path));
+  if (!onnx::isLfsPointer(file->bytes(), file->bytes().size())) return {};
+  return fail(
+      invalidModel(path +
+                   ": the model keeps weights there, and it is a Git LFS pointer: fetch the file itself "
+                   "with git lfs pull"));
 }
 
 }  // namespace
@@ -78,6 +93,7 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
                                ": a link out of the model's directory; if that is meant, give --data " +
                                location + "=FILE"));
     }
+    KILN_TRY(checkFetched(path.string()));
     files.push_back({location, path.string()});
   }
   return files;

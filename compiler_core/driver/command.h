@@ -39,7 +39,8 @@ Status checkServed(const CompileSpec& spec);
 // (findToolchainLib).
 tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, const CompileSpec& spec,
                                                       const std::string& toolchain);
-// evidence.json and manifest.json of a compile. Errors are never the model's fault.
+// evidence.json and manifest.json of a compile. kResourceExhausted: the model has too many nodes, or names
+// that are too long; other errors are not its fault.
 Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out);
 
 // What commands say about partitions, into `spec`; its target is set. Every failure is one of usage.

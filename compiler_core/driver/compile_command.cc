@@ -12,6 +12,7 @@
 #include "compiler_core/driver/toolchain.h"
 #include "compiler_core/driver/tuning_documents.h"
 #include "compiler_core/package/files.h"
+#include "manifest/artifact/document_limit.h"
 #include "manifest/artifact/manifest.h"
 
 namespace kiln::driver {
@@ -54,6 +55,19 @@ Status checkBudget(const char* what, const char* member, std::uint64_t used, std
 Status writeCanonical(const std::string& path, const Json& json) {
   KILN_ASSIGN(const std::string text, toCanonicalJson(json));
   KILN_TRY(package::writeFile(path, asBytes(text)));
+  return {};
+}
+
+// Nothing is written that a farm would not read.
+Status writeBounded(const std::string& out, const std::string& name, const Json& json) {
+  KILN_ASSIGN(const std::string text, toCanonicalJson(json));
+  if (text.size() > kMaxCompileDocumentBytes)
+    return fail(
+        Code::kResourceExhausted,
+        fmt::format("{} would have {} bytes, with every node and kernel by name; at most {} are served: "
+                    "shorten the model's names, or compile it in parts",
+                    name, text.size(), kMaxCompileDocumentBytes));
+  KILN_TRY(package::writeFile(out + "/" + name, asBytes(text)));
   return {};
 }
 
@@ -112,9 +126,9 @@ class Progress {
 
 Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out) {
   const Json evidence = evidenceJson(result);
-  KILN_TRY(writeCanonical(out + "/evidence.json", evidence));
+  KILN_TRY(writeBounded(out, "evidence.json", evidence));
   KILN_ASSIGN(const Manifest manifest, makeManifest(spec, evidence));
-  return writeCanonical(out + "/manifest.json", manifest.toJson());
+  return writeBounded(out, "manifest.json", manifest.toJson());
 }
 
 tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, const CompileSpec& spec,
@@ -217,7 +231,9 @@ CommandResult compileCommand(const CompileArguments& arguments) {
       !fits)
     return stop(fits.error());
   if (auto written = writeDocuments(*spec, *result, arguments.out); !written)
-    return stop(exitCodeOf(written.error().code), written.error());
+    return stop(written.error().code == Code::kResourceExhausted ? kExitUnsupported
+                                                                 : exitCodeOf(written.error().code),
+                written.error());
   if (!arguments.tracePasses.empty())
     if (auto written = writeTrace(arguments.tracePasses, trace); !written)
       return stop(exitCodeOf(written.error().code), written.error());

@@ -10,6 +10,7 @@
 #include "compiler_core/analysis/padding.h"
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
+#include "compiler_core/driver/capture.h"
 #include "compiler_core/driver/device_program.h"
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/driver/probe.h"
@@ -53,14 +54,15 @@ class IrWriter {
   int count_ = 0;
 };
 
-// kUnimplemented names the first dimension that `mustPad` asks for in vain.
-Result<std::vector<SymbolEvidence>> symbolsOf(const onnx::Captured& captured, bool mustPad) {
+// kUnimplemented names the first dimension that `mustPad` asks for in vain. Nothing shows for profiles that
+// are captured apart.
+Result<std::vector<SymbolEvidence>> symbolsOf(const onnx::Captured& captured, bool mustPad, bool isApart) {
   std::vector<SymbolEvidence> symbols;
   for (auto [i, symbol] : llvm::enumerate(captured.symbols)) {
     SymbolEvidence& evidence = symbols.emplace_back(SymbolEvidence{
         .name = symbol.name, .input = symbol.input, .index = symbol.index, .element = symbol.element});
     // A number in the graph says no longer where it came from.
-    if (symbol.element || (symbol.range.min == symbol.range.max && !mustPad)) continue;
+    if (symbol.element || isApart || (symbol.range.min == symbol.range.max && !mustPad)) continue;
     const auto reason = analysis::whyNotPadded(*captured.module, static_cast<unsigned>(i));
     if (reason && mustPad)
       return fail(Code::kUnimplemented,
@@ -141,26 +143,21 @@ class Compile {
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     progress("analyse");
-    KILN_ASSIGN(analysis::ProfileBounds bounds, analysis::boundsOf(request_.profiles));
-    // Whether a dimension can be padded shows only where it is a symbol.
-    if (request_.pad)
-      for (const auto& [name, value] : std::exchange(bounds.fixed, {})) bounds.ranges[name] = {value, value};
-    KILN_ASSIGN(onnx::Captured captured,
-                onnx::importModel(context_, loaded,
-                                  {bounds.fixed, request_.pins, bounds.ranges, request_.sequences}));
+    KILN_ASSIGN(CapturedProfiles profiles, captureProfiles(context_, loaded, request_));
+    onnx::Captured& captured = profiles.common;
     KILN_TRY(ir_.write("capture", *captured.module));
     result_.inputs = captured.inputs;
     result_.outputs = captured.outputs;
     result_.capture = captured.capture;
     result_.analyse = captured.analyse;
-    KILN_ASSIGN(result_.symbols, symbolsOf(captured, request_.pad));
+    KILN_ASSIGN(result_.symbols, symbolsOf(captured, request_.pad, !profiles.own.empty()));
     if (request_.probe && request_.probe->point == ProbeRequest::Point::kCaptured)
       KILN_TRY(probe(*captured.module, captured));
 
     // Each profile is a module of its own until all are one program.
     std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
     for (std::size_t i = 0; i < request_.profiles.size(); ++i) {
-      modules.push_back(captured.module->clone());
+      modules.push_back(profiles.moduleOf(i).clone());
       KILN_TRY(lowerProfile(modules.back(), i, captured));
     }
     mlir::ModuleOp program = *modules.front();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coordinator/jobs/evidence.h"
+#include "manifest/artifact/document_limit.h"
 #include "manifest/artifact/manifest.h"
 #include "manifest/spec/compile_spec.h"
 #include "storage/index/records.h"
@@ -20,7 +21,7 @@ namespace kiln::jobs {
 // The two documents among a compile's outputs that the coordinator reads, and how large they may be.
 inline constexpr char kEvidenceFile[] = "evidence.json";
 inline constexpr char kManifestFile[] = "manifest.json";
-inline constexpr std::uint64_t kMaxDocument = 4u << 20;
+inline constexpr std::uint64_t kMaxDocument = kMaxCompileDocumentBytes;
 
 // kDataLoss unless `list` is a well-formed fixtures.json of exactly the other outputs.
 Status checkReferenceOutputs(const Outputs& outputs, std::string_view list);

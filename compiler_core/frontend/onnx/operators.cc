@@ -22,19 +22,9 @@ std::vector<Operator> allOperators() {
 const Operator* findOperator(std::string_view domain, std::string_view name, std::int64_t opset,
                              std::string& reason) {
   static const std::vector<Operator> rows = allOperators();
-  const Operator* other = nullptr;
-  for (const Operator& row : rows) {
-    if (row.domain != domain || row.name != name) continue;
-    if (opset >= row.since && opset <= row.until) return &row;
-    other = &row;
-  }
-  if (other)
-    reason =
-        "served for opset " + std::to_string(other->since) + " to " + std::to_string(other->until) + " only";
-  else if (!domain.empty())
-    reason = "operators of domain '" + std::string(domain) + "' are not served";
-  else
-    reason = "this operator is not served yet";
+  for (const Operator& row : rows)
+    if (row.domain == domain && row.name == name && opset >= row.since && opset <= row.until) return &row;
+  reason = whyNotServed(domain, name, opset);
   return nullptr;
 }
 

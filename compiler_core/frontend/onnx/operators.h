@@ -4,11 +4,9 @@
 #include <span>
 
 #include "compiler_core/frontend/onnx/node_context.h"
+#include "compiler_core/frontend/onnx/served_operators.h"
 
 namespace kiln::onnx {
-
-// Most operators are served from opset 6 on; a row says from where.
-inline constexpr std::int64_t kMinOpset = 1, kMaxOpset = 27;
 
 // Makes the node's results, one per output in order. kInvalidArgument: the model is wrong; kUnimplemented:
 // Kiln cannot serve this use. Both without the node's name, which the caller adds.

@@ -101,7 +101,7 @@ TEST_F(KilnBuild, UploadsSubmitsWatchesAndEndsWithTheArtifact) {
 
 TEST_F(KilnBuild, SaysWhichNumericsAreWanted) {
   succeeds();
-  file("model.onnx", "m");
+  file("model.onnx", testing_support::emptyModel());
   const auto built = kiln(
       {"build", "model.onnx", "--target", "cpu:x86-64-v3", "--precision", "int8", "--reassociation", "on"});
   EXPECT_EQ(built.exit, 0) << built.err;
@@ -114,7 +114,7 @@ TEST_F(KilnBuild, SaysWhichNumericsAreWanted) {
 
 // Somebody wrote another artifact into the job's row: as well signed, but not what was asked for.
 TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
-  file("model.onnx", "m");
+  file("model.onnx", testing_support::emptyModel());
   const auto built = [&](std::function<void(CompileSpec&)> change, std::vector<std::string> more = {}) {
     succeeds(std::move(change));
     std::vector<std::string> arguments = {"build", "model.onnx", "--target", "cpu:x86-64-v3"};
@@ -124,7 +124,7 @@ TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
   EXPECT_EQ(built([](CompileSpec&) {}).exit, 0);
   const auto model = built([](CompileSpec& spec) { spec.files[0].digest = digestOf("another"); });
   EXPECT_EQ(model.exit, 5);
-  EXPECT_NE(model.err.find(digestOf("m").text()), std::string::npos) << model.err;
+  EXPECT_NE(model.err.find(digestOf(testing_support::emptyModel()).text()), std::string::npos) << model.err;
   EXPECT_EQ(model.out.find("artifact"), std::string::npos) << "no artifact line for scripts to take";
   EXPECT_EQ(built([](CompileSpec& spec) { spec.files.push_back({"w.bin", digestOf("w")}); }).exit, 5);
   const auto target = built([](CompileSpec& spec) {
@@ -143,14 +143,14 @@ TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
 
 TEST_F(KilnBuild, EachInvocationHasItsOwnIdempotencyKey) {
   succeeds();
-  file("model.onnx", "m");
+  file("model.onnx", testing_support::emptyModel());
   for (int i = 0; i < 2; ++i) EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3"}).exit, 0);
   EXPECT_NE(farm.script.submitted[0].idempotency_key(), farm.script.submitted[1].idempotency_key());
 }
 
 TEST_F(KilnBuild, JsonAndDetach) {
   succeeds();
-  file("model.onnx", "m");
+  file("model.onnx", testing_support::emptyModel());
   const auto json = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--json"});
   EXPECT_EQ(parseJson(json.out)->at("artifacts").at(0).at("digest"), hash) << json.out;
   EXPECT_EQ(json.err, "");
@@ -168,7 +168,7 @@ TEST_F(KilnBuild, AFailedJobDecidesTheExitCodeAndListsWhatIsUnsupported) {
   failed.mutable_error()->set_details_json(
       R"({"unsupported":[{"node":"n1","op":"Det"},{"node":"n2","op":"Mystery"}]})");
   farm.script.watch = {jobIn(v1::JOB_QUEUED, 1), failed};
-  file("model.onnx", "m");
+  file("model.onnx", testing_support::emptyModel());
   const auto result = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3"});
   EXPECT_EQ(result.exit, 4);
   EXPECT_NE(result.err.find("kiln: error: 2 nodes are not supported"), std::string::npos) << result.err;
@@ -232,7 +232,7 @@ TEST_F(KilnBuild, ACommitOfALocalRepositoryIsReadHereAndRecorded) {
 }
 
 TEST_F(KilnBuild, ABranchIsRefusedWithTheCommitItPointsTo) {
-  file("repo/model.onnx", "m");
+  file("repo/model.onnx", testing_support::emptyModel());
   const auto commit = commitModel(directory.path());
   const auto result = kiln(
       {"build", "git+file://" + directory.path() + "/repo@trunk#model.onnx", "--target", "cpu:x86-64-v3"});
@@ -249,6 +249,54 @@ TEST_F(KilnBuild, LfsPointersAreRefusedByName) {
                             "--target", "cpu:x86-64-v3"});
   EXPECT_EQ(result.exit, 4);
   EXPECT_NE(result.err.find("LFS"), std::string::npos) << result.err;
+}
+
+TEST_F(KilnBuild, WhatIsNoModelIsNamedBeforeAnythingIsSent) {
+  file("net.onnx", "<!DOCTYPE html><title>Sign in</title>");
+  const auto page = kiln({"build", "net.onnx", "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(page.exit, 3);
+  EXPECT_NE(page.err.find("net.onnx: no ONNX model but an HTML page"), std::string::npos) << page.err;
+  // Weights that were not fetched.
+  file("m/model.onnx", testing_support::modelWithExternal("w.bin"));
+  file("m/w.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12345\n");
+  const auto pointer = kiln({"build", "m/model.onnx", "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(pointer.exit, 3);
+  EXPECT_NE(pointer.err.find("w.bin: the model keeps weights there, and it is a Git LFS pointer"),
+            std::string::npos)
+      << pointer.err;
+  // In a commit, by its path there.
+  file("repo/nets/model.onnx", "{}");
+  const auto commit = commitModel(directory.path());
+  const auto json = kiln({"build", "git+file://" + directory.path() + "/repo@" + commit + "#nets/model.onnx",
+                          "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(json.exit, 3);
+  EXPECT_NE(json.err.find("nets/model.onnx: no ONNX model but a JSON file"), std::string::npos) << json.err;
+  EXPECT_TRUE(farm.script.submitted.empty());
+}
+
+TEST_F(KilnBuild, AllMissingDimensionsAreNamedBeforeAnythingIsSent) {
+  using namespace testing_support;
+  file("net.onnx", varintField(1, 8) + field(7, field(11, floatInput("x", {"N", "3", "H"})) +
+                                                    field(12, floatInput("y", {"N"}))));
+  const auto result = kiln({"build", "net.onnx", "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(result.exit, 4);
+  EXPECT_NE(result.err.find("--profile N= --profile H="), std::string::npos) << result.err;
+  EXPECT_TRUE(farm.script.submitted.empty());
+  // Without a farm, with a command line to take over.
+  const auto report = kiln({"inspect", "net.onnx"});
+  EXPECT_EQ(report.exit, 0) << report.err;
+  EXPECT_EQ(report.lastLine(),
+            "build     kiln build net.onnx --target cpu:x86-64-v3 --profile N=1 --profile H=1");
+  EXPECT_EQ(parseJson(kiln({"inspect", "net.onnx", "--json"}).out)->at("dimensions").size(), 2u);
+  EXPECT_EQ(kiln({"inspect", "missing.onnx"}).exit, 6);
+  file("odd.onnx",
+       varintField(1, 8) +
+           field(7, field(1, field(2, "y") + field(4, "Frobnicate")) + field(12, floatInput("y", {"1"}))) +
+           field(8, varintField(2, 17)));
+  const auto odd = kiln({"inspect", "odd.onnx"});
+  EXPECT_EQ(odd.exit, 4);
+  EXPECT_NE(odd.out.find("unserved  node y (Frobnicate): this operator is not served yet"), std::string::npos)
+      << odd.out;
 }
 
 TEST_F(KilnBuild, RemoteRepositoriesAreTheFarmsToFetch) {

@@ -12,6 +12,7 @@ using testing_support::runKiln;
 TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
   for (const std::vector<std::string>& command :
        std::vector<std::vector<std::string>>{{"build"},
+                                             {"inspect"},
                                              {"fetch"},
                                              {"verify"},
                                              {"show"},

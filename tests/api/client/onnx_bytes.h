@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace kiln::testing_support {
 
@@ -22,6 +23,19 @@ inline std::string varintField(int number, std::uint64_t value) {
 // A TensorProto whose data is elsewhere.
 inline std::string externalTensor(const std::string& location) {
   return field(8, "w") + field(13, field(1, "location") + field(2, location)) + varintField(14, 1);
+}
+// A whole model of nothing.
+inline std::string emptyModel() {
+  return varintField(1, 8) + field(7, field(2, "g"));
+}
+// A ValueInfoProto of floats; a dimension that is no number is a name.
+inline std::string floatInput(const std::string& name, const std::vector<std::string>& dims) {
+  std::string shape;
+  for (const std::string& dim : dims)
+    shape += field(1, dim.find_first_not_of("0123456789") == dim.npos && !dim.empty()
+                          ? varintField(1, std::stoull(dim))
+                          : field(2, dim));
+  return field(1, name) + field(2, field(1, varintField(1, 1) + field(2, shape)));
 }
 // A whole model with one such initializer.
 inline std::string modelWithExternal(const std::string& location) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "compiler_core/driver/compiler.h"
@@ -292,6 +293,62 @@ TEST(DynamicModel, FramesOfASignal) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
   EXPECT_THAT(refused.error().message, HasSubstr("whether a frame of 8 fits"));
+}
+
+// Two levels of a feature pyramid and a head over the cells of both: x [N, 8, H, W], halved, halved again,
+// and doubled back beside it. That both halves are as large holds for even sizes only.
+OnnxBuilder pyramid() {
+  OnnxBuilder model;
+  const std::vector<ProtoMessage> halving{onnxInts("kernel_shape", {3, 3}), onnxInts("strides", {2, 2}),
+                                          onnxInts("pads", {1, 1, 1, 1})};
+  model.input("x", {"N", 8, "H", "W"})
+      .output("y")
+      .initializer(onnxTensor("w1", {8, 8, 3, 3}, ramp(576)))
+      .initializer(onnxTensor("w2", {8, 8, 3, 3}, ramp(576)))
+      .initializer(onnxTensor("scales", {4}, std::vector<float>{1, 1, 2, 2}))
+      .initializer(onnxTensor("flat", {3}, std::vector<std::int64_t>{0, 16, -1}))
+      .node("Conv", {"x", "w1"}, {"p1"}, halving)
+      .node("Conv", {"p1", "w2"}, {"p2"}, halving)
+      .node("Resize", {"p2", "", "scales"}, {"up"},
+            {onnxText("mode", "nearest"), onnxText("coordinate_transformation_mode", "asymmetric"),
+             onnxText("nearest_mode", "floor")})
+      .node("Concat", {"p1", "up"}, {"both"}, {onnxInt("axis", 1)})
+      .node("Reshape", {"both", "flat"}, {"y"});
+  return model;
+}
+
+TEST(DynamicModel, ProfilesThatOnlyEachForItselfSettleAreCompiledEachForItself) {
+  const std::vector<analysis::Profile> profiles{
+      {"small", {{"N", 1, 2, 3}, {"H", 16, 16, 16}, {"W", 24, 24, 24}}},
+      {"large", {{"N", 1, 1, 2}, {"H", 32, 32, 32}, {"W", 8, 8, 8}}},
+      {"one", {{"N", 1, 1, 1}, {"H", 20, 20, 20}, {"W", 20, 20, 20}}}};
+  auto passed = checkModel({pyramid(), profiles, {}});
+  EXPECT_TRUE(passed) << passed.error().message;
+  // The weights are there once, and the size that differs is said in words.
+  const TempDirectory directory;
+  driver::CompileRequest request;
+  request.model = directory / "model.onnx";
+  std::ofstream(request.model, std::ios::binary) << pyramid().build();
+  request.target = *parseTarget("cpu:x86-64-v3");
+  request.profiles = profiles;
+  request.toolchainLib = KILN_TOOLCHAIN_LIB;
+  request.out = directory.path();
+  auto result = driver::compile(request);
+  ASSERT_TRUE(result) << result.error().message;
+  std::set<Digest> distinct;
+  for (const auto& weight : result->weights) distinct.insert(weight.digest);
+  EXPECT_EQ(distinct.size(), result->weights.size());
+  EXPECT_THAT(result->outputs.front().dimNames, ::testing::ElementsAre("N or 1", "", "96 or 64 or 100"));
+  EXPECT_THAT(result->inputs.front().dimNames, ::testing::ElementsAre("N", "", "H", "W"));
+  // One range over the same sizes settles nothing, and a profile that cannot be is named.
+  auto ranged = checkModel({pyramid(), {{"p", {{"N", 1, 1, 1}, {"H", 16, 16, 32}, {"W", 8, 8, 24}}}}, {}});
+  ASSERT_FALSE(ranged);
+  EXPECT_EQ(ranged.error().code, Code::kUnimplemented);
+  auto odd = profiles;
+  odd[1].dims[1] = {"H", 30, 30, 30};
+  auto refused = checkModel({pyramid(), odd, {}});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("profile 'large'"));
 }
 
 TEST(DynamicModel, NothingOfASymbolicShapeIsRefused) {

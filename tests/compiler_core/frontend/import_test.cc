@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "compiler_core/frontend/onnx/operators.h"
 #include "manifest/base/digest.h"
 #include "tests/compiler_core/frontend/run_model.h"
 
@@ -200,6 +201,18 @@ TEST(Import, Activations) {
   EXPECT_THAT(at("HardSwish"), near({-0.3333333f, 0, 1.6666666f}));
   EXPECT_THAT(at("Softplus"), near({0.126928f, 0.6931472f, 2.126928f}));
   EXPECT_THAT(at("Gelu"), near({-0.0455003f, 0, 1.9544997f}));
+}
+
+TEST(Import, WhatIsSaidToBeServedIsWhatIsImported) {
+  std::vector<onnx::ServedOperator> rows;
+  for (const onnx::Operator& row : onnx::allOperators())
+    rows.push_back({row.domain, row.name, row.since, row.until});
+  std::ranges::sort(rows);
+  rows.erase(std::ranges::unique(rows).begin(), rows.end());  // Col2Im has two
+  const auto served = onnx::servedOperators();
+  for (std::size_t i = 0; i < std::min(rows.size(), served.size()); ++i)
+    ASSERT_EQ(rows[i], served[i]) << rows[i].name << " or " << served[i].name;
+  EXPECT_EQ(rows.size(), served.size());
 }
 
 TEST(Import, UnknownDimensionsAreEachTheirOwn) {

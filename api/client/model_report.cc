@@ -1,0 +1,138 @@
+#include "api/client/model_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "manifest/base/printable.h"
+
+namespace kiln::client {
+namespace {
+
+std::string tensorText(const onnx::ValueInfo& value) {
+  std::string text = printable(value.name) + " ";
+  for (const onnx::Container container : value.containers)
+    text += container == onnx::Container::kSequence ? "sequence of " : "optional ";
+  if (!value.isTensor && value.containers.empty()) return text + "(no tensor)";
+  text += onnx::elementTypeName(value.type);
+  if (!value.shape) return text + " of unknown rank";
+  std::vector<std::string> dims;
+  for (std::size_t i = 0; i < value.shape->size(); ++i) {
+    const onnx::DeclaredDim& dim = (*value.shape)[i];
+    dims.push_back(dim.value          ? std::to_string(*dim.value)
+                   : dim.name.empty() ? fmt::format("{}.{}", printable(value.name), i)
+                                      : printable(dim.name));
+  }
+  return text + fmt::format("[{}]", fmt::join(dims, ","));
+}
+
+void countOperators(const onnx::Graph& graph, ModelReport& report) {
+  for (const onnx::Node& node : graph.nodes) {
+    ++report.nodes;
+    const bool isOnnx = node.domain.empty() || node.domain == "ai.onnx";
+    ++report.operators[(isOnnx ? "" : printable(node.domain) + ":") + printable(node.op)];
+    for (const onnx::Attribute& attribute : node.attributes)
+      for (const onnx::Graph& body : attribute.graphs) countOperators(body, report);
+  }
+}
+
+// A word of a POSIX shell.
+std::string shellWord(const std::string& text) {
+  const bool isPlain = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+    return std::isalnum(c) ||
+           std::string_view("_./=:,+-@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (isPlain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// A size to begin with: images have three channels and some 224 pixels each way, all else begins with one.
+std::int64_t exampleSize(const onnx::OpenDimension& dim, const onnx::Model& model) {
+  const auto input = std::ranges::find(model.graph.inputs, dim.input, &onnx::ValueInfo::name);
+  if (input->shape->size() != 4 || dim.index == 0) return 1;
+  return dim.index == 1 ? 3 : 224;
+}
+
+std::string commandLineOf(const ModelReport& report, const onnx::Model& model,
+                          const std::vector<std::string>& targets) {
+  std::string line = "kiln build " + shellWord(report.path);
+  for (const std::string& target : targets) line += " --target " + shellWord(target);
+  for (const onnx::OpenDimension& dim : report.requirements.dimensions)
+    line += " --profile " + shellWord(fmt::format("{}={}", dim.name, exampleSize(dim, model)));
+  for (const onnx::DecidingInput& pin : report.requirements.pins) {
+    if (!pin.certain) continue;
+    const std::vector<int> ones(std::max<std::size_t>(pin.elements, 1), 1);
+    line += " --pin " + shellWord(fmt::format("{}={}", pin.name, fmt::join(ones, ",")));
+  }
+  for (const std::string& sequence : report.requirements.sequences)
+    line += " --sequence " + shellWord(sequence + "=1");
+  return line;
+}
+
+}  // namespace
+
+Json ModelReport::toJson() const {
+  Json json{{"path", path},
+            {"format", "onnx"},
+            {"producer", producer},
+            {"producerVersion", producerVersion},
+            {"irVersion", irVersion},
+            {"bytes", std::to_string(bytes)},
+            {"opsets", opsets},
+            {"inputs", inputs},
+            {"outputs", outputs},
+            {"operators", operators},
+            {"nodes", nodes},
+            {"functions", functions},
+            {"commandLine", commandLine}};
+  for (const char* list : {"files", "dimensions", "pins", "sequences", "unserved"})
+    json[list] = Json::array();
+  for (const ModelFileOnDisk& file : files)
+    json["files"].push_back({{"name", file.name}, {"path", file.path}});
+  for (const onnx::OpenDimension& dim : requirements.dimensions)
+    json["dimensions"].push_back({{"name", dim.name}, {"input", dim.input}, {"index", dim.index}});
+  for (const onnx::DecidingInput& pin : requirements.pins)
+    json["pins"].push_back(
+        {{"input", pin.name}, {"elements", pin.elements}, {"node", pin.node}, {"certain", pin.certain}});
+  for (const std::string& sequence : requirements.sequences) json["sequences"].push_back(sequence);
+  for (const onnx::UnservedNode& node : requirements.unserved)
+    json["unserved"].push_back({{"node", node.node}, {"op", node.op}, {"reason", node.reason}});
+  return json;
+}
+
+Result<ModelReport> inspectModel(const std::string& path, const std::vector<std::string>& data,
+                                 const std::vector<std::string>& targets) {
+  ModelReport report;
+  report.path = path;
+  KILN_ASSIGN(report.files, findModelFiles(path, data));
+  for (const ModelFileOnDisk& file : report.files) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(file.path, error);
+    if (!error) report.bytes += size;
+  }
+  KILN_ASSIGN(const auto file, onnx::MappedFile::open(path));
+  KILN_ASSIGN(const onnx::Model model, readModel(file->bytes(), path));
+  report.producer = printable(model.producer);
+  report.producerVersion = printable(model.producerVersion);
+  report.irVersion = model.irVersion;
+  for (const auto& [domain, version] : model.opsets)
+    report.opsets[domain.empty() ? "ai.onnx" : printable(domain)] = version;
+  for (const onnx::ValueInfo& input : model.graph.inputs) {
+    const bool isConstant = std::ranges::any_of(
+        model.graph.initializers, [&](const onnx::Tensor& tensor) { return tensor.name == input.name; });
+    if (!isConstant) report.inputs.push_back(tensorText(input));
+  }
+  for (const onnx::ValueInfo& output : model.graph.outputs) report.outputs.push_back(tensorText(output));
+  countOperators(model.graph, report);
+  for (const onnx::Function& function : model.functions) countOperators(function.graph, report);
+  report.functions = model.functions.size();
+  report.requirements = onnx::requirementsOf(model);
+  report.commandLine = commandLineOf(report, model, targets);
+  return report;
+}
+
+}  // namespace kiln::client

@@ -1,0 +1,122 @@
+#include "compiler_core/driver/capture.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace kiln::driver {
+namespace {
+
+Result<onnx::Captured> captureTogether(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                                       const CompileRequest& request,
+                                       const std::vector<analysis::Profile>& profiles) {
+  KILN_ASSIGN(analysis::ProfileBounds bounds, analysis::boundsOf(profiles));
+  // Whether a dimension can be padded shows only where it is a symbol.
+  if (request.pad)
+    for (const auto& [name, value] : std::exchange(bounds.fixed, {})) bounds.ranges[name] = {value, value};
+  return onnx::importModel(context, loaded, {bounds.fixed, request.pins, bounds.ranges, request.sequences});
+}
+
+// Moves the weights behind those of `into`, and the module's references with them.
+void takeWeights(onnx::Captured& from, ir::WeightTable& into) {
+  const std::int64_t offset = into.size();
+  for (std::int64_t i = 0; i < from.weights.size(); ++i) into.add(*from.weights.find(i));
+  from.module->walk(
+      [&](ir::WeightOp weight) { weight.setIndex(weight.getIndex() + static_cast<std::uint64_t>(offset)); });
+}
+
+tl::unexpected<Error> differ(const std::string& what) {
+  return fail(Code::kUnimplemented,
+              what + "; the profiles of one program give the same: build an artifact for each");
+}
+
+// What the profiles make of one dimension, each text once.
+using Texts = std::vector<std::string>;
+
+// For people.
+std::string eitherText(const Texts& texts) {
+  constexpr std::size_t kMostText = 256;
+  std::string text = fmt::format("{}", fmt::join(texts, " or "));
+  return text.size() > kMostText ? "as the profile gives" : text;
+}
+
+std::string dimText(const ir::Signature& tensor, std::size_t i) {
+  return tensor.dimNames[i].empty() ? std::to_string(tensor.shape[i]) : tensor.dimNames[i];
+}
+
+Status mergeOutput(ir::Signature& output, const ir::Signature& other, std::vector<Texts>& texts) {
+  if (output.dtype != other.dtype || output.shape.size() != other.shape.size())
+    return differ(
+        fmt::format("output '{}' has rank {} or {}", output.name, output.shape.size(), other.shape.size()));
+  for (std::size_t i = 0; i < output.shape.size(); ++i) {
+    std::string text = dimText(other, i);
+    if (texts[i].empty()) texts[i].push_back(dimText(output, i));
+    if (llvm::is_contained(texts[i], text)) continue;
+    texts[i].push_back(std::move(text));
+    output.shape[i] = analysis::kSymbolic;
+    output.dimNames[i] = eitherText(texts[i]);
+  }
+  return {};
+}
+
+// What profile after profile adds to the first one's.
+class Merge {
+ public:
+  explicit Merge(onnx::Captured& common) : common_(common), texts_(common.outputs.size()) {
+    for (std::size_t i = 0; i < texts_.size(); ++i) texts_[i].resize(common.outputs[i].shape.size());
+  }
+
+  Status add(onnx::Captured& other) {
+    if (common_.symbols.size() != other.symbols.size() || common_.outputs.size() != other.outputs.size())
+      return differ("the profiles have other symbols or outputs");
+    for (std::size_t i = 0; i < common_.symbols.size(); ++i) {
+      ir::Symbol& symbol = common_.symbols[i];
+      const ir::Symbol& same = other.symbols[i];
+      if (symbol.name != same.name || symbol.input != same.input || symbol.index != same.index ||
+          symbol.element != same.element)
+        return differ(fmt::format("symbol {} is '{}' or '{}'", i, symbol.name, same.name));
+      symbol.range = {std::min(symbol.range.min, same.range.min), std::max(symbol.range.max, same.range.max)};
+    }
+    for (std::size_t i = 0; i < common_.inputs.size(); ++i)
+      for (std::size_t k = 0; k < common_.inputs[i].shape.size(); ++k)
+        if (common_.inputs[i].shape[k] != other.inputs[i].shape[k])
+          common_.inputs[i].shape[k] = analysis::kSymbolic;
+    for (std::size_t i = 0; i < common_.outputs.size(); ++i)
+      KILN_TRY(mergeOutput(common_.outputs[i], other.outputs[i], texts_[i]));
+    takeWeights(other, common_.weights);
+    return {};
+  }
+
+ private:
+  onnx::Captured& common_;
+  std::vector<std::vector<Texts>> texts_;  // by output and dimension
+};
+
+}  // namespace
+
+Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                                         const CompileRequest& request) {
+  CapturedProfiles result;
+  auto together = captureTogether(context, loaded, request, request.profiles);
+  if (together) {
+    result.common = std::move(*together);
+    return result;
+  }
+  if (request.profiles.size() == 1 || request.pad) return fail(together.error());
+  std::optional<Merge> merge;
+  for (const analysis::Profile& profile : request.profiles) {
+    auto one = captureTogether(context, loaded, request, {profile});
+    if (!one && one.error().message == together.error().message) return fail(together.error());
+    if (!one) return fail(one.error().in(fmt::format("profile '{}'", profile.name)));
+    if (merge) {
+      if (auto merged = merge->add(*one); !merged) return fail(merged.error());
+      result.own.push_back(std::move(one->module));
+      continue;
+    }
+    result.common = std::move(*one);
+    merge.emplace(result.common);
+    result.own.push_back(result.common.module->clone());
+  }
+  return result;
+}
+
+}  // namespace kiln::driver

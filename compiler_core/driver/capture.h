@@ -1,0 +1,28 @@
+// The stages capture and analyse for all profiles of a compile. Private to this folder.
+#pragma once
+
+#include <vector>
+
+#include "compiler_core/driver/compiler.h"
+#include "compiler_core/frontend/onnx/import.h"
+
+namespace kiln::driver {
+
+struct CapturedProfiles {
+  // Signatures, symbols and weights are those of all profiles; where each has a module of its own, the module
+  // and the evidence are the first one's.
+  onnx::Captured common;
+  // One per profile in the spec's order, or none: then all are made from the common one.
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> own;
+
+  mlir::ModuleOp moduleOf(std::size_t profile) { return own.empty() ? *common.module : *own[profile]; }
+};
+
+// One module whose dimensions range over all profiles. Where that leaves open what each profile by itself
+// settles, such as the sizes of a feature pyramid for a few sizes of images, each profile is captured for
+// itself; but with outOfProfile "pad", which needs the ranges. Errors as compile() has them; those of one
+// profile say which.
+Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                                         const CompileRequest& request);
+
+}  // namespace kiln::driver

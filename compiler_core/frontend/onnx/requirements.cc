@@ -1,0 +1,199 @@
+#include "compiler_core/frontend/onnx/requirements.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "compiler_core/frontend/onnx/node_name.h"
+#include "compiler_core/frontend/onnx/served_operators.h"
+
+namespace kiln::onnx {
+namespace {
+
+// Operands that must be known at compile time.
+const std::map<std::string_view, std::vector<std::size_t>>& shapeOperands() {
+  static const std::map<std::string_view, std::vector<std::size_t>> operands = {{"AffineGrid", {1}},
+                                                                                {"BlackmanWindow", {0}},
+                                                                                {"CenterCropPad", {1}},
+                                                                                {"Col2Im", {1, 2}},
+                                                                                {"ConstantOfShape", {0}},
+                                                                                {"Expand", {1}},
+                                                                                {"HammingWindow", {0}},
+                                                                                {"HannWindow", {0}},
+                                                                                {"MaxUnpool", {2}},
+                                                                                {"OneHot", {1}},
+                                                                                {"Pad", {1, 3}},
+                                                                                {"Range", {0, 1, 2}},
+                                                                                {"ReduceL1", {1}},
+                                                                                {"ReduceL2", {1}},
+                                                                                {"ReduceLogSum", {1}},
+                                                                                {"ReduceLogSumExp", {1}},
+                                                                                {"ReduceMax", {1}},
+                                                                                {"ReduceMean", {1}},
+                                                                                {"ReduceMin", {1}},
+                                                                                {"ReduceProd", {1}},
+                                                                                {"ReduceSum", {1}},
+                                                                                {"ReduceSumSquare", {1}},
+                                                                                {"Reshape", {1}},
+                                                                                {"Resize", {2, 3}},
+                                                                                {"Slice", {1, 2, 3, 4}},
+                                                                                {"Split", {1}},
+                                                                                {"Squeeze", {1}},
+                                                                                {"Tile", {1}},
+                                                                                {"TopK", {1}},
+                                                                                {"Unsqueeze", {1}},
+                                                                                {"Upsample", {1}}};
+  return operands;
+}
+
+bool isOnnx(std::string_view domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+class Finder {
+ public:
+  explicit Finder(const Model& model) : model_(model) {
+    for (const Tensor& tensor : model.graph.initializers) constants_.insert(tensor.name);
+    for (const Function& function : model.functions) functions_.insert({function.domain, function.name});
+    for (std::size_t i = 0; i < model.graph.inputs.size(); ++i)
+      if (!constants_.contains(model.graph.inputs[i].name)) inputs_[model.graph.inputs[i].name] = i;
+    index(model.graph);
+  }
+
+  Requirements find() {
+    inputs();
+    graph(model_.graph, model_.opsets);
+    for (const Function& function : model_.functions) unserved(function.graph, function.opsets);
+    for (const auto& [number, pin] : pins_) result_.pins.push_back(pin);
+    return std::move(result_);
+  }
+
+ private:
+  // Names are unique along the way from a body outwards; of equal ones in two bodies the first counts.
+  void index(const Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      for (std::string_view output : node.outputs)
+        if (!output.empty()) producers_.emplace(output, &node);
+      for (const Attribute& attribute : node.attributes)
+        for (const Graph& body : attribute.graphs) index(body);
+    }
+  }
+
+  void inputs() {
+    std::set<std::string> known;
+    for (const ValueInfo& input : model_.graph.inputs) {
+      if (constants_.contains(input.name)) continue;
+      if (!input.containers.empty()) result_.sequences.emplace_back(input.name);
+      if (!input.isTensor || !input.shape) continue;
+      for (std::size_t i = 0; i < input.shape->size(); ++i) {
+        const DeclaredDim& dim = (*input.shape)[i];
+        if (dim.value) continue;
+        std::string name =
+            dim.name.empty() ? std::string(input.name) + "." + std::to_string(i) : std::string(dim.name);
+        if (known.insert(name).second)
+          result_.dimensions.push_back({std::move(name), std::string(input.name), i});
+      }
+    }
+  }
+
+  void graph(const Graph& graph, const Opsets& opsets) {
+    unserved(graph, opsets);
+    decided(graph);
+  }
+
+  void unserved(const Graph& graph, const Opsets& opsets) {
+    for (const Node& node : graph.nodes) {
+      if (!functions_.contains({node.domain, node.op})) {
+        const std::string_view domain = isOnnx(node.domain) ? std::string_view() : node.domain;
+        auto opset = opsets.find(domain);
+        if (opset == opsets.end()) opset = opsets.find(node.domain);
+        std::string reason = opset == opsets.end() ? "the model imports no operator set for this domain"
+                                                   : whyNotServed(domain, node.op, opset->second);
+        if (!reason.empty())
+          result_.unserved.push_back(
+              {nodeLabel(node), (domain.empty() ? "" : std::string(domain) + ":") + std::string(node.op),
+               std::move(reason)});
+      }
+      for (const Attribute& attribute : node.attributes)
+        for (const Graph& body : attribute.graphs) unserved(body, opsets);
+    }
+  }
+
+  void decided(const Graph& graph) {
+    for (const Node& node : graph.nodes) {
+      if (isOnnx(node.domain)) {
+        auto operands = shapeOperands().find(node.op);
+        if (operands != shapeOperands().end())
+          for (const std::size_t operand : operands->second)
+            if (operand < node.inputs.size()) follow(node.inputs[operand], node, /*certain=*/true);
+        if (node.op == "If" && !node.inputs.empty()) follow(node.inputs[0], node, /*certain=*/false);
+        // The trip count is the size of what a loop collects.
+        if (node.op == "Loop" && !node.inputs.empty() && node.outputs.size() + 2 > node.inputs.size())
+          follow(node.inputs[0], node, /*certain=*/true);
+      }
+      for (const Attribute& attribute : node.attributes)
+        for (const Graph& body : attribute.graphs) decided(body);
+    }
+  }
+
+  // Notes the inputs that `name` is calculated from by their values; what only depends on shapes is known.
+  void follow(std::string_view name, const Node& decides, bool certain) {
+    std::vector<std::string_view> pending{name};
+    std::set<std::string_view> seen;
+    while (!pending.empty()) {
+      const std::string_view next = pending.back();
+      pending.pop_back();
+      if (next.empty() || !seen.insert(next).second) continue;
+      if (auto input = inputs_.find(next); input != inputs_.end()) {
+        note(input->second, decides, certain);
+        continue;
+      }
+      auto producer = producers_.find(next);
+      if (producer == producers_.end()) continue;
+      const Node& node = *producer->second;
+      if (isOnnx(node.domain) && (node.op == "Shape" || node.op == "Size")) continue;
+      pending.insert(pending.end(), node.inputs.begin(), node.inputs.end());
+    }
+  }
+
+  // Lists of integers and single numbers are pinned; anything larger is data, which no pin is for.
+  void note(std::size_t number, const Node& decides, bool certain) {
+    constexpr std::size_t kMostElements = 64;
+    const ValueInfo& input = model_.graph.inputs[number];
+    if (!input.isTensor || !input.shape) return;
+    const bool isInteger = input.type == static_cast<std::int32_t>(ElementType::kInt32) ||
+                           input.type == static_cast<std::int32_t>(ElementType::kInt64);
+    const bool isBool = input.type == static_cast<std::int32_t>(ElementType::kBool);
+    std::size_t elements = 1;
+    for (const DeclaredDim& dim : *input.shape) {
+      if (!dim.value && input.shape->size() == 1 && isInteger)
+        elements = 0;
+      else if (!dim.value || *dim.value > static_cast<std::int64_t>(kMostElements))
+        return;
+      else
+        elements *= static_cast<std::size_t>(*dim.value);
+    }
+    if (elements > (isInteger || isBool ? kMostElements : 1)) return;
+    auto [pin, isNew] = pins_.try_emplace(
+        number, DecidingInput{std::string(input.name), elements, nodeLabel(decides), certain});
+    if (!isNew && certain && !pin->second.certain)
+      pin->second = {pin->second.name, elements, nodeLabel(decides), true};
+  }
+
+  const Model& model_;
+  std::set<std::string_view> constants_;
+  std::set<std::pair<std::string_view, std::string_view>> functions_;
+  std::unordered_map<std::string_view, std::size_t> inputs_;
+  std::unordered_map<std::string_view, const Node*> producers_;
+  std::map<std::size_t, DecidingInput> pins_;
+  Requirements result_;
+};
+
+}  // namespace
+
+Requirements requirementsOf(const Model& model) {
+  return Finder(model).find();
+}
+
+}  // namespace kiln::onnx

@@ -1,0 +1,42 @@
+// What a compile of a model will ask its user for, found without compiling it. No MLIR.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler_core/frontend/onnx/model.h"
+
+namespace kiln::onnx {
+
+// A dimension that the model leaves open, by the name that profiles give it ("x.0" where it has none), where
+// it stands first.
+struct OpenDimension {
+  std::string name, input;
+  std::size_t index = 0;
+};
+
+// An integer, bool or single float among the inputs whose value decides shapes, or which branch can run.
+struct DecidingInput {
+  std::string name;
+  std::size_t elements = 1;  // 0: as many as the user likes
+  std::string node;          // one that it decides
+  bool certain = true;       // false: only where the branches of an If differ
+};
+
+struct UnservedNode {
+  std::string node, op, reason;  // op with its domain
+};
+
+struct Requirements {
+  std::vector<OpenDimension> dimensions;  // each once, in the order of the inputs
+  std::vector<DecidingInput> pins;        // in the order of the inputs
+  std::vector<std::string> sequences;     // inputs of sequence or optional type
+  std::vector<UnservedNode> unserved;     // of the operators that the importer knows, in the graph's order
+};
+
+// As far as names and types tell: what shape inference or a kernel refuses shows in the compile only. Inputs
+// that have an initializer are constants.
+Requirements requirementsOf(const Model& model);
+
+}  // namespace kiln::onnx

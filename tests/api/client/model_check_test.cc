@@ -1,0 +1,99 @@
+// What is told about a model before anything is sent.
+#include "api/client/model_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "api/client/model_report.h"
+#include "manifest/spec/profile_option.h"
+#include "tests/api/client/onnx_bytes.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::client {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using namespace testing_support;
+
+// image [N, 3, H, W], mask [N, H, W], one dimension without a name.
+std::string detector() {
+  return varintField(1, 8) +
+         field(7, field(11, floatInput("image", {"N", "3", "H", "W"})) +
+                      field(11, floatInput("mask", {"N", "H", "W"})) +
+                      field(11, floatInput("box", {"4", "?"})) + field(12, floatInput("y", {"N"})));
+}
+
+CompileSpec optionsWith(const std::vector<std::string>& profiles) {
+  CompileSpec spec;
+  spec.profiles = *parseProfiles(profiles);
+  return spec;
+}
+
+TEST(ModelCheck, NamesAllThatIsMissingAtOnce) {
+  const auto refusal = [](const std::vector<std::string>& profiles) {
+    const auto given = checkModel(asBytes(detector()), "nets/yolo.onnx", optionsWith(profiles));
+    return given ? Error{Code::kUnknown, "passed", {}} : given.error();
+  };
+  const Error nothing = refusal({});
+  EXPECT_EQ(nothing.code, Code::kUnimplemented);
+  EXPECT_THAT(
+      nothing.message,
+      AllOf(HasSubstr("nets/yolo.onnx: "), HasSubstr("leave 4 of the model open"),
+            HasSubstr("N (dimension 0 of input image)"), HasSubstr("H (dimension 2 of input image)"),
+            HasSubstr("W (dimension 3 of input image)"), HasSubstr("box.1 (dimension 1 of input box)"),
+            HasSubstr("--profile N= --profile H= --profile W= --profile box.1=")));
+  EXPECT_THAT(refusal({"N=1", "H=32:64:128"}).message,
+              AllOf(HasSubstr("leave 2 of the model open"), Not(HasSubstr("--profile N=")),
+                    HasSubstr("--profile W=")));
+  // Every profile gives every dimension.
+  EXPECT_THAT(refusal({"a:N=1,H=2,W=3,box.1=4", "b:N=1,H=2,box.1=4"}).message, HasSubstr("--profile W="));
+  EXPECT_EQ(refusal({"N=1", "H=32:64:128", "W=5", "box.1=3"}).message, "passed");
+}
+
+TEST(ModelCheck, WhatIsNoModelIsNamedByTheUsersPath) {
+  const TempDirectory directory;
+  const auto refusal = [&](const std::string& name, const std::string& bytes) {
+    const std::string path = directory / name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    const auto checked = checkModelFile(path, {});
+    EXPECT_FALSE(checked) << name;
+    return checked ? Error{} : checked.error();
+  };
+  const Error pointer =
+      refusal("net.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  EXPECT_EQ(pointer.code, Code::kInvalidArgument);
+  EXPECT_THAT(pointer.details, HasSubstr("\"exitCode\":3"));
+  EXPECT_THAT(pointer.message, AllOf(HasSubstr(directory / "net.onnx"), HasSubstr("git lfs pull")));
+  EXPECT_THAT(refusal("page.onnx", "<!doctype html><p>404</p>").message, HasSubstr("an HTML page"));
+  EXPECT_THAT(refusal("empty.onnx", "").message, HasSubstr("empty"));
+  EXPECT_THAT(refusal("cut.onnx", detector().substr(0, 60)).message, HasSubstr("truncated"));
+  const Error name = refusal("long.onnx", varintField(1, 8) + field(7, field(2, std::string(5000, 'g'))));
+  EXPECT_EQ(name.code, Code::kUnimplemented);
+  EXPECT_EQ(name.details, "");
+}
+
+TEST(ModelReport, SaysWhatABuildNeeds) {
+  const TempDirectory directory;
+  const std::string path = directory / "my net.onnx";
+  std::ofstream(path, std::ios::binary) << detector();
+  const auto report = inspectModel(path, {}, {"cpu:x86-64-v3", "cuda:sm_90a"});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_THAT(report->inputs, ElementsAre("image float[N,3,H,W]", "mask float[N,H,W]", "box float[4,box.1]"));
+  EXPECT_EQ(report->commandLine,
+            "kiln build '" + path +
+                "' --target cpu:x86-64-v3 --target cuda:sm_90a --profile N=1 --profile H=224 "
+                "--profile W=224 --profile box.1=1");
+  EXPECT_EQ(report->bytes, detector().size());
+  EXPECT_EQ(report->toJson().at("dimensions").size(), 4u);
+  // What it prints passes the check that a build makes.
+  CompileSpec options = optionsWith({"N=1", "H=224", "W=224", "box.1=1"});
+  EXPECT_TRUE(checkModelFile(path, options));
+}
+
+}  // namespace
+}  // namespace kiln::client

@@ -1,0 +1,118 @@
+// What a model will ask its user for.
+#include "compiler_core/frontend/onnx/requirements.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler_core/frontend/onnx/parse.h"
+#include "tests/support/onnx_builder.h"
+
+namespace kiln::onnx {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace testing_support;
+using Longs = std::vector<std::int64_t>;
+
+Requirements of(const OnnxBuilder& builder) {
+  const std::string bytes = builder.build();
+  const auto model = parseModel(asBytes(bytes));
+  EXPECT_TRUE(model) << model.error().message;
+  return model ? requirementsOf(*model) : Requirements();
+}
+
+std::vector<std::string> dimensionsOf(const Requirements& requirements) {
+  std::vector<std::string> names;
+  for (const OpenDimension& dim : requirements.dimensions) names.push_back(dim.name);
+  return names;
+}
+
+std::vector<std::string> pinsOf(const Requirements& requirements, bool certain = true) {
+  std::vector<std::string> names;
+  for (const DecidingInput& pin : requirements.pins)
+    if (pin.certain == certain) names.push_back(pin.name);
+  return names;
+}
+
+TEST(Requirements, OpenDimensionsOnceEach) {
+  OnnxBuilder model;
+  model.input("x", {"N", 3, "", -1}).input("z", {"N", "M"}).input("w", {"K"}).output("y");
+  model.initializer(onnxTensor("w", {1}, std::vector<float>{1})).node("Relu", {"x"}, {"y"});
+  EXPECT_THAT(dimensionsOf(of(model)), ElementsAre("N", "x.2", "x.3", "M"));
+}
+
+TEST(Requirements, InputsThatDecideShapesThroughArithmeticButNotThroughShape) {
+  OnnxBuilder model;
+  model.input("x", {2, 3})
+      .input("n", {}, kOnnxInt64)
+      .input("axes", {""}, kOnnxInt64)
+      .input("unused", {2}, kOnnxInt64)
+      .output("y");
+  model.initializer(onnxTensor("one", {1}, Longs{1}))
+      .node("Shape", {"x"}, {"s"})
+      .node("Add", {"n", "one"}, {"m"})
+      .node("Concat", {"s", "m"}, {"to"}, {onnxInt("axis", 0)})
+      .node("Expand", {"x", "to"}, {"e"}, {}, "grow")
+      .node("ReduceSum", {"e", "axes"}, {"r"}, {}, "sum")
+      .node("Gather", {"r", "unused"}, {"y"});
+  const Requirements requirements = of(model);
+  EXPECT_THAT(pinsOf(requirements), ElementsAre("n", "axes"));
+  EXPECT_EQ(requirements.pins[0].node, "grow");
+  EXPECT_EQ(requirements.pins[0].elements, 1u);
+  EXPECT_EQ(requirements.pins[1].elements, 0u);
+}
+
+TEST(Requirements, ImagesAreNoPins) {
+  OnnxBuilder model;
+  model.input("x", {64, 64}).output("y");
+  model.node("Cast", {"x"}, {"i"}, {onnxInt("to", kOnnxInt64)}).node("Reshape", {"x", "i"}, {"y"});
+  EXPECT_THAT(of(model).pins, IsEmpty());
+}
+
+TEST(Requirements, ConditionsMayNeedAPinAlsoInsideBodies) {
+  OnnxBuilder inner, onTrue, onFalse, model;
+  onTrue.output("a").node("Reshape", {"x", "to"}, {"a"});
+  onFalse.output("b").node("Neg", {"x"}, {"b"});
+  model.input("x", {4}).input("to", {2}, kOnnxInt64).input("sr", {}, kOnnxInt64).output("y");
+  model.initializer(onnxTensor("rate", {}, Longs{16000}))
+      .node("Equal", {"sr", "rate"}, {"c"})
+      .node("If", {"c"}, {"y"}, {onnxGraph("then_branch", onTrue), onnxGraph("else_branch", onFalse)});
+  EXPECT_THAT(pinsOf(of(model)), ElementsAre("to"));
+  EXPECT_THAT(pinsOf(of(model), /*certain=*/false), ElementsAre("sr"));
+}
+
+TEST(Requirements, UnservedOperatorsWithReasonsAlsoInsideBodiesAndFunctions) {
+  OnnxBuilder body, model(17);
+  body.output("a").node("Frobnicate", {"x"}, {"a"}, {}, "inside");
+  OnnxFunction function("mine", "F", {"p"}, {"q"});
+  function.node("Mystery", {"p"}, {"q"}, {}, "deep");
+  model.input("x", {4})
+      .input("c", {}, kOnnxBool)
+      .output("y")
+      .importDomain("mine", 1)
+      .importDomain("other", 1);
+  model.function(function)
+      .node("If", {"c"}, {"t"}, {onnxGraph("then_branch", body), onnxGraph("else_branch", body)})
+      .node("F", {"t"}, {"u"}, {}, "call", "mine")
+      .node("Thing", {"u"}, {"v"}, {}, "custom", "other")
+      .node("Swish", {"v"}, {"y"}, {}, "late");
+  std::vector<std::string> nodes;
+  for (const UnservedNode& node : of(model).unserved)
+    nodes.push_back(node.node + " " + node.op + ": " + node.reason);
+  EXPECT_THAT(nodes, ElementsAre("inside Frobnicate: this operator is not served yet",
+                                 "inside Frobnicate: this operator is not served yet",
+                                 "custom other:Thing: operators of domain 'other' are not served",
+                                 HasSubstr("late Swish: served for opset 24 to "),
+                                 "deep Mystery: this operator is not served yet"));
+}
+
+TEST(Requirements, SequencesAreNamed) {
+  OnnxBuilder model;
+  model.sequenceInput("xs", {2}).output("y").node("ConcatFromSequence", {"xs"}, {"y"}, {onnxInt("axis", 0)});
+  EXPECT_THAT(of(model).sequences, ElementsAre("xs"));
+}
+
+}  // namespace
+}  // namespace kiln::onnx
