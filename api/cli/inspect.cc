@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/cli/build_options.h"
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
 #include "api/client/model_report.h"
-#include "manifest/spec/target.h"
 
 namespace kiln::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 
 #include "api/cli/device_view.h"
 #include "api/cli/json_text.h"
@@ -126,7 +127,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
                     : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// The kernels that move most bytes first; of equal ones those with more code.
+// The kernels that move most bytes first; of equal ones those with more code, then by name.
 void addKernels(Lines& lines, const Json& facts) {
   const Json& kernels = listOf(facts, "kernels");
   if (kernels.empty()) return;
@@ -137,8 +138,8 @@ void addKernels(Lines& lines, const Json& facts) {
     code += countOf(kernel, "codeBytes");
     order.push_back(&kernel);
   }
-  std::ranges::stable_sort(order, std::greater(), [](const Json* kernel) {
-    return std::pair(movedBytes(*kernel), countOf(*kernel, "codeBytes"));
+  std::ranges::sort(order, std::greater(), [](const Json* kernel) {
+    return std::tuple(movedBytes(*kernel), countOf(*kernel, "codeBytes"), textOf(*kernel, "symbol"));
   });
   std::vector<std::vector<std::string>> rows = {
       {"bytes", "code", "tasks", "rule", "schedule", "kernel", "nodes"}};
