@@ -3,6 +3,7 @@
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/codegen/lower/run_function.h"
 #include "compiler_core/codegen/lower/task_grid.h"
+#include "compiler_core/ir/profile.h"
 #include "compiler_core/memory/footprint.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
