@@ -40,6 +40,10 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
       "--policy", options.policies,
       "[INSTANCE=]FILE: hold the artifacts of INSTANCE (default: default) against this policy, under "
       "--trust-root, and sign what came of it; may be repeated");
+  app.add_option(
+      "--sandbox-policy", options.sandboxPolicies,
+      "sha256:HEX of a sandbox policy that workers may run actions under (kiln-worker doctor prints its "
+      "own); may be repeated; without it any that fits the action's kind");
   app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")
       ->capture_default_str();
   app.add_option("--http-port-file", options.httpPortFile, "file that receives the HTTP port");

@@ -187,6 +187,10 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                      .builder = {options.builderId, {{"kiln", kVersion}}},
                      .graceUntil = clock.now() + seconds(options.graceSeconds),
                      .reached = std::move(reached)};
+  for (const std::string& policy : options.sandboxPolicies) {
+    KILN_ASSIGN(const Digest digest, Digest::parse(policy, 0));
+    farm.sandboxPolicies.push_back(digest);
+  }
 
   // What callers see. The server answers at once; until the database is migrated and its generation opened,
   // health is NOT_SERVING and whatever needs the database is UNAVAILABLE.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "manifest/base/digest.h"
 #include "storage/remote/channel.h"
 
 namespace kiln::server {
@@ -95,6 +96,8 @@ Status checkOptions(const Options& options) {
   if (!options.signer.starts_with("unix:/")) return bad("--signer", "must be unix:/path");
   if (auto fits = storage::checkSocketPath(options.signer); !fits) return fail(fits.error().in("--signer"));
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
+  for (const std::string& policy : options.sandboxPolicies)
+    if (auto digest = Digest::parse(policy, 0); !digest) return fail(digest.error().in("--sandbox-policy"));
   if (options.leaseSeconds < 1 || options.leaseSeconds > 3600)
     return bad("--lease-seconds", "must be 1 to 3600");
   if (options.attempts < 1 || options.attempts > 100) return bad("--attempts", "must be 1 to 100");

@@ -27,11 +27,12 @@ struct Options {
   std::string builderId;              // URI that trust roots name
   std::string trustRoot;              // root.json whose recall keys may recall here; "" for none
   std::vector<std::string> policies;  // "[INSTANCE=]FILE": what artifacts must satisfy to be promoted there
-  std::string http = "127.0.0.1:0";   // loopback address and port of the read-only HTTP side
-  std::string httpPortFile;           // receives the port in decimal; "" for none
-  std::string https;                  // numeric address and port of the HTTP side within TLS; "" for none
-  std::string httpsPortFile;          // receives its port; "" for none
-  bool publicLog = false;             // within TLS, the log's checkpoint and tiles are for everybody
+  std::vector<std::string> sandboxPolicies;  // "sha256:<hex>" of those that receipts may name; none: any
+  std::string http = "127.0.0.1:0";          // loopback address and port of the read-only HTTP side
+  std::string httpPortFile;                  // receives the port in decimal; "" for none
+  std::string https;          // numeric address and port of the HTTP side within TLS; "" for none
+  std::string httpsPortFile;  // receives its port; "" for none
+  bool publicLog = false;     // within TLS, the log's checkpoint and tiles are for everybody
   int leaseSeconds = 30;
   int attempts = 3;
   int gcGraceSeconds = 7 * 24 * 3600;  // how long an unneeded blob stays after it was last asked for

@@ -10,6 +10,7 @@
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/check_report.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/sandbox_rule.h"
 #include "coordinator/service/tuner.h"
 #include "coordinator/service/tuning_documents.h"
 #include "manifest/artifact/fixture_list.h"
@@ -46,10 +47,12 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
   return {};
 }
 
-// Auditors and the signer read it, so it must be there.
-Status checkPolicy(const Farm& farm, const std::string& instance, const Digest& policy) {
-  if (auto status = rehash(farm.blobs, instance, policy); !status)
-    return fail(status.error().in("the receipt's sandbox policy"));
+// Auditors and the signer read it, so it must be there, and be what it is called.
+Status checkPolicy(const Farm& farm, const index::RunRecord& run, const Digest& policy) {
+  const auto text = storage::getBlob(farm.blobs, run.instance, policy, signing::kMaxSandboxPolicyBytes);
+  const Status fits =
+      text ? checkSandboxPolicy(policy, *text, run.kind, farm.sandboxPolicies) : fail(text.error());
+  if (!fits) return fail(fits.error().in("the receipt's sandbox policy"));
   return {};
 }
 
@@ -150,7 +153,7 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
               signing::verifyReceipt(report.receipt_json(), worker, farm_.workerAuthority, now));
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(report.result()));
   KILN_TRY(checkReceipt(receipt, run, report.result(), outputs));
-  KILN_TRY(checkPolicy(farm_, run.instance, receipt.sandboxPolicy));
+  KILN_TRY(checkPolicy(farm_, run, receipt.sandboxPolicy));
   KILN_TRY(rehashAll(farm_, run.instance, outputs));
   if (report.result().exit_code() == 0) KILN_TRY(checkContent(farm_, run, outputs));
   KILN_ASSIGN(ActionResult kept, keptResult(farm_, run.instance, report.result()));

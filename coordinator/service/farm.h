@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "coordinator/jobs/publication.h"
 #include "coordinator/queue/change_feed.h"
@@ -39,6 +40,7 @@ struct Farm {
   // What hits would otherwise verify each time (service/proof.cc, service/recalls.cc).
   std::shared_ptr<Memory<ProvenArtifact>> proofs = std::make_shared<Memory<ProvenArtifact>>(4096);
   std::shared_ptr<Memory<signing::Recalls>> recalls = std::make_shared<Memory<signing::Recalls>>(2);
+  std::vector<Digest> sandboxPolicies = {};  // that receipts may name; empty: any that fits its action
 };
 
 // The points, in the order in which a job passes them.

@@ -1,11 +1,14 @@
 #include "coordinator/service/worker_service.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "coordinator/service/device_view.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/rpc.h"
+#include "manifest/base/printable.h"
 #include "storage/index/worker_repository.h"
 #include "storage/tree/digest_proto.h"
 
@@ -19,6 +22,9 @@ using std::chrono::milliseconds;
 constexpr int kMaxSlots = 256;
 constexpr int kMaxListed = 1024;  // targets, toolchains, reports
 constexpr std::size_t kMaxStage = 160;
+constexpr std::size_t kMaxDescription = 256 << 10;  // stored and shown to everybody who lists the fleet
+constexpr std::size_t kMaxText = 1024;              // a target, a toolchain
+constexpr std::size_t kMaxFact = 16 << 10;
 constexpr milliseconds kHold{5000};           // of an idle worker's call
 constexpr milliseconds kDeadlineMargin{500};  // an answer this long before the caller gives up
 constexpr milliseconds kBusyContact{200};     // a worker that runs something: progress and free slots
@@ -54,6 +60,26 @@ std::string cleanStage(const std::string& stage) {
   return out;
 }
 
+// Bounded, and names fit for terminals and logs as they are. Devices are checked by claimedDevices().
+Status checkDescription(const v1::WorkerDescription& description) {
+  const auto bad = [](const std::string& why) { return fail(Code::kInvalidArgument, "the worker " + why); };
+  if (description.ByteSizeLong() > kMaxDescription)
+    return bad(fmt::format("describes itself in more than {} KiB", kMaxDescription >> 10));
+  if (description.targets_size() > kMaxListed || description.toolchains_size() > kMaxListed ||
+      description.kinds_size() > kMaxListed || description.runs_size() > kMaxListed ||
+      description.facts().size() > kMaxListed)
+    return bad("describes itself with too many entries");
+  const auto isText = [](const std::string& text) {
+    return text.size() <= kMaxText && printable(text, kMaxText) == text;
+  };
+  for (const auto* list : {&description.targets(), &description.toolchains(), &description.runs()})
+    if (!std::ranges::all_of(*list, isText)) return bad("names a target or toolchain that is no short text");
+  if (!isText(description.host_level())) return bad("has a host level that is no short text");
+  for (const auto& [name, value] : description.facts())
+    if (!isText(name) || value.size() > kMaxFact) return bad("states a fact that is no short text");
+  return {};
+}
+
 }  // namespace
 
 struct WorkerService::Caller {
@@ -67,10 +93,7 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   if (!certificate) return fail(Code::kUnauthenticated, "worker certificate: " + certificate.error().message);
   if (Status issued = certificate->checkIssuedBy(farm_.workerAuthority, farm_.clock.now()); !issued)
     return fail(Code::kUnauthenticated, "worker certificate: " + issued.error().message);
-  if (description.targets_size() > kMaxListed || description.toolchains_size() > kMaxListed ||
-      description.kinds_size() > kMaxListed || description.runs_size() > kMaxListed ||
-      description.facts().size() > kMaxListed)
-    return fail(Code::kInvalidArgument, "the worker describes itself with too many entries");
+  KILN_TRY(checkDescription(description));
   Caller caller{std::move(*certificate), description, {}};
   caller.description.set_name(caller.certificate.commonName());
   caller.description.set_operator_(caller.certificate.organisation());

@@ -13,6 +13,7 @@
 #include "signing/keys/certificate.h"
 #include "signing/receipt/worker_identity.h"
 #include "storage/blob/blob_store.h"
+#include "tests/support/sample_policy.h"
 
 namespace kiln::testing_support {
 
@@ -38,7 +39,7 @@ class FakeWorker {
   std::function<void(const v1::Lease&, v1::Finished&)> forge;
 
   // What its receipts say it ran under; uploaded with each result unless that is off.
-  std::string sandboxPolicy = R"({"kind":"SandboxPolicy","name":"fake"})";
+  std::string sandboxPolicy = samplePolicyText("fake");
   bool uploadsPolicy = true;
 
   // One Synchronize call with these reports, waiting for work for at most `patience`.

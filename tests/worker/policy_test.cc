@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "manifest/statement/sandbox_policy.h"
 #include "worker/sandbox/cgroup.h"
 #include "worker/sandbox/outputs.h"
 #include "worker/sandbox/probe.h"
@@ -22,6 +23,19 @@ TEST(Policy, TheDigestIsThatOfTheCanonicalJson) {
   ASSERT_TRUE(text);
   EXPECT_EQ(*policy.digest(), digestOf(*text));
   EXPECT_NE(text->find("\"uid\":1000"), std::string::npos);
+}
+
+// A receipt that names one is refused by a coordinator that cannot read it.
+TEST(Policy, WhoReadsTheDocumentSeesWhatItGives) {
+  for (const Policy& policy : {compilePolicy(), checkPolicy(), tunePolicy(), fetchPolicy(),
+                               gpuCheckPolicy({"/dev/nvidia0", "/dev/nvidiactl"})}) {
+    const auto read = readSandboxPolicy(toCanonicalJson(policy.toJson()).value());
+    ASSERT_TRUE(read) << policy.name << ": " << read.error().message;
+    EXPECT_EQ(read->name, policy.name);
+    EXPECT_EQ(read->network, policy.network);
+    EXPECT_EQ(read->proc, policy.proc);
+    EXPECT_EQ(read->gpu, policy.gpu);
+  }
 }
 
 TEST(Policy, EveryLimitAndRuleIsInTheDigest) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "manifest/base/digest.h"
+
 namespace kiln::server {
 namespace {
 
@@ -80,6 +82,14 @@ TEST(Options, EndpointsAreSocketsOrAddresses) {
   }
   options.listen = {};
   EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--listen"));
+}
+
+TEST(Options, SandboxPoliciesAreDigests) {
+  Options options = good();
+  options.sandboxPolicies = {digestOf("policy").text()};
+  EXPECT_TRUE(checkOptions(options));
+  options.sandboxPolicies.push_back("compile/1");
+  EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--sandbox-policy"));
 }
 
 }  // namespace

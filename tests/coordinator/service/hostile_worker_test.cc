@@ -94,6 +94,66 @@ TEST_F(HostileWorker, OutputsBeyondAnySandboxAreNotRead) {
   EXPECT_NE((*rows)[0].get<std::string>("error").find("64 GiB"), std::string::npos);
 }
 
+// Any blob passes for nothing but a blob.
+TEST_F(HostileWorker, AReceiptsSandboxPolicyIsOneThatItsActionMayHave) {
+  auto one = worker("w1");
+  int tries = 0;
+  const auto refusedWith = [&](const std::string& policy) {
+    one->sandboxPolicy = policy;
+    submitted(request("k" + std::to_string(++tries)));
+    runAll(*one);
+    EXPECT_EQ(resultsKept(), 0) << policy;
+    auto rows = pool_.execute("SELECT error FROM attempts WHERE ended IS NOT NULL");
+    std::string words = rows->size() ? (*rows)[0].get<std::string>("error") : "";
+    EXPECT_TRUE(pool_.execute("DELETE FROM runs"));
+    EXPECT_TRUE(pool_.execute("UPDATE jobs SET state = 6"));
+    return words;
+  };
+  const auto contains = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  contains(refusedWith("the outputs' manifest, say"), "it is no policy");
+  Json policy = testing_support::samplePolicy("open/1");
+  policy["network"] = true;
+  contains(refusedWith(toCanonicalJson(policy).value()), "gives the network to an action that is no fetch");
+  policy = testing_support::samplePolicy("proc/1");
+  policy["proc"] = true;
+  contains(refusedWith(toCanonicalJson(policy).value()), "gives a /proc");
+  policy = testing_support::samplePolicy("gpu/1");
+  policy["gpu"] = true;
+  contains(refusedWith(toCanonicalJson(policy).value()), "gives a GPU");
+  const std::string good = testing_support::samplePolicyText("good/1");
+  farm_.sandboxPolicies = {digestOf("another policy")};
+  contains(refusedWith(good), "none of those that this farm allows");
+  farm_.sandboxPolicies.push_back(digestOf(good));
+  const v1::Job job = submitted(request("allowed"));
+  settle(job.id(), {one.get()});
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
+}
+
+TEST_F(HostileWorker, WhatAWorkerSaysOfItselfIsBounded) {
+  auto one = worker("w1");
+  const auto refused = [&](const std::function<void(v1::WorkerDescription&)>& change) {
+    const v1::WorkerDescription before = one->description;
+    change(one->description);
+    const auto answer = one->synchronize({});
+    one->description = before;
+    return !answer && answer.error().code == Code::kInvalidArgument;
+  };
+  EXPECT_TRUE(refused([](auto& d) { d.add_targets(std::string(3'900'000, 'x')); }));
+  EXPECT_TRUE(refused([](auto& d) { d.add_targets(std::string(1025, 'x')); }));
+  EXPECT_TRUE(refused([](auto& d) { d.add_targets("cpu:\x1b[31m"); }));
+  EXPECT_TRUE(refused([](auto& d) { d.add_runs(std::string("a\0b", 3)); }));
+  EXPECT_TRUE(refused([](auto& d) { d.add_toolchains(std::string(1025, 'a')); }));
+  EXPECT_TRUE(refused([](auto& d) { d.set_host_level(std::string(1025, 'x')); }));
+  EXPECT_TRUE(refused([](auto& d) { (*d.mutable_facts())["kernel"] = std::string(20'000, 'x'); }));
+  EXPECT_TRUE(refused([](auto& d) {
+    for (int i = 0; i < 300; ++i) (*d.mutable_facts())["f" + std::to_string(i)] = std::string(1000, 'x');
+  })) << "each is short, all together are not";
+  EXPECT_TRUE(one->synchronize({}));
+  EXPECT_EQ(pool_.execute("SELECT 1 FROM workers WHERE length(description) < 10000")->size(), 1u);
+}
+
 // Numbers that fit into the message and not into the database.
 TEST_F(HostileWorker, AnEpochBeyondAllEpochsIsNobodysLease) {
   auto one = worker("w1");

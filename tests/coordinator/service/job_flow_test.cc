@@ -183,7 +183,7 @@ TEST_F(JobFlow, ACorruptCachedBlobIsBuiltAfresh) {
 TEST_F(JobFlow, AResultWhosePolicyIsGoneIsNotUsedAgain) {
   auto one = worker("w1"), two = worker("w2");
   const std::string today = one->sandboxPolicy;
-  one->sandboxPolicy = R"({"kind":"SandboxPolicy","name":"yesterday's"})";
+  one->sandboxPolicy = testing_support::samplePolicyText("yesterday's");
   v1::Job first = submitted(request("k1"));
   settle(first.id(), {one.get()});
   removeBlob(digestOf(one->sandboxPolicy));
@@ -216,7 +216,7 @@ TEST_F(JobFlow, TwoBuildersAreTwoWorkersAndOneDigest) {
 
 TEST_F(JobFlow, TheStatementNamesEverySandboxPolicyOnce) {
   auto one = worker("w1"), two = worker("w2"), three = worker("w3");
-  three->sandboxPolicy = R"({"kind":"SandboxPolicy","name":"with less memory"})";
+  three->sandboxPolicy = testing_support::samplePolicyText("with less memory");
   v1::Job job = submitted(request("k1", 3));
   settle(job.id(), {one.get(), two.get(), three.get()});
   job = get(job.id());
