@@ -10,7 +10,8 @@ using Names = std::vector<std::string>;
 TEST(Nearest, TheMostSimilarComeFirstAndFarOnesNot) {
   const Names known{"worker-1", "worker-2", "worker-12", "builder-1", "worker-1"};
   EXPECT_EQ(nearestNames("worker-1", known), (Names{"worker-1", "worker-12", "worker-2"}));
-  EXPECT_EQ(nearestNames("wroker-2", known), (Names{"worker-2"}));
+  EXPECT_EQ(nearestNames("wroker-2", known), (Names{"worker-2", "worker-1", "worker-12"}));
+  EXPECT_EQ(nearestNames("biuld", {"build", "bid"}), (Names{"build"})) << "neighbours changed places";
   EXPECT_EQ(nearestNames("nobody", known), Names{});
   EXPECT_EQ(nearestNames("", known), Names{});
   EXPECT_EQ(nearestNames(std::string(10'000, 'w'), known), Names{}) << "long text is compared with nothing";
