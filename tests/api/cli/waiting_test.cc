@@ -5,11 +5,13 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <thread>
 
 #include "storage/tree/digest_proto.h"
 #include "tests/api/cli/kiln_process.h"
+#include "tests/api/client/onnx_bytes.h"
 #include "tests/api/node/signed_artifact.h"
 #include "tests/api/support/fake_farm.h"
 
@@ -29,7 +31,7 @@ struct KilnWaits : testing::Test {
 
   void SetUp() override {
     artifact.writeTrust(directory.path());
-    std::ofstream(directory / "model.onnx") << "m";
+    std::ofstream(directory / "model.onnx") << testing_support::emptyModel();
     v1::Artifact row;
     row.set_digest(hash);
     *row.mutable_manifest() = toProto(artifact.ref.artifact);
@@ -45,6 +47,12 @@ struct KilnWaits : testing::Test {
     more.emplace("KILN_POLICY", directory / "policy.json");
     return runKiln(words, more, directory.path(), streams);
   }
+  // Waits until it holds, or half a minute: a command that never gets there is the test's failure.
+  static void await(const std::function<bool()>& holds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!holds() && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
   std::string read(const std::string& path) {
     std::ostringstream text;
     text << std::ifstream(path).rdbuf();
@@ -57,8 +65,7 @@ struct KilnWaits : testing::Test {
     std::ofstream(err, std::ios::trunc).close();
     std::atomic<bool> ended = false;
     std::thread starter([&] {
-      while (!ended && read(err).find("waiting") == std::string::npos)
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      await([&] { return ended || read(err).find("waiting") != std::string::npos; });
       farm.start();
     });
     auto result = kiln(words, {}, {.err = err});
@@ -111,13 +118,11 @@ TEST_F(KilnWaits, AnInterruptSaysWhatGoesOn) {
       const bool json = words.back() == "--json";
       const auto submitted = farm.script.submitted.size();
       const auto result = kiln(words, {}, {.err = err, .running = [&](pid_t pid) {
-                                             const auto follows = [&] {
+                                             await([&] {
                                                const std::lock_guard lock(farm.script.mutex);
                                                return json ? farm.script.submitted.size() > submitted
                                                            : read(err).find("running") != std::string::npos;
-                                             };
-                                             while (!follows())
-                                               std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                                             });
                                              ::kill(pid, signal);
                                            }});
       EXPECT_EQ(result.exit, 128 + signal) << words[0];
@@ -138,8 +143,7 @@ TEST_F(KilnWaits, AnInterruptBeforeTheJobSaysThatThereIsNone) {
   std::ofstream(err).close();
   const auto result = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3"}, {},
                            {.err = err, .running = [&](pid_t pid) {
-                              while (read(err).find("waiting") == std::string::npos)
-                                std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                              await([&] { return read(err).find("waiting") != std::string::npos; });
                               ::kill(pid, SIGINT);
                             }});
   EXPECT_EQ(result.exit, 128 + SIGINT);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -299,12 +300,14 @@ TEST(DynamicModel, FramesOfASignal) {
 // and doubled back beside it. That both halves are as large holds for even sizes only.
 OnnxBuilder pyramid() {
   OnnxBuilder model;
+  std::vector<float> other = ramp(576);
+  std::ranges::reverse(other);
   const std::vector<ProtoMessage> halving{onnxInts("kernel_shape", {3, 3}), onnxInts("strides", {2, 2}),
                                           onnxInts("pads", {1, 1, 1, 1})};
   model.input("x", {"N", 8, "H", "W"})
       .output("y")
       .initializer(onnxTensor("w1", {8, 8, 3, 3}, ramp(576)))
-      .initializer(onnxTensor("w2", {8, 8, 3, 3}, ramp(576)))
+      .initializer(onnxTensor("w2", {8, 8, 3, 3}, other))
       .initializer(onnxTensor("scales", {4}, std::vector<float>{1, 1, 2, 2}))
       .initializer(onnxTensor("flat", {3}, std::vector<std::int64_t>{0, 16, -1}))
       .node("Conv", {"x", "w1"}, {"p1"}, halving)
