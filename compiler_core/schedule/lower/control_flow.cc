@@ -13,10 +13,6 @@ using namespace mlir;
 
 namespace {
 
-Value place(OpBuilder& b, Location loc, Value source, Value destination) {
-  return bufferization::MaterializeInDestinationOp::create(b, loc, source, destination)->getResult(0);
-}
-
 // The element of a tensor of rank 0.
 Value element(OpBuilder& b, Location loc, Value tensor) {
   return tensor::ExtractOp::create(b, loc, tensor, ValueRange());
@@ -49,6 +45,17 @@ Value Lowering::buffer(Type type) {
   return bufferization::AllocTensorOp::create(b_, loc_, convert(type), extents);
 }
 
+// A filled tensor is filled anew: equal constants are one operation in the end, whose value cannot lie in
+// several buffers that are written.
+Value Lowering::place(Value source, Value destination) {
+  auto filled = source.getDefiningOp<linalg::FillOp>();
+  if (!filled || !cast<RankedTensorType>(destination.getType()).hasStaticShape())
+    return bufferization::MaterializeInDestinationOp::create(b_, loc_, source, destination)->getResult(0);
+  auto again = linalg::FillOp::create(b_, loc_, filled.value(), destination);
+  mark(again);
+  return again.getResult(0);
+}
+
 // Values for the next iteration in the buffers of `carried`. Those that are views of other carried values are
 // saved before the first buffer is written.
 SmallVector<Value> Lowering::placeAll(ValueRange values, ValueRange carried, Block* body) {
@@ -56,10 +63,10 @@ SmallVector<Value> Lowering::placeAll(ValueRange values, ValueRange carried, Blo
   for (auto [from, target] : llvm::zip_equal(values, carried)) {
     placed.push_back(get(from));
     if (placed.back() != target && viewsCarried(placed.back(), body))
-      placed.back() = place(b_, loc_, placed.back(), buffer(from.getType()));
+      placed.back() = place(placed.back(), buffer(from.getType()));
   }
   for (auto [value, target] : llvm::zip_equal(placed, carried))
-    if (value != target) value = place(b_, loc_, value, target);
+    if (value != target) value = place(value, target);
   return placed;
 }
 
@@ -81,7 +88,7 @@ LogicalResult Lowering::branch(ir::IfOp op, LowerBlock lowerBlock) {
     loc_ = loc;
     SmallVector<Value> yields;
     for (auto [value, target] : llvm::zip_equal(from->front().getTerminator()->getOperands(), targets))
-      yields.push_back(place(b_, loc, get(value), target));
+      yields.push_back(place(get(value), target));
     scf::YieldOp::create(b_, loc, yields);
   }
   mapAll(op.getResults(), branch.getResults());
@@ -93,7 +100,7 @@ LogicalResult Lowering::loop(ir::LoopOp op, LowerBlock lowerBlock) {
   const Type i64 = b_.getI64Type();
   Block& body = op.getBody().front();
   SmallVector<Value> inits;
-  for (Value value : op.getCarried()) inits.push_back(place(b_, loc, get(value), buffer(value.getType())));
+  for (Value value : op.getCarried()) inits.push_back(place(get(value), buffer(value.getType())));
   Value trip = op.getTrip() ? element(b_, loc, get(op.getTrip())) : Value();
 
   // Lowers the body, its terminator left out.

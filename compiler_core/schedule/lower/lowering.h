@@ -85,6 +85,8 @@ class Lowering {
   }
   // For lowering control flow; `type` is of the kiln dialect.
   mlir::Value buffer(mlir::Type type);
+  // `source` in the buffer of `destination`.
+  mlir::Value place(mlir::Value source, mlir::Value destination);
   llvm::SmallVector<mlir::Value> placeAll(mlir::ValueRange values, mlir::ValueRange carried,
                                           mlir::Block* body);
   // The shape of a lowered value, with its expressions.

@@ -153,6 +153,28 @@ func.func @main(%x: tensor<500xf32>, %c: tensor<i1>, %n: tensor<i64>) -> (tensor
   for (bool c : {false, true}) check(text, {ramp({500}), truth(c), number(6)});
 }
 
+// The zero of a branch, of two carried values and of a result.
+TEST(ControlFlow, AConstantLiesInSeveralBuffers) {
+  const std::string text = R"(
+func.func @main(%x: tensor<4xf32>, %c: tensor<i1>, %n: tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<i64>, tensor<i64>) {
+  %zeros = kiln.constant dense<0.0> : tensor<4xf32>
+  %zero = kiln.constant dense<0> : tensor<i64>
+  %a, %b = kiln.if %c : tensor<i1> to tensor<4xf32>, tensor<i64> {
+    kiln.yield %x, %n : tensor<4xf32>, tensor<i64>
+  } else {
+    kiln.yield %zeros, %zero : tensor<4xf32>, tensor<i64>
+  }
+  %r:4 = kiln.loop trip %n : tensor<i64> carried(%zeros, %zeros, %zero) : (tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<i64>, tensor<i64>) {
+  ^bb0(%i: tensor<i64>, %p: tensor<4xf32>, %q: tensor<4xf32>, %k: tensor<i64>):
+    %sum = kiln.binary <add> %p, %x : tensor<4xf32>
+    %next = kiln.binary <add> %k, %n : tensor<i64>
+    kiln.yield %sum, %zeros, %next : tensor<4xf32>, tensor<4xf32>, tensor<i64>
+  }
+  return %a, %r#0, %r#1, %b, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<i64>, tensor<i64>
+})";
+  for (bool c : {false, true}) check(text, {ramp({4}), truth(c), number(3)});
+}
+
 TEST(ControlFlow, WhatIterationsMakeForThemselvesSharesMemory) {
   const Checked checked = check(kPower, {ramp({8, 64}), ramp({64, 64}), number(3)});
   // The state, its successor, and little more.
