@@ -5,6 +5,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/device_options.h"
+#include "api/cli/exit_code.h"
 #include "api/cli/kernel_view.h"
 #include "api/cli/print.h"
 #include "api/cli/run_isolated.h"
@@ -27,7 +28,7 @@ using runtime::valueAt;
 struct Options {
   std::string artifact, outputDirectory, labels;
   std::vector<std::string> inputs;
-  bool each = false, profile = false, isolated = false;
+  bool each = false, profile = false, isolated = false, checked = false;
   std::uint32_t threads = 0;
   DeviceOptions device;
 };
@@ -124,6 +125,25 @@ std::string summary(const npy::Tensor& tensor) {
   return text + (count > 8 ? " ..." : "");
 }
 
+// The nodes that were given indices outside their dimension.
+Json outOfRangeJson(const runtime::Session& session) {
+  Json nodes = Json::array();
+  for (const kiln_index_check& check : session.indexChecks())
+    if (check.out_of_range != 0) nodes.push_back({{"node", check.node}, {"indices", check.out_of_range}});
+  return nodes;
+}
+
+void warnOfIndices(const runtime::Session& session) {
+  const auto total = session.counters().out_of_range_indices;
+  if (total == 0) return;
+  note(fmt::format(
+      "warning: {} dimension; what the run read there is not promised (--checked makes this "
+      "an error)",
+      total == 1 ? "1 index is outside its" : fmt::format("{} indices are outside their", total)));
+  for (const kiln_index_check& check : session.indexChecks())
+    if (check.out_of_range != 0) note(fmt::format("  {} at node \"{}\"", check.out_of_range, check.node));
+}
+
 // `session`: that of this process; null for a run in one of its own.
 Status report(const Context& context, const Options& options, const node::VerifiedArtifact& verified,
               const Tensors& outputs, const runtime::Session* session) {
@@ -144,7 +164,10 @@ Status report(const Context& context, const Options& options, const node::Verifi
                       {"digest", digestOf(Bytes(output.tensor.data)).text()}});
     }
     Json out{{"artifact", verified.verdict.artifact.text()}, {"outputs", std::move(list)}};
-    if (session != nullptr) out["counters"] = countersJson(session->counters());
+    if (session != nullptr) {
+      out["counters"] = countersJson(session->counters());
+      out["outOfRangeIndices"] = outOfRangeJson(*session);
+    }
     if (profile) out["kernels"] = kernelsJson(session->kernels(), verified.manifest());
     if (scored) {
       out["predictions"] = scored->predicted;
@@ -153,6 +176,7 @@ Status report(const Context& context, const Options& options, const node::Verifi
     printJson(out);
     return {};
   }
+  if (session != nullptr) warnOfIndices(*session);
   if (profile) printKernels(session->kernels(), verified.manifest(), session->counters());
   if (scored) {
     printScore(*scored);
@@ -166,12 +190,19 @@ Status report(const Context& context, const Options& options, const node::Verifi
   return {};
 }
 
+// What --checked found has the exit code of a check.
+Error checkedError(const Error& error) {
+  return error.code == Code::kAborted ? withExit(kExitCheck, error.code, error.message) : error;
+}
+
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
   if (options.isolated) {
     KILN_ASSIGN(const auto inputs, readInputs(options.inputs, runtime::specsOf(verified.manifest().inputs)));
     KILN_ASSIGN(const auto outputs,
-                runIsolated(verified, inputs, {.each = options.each, .threads = options.threads}));
+                runIsolated(verified, inputs,
+                            {.each = options.each, .checked = options.checked, .threads = options.threads})
+                    .map_error(checkedError));
     return report(context, options, verified, outputs, nullptr);
   }
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
@@ -179,10 +210,12 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs));
   kiln_session_options how{
       .threads = options.threads, .run_before_ready = 1, .measure_kernels = options.profile ? 1 : 0};
+  how.check_indices = options.checked ? 1 : 0;
   options.device.apply(how);
   auto opened = runtime::Session::open(loaded.artifact, how);
   if (!opened) return fail(sessionError(opened.error()));
-  KILN_ASSIGN(const auto outputs, runtime::runTensors(*opened, specs, inputs, options.each));
+  KILN_ASSIGN(const auto outputs,
+              runtime::runTensors(*opened, specs, inputs, options.each).map_error(checkedError));
   return report(context, options, loaded.verified, outputs, &*opened);
 }
 
@@ -212,6 +245,9 @@ void addRun(CLI::App& app, Context& context) {
           "Run the program in a process of its own that sees its artifact and inputs alone and may make "
           "few system calls (bubblewrap and seccomp; on processors only)")
       ->excludes(profile);
+  command.add_flag("--checked", options->checked,
+                   "Fail (exit 10) if a Gather, Scatter or the like is given an index outside its dimension; "
+                   "else that is a warning");
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
   addDeviceOptions(command, options->device);

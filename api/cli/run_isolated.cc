@@ -117,6 +117,7 @@ Result<Tensors> runIsolated(const node::VerifiedArtifact& artifact, const Tensor
                                         "--threads",
                                         std::to_string(options.threads)};
   if (options.each) arguments.emplace_back("--each");
+  if (options.checked) arguments.emplace_back("--checked");
   KILN_ASSIGN(const auto ended, runProgram(arguments, kLongest));
   if (ended.exitCode == 0) return readOutputs(out, manifest, options.each);
   auto error = readErrorLine(ended.text);

@@ -9,6 +9,7 @@ namespace kiln::cli {
 
 struct IsolatedOptions {
   bool each = false;
+  bool checked = false;       // an index outside its dimension is an error: kAborted
   std::uint32_t threads = 0;  // 0: one per processor
 };
 

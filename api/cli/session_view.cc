@@ -10,6 +10,7 @@ Json countersJson(const kiln_counters& counters) {
             {"runs", counters.runs},
             {"failedRuns", counters.failed_runs},
             {"guardFailures", counters.guard_failures},
+            {"outOfRangeIndices", counters.out_of_range_indices},
             {"transferBytes", counters.transfer_bytes},
             {"tensorBytes", counters.tensor_bytes},
             {"paddingBytes", counters.padding_bytes},

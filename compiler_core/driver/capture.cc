@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler_core/ir/index_checks.h"
+
 namespace kiln::driver {
 namespace {
 
@@ -116,6 +118,9 @@ Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx:
     merge.emplace(result.common);
     result.own.push_back(result.common.module->clone());
   }
+  llvm::SmallVector<mlir::ModuleOp> modules = {*result.common.module};
+  for (auto& module : result.own) modules.push_back(*module);
+  ir::alignIndexChecks(modules);
   return result;
 }
 

@@ -16,6 +16,7 @@
 #include "compiler_core/driver/probe.h"
 #include "compiler_core/frontend/onnx/import.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
+#include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/partition/partition_ops.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/package/files.h"
@@ -148,6 +149,7 @@ class Compile {
     KILN_TRY(ir_.write("capture", *captured.module));
     result_.inputs = captured.inputs;
     result_.outputs = captured.outputs;
+    result_.indexChecks = ir::indexChecksOf(captured.module->lookupSymbol<mlir::func::FuncOp>(ir::kMain));
     result_.capture = captured.capture;
     result_.analyse = captured.analyse;
     KILN_ASSIGN(result_.symbols, symbolsOf(captured, request_.pad, !profiles.own.empty()));
@@ -433,6 +435,10 @@ class Compile {
                                 .symbols = static_cast<std::uint32_t>(result_.symbols.size())};
     for (const ir::Signature& output : result_.outputs)
       table.outputDims += static_cast<std::uint32_t>(output.shape.size());
+    if (!result_.indexChecks.empty()) {
+      ++table.outputs;
+      ++table.outputDims;
+    }
     for (std::size_t i = 0; i < result_.plans.size(); ++i)
       table.profiles.push_back({fmt::format("kiln_run_{}", i), fmt::format("kiln_shapes_{}", i),
                                 result_.plans[i].arenaBytes, result_.plans[i].scratchBytes,
@@ -582,6 +588,12 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   }
   KILN_ASSIGN(result.outputValues,
               reference::evaluate(*captured.module, captured.weights, result.inputValues));
+  const auto checks = ir::indexChecksOf(captured.module->lookupSymbol<mlir::func::FuncOp>(ir::kMain));
+  if (checks.empty()) return result;
+  for (std::size_t i = 0; i < checks.size(); ++i)
+    if (const std::int64_t count = result.outputValues.back().data<std::int64_t>()[i]; count != 0)
+      result.outOfRange[checks[i]] = count;
+  result.outputValues.pop_back();
   return result;
 }
 

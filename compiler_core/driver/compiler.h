@@ -83,8 +83,9 @@ struct CompileRequest {
 struct CompileResult {
   std::vector<SymbolEvidence> symbols;  // in the order of kiln_run's
   std::vector<ir::Signature> inputs, outputs;
-  Digest program;                       // of program.so
-  std::vector<DeviceEvidence> devices;  // images of the kernels that it launches, in order of their spaces
+  std::vector<std::string> indexChecks;  // nodes whose indices the program counts, behind its outputs
+  Digest program;                        // of program.so
+  std::vector<DeviceEvidence> devices;   // images of the kernels that it launches, in order of their spaces
   std::vector<package::WeightFile> weights;
   ir::CaptureEvidence capture;
   ir::AnalyseEvidence analyse;
@@ -110,6 +111,8 @@ struct ReferenceResult {
   std::vector<reference::HostTensor> inputValues, outputValues;
   DType coarsest = DType::kF32;  // kF16 or kBF16 where the graph takes or calculates such floats
   bool hasBytes = false;         // the graph has integers of 8 bits
+  // How many indices of which nodes lay outside their dimension (ir/index_checks.h).
+  std::map<std::string, std::int64_t> outOfRange = {};
 };
 Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,

@@ -207,6 +207,7 @@ Json evidenceJson(const CompileResult& result) {
              {"codegen", toJson(result.codegen, result.schedule.kernels.size())},
              {"plan", {{"profiles", plans}}},
              {"package", {{"abi", abi}, {"weights", layout}}}}}};
+  if (!result.indexChecks.empty()) out["program"]["indexChecks"] = result.indexChecks;
   for (const DeviceEvidence& device : result.devices) out["program"]["devices"].push_back(toJson(device));
   return out;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler_core/ir/dims.h"
+#include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
@@ -48,10 +49,18 @@ std::vector<Probe> expose(mlir::ModuleOp module, std::vector<ir::Signature>& out
   for (const ir::Symbol& symbol : ir::symbolsOf(module)) symbols.push_back(symbol.name);
   llvm::SmallVector<mlir::DictionaryAttr> attributes;
   for (unsigned i = 0; i < results.size(); ++i) attributes.push_back(main.getResultAttrDict(i));
+  // Counts stay the last result.
+  const auto counters = ir::countersOf(main);
+  mlir::Value counts;
+  mlir::DictionaryAttr countsAttribute;
+  if (!ir::indexChecksOf(main).empty()) {
+    counts = results.pop_back_val();
+    countsAttribute = attributes.pop_back_val();
+  }
   mlir::OpBuilder builder(module.getContext());
   std::vector<Probe> probes;
   for (mlir::Operation& operation : block.without_terminator()) {
-    if (llvm::isa<ir::ConstantOp, ir::WeightOp>(operation)) continue;
+    if (llvm::isa<ir::ConstantOp, ir::WeightOp>(operation) || counters.contains(&operation)) continue;
     for (mlir::Value value : operation.getResults()) {
       auto found = llvm::find(results, value);
       probes.push_back({ir::nodeNames(operation.getLoc()),
@@ -64,6 +73,10 @@ std::vector<Probe> expose(mlir::ModuleOp module, std::vector<ir::Signature>& out
           builder.getNamedAttr(ir::kNameAttr, builder.getStringAttr(outputs.back().name))));
       results.push_back(value);
     }
+  }
+  if (counts) {
+    results.push_back(counts);
+    attributes.push_back(countsAttribute);
   }
   end->setOperands(results);
   main.setFunctionType(mlir::FunctionType::get(module.getContext(), main.getArgumentTypes(),

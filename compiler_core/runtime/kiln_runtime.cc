@@ -219,4 +219,8 @@ size_t kiln_session_kernels(const kiln_session* session, kiln_kernel_time* kerne
   return session->core->kernels({kernels, capacity});
 }
 
+size_t kiln_session_index_checks(const kiln_session* session, kiln_index_check* checks, size_t capacity) {
+  return session->core->indexChecks({checks, capacity});
+}
+
 }  // extern "C"

@@ -35,7 +35,8 @@ typedef enum kiln_class {
   KILN_OUTSIDE_PROFILES = 5,   /* a shape or pinned value that the program was not compiled for */
   KILN_ALLOCATION_FAILURE = 6, /* memory, the device's included, or threads */
   KILN_BACKEND_FAILURE = 7, /* the program, the operating system or the device's driver reported an error */
-  KILN_NUMERICAL_CHECK_FAILED = 8, /* a fixture's outputs are outside its tolerance */
+  KILN_NUMERICAL_CHECK_FAILED = 8, /* a fixture's outputs are outside its tolerance, or with check_indices a
+                                      run met an index outside its dimension */
   KILN_DEVICE_LOST = 9             /* the device has stopped working; another one may serve */
 } kiln_class;
 
@@ -77,6 +78,7 @@ typedef struct kiln_session_options {
   /* For programs with kernels for a device; others do not look at them. */
   const char* device_driver; /* the CUDA driver library: a path or a name; NULL: "libcuda.so.1" */
   int32_t device;            /* which of the driver's devices, from 0 */
+  int32_t check_indices;     /* not 0: a run with an index outside its dimension fails (kiln_index_check) */
 } kiln_session_options;
 
 /* Allocates the arena (plan + threads x scratch) and starts the threads. options may be NULL (all zero).
@@ -156,7 +158,8 @@ typedef struct kiln_counters {
   const char* device_name;   /* the driver's; lives as long as the session */
   int32_t device_driver_version; /* the CUDA version that the driver serves: 13000 is 13.0 */
   int32_t device_compute_major, device_compute_minor; /* its compute capability */
-  int32_t device_emulated; /* not 0: no device, a test of its kernels on the processor */
+  int32_t device_emulated;       /* not 0: no device, a test of its kernels on the processor */
+  uint64_t out_of_range_indices; /* that runs met, see kiln_session_index_checks; warmup's not included */
 } kiln_counters;
 void kiln_session_counters(const kiln_session* session, kiln_counters* counters);
 
@@ -181,6 +184,17 @@ typedef struct kiln_kernel_time {
 /* With measure_kernels: fills at most `capacity` entries, in the order of first use; returns how many kernels
  * have run. The rest of run_nanoseconds is copies and what the program does outside its loops. */
 size_t kiln_session_kernels(const kiln_session* session, kiln_kernel_time* kernels, size_t capacity);
+
+/* Indices that a node of the model was given and that lie outside their dimension: of Gather, ScatterND and
+ * the like. ONNX calls them an error. A run goes on with some element of the same tensor, or writes nothing,
+ * and counts them; in a padded run those of the padding too. */
+typedef struct kiln_index_check {
+  const char* node; /* lives as long as the session */
+  uint64_t out_of_range;
+} kiln_index_check;
+/* Fills at most `capacity` entries, in the manifest's order (program.indexChecks); returns how many nodes are
+ * counted. A node that cannot be given such an index is not among them. */
+size_t kiln_session_index_checks(const kiln_session* session, kiln_index_check* checks, size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -83,7 +83,10 @@ enum {
  * Inputs and outputs are the processor's, each weight lies in the space that the manifest states for it. Each
  * output has room for what `shapes` states. symbols: one value per symbol, within the profile's ranges.
  * output_dims: takes the dimensions of all outputs, one after the other in output order; where they depend
- * on values they are the actual ones, and the output is dense in that shape. */
+ * on values they are the actual ones, and the output is dense in that shape.
+ * Where the manifest's program.indexChecks names nodes, one more output stands behind the others, with one
+ * int64_t for each: how many indices the run gave it that are outside their dimension. Such an index reads or
+ * writes nothing outside of the tensor; what it reads is not promised. */
 typedef int32_t (*kiln_run)(const kiln_callbacks* callbacks, void* arena, const void* const* weights,
                             const void* const* inputs, void* const* outputs, const int64_t* symbols,
                             int64_t* output_dims);
@@ -103,7 +106,7 @@ typedef struct kiln_profile {
 typedef struct kiln_program {
   uint32_t abi; /* KILN_PROGRAM_ABI or KILN_PROGRAM_ABI_DEVICES */
   uint32_t input_count;
-  uint32_t output_count;
+  uint32_t output_count; /* with the counts of indices, where there are any */
   uint32_t weight_count;
   uint32_t symbol_count;
   uint32_t profile_count;

@@ -116,6 +116,12 @@ std::vector<kiln_kernel_time> Session::kernels() const {
   return kernels;
 }
 
+std::vector<kiln_index_check> Session::indexChecks() const {
+  std::vector<kiln_index_check> checks(kiln_session_index_checks(handle_.get(), nullptr, 0));
+  kiln_session_index_checks(handle_.get(), checks.data(), checks.size());
+  return checks;
+}
+
 kiln_counters Session::counters() const {
   kiln_counters counters;
   kiln_session_counters(handle_.get(), &counters);

@@ -60,6 +60,7 @@ class Session {
   kiln_counters counters() const;
   std::vector<kiln_profile_counters> profiles() const;
   std::vector<kiln_kernel_time> kernels() const;
+  std::vector<kiln_index_check> indexChecks() const;
   kiln_session* handle() const { return handle_.get(); }
 
  private:

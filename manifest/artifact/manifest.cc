@@ -13,7 +13,8 @@ namespace kiln {
 namespace {
 
 constexpr std::size_t kMaxTensors = 4096, kMaxRank = 64, kMaxWeights = 16384, kMaxSymbols = 4096,
-                      kMaxExpression = 1024, kMaxDevices = 16, kMaxKernels = 65536, kMaxName = 256;
+                      kMaxExpression = 1024, kMaxDevices = 16, kMaxKernels = 65536, kMaxName = 256,
+                      kMaxIndexChecks = 4096;
 constexpr std::int64_t kDeviceAbi = 3;
 constexpr std::string_view kStages[] = {"capture",  "analyse", "rewrite", "partition",
                                         "schedule", "codegen", "plan",    "package"};
@@ -86,6 +87,7 @@ Json programJson(const Manifest& manifest) {
   } else {
     json["symbols"] = listJson(manifest.symbols, symbolJson);
     json["profiles"] = listJson(manifest.profiles, profileJson);
+    if (!manifest.indexChecks.empty()) json["indexChecks"] = manifest.indexChecks;
   }
   if (manifest.devices.empty()) return json;
   json["devices"] = listJson(manifest.devices, deviceJson);
@@ -345,6 +347,17 @@ Status readFiles(ObjectReader& program, bool withDevices, Manifest& manifest) {
   return {};
 }
 
+Status readIndexChecks(ObjectReader& program, Manifest& manifest) {
+  if (!program.has("indexChecks")) return {};
+  KILN_ASSIGN(manifest.indexChecks, program.strings("indexChecks"));
+  const std::string place = program.path("indexChecks");
+  if (manifest.indexChecks.empty()) return badMember(place, "must be left out where there are none");
+  if (manifest.indexChecks.size() > kMaxIndexChecks) return badMember(place, "too many nodes");
+  const std::set<std::string_view> nodes(manifest.indexChecks.begin(), manifest.indexChecks.end());
+  if (nodes.size() != manifest.indexChecks.size()) return badMember(place, "must name each node once");
+  return {};
+}
+
 Status readProgram(ObjectReader& program, Manifest& manifest) {
   KILN_ASSIGN(std::int64_t abi, program.integer("abi", 1, 0xFFFFFFFF));
   manifest.programAbi = static_cast<std::uint32_t>(abi);
@@ -361,6 +374,7 @@ Status readProgram(ObjectReader& program, Manifest& manifest) {
   } else {
     KILN_TRY(readSymbols(program, manifest));
     KILN_TRY(readProfiles(program, withDevices, manifest));
+    KILN_TRY(readIndexChecks(program, manifest));
   }
   KILN_TRY(readFiles(program, withDevices, manifest));
   return program.finish();

@@ -84,6 +84,9 @@ struct Manifest {
   std::uint32_t programAbi = 0;
   std::vector<Symbol> symbols;  // in the order of kiln_run's `symbols`
   std::vector<TensorInfo> inputs, outputs;
+  // Nodes whose indices outside their dimension the program counts, in one more output behind these; left out
+  // of the JSON where there are none. Not of ABI 1.
+  std::vector<std::string> indexChecks;
   std::vector<ProgramProfile> profiles;  // in the order of the spec's; ABI 1 has one
   ArtifactFile program;
   std::vector<ArtifactFile> weights;        // in the order of kiln_run's `weights`

@@ -15,7 +15,7 @@ namespace kiln::signing {
 
 // Something that the latest check must have compared, and how close it had to be.
 struct WantedCheck {
-  std::string kind;  // of the report's items: "fixture", "golden", "metric", "limit", "memory"
+  std::string kind;  // of the report's items: "fixture", "golden", "metric", "indices", "limit", "memory"
   std::string name;  // of a golden or metric; "" for every item of the kind
   std::optional<double> maxAbsolute, maxRelative, minAccuracy;
 };

@@ -92,6 +92,13 @@ TEST(Golden, DynamicManifest) {
   expectGolden(at("evidence-abi2.json"), toCanonicalJson(evidence).value());
 }
 
+// As above, with nodes whose indices are counted.
+TEST(Golden, CountingManifest) {
+  Json evidence = testing_support::dynamicEvidence();
+  evidence["program"]["indexChecks"] = {"embed", "layers/0/Gather"};
+  keepsItsForm("manifest-indices.json", makeManifest(testing_support::dynamicSpec(), evidence).value());
+}
+
 TEST(Golden, DeviceManifest) {
   const Json evidence = testing_support::deviceEvidence();
   const Manifest manifest = makeManifest(testing_support::deviceSpec(), evidence).value();

@@ -35,6 +35,7 @@ DOCUMENTS = {
     "manifest.json": "manifest",
     "manifest-abi2.json": "manifest",
     "manifest-abi3.json": "manifest",
+    "manifest-indices.json": "manifest",
     "provenance.json": "provenance",
     "receipt.json": "receipt",
     "reproduction.json": "reproduction",
@@ -70,7 +71,7 @@ OPTIONAL = [["partition"], ["lock"], ["rootKeys"], ["recallKeys"], ["logs"], ["w
             *([list_, i, *path, "schedule", "tile"] for i in range(2) for list_, path in
               (("kernels", []), ("entries", []), *(("kernels", ["candidates", j]) for j in range(4)))),
             *(["kernels", i, "knobs", "tile"] for i in range(2)), ["tuning"], ["tuning", "budgetSeconds"],
-            ["devices"], ["program", "profiles", 0, "transferBytes"]]
+            ["devices"], ["program", "profiles", 0, "transferBytes"], ["program", "indexChecks"]]
 
 # What people read, and may grow: its members are free.
 OPEN = [["report", "measured"], ["report", "device"]]

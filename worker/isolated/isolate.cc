@@ -75,7 +75,8 @@ Status runInside(const Run& run) {
     KILN_ASSIGN(auto tensor, npy::read(numbered(run.inputs, i), specs[i].dtype));
     inputs.push_back({specs[i].name, std::move(tensor)});
   }
-  auto session = runtime::Session::open(artifact, {.threads = run.threads, .run_before_ready = 1});
+  auto session = runtime::Session::open(
+      artifact, {.threads = run.threads, .run_before_ready = 1, .check_indices = run.checked ? 1 : 0});
   if (!session && session.error().code == Code::kResourceExhausted)
     return fail(withExit(kExitUnsupported, session.error().code, session.error().message));
   if (!session) return fail(session.error());
@@ -99,6 +100,7 @@ Status runIsolated(const Run& run) {
   command.arguments = {kProgram, "--inside",  "--artifact", kArtifact,   "--inputs",
                        kInputs,  "--outputs", kOutputs,     "--threads", std::to_string(run.threads)};
   if (run.each) command.arguments.emplace_back("--each");
+  if (run.checked) command.arguments.emplace_back("--checked");
   command.environment = {{"LC_ALL", "C"}, {"TZ", "UTC"}};
   command.workingDirectory = "/work";
   command.binds = executor::hostBinds(executor::kLibraryParts);

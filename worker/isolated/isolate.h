@@ -14,6 +14,7 @@ struct Run {
   std::string outputs;   // an empty directory; its owner becomes whoever runs actions here
   std::uint32_t threads = 0;
   bool each = false;
+  bool checked = false;  // an index outside its dimension is an error: kAborted
 };
 
 // Runs this very program once more in bubblewrap, as runInside(), under a policy like that of checks: no

@@ -26,6 +26,7 @@ int run(int argc, char** argv) {
   app.add_option("--threads", run.threads, "threads to run on (default: every processor)")
       ->check(CLI::Range(0, 1024));
   app.add_flag("--each", run.each, "run once per element of the inputs' leading axis");
+  app.add_flag("--checked", run.checked, "fail on an index outside its dimension");
   app.add_flag("--inside", inside, "this is the sandbox")->group("");
   try {
     app.parse(argc, argv);

@@ -3,6 +3,7 @@
 // MLIR.
 #pragma once
 
+#include "compiler_core/frontend/onnx/index_checks.h"
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
@@ -63,7 +64,9 @@ class ShapeArg {
 
 class GraphBuilder {
  public:
-  GraphBuilder(mlir::OpBuilder& builder, mlir::Location location) : builder_(builder), location_(location) {}
+  // `checks`: where countIndices() notes its counts; null: they are left out.
+  GraphBuilder(mlir::OpBuilder& builder, mlir::Location location, IndexChecks* checks = nullptr)
+      : builder_(builder), location_(location), checks_(checks) {}
 
   // Every function fails with kInvalidArgument where a verifier of the dialect objects, in its words. Results
   // without elements are constants.
@@ -137,6 +140,9 @@ class GraphBuilder {
   // values, the collected ones, and the number of iterations.
   Yielded loop(const LoopLimits& limits, const Values& carried,
                llvm::function_ref<Yielded(Value iteration, const Values& carried)> body);
+  // The program counts where `outside` (i1) is true: indices that the operator must not be given.
+  // kInvalidArgument where that is known to happen.
+  Status countIndices(Value outside);
   // The same value behind an operation that nothing folds or looks through. Whoever asks for it ends it with
   // uncover(), which puts the value itself in its place; also in `others`.
   Value cover(Value value);
@@ -201,10 +207,14 @@ class GraphBuilder {
                      typename Op::Properties properties);
   Result<Value> finish(mlir::Operation* operation, std::string& complaint);
   Value orEmpty(Value result);
+  // The counts of the block that is being built, added up; null if there are none.
+  Result<Value> countsTogether();
+  void noteCount(Value count);
   Result<Value> neutral(ir::ReduceKind kind, Value input, llvm::ArrayRef<std::int64_t> axes);
 
   mlir::OpBuilder& builder_;
   mlir::Location location_;
+  IndexChecks* checks_;
 };
 
 }  // namespace kiln::onnx

@@ -36,6 +36,23 @@ class Body {
   ir::FusedOp holder_;
 };
 
+// The counts of a body are its own until they are handed out of it.
+class OwnCounts {
+ public:
+  explicit OwnCounts(IndexChecks* checks) : checks_(checks) {
+    if (checks_) outer_ = std::exchange(checks_->counts, {});
+  }
+  ~OwnCounts() {
+    if (checks_) checks_->counts = std::move(outer_);
+  }
+  OwnCounts(const OwnCounts&) = delete;
+  OwnCounts& operator=(const OwnCounts&) = delete;
+
+ private:
+  IndexChecks* checks_;
+  std::vector<IndexChecks::Count> outer_;
+};
+
 bool isTrue(Value value) {
   auto constant = GraphBuilder::constantScalar(value);
   return constant && *constant != 0;
@@ -47,15 +64,17 @@ GraphBuilder::Yielded GraphBuilder::conditional(Value condition, llvm::function_
                                                 llvm::function_ref<Yielded()> onFalse) {
   KILN_ASSIGN(condition, reshape(condition, Dims{}));
   Body onTrueBody(builder_, location_), onFalseBody(builder_, location_);
+  Body* const bodies[] = {&onTrueBody, &onFalseBody};
   Values yields[2];
+  Value counts[2];
   for (int i : {0, 1}) {
-    Body& body = i == 0 ? onTrueBody : onFalseBody;
-    auto inside = body.enter();
+    auto inside = bodies[i]->enter();
+    const OwnCounts own(checks_);
     KILN_ASSIGN(std::optional<Values> yielded, i == 0 ? onTrue() : onFalse());
     if (!yielded) return yielded;
     yields[i] = std::move(*yielded);
-    builder_.setInsertionPointToEnd(&body.block());
-    ir::YieldOp::create(builder_, location_, yields[i]);
+    builder_.setInsertionPointToEnd(&bodies[i]->block());
+    KILN_ASSIGN(counts[i], countsTogether());
   }
   builder_.setInsertionPointToEnd(builder_.getInsertionBlock());
   if (yields[0].size() != yields[1].size())
@@ -65,10 +84,19 @@ GraphBuilder::Yielded GraphBuilder::conditional(Value condition, llvm::function_
       return notConstant("the condition of an If whose branches give different types for output " +
                              std::to_string(i) + " (" + typeText(a) + " and " + typeText(b) + ")",
                          condition);
+  const bool isCounted = counts[0] || counts[1];
+  for (int i : {0, 1}) {
+    auto inside = bodies[i]->enter();
+    if (isCounted)
+      yields[i].push_back(counts[i] ? counts[i] : scalar(mlir::IntegerType::get(context(), 64), 0));
+    ir::YieldOp::create(builder_, location_, yields[i]);
+  }
   auto op = ir::IfOp::create(builder_, location_, mlir::TypeRange(mlir::ValueRange(yields[0])), condition);
   onTrueBody.moveTo(op.getThenBody());
   onFalseBody.moveTo(op.getElseBody());
-  return std::optional(Values(op.getResults()));
+  Values results(op.getResults());
+  if (isCounted) noteCount(results.pop_back_val());
+  return std::optional(std::move(results));
 }
 
 GraphBuilder::Yielded GraphBuilder::loop(
@@ -86,13 +114,16 @@ GraphBuilder::Yielded GraphBuilder::loop(
   const mlir::Type count = mlir::RankedTensorType::get({}, mlir::IntegerType::get(context(), 64));
   Value iteration = block.addArgument(count, location_);
   Values inits = carried, arguments, yields;
+  Value found;  // what one iteration counts
   for (Value value : carried) arguments.push_back(block.addArgument(value.getType(), location_));
   {
     auto inside = made.enter();
+    const OwnCounts own(checks_);
     KILN_ASSIGN(std::optional<Values> yielded, body(iteration, arguments));
     if (!yielded) return yielded;
     yields = std::move(*yielded);
     builder_.setInsertionPointToEnd(&block);
+    KILN_ASSIGN(found, countsTogether());
     if (condition) {
       KILN_ASSIGN(yields.front(), reshape(yields.front(), Dims{}));
     }
@@ -113,8 +144,15 @@ GraphBuilder::Yielded GraphBuilder::loop(
                              " changes its type between iterations, from " + typeText(value) + " to " +
                              typeText(yields[first + i]) + ",",
                          trip ? trip : condition);
+  if (found) {
+    inits.push_back(scalar(mlir::IntegerType::get(context(), 64), 0));
+    Value before = block.addArgument(count, location_);
+    auto inside = made.enter();
+    KILN_ASSIGN(found, binary(ir::BinaryKind::Add, before, found));
+    yields.insert(yields.begin() + static_cast<std::ptrdiff_t>(first + carried.size()), found);
+  }
   // Collected values become carried buffers of which each iteration writes a row.
-  for (std::size_t i = first + carried.size(); i < yields.size(); ++i) {
+  for (std::size_t i = first + inits.size(); i < yields.size(); ++i) {
     if (limits.maxTrips == Dim(0))
       return fail(Code::kUnimplemented,
                   "a bound on the number of iterations, which is the size of its scan outputs, must be known "
@@ -140,11 +178,17 @@ GraphBuilder::Yielded GraphBuilder::loop(
     ir::YieldOp::create(builder_, location_, yields);
   }
   made.moveTo(op.getBody());
-  return std::optional(Values(op.getResults()));
+  Values results(op.getResults());
+  if (found) {
+    noteCount(results[carried.size()]);
+    results.erase(results.begin() + static_cast<std::ptrdiff_t>(carried.size()));
+  }
+  return std::optional(std::move(results));
 }
 
 Result<bool> GraphBuilder::attempt(llvm::function_ref<Result<bool>()> make) {
   const mlir::Attribute symbols = module()->getAttr(ir::kSymbolsAttr);
+  const std::size_t counts = checks_ ? checks_->counts.size() : 0;
   Body scratch(builder_, location_);
   mlir::Block* block = builder_.getInsertionBlock();
   auto made = [&] {
@@ -156,12 +200,43 @@ Result<bool> GraphBuilder::attempt(llvm::function_ref<Result<bool>()> make) {
     block->getOperations().splice(block->end(), scratch.block().getOperations());
     return true;
   }
+  if (checks_) checks_->counts.resize(counts);
   // Sizes that were to be found out in what goes again.
   if (symbols)
     module()->setAttr(ir::kSymbolsAttr, symbols);
   else
     module()->removeAttr(ir::kSymbolsAttr);
   return made;
+}
+
+void GraphBuilder::noteCount(Value count) {
+  checks_->counts.push_back({checks_->node, count});
+}
+
+Result<Value> GraphBuilder::countsTogether() {
+  Value total;
+  if (!checks_) return total;
+  for (const IndexChecks::Count& one : checks_->counts) {
+    if (!total) {
+      total = one.count;
+      continue;
+    }
+    KILN_ASSIGN(total, binary(ir::BinaryKind::Add, total, one.count));
+  }
+  return total;
+}
+
+Status GraphBuilder::countIndices(Value outside) {
+  if (!checks_) return {};
+  Dims axes;
+  for (std::int64_t axis = 0; axis < rankOf(outside); ++axis) axes.push_back(axis);
+  KILN_ASSIGN(Value count, cast(outside, mlir::IntegerType::get(context(), 64)));
+  KILN_ASSIGN(count, reduce(ir::ReduceKind::Sum, count, axes, /*keep=*/false));
+  const auto known = constantScalar(count);
+  if (known && *known != 0)
+    return fail(Code::kInvalidArgument, "an index is outside the dimension that it counts in");
+  if (!known) noteCount(count);
+  return {};
 }
 
 Value GraphBuilder::cover(Value value) {

@@ -139,6 +139,7 @@ Status GraphImporter::node(Scope& scope, const Node& node, std::size_t index) {
       if (!output.empty()) scope.names[output] = Item::poisoned();
   };
   KILN_TRY(charge(1, scope, node));
+  if (depth_ == 0) checks_.node = scope.path + nodeLabel(node);
   const Function* function = findFunction(node);
   if (!function)
     if (std::string reason = notServed(scope, node); !reason.empty()) {
@@ -208,7 +209,8 @@ Result<Items> GraphImporter::importNode(Scope& scope, const Node& node, Items in
   const std::string label = scope.path + nodeLabel(node);
   captured_.operators.try_emplace(label,
                                   (domain.empty() ? "" : std::string(domain) + ":") + std::string(node.op));
-  NodeContext context(builder_, location(label), initializers_, node, opset, std::move(inputs), bodies);
+  NodeContext context(builder_, location(label), initializers_, node, opset, std::move(inputs), bodies,
+                      &checks_);
   Items results;
   if (row->import) {
     KILN_ASSIGN(Values values, row->import(context));

@@ -45,6 +45,8 @@ class GraphImporter {
   Status nodes(Scope& scope);
   // An absent item for "". Initializers are made when they are first used, so that unused ones cost nothing.
   Result<Item> value(Scope& scope, std::string_view name);
+  // Of the block that was imported last: in the end, of the model's graph.
+  const std::vector<IndexChecks::Count>& indexCounts() const { return checks_.counts; }
   void unserved(std::string node, std::string op, std::string_view domain, std::string reason);
 
  private:
@@ -75,6 +77,7 @@ class GraphImporter {
   std::map<std::array<std::string_view, 3>, const Function*> functions_;  // by domain, name, overload
   std::vector<const Function*> calls_;                                    // being inlined, outermost first
   int depth_ = 0;  // graphs and functions around the node
+  IndexChecks checks_;
   std::size_t sequenceTensors_ = 0;
   std::int64_t imported_ = 0;  // nodes, each as often as it was inlined, and what gradients take
 };

@@ -6,6 +6,7 @@
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/onnx/graph_importer.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
+#include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/types.h"
 #include "mlir/IR/Verifier.h"
 
@@ -56,6 +57,7 @@ class Importer {
   Status output(const std::string& name, Value value, const ValueInfo& declared);
   llvm::SmallVector<ir::Range> limits() const;
   Status outputs();
+  Status indexChecks();
 
   const Model& model_;
   Captured captured_;
@@ -357,6 +359,35 @@ Status Importer::outputs() {
       builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results_))));
   for (unsigned i = 0; i < results_.size(); ++i)
     main_.setResultAttr(i, ir::kNameAttr, builder_.getStringAttr(captured_.outputs[i].name));
+  return indexChecks();
+}
+
+// What the nodes of the model's graph counted, as one more result.
+Status Importer::indexChecks() {
+  if (graph_.indexCounts().empty()) return {};
+  mlir::OpBuilder::InsertionGuard guard(builder_);
+  builder_.setInsertionPoint(main_.front().getTerminator());
+  GraphBuilder build(builder_, builder_.getUnknownLoc());
+  std::vector<std::string> nodes;
+  std::map<std::string, std::size_t> places;
+  Values counts;
+  for (const IndexChecks::Count& one : graph_.indexCounts()) {
+    // Those beyond what a manifest holds count with the last one.
+    const std::size_t next = std::min(nodes.size(), ir::kMaxIndexChecks - 1);
+    const auto [place, isNew] = places.try_emplace(one.node, next);
+    if (isNew && next == nodes.size()) {
+      nodes.push_back(one.node);
+      counts.push_back(one.count);
+      continue;
+    }
+    Value& count = counts[place->second];
+    KILN_ASSIGN(count, build.binary(ir::BinaryKind::Add, count, one.count));
+  }
+  for (Value& count : counts) {
+    KILN_ASSIGN(count, build.reshape(count, Dims{1}));
+  }
+  KILN_ASSIGN(Value together, counts.size() == 1 ? Result<Value>(counts.front()) : build.concat(counts, 0));
+  ir::addIndexChecks(main_, together, nodes);
   return {};
 }
 

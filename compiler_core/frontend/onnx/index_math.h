@@ -13,6 +13,9 @@ Result<Value> timesExtent(NodeContext& node, Value value, const Dim& factor);
 
 // `indices` as i64, negative ones counted from the end of `extent`.
 Result<Value> countFromEnd(NodeContext& node, Value indices, const Dim& extent);
+// The rule of ONNX for `indices` into a dimension, which lie from -extent to extent - 1: kInvalidArgument
+// where one is known to lie outside; where that is open the program counts them.
+Status checkIndices(NodeContext& node, Value indices, const Dim& extent);
 // Where 0 <= position < extent holds, i1.
 Result<Value> isInside(NodeContext& node, Value position, const Dim& extent);
 // `position` where `condition` holds, else -1: what kiln.scatter ignores.

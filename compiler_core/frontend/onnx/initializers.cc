@@ -24,4 +24,9 @@ mlir::Value Initializers::add(mlir::OpBuilder& builder, mlir::Location location,
       builder, location, type, analysis::toElements(builder.getContext(), weight.dtype, weight.shape, bytes));
 }
 
+const ir::Weight* Initializers::find(mlir::Value value) const {
+  auto weight = value.getDefiningOp<ir::WeightOp>();
+  return weight ? table_.find(static_cast<std::int64_t>(weight.getIndex())) : nullptr;
+}
+
 }  // namespace kiln::onnx

@@ -19,6 +19,9 @@ class Initializers {
   // The same for a tensor in memory.
   mlir::Value add(mlir::OpBuilder& builder, mlir::Location location, ir::Weight weight);
 
+  // The weight that `value` is; null for any other value.
+  const ir::Weight* find(mlir::Value value) const;
+
  private:
   ir::WeightTable& table_;
   std::shared_ptr<const MappedFile> file_;

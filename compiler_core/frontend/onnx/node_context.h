@@ -15,8 +15,8 @@ namespace kiln::onnx {
 class NodeContext : public GraphBuilder {
  public:
   NodeContext(mlir::OpBuilder& builder, mlir::Location location, Initializers& initializers, const Node& node,
-              std::int64_t opset, Items items, BodyImporter& bodies)
-      : GraphBuilder(builder, location),
+              std::int64_t opset, Items items, BodyImporter& bodies, IndexChecks* checks)
+      : GraphBuilder(builder, location, checks),
         initializers_(initializers),
         node_(node),
         opset_(opset),
@@ -69,6 +69,8 @@ class NodeContext : public GraphBuilder {
   // BodyImporter::charge.
   Status charge(std::int64_t operations) { return bodies_.charge(operations); }
 
+  // What a tensor of the model holds that is no constant of the graph; null for any other value.
+  const ir::Weight* weight(Value value) const { return initializers_.find(value); }
   // Input `index` as integers known at compile time; kUnimplemented naming `what` when it is computed at run
   // time.
   Result<Dims> constantInput(std::size_t index, std::string_view what) const;

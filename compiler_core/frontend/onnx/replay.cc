@@ -55,11 +55,14 @@ Result<Item> GraphImporter::replay(Scope& scope, const std::vector<std::string_v
   inner.attributes = scope.attributes;
   inner.path = path;
   for (auto [name, argument] : llvm::zip_equal(names, arguments)) inner.names[name] = argument;
+  // What is imported a second time has been counted.
+  const std::vector<IndexChecks::Count> counts = checks_.counts;
   ++depth_;
   Status done;
   for (std::size_t i : llvm::reverse(again))
     if (done) done = node(inner, all[i], i);
   --depth_;
+  checks_.counts = counts;
   if (!done) return fail(done.error());
   return value(inner, output);
 }

@@ -22,6 +22,8 @@ namespace {
 
 using Tensors = std::vector<NamedTensor>;
 
+constexpr std::size_t kMaxNodeText = 512;
+
 double seconds(std::uint64_t nanoseconds) {
   return static_cast<double>(nanoseconds) * 1e-9;
 }
@@ -50,10 +52,12 @@ class Check {
   Result<CheckReport> run() {
     KILN_TRY(warmup());
     KILN_TRY(fixtures());
+    const std::uint64_t ofFixtures = session_.counters().out_of_range_indices;
     for (const Golden& golden : plan_.goldens)
       KILN_TRY(compareGolden(golden).or_else(in("golden", golden.name)));
     for (const AccuracyMetric& metric : plan_.metrics)
       KILN_TRY(score(metric).or_else(in("metric", metric.name)));
+    indices(ofFixtures);
     KILN_TRY(steady());
     counters();
     limits();
@@ -177,6 +181,21 @@ class Check {
                     metric.threshold),
         {{"accuracy", accuracy}});
     return {};
+  }
+
+  // The inputs of fixtures are random, so that theirs are told only; what a user gives has to be in range.
+  void indices(std::uint64_t ofFixtures) {
+    const auto checks = session_.indexChecks();
+    if (checks.empty()) return;
+    const std::uint64_t given = session_.counters().out_of_range_indices - ofFixtures;
+    std::string detail = fmt::format("{} outside in goldens and metrics, {} in fixtures", given, ofFixtures);
+    std::string nodes;
+    for (const kiln_index_check& check : checks)
+      if (check.out_of_range != 0)
+        nodes += fmt::format("{}\"{}\": {}", nodes.empty() ? "" : ", ", check.node, check.out_of_range);
+    if (nodes.size() > kMaxNodeText) nodes = fmt::format("{} nodes", checks.size());
+    if (!nodes.empty()) detail += fmt::format(" (at {})", nodes);
+    add("indices", "within their dimensions", given == 0, std::move(detail));
   }
 
   Status steady() {

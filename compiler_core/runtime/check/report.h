@@ -13,7 +13,7 @@
 namespace kiln::runtime {
 
 struct CheckItem {
-  std::string kind;  // "fixture", "golden", "metric", "limit", "memory"
+  std::string kind;  // "fixture", "golden", "metric", "indices", "limit", "memory"
   std::string name;  // "profile default: probability"
   bool passed = false;
   std::string detail;  // what was found, for people

@@ -24,7 +24,7 @@ Status same(std::string_view what, std::uint64_t program, std::uint64_t stated) 
 Status checkCounts(std::uint32_t inputs, std::uint32_t outputs, std::uint32_t weights,
                    const Manifest& manifest) {
   KILN_TRY(same("inputs", inputs, manifest.inputs.size()));
-  KILN_TRY(same("outputs", outputs, manifest.outputs.size()));
+  KILN_TRY(same("outputs", outputs, manifest.outputs.size() + (manifest.indexChecks.empty() ? 0 : 1)));
   return same("weights", weights, manifest.weights.size());
 }
 
@@ -86,6 +86,7 @@ Status Program::find(const ElfImage& image, const Manifest& manifest) {
   KILN_TRY(same("ABI version", table.abi, manifest.programAbi));
   KILN_TRY(checkCounts(table.input_count, table.output_count, table.weight_count, manifest));
   for (const TensorInfo& output : manifest.outputs) outputDims_ += output.shape.size();
+  if (!manifest.indexChecks.empty()) ++outputDims_;
   if (table.abi == 1) {
     const auto& first = reinterpret_cast<const Abi1Program&>(table);
     KILN_TRY(checkMemory(first.arenaBytes, first.scratchBytes, manifest.profiles.at(0)));

@@ -37,7 +37,7 @@ class Program {
   std::uint64_t relative(Function function) const {
     return reinterpret_cast<std::uintptr_t>(function) - base_;
   }
-  // The sum of the outputs' ranks.
+  // The sum of the outputs' ranks, the counts of indices included.
   std::size_t outputDims() const { return outputDims_; }
 
  private:

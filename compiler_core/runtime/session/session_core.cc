@@ -102,7 +102,7 @@ Result<std::unique_ptr<SessionCore>> SessionCore::open(std::shared_ptr<const Loa
                                 options.device_driver != nullptr ? options.device_driver : kCudaDriverLibrary,
                                 options.device, manifest, artifact->images, artifact->weights));
     KILN_ASSIGN(device, DeviceSession::open(std::move(there), manifest,
-                                            manifest.inputs.size() + manifest.outputs.size()));
+                                            manifest.inputs.size() + manifest.outputs.size() + 1));
   }
   KILN_ASSIGN(Arena arena, allocateArena(manifest, threads));
   FunctionNames names;
@@ -123,8 +123,10 @@ SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::un
       device_(std::move(device)),
       runBeforeReady_(options.run_before_ready != 0),
       measureKernels_(options.measure_kernels != 0),
+      checkIndices_(options.check_indices != 0),
       names_(std::move(names)),
-      staged_(artifact_->manifest.inputs.size() + artifact_->manifest.outputs.size()) {
+      staged_(artifact_->manifest.inputs.size() + artifact_->manifest.outputs.size() + 1) {
+  for (const std::string& node : artifact_->manifest.indexChecks) indexChecks_.push_back({node.c_str(), 0});
   for (const ProgramProfile& profile : artifact_->manifest.profiles) {
     profiles_.push_back({artifact_->manifest.spec.target + " profile " + profile.name,
                          {profile.name.c_str(), 0, 0, arenaBytes(profile, pool_->threads()), 0}});
@@ -250,6 +252,11 @@ Result<std::vector<void*>> SessionCore::stageOutputs(Plan& plan) {
     KILN_ASSIGN(void* const data, staging(plan.inputs.tensors.size() + i, bytes));
     result.push_back(data);
   }
+  if (indexChecks_.empty()) return result;
+  KILN_ASSIGN(void* const counts, staging(plan.inputs.tensors.size() + plan.outputs.size(),
+                                          indexChecks_.size() * sizeof(std::int64_t)));
+  plan.outOfRange = {static_cast<const std::int64_t*>(counts), indexChecks_.size()};
+  result.push_back(counts);
   return result;
 }
 
@@ -376,6 +383,27 @@ Status SessionCore::carryOut(Plan& plan, KernelTimes* times) {
   return deliver(plan, out, dims);
 }
 
+Status SessionCore::countIndices(std::span<const std::int64_t> outOfRange) {
+  constexpr std::size_t kMostNamed = 3;
+  std::uint64_t total = 0;
+  std::string nodes;
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < outOfRange.size(); ++i) {
+    const auto found = static_cast<std::uint64_t>(outOfRange[i]);
+    if (found == 0) continue;
+    total += found;
+    indexChecks_[i].out_of_range += found;
+    if (++named <= kMostNamed)
+      nodes += std::string(named > 1 ? ", " : "") + std::to_string(found) + " at node \"" +
+               indexChecks_[i].node + "\"";
+  }
+  counters_.out_of_range_indices += total;
+  if (total == 0 || !checkIndices_) return {};
+  return fail(Code::kAborted,
+              std::to_string(total) + (total == 1 ? " index is outside its" : " indices are outside their") +
+                  " dimension, which ONNX calls an error: " + nodes + (named > kMostNamed ? ", ..." : ""));
+}
+
 Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<kiln_output> outputs) {
   const MutexLock lock(mutex_);
   if (!ready() && !runBeforeReady_) {
@@ -384,8 +412,8 @@ Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<kiln_outp
   }
   const auto start = std::chrono::steady_clock::now();
   auto plan = this->plan(inputs, outputs, {});
-  const Status status =
-      plan ? carryOut(*plan, measureKernels_ ? &kernels_ : nullptr) : Status(fail(plan.error()));
+  Status status = plan ? carryOut(*plan, measureKernels_ ? &kernels_ : nullptr) : Status(fail(plan.error()));
+  if (status) status = countIndices(plan->outOfRange);
   if (!status) {
     ++counters_.failed_runs;
     if (status.error().code == Code::kOutOfRange) ++counters_.guard_failures;
@@ -487,6 +515,12 @@ std::size_t SessionCore::profiles(std::span<kiln_profile_counters> profiles) con
   for (std::size_t i = 0; i < std::min(profiles.size(), profiles_.size()); ++i)
     profiles[i] = profiles_[i].counters;
   return profiles_.size();
+}
+
+std::size_t SessionCore::indexChecks(std::span<kiln_index_check> checks) const {
+  const MutexLock lock(mutex_);
+  std::copy_n(indexChecks_.begin(), std::min(checks.size(), indexChecks_.size()), checks.begin());
+  return indexChecks_.size();
 }
 
 std::size_t SessionCore::kernels(std::span<kiln_kernel_time> kernels) const {

@@ -34,9 +34,10 @@ class SessionCore {
   Status warmup();
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   kiln_counters counters() const;
-  // As kiln_session_profiles and kiln_session_kernels.
+  // As kiln_session_profiles, kiln_session_kernels and kiln_session_index_checks.
   std::size_t profiles(std::span<kiln_profile_counters> profiles) const;
   std::size_t kernels(std::span<kiln_kernel_time> kernels) const;
+  std::size_t indexChecks(std::span<kiln_index_check> checks) const;
 
  private:
   // A checked call: tensors in the manifest's order, the profile that serves it, and for each output the
@@ -48,6 +49,7 @@ class SessionCore {
     std::vector<std::vector<std::int64_t>> stated, wanted;
     // As the counters of these names.
     std::uint64_t transferBytes = 0, tensorBytes = 0, paddingBytes = 0;
+    std::span<const std::int64_t> outOfRange = {};  // as the manifest's indexChecks; until the next run
   };
   // What a profile has seen.
   struct Profile {
@@ -81,6 +83,8 @@ class SessionCore {
   Status deliver(Plan& plan, const std::vector<void*>& data, std::span<const std::int64_t> dims) const;
   Status warmProfile(std::size_t profile, const FixtureProfile& files, double relativeTolerance)
       KILN_REQUIRES(mutex_);
+  // Takes in what a run counted; kAborted with check_indices if that is more than nothing.
+  Status countIndices(std::span<const std::int64_t> outOfRange) KILN_REQUIRES(mutex_);
   void enter(std::size_t profile) KILN_REQUIRES(mutex_);
   void observe() const KILN_REQUIRES(mutex_);
 
@@ -88,12 +92,14 @@ class SessionCore {
   const std::unique_ptr<ThreadPool> pool_;
   const Arena arena_;                            // of the largest profile; all of them use it
   const std::unique_ptr<DeviceSession> device_;  // null for a program that needs none
-  const bool runBeforeReady_, measureKernels_;
+  const bool runBeforeReady_, measureKernels_, checkIndices_;
   const FunctionNames names_;  // empty unless kernels are measured
   std::atomic<bool> ready_{false};
 
   mutable Mutex mutex_;
-  std::vector<Arena> staged_ KILN_GUARDED_BY(mutex_);  // inputs, then outputs; of a device session elsewhere
+  // Inputs, then outputs, then the counts of indices; of a device session elsewhere.
+  std::vector<Arena> staged_ KILN_GUARDED_BY(mutex_);
+  std::vector<kiln_index_check> indexChecks_ KILN_GUARDED_BY(mutex_);
   mutable std::vector<Profile> profiles_ KILN_GUARDED_BY(mutex_);
   std::optional<std::size_t> current_ KILN_GUARDED_BY(mutex_);  // profile of the last run
   bool alone_ KILN_GUARDED_BY(mutex_) = false;  // nobody but the current profile has touched the arena

@@ -101,5 +101,29 @@ TEST_F(KilnCheck, APlanThatDoesNotFitNamesThePlace) {
   EXPECT_NE(unknown.err.find("\"z\""), std::string::npos) << unknown.err;
 }
 
+struct KilnCheckCounted : testing_support::SignedProgramOf<runtime::test::CountingArtifact> {};
+
+TEST_F(KilnCheckCounted, AGoldenWithAnIndexOutsideItsDimensionIsExit10) {
+  std::ofstream(directory / "within.json") << R"({"goldens":[{"name":"within","inputs":{"x":"x.npy"},)"
+                                              R"("outputs":{"y":"y.npy"}}]})";
+  save("y.npy", floats({kRows, kColumns}, expectedOutput(sampleInput())));
+  const auto within = kiln({"check", artifact.path(), "--plan", "within.json"});
+  EXPECT_EQ(within.exit, 0) << within.err;
+  EXPECT_NE(within.out.find("passed  indices"), std::string::npos) << within.out;
+
+  auto x = sampleInput();
+  x[4] = runtime::test::kFar;
+  save("far.npy", floats({kRows, kColumns}, x));
+  save("far_y.npy", floats({kRows, kColumns}, expectedOutput(x)));
+  std::ofstream(directory / "far.json") << R"({"goldens":[{"name":"far","inputs":{"x":"far.npy"},)"
+                                           R"("outputs":{"y":"far_y.npy"}}]})";
+  const auto result = kiln({"check", artifact.path(), "--plan", "far.json"});
+  EXPECT_EQ(result.exit, 10) << result.err;
+  EXPECT_NE(result.out.find("FAILED  indices"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("1 outside in goldens and metrics, 0 in fixtures (at \"lookup\": 1)"),
+            std::string::npos)
+      << result.out;
+}
+
 }  // namespace
 }  // namespace kiln

@@ -169,5 +169,42 @@ TEST_F(KilnRun, ADirectoryThatOthersMayChangeStillRuns) {
   EXPECT_EQ(result.exit, 0) << result.err;
 }
 
+struct KilnRunCounted : testing_support::SignedProgramOf<runtime::test::CountingArtifact> {
+  void SetUp() override {
+    SignedProgramOf::SetUp();
+    auto x = sampleInput();
+    x[4] = x[7] = runtime::test::kFar;
+    x[9] = -runtime::test::kFar;
+    save("far.npy", floats({kRows, kColumns}, x));
+  }
+};
+
+TEST_F(KilnRunCounted, IndicesOutsideTheirDimensionAreAWarningByNode) {
+  const auto within = kiln({"run", artifact.path(), "--input", "x=x.npy", "--checked"});
+  EXPECT_EQ(within.exit, 0) << within.err;
+  EXPECT_EQ(within.err, "");
+  const auto result = kiln({"run", artifact.path(), "--input", "x=far.npy"});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_NE(result.err.find("warning: 3 indices are outside their dimension"), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("2 at node \"lookup\""), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("1 at node \"place\""), std::string::npos) << result.err;
+  const auto json = parseJson(kiln({"run", artifact.path(), "--input", "x=far.npy", "--json"}).out);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("counters").at("outOfRangeIndices"), 3);
+  EXPECT_EQ(json->at("outOfRangeIndices"),
+            Json::parse(R"([{"node":"lookup","indices":2},{"node":"place","indices":1}])"));
+}
+
+TEST_F(KilnRunCounted, CheckedMakesThemExit10) {
+  for (const char* how : {"--threads=2", "--isolated"}) {
+    const auto result = kiln({"run", artifact.path(), "--input", "x=far.npy", "--checked", how});
+    EXPECT_EQ(result.exit, 10) << how << ": " << result.err;
+    EXPECT_NE(result.err.find("kiln: error: 3 indices are outside their dimension"), std::string::npos)
+        << result.err;
+    EXPECT_NE(result.err.find("2 at node \"lookup\""), std::string::npos) << result.err;
+  }
+}
+
 }  // namespace
 }  // namespace kiln

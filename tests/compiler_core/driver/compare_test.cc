@@ -74,6 +74,21 @@ TEST_F(Compare, ARightProgramAgreesEverywhere) {
   EXPECT_GE(report->nodes.size(), 5u);
 }
 
+// What a program counts about its indices stands behind what is compared.
+TEST_F(Compare, CountsOfIndicesAreNoOutput) {
+  request_.everyNode = true;
+  OnnxBuilder model(17);
+  model.input("x", {8, 16}).input("ids", {5}, kOnnxInt64).output("y");
+  model.node("Gather", {"x", "ids"}, {"g"}, {}, "embed").node("Exp", {"g"}, {"y"}, {}, "last");
+  const auto report = compare(model, KILN_TOOLCHAIN);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->agrees());
+  ASSERT_EQ(report->outputs.size(), 1u);
+  EXPECT_EQ(report->outputs[0].what, "y");
+  for (const Compared& node : report->nodes)
+    EXPECT_THAT(node.nodes, Contains(testing::AnyOf("embed", "last")));
+}
+
 TEST_F(Compare, AWrongFunctionInAFusedKernelIsNamed) {
   const auto report = compare(perceptron(), KILN_WRONG_TOOLCHAIN);
   ASSERT_TRUE(report) << report.error().message;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 namespace kiln::testing {
@@ -117,8 +118,15 @@ Result<std::vector<std::int64_t>> ProgramHost::run(
   pool.onLaunch = &launch_;
   const kiln_callbacks callbacks = {&Pool::parallelFor, &pool, &Pool::launch, nullptr, nullptr, nullptr};
   const auto weightPointers = pointers<const void*>(weights), inputPointers = pointers<const void*>(inputs);
-  const auto outputPointers = pointers<void*>(outputs);
+  auto outputPointers = pointers<void*>(outputs);
   std::vector<std::int64_t> dims(program_->output_dim_count, -1);
+  std::optional<Buffer> counts;
+  if (program_->output_count == outputs.size() + 1) {
+    std::vector<std::int64_t> stated(dims.size());
+    profile.shapes(symbols.data(), stated.data());
+    counts.emplace(static_cast<std::size_t>(stated.back()) * sizeof(std::int64_t));
+    outputPointers.push_back(counts->data());
+  }
   const double start = now(threads);
   const int status = profile.run(&callbacks, arena.data(), weightPointers.data(), inputPointers.data(),
                                  outputPointers.data(), symbols.data(), dims.data());
@@ -127,6 +135,11 @@ Result<std::vector<std::int64_t>> ProgramHost::run(
   if (!intact(arena)) return fail(Code::kDataLoss, "the program wrote past its arena");
   if (!std::ranges::all_of(pool.scratch, intact))
     return fail(Code::kDataLoss, "the program wrote past its scratch");
+  if (counts) {
+    dims.pop_back();
+    const auto found = counts->as<std::int64_t>();
+    outOfRange_.assign(found.begin(), found.end());
+  }
   return dims;
 }
 
@@ -134,8 +147,9 @@ Status ProgramHost::run(std::span<const Buffer> weights, std::span<const Buffer>
                         std::span<const Buffer> outputs, int threads, double* seconds) const {
   const std::vector<std::int64_t> symbols(program_->symbol_count);  // a static program reads none
   KILN_ASSIGN(const auto dims, run(0, symbols, weights, inputs, outputs, threads, seconds));
-  if (dims != shapes(0, symbols))
-    return fail(Code::kDataLoss, "the program ran in other shapes than it states");
+  auto stated = shapes(0, symbols);
+  stated.resize(dims.size());
+  if (dims != stated) return fail(Code::kDataLoss, "the program ran in other shapes than it states");
   return {};
 }
 

@@ -46,12 +46,15 @@ class ProgramHost {
   ~ProgramHost();
 
   const kiln_program& table() const { return *program_; }
+  // How many indices outside their dimension the last run counted, by node; for programs that count.
+  const std::vector<std::int64_t>& outOfRange() const { return outOfRange_; }
   // Arena and scratch are filled with a pattern first and end in a guard page's worth of pattern.
   // kDataLoss: the program wrote past the plan. kInternal: a status other than 0.
   // `seconds` becomes the time inside the program (of the processor with one thread, of the clock otherwise).
   Status run(std::span<const Buffer> weights, std::span<const Buffer> inputs, std::span<const Buffer> outputs,
              int threads, double* seconds = nullptr) const;
-  // One profile at given symbols; returns the dimensions of the outputs that it ran in.
+  // One profile at given symbols; returns the dimensions of the outputs that it ran in. A program that counts
+  // indices has one output more than are given: the dimensions are without it.
   Result<std::vector<std::int64_t>> run(std::uint32_t profile, std::span<const std::int64_t> symbols,
                                         std::span<const Buffer> weights, std::span<const Buffer> inputs,
                                         std::span<const Buffer> outputs, int threads,
@@ -69,6 +72,7 @@ class ProgramHost {
               // number
   const kiln_program* program_;
   std::function<bool(const kiln_launch&)> launch_;
+  mutable std::vector<std::int64_t> outOfRange_;
 };
 
 }  // namespace kiln::testing

@@ -123,4 +123,14 @@ class TestArtifact : public ArtifactFolder {
   }
 };
 
+// One whose program counts indices outside their dimension: each kFar in x is one of "lookup", each -kFar one
+// of "place".
+inline constexpr float kFar = 1000000;
+struct CountingArtifact : TestArtifact {
+  CountingArtifact() : TestArtifact("counts") {
+    manifest.indexChecks = {"lookup", "place"};
+    writeManifest();
+  }
+};
+
 }  // namespace kiln::runtime::test

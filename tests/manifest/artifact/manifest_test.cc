@@ -101,6 +101,22 @@ TEST(Manifest, TransferBytesStandWhereThereAreAny) {
   EXPECT_FALSE(makeManifest(dynamicSpec(), evidence));
 }
 
+TEST(Manifest, IndexChecksStandWhereThereAreAny) {
+  Json evidence = dynamicEvidence();
+  EXPECT_FALSE(makeManifest(dynamicSpec(), evidence)->toJson()["program"].contains("indexChecks"));
+  evidence["program"]["indexChecks"] = {"embed", "a/b"};
+  const auto manifest = makeManifest(dynamicSpec(), evidence);
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->indexChecks, (std::vector<std::string>{"embed", "a/b"}));
+  EXPECT_EQ(Manifest::fromJson(manifest->toJson())->indexChecks, manifest->indexChecks);
+  for (const Json& wrong : {Json::array(), Json{"a", "a"}, Json{1}, Json("a")}) {
+    evidence["program"]["indexChecks"] = wrong;
+    const auto refused = makeManifest(dynamicSpec(), evidence);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_NE(refused.error().message.find("indexChecks"), std::string::npos) << refused.error().message;
+  }
+}
+
 TEST(Manifest, OfDevices) {
   const auto manifest = makeManifest(deviceSpec(), deviceEvidence());
   ASSERT_TRUE(manifest) << manifest.error().message;

@@ -1,5 +1,6 @@
 // Attention, FlexAttention and RotaryEmbedding.
 #include "compiler_core/frontend/onnx/formula.h"
+#include "compiler_core/frontend/onnx/index_math.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
@@ -319,6 +320,7 @@ Result<Values> rotaryEmbedding(NodeContext& node) {
     Term table(node, cache);
     if (node.hasInput(3)) {
       if (rankOf(cache) != 2) return invalid("with position_ids the caches have rank 2");
+      KILN_TRY(checkIndices(node, node.inputs()[3], dimsOf(cache)[0]));
       table = table.gather(Term(node, node.inputs()[3]), 0);
     }
     if (!table.ok()) return fail(table.value().error());

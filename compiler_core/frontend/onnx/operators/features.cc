@@ -1,5 +1,6 @@
 // Features of classical models: n-grams of integers, and what ai.onnx.ml does without strings.
 #include "compiler_core/frontend/onnx/formula.h"
+#include "compiler_core/frontend/onnx/index_math.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
 namespace kiln::onnx {
@@ -110,6 +111,7 @@ Result<Values> arrayFeatureExtractor(NodeContext& node) {
   KILN_ASSIGN(Value indices, node.input(1));
   if (rankOf(x) == 0) return invalid("the input is a scalar");
   KILN_ASSIGN(indices, node.reshape(indices, {ir::product(dimsOf(indices))}));
+  KILN_TRY(checkIndices(node, indices, dimsOf(x).back()));
   KILN_ASSIGN(Value result, node.gather(x, indices, rankOf(x) - 1));
   if (rankOf(x) == 1) {
     KILN_ASSIGN(result, node.reshape(result, {Dim(1), dimsOf(result)[0]}));

@@ -61,6 +61,7 @@ Result<Value> elementPositions(NodeContext& node, Value indices, const Shape& sh
         indexShape[i].value() > shape[i].value())
       return invalid("indices of shape " + ir::shapeText(indexShape) + " exceed data of shape " +
                      ir::shapeText(shape));
+  KILN_TRY(checkIndices(node, indices, shape[static_cast<std::size_t>(axis)]));
   KILN_ASSIGN(Value index, countFromEnd(node, indices, shape[static_cast<std::size_t>(axis)]));
   Values coordinates;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -128,6 +129,7 @@ Result<Tuples> tuplePositions(NodeContext& node, Value indices, const Shape& sha
     KILN_ASSIGN(Value index, node.slice(indices, offsets, strides, column));
     KILN_ASSIGN(index, node.reshape(index, tuples));
     const Dim& extent = shape[static_cast<std::size_t>(first + i)];
+    KILN_TRY(checkIndices(node, index, extent));
     KILN_ASSIGN(index, countFromEnd(node, index, extent));
     KILN_ASSIGN(Value inside, isInside(node, index, extent));
     if (result.inside) {
@@ -222,6 +224,8 @@ Result<Values> tensorScatter(NodeContext& node) {
     KILN_ASSIGN(position, node.binary(BinaryKind::Mod, position, extent));
   }
   KILN_ASSIGN(Value inside, isInside(node, position, shape[axis]));
+  KILN_ASSIGN(Value outside, node.unary(ir::UnaryKind::Not, inside));
+  KILN_TRY(node.countIndices(outside));
   Values coordinates;
   for (std::int64_t i = 0; i < axis; ++i) {
     KILN_ASSIGN(Value at, coordinate(node, prefix, i));
@@ -301,6 +305,9 @@ Result<Values> maxUnpool(NodeContext& node) {
     if (dim.isStatic() && dim.value() <= 0) return invalid("the result has no elements");
   KILN_ASSIGN(Value zeros, node.filled(elementOf(input), inferred, 0));
   KILN_ASSIGN(Value positions, node.cast(indices, i64(node)));
+  KILN_ASSIGN(Value inside, isInside(node, positions, ir::product(inferred)));
+  KILN_ASSIGN(Value outside, node.unary(ir::UnaryKind::Not, inside));
+  KILN_TRY(node.countIndices(outside));
   KILN_ASSIGN(Value result, scatterRows(node, ScatterKind::Set, zeros, rankOf(input), positions, input));
   if (!node.hasInput(2)) return Values{result};
   KILN_ASSIGN(Dims wanted, node.constantInput(2, "output_shape of MaxUnpool"));

@@ -1,4 +1,5 @@
 // Pooling of regions of interest: RoiAlign and MaxRoiPool.
+#include "compiler_core/frontend/onnx/index_math.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 #include "compiler_core/frontend/onnx/sampling.h"
@@ -175,6 +176,7 @@ Result<Values> roiAlign(NodeContext& node) {
   if (samples == 0 && (!shape[2].isStatic() || !shape[3].isStatic()))
     return fail(Code::kUnimplemented,
                 "sampling_ratio 0 needs an image whose extents are known at compile time");
+  KILN_TRY(checkIndices(node, batchIndices, shape[0]));
   const mlir::Type element = elementOf(input), type = calculationType(element);
   const Term boxes = Term(node, rois).cast(type) * scale - (half ? 0.5 : 0.0);
   auto side = [&](std::int64_t first, const Dim& extent, std::int64_t pooled) {
@@ -219,6 +221,8 @@ Result<Values> maxRoiPool(NodeContext& node) {
     return (x < 0.0).select(-size, size);
   };
   const Term batch = column(node, boxes, regions, 0).index();
+  KILN_ASSIGN(Value images, batch.value());
+  KILN_TRY(checkIndices(node, images, shape[0]));
   // Keeps what lies in the bin: data [R, A, extent, B] to [R, A, P, B].
   Term filled(node, node.scalar(mlir::IntegerType::get(node.context(), 1), 1));
   auto reduce = [&](const Term& data, std::int64_t first, const Dim& extent, std::int64_t bins) {

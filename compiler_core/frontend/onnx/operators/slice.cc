@@ -1,4 +1,5 @@
 // Parts of tensors: Slice, Split, Concat, Gather.
+#include "compiler_core/frontend/onnx/index_math.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
 namespace kiln::onnx {
@@ -202,15 +203,7 @@ Result<Values> gather(NodeContext& node) {
   KILN_ASSIGN(Value indices, node.input(1));
   KILN_ASSIGN(std::int64_t axis, node.integer("axis", 0));
   KILN_ASSIGN(axis, normalAxis(axis, rankOf(input)));
-  if (auto known = NodeContext::constantIntegers(indices))
-    for (std::int64_t index : *known) {
-      // Outside whatever the extent is.
-      const Dim extent = dimsOf(input)[axis];
-      const auto range = node.rangeOf(extent);
-      if (range && (index < -range->max || index >= range->max))
-        return invalid("index " + std::to_string(index) + " is outside the dimension of " +
-                       node.describe({extent}));
-    }
+  KILN_TRY(checkIndices(node, indices, dimsOf(input)[axis]));
   KILN_ASSIGN(Value result, node.gather(input, indices, axis));
   return Values{result};
 }

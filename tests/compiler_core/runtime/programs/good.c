@@ -1,12 +1,13 @@
 /* A program as code generation makes it: y = 2 x + w over float[8, 256], in one task per row, and the
  * floating-point control state in which the entry and the tasks ran. Ends with status 7 when x[0] is -1234.
+ * With COUNTS it counts elements of x that are kFar and -kFar, as if they were indices of two nodes.
  */
 #include "compiler_core/runtime/program_abi.h"
 
 #ifndef ABI
 #define ABI KILN_PROGRAM_ABI
 #endif
-enum { kRows = 8, kColumns = 256 };
+enum { kRows = 8, kColumns = 256, kFar = 1000000 };
 #ifndef ARENA
 #define ARENA (kRows * kColumns * sizeof(float))
 #endif
@@ -38,6 +39,9 @@ static void shapes(const int64_t* symbols, int64_t* output_dims) {
   output_dims[0] = kRows;
   output_dims[1] = kColumns;
   output_dims[2] = kRows + 1;
+#ifdef COUNTS
+  output_dims[3] = 2;
+#endif
 }
 
 static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* const* weights,
@@ -50,6 +54,14 @@ static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* con
   env.state[0] = controlState();
   callbacks->parallel_for(callbacks->user, row, &env, kRows);
   for (int i = 0; i < kRows * kColumns; ++i) y[i] = env.plan[i];
+#ifdef COUNTS
+  int64_t* counts = outputs[2];
+  counts[0] = counts[1] = 0;
+  for (int i = 0; i < kRows * kColumns; ++i) {
+    counts[0] += env.x[i] == kFar;
+    counts[1] += env.x[i] == -kFar;
+  }
+#endif
   return 0;
 }
 
@@ -67,7 +79,11 @@ __attribute__((used)) static unsigned char* const keep = writable;
 static const kiln_profile profiles[] = {
     {ARENA, kColumns * sizeof(float), (kiln_run)(uintptr_t)(RUN), (kiln_shapes)(uintptr_t)(SHAPES)}};
 __attribute__((visibility("default"))) const kiln_program kiln_program_table __asm__("kiln_program") = {
+#ifdef COUNTS
+    ABI, 1, 3, 2, 1, 1, 4, 0, profiles};
+#else
     ABI, 1, 2, 2, 1, 1, 3, 0, profiles};
+#endif
 
 #ifdef CONSTRUCTOR
 __attribute__((constructor)) static void constructor(void) {

@@ -1,0 +1,21 @@
+// The counts of indices outside their dimension (ir/index_checks.h) while a graph is imported.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "mlir/IR/Value.h"
+
+namespace kiln::onnx {
+
+struct IndexChecks {
+  struct Count {
+    std::string node;   // of the model's own graph: that which calls the function or holds the body
+    mlir::Value count;  // a scalar i64
+  };
+
+  std::string node;           // the one that is being imported
+  std::vector<Count> counts;  // of the block that is being built
+};
+
+}  // namespace kiln::onnx
