@@ -10,6 +10,7 @@ void addInspect(CLI::App& app, Context& context);
 void addJobs(CLI::App& app, Context& context);
 void addWatch(CLI::App& app, Context& context);
 void addCancel(CLI::App& app, Context& context);
+void addLogs(CLI::App& app, Context& context);
 void addWorkers(CLI::App& app, Context& context);
 void addToolchain(CLI::App& app, Context& context);
 void addFetch(CLI::App& app, Context& context);

@@ -127,6 +127,16 @@ Result<v1::BuilderOutputs> Client::outputs(const std::string& job, const std::st
   return call<v1::BuilderOutputs>(stubs_->jobs, &v1::JobService::Stub::GetOutputs, request);
 }
 
+Result<v1::JobLogs> Client::logs(const std::string& job, const std::string& worker,
+                                 const std::string& target) {
+  v1::GetLogsRequest request;
+  request.set_instance(options_.instance);
+  request.set_job(job);
+  request.set_worker(worker);
+  request.set_target(target);
+  return call<v1::JobLogs>(stubs_->jobs, &v1::JobService::Stub::GetLogs, request);
+}
+
 Result<v1::Job> Client::cancel(const std::string& id) {
   v1::GetJobRequest request;
   request.set_instance(options_.instance);

@@ -21,6 +21,7 @@ constexpr RpcRule kRules[] = {
     {"kiln.v1.JobService/WatchJob", Scope::kInstance, kReaders},
     {"kiln.v1.JobService/CancelJob", Scope::kInstance, {kSubmitter, kAdmin}},
     {"kiln.v1.JobService/GetOutputs", Scope::kInstance, kReaders},
+    {"kiln.v1.JobService/GetLogs", Scope::kInstance, kReaders},
 
     {"kiln.v1.ArtifactService/GetArtifact", Scope::kInstance, kFetchers},
     {"kiln.v1.ArtifactService/ListArtifacts", Scope::kInstance, kFetchers},

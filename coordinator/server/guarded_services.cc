@@ -30,6 +30,10 @@ grpc::Status GuardedJobs::GetOutputs(ServerContext* context, const v1::GetOutput
                                      v1::BuilderOutputs* response) {
   return pass("GetOutputs", &Inner::GetOutputs, context, request, response);
 }
+grpc::Status GuardedJobs::GetLogs(ServerContext* context, const v1::GetLogsRequest* request,
+                                  v1::JobLogs* response) {
+  return pass("GetLogs", &Inner::GetLogs, context, request, response);
+}
 
 grpc::Status GuardedArtifacts::GetArtifact(ServerContext* context, const v1::GetArtifactRequest* request,
                                            v1::Artifact* response) {

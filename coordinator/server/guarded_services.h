@@ -30,6 +30,8 @@ class GuardedJobs final : public Guard<v1::JobService> {
                          v1::Job* response) override;
   grpc::Status GetOutputs(grpc::ServerContext* context, const v1::GetOutputsRequest* request,
                           v1::BuilderOutputs* response) override;
+  grpc::Status GetLogs(grpc::ServerContext* context, const v1::GetLogsRequest* request,
+                       v1::JobLogs* response) override;
 
  private:
   service::JobService& jobs_;  // records who submits

@@ -1,6 +1,7 @@
 #include "coordinator/service/job_service.h"
 
 #include "coordinator/jobs/evidence.h"
+#include "coordinator/service/job_logs.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/rpc.h"
 #include "storage/index/job_changes.h"
@@ -95,6 +96,13 @@ grpc::Status JobService::GetOutputs(grpc::ServerContext*, const v1::GetOutputsRe
   auto job = load(farm_, {request->instance(), request->job()}, index::Evidence::kWith);
   if (!job) return toGrpc(job.error());
   return answer(outputsOf(*job, *request), response, [](const v1::BuilderOutputs& out) { return out; });
+}
+
+grpc::Status JobService::GetLogs(grpc::ServerContext*, const v1::GetLogsRequest* request,
+                                 v1::JobLogs* response) {
+  auto job = load(farm_, {request->instance(), request->job()}, index::Evidence::kWith);
+  if (!job) return toGrpc(job.error());
+  return answer(logsOf(*job, *request), response, [](const v1::JobLogs& logs) { return logs; });
 }
 
 grpc::Status JobService::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,

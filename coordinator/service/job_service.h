@@ -27,6 +27,8 @@ class JobService final : public v1::JobService::Service {
                          v1::Job* response) override;
   grpc::Status GetOutputs(grpc::ServerContext* context, const v1::GetOutputsRequest* request,
                           v1::BuilderOutputs* response) override;
+  grpc::Status GetLogs(grpc::ServerContext* context, const v1::GetLogsRequest* request,
+                       v1::JobLogs* response) override;
 
  private:
   const Farm& farm_;

@@ -276,6 +276,13 @@ class FarmTest(unittest.TestCase):
         data = CNN.read_bytes().replace(b"\x22\x07MaxPool", b"\x22\x07MoxPool")
         result = self.refused(data, 4, "MoxPool", "pool1", "pool2")
         self.assertNotIn("conv1:", result.stderr)
+        # The tool's own words, by job.
+        job = json_of(self.farm.kiln("jobs", "--limit", "1", "--json"))["jobs"][0]
+        self.assertEqual(job["state"], "failed")
+        logs = self.check(self.farm.kiln("logs", job["id"])).stdout
+        self.assertIn("exit code 4", logs)
+        self.assertIn("MoxPool", logs)
+        self.check(self.farm.kiln("logs", "no-such-job"), 6)
 
     def test_models_that_lie(self):
         x, y = value_info("x", [2]), value_info("y", [2])

@@ -35,6 +35,7 @@ struct KilnLostOutput : testing::Test {
     toolchain.set_label("kiln-test");
     toolchain.mutable_tree()->set_hash(std::string(64, 'b'));
     farm.script.workers.add_workers()->mutable_description()->set_name("w1");
+    farm.script.logs.add_logs()->set_text("stage: capture");
     ASSERT_EQ(kiln({"fetch", hash, "--out", "model"}, {}).exit, 0);
   }
   testing_support::KilnResult kiln(const Words& words, const testing_support::KilnStreams& streams) {
@@ -52,6 +53,7 @@ TEST_F(KilnLostOutput, IsNeverExit0AndNeverASignal) {
                                        {"jobs", "job-1"},
                                        {"watch", "job-1"},
                                        {"cancel", "job-1"},
+                                       {"logs", "job-1"},
                                        {"workers"},
                                        {"toolchain", "list"},
                                        {"toolchain", "show", "kiln-test"},

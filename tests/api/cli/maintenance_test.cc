@@ -105,6 +105,38 @@ TEST_F(KilnMaintenance, JobsListsBuildersAndSavesWhatOneLeft) {
   EXPECT_FALSE(std::filesystem::exists(directory / "outside"));
 }
 
+TEST_F(KilnMaintenance, LogsPrintsWhatToolsWroteSafely) {
+  const auto add = [&](v1::ActionKind kind, const char* worker, int exit, const std::string& text) -> auto& {
+    v1::JobLogs::Log& log = *farm.script.logs.add_logs();
+    log.set_kind(kind);
+    log.mutable_builder()->set_worker(worker);
+    log.mutable_builder()->set_exit_code(exit);
+    log.mutable_builder()->set_job("job-1");
+    log.set_text(text);
+    return log;
+  };
+  add(v1::ACTION_REFERENCE, "w1", 0, "");
+  add(v1::ACTION_COMPILE, "w2", 4, "stage:\tcapture\r\n\x1b]0;owned\x07 \xff\nlast")
+      .set_target("cpu:x86-64-v3");
+  auto& cut = add(v1::ACTION_COMPILE, "w3", 1, "");
+  cut.set_truncated(true);
+  cut.mutable_builder()->set_job("job-0");
+  const auto all = kiln({"logs", "job-1"});
+  EXPECT_EQ(all.exit, 0) << all.err;
+  EXPECT_EQ(all.out,
+            "reference on w1: exit code 0\n  (it ended well: no log is kept)\n"
+            "compile cpu:x86-64-v3 on w2: exit code 4\n  stage: capture\n  ?]0;owned? ?\n  last\n"
+            "compile on w3: exit code 1, of job job-0\n  (the end of it)\n  (it said nothing)\n");
+  EXPECT_EQ(kiln({"logs", "job-1", "--worker", "w1"}).out,
+            "reference on w1: exit code 0\n  (it ended well: no log is kept)\n");
+  const auto json = parseJson(kiln({"logs", "job-1", "--json"}).out);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("logs").at(1).at("text"), "stage: capture\n?]0;owned? ?\nlast\n");
+  EXPECT_EQ(json->at("logs").at(1).at("builder").at("worker"), "w2");
+  EXPECT_EQ(kiln({"logs", "job-1", "--worker", "w9"}).exit, 6);
+  EXPECT_EQ(kiln({"logs"}).exit, 2);
+}
+
 TEST_F(KilnMaintenance, AMajorityNeedsThreeBuilders) {
   std::ofstream(directory / "model.onnx") << "m";
   EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--builders", "2", "--majority"}).exit,

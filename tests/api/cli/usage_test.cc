@@ -22,6 +22,7 @@ TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
                                              {"jobs"},
                                              {"watch"},
                                              {"cancel"},
+                                             {"logs"},
                                              {"workers"},
                                              {"gc"},
                                              {"doctor"},

@@ -28,6 +28,7 @@ struct FarmScript {
   std::vector<v1::Toolchain> toolchains;
   v1::ListWorkersResponse workers;
   v1::BuilderOutputs outputs;
+  v1::JobLogs logs;
   v1::CollectGarbageResponse garbage;
   std::vector<v1::CollectGarbageRequest> collections;  // what came in
   std::vector<v1::AddTombstoneRequest> tombstones;     // likewise
@@ -72,6 +73,12 @@ class FakeJobs final : public v1::JobService::Service {
     if (request->worker() != script_.outputs.builder().worker())
       return {grpc::StatusCode::NOT_FOUND, "no such builder"};
     *outputs = script_.outputs;
+    return grpc::Status::OK;
+  }
+  grpc::Status GetLogs(grpc::ServerContext*, const v1::GetLogsRequest* request, v1::JobLogs* logs) override {
+    for (const auto& log : script_.logs.logs())
+      if (request->worker().empty() || request->worker() == log.builder().worker()) *logs->add_logs() = log;
+    if (logs->logs().empty()) return {grpc::StatusCode::NOT_FOUND, "no log"};
     return grpc::Status::OK;
   }
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request,

@@ -1,0 +1,19 @@
+// What the tools of a job's actions said, out of the results that were recorded.
+#pragma once
+
+#include "kiln/v1/job.pb.h"
+#include "manifest/base/result.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+// The most that one answer holds of a log, and of all logs together: what an answer may have, by far.
+inline constexpr std::size_t kMostOfALog = 64 << 10, kMostOfAllLogs = 1 << 20;
+
+// In the order in which the actions run, then oldest first; of results of other jobs too, where the cache
+// answered. The ends of those that are too long. `snapshot` is loaded with its evidence. kNotFound if no
+// result is recorded, or none of the worker and the target that are asked for; kDataLoss for a result that
+// does not parse.
+Result<v1::JobLogs> logsOf(const index::JobSnapshot& snapshot, const v1::GetLogsRequest& request);
+
+}  // namespace kiln::service
