@@ -203,6 +203,29 @@ TEST(IndexChecks, ALoopCountsOverItsIterations) {
   EXPECT_EQ(results->at(2).data<std::int64_t>()[0], 94);
 }
 
+// Unrolling begins, since the first iteration is known to run, and is given up at the second.
+TEST(IndexChecks, WhatIsGivenUpIsNotCounted) {
+  OnnxBuilder body, model;
+  body.input("n", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("v", {}, kOnnxInt64);
+  body.output("more", kOnnxBool).output("next", kOnnxInt64);
+  body.node("Gather", {"x", "v"}, {"next"}, {}, "inner").node("Less", {"next", "limit"}, {"more"});
+  model.input("x", {3}, kOnnxInt64).input("start", {}, kOnnxInt64).output("end", kOnnxInt64);
+  ProtoMessage yes;
+  yes.varint(2, kOnnxBool).text(8, "yes").text(9, std::string_view("\1", 1));
+  model.initializer(yes)
+      .initializer(onnxTensor("limit", {}, Longs{9}))
+      .initializer(onnxTensor("trip", {}, Longs{5}));
+  model.node("Loop", {"trip", "yes", "start"}, {"end"}, {onnxGraph("body", body)}, "walk");
+  auto made = import(model.build());
+  ASSERT_TRUE(made) << made.error().message;
+  int loops = 0;
+  (*made)->captured.module->walk([&](ir::LoopOp) { ++loops; });
+  EXPECT_EQ(loops, 1);
+  // 1, 2, 7, then twice the last row for a 7 that is none.
+  EXPECT_THAT(counted(model, {longs({3}, {1, 2, 7}), longs({}, {0})}), ElementsAre(2));
+  EXPECT_THAT(counted(model, {longs({3}, {1, 2, 9}), longs({}, {0})}), ElementsAre(0));
+}
+
 TEST(IndexChecks, AFunctionCountsAtItsCall) {
   OnnxFunction pick("mine", "Pick", {"a", "b"}, {"c"});
   pick.node("Gather", {"a", "b"}, {"c"}, {}, "inner");
