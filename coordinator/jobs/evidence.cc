@@ -138,11 +138,15 @@ std::vector<Camp> campsOf(const std::vector<index::ResultRecord>& builders) {
   return camps;
 }
 
+std::string builderOf(const index::ResultRecord& result) {
+  return result.operatorName + "/" + result.worker;
+}
+
 std::vector<index::ResultRecord> distinctBuilders(const std::vector<index::ResultRecord>& results) {
   std::vector<index::ResultRecord> out;
   std::set<std::string> seen;
   for (const index::ResultRecord& result : results)
-    if (seen.insert(result.worker).second) out.push_back(result);
+    if (seen.insert(builderOf(result)).second) out.push_back(result);
   return out;
 }
 

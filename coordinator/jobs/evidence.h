@@ -43,7 +43,10 @@ using Camp = std::vector<index::ResultRecord>;
 // by age.
 std::vector<Camp> campsOf(const std::vector<index::ResultRecord>& builders);
 
-// One result per worker, the oldest each: a builder counts once.
+// Who made it, as runs exclude workers: "operator/name".
+std::string builderOf(const index::ResultRecord& result);
+// One result per worker, the oldest each: a builder counts once. Workers of two operators are two, whatever
+// they are called.
 std::vector<index::ResultRecord> distinctBuilders(const std::vector<index::ResultRecord>& results);
 std::size_t distinctOperators(const std::vector<index::ResultRecord>& results);
 

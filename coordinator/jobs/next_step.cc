@@ -25,7 +25,7 @@ constexpr int kKilledBySignal = 128;  // exit codes above it
 struct Progress {
   std::vector<ResultRecord> agreed;   // one per worker, all equal
   std::vector<ResultRecord> dissent;  // one per worker: outvoted
-  std::vector<std::string> heard;     // the workers of both
+  std::vector<std::string> heard;     // builderOf() both
   std::size_t live = 0;
   std::size_t missing = 0;  // builders still to be queued
   bool complete = false;
@@ -83,37 +83,96 @@ End disagreement(const ActionRecord& action, const ResultRecord& first, const Re
       action.action);
 }
 
-// What these results say against the action, if anything. Where a majority decides, nothing before every
-// builder has spoken.
-std::optional<End> verdictOf(const ActionRecord& action, const DeliverySpec& delivery,
-                             const std::vector<ResultRecord>& results) {
-  const std::vector<ResultRecord> builders = distinctBuilders(results);
-  const std::vector<Camp> camps = campsOf(builders);
-  if (camps.empty()) return {};
-  const bool majority = majorityDecides(action, delivery);
-  for (const ResultRecord& result : builders)  // killed, by a limit of that worker: no other bytes
-    if (!majority && result.exitCode > kKilledBySignal)
-      return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
-  if (majority && builders.size() < static_cast<std::size_t>(delivery.builders)) return {};
-  const bool decided = majority ? camps.front().size() * 2 > builders.size() : camps.size() == 1;
-  if (!decided) return disagreement(action, camps[0].front(), camps[1].front());
-  const ResultRecord& leader = camps.front().front();
-  if (leader.exitCode != 0) return failed(toolError(toolOf(action.kind), leader.exitCode, stderrOf(leader)));
-  return {};
+End failedTool(const ActionRecord& action, const ResultRecord& result) {
+  return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
 }
 
-// The first reason for which this action can never succeed.
-std::optional<End> failureOf(const JobSnapshot& snapshot, const DeliverySpec& delivery,
-                             const ActionRecord& action, const std::vector<ResultRecord>& results) {
-  if (auto end = verdictOf(action, delivery, results)) return end;
+std::size_t runsIn(const JobSnapshot& snapshot, const ActionRecord& action, auto wanted) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      snapshot.runs, [&](const RunRecord& run) { return run.action == action.action && wanted(run.state); }));
+}
+
+std::size_t failedRuns(const JobSnapshot& snapshot, const ActionRecord& action) {
+  return runsIn(snapshot, action, [](RunState state) { return state == RunState::kFailed; });
+}
+
+// What a run says that no worker got a result out of, if there is one.
+std::optional<End> failedRun(const JobSnapshot& snapshot, const ActionRecord& action) {
   for (const RunRecord& run : snapshot.runs) {
     if (run.action != action.action || run.state != RunState::kFailed) continue;
     Error error{static_cast<Code>(run.errorCode), run.errorMessage, {}};
-    error = error.in(fmt::format("{} failed {} time{}, last on worker {}", toolOf(action.kind), run.attempts,
-                                 run.attempts == 1 ? "" : "s", run.worker));
+    error = error.in(
+        run.attempts == 0
+            ? fmt::format("{} failed on worker {}, and no other can try it", toolOf(action.kind), run.worker)
+            : fmt::format("{} failed {} time{}, last on worker {}", toolOf(action.kind), run.attempts,
+                          run.attempts == 1 ? "" : "s", run.worker));
     return failed(jobError(error));
   }
   return {};
+}
+
+// Where a majority decides: nothing before every builder has spoken. A builder that failed without a result
+// has spoken, against the others.
+std::optional<End> majorityAgainst(const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                                   const ActionRecord& action, const std::vector<Camp>& camps,
+                                   std::size_t builders) {
+  const std::size_t spoken = builders + failedRuns(snapshot, action);
+  if (spoken < static_cast<std::size_t>(delivery.builders)) return {};
+  if (!camps.empty() && camps.front().size() * 2 > spoken) {
+    const ResultRecord& leader = camps.front().front();
+    return leader.exitCode == 0 ? std::optional<End>() : failedTool(action, leader);
+  }
+  if (camps.size() > 1) return disagreement(action, camps[0].front(), camps[1].front());
+  return failedRun(snapshot, action);
+}
+
+// What builders have said of an action, each once.
+struct Spoken {
+  std::vector<ResultRecord> counted;
+  std::vector<ResultRecord> doubted;  // failures that are one builder's word alone
+};
+
+// A failure is doubted where no other builder would stand beside it, and where its tool was killed, which may
+// be a limit of its worker: another builder is asked. Where a majority decides, every word counts.
+Spoken spokenOf(const ActionRecord& action, const DeliverySpec& delivery,
+                const std::vector<ResultRecord>& results) {
+  const bool alone = buildersWanted(action, delivery) == 1;
+  Spoken out;
+  for (const ResultRecord& result : distinctBuilders(results)) {
+    const bool doubted = !majorityDecides(action, delivery) &&
+                         (result.exitCode > kKilledBySignal || (alone && result.exitCode != 0));
+    (doubted ? out.doubted : out.counted).push_back(result);
+  }
+  return out;
+}
+
+// What two builders' doubted failures come to: they confirm each other, or contradict.
+End confirmed(const ActionRecord& action, const std::vector<ResultRecord>& doubted) {
+  std::vector<ResultRecord> ended = doubted;
+  std::erase_if(ended, [](const ResultRecord& result) { return result.exitCode > kKilledBySignal; });
+  if (ended.empty()) return failedTool(action, doubted.front());
+  const std::vector<Camp> camps = campsOf(ended);
+  if (camps.size() > 1) return disagreement(action, camps[0].front(), camps[1].front());
+  return failedTool(action, ended.front());
+}
+
+// The first reason for which this action can never succeed. A tool's failure is one builder's evidence: where
+// several are wanted, it counts once they agree; where one is, a second one is asked, and the first's word
+// decides where there is none.
+std::optional<End> failureOf(const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                             const ActionRecord& action, const std::vector<ResultRecord>& results) {
+  const Spoken spoken = spokenOf(action, delivery, results);
+  const std::vector<Camp> camps = campsOf(spoken.counted);
+  if (majorityDecides(action, delivery))
+    return majorityAgainst(snapshot, delivery, action, camps, spoken.counted.size());
+  if (camps.size() > 1) return disagreement(action, camps[0].front(), camps[1].front());
+  const std::size_t wanted = buildersWanted(action, delivery);
+  if (wanted == 1 && !camps.empty()) return {};
+  if (spoken.doubted.size() > 1) return confirmed(action, spoken.doubted);
+  if (const auto end = failedRun(snapshot, action))
+    return spoken.doubted.empty() ? *end : failedTool(action, spoken.doubted.front());
+  if (camps.empty() || camps.front().front().exitCode == 0 || spoken.counted.size() < wanted) return {};
+  return failedTool(action, camps.front().front());
 }
 
 std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRecord& action) {
@@ -125,19 +184,20 @@ std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRec
 
 Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, const ActionRecord& action) {
   Progress progress;
-  const std::vector<ResultRecord> all = distinctBuilders(resultsOf(snapshot, action));
-  for (Camp& camp : campsOf(all)) {
+  const Spoken spoken = spokenOf(action, delivery, resultsOf(snapshot, action));
+  for (Camp& camp : campsOf(spoken.counted)) {
     std::vector<ResultRecord>& to = progress.agreed.empty() ? progress.agreed : progress.dissent;
     to.insert(to.end(), camp.begin(), camp.end());
   }
-  for (const ResultRecord& result : all) progress.heard.push_back(result.worker);
-  progress.live = static_cast<std::size_t>(std::count_if(
-      snapshot.runs.begin(), snapshot.runs.end(),
-      [&](const RunRecord& run) { return run.action == action.action && index::isLive(run.state); }));
+  progress.dissent.insert(progress.dissent.end(), spoken.doubted.begin(), spoken.doubted.end());
+  for (const auto* heard : {&spoken.counted, &spoken.doubted})
+    for (const ResultRecord& result : *heard) progress.heard.push_back(builderOf(result));
+  progress.live = runsIn(snapshot, action, index::isLive);
   std::size_t builders = buildersWanted(action, delivery), operators = operatorsWanted(action, delivery);
   std::size_t diverse = distinctOperators(progress.agreed);
-  std::size_t wanted = std::max(builders > all.size() ? builders - all.size() : 0,
-                                operators > diverse ? operators - diverse : 0);
+  const std::size_t heard = spoken.counted.size() + failedRuns(snapshot, action);
+  std::size_t wanted =
+      std::max(builders > heard ? builders - heard : 0, operators > diverse ? operators - diverse : 0);
   progress.complete = wanted == 0;
   progress.missing = wanted > progress.live ? wanted - progress.live : 0;
   return progress;
@@ -163,12 +223,13 @@ NewRun newRun(const ActionRecord& action, const Progress& progress) {
   return run;
 }
 
-// The oldest result of the job's reference action, so that every repetition takes the same; null if there is
+// The oldest success of the job's reference action, so that every repetition takes the same; null if there is
 // none yet.
 const ResultRecord* referenceOf(const JobSnapshot& snapshot) {
   for (const ActionRecord& action : snapshot.actions)
     for (const ResultRecord& result : snapshot.results)
-      if (action.kind == ActionKind::kReference && result.action == action.action) return &result;
+      if (action.kind == ActionKind::kReference && result.action == action.action && result.exitCode == 0)
+        return &result;
   return nullptr;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "coordinator/queue/standing.h"
+#include "storage/index/codec.h"
 #include "storage/index/farm_repository.h"
 #include "storage/index/result_repository.h"
 #include "storage/index/run_codec.h"
@@ -19,46 +21,63 @@ using postgres::Rows;
 
 // $1 worker, $2 operator, $3 kinds, $4 targets, $5 warm toolchains, $6 now, $7 warm advantage in seconds, $8
 // targets whose programs its free devices execute, $9 its instances, NULL for all, $10 as $8 for checks that
-// want an emulated device. Kinds 4 and 7 are checks and tunes, which want devices; a tune also wants its
-// worker to itself, from before it begins until it ends. A program for several targets ("a,b") wants a worker
-// of all of them.
-constexpr char kNext[] = R"sql(
+// want an emulated device, $11 the limit of attempts. Kinds 4 and 7 are checks and tunes, which want devices;
+// a tune also wants its worker to itself, from before it begins until it ends. A program for several targets
+// ("a,b") wants a worker of all of them.
+std::string nextRun() {
+  return std::string(R"sql(
 WITH load AS (SELECT instance, count(*) AS running FROM runs WHERE state = 1 GROUP BY instance)
-SELECT r.* FROM runs r LEFT JOIN load l ON l.instance = r.instance
+SELECT r.* FROM runs r CROSS JOIN (SELECT $1::text AS name, $2::text AS operator, $11::integer AS attempts) w
+LEFT JOIN load l ON l.instance = r.instance
 WHERE r.state = 0
   AND r.kind = ANY($3::smallint[])
   AND ($9::text[] IS NULL OR r.instance = ANY($9::text[]))
   AND (r.target = '' OR string_to_array(r.target, ',') <@
     CASE WHEN r.kind NOT IN (4, 7) THEN $4::text[] WHEN r.emulated THEN $10::text[] ELSE $8::text[] END)
-  AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = $1::text AND b.state = 1 AND (r.kind = 7 OR b.kind = 7))
-  AND NOT $1::text = ANY(r.excluded_workers)
-  AND NOT (r.avoid_worker = $1::text AND r.avoid_until > $6::timestamptz)
-  AND NOT EXISTS (
-    SELECT FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id AND s.action_hash = r.action_hash
-      AND s.id <> r.id AND s.worker = $1::text AND s.state IN (1, 2))
-  AND r.operators_wanted <= (
-    -- distinct operators once this worker has the run, and every sibling still queued went to a new one
-    SELECT count(DISTINCT o.name) FROM (
-        SELECT unnest(r.counted_operators) AS name UNION ALL SELECT $2::text UNION ALL
-        SELECT s.operator FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id
-          AND s.action_hash = r.action_hash AND s.id <> r.id AND s.state IN (1, 2)) o)
-    + (SELECT count(*) FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id
-        AND s.action_hash = r.action_hash AND s.id <> r.id AND s.state = 0)
+  AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = $1::text AND b.operator = $2::text AND b.state = 1
+    AND (r.kind = 7 OR b.kind = 7))
+  AND NOT (r.avoid_worker = $2::text || '/' || $1::text AND r.avoid_until > $6::timestamptz)
+  AND )sql") +
+         kMayTake + R"sql(
 ORDER BY r.priority DESC, coalesce(l.running, 0),
   r.queued - CASE WHEN r.toolchain_hash = ANY($5::bytea[]) THEN make_interval(secs => $7::double precision)
     ELSE interval '0' END, r.id
 LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql";
+}
 
 constexpr char kEnded[] =
-    "UPDATE attempts SET ended = $4, outcome = $5, error = $6 WHERE instance = $1 AND run_id = $2 AND epoch "
-    "= $3";
+    "UPDATE attempts SET ended = $4, outcome = $5, error = $6, error_code = $7 WHERE instance = $1 AND "
+    "run_id "
+    "= $2 AND epoch = $3";
+
+// After a start, a worker that was there this recently may only not have called yet.
+constexpr Duration kKnownFor = std::chrono::hours(24);
 
 // What the worker's leases hold of its devices.
-constexpr char kHeld[] = "SELECT unnest(devices) AS device FROM runs WHERE worker = $1 AND state = 1";
+constexpr char kHeld[] =
+    "SELECT unnest(devices) AS device FROM runs WHERE worker = $1 AND operator = $2 AND state = 1";
 
-// The lease as long as it is current; a second reporter waits for the first and then finds it gone.
-constexpr char kCurrent[] =
-    "SELECT * FROM runs WHERE worker = $1 AND state = 1 AND id = $2 AND epoch = $3 FOR UPDATE";
+// The one place that says whose a lease is: $1 to $4 are mine(). A coordinator of the release before gave its
+// leases without a key.
+constexpr char kMine[] =
+    "worker = $1 AND operator = $2 AND worker_key IN ($3, ''::bytea) AND ($4::text[] IS NULL OR instance = "
+    "ANY($4::text[]))";
+
+std::vector<Param> mine(const Identity& worker, std::initializer_list<Param> further) {
+  std::vector<Param> out{worker.name, worker.operatorName, index::hashParam(worker.key), worker.instances};
+  out.insert(out.end(), further.begin(), further.end());
+  return out;
+}
+
+// The run that `key` names, in this state.
+Result<std::optional<RunRecord>> findMine(Connection& connection, const LeaseKey& key, index::RunState state,
+                                          bool lock) {
+  KILN_ASSIGN(Rows rows, connection.execute(std::string("SELECT * FROM runs WHERE ") + kMine +
+                                                " AND id = $5 AND epoch = $6 AND state = $7" +
+                                                (lock ? " FOR UPDATE" : ""),
+                                            mine(key.worker, {key.id, key.epoch, static_cast<int>(state)})));
+  return rows.first(index::runAt);
+}
 
 double seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -73,28 +92,36 @@ Param hashes(const std::vector<Digest>& digests) {
 Result<std::vector<ClaimedDevice>> freeDevices(Connection& connection, const Claim& claim) {
   std::vector<ClaimedDevice> devices = claim.devices;
   if (devices.empty()) return devices;
-  KILN_ASSIGN(Rows rows, connection.execute(kHeld, {claim.worker}));
+  KILN_ASSIGN(Rows rows, connection.execute(kHeld, {claim.worker.name, claim.worker.operatorName}));
   KILN_ASSIGN(auto held, rows.map([](const Row& row) { return row.get<std::string>("device"); }));
   std::erase_if(
       devices, [&](const ClaimedDevice& device) { return std::ranges::find(held, device.id) != held.end(); });
   return devices;
 }
 
+// The lease as long as it is current; a second reporter waits for the first and then finds it gone.
 Result<std::optional<RunRecord>> lockCurrent(Connection& connection, const LeaseKey& key) {
-  KILN_ASSIGN(Rows rows, connection.execute(kCurrent, {key.worker, key.id, key.epoch}));
-  return rows.first(index::runAt);
+  return findMine(connection, key, index::RunState::kLeased, true);
 }
 
-// Ends a leased run without a result.
-Status giveUp(Connection& connection, const RunRecord& run, const Error& error, bool again,
-              const char* outcome, TimePoint now, const std::string& avoid, TimePoint avoidUntil) {
+// Whom a run that ended badly goes to at first: not to this worker ("operator/name"), until then.
+struct Avoided {
+  std::string worker;
+  TimePoint until;
+};
+
+// Ends a leased run without a result: queued again, or failed if nobody is to try it any more.
+Status giveUp(Connection& connection, const RunRecord& run, const Error& error, const char* outcome,
+              TimePoint now, const Avoided& avoided, const RetryRules& rules) {
+  KILN_TRY(connection.execute(
+      kEnded, {run.instance, run.id, run.epoch, now, outcome, error.message, static_cast<int>(error.code)}));
+  KILN_ASSIGN(const bool again, isWorthAnother(connection, run, rules));
   KILN_TRY(connection.execute(
       "UPDATE runs SET state = $3, error_code = $4, error_message = $5, stage = '', expires = NULL, "
       "avoid_worker = $6, "
       "avoid_until = $7 WHERE instance = $1 AND id = $2",
       {run.instance, run.id, static_cast<int>(again ? index::RunState::kQueued : index::RunState::kFailed),
-       static_cast<int>(error.code), error.message, avoid, avoidUntil}));
-  KILN_TRY(connection.execute(kEnded, {run.instance, run.id, run.epoch, now, outcome, error.message}));
+       static_cast<int>(error.code), error.message, avoided.worker, avoided.until}));
   return {};
 }
 
@@ -106,12 +133,13 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   for (index::ActionKind kind : claim.kinds) kinds.push_back(static_cast<int>(kind));
   // Two calls for one worker at once could each lease a sibling: one goes after the other.
   KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
-                              {claim.worker}));
+                              {claim.worker.operatorName + "/" + claim.worker.name}));
   KILN_ASSIGN(const std::vector<ClaimedDevice> devices, freeDevices(connection, claim));
   KILN_ASSIGN(Rows rows, connection.execute(
-                             kNext, {claim.worker, claim.operatorName, kinds, claim.targets,
-                                     hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
-                                     servedBy(devices, false), claim.instances, servedBy(devices, true)}));
+                             nextRun(), {claim.worker.name, claim.worker.operatorName, kinds, claim.targets,
+                                         hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
+                                         servedBy(devices, false), claim.worker.instances,
+                                         servedBy(devices, true), settings_.attempts}));
   KILN_ASSIGN(auto found, rows.first(index::runAt));
   if (!found) return found;
   KILN_ASSIGN(std::uint64_t generation, index::currentGeneration(connection));
@@ -119,18 +147,18 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   run.state = index::RunState::kLeased;
   run.attempts += 1;
   run.epoch = std::max(run.epoch, generation << 32) + 1;
-  run.worker = claim.worker;
-  run.operatorName = claim.operatorName;
+  run.worker = claim.worker.name;
+  run.operatorName = claim.worker.operatorName;
   run.expires = now + settings_.lease;
   run.stage.clear();
   run.devices.clear();
   if (index::wantsDevice(run.kind)) run.devices = devicesFor(run.target, run.emulated, devices);
   KILN_TRY(connection.execute(
       "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, stage "
-      "= '', devices = $8 "
+      "= '', devices = $8, worker_key = $9 "
       "WHERE instance = $1 AND id = $2",
-      {run.instance, run.id, run.attempts, run.epoch, run.worker, run.operatorName, run.expires,
-       run.devices}));
+      {run.instance, run.id, run.attempts, run.epoch, run.worker, run.operatorName, run.expires, run.devices,
+       index::hashParam(claim.worker.key)}));
   KILN_TRY(
       connection.execute("INSERT INTO attempts (instance, run_id, epoch, worker, operator, leased) VALUES "
                          "($1, $2, $3, $4, $5, $6)",
@@ -139,26 +167,20 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
 }
 
 Result<bool> LeaseQueue::extend(Connection& connection, const LeaseKey& key, const std::string& stage) const {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("UPDATE runs SET expires = $4, stage = $5 WHERE worker = $1 AND state = 1 "
-                                 "AND id = $2 AND epoch = $3",
-                                 {key.worker, key.id, key.epoch, clock_.now() + settings_.lease, stage}));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             std::string("UPDATE runs SET expires = $7, stage = $8 WHERE ") + kMine +
+                                 " AND id = $5 AND epoch = $6 AND state = 1",
+                             mine(key.worker, {key.id, key.epoch, clock_.now() + settings_.lease, stage})));
   return rows.affected() > 0;
 }
 
 Result<std::optional<RunRecord>> LeaseQueue::find(Connection& connection, const LeaseKey& key) const {
-  KILN_ASSIGN(Rows rows, connection.execute(
-                             "SELECT * FROM runs WHERE worker = $1 AND state = 1 AND id = $2 AND epoch = $3",
-                             {key.worker, key.id, key.epoch}));
-  return rows.first(index::runAt);
+  return findMine(connection, key, index::RunState::kLeased, false);
 }
 
 Result<std::optional<RunRecord>> LeaseQueue::findCancelled(Connection& connection,
                                                            const LeaseKey& key) const {
-  KILN_ASSIGN(Rows rows, connection.execute(
-                             "SELECT * FROM runs WHERE worker = $1 AND state = 4 AND id = $2 AND epoch = $3",
-                             {key.worker, key.id, key.epoch}));
-  return rows.first(index::runAt);
+  return findMine(connection, key, index::RunState::kCancelled, false);
 }
 
 Result<TimePoint> LeaseQueue::leasedAt(Connection& connection, const RunRecord& run) const {
@@ -170,10 +192,10 @@ Result<TimePoint> LeaseQueue::leasedAt(Connection& connection, const RunRecord& 
   return *leased;
 }
 
-Result<std::vector<RunRecord>> LeaseQueue::leasedTo(Connection& connection, const std::string& worker) const {
-  KILN_ASSIGN(
-      Rows rows,
-      connection.execute("SELECT * FROM runs WHERE worker = $1 AND state = 1 ORDER BY queued, id", {worker}));
+Result<std::vector<RunRecord>> LeaseQueue::leasedTo(Connection& connection, const Identity& worker) const {
+  KILN_ASSIGN(Rows rows, connection.execute(std::string("SELECT * FROM runs WHERE ") + kMine +
+                                                " AND state = 1 ORDER BY queued, id",
+                                            mine(worker, {})));
   return rows.map(index::runAt);
 }
 
@@ -183,22 +205,26 @@ Result<bool> LeaseQueue::complete(Connection& connection, const LeaseKey& key,
   if (!run) return false;
   KILN_TRY(connection.execute("UPDATE runs SET state = 2, expires = NULL WHERE instance = $1 AND id = $2",
                               {run->instance, run->id}));
-  KILN_TRY(connection.execute(kEnded, {run->instance, run->id, run->epoch, clock_.now(), "done", ""}));
+  KILN_TRY(connection.execute(kEnded, {run->instance, run->id, run->epoch, clock_.now(), "done", "", 0}));
   KILN_TRY(index::insertResult(connection, result));
   return true;
 }
 
+RetryRules LeaseQueue::retryRules(bool fleetKnown) const {
+  return {settings_.attempts, clock_.now() - (fleetKnown ? settings_.lease : kKnownFor)};
+}
+
 Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, const Error& error,
-                                bool retryable) const {
+                                bool retryable, bool fleetKnown) const {
   KILN_ASSIGN(auto run, lockCurrent(connection, key));
   if (!run) return false;
   TimePoint now = clock_.now();
-  bool again = retryable && run->attempts < settings_.attempts;
-  KILN_TRY(giveUp(connection, *run, error, again, "failed", now, run->worker, now + settings_.lease));
+  KILN_TRY(giveUp(connection, *run, error, retryable ? "failed" : "final", now,
+                  {run->operatorName + "/" + run->worker, now + settings_.lease}, retryRules(fleetKnown)));
   return true;
 }
 
-Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection) const {
+Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection, bool fleetKnown) const {
   TimePoint now = clock_.now();
   KILN_ASSIGN(Rows rows,
               connection.execute("SELECT * FROM runs WHERE state = 1 AND expires < $1 ORDER BY expires "
@@ -211,7 +237,21 @@ Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection) co
                 fmt::format("worker {} was silent for longer than the lease of {} s", run.worker,
                             std::chrono::duration_cast<std::chrono::seconds>(settings_.lease).count()),
                 {}};
-    KILN_TRY(giveUp(connection, run, error, run.attempts < settings_.attempts, "lost", now, "", now));
+    KILN_TRY(giveUp(connection, run, error, "lost", now, {"", now}, retryRules(fleetKnown)));
+    jobs.push_back({run.instance, run.jobId});
+  }
+  return jobs;
+}
+
+Result<std::vector<index::JobKey>> LeaseQueue::failAbandoned(Connection& connection, bool fleetKnown,
+                                                             const std::optional<index::JobKey>& job) const {
+  KILN_ASSIGN(const auto runs, lockAbandoned(connection, retryRules(fleetKnown), job));
+  std::vector<index::JobKey> jobs;
+  for (const RunRecord& run : runs) {
+    KILN_TRY(connection.execute(
+        "UPDATE runs SET state = 3, worker = $3, operator = $4, error_code = $5, error_message = $6 WHERE "
+        "instance = $1 AND id = $2",
+        {run.instance, run.id, run.worker, run.operatorName, run.errorCode, run.errorMessage}));
     jobs.push_back({run.instance, run.jobId});
   }
   return jobs;

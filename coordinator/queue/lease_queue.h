@@ -1,9 +1,11 @@
 // The queue of runs and their leases, in PostgreSQL: FOR UPDATE SKIP LOCKED to hand out, epochs to fence.
 //
 // A run is queued, leased, done, failed or cancelled. Leasing raises its epoch; only a report that carries
-// the current epoch and comes from the worker that holds the lease counts. An expired lease is queued again
-// until the attempts are used up. Every call runs on the caller's connection; the ones marked (T) need a
-// transaction around them.
+// the current epoch and comes from the worker that holds the lease, by operator and key, counts. An expired
+// lease is queued again until the attempts are used up; who is asked again, and when that ends, is
+// standing.h's. `fleetKnown` says whether every live worker has had the time to call: until then nothing
+// fails for lack of another one while a worker is known that called within the last day. Every call runs on
+// the caller's connection; the ones marked (T) need a transaction around them.
 #pragma once
 
 #include <optional>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "coordinator/queue/device_choice.h"
+#include "coordinator/queue/standing.h"
 #include "manifest/base/clock.h"
 #include "storage/index/records.h"
 #include "storage/postgres/connection.h"
@@ -24,21 +27,28 @@ struct Settings {
   Duration warmAdvantage = std::chrono::seconds(5);
 };
 
+// Who holds a lease: a name alone is nobody, since two operators may each call a worker by it.
+struct Identity {
+  std::string name, operatorName;  // of its certificate
+  Digest key;                      // of its certificate's public key, as SubjectPublicKeyInfo
+  std::optional<std::vector<std::string>> instances = std::nullopt;  // whose work; nullopt: everybody's
+};
+
 // What a worker can take.
 struct Claim {
-  std::string worker, operatorName;
+  Identity worker;
   std::vector<std::string> targets;    // to compile for
   std::vector<ClaimedDevice> devices;  // healthy ones, for checks and tunes
   std::vector<index::ActionKind> kinds;
   std::vector<Digest> warmToolchains;
-  std::optional<std::vector<std::string>> instances = std::nullopt;  // whose work; nullopt: everybody's
 };
 
-// What a report names. Reports from elsewhere or of an earlier epoch are stale.
+// What a report names, and who reports. Reports by anybody but the lease's holder, about another instance
+// than its own ones, or of an earlier epoch are stale.
 struct LeaseKey {
   std::string id;  // of the run
   std::uint64_t epoch = 0;
-  std::string worker;
+  Identity worker;
 };
 
 // Stateless beside its settings; thread safe.
@@ -63,21 +73,27 @@ class LeaseQueue {
                                                         const LeaseKey& key) const;
   // When the lease was given.
   Result<TimePoint> leasedAt(postgres::Connection& connection, const index::RunRecord& run) const;
-  // All leases of a worker.
+  // All leases of a worker in its instances.
   Result<std::vector<index::RunRecord>> leasedTo(postgres::Connection& connection,
-                                                 const std::string& worker) const;
+                                                 const Identity& worker) const;
 
   // (T) Ends the lease with a result, which is stored with it. False if it is stale by now.
   Result<bool> complete(postgres::Connection& connection, const LeaseKey& key,
                         const index::ResultRecord& result) const;
 
-  // (T) Ends the lease with a failure: queued again if `retryable` and attempts are left (others first, for
-  // one lease time), else failed with this reason. False if it is stale by now.
+  // (T) Ends the lease with a failure: queued again, for others first, for one lease time, or failed with
+  // this reason. If not `retryable` the worker says that the run can never succeed: it is not asked again,
+  // and another one is, if there is one. False if it is stale by now.
   Result<bool> reject(postgres::Connection& connection, const LeaseKey& key, const Error& error,
-                      bool retryable) const;
+                      bool retryable, bool fleetKnown = true) const;
 
-  // (T) Queues expired leases again, or fails them when the attempts are used up. Returns the jobs concerned.
-  Result<std::vector<index::JobKey>> expire(postgres::Connection& connection) const;
+  // (T) Queues expired leases again, or fails them. Returns the jobs concerned.
+  Result<std::vector<index::JobKey>> expire(postgres::Connection& connection, bool fleetKnown = true) const;
+
+  // (T) Fails queued runs, of this job or of all, that wait for another worker than those who failed at their
+  // action where there is none any more, with the last reason. Returns the jobs concerned.
+  Result<std::vector<index::JobKey>> failAbandoned(postgres::Connection& connection, bool fleetKnown = true,
+                                                   const std::optional<index::JobKey>& job = {}) const;
 
   // Gives every lease a full lease time from now: after a time in which workers could not report, because no
   // coordinator or no database was there to listen.
@@ -86,6 +102,8 @@ class LeaseQueue {
   const Settings& settings() const { return settings_; }
 
  private:
+  RetryRules retryRules(bool fleetKnown) const;
+
   const Clock& clock_;
   const Settings settings_;
 };

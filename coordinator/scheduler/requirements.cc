@@ -67,8 +67,8 @@ std::vector<DrainedDevice> drainedFor(const FleetView& fleet, const index::Worke
   for (const std::string& target : targetNames(check.target)) {
     if (executes(worker, target, check.emulated)) continue;
     const auto device = std::ranges::find_if(fleet.drained, [&](const DrainedDevice& one) {
-      return one.worker == worker.name && one.emulated == (check.emulated && wantsDevice(target)) &&
-             has(one.runs, target);
+      return one.worker == worker.name && one.operatorName == worker.operatorName &&
+             one.emulated == (check.emulated && wantsDevice(target)) && has(one.runs, target);
     });
     if (device == fleet.drained.end()) return {};
     used.push_back(*device);
@@ -94,7 +94,7 @@ Found find(const FleetView& fleet, const Requirement& requirement) {
   std::set<std::string> workers, operators;
   for (const index::WorkerRecord& worker : fleet.workers) {
     if (!registered(fleet, worker) || !serves(worker, requirement)) continue;
-    workers.insert(worker.name);
+    workers.insert(worker.operatorName + "/" + worker.name);
     operators.insert(worker.operatorName);
   }
   return {workers.size(), operators.size()};

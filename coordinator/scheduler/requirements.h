@@ -27,13 +27,13 @@ std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets,
 
 // A device that its worker advertises as not healthy.
 struct DrainedDevice {
-  std::string worker, id, reason;
+  std::string worker, operatorName, id, reason;
   std::vector<std::string> runs;  // targets whose programs it executes
   bool emulated = false;
 };
 
 struct FleetView {
-  std::vector<index::WorkerRecord> workers;
+  std::vector<index::WorkerRecord> workers;  // of the submission's instance
   std::vector<DrainedDevice> drained;
   TimePoint now;
   // A worker that has been silent for longer no longer counts as registered.

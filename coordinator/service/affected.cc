@@ -171,7 +171,7 @@ Result<Conditions> readConditions(const Farm& farm, postgres::Connection& connec
 Status checkNames(postgres::Connection& connection, const v1::ListAffectedRequest& request) {
   std::vector<std::string> workers, operators;
   if (!request.worker().empty() || !request.operator_().empty()) {
-    KILN_ASSIGN(const auto all, index::listWorkers(connection));
+    KILN_ASSIGN(const auto all, index::listWorkersOf(connection, request.instance()));
     for (const index::WorkerRecord& worker : all) {
       workers.push_back(worker.name);
       operators.push_back(worker.operatorName);

@@ -29,7 +29,9 @@ std::string archOf(std::string capability) {
 // The GPU among what the lease names; nothing if there is none.
 Result<std::optional<v1::Device>> leasedGpu(Connection& connection, const index::RunRecord& run) {
   KILN_ASSIGN(auto workers, index::listWorkers(connection));
-  const auto worker = std::ranges::find(workers, run.worker, &index::WorkerRecord::name);
+  const auto worker = std::ranges::find_if(workers, [&](const index::WorkerRecord& one) {
+    return one.name == run.worker && one.operatorName == run.operatorName;
+  });
   v1::WorkerDescription description;
   if (worker == workers.end() || !description.ParseFromString(worker->description))
     return fail(Code::kInternal, "worker " + run.worker + " is not known");

@@ -37,6 +37,8 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
                     const jobs::Outputs& outputs) {
   if (receipt.action != run.action || receipt.lease != run.id || receipt.epoch != run.epoch)
     return refuse("the receipt is about another lease or action");
+  if (receipt.worker != run.worker || receipt.operatorName != run.operatorName)
+    return refuse("the receipt is of another worker or operator than the lease");
   if (receipt.exitCode != result.exit_code())
     return refuse("the receipt has another exit code than the report");
   bool same = std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(),
@@ -224,8 +226,10 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
       farm_.metrics.resultRefused();
     }
   }
+  const bool fleetKnown = farm_.clock.now() >= farm_.graceUntil;
   KILN_ASSIGN(bool settled, farm_.database.transact([&](Connection& c) {
-    return good ? farm_.queue.complete(c, key, *good) : farm_.queue.reject(c, key, failure, retryable);
+    return good ? farm_.queue.complete(c, key, *good)
+                : farm_.queue.reject(c, key, failure, retryable, fleetKnown);
   }));
   if (!settled) return std::optional<index::JobKey>();
   std::string action = run->action.hex();
@@ -233,12 +237,13 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
     farm_.metrics.resultAccepted();
     logInfo("result stored", {{"job", run->jobId},
                               {"action", action},
-                              {"worker", key.worker},
+                              {"worker", key.worker.name},
                               {"exit", std::to_string(good->exitCode)}});
     farm_.reached(kPointResultStored);
   } else {
-    logWarning("attempt failed",
-               {{"job", run->jobId}, {"action", action}, {"worker", key.worker}, {"error", failure.message}});
+    logWarning(
+        "attempt failed",
+        {{"job", run->jobId}, {"action", action}, {"worker", key.worker.name}, {"error", failure.message}});
   }
   return std::optional<index::JobKey>(index::JobKey{run->instance, run->jobId});
 }

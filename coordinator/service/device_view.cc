@@ -85,6 +85,7 @@ std::vector<scheduler::DrainedDevice> drainedDevices(const std::vector<index::Wo
     for (const v1::Device& device : description.devices())
       if (!device.healthy())
         drained.push_back({worker.name,
+                           worker.operatorName,
                            device.id(),
                            device.reason(),
                            {device.runs().begin(), device.runs().end()},

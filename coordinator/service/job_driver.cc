@@ -130,12 +130,19 @@ Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& deli
 Status JobDriver::sweep() {
   if (interrupted_) {
     KILN_TRY(farm_.database.transact([&](Connection& c) { return farm_.queue.extendAll(c); }));
+    fleetKnownFrom_ = std::max(farm_.graceUntil, farm_.clock.now() + farm_.queue.settings().lease);
     interrupted_ = false;
   }
-  KILN_ASSIGN(auto expired, farm_.database.transact([&](Connection& c) { return farm_.queue.expire(c); }));
+  const bool fleetKnown = farm_.clock.now() >= fleetKnownFrom_;
+  KILN_ASSIGN(auto expired,
+              farm_.database.transact([&](Connection& c) { return farm_.queue.expire(c, fleetKnown); }));
   farm_.metrics.leasesExpired(expired.size());
   for (const index::JobKey& key : expired)
     logWarning("lease expired", {{"instance", key.instance}, {"job", key.id}});
+  KILN_ASSIGN(auto abandoned, farm_.database.transact(
+                                  [&](Connection& c) { return farm_.queue.failAbandoned(c, fleetKnown); }));
+  for (const index::JobKey& key : abandoned)
+    logWarning("nobody else can try it", {{"instance", key.instance}, {"job", key.id}});
   KILN_ASSIGN(auto connection, farm_.database.acquire());
   KILN_ASSIGN(auto open, index::listOpenJobs(*connection));
   farm_.metrics.setOpenJobs(open.size());

@@ -38,8 +38,8 @@ class JobDriver {
   // Carries out the job's steps until it waits or has ended. kUnavailable and the like: later again.
   Status advance(const index::JobKey& key);
 
-  // Queues expired leases again and advances every open job. After a time in which the database was away,
-  // leases first get a full term.
+  // Queues expired leases again, fails runs that nobody can take any more, and advances every open job. After
+  // a time in which the database was away, leases first get a full term.
   Status sweep();
 
  private:
@@ -59,6 +59,7 @@ class JobDriver {
   std::set<index::JobKey> busy_;       // guarded by mutex_: one thread per job
   bool stopping_ = false;              // guarded by mutex_
   bool interrupted_ = true;            // of the sweeping thread alone: leases are to be extended first
+  TimePoint fleetKnownFrom_{};         // of the sweeping thread alone: every live worker has called by then
   std::vector<std::thread> threads_;
 };
 

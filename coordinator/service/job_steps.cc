@@ -59,7 +59,10 @@ bool usesEarlierJobs(const JobSnapshot& snapshot) {
 Result<bool> applyInDatabase(const Farm& farm, Connection& connection, const JobSnapshot& snapshot,
                              const DeliverySpec& delivery, const jobs::Step& step) {
   if (const auto* queue = std::get_if<jobs::QueueRuns>(&step)) {
-    KILN_TRY(index::addRuns(connection, makeRuns(snapshot, delivery, queue->runs, farm.clock.now())));
+    const TimePoint now = farm.clock.now();
+    KILN_TRY(index::addRuns(connection, makeRuns(snapshot, delivery, queue->runs, now)));
+    // Who is to confirm a failure is not waited for where there is nobody.
+    KILN_TRY(farm.queue.failAbandoned(connection, now >= farm.graceUntil, snapshot.job.key));
     return true;
   }
   if (const auto* source = std::get_if<jobs::ResolveSource>(&step)) {

@@ -141,7 +141,7 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
   scheduler::FleetView fleet;
   fleet.now = farm.clock.now();
   fleet.graceUntil = farm.graceUntil;
-  KILN_ASSIGN(fleet.workers, index::listWorkers(connection));
+  KILN_ASSIGN(fleet.workers, index::listWorkersOf(connection, submission.instance));
   if (const auto& rebuild = submission.delivery.rebuild)
     std::erase_if(fleet.workers, [&](const index::WorkerRecord& worker) {
       return std::ranges::find(rebuild->builders, worker.name) != rebuild->builders.end();

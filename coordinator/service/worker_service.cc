@@ -7,6 +7,7 @@
 #include "coordinator/service/device_view.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/place.h"
 #include "coordinator/service/rpc.h"
 #include "manifest/base/printable.h"
 #include "storage/index/worker_repository.h"
@@ -86,6 +87,9 @@ struct WorkerService::Caller {
   signing::Certificate certificate;
   v1::WorkerDescription description;  // name and operator as in the certificate
   queue::Claim claim;
+  std::string place;
+
+  const queue::Identity& identity() const { return claim.worker; }
 };
 
 Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescription& description) const {
@@ -94,11 +98,11 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   if (Status issued = certificate->checkIssuedBy(farm_.workerAuthority, farm_.clock.now()); !issued)
     return fail(Code::kUnauthenticated, "worker certificate: " + issued.error().message);
   KILN_TRY(checkDescription(description));
-  Caller caller{std::move(*certificate), description, {}};
+  Caller caller{std::move(*certificate), description, {}, {}};
   caller.description.set_name(caller.certificate.commonName());
   caller.description.set_operator_(caller.certificate.organisation());
-  caller.claim.worker = caller.description.name();
-  caller.claim.operatorName = caller.description.operator_();
+  caller.claim.worker = {caller.description.name(), caller.description.operator_(),
+                         digestOf(caller.certificate.publicKey().der())};
   caller.claim.targets.assign(description.targets().begin(), description.targets().end());
   KILN_ASSIGN(caller.claim.devices, claimedDevices(description));
   for (int kind : description.kinds())
@@ -112,8 +116,11 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
 Status WorkerService::remember(const Caller& caller, bool draining) {
   TimePoint now = farm_.clock.now();
   index::WorkerRecord record;
-  record.name = caller.claim.worker;
-  record.operatorName = caller.claim.operatorName;
+  record.name = caller.identity().name;
+  record.operatorName = caller.identity().operatorName;
+  record.key = caller.identity().key;
+  record.place = caller.place;
+  record.instances = caller.identity().instances;
   record.certificate = digestOf(caller.description.certificate_pem());
   record.description = caller.description.SerializeAsString();
   record.targets = caller.claim.targets;
@@ -122,25 +129,42 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.kinds = caller.claim.kinds;
   record.draining = draining;
   record.lastContact = now;
-  Digest description = digestOf(record.description + (draining ? "1" : "0"));
+  std::string all = record.description + (draining ? "1" : "0") + record.key.hex() + record.place + "\n";
+  if (record.instances)
+    for (const std::string& instance : *record.instances) all += instance + "\n";
+  const Digest seen = digestOf(all);
+  const std::pair known(record.operatorName, record.name);
+  const Duration lease = farm_.queue.settings().lease;
   {
     std::lock_guard lock(mutex_);
-    auto found = remembered_.find(record.name);
-    if (found != remembered_.end() && found->second.description == description &&
-        now - found->second.stored < farm_.queue.settings().lease / 3)
+    auto found = remembered_.find(known);
+    if (found != remembered_.end() && found->second.description == seen &&
+        now - found->second.stored < lease / 3)
       return {};
   }
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
-  KILN_TRY(index::upsertWorker(*connection, record));
+  KILN_ASSIGN(const bool stored, farm_.database.transact([&](Connection& c) {
+    return index::upsertWorker(c, record, now - lease);
+  }));
+  if (!stored) {
+    logWarning("a worker speaks from two places",
+               {{"worker", record.name}, {"operator", record.operatorName}, {"refused", record.place}});
+    return fail(
+        Code::kFailedPrecondition,
+        fmt::format("worker {} of operator {} already calls from another place; from here it may once "
+                    "that has been silent for {} s. If nobody else should have its key, revoke its "
+                    "certificate",
+                    record.name, record.operatorName,
+                    std::chrono::duration_cast<std::chrono::seconds>(lease).count()));
+  }
   std::lock_guard lock(mutex_);
-  remembered_[record.name] = {description, now};
+  remembered_[known] = {seen, now};
   return {};
 }
 
 Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
                                   v1::SynchronizeResponse& response) {
   for (const v1::LeaseReport& report : request.leases()) {
-    queue::LeaseKey key{report.lease_id(), report.epoch(), caller.claim.worker};
+    const queue::LeaseKey key{report.lease_id(), report.epoch(), caller.identity()};
     if (report.has_finished()) {
       KILN_ASSIGN(auto job, completion_.settle(key, report.finished(), caller.certificate));
       response.add_forget(report.lease_id());
@@ -156,7 +180,7 @@ Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeReq
 
 Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slots) {
   KILN_ASSIGN(auto connection, farm_.database.acquire());
-  KILN_ASSIGN(auto runs, farm_.queue.leasedTo(*connection, caller.claim.worker));
+  KILN_ASSIGN(auto runs, farm_.queue.leasedTo(*connection, caller.identity()));
   while (static_cast<int>(runs.size()) < slots) {
     KILN_ASSIGN(auto run,
                 connection->transact([&](Connection& c) { return farm_.queue.acquire(c, caller.claim); }));
@@ -203,7 +227,8 @@ grpc::Status WorkerService::synchronize(grpc::ServerContext& context, const v1::
     return {grpc::StatusCode::INVALID_ARGUMENT, "too many lease reports"};
   auto caller = identify(request.worker());
   if (!caller) return toGrpc(caller.error());
-  caller->claim.instances = std::move(instances);
+  caller->claim.worker.instances = std::move(instances);
+  caller->place = placeOf(context.peer());
   if (Status status = remember(*caller, request.draining()); !status) return toGrpc(status.error());
   if (Status status = takeReports(*caller, request, response); !status) return toGrpc(status.error());
   return toGrpc(handOut(context, *caller, request, response));
@@ -213,20 +238,21 @@ grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorke
                                        v1::ListWorkersResponse* response) {
   auto connection = farm_.database.acquire();
   if (!connection) return toGrpc(connection.error());
-  auto workers = index::listWorkers(**connection);
+  auto workers = index::listWorkersOf(**connection, request->instance());
   if (!workers) return toGrpc(workers.error());
   TimePoint now = farm_.clock.now();
   for (const index::WorkerRecord& worker : *workers) {
     v1::ListWorkersResponse::Worker* out = response->add_workers();
-    if (!out->mutable_description()->ParseFromString(worker.description))
-      out->mutable_description()->set_name(worker.name);
+    if (!out->mutable_description()->ParseFromString(worker.description)) out->clear_description();
+    out->mutable_description()->set_name(worker.name);
+    out->mutable_description()->set_operator_(worker.operatorName);
     setTimestamp(out->mutable_last_contact(), worker.lastContact);
     out->set_draining(worker.draining);
     out->set_lost(now - worker.lastContact > farm_.queue.settings().lease);
-    auto runs = farm_.queue.leasedTo(**connection, worker.name);
+    const std::vector<std::string> here{request->instance()};
+    auto runs = farm_.queue.leasedTo(**connection, {worker.name, worker.operatorName, worker.key, here});
     if (!runs) return toGrpc(runs.error());
-    for (const RunRecord& run : *runs)
-      if (run.instance == request->instance()) out->add_running(run.action.hex());
+    for (const RunRecord& run : *runs) out->add_running(run.action.hex());
   }
   return grpc::Status::OK;
 }

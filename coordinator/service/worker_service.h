@@ -14,7 +14,8 @@
 
 namespace kiln::service {
 
-// A worker is who its certificate says; what it reports is checked by Completion. Thread safe.
+// A worker is who its certificate says, operator and key included, and speaks from one place at a time; what
+// it reports is checked by Completion. Thread safe.
 class WorkerService final : public v1::WorkerService::Service {
  public:
   WorkerService(const Farm& farm, JobDriver& driver) : farm_(farm), driver_(driver), completion_(farm) {}
@@ -30,7 +31,8 @@ class WorkerService final : public v1::WorkerService::Service {
   struct Caller;
 
   Result<Caller> identify(const v1::WorkerDescription& description) const;
-  // Stores the description if it changed or is due again.
+  // Stores the description if it changed or is due again. kFailedPrecondition while the same worker speaks
+  // from another place.
   Status remember(const Caller& caller, bool draining);
   Status takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
                      v1::SynchronizeResponse& response);
@@ -48,7 +50,8 @@ class WorkerService final : public v1::WorkerService::Service {
   JobDriver& driver_;
   Completion completion_;
   std::mutex mutex_;
-  std::map<std::string, Remembered> remembered_;  // guarded by mutex_
+  std::map<std::pair<std::string, std::string>, Remembered>
+      remembered_;  // by operator, name; guarded by mutex_
 };
 
 // Thread safe.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace kiln {
 namespace {
@@ -30,7 +31,13 @@ Facts factsOf(const Provenance& provenance) {
     else if (claimed != material.annotations.end())
       out[{"source", material.name}] = claimed->second + " (claimed)";
   }
-  for (const Builder& builder : provenance.builders) out[{"builder", builder.worker}] = builder.operatorName;
+  std::map<std::string, std::set<std::string>> operators;  // who has a worker of this name among the builders
+  for (const Builder& builder : provenance.builders) operators[builder.worker].insert(builder.operatorName);
+  for (const auto& [worker, names] : operators)
+    for (const std::string& name : names) {
+      std::string& text = out[{"builder", worker}];
+      text += (text.empty() ? "" : ", ") + name;
+    }
   return out;
 }
 

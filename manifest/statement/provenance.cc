@@ -83,7 +83,7 @@ Status checkFixtures(const Material& material, const Provenance& provenance) {
 
 // By-products named "receipt" are the builders.
 Status splitByproducts(std::vector<Material> all, Provenance& provenance) {
-  std::set<std::string> workers;
+  std::set<std::pair<std::string, std::string>> workers;  // by operator, name
   for (Material& material : all) {
     if (material.name == kFixturesByproduct) KILN_TRY(checkFixtures(material, provenance));
     if (material.name != "receipt") {
@@ -95,7 +95,7 @@ Status splitByproducts(std::vector<Material> all, Provenance& provenance) {
     if (!known || builder.worker.empty() || builder.operatorName.empty())
       return fail(Code::kInvalidArgument,
                   "predicate: a receipt must name its worker and operator and nothing else");
-    if (!workers.insert(builder.worker).second)
+    if (!workers.insert({builder.operatorName, builder.worker}).second)
       return fail(Code::kInvalidArgument,
                   "predicate: worker " + inQuotes(builder.worker) + " is listed twice as a builder");
     provenance.builders.push_back(std::move(builder));

@@ -17,6 +17,11 @@ Status checkInternal(const Provenance& provenance, const std::string& name, cons
   return refused("internalParameters." + name + " is not what the receipts say, " + value);
 }
 
+// A worker's name is one under its operator.
+std::string fullName(const std::string& operatorName, const std::string& worker) {
+  return operatorName + "/" + worker;
+}
+
 }  // namespace
 
 Status checkOutputs(const Receipt& receipt, const Closure& closure) {
@@ -46,7 +51,8 @@ Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const
     auto verified = verifyReceiptDocument(document, authority, now);
     if (!verified) return refused("receipt: " + verified.error().message);
     const Receipt& receipt = verified->receipt;
-    if (!workers.insert(receipt.worker).second || !keys.insert(verified->keyId).second)
+    if (!workers.insert(fullName(receipt.operatorName, receipt.worker)).second ||
+        !keys.insert(verified->keyId).second)
       return refused("two receipts of worker " + receipt.worker + ": one worker counts once");
     if (receipt.exitCode != 0) return refused("receipt of " + receipt.worker + ": its run failed");
     if (workers.size() == 1) said.action = receipt.action;
@@ -66,7 +72,8 @@ Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const
 Status checkDissent(storage::BlobStore& store, const std::string& instance, const Provenance& provenance,
                     const Digest& action, const Certificate& authority, TimePoint now) {
   std::set<std::string> workers;
-  for (const Builder& builder : provenance.builders) workers.insert(builder.worker);
+  for (const Builder& builder : provenance.builders)
+    workers.insert(fullName(builder.operatorName, builder.worker));
   for (const Material& material : provenance.byproducts) {
     if (material.name != kDissentByproduct) continue;
     KILN_ASSIGN(std::string document,
@@ -79,7 +86,7 @@ Status checkDissent(storage::BlobStore& store, const std::string& instance, cons
     if (material.annotations != named || receipt.action != action)
       return refused("dissenting receipt of " + receipt.worker +
                      ": the provenance names another worker, or it is of another action");
-    if (!workers.insert(receipt.worker).second)
+    if (!workers.insert(fullName(receipt.operatorName, receipt.worker)).second)
       return refused("worker " + receipt.worker + " both agrees and dissents, or dissents twice");
   }
   return {};

@@ -26,7 +26,7 @@ Status checkOutputs(const Receipt& receipt, const Closure& closure);
 // kFailedPrecondition unless there is exactly one valid receipt document per builder of `provenance`, all of
 // one action (internalParameters "action"), under the policies of internalParameters "sandboxPolicy", with
 // exit code 0, listing manifest.json and every layer of the closure below output/ with its digest. Workers
-// are told apart by name and by key.
+// are told apart by operator and name, and by key.
 Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
                                 const Closure& closure, const Certificate& authority, TimePoint now);
 

@@ -47,13 +47,15 @@ Result<std::vector<ResultRecord>> resultsOfJob(Connection& connection, const Job
   KILN_ASSIGN(
       Rows rows,
       connection.execute(
-          "SELECT * FROM (SELECT DISTINCT ON (r.action_hash, r.worker, r.job_id = $2) r.*, c.size AS "
+          "SELECT * FROM (SELECT DISTINCT ON (r.action_hash, r.operator, r.worker, r.job_id = $2) r.*, "
+          "c.size AS "
           "action_size FROM (SELECT DISTINCT action_hash FROM job_actions WHERE instance = $1 AND job_id = "
           "$2) "
           "j JOIN actions c ON c.instance = $1 AND c.hash = j.action_hash JOIN action_results r ON "
           "r.instance = "
           "$1 AND r.action_hash = j.action_hash WHERE r.job_id = $2 OR ($3::boolean AND c.kind <> $4 AND NOT "
-          "r.disputed AND r.exit_code = 0) ORDER BY r.action_hash, r.worker, r.job_id = $2, r.recorded) x "
+          "r.disputed AND r.exit_code = 0) ORDER BY r.action_hash, r.operator, r.worker, r.job_id = $2, "
+          "r.recorded) x "
           "ORDER BY recorded, run_id",
           {key.instance, key.id, reuse, static_cast<int>(ActionKind::kTune)}));
   return rows.map(resultAt);
@@ -63,12 +65,13 @@ Result<std::vector<ResultRecord>> reusableResults(Connection& connection, const 
                                                   const std::vector<Digest>& actions) {
   KILN_ASSIGN(
       Rows rows,
-      connection.execute("SELECT * FROM (SELECT DISTINCT ON (r.action_hash, r.worker) r.*, c.size AS "
-                         "action_size FROM action_results r JOIN actions c ON c.instance = r.instance AND "
-                         "c.hash = r.action_hash WHERE r.instance = $1 AND r.action_hash = ANY($2) AND NOT "
-                         "r.disputed AND r.exit_code = 0 ORDER BY r.action_hash, r.worker, r.recorded) x "
-                         "ORDER BY recorded, run_id",
-                         {instance, hashesParam(actions)}));
+      connection.execute(
+          "SELECT * FROM (SELECT DISTINCT ON (r.action_hash, r.operator, r.worker) r.*, c.size AS "
+          "action_size FROM action_results r JOIN actions c ON c.instance = r.instance AND "
+          "c.hash = r.action_hash WHERE r.instance = $1 AND r.action_hash = ANY($2) AND NOT "
+          "r.disputed AND r.exit_code = 0 ORDER BY r.action_hash, r.operator, r.worker, r.recorded) x "
+          "ORDER BY recorded, run_id",
+          {instance, hashesParam(actions)}));
   return rows.map(resultAt);
 }
 

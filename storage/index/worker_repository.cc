@@ -3,43 +3,81 @@
 #include "storage/index/codec.h"
 
 namespace kiln::index {
+namespace {
 
+using postgres::Connection;
 using postgres::Row;
+using postgres::Rows;
 
-Status upsertWorker(postgres::Connection& connection, const WorkerRecord& worker) {
-  std::vector<std::int64_t> kinds;
-  for (ActionKind kind : worker.kinds) kinds.push_back(static_cast<int>(kind));
+std::vector<std::int64_t> numbersOf(const std::vector<ActionKind>& kinds) {
+  std::vector<std::int64_t> out;
+  for (ActionKind kind : kinds) out.push_back(static_cast<int>(kind));
+  return out;
+}
+
+// For coordinators of the release before, to whom a worker is its name.
+Status upsertByName(Connection& connection, const WorkerRecord& worker) {
   KILN_TRY(connection.execute(
       "INSERT INTO workers (name, operator, certificate, description, targets, kinds, draining, "
-      "first_contact, "
-      "last_contact, runs, emulates) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10) "
-      "ON CONFLICT (name) DO UPDATE SET "
-      "operator = "
-      "$2, "
-      "certificate = $3, description = $4, targets = $5, kinds = $6, draining = $7, last_contact = $8, "
-      "runs = $9, emulates = $10",
+      "first_contact, last_contact, runs, emulates) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10) "
+      "ON CONFLICT (name) DO UPDATE SET operator = $2, certificate = $3, description = $4, targets = $5, "
+      "kinds = $6, draining = $7, last_contact = $8, runs = $9, emulates = $10",
       {worker.name, worker.operatorName, hashParam(worker.certificate), asBytes(worker.description),
-       worker.targets, kinds, worker.draining, worker.lastContact, worker.runs, worker.emulates}));
+       worker.targets, numbersOf(worker.kinds), worker.draining, worker.lastContact, worker.runs,
+       worker.emulates}));
   return {};
 }
 
-Result<std::vector<WorkerRecord>> listWorkers(postgres::Connection& connection) {
-  KILN_ASSIGN(postgres::Rows rows, connection.execute("SELECT * FROM workers ORDER BY name"));
-  return rows.map([](const Row& row) {
-    WorkerRecord worker;
-    worker.name = row.get<std::string>("name");
-    worker.operatorName = row.get<std::string>("operator");
-    worker.certificate = hashAt(row, "certificate");
-    worker.description = bytesAt(row, "description");
-    worker.targets = row.get<std::vector<std::string>>("targets");
-    worker.runs = row.get<std::vector<std::string>>("runs");
-    worker.emulates = row.get<std::vector<std::string>>("emulates");
-    worker.kinds = kindsAt(row, "kinds");
-    worker.draining = row.get<bool>("draining");
-    worker.firstContact = row.get<TimePoint>("first_contact");
-    worker.lastContact = row.get<TimePoint>("last_contact");
-    return worker;
-  });
+WorkerRecord workerAt(const Row& row) {
+  WorkerRecord worker;
+  worker.name = row.get<std::string>("name");
+  worker.operatorName = row.get<std::string>("operator");
+  worker.certificate = hashAt(row, "certificate");
+  worker.description = bytesAt(row, "description");
+  worker.targets = row.get<std::vector<std::string>>("targets");
+  worker.runs = row.get<std::vector<std::string>>("runs");
+  worker.emulates = row.get<std::vector<std::string>>("emulates");
+  worker.kinds = kindsAt(row, "kinds");
+  worker.draining = row.get<bool>("draining");
+  worker.firstContact = row.get<TimePoint>("first_contact");
+  worker.lastContact = row.get<TimePoint>("last_contact");
+  worker.key = hashAt(row, "key");
+  worker.place = row.get<std::string>("place");
+  worker.instances = row.get<std::optional<std::vector<std::string>>>("instances");
+  return worker;
+}
+
+}  // namespace
+
+Result<bool> upsertWorker(Connection& connection, const WorkerRecord& worker, TimePoint silentSince) {
+  KILN_ASSIGN(
+      const Rows stored,
+      connection.execute(
+          "INSERT INTO fleet AS f (name, operator, key, place, instances, certificate, description, targets, "
+          "kinds, draining, first_contact, last_contact, runs, emulates) VALUES ($1, $2, $3, $4, $5, $6, $7, "
+          "$8, $9, $10, $11, $11, $12, $13) ON CONFLICT (operator, name) DO UPDATE SET key = $3, place = $4, "
+          "instances = $5, certificate = $6, description = $7, targets = $8, kinds = $9, draining = $10, "
+          "last_contact = $11, runs = $12, emulates = $13 WHERE f.place = $4 OR f.last_contact < $14",
+          {worker.name, worker.operatorName, hashParam(worker.key), worker.place, worker.instances,
+           hashParam(worker.certificate), asBytes(worker.description), worker.targets,
+           numbersOf(worker.kinds), worker.draining, worker.lastContact, worker.runs, worker.emulates,
+           silentSince}));
+  if (stored.affected() == 0) return false;
+  KILN_TRY(upsertByName(connection, worker));
+  return true;
+}
+
+Result<std::vector<WorkerRecord>> listWorkers(Connection& connection) {
+  KILN_ASSIGN(const Rows rows, connection.execute("SELECT * FROM fleet ORDER BY name, operator"));
+  return rows.map(workerAt);
+}
+
+Result<std::vector<WorkerRecord>> listWorkersOf(Connection& connection, const std::string& instance) {
+  KILN_ASSIGN(const Rows rows,
+              connection.execute("SELECT * FROM fleet WHERE instances IS NULL OR $1 = ANY(instances) "
+                                 "ORDER BY name, operator",
+                                 {instance}));
+  return rows.map(workerAt);
 }
 
 }  // namespace kiln::index

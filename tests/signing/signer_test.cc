@@ -180,16 +180,21 @@ TEST_F(SignerTest, OneWorkerCountsOnce) {  // attacks 7, 21
   farm.addBuilder("w1", "acme", farm.goodReceipt(), key);
   farm.addBuilder("w2", "acme", farm.goodReceipt(), key);  // two names, one key
   expectRefused(Code::kFailedPrecondition, "one worker counts once");
+  farm.dropBuilders();
+  farm.addBuilder("w1", "acme", farm.goodReceipt());
+  farm.addBuilder("w1", "other", farm.goodReceipt());
+  EXPECT_TRUE(farm.signer.sign(farm.request())) << "two operators' workers are two";
 }
 
 TEST_F(SignerTest, DissentIsTestifiedToByOtherWorkers) {
-  auto dissent = [&](const std::string& worker, const Receipt& receipt, const std::string& named) {
-    farm.addBuilder(worker, "third", receipt);
+  auto dissent = [&](const std::string& worker, const Receipt& receipt, const std::string& named,
+                     const std::string& operatorName = "third") {
+    farm.addBuilder(worker, operatorName, receipt);
     std::string document = farm.receipts.back();
     farm.receipts.pop_back();
     farm.provenance.builders.pop_back();
     farm.provenance.byproducts.push_back(
-        {kDissentByproduct, "", farm.put(document), {{"worker", named}, {"operator", "third"}}});
+        {kDissentByproduct, "", farm.put(document), {{"worker", named}, {"operator", operatorName}}});
   };
   Receipt other = farm.goodReceipt();
   other.outputs[2].digest = digestOf("another program");
@@ -197,6 +202,8 @@ TEST_F(SignerTest, DissentIsTestifiedToByOtherWorkers) {
   dissent("w3", other, "w3");
   EXPECT_TRUE(farm.signer.sign(farm.request()));
   dissent("w1", other, "w1");
+  EXPECT_TRUE(farm.signer.sign(farm.request())) << "another operator's worker of a builder's name";
+  dissent("w1", other, "w1", "acme");
   expectRefused(Code::kFailedPrecondition, "both agrees and dissents");
   farm.provenance.byproducts = before;
   dissent("w3", other, "w4");

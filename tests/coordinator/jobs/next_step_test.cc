@@ -62,7 +62,7 @@ TEST(NextStep, OnlyTheMissingBuildersRun) {
   snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1")};
   auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery(2)));
   ASSERT_EQ(queue.runs.size(), 1u);
-  EXPECT_EQ(queue.runs[0].excludedWorkers, std::vector<std::string>{"w1"});
+  EXPECT_EQ(queue.runs[0].excludedWorkers, std::vector<std::string>{"op/w1"});
 }
 
 TEST(NextStep, OneWorkerCountsOnce) {
@@ -129,9 +129,33 @@ TEST(NextStep, OneWhoseToolFailsWhereAnotherSucceedsDisagrees) {
   ASSERT_TRUE(end.error);
   EXPECT_EQ(end.error->exitCode, 9);
   EXPECT_NE(end.error->message.find("ended with"), std::string::npos) << end.error->message;
-  snapshot.results.back().exitCode = 137;
-  end = expectStep<End>(nextStep(snapshot, delivery(2)));
-  EXPECT_EQ(end.error->exitCode, 1) << "killed for its memory: that is no other result";
+}
+
+// Killed, for its memory maybe: that is no other result, and no word about the model.
+TEST(NextStep, WhoseToolIsKilledIsReplacedByAnotherBuilder) {
+  auto snapshot = plannedJob();
+  auto killed = [](const std::string& worker) {
+    auto record = result(compileAction(), worker);
+    record.exitCode = 137;
+    return record;
+  };
+  snapshot.runs = {run(compileAction(), RunState::kDone), run(compileAction(), RunState::kDone)};
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1"), killed("w2")};
+  const auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery(2)));
+  ASSERT_EQ(queue.runs.size(), 1u);
+  EXPECT_EQ(queue.runs[0].excludedWorkers, (std::vector<std::string>{"op/w1", "op/w2"}));
+  snapshot.results.push_back(result(compileAction(), "w3"));
+  const auto publish = expectStep<Publish>(nextStep(snapshot, delivery(2)));
+  EXPECT_EQ(publish.evidence.size(), 2u);
+  ASSERT_EQ(publish.dissent.size(), 1u);
+  EXPECT_EQ(publish.dissent[0].worker, "w2");
+  snapshot.results.back() = killed("w3");
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery(2))).error->exitCode, 1) << "two were";
+  snapshot.results.pop_back();
+  snapshot.runs.push_back(run(compileAction(), RunState::kFailed));
+  EXPECT_NE(expectStep<End>(nextStep(snapshot, delivery(2))).error->message.find("killed by signal 9"),
+            std::string::npos)
+      << "there is nobody else";
 }
 
 TEST(NextStep, AMajorityDecidesOnceAllHaveSpoken) {
@@ -186,6 +210,52 @@ TEST(NextStep, ATieIsNoMajority) {
   }
 }
 
+// What it says of the input is the word of one builder, without a receipt.
+TEST(NextStep, ABuilderThatFailedWithoutAResultIsOutvoted) {
+  auto snapshot = plannedJob();
+  DeliverySpec three = delivery(3);
+  three.majority = true;
+  auto liar = run(compileAction(), RunState::kFailed);
+  liar.worker = "liar";
+  liar.errorCode = static_cast<int>(Code::kInvalidArgument);
+  liar.errorMessage = "no model";
+  snapshot.runs = {liar, run(compileAction(), RunState::kLeased), run(compileAction(), RunState::kLeased)};
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1")};
+  snapshot.runs[1].state = RunState::kDone;
+  expectStep<Wait>(nextStep(snapshot, three));
+  snapshot.runs[2].state = RunState::kDone;
+  snapshot.results.push_back(result(compileAction(), "w2"));
+  auto publish = expectStep<Publish>(nextStep(snapshot, three));
+  EXPECT_EQ(publish.evidence.size(), 2u);
+  EXPECT_TRUE(publish.dissent.empty()) << "it left no receipt to be named";
+
+  snapshot.results.back() = result(compileAction(), "w2", "other");
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, three)).error->exitCode, 9) << "one each is no majority";
+  snapshot.results.pop_back();
+  snapshot.runs[2] = liar;
+  const auto end = expectStep<End>(nextStep(snapshot, three));
+  ASSERT_TRUE(end.error);
+  EXPECT_NE(end.error->message.find("no model"), std::string::npos) << "now they are the majority";
+}
+
+TEST(NextStep, WhereAllMustAgreeAFailureWaitsForTheOthers) {
+  auto snapshot = plannedJob();
+  auto bad = [](const std::string& worker) {
+    auto record = result(compileAction(), worker);
+    record.exitCode = 4;
+    record.result = resultBytes({}, 4, "");
+    record.outputs = outputsDigest({});
+    return record;
+  };
+  snapshot.runs = {run(compileAction(), RunState::kDone), run(compileAction(), RunState::kLeased)};
+  snapshot.results = {result(referenceAction(), "w1"), bad("w1")};
+  expectStep<Wait>(nextStep(snapshot, delivery(2)));
+  snapshot.results.push_back(bad("w2"));
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery(2))).error->exitCode, 4);
+  snapshot.results.back() = result(compileAction(), "w2");
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery(2))).error->exitCode, 9);
+}
+
 TEST(NextStep, OperatorsCountAmongThoseWhoAgree) {
   auto snapshot = plannedJob();
   DeliverySpec wanted = delivery(3, 2);
@@ -195,7 +265,7 @@ TEST(NextStep, OperatorsCountAmongThoseWhoAgree) {
                       result(compileAction(), "w3", "two", "other")};
   auto queue = expectStep<QueueRuns>(nextStep(snapshot, wanted));
   ASSERT_EQ(queue.runs.size(), 1u) << "the dissenting operator does not vouch for the outputs";
-  EXPECT_EQ(queue.runs[0].excludedWorkers, (std::vector<std::string>{"w1", "w2", "w3"}));
+  EXPECT_EQ(queue.runs[0].excludedWorkers, (std::vector<std::string>{"acme/w1", "acme/w2", "other/w3"}));
   EXPECT_EQ(queue.runs[0].countedOperators, (std::vector<std::string>{"acme", "acme"}));
 }
 
@@ -228,12 +298,46 @@ TEST(NextStep, AFailingToolFailsTheJobWithItsOwnReason) {
       "\n");
   snapshot.runs = {run(compileAction(), RunState::kDone), run(referenceAction(), RunState::kLeased)};
   snapshot.results = {bad};
-  auto end = expectStep<End>(nextStep(snapshot, delivery()));
-  ASSERT_TRUE(end.error);
-  EXPECT_EQ(end.error->exitCode, 4);
-  EXPECT_EQ(end.error->code, static_cast<int>(Code::kUnimplemented));
-  EXPECT_EQ(end.error->message, "node f: operator Frob");
-  EXPECT_EQ(end.error->details, "{\"unsupported\":[]}");
+  const auto expectItsReason = [&] {
+    auto end = expectStep<End>(nextStep(snapshot, delivery()));
+    ASSERT_TRUE(end.error);
+    EXPECT_EQ(end.error->exitCode, 4);
+    EXPECT_EQ(end.error->code, static_cast<int>(Code::kUnimplemented));
+    EXPECT_EQ(end.error->message, "node f: operator Frob");
+    EXPECT_EQ(end.error->details, "{\"unsupported\":[]}");
+  };
+  const auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery()));
+  ASSERT_EQ(queue.runs.size(), 1u) << "it is one builder's word: another is asked";
+  EXPECT_EQ(queue.runs[0].excludedWorkers, std::vector<std::string>{"op/w1"});
+  snapshot.runs.push_back(run(compileAction(), RunState::kLeased));
+  expectStep<Wait>(nextStep(snapshot, delivery()));
+  snapshot.runs.back().state = RunState::kFailed;
+  expectItsReason();  // nobody else could be asked
+  snapshot.runs.back().state = RunState::kDone;
+  bad.worker = "w2";
+  snapshot.results.push_back(bad);
+  expectItsReason();  // and who was says the same
+  snapshot.results.back().exitCode = 3;
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery())).error->exitCode, 9) << "they contradict";
+}
+
+TEST(NextStep, ALoneBuildersFailureIsOutvotedByWhoSucceeds) {
+  auto snapshot = plannedJob();
+  auto bad = [](const index::ActionRecord& action) {
+    auto record = result(action, "liar");
+    record.exitCode = 3;
+    return record;
+  };
+  snapshot.results = {bad(referenceAction()), bad(compileAction())};
+  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, delivery())).runs.size(), 2u);
+  snapshot.results.push_back(result(referenceAction(), "w2"));
+  snapshot.results.push_back(result(compileAction(), "w2"));
+  const auto publish = expectStep<Publish>(nextStep(snapshot, delivery()));
+  ASSERT_EQ(publish.evidence.size(), 1u);
+  EXPECT_EQ(publish.evidence[0].worker, "w2");
+  EXPECT_EQ(publish.reference.worker, "w2");
+  ASSERT_EQ(publish.dissent.size(), 1u);
+  EXPECT_EQ(publish.dissent[0].worker, "liar");
 }
 
 TEST(NextStep, ARunOutOfAttemptsFailsWithTheLastReason) {

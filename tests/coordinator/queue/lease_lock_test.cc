@@ -31,11 +31,12 @@ class LeaseLockTest : public ::testing::Test {
   }
   auto startAcquire(const std::string& worker) {
     return start([this, worker](Connection& c) {
-      return queue_.acquire(c, {worker, "op", {"cpu:x86-64-v3"}, {}, {index::ActionKind::kCompile}, {}});
+      return queue_.acquire(c,
+                            {{worker, "op", {}}, {"cpu:x86-64-v3"}, {}, {index::ActionKind::kCompile}, {}});
     });
   }
   RunRecord acquired() { return startAcquire("w1").get().value().value(); }
-  LeaseKey keyOf(const RunRecord& run) { return {run.id, run.epoch, run.worker}; }
+  LeaseKey keyOf(const RunRecord& run) { return {run.id, run.epoch, {run.worker, run.operatorName, {}}}; }
   RunState state() {
     auto rows = connection_.execute("SELECT state FROM runs").value();
     return rows.map([](const postgres::Row& row) { return static_cast<RunState>(row.get<int>("state")); })

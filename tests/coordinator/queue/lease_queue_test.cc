@@ -21,8 +21,7 @@ class LeaseQueueTest : public ::testing::Test {
   LeaseQueueTest() : connection_(std::move(*Connection::open(options_))) {}
 
   Claim claim(const std::string& worker, const std::string& operatorName = "op") {
-    return {worker,
-            operatorName,
+    return {{worker, operatorName, keyOfWorker(operatorName)},
             {"cpu:x86-64-v3"},
             {},
             {index::ActionKind::kReference, index::ActionKind::kCompile},
@@ -42,7 +41,10 @@ class LeaseQueueTest : public ::testing::Test {
     EXPECT_TRUE(job) << job.error().message;
     return job && *job ? **job : index::JobSnapshot{};
   }
-  LeaseKey keyOf(const index::RunRecord& run) { return {run.id, run.epoch, run.worker}; }
+  static Digest keyOfWorker(const std::string& operatorName) { return digestOf("key under " + operatorName); }
+  LeaseKey keyOf(const index::RunRecord& run) {
+    return {run.id, run.epoch, {run.worker, run.operatorName, keyOfWorker(run.operatorName)}};
+  }
   bool complete(const index::RunRecord& run) {
     auto done =
         connection_.transact([&](Connection& c) { return queue_.complete(c, keyOf(run), resultOf(run)); });
@@ -92,12 +94,12 @@ TEST_F(LeaseQueueTest, AWorkerOfSomeInstancesGetsTheirWorkOnly) {
   insert(jobWithRuns("a", "a", 1, "first"));
   insert(jobWithRuns("b", "b", 1, "second", kStart + seconds(9)));
   Claim who = claim("w1");
-  who.instances = std::vector<std::string>{"second", "third"};
+  who.worker.instances = std::vector<std::string>{"second", "third"};
   EXPECT_EQ(acquire(who)->jobId, "b");
   EXPECT_FALSE(acquire(who));
-  who.instances = std::vector<std::string>();
+  who.worker.instances = std::vector<std::string>();
   EXPECT_FALSE(acquire(who));
-  who.instances = std::nullopt;
+  who.worker.instances = std::nullopt;
   EXPECT_EQ(acquire(who)->jobId, "a");
 }
 
@@ -144,8 +146,7 @@ TEST_F(LeaseQueueTest, ACheckGoesToWhomRunsItsTarget) {
 // A worker with a processor, a GPU and an emulated one, that checks.
 Claim withDevices(const std::string& worker) {
   return {
-      worker,
-      "op",
+      {worker, "op", digestOf(std::string_view("key under op"))},
       {"cuda:sm_90a"},
       {{"cpu", {"cpu:x86-64-v3"}, false}, {"gpu0", {"cuda:sm_90a"}, false}, {"gpu1", {"cuda:sm_90a"}, true}},
       {index::ActionKind::kCheck},
@@ -340,6 +341,72 @@ TEST_F(LeaseQueueTest, ALeaseIsBoundToItsWorker) {
   EXPECT_FALSE(complete(*run));
 }
 
+// Whoever else calls a worker by this name, renews its key, or no longer serves the instance: to none of them
+// is the lease there.
+TEST_F(LeaseQueueTest, ALeaseIsBoundToOperatorKeyAndInstance) {
+  insert(jobWithRuns("a", "a", 1));
+  const auto run = acquire(claim("w1"));
+  const Identity holder = keyOf(*run).worker;
+  std::vector<Identity> others(4, holder);
+  others[0].operatorName = "other";
+  others[1].key = digestOf(std::string_view("another key"));
+  others[2].instances = {"b"};
+  others[3].instances.emplace();
+  for (const Identity& other : others) {
+    const LeaseKey key{run->id, run->epoch, other};
+    EXPECT_FALSE(*queue_.extend(connection_, key, "other was here"));
+    EXPECT_FALSE(*queue_.find(connection_, key));
+    EXPECT_TRUE(queue_.leasedTo(connection_, other)->empty());
+    EXPECT_FALSE(*connection_.transact([&](Connection& c) {
+      return queue_.reject(c, key, {Code::kInvalidArgument, "no model", {}}, false);
+    }));
+    EXPECT_FALSE(
+        *connection_.transact([&](Connection& c) { return queue_.complete(c, key, resultOf(*run)); }));
+  }
+  EXPECT_EQ(load("a").runs[0].state, RunState::kLeased);
+  EXPECT_EQ(load("a").runs[0].stage, "");
+  Identity own = holder;
+  own.instances = {"default"};
+  EXPECT_TRUE(*queue_.extend(connection_, {run->id, run->epoch, own}, "codegen"));
+  EXPECT_EQ(queue_.leasedTo(connection_, own)->size(), 1u);
+  EXPECT_TRUE(complete(*run));
+}
+
+TEST_F(LeaseQueueTest, WhatWasCancelledIsItsHoldersAloneToo) {
+  insert(jobWithRuns("a", "a", 1));
+  const auto run = acquire(claim("w1"));
+  ASSERT_TRUE(connection_.transact([&](Connection& c) {
+    return index::endJob(c, {"default", "a"}, index::JobState::kCancelled, {}, clock_.now());
+  }));
+  EXPECT_TRUE(*queue_.findCancelled(connection_, keyOf(*run)));
+  LeaseKey other = keyOf(*run);
+  other.worker.key = digestOf(std::string_view("another key"));
+  EXPECT_FALSE(*queue_.findCancelled(connection_, other));
+}
+
+TEST_F(LeaseQueueTest, WorkersOfOneNameUnderTwoOperatorsAreTwo) {
+  insert(jobWithRuns("a", "a", 2));
+  ASSERT_TRUE(acquire(claim("w1", "op")));
+  EXPECT_FALSE(acquire(claim("w1", "op")));
+  EXPECT_TRUE(acquire(claim("w1", "other")));
+  auto job = jobWithRuns("b", "b", 1);
+  job.runs[0].excludedWorkers = {"op/w1"};
+  insert(job);
+  EXPECT_FALSE(acquire(claim("w1", "op")));
+  EXPECT_TRUE(acquire(claim("w1", "other")));
+}
+
+// A coordinator of the release before gave the lease, by the worker's name and operator.
+TEST_F(LeaseQueueTest, ALeaseWithoutAKeyIsItsOperatorsWorkers) {
+  insert(jobWithRuns("a", "a", 1));
+  const auto run = acquire(claim("w1"));
+  ASSERT_TRUE(connection_.execute("UPDATE runs SET worker_key = ''"));
+  LeaseKey other = keyOf(*run);
+  other.worker.operatorName = "other";
+  EXPECT_FALSE(*queue_.find(connection_, other));
+  EXPECT_TRUE(complete(*run));
+}
+
 TEST_F(LeaseQueueTest, AResultCountsOnce) {
   insert(jobWithRuns("a", "a", 1));
   auto run = acquire(claim("w1"));
@@ -412,7 +479,7 @@ TEST_F(LeaseQueueTest, CancellingTheJobEndsItsLeases) {
   }));
   EXPECT_FALSE(*queue_.extend(connection_, keyOf(*run), "x"));
   EXPECT_FALSE(acquire(claim("w2")));
-  EXPECT_TRUE(queue_.leasedTo(connection_, "w1")->empty());
+  EXPECT_TRUE(queue_.leasedTo(connection_, claim("w1").worker)->empty());
   EXPECT_FALSE(*index::endJob(connection_, {"default", "a"}, index::JobState::kFailed, {}, clock_.now()))
       << "a job ends once";
 }

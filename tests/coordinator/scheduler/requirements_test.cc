@@ -123,7 +123,7 @@ TEST(Requirements, ACheckThatOnlyADrainedDeviceCouldMakeIsUnavailableForNow) {
     one.kinds.push_back(ActionKind::kCheck);
     one.runs = {"cpu:x86-64-v3"};
   }
-  view.drained = {{"b", "gpu0", "it fell off the bus", {"cuda:sm_90a"}, false}};
+  view.drained = {{"b", "op1", "gpu0", "it fell off the bus", {"cuda:sm_90a"}, false}};
   const auto wanted = [&](const char* target) {
     DeliverySpec delivery;
     delivery.check = CheckRequest{{}, {}, false};
@@ -142,6 +142,9 @@ TEST(Requirements, ACheckThatOnlyADrainedDeviceCouldMakeIsUnavailableForNow) {
   view.drained[0].emulated = true;
   EXPECT_EQ(wanted("cuda:sm_90a").error().code, Code::kUnimplemented) << "an emulated device is no device";
   view.drained[0].emulated = false;
+  view.drained[0].operatorName = "op2";
+  EXPECT_EQ(wanted("cuda:sm_90a").error().code, Code::kUnimplemented) << "that is another operator's b";
+  view.drained[0].operatorName = "op1";
   view.workers[1].lastContact = kNow - hours(2);
   EXPECT_EQ(wanted("cuda:sm_90a").error().code, Code::kUnimplemented) << "that worker is gone";
 }

@@ -151,7 +151,7 @@ TEST_F(HostileWorker, WhatAWorkerSaysOfItselfIsBounded) {
     for (int i = 0; i < 300; ++i) (*d.mutable_facts())["f" + std::to_string(i)] = std::string(1000, 'x');
   })) << "each is short, all together are not";
   EXPECT_TRUE(one->synchronize({}));
-  EXPECT_EQ(pool_.execute("SELECT 1 FROM workers WHERE length(description) < 10000")->size(), 1u);
+  EXPECT_EQ(pool_.execute("SELECT 1 FROM fleet WHERE length(description) < 10000")->size(), 1u);
 }
 
 // Numbers that fit into the message and not into the database.
@@ -188,6 +188,104 @@ TEST_F(HostileWorker, GarbageAsTheToolsLastWordsEndsTheJob) {
   job = get(job.id());
   EXPECT_EQ(job.state(), v1::JOB_FAILED);
   EXPECT_EQ(job.error().message().find('\x1b'), std::string::npos);
+}
+
+// As a forge: instead of what it ran, it says that this can never succeed.
+void saysNever(const v1::Lease&, v1::Finished& report) {
+  report.Clear();
+  report.set_error_code(static_cast<int>(Code::kInvalidArgument));
+  report.set_error_message("the model is invalid, says the liar");
+}
+
+TEST_F(HostileWorker, OneThatSaysNeverDoesNotEndAJobThatAnotherCanDo) {
+  auto liar = worker("liar"), honest = worker("w2");
+  liar->forge = saysNever;
+  v1::Job job = submitted(request("k1"));
+  runAll(*liar);
+  ASSERT_TRUE(advance(job.id()));
+  ASSERT_NE(get(job.id()).state(), v1::JOB_FAILED) << get(job.id()).error().message();
+  EXPECT_TRUE(liar->poll().empty()) << "it is not asked again";
+  settle(job.id(), {liar.get(), honest.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  EXPECT_EQ(job.artifacts(0).builders(0), "w2");
+}
+
+TEST_F(HostileWorker, OneThatSaysNeverIsOutvotedByTheMajority) {
+  auto liar = worker("liar"), two = worker("w2"), three = worker("w3");
+  liar->forge = saysNever;
+  v1::SubmitJobRequest wanted = request("k1", 3);
+  DeliverySpec delivery;
+  delivery.builders = 3;
+  delivery.majority = true;
+  wanted.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+  ASSERT_TRUE(driver_.sweep());
+  clock_.advance(std::chrono::seconds(31));
+  for (auto* one : {liar.get(), two.get(), three.get()})  // every live worker has called since the start
+    ASSERT_TRUE(one->synchronize({}));
+  v1::Job job = submitted(wanted);
+  settle(job.id(), {liar.get(), two.get(), three.get()});
+  EXPECT_NE(get(job.id()).state(), v1::JOB_SUCCEEDED) << "somebody else might take the share";
+  ASSERT_TRUE(driver_.sweep());
+  ASSERT_TRUE(advance(job.id()));
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  EXPECT_EQ(job.artifacts(0).builders_size(), 2);
+  EXPECT_EQ(pool_.execute("SELECT 1 FROM attempts WHERE worker = 'liar' AND outcome = 'final'")->size(), 2u)
+      << "what it said is counted";
+}
+
+// As a tamper: a tool that failed, under a receipt that says so.
+void fails(const v1::Lease&, ToolOutcome& outcome) {
+  outcome.exitCode = 3;
+  outcome.files.clear();
+  outcome.standardError = R"({"error":{"code":"INVALID_ARGUMENT","message":"no model, says the tool"}})";
+}
+
+TEST_F(HostileWorker, ASignedFailureDoesNotEndAJobThatAnotherCanDo) {
+  auto liar = worker("liar"), honest = worker("w2");
+  liar->tamper = fails;
+  v1::Job job = submitted(request("k1"));
+  runAll(*liar);
+  ASSERT_TRUE(advance(job.id()));
+  ASSERT_NE(get(job.id()).state(), v1::JOB_FAILED) << get(job.id()).error().message();
+  settle(job.id(), {liar.get(), honest.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  ASSERT_EQ(job.artifacts(0).builders_size(), 1);
+  EXPECT_EQ(job.artifacts(0).builders(0), "w2");
+  EXPECT_EQ(pool_.execute("SELECT 1 FROM action_results WHERE worker = 'liar' AND disputed")->size(), 1u)
+      << "its compile is outvoted, and the provenance names it";
+}
+
+TEST_F(HostileWorker, ASignedFailureThatAnotherConfirmsEndsTheJobWithTheToolsReason) {
+  auto one = worker("w1"), two = worker("w2");
+  one->tamper = two->tamper = fails;
+  v1::Job job = submitted(request("k1"));
+  settle(job.id(), {one.get(), two.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_EQ(job.error().exit_code(), 3);
+  EXPECT_EQ(job.error().message(), "no model, says the tool");
+}
+
+// No clock moves and nothing is swept: nobody is waited for who is not there.
+TEST_F(HostileWorker, WhereThereIsOneWorkerItsWordEndsTheJobAtOnce) {
+  auto one = worker("w1");
+  for (const bool isSigned : {true, false}) {
+    one->tamper = nullptr;
+    one->forge = nullptr;
+    if (isSigned)
+      one->tamper = fails;
+    else
+      one->forge = saysNever;
+    v1::Job job = submitted(request(isSigned ? "k1" : "k2"));
+    runAll(*one);
+    ASSERT_TRUE(advance(job.id()));
+    job = get(job.id());
+    ASSERT_EQ(job.state(), v1::JOB_FAILED) << isSigned;
+    EXPECT_EQ(job.error().exit_code(), isSigned ? 3 : 2) << job.error().message();
+  }
 }
 
 TEST_F(HostileWorker, AFailureCutInTheMiddleOfACharacterEndsTheJob) {

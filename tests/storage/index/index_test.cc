@@ -220,14 +220,71 @@ TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
                       false,
                       {},
                       kStart};
-  ASSERT_TRUE(upsertWorker(connection_, worker));
+  worker.place = "10.0.0.1";
+  const auto stored = [&] {
+    return *connection_.transact([&](postgres::Connection& c) {
+      return upsertWorker(c, worker, worker.lastContact - std::chrono::seconds(30));
+    });
+  };
+  EXPECT_TRUE(stored());
   worker.lastContact = kStart + std::chrono::seconds(9);
-  ASSERT_TRUE(upsertWorker(connection_, worker));
+  EXPECT_TRUE(stored());
   auto workers = *listWorkers(connection_);
   ASSERT_EQ(workers.size(), 1u);
   EXPECT_EQ(workers[0].firstContact, kStart);
   EXPECT_EQ(workers[0].lastContact, worker.lastContact);
   EXPECT_EQ(workers[0].kinds, worker.kinds);
+  EXPECT_EQ(workers[0].place, "10.0.0.1");
+}
+
+TEST_F(IndexTest, AWorkerSpeaksFromOnePlaceAtATime) {
+  const auto call = [&](const std::string& operatorName, const std::string& place, int second,
+                        const std::string& key = "key") {
+    WorkerRecord worker;
+    worker.name = "w1";
+    worker.operatorName = operatorName;
+    worker.place = place;
+    worker.key = digestOf(key);
+    worker.lastContact = kStart + std::chrono::seconds(second);
+    return *connection_.transact([&](postgres::Connection& c) {
+      return upsertWorker(c, worker, worker.lastContact - std::chrono::seconds(30));
+    });
+  };
+  EXPECT_TRUE(call("op", "here", 0));
+  EXPECT_FALSE(call("op", "there", 5)) << "a copy of its key";
+  EXPECT_TRUE(call("other", "there", 5)) << "another operator's, of the same name";
+  EXPECT_TRUE(call("op", "here", 10, "a renewed key"));
+  EXPECT_FALSE(call("op", "there", 40)) << "30 seconds are not silence enough";
+  EXPECT_TRUE(call("op", "there", 41)) << "it moved";
+  EXPECT_FALSE(call("op", "here", 42));
+  const auto workers = *listWorkers(connection_);
+  ASSERT_EQ(workers.size(), 2u);
+  EXPECT_EQ(workers[0].operatorName, "op");
+  EXPECT_EQ(workers[0].place, "there");
+}
+
+TEST_F(IndexTest, AnInstanceHasTheWorkersThatServeIt) {
+  for (const auto& [name, instances] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+           {"a", {"one", "two"}}, {"b", {"two"}}, {"nobody's", {}}}) {
+    WorkerRecord worker;
+    worker.name = name;
+    worker.instances = instances;
+    EXPECT_TRUE(
+        *connection_.transact([&](postgres::Connection& c) { return upsertWorker(c, worker, TimePoint()); }));
+  }
+  WorkerRecord worker;
+  worker.name = "everybody's";
+  EXPECT_TRUE(
+      *connection_.transact([&](postgres::Connection& c) { return upsertWorker(c, worker, TimePoint()); }));
+  const auto names = [&](const std::string& instance) {
+    std::string out;
+    const auto workers = *listWorkersOf(connection_, instance);
+    for (const WorkerRecord& one : workers) out += one.name + " ";
+    return out;
+  };
+  EXPECT_EQ(names("one"), "a everybody's ");
+  EXPECT_EQ(names("two"), "a b everybody's ");
+  EXPECT_EQ(names("three"), "everybody's ");
 }
 
 }  // namespace

@@ -1,0 +1,209 @@
+// Who is asked after a run ended badly, and when nobody is any more.
+#include "coordinator/queue/standing.h"
+
+#include "coordinator/queue/lease_queue.h"
+#include "storage/index/job_changes.h"
+#include "storage/index/worker_repository.h"
+#include "tests/storage/index/index_fixture.h"
+#include "tests/support/manual_clock.h"
+
+namespace kiln::queue {
+namespace {
+
+using namespace index::testing;
+using index::RunRecord;
+using index::RunState;
+using postgres::Connection;
+using std::chrono::seconds;
+
+class Standing : public ::testing::Test {
+ protected:
+  Standing() : connection_(std::move(*Connection::open(options_))) {}
+
+  // Calls, as what a farm of these workers would do all the time.
+  void call(const std::string& name, const std::string& operatorName = "op", bool draining = false,
+            const std::vector<std::string>& targets = {"cpu:x86-64-v3"},
+            std::optional<std::vector<std::string>> instances = {}) {
+    index::WorkerRecord worker;
+    worker.name = name;
+    worker.operatorName = operatorName;
+    worker.certificate = digestOf("certificate of " + name);
+    worker.targets = targets;
+    worker.kinds = {index::ActionKind::kCompile};
+    worker.draining = draining;
+    worker.lastContact = clock_.now();
+    worker.instances = std::move(instances);
+    const auto stored = connection_.transact(
+        [&](Connection& c) { return index::upsertWorker(c, worker, clock_.now() - seconds(30)); });
+    ASSERT_TRUE(stored) << stored.error().message;
+    EXPECT_TRUE(*stored);
+  }
+  void insert(const index::JobSnapshot& job) {
+    ASSERT_TRUE(connection_.transact([&](Connection& c) { return index::insertJob(c, job); }));
+  }
+  std::optional<RunRecord> acquire(const std::string& worker, const std::string& operatorName = "op") {
+    const Claim claim{{worker, operatorName, {}}, {"cpu:x86-64-v3"}, {}, {index::ActionKind::kCompile}, {}};
+    auto run = connection_.transact([&](Connection& c) { return queue_.acquire(c, claim); });
+    EXPECT_TRUE(run) << run.error().message;
+    return run ? *run : std::nullopt;
+  }
+  void reject(const RunRecord& run, bool retryable, const std::string& words = "no model",
+              bool fleetKnown = true) {
+    const auto rejected = connection_.transact([&](Connection& c) {
+      return queue_.reject(c, {run.id, run.epoch, {run.worker, run.operatorName, {}}},
+                           {Code::kInvalidArgument, words, {}}, retryable, fleetKnown);
+    });
+    ASSERT_TRUE(rejected) << rejected.error().message;
+    EXPECT_TRUE(*rejected);
+  }
+  RunRecord runOf(const std::string& job, std::size_t number = 0) {
+    return index::loadJob(connection_, {"default", job}, index::Evidence::kWith)->value().runs.at(number);
+  }
+  std::size_t failAbandoned(bool fleetKnown = true) {
+    return connection_.transact([&](Connection& c) { return queue_.failAbandoned(c, fleetKnown); })->size();
+  }
+
+  testing_support::ManualClock clock_{kStart};
+  postgres::ConnectionOptions options_ = newIndex();
+  Connection connection_;
+  LeaseQueue queue_{clock_, Settings{}};
+};
+
+TEST_F(Standing, AFinalWordIsHeldAgainstAnotherWorkersWord) {
+  for (const char* name : {"w1", "w2", "w3"}) call(name);
+  insert(jobWithRuns("a", "a", 1));
+  reject(*acquire("w1"), false, "no model, says w1");
+  EXPECT_EQ(runOf("a").state, RunState::kQueued);
+  clock_.advance(seconds(31));
+  EXPECT_FALSE(acquire("w1")) << "it has spoken";
+  const auto second = acquire("w2");
+  ASSERT_TRUE(second);
+  reject(*second, false, "no model, says w2");
+  EXPECT_EQ(runOf("a").state, RunState::kFailed) << "two say so";
+  EXPECT_EQ(runOf("a").errorMessage, "no model, says w2");
+}
+
+TEST_F(Standing, ALiarDoesNotGetAnotherShareOfTheSameAction) {
+  for (const char* name : {"w1", "w2", "w3"}) call(name);
+  insert(jobWithRuns("a", "a", 3));
+  reject(*acquire("w1"), false);
+  EXPECT_FALSE(acquire("w1"));
+  insert(jobWithRuns("b", "b", 1));
+  EXPECT_EQ(acquire("w1")->jobId, "b") << "of other jobs it does";
+}
+
+TEST_F(Standing, WhereNobodyElseCanTakeItOneWordDecides) {
+  call("w1");
+  call("busy elsewhere", "op", false, {"cuda:sm_90a"});
+  call("leaving", "op", true);
+  call("another tenant's", "op", false, {"cpu:x86-64-v3"}, {{"b"}});
+  insert(jobWithRuns("a", "a", 1));
+  reject(*acquire("w1"), false);
+  EXPECT_EQ(runOf("a").state, RunState::kFailed);
+}
+
+TEST_F(Standing, AWorkerThatIsSilentIsNobodyElse) {
+  call("w2");
+  clock_.advance(seconds(31));
+  call("w1");
+  insert(jobWithRuns("a", "a", 1));
+  reject(*acquire("w1"), false);
+  EXPECT_EQ(runOf("a").state, RunState::kFailed);
+}
+
+// Whoever was there within a day may only not have called yet.
+TEST_F(Standing, AfterAStartThereMayBeSomebodyElse) {
+  call("w2");
+  clock_.advance(std::chrono::hours(1));
+  call("w1");
+  insert(jobWithRuns("a", "a", 1));
+  reject(*acquire("w1"), false, "no model", false);
+  EXPECT_EQ(runOf("a").state, RunState::kQueued);
+  EXPECT_EQ(failAbandoned(false), 0u);
+  EXPECT_EQ(failAbandoned(), 1u);
+  EXPECT_EQ(runOf("a").state, RunState::kFailed);
+  EXPECT_EQ(runOf("a").errorMessage, "no model");
+}
+
+TEST_F(Standing, TheAttemptsOfOneWorkerAloneEndNothingWhileAnotherIsThere) {
+  insert(jobWithRuns("a", "a", 1));
+  for (int i = 0; i < 3; ++i) {
+    call("w1");
+    call("w2");  // has something else to do
+    const auto run = acquire("w1");
+    ASSERT_TRUE(run) << i;
+    reject(*run, true, "disk full");
+    clock_.advance(seconds(31));
+  }
+  EXPECT_EQ(runOf("a").state, RunState::kQueued);
+  EXPECT_FALSE(acquire("w1")) << "three times is enough";
+  call("w2");
+  EXPECT_EQ(failAbandoned(), 0u);
+  const auto other = acquire("w2");
+  ASSERT_TRUE(other);
+  reject(*other, true, "disk full here too");
+  EXPECT_EQ(runOf("a").state, RunState::kFailed);
+  EXPECT_EQ(runOf("a").errorMessage, "disk full here too");
+}
+
+TEST_F(Standing, WhoWaitsForAWorkerThatGoesAwayFailsThen) {
+  call("w1");
+  call("w2");
+  insert(jobWithRuns("a", "a", 1));
+  insert(jobWithRuns("untried", "b", 1));
+  reject(*acquire("w1"), false);
+  EXPECT_EQ(failAbandoned(), 0u);
+  clock_.advance(seconds(31));
+  EXPECT_EQ(failAbandoned(), 1u);
+  EXPECT_EQ(runOf("a").state, RunState::kFailed);
+  EXPECT_EQ(runOf("untried").state, RunState::kQueued) << "nobody has said anything against it";
+}
+
+TEST_F(Standing, WhereOnlyOneWorkerIsKnownNobodyWaitsAfterAStart) {
+  call("left long ago");
+  clock_.advance(std::chrono::hours(25));
+  call("w1");
+  insert(jobWithRuns("a", "a", 1));
+  reject(*acquire("w1"), false, "no model", false);
+  EXPECT_EQ(runOf("a").state, RunState::kFailed);
+}
+
+// Others took the share that it spoke about: the one that is left may be tried by nobody and was by nobody.
+TEST_F(Standing, ALastWordStandsForTheShareThatNobodyElseCanTake) {
+  for (const char* name : {"liar", "w2", "w3"}) call(name);
+  insert(jobWithRuns("a", "a", 3));
+  reject(*acquire("liar"), false, "no model, says the liar");
+  const auto second = acquire("w2"), third = acquire("w3");
+  ASSERT_TRUE(second && third);
+  EXPECT_FALSE(acquire("liar"));
+  EXPECT_EQ(failAbandoned(), 1u);
+  int failed = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const RunRecord run = runOf("a", i);
+    if (run.state != RunState::kFailed) continue;
+    ++failed;
+    EXPECT_EQ(run.worker, "liar");
+    EXPECT_EQ(run.errorCode, static_cast<int>(Code::kInvalidArgument));
+    EXPECT_EQ(run.errorMessage, "no model, says the liar");
+  }
+  EXPECT_EQ(failed, 1);
+}
+
+// An honest worker of the wrong operator is no help.
+TEST_F(Standing, WhoMayNotTakeItForItsOperatorIsNobodyElse) {
+  call("a1", "acme");
+  call("a2", "acme");
+  call("b1", "other");
+  auto job = jobWithRuns("a", "a", 2);
+  for (auto& run : job.runs) run.operatorsWanted = 2;
+  insert(job);
+  const auto first = acquire("a1", "acme");
+  ASSERT_TRUE(first);
+  const auto second = acquire("b1", "other");
+  ASSERT_TRUE(second);
+  reject(*second, false);
+  EXPECT_EQ(runOf("a", 1).state, RunState::kFailed) << "a2 would make it two builders of one operator";
+}
+
+}  // namespace
+}  // namespace kiln::queue
