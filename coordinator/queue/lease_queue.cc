@@ -21,10 +21,16 @@ using postgres::Rows;
 
 // $1 worker, $2 operator, $3 kinds, $4 targets, $5 warm toolchains, $6 now, $7 warm advantage in seconds, $8
 // targets whose programs its free devices execute, $9 its instances, NULL for all, $10 as $8 for checks that
-// want an emulated device, $11 the limit of attempts. Kinds 4 and 7 are checks and tunes, which want devices;
+// want an emulated device, $11 the limit of attempts, $12 since when a live worker has called, $13 since when
+// a run is new, $14 whether the worker is held back. Kinds 4 and 7 are checks and tunes, which want devices;
 // a tune also wants its worker to itself, from before it begins until it ends. A program for several targets
 // ("a,b") wants a worker of all of them.
 std::string nextRun() {
+  const std::string other = "NOT (w.name = $1::text AND w.operator = $2::text)";
+  const std::string trusted = other + " AND coalesce(w.held_back_until <= $6::timestamptz, true)";
+  const std::string idle = other +
+                           " AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = w.name AND b.operator = "
+                           "w.operator AND b.state = 1)";
   return std::string(R"sql(
 WITH load AS (SELECT instance, count(*) AS running FROM runs WHERE state = 1 GROUP BY instance)
 SELECT r.* FROM runs r CROSS JOIN (SELECT $1::text AS name, $2::text AS operator, $11::integer AS attempts) w
@@ -37,7 +43,13 @@ WHERE r.state = 0
   AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = $1::text AND b.operator = $2::text AND b.state = 1
     AND (r.kind = 7 OR b.kind = 7))
   AND NOT (r.avoid_worker = $2::text || '/' || $1::text AND r.avoid_until > $6::timestamptz)
-  AND )sql") +
+  AND NOT ($14::boolean AND )sql") +
+         anotherWorker("$11", "$12", trusted) + R"sql()
+  AND NOT (r.attempts = 0 AND r.queued > $13::timestamptz
+    AND EXISTS (SELECT FROM runs b WHERE b.worker = $1::text AND b.operator = $2::text AND b.state = 1)
+    AND )sql" +
+         anotherWorker("$11", "$12", idle) + R"sql()
+  AND )sql" +
          kMayTake + R"sql(
 ORDER BY r.priority DESC, coalesce(l.running, 0),
   r.queued - CASE WHEN r.toolchain_hash = ANY($5::bytea[]) THEN make_interval(secs => $7::double precision)
@@ -49,6 +61,11 @@ constexpr char kEnded[] =
     "UPDATE attempts SET ended = $4, outcome = $5, error = $6, error_code = $7 WHERE instance = $1 AND "
     "run_id "
     "= $2 AND epoch = $3";
+
+// Who called this recently is there: an idle worker's call lasts some seconds.
+Duration liveFor(const Settings& settings) {
+  return std::max<Duration>(settings.lease, std::chrono::seconds(15));
+}
 
 // After a start, a worker that was there this recently may only not have called yet.
 constexpr Duration kKnownFor = std::chrono::hours(24);
@@ -99,6 +116,15 @@ Result<std::vector<ClaimedDevice>> freeDevices(Connection& connection, const Cla
   return devices;
 }
 
+Result<int> leasesOf(Connection& connection, const Identity& worker) {
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT count(*)::integer AS leases FROM runs WHERE worker = $1 AND operator "
+                             "= $2 AND state = 1",
+                             {worker.name, worker.operatorName}));
+  KILN_ASSIGN(auto leases, rows.first([](const Row& row) { return row.get<int>("leases"); }));
+  return leases.value_or(0);
+}
+
 // The lease as long as it is current; a second reporter waits for the first and then finds it gone.
 Result<std::optional<RunRecord>> lockCurrent(Connection& connection, const LeaseKey& key) {
   return findMine(connection, key, index::RunState::kLeased, true);
@@ -125,6 +151,21 @@ Status giveUp(Connection& connection, const RunRecord& run, const Error& error, 
   return {};
 }
 
+Error overrun(const RunRecord& run) {
+  return {Code::kDeadlineExceeded,
+          fmt::format("worker {} had not finished when its time limit of {} s was over by the coordinator's "
+                      "clock",
+                      run.worker, run.timeLimitSeconds),
+          {}};
+}
+
+Error silence(const RunRecord& run, Duration lease) {
+  return {Code::kUnavailable,
+          fmt::format("worker {} was silent for longer than the lease of {} s", run.worker,
+                      std::chrono::duration_cast<std::chrono::seconds>(lease).count()),
+          {}};
+}
+
 }  // namespace
 
 Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, const Claim& claim) const {
@@ -134,12 +175,18 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   // Two calls for one worker at once could each lease a sibling: one goes after the other.
   KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
                               {claim.worker.operatorName + "/" + claim.worker.name}));
+  KILN_ASSIGN(const Conduct conduct,
+              conductOf(connection, claim.worker.operatorName, claim.worker.name, now));
+  KILN_ASSIGN(const int taken, leasesOf(connection, claim.worker));
+  if (taken >= conduct.slots) return std::optional<RunRecord>();
   KILN_ASSIGN(const std::vector<ClaimedDevice> devices, freeDevices(connection, claim));
-  KILN_ASSIGN(Rows rows, connection.execute(
-                             nextRun(), {claim.worker.name, claim.worker.operatorName, kinds, claim.targets,
-                                         hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
-                                         servedBy(devices, false), claim.worker.instances,
-                                         servedBy(devices, true), settings_.attempts}));
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute(nextRun(), {claim.worker.name, claim.worker.operatorName, kinds, claim.targets,
+                                     hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
+                                     servedBy(devices, false), claim.worker.instances,
+                                     servedBy(devices, true), settings_.attempts, now - liveFor(settings_),
+                                     now - settings_.idleFirst, conduct.heldBack}));
   KILN_ASSIGN(auto found, rows.first(index::runAt));
   if (!found) return found;
   KILN_ASSIGN(std::uint64_t generation, index::currentGeneration(connection));
@@ -149,16 +196,17 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   run.epoch = std::max(run.epoch, generation << 32) + 1;
   run.worker = claim.worker.name;
   run.operatorName = claim.worker.operatorName;
-  run.expires = now + settings_.lease;
+  run.deadline = now + std::chrono::seconds(run.timeLimitSeconds) + settings_.overhead;
+  run.expires = std::min(now + settings_.lease, *run.deadline);
   run.stage.clear();
   run.devices.clear();
   if (index::wantsDevice(run.kind)) run.devices = devicesFor(run.target, run.emulated, devices);
   KILN_TRY(connection.execute(
       "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, stage "
-      "= '', devices = $8, worker_key = $9 "
+      "= '', devices = $8, worker_key = $9, deadline = $10 "
       "WHERE instance = $1 AND id = $2",
       {run.instance, run.id, run.attempts, run.epoch, run.worker, run.operatorName, run.expires, run.devices,
-       index::hashParam(claim.worker.key)}));
+       index::hashParam(claim.worker.key), run.deadline}));
   KILN_TRY(
       connection.execute("INSERT INTO attempts (instance, run_id, epoch, worker, operator, leased) VALUES "
                          "($1, $2, $3, $4, $5, $6)",
@@ -168,9 +216,19 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
 
 Result<bool> LeaseQueue::extend(Connection& connection, const LeaseKey& key, const std::string& stage) const {
   KILN_ASSIGN(Rows rows, connection.execute(
-                             std::string("UPDATE runs SET expires = $7, stage = $8 WHERE ") + kMine +
-                                 " AND id = $5 AND epoch = $6 AND state = 1",
+                             std::string("UPDATE runs SET expires = least($7, deadline), stage = $8 WHERE ") +
+                                 kMine + " AND id = $5 AND epoch = $6 AND state = 1",
                              mine(key.worker, {key.id, key.epoch, clock_.now() + settings_.lease, stage})));
+  return rows.affected() > 0;
+}
+
+Result<bool> LeaseQueue::keepForResult(Connection& connection, const LeaseKey& key) const {
+  KILN_ASSIGN(Rows rows,
+              connection.execute(std::string("UPDATE runs SET expires = least($7, deadline + "
+                                             "make_interval(secs => $8::double precision)) WHERE ") +
+                                     kMine + " AND id = $5 AND epoch = $6 AND state = 1",
+                                 mine(key.worker, {key.id, key.epoch, clock_.now() + settings_.lease,
+                                                   seconds(settings_.lease)})));
   return rows.affected() > 0;
 }
 
@@ -207,11 +265,12 @@ Result<bool> LeaseQueue::complete(Connection& connection, const LeaseKey& key,
                               {run->instance, run->id}));
   KILN_TRY(connection.execute(kEnded, {run->instance, run->id, run->epoch, clock_.now(), "done", "", 0}));
   KILN_TRY(index::insertResult(connection, result));
+  KILN_TRY(recordEnding(connection, run->operatorName, run->worker, Ending::kGood, clock_.now()));
   return true;
 }
 
 RetryRules LeaseQueue::retryRules(bool fleetKnown) const {
-  return {settings_.attempts, clock_.now() - (fleetKnown ? settings_.lease : kKnownFor)};
+  return {settings_.attempts, clock_.now() - (fleetKnown ? liveFor(settings_) : kKnownFor)};
 }
 
 Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, const Error& error,
@@ -221,6 +280,9 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
   TimePoint now = clock_.now();
   KILN_TRY(giveUp(connection, *run, error, retryable ? "failed" : "final", now,
                   {run->operatorName + "/" + run->worker, now + settings_.lease}, retryRules(fleetKnown)));
+  // What the store or the host was unable to do is nobody's conduct.
+  if (!retryable || error.code != Code::kUnavailable)
+    KILN_TRY(recordEnding(connection, run->operatorName, run->worker, Ending::kBad, now));
   return true;
 }
 
@@ -233,11 +295,11 @@ Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection, bo
   KILN_ASSIGN(auto runs, rows.map(index::runAt));
   std::vector<index::JobKey> jobs;
   for (const RunRecord& run : runs) {
-    Error error{Code::kUnavailable,
-                fmt::format("worker {} was silent for longer than the lease of {} s", run.worker,
-                            std::chrono::duration_cast<std::chrono::seconds>(settings_.lease).count()),
-                {}};
-    KILN_TRY(giveUp(connection, run, error, "lost", now, {"", now}, retryRules(fleetKnown)));
+    const bool overran = run.deadline && *run.deadline <= now;
+    const Error error = overran ? overrun(run) : silence(run, settings_.lease);
+    KILN_TRY(
+        giveUp(connection, run, error, overran ? "final" : "lost", now, {"", now}, retryRules(fleetKnown)));
+    KILN_TRY(recordEnding(connection, run.operatorName, run.worker, Ending::kBad, now));
     jobs.push_back({run.instance, run.jobId});
   }
   return jobs;
@@ -258,8 +320,10 @@ Result<std::vector<index::JobKey>> LeaseQueue::failAbandoned(Connection& connect
 }
 
 Status LeaseQueue::extendAll(Connection& connection) const {
-  KILN_TRY(connection.execute("UPDATE runs SET expires = $1 WHERE state = 1 AND expires < $1",
-                              {clock_.now() + settings_.lease}));
+  KILN_TRY(connection.execute(
+      "UPDATE runs SET expires = $1, deadline = CASE WHEN deadline < $1 THEN $1 ELSE deadline END "
+      "WHERE state = 1 AND expires < $1",
+      {clock_.now() + settings_.lease}));
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/queue/conduct.h"
 #include "coordinator/queue/device_choice.h"
 #include "coordinator/queue/standing.h"
 #include "manifest/base/clock.h"
@@ -25,6 +26,10 @@ struct Settings {
   int attempts = 3;
   // A run whose toolchain the worker has ready goes ahead of runs queued up to this much earlier.
   Duration warmAdvantage = std::chrono::seconds(5);
+  // What a lease may take beside its time limit: to bring inputs in and results out.
+  Duration overhead = std::chrono::minutes(2);
+  // A new run is for live workers without any lease, where there is one that could take it, for this long.
+  Duration idleFirst = std::chrono::seconds(2);
 };
 
 // Who holds a lease: a name alone is nobody, since two operators may each call a worker by it.
@@ -60,11 +65,17 @@ class LeaseQueue {
   // longest queued. Never two runs of one job's action to one worker, nor one whose evidence already counts;
   // keeps the number of distinct operators reachable. A check or tune gets devices that no other lease of the
   // worker holds, and holds them (RunRecord::devices); a tune gets a worker that does nothing else, and keeps
-  // it so. Nothing if there is none for this worker.
+  // it so. A worker that has not proven itself gets few, one whose leases ended badly what nobody else could
+  // take (conduct.h), one that has a lease nothing new that an idle one could take. Nothing if there is none
+  // for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
 
-  // Extends the lease and records the stage. False if the report is stale.
+  // Extends the lease, not beyond its time limit and the overhead, and records the stage. False if the report
+  // is stale.
   Result<bool> extend(postgres::Connection& connection, const LeaseKey& key, const std::string& stage) const;
+  // Keeps the lease for the time that it takes to look at its result: for a lease time, at most one beyond
+  // its end. False if it is stale.
+  Result<bool> keepForResult(postgres::Connection& connection, const LeaseKey& key) const;
 
   // The leased run that `key` names; nothing if it is stale.
   Result<std::optional<index::RunRecord>> find(postgres::Connection& connection, const LeaseKey& key) const;
@@ -87,7 +98,8 @@ class LeaseQueue {
   Result<bool> reject(postgres::Connection& connection, const LeaseKey& key, const Error& error,
                       bool retryable, bool fleetKnown = true) const;
 
-  // (T) Queues expired leases again, or fails them. Returns the jobs concerned.
+  // (T) Queues expired leases again, or fails them. A worker that let its time limit pass is not asked again
+  // for that action. Returns the jobs concerned.
   Result<std::vector<index::JobKey>> expire(postgres::Connection& connection, bool fleetKnown = true) const;
 
   // (T) Fails queued runs, of this job or of all, that wait for another worker than those who failed at their
@@ -95,8 +107,8 @@ class LeaseQueue {
   Result<std::vector<index::JobKey>> failAbandoned(postgres::Connection& connection, bool fleetKnown = true,
                                                    const std::optional<index::JobKey>& job = {}) const;
 
-  // Gives every lease a full lease time from now: after a time in which workers could not report, because no
-  // coordinator or no database was there to listen.
+  // Gives every lease a full lease time from now, whatever its limit: after a time in which workers could not
+  // report, because no coordinator or no database was there to listen.
   Status extendAll(postgres::Connection& connection) const;
 
   const Settings& settings() const { return settings_; }

@@ -1,6 +1,6 @@
 #include "coordinator/queue/standing.h"
 
-#include <string>
+#include <fmt/format.h>
 
 #include "storage/index/codec.h"
 #include "storage/index/run_codec.h"
@@ -18,27 +18,13 @@ constexpr char kTried[] =
     "count(DISTINCT (operator, worker)) FILTER (WHERE outcome = 'final') AS final FROM attempts "
     "WHERE instance = $1 AND run_id = $2 AND outcome IN ('failed', 'final', 'lost')";
 
-// $1 the limit of attempts, $2 since when a live worker has called. As requirements.cc: what is for a device
-// of its own runs on emulated ones where the run wants that, processors serve both.
-std::string anotherWorker() {
-  return std::string(R"sql(EXISTS (
-  SELECT FROM (SELECT *, $1::integer AS attempts FROM fleet) w
-  WHERE NOT w.draining AND w.last_contact >= $2::timestamptz
-    AND (w.instances IS NULL OR r.instance = ANY(w.instances))
-    AND r.kind = ANY(w.kinds)
-    AND (r.target = '' OR string_to_array(r.target, ',') <@
-      CASE WHEN r.kind NOT IN (4, 7) THEN w.targets
-        WHEN r.emulated THEN w.emulates || ARRAY(SELECT t FROM unnest(w.runs) t WHERE t LIKE 'cpu:%')
-        ELSE w.runs END)
-    AND )sql") +
-         kMayTake + ")";
-}
-
+// $1, $2 are anotherWorker()'s.
 std::string findAnother() {
-  return "SELECT " + anotherWorker() + " AS found FROM runs r WHERE r.instance = $3 AND r.id = $4";
+  return "SELECT " + anotherWorker("$1", "$2", "true") +
+         " AS found FROM runs r WHERE r.instance = $3 AND r.id = $4";
 }
 
-// As anotherWorker(), and $3, $4 the job or NULL. A run that confirms a failure excludes who failed.
+// $1, $2 are anotherWorker()'s, $3 and $4 the job or NULL. A run that confirms a failure excludes who failed.
 std::string findAbandoned() {
   return std::string(R"sql(
 SELECT r.* FROM runs r
@@ -51,7 +37,8 @@ WHERE r.state = 0 AND ($3::text IS NULL OR r.instance = $3 AND r.job_id = $4)
       AND f.action_hash = r.action_hash AND f.exit_code <> 0
       AND f.operator || '/' || f.worker = ANY(r.excluded_workers)))
   AND NOT )sql") +
-         anotherWorker() + " ORDER BY r.instance, r.id LIMIT 100 FOR UPDATE OF r SKIP LOCKED";
+         anotherWorker("$1", "$2", "true") +
+         " ORDER BY r.instance, r.id LIMIT 100 FOR UPDATE OF r SKIP LOCKED";
 }
 
 // Who failed last at the action $3 of the job $1, $2.
@@ -80,6 +67,21 @@ struct Tried {
 };
 
 }  // namespace
+
+// What is for a device of its own runs on emulated ones where the run wants that, processors serve both.
+std::string anotherWorker(std::string_view attempts, std::string_view liveSince, std::string_view further) {
+  return fmt::format(R"sql(EXISTS (
+  SELECT FROM (SELECT *, {}::integer AS attempts FROM fleet) w
+  WHERE NOT w.draining AND w.last_contact >= {}::timestamptz AND {}
+    AND (w.instances IS NULL OR r.instance = ANY(w.instances))
+    AND r.kind = ANY(w.kinds)
+    AND (r.target = '' OR string_to_array(r.target, ',') <@
+      CASE WHEN r.kind NOT IN (4, 7) THEN w.targets
+        WHEN r.emulated THEN w.emulates || ARRAY(SELECT t FROM unnest(w.runs) t WHERE t LIKE 'cpu:%')
+        ELSE w.runs END)
+    AND {}))sql",
+                     attempts, liveSince, further, kMayTake);
+}
 
 Result<bool> isWorthAnother(Connection& connection, const RunRecord& run, const RetryRules& rules) {
   KILN_ASSIGN(Rows rows, connection.execute(kTried, {run.instance, run.id}));

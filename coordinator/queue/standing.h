@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "manifest/base/clock.h"
@@ -34,6 +36,11 @@ inline constexpr char kMayTake[] = R"sql(
           AND s.action_hash = r.action_hash AND s.id <> r.id AND s.state IN (1, 2)) o)
     + (SELECT count(*) FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id
         AND s.action_hash = r.action_hash AND s.id <> r.id AND s.state = 0))sql";
+
+// SQL over a run r: whether a worker that calls could take it, as requirements.cc and kMayTake say.
+// Parameters by name ("$1"): the limit of attempts, since when a live worker has called; and a further
+// condition on w, its row of the fleet.
+std::string anotherWorker(std::string_view attempts, std::string_view liveSince, std::string_view further);
 
 // What decides it.
 struct RetryRules {

@@ -205,7 +205,7 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
       return std::optional<index::JobKey>();
     }
     // Rehashing may take its time.
-    KILN_TRY(farm_.queue.extend(*connection, key, run->stage));
+    KILN_TRY(farm_.queue.keepForResult(*connection, key));
   }
   Error failure;
   bool retryable = true;

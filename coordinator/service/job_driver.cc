@@ -144,9 +144,25 @@ Status JobDriver::sweep() {
   for (const index::JobKey& key : abandoned)
     logWarning("nobody else can try it", {{"instance", key.instance}, {"job", key.id}});
   KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_TRY(logHeldBack(*connection));
   KILN_ASSIGN(auto open, index::listOpenJobs(*connection));
   farm_.metrics.setOpenJobs(open.size());
   for (const index::JobKey& key : open) wake(key);
+  return {};
+}
+
+Status JobDriver::logHeldBack(Connection& connection) {
+  KILN_ASSIGN(const auto held, queue::heldBack(connection, farm_.clock.now()));
+  std::map<std::string, TimePoint> now;
+  for (const queue::HeldBack& one : held) {
+    const std::string name = one.operatorName + "/" + one.worker;
+    now[name] = one.until;
+    const auto known = heldBack_.find(name);
+    if (known == heldBack_.end() || known->second != one.until)
+      logWarning("a worker's leases end badly: it gets only what nobody else could take",
+                 {{"worker", one.worker}, {"operator", one.operatorName}, {"until", rfc3339(one.until)}});
+  }
+  heldBack_ = std::move(now);
   return {};
 }
 

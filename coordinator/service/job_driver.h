@@ -5,8 +5,10 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -45,6 +47,7 @@ class JobDriver {
  private:
   void work();
   void sweepForEver();
+  Status logHeldBack(postgres::Connection& connection);
   Status carryOut(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::Step& step);
 
   const Farm& farm_;
@@ -59,7 +62,9 @@ class JobDriver {
   std::set<index::JobKey> busy_;       // guarded by mutex_: one thread per job
   bool stopping_ = false;              // guarded by mutex_
   bool interrupted_ = true;            // of the sweeping thread alone: leases are to be extended first
-  TimePoint fleetKnownFrom_{};         // of the sweeping thread alone: every live worker has called by then
+  std::map<std::string, TimePoint>
+      heldBack_;                // of the sweeping thread alone: "operator/name" that was logged
+  TimePoint fleetKnownFrom_{};  // of the sweeping thread alone: every live worker has called by then
   std::vector<std::thread> threads_;
 };
 

@@ -122,7 +122,8 @@ struct RunRecord {
   std::uint64_t epoch = 0;
   std::string worker, operatorName;
   std::optional<TimePoint> expires;
-  std::vector<std::string> devices;  // of the worker, held by the lease
+  std::optional<TimePoint> deadline;  // the lease's end whatever its worker says
+  std::vector<std::string> devices;   // of the worker, held by the lease
   std::string stage;
   int errorCode = 0;  // of the last failed attempt
   std::string errorMessage;

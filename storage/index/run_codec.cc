@@ -27,6 +27,7 @@ RunRecord runAt(const postgres::Row& row) {
   run.worker = row.get<std::string>("worker");
   run.operatorName = row.get<std::string>("operator");
   run.expires = row.get<std::optional<TimePoint>>("expires");
+  run.deadline = row.get<std::optional<TimePoint>>("deadline");
   run.devices = row.get<std::vector<std::string>>("devices");
   run.stage = row.get<std::string>("stage");
   run.errorCode = row.get<int>("error_code");

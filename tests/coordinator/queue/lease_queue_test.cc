@@ -5,6 +5,7 @@
 
 #include "storage/index/job_changes.h"
 #include "storage/index/result_repository.h"
+#include "storage/index/worker_repository.h"
 #include "tests/storage/index/index_fixture.h"
 #include "tests/support/manual_clock.h"
 
@@ -44,6 +45,15 @@ class LeaseQueueTest : public ::testing::Test {
   static Digest keyOfWorker(const std::string& operatorName) { return digestOf("key under " + operatorName); }
   LeaseKey keyOf(const index::RunRecord& run) {
     return {run.id, run.epoch, {run.worker, run.operatorName, keyOfWorker(run.operatorName)}};
+  }
+  // So that the worker gets any number of leases.
+  void prove(const std::string& name) {
+    index::WorkerRecord worker;
+    worker.name = name;
+    worker.operatorName = "op";
+    ASSERT_TRUE(
+        *connection_.transact([&](Connection& c) { return index::upsertWorker(c, worker, clock_.now()); }));
+    ASSERT_TRUE(connection_.execute("UPDATE fleet SET proven = 100"));
   }
   bool complete(const index::RunRecord& run) {
     auto done =
@@ -238,6 +248,7 @@ TEST_F(LeaseQueueTest, OneWorkerNeverGetsTwoBuildersOfOneAction) {
 }
 
 TEST_F(LeaseQueueTest, OneWorkerNeverGetsTwoBuildersEvenWhenItAsksTwiceAtOnce) {
+  for (const char* name : {"w1", "w2"}) prove(name);
   for (int round = 0; round < 10; ++round) {
     std::string id = "a" + std::to_string(round);
     insert(jobWithRuns(id, id, 2));
@@ -258,6 +269,7 @@ TEST_F(LeaseQueueTest, OneWorkerNeverGetsTwoBuildersEvenWhenItAsksTwiceAtOnce) {
 
 TEST_F(LeaseQueueTest, NoRunIsLeasedTwiceByManyWorkers) {
   for (int i = 0; i < 30; ++i) insert(jobWithRuns("j" + std::to_string(i), "a" + std::to_string(i), 1));
+  for (int i = 0; i < 4; ++i) prove("w" + std::to_string(i));
   std::mutex mutex;
   std::multiset<std::string> leased;
   std::vector<std::thread> threads;

@@ -1,73 +1,12 @@
 // Who is asked after a run ended badly, and when nobody is any more.
 #include "coordinator/queue/standing.h"
 
-#include "coordinator/queue/lease_queue.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/worker_repository.h"
-#include "tests/storage/index/index_fixture.h"
-#include "tests/support/manual_clock.h"
+#include "tests/coordinator/queue/fleet_fixture.h"
 
-namespace kiln::queue {
+namespace kiln::queue::testing {
 namespace {
 
-using namespace index::testing;
-using index::RunRecord;
-using index::RunState;
-using postgres::Connection;
-using std::chrono::seconds;
-
-class Standing : public ::testing::Test {
- protected:
-  Standing() : connection_(std::move(*Connection::open(options_))) {}
-
-  // Calls, as what a farm of these workers would do all the time.
-  void call(const std::string& name, const std::string& operatorName = "op", bool draining = false,
-            const std::vector<std::string>& targets = {"cpu:x86-64-v3"},
-            std::optional<std::vector<std::string>> instances = {}) {
-    index::WorkerRecord worker;
-    worker.name = name;
-    worker.operatorName = operatorName;
-    worker.certificate = digestOf("certificate of " + name);
-    worker.targets = targets;
-    worker.kinds = {index::ActionKind::kCompile};
-    worker.draining = draining;
-    worker.lastContact = clock_.now();
-    worker.instances = std::move(instances);
-    const auto stored = connection_.transact(
-        [&](Connection& c) { return index::upsertWorker(c, worker, clock_.now() - seconds(30)); });
-    ASSERT_TRUE(stored) << stored.error().message;
-    EXPECT_TRUE(*stored);
-  }
-  void insert(const index::JobSnapshot& job) {
-    ASSERT_TRUE(connection_.transact([&](Connection& c) { return index::insertJob(c, job); }));
-  }
-  std::optional<RunRecord> acquire(const std::string& worker, const std::string& operatorName = "op") {
-    const Claim claim{{worker, operatorName, {}}, {"cpu:x86-64-v3"}, {}, {index::ActionKind::kCompile}, {}};
-    auto run = connection_.transact([&](Connection& c) { return queue_.acquire(c, claim); });
-    EXPECT_TRUE(run) << run.error().message;
-    return run ? *run : std::nullopt;
-  }
-  void reject(const RunRecord& run, bool retryable, const std::string& words = "no model",
-              bool fleetKnown = true) {
-    const auto rejected = connection_.transact([&](Connection& c) {
-      return queue_.reject(c, {run.id, run.epoch, {run.worker, run.operatorName, {}}},
-                           {Code::kInvalidArgument, words, {}}, retryable, fleetKnown);
-    });
-    ASSERT_TRUE(rejected) << rejected.error().message;
-    EXPECT_TRUE(*rejected);
-  }
-  RunRecord runOf(const std::string& job, std::size_t number = 0) {
-    return index::loadJob(connection_, {"default", job}, index::Evidence::kWith)->value().runs.at(number);
-  }
-  std::size_t failAbandoned(bool fleetKnown = true) {
-    return connection_.transact([&](Connection& c) { return queue_.failAbandoned(c, fleetKnown); })->size();
-  }
-
-  testing_support::ManualClock clock_{kStart};
-  postgres::ConnectionOptions options_ = newIndex();
-  Connection connection_;
-  LeaseQueue queue_{clock_, Settings{}};
-};
+using Standing = FleetTest;
 
 TEST_F(Standing, AFinalWordIsHeldAgainstAnotherWorkersWord) {
   for (const char* name : {"w1", "w2", "w3"}) call(name);
@@ -109,6 +48,20 @@ TEST_F(Standing, AWorkerThatIsSilentIsNobodyElse) {
   insert(jobWithRuns("a", "a", 1));
   reject(*acquire("w1"), false);
   EXPECT_EQ(runOf("a").state, RunState::kFailed);
+}
+
+TEST_F(Standing, AnIdleWorkersCallMayLastLongerThanAShortLease) {
+  call("w2");
+  clock_.advance(seconds(10));
+  call("w1");
+  insert(jobWithRuns("a", "a", 1));
+  const auto run = acquire("w1");
+  const LeaseQueue quick(clock_, Settings{.lease = seconds(1)});
+  ASSERT_TRUE(*connection_.transact([&](Connection& c) {
+    return quick.reject(c, {run->id, run->epoch, {"w1", "op", {}}}, {Code::kInvalidArgument, "no model", {}},
+                        false);
+  }));
+  EXPECT_EQ(runOf("a").state, RunState::kQueued) << "w2 is there";
 }
 
 // Whoever was there within a day may only not have called yet.
@@ -206,4 +159,4 @@ TEST_F(Standing, WhoMayNotTakeItForItsOperatorIsNobodyElse) {
 }
 
 }  // namespace
-}  // namespace kiln::queue
+}  // namespace kiln::queue::testing

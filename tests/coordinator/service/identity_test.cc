@@ -61,10 +61,11 @@ class WorkerIdentity : public FarmTest {
 };
 
 TEST_F(WorkerIdentity, AnotherOperatorsWorkerOfTheSameNameHasNoneOfItsLeases) {
-  auto mine = called("w1", "a"), theirs = called("w1", "b");
+  auto mine = called("w1", "a");
   v1::Job job = submitted(request("k1"));
   const auto leases = mine->poll();
   ASSERT_EQ(leases.size(), 2u);
+  auto theirs = called("w1", "b");
   theirs->description.set_slots(0);
   EXPECT_TRUE(theirs->poll().empty()) << "it is shown none of them";
   for (const v1::Lease& lease : leases) expectIgnored(*theirs, lease);

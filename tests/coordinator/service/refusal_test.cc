@@ -300,10 +300,11 @@ TEST_F(Refusal, Case17ACacheRowThatPointsAtAnotherArtifactIsNoHit) {
 }
 
 TEST_F(Refusal, AStaleEpochIsForgottenAndTheNewLeaseStands) {
-  auto one = worker("w1"), two = worker("w2");
+  auto one = worker("w1");
   v1::Job job = submitted(request("k1"));
   auto stale = one->poll();
   ASSERT_EQ(stale.size(), 2u);
+  auto two = worker("w2");
   clock_.advance(std::chrono::seconds(31));
   ASSERT_TRUE(driver_.sweep());  // the first sweep after a start gives every lease a full term
   clock_.advance(std::chrono::seconds(31));

@@ -1,0 +1,205 @@
+// What a worker gets: within its limits, and for what became of its leases before.
+#include "coordinator/queue/conduct.h"
+
+#include "tests/coordinator/queue/fleet_fixture.h"
+
+namespace kiln::queue::testing {
+namespace {
+
+using std::chrono::minutes;
+
+class ConductTest : public FleetTest {
+ protected:
+  Conduct conduct(const std::string& worker) { return *conductOf(connection_, "op", worker, clock_.now()); }
+  void ends(const std::string& worker, Ending ending, int times = 1) {
+    for (int i = 0; i < times; ++i)
+      EXPECT_TRUE(recordEnding(connection_, "op", worker, ending, clock_.now()));
+  }
+  // A job of one run, the oldest of which is not new any more.
+  void insertOld(const std::string& name) {
+    insert(jobWithRuns(name, name, 1, "default", kStart - minutes(1)));
+  }
+};
+
+TEST_F(ConductTest, ReportsDoNotKeepALeaseBeyondItsTimeLimit) {
+  call("w1");
+  call("w2");
+  auto job = jobWithRuns("a", "a", 1);
+  job.runs[0].timeLimitSeconds = 3;
+  insert(job);
+  const auto run = acquire("w1");
+  ASSERT_TRUE(run);
+  for (int i = 0; i < 12; ++i) {
+    clock_.advance(seconds(10));
+    call("w2");
+    EXPECT_EQ(expire(), 0u) << "two minutes beside the limit are for bringing inputs in and results out";
+    EXPECT_TRUE(report(*run));
+  }
+  clock_.advance(seconds(4));
+  EXPECT_EQ(expire(), 1u) << "123 seconds are over, whatever it reports";
+  EXPECT_FALSE(report(*run));
+  EXPECT_EQ(runOf("a").state, RunState::kQueued);
+  EXPECT_NE(runOf("a").errorMessage.find("time limit of 3 s"), std::string::npos) << runOf("a").errorMessage;
+  EXPECT_FALSE(acquire("w1")) << "it has had its time";
+  EXPECT_TRUE(acquire("w2"));
+}
+
+TEST_F(ConductTest, WhoAloneLetsTheLimitPassEndsTheRun) {
+  call("w1");
+  insert(jobWithRuns("a", "a", 1));
+  const auto run = acquire("w1");
+  for (int i = 0; i < 3722 / 20; ++i) {
+    clock_.advance(seconds(20));
+    call("w1");
+    EXPECT_TRUE(report(*run));
+  }
+  clock_.advance(seconds(20));
+  EXPECT_EQ(expire(), 1u);
+  EXPECT_EQ(runOf("a").state, RunState::kFailed);
+  EXPECT_EQ(runOf("a").errorCode, static_cast<int>(Code::kDeadlineExceeded));
+}
+
+TEST_F(ConductTest, AResultThatComesAtTheEndIsLookedAt) {
+  auto job = jobWithRuns("a", "a", 1);
+  job.runs[0].timeLimitSeconds = 3;
+  insert(job);
+  const auto run = acquire("w1");
+  for (int i = 0; i < 6; ++i) {
+    clock_.advance(seconds(20));
+    EXPECT_TRUE(report(*run));
+  }
+  const LeaseKey key{run->id, run->epoch, {run->worker, run->operatorName, {}}};
+  EXPECT_TRUE(*queue_.keepForResult(connection_, key));
+  clock_.advance(seconds(29));
+  EXPECT_EQ(expire(), 0u);
+  EXPECT_TRUE(*queue_.keepForResult(connection_, key));
+  clock_.advance(seconds(5));
+  EXPECT_EQ(expire(), 1u) << "looking has an end too";
+  EXPECT_FALSE(complete(*run));
+}
+
+TEST_F(ConductTest, ATimeWithoutADatabaseIsNobodysFault) {
+  auto job = jobWithRuns("a", "a", 1);
+  job.runs[0].timeLimitSeconds = 3;
+  insert(job);
+  const auto run = acquire("w1");
+  clock_.advance(minutes(10));
+  ASSERT_TRUE(queue_.extendAll(connection_));
+  EXPECT_EQ(expire(), 0u);
+  clock_.advance(seconds(29));
+  EXPECT_TRUE(report(*run));
+  EXPECT_TRUE(complete(*run));
+}
+
+TEST_F(ConductTest, AStrangerGetsFewAndMoreWithEachGoodEnd) {
+  call("w1");
+  for (int i = 0; i < 12; ++i) insertOld("job" + std::to_string(i));
+  std::vector<RunRecord> runs;
+  while (const auto run = acquire("w1")) runs.push_back(*run);
+  EXPECT_EQ(runs.size(), 4u);
+  EXPECT_TRUE(complete(runs.back()));
+  EXPECT_TRUE(acquire("w1"));
+  EXPECT_TRUE(acquire("w1"));
+  EXPECT_FALSE(acquire("w1")) << "five at a time";
+}
+
+TEST_F(ConductTest, EachBadEndHalvesWhatWasProven) {
+  call("w1");
+  ends("w1", Ending::kGood, 40);
+  EXPECT_EQ(conduct("w1").slots, 44);
+  ends("w1", Ending::kBad);
+  EXPECT_EQ(conduct("w1").slots, 24);
+  EXPECT_FALSE(conduct("w1").heldBack);
+  ends("w1", Ending::kGood, 1000);
+  EXPECT_EQ(conduct("w1").slots, kMostSlots);
+  ends("w1", Ending::kBad);
+  EXPECT_EQ(conduct("w1").slots, 4 + kMostSlots / 2) << "more than the most is not kept in store";
+  EXPECT_EQ(conduct("never called").slots, 4);
+}
+
+TEST_F(ConductTest, AfterThreeBadEndsInARowOthersComeFirst) {
+  call("w1");
+  call("w2");
+  ends("w1", Ending::kBad, 2);
+  ends("w1", Ending::kGood);
+  ends("w1", Ending::kBad, 2);
+  EXPECT_FALSE(conduct("w1").heldBack) << "not in a row";
+  ends("w1", Ending::kBad);
+  EXPECT_TRUE(conduct("w1").heldBack);
+  EXPECT_EQ(heldBack(connection_, clock_.now())->size(), 1u);
+  insertOld("a");
+  EXPECT_FALSE(acquire("w1"));
+  EXPECT_TRUE(acquire("w2"));
+  insert(jobWithRuns("b", "b", 1, "default", kStart - minutes(1)));
+  EXPECT_FALSE(acquire("w1")) << "w2 is busy, but could";
+  clock_.advance(seconds(31));
+  EXPECT_TRUE(acquire("w1")) << "there is nobody else any more";
+}
+
+TEST_F(ConductTest, WhoIsHeldBackIsSoForTwiceAsLongEachTime) {
+  call("w1");
+  ends("w1", Ending::kBad, 3);
+  clock_.advance(seconds(60));
+  EXPECT_FALSE(conduct("w1").heldBack);
+  ends("w1", Ending::kBad);
+  clock_.advance(seconds(119));
+  EXPECT_TRUE(conduct("w1").heldBack);
+  clock_.advance(seconds(1));
+  EXPECT_FALSE(conduct("w1").heldBack);
+  ends("w1", Ending::kBad, 1000);
+  clock_.advance(minutes(64));
+  EXPECT_FALSE(conduct("w1").heldBack) << "an hour, about, is the most";
+}
+
+TEST_F(ConductTest, WhatEndsBadlyIsCounted) {
+  call("w1");
+  const auto badEnds = [&] {
+    auto rows = connection_.execute("SELECT bad_ends FROM fleet");
+    return (*rows)[0].get<int>("bad_ends");
+  };
+  insertOld("silent");
+  ASSERT_TRUE(acquire("w1"));
+  clock_.advance(seconds(31));
+  call("w1");
+  EXPECT_EQ(expire(), 1u);
+  EXPECT_EQ(badEnds(), 1);
+  const auto again = acquire("w1");
+  ASSERT_TRUE(again);
+  reject(*again, true);
+  EXPECT_EQ(badEnds(), 2);
+  clock_.advance(seconds(31));
+  call("w1");
+  const auto unlucky = acquire("w1");
+  ASSERT_TRUE(unlucky);
+  ASSERT_TRUE(*connection_.transact([&](Connection& c) {
+    return queue_.reject(c, {unlucky->id, unlucky->epoch, {"w1", "op", {}}},
+                         {Code::kUnavailable, "the store is away", {}}, true);
+  }));
+  EXPECT_EQ(badEnds(), 2) << "that is not the worker's conduct";
+}
+
+TEST_F(ConductTest, NobodyGetsAllOfAQueueWhileAnotherIsIdle) {
+  call("w1");
+  call("w2");
+  for (int i = 0; i < 6; ++i) insert(jobWithRuns("job" + std::to_string(i), "job" + std::to_string(i), 1));
+  ASSERT_TRUE(acquire("w1"));
+  EXPECT_FALSE(acquire("w1")) << "w2 is idle";
+  ASSERT_TRUE(acquire("w2"));
+  EXPECT_TRUE(acquire("w1"));
+  EXPECT_TRUE(acquire("w2"));
+}
+
+TEST_F(ConductTest, WhoDoesNotComeForItIsNotWaitedForLong) {
+  call("w1");
+  call("w2");
+  call("cannot", "op", false, {"cuda:sm_90a"});
+  insert(jobWithRuns("a", "a", 1));
+  insert(jobWithRuns("b", "b", 1));
+  ASSERT_TRUE(acquire("w1"));
+  EXPECT_FALSE(acquire("w1"));
+  clock_.advance(seconds(2));
+  EXPECT_TRUE(acquire("w1"));
+}
+
+}  // namespace
+}  // namespace kiln::queue::testing
