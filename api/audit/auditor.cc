@@ -1,6 +1,7 @@
 #include "api/audit/auditor.h"
 
 #include "api/audit/artifact_audit.h"
+#include "api/audit/tuning_audit.h"
 
 namespace kiln::audit {
 namespace {
@@ -43,6 +44,7 @@ Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const s
   }
   KILN_ASSIGN(const KnownToolchains toolchains, auditToolchains(audit, source, options.pageSize));
   counts.toolchains = toolchains.count;
+  KILN_TRY(auditTuning(audit, source, options.pageSize));
   progress();
   v1::ListIndexRequest request;
   request.set_page_size(options.pageSize);

@@ -15,6 +15,7 @@ class IndexSource {
   virtual Result<v1::ListIndexedArtifactsResponse> artifacts(const v1::ListIndexRequest& request) = 0;
   virtual Result<v1::ListIndexedStatementsResponse> statements(const v1::ListIndexRequest& request) = 0;
   virtual Result<v1::ListIndexedToolchainsResponse> toolchains(const v1::ListIndexRequest& request) = 0;
+  virtual Result<v1::ListIndexedTuningResponse> tuning(const v1::ListIndexRequest& request) = 0;
   virtual Result<v1::ListLoggedResponse> logged(const v1::ListLoggedRequest& request) = 0;
   // The recalls.json that the farm has in force; "" if it has none.
   virtual Result<std::string> recalls() = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "api/audit/log_rows.h"
 #include "api/audit/recalls_audit.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/statement/tune_statement.h"
@@ -25,8 +26,13 @@ std::string nameOf(std::uint64_t place) {
 
 class LogWalk {
  public:
-  LogWalk(const Audit& audit, IndexSource& source, const LogHistory& history)
-      : audit_(audit), source_(source), history_(history), size_(history.newest().size) {}
+  LogWalk(const Audit& audit, IndexSource& source, LogHistory& history)
+      : audit_(audit),
+        source_(source),
+        history_(history),
+        size_(history.newest().size),
+        root_(history.newest().root),
+        rows_(audit, history) {}
 
   Result<LogCounts> run(std::uint64_t from, const std::function<void(const LogCounts&)>& seen) {
     KILN_ASSIGN(recalls_, RecallsInForce::read(audit_, source_));
@@ -39,7 +45,7 @@ class LogWalk {
     }
     for (const auto& [place, leaf] : missing_) {
       KILN_ASSIGN(const auto rows, rowsOf(place, place + 1));
-      if (rows) KILN_TRY(checkEntry(place, leaf, *rows, true));
+      KILN_TRY(checkEntry(place, leaf, rows, true));
     }
     KILN_TRY(checkRecalls());
     return counts_;
@@ -60,6 +66,7 @@ class LogWalk {
       damaged(nameOf(at) + " to " + std::to_string(end - 1), entries.error().message);
       return {};
     }
+    rows_.forget();
     KILN_ASSIGN(const auto rows, rowsOf(at, end));
     if (!tree_ || ++treeTiles_ > kKeptTiles) {
       tree_.emplace(history_.source(), size_);
@@ -74,7 +81,7 @@ class LogWalk {
       else if (!leaf)
         damaged(nameOf(at), leaf.error().message);
       else
-        KILN_TRY(checkLeaf(at, *leaf, rows ? &*rows : nullptr));
+        KILN_TRY(checkRow(at, entry, *leaf, rows));
       ++at;
     }
     return {};
@@ -82,16 +89,17 @@ class LogWalk {
 
   Status checkInclusion(std::uint64_t place, const std::string& entry) {
     KILN_ASSIGN(const auto proof, signing::inclusionProof(*tree_, place, size_));
-    return signing::verifyInclusion(place, size_, signing::leafHash(entry), proof, history_.newest().root);
+    return signing::verifyInclusion(place, size_, signing::leafHash(entry), proof, root_);
   }
 
-  // `rows`: null if the farm could not give them, which was reported.
-  Status checkLeaf(std::uint64_t place, const signing::Leaf& leaf, const Rows* rows) {
+  Status checkRow(std::uint64_t place, const std::string& entry, const signing::Leaf& leaf,
+                  const Rows& rows) {
     if (recalls_.isRecall(leaf)) {
       ++counts_.recalls;
       if (!recalls_.holds(leaf)) lostRecalls_.emplace_back(place, leaf);
     }
-    return rows ? checkEntry(place, leaf, *rows, missing_.size() >= kMaxAskedAgain) : Status();
+    if (const auto at = rows.find(place); at != rows.end()) rows_.check(place, entry, leaf, at->second);
+    return checkEntry(place, leaf, rows, missing_.size() >= kMaxAskedAgain);
   }
 
   // One that the farm lacks may just have come into the log: then it is in force a moment later.
@@ -105,20 +113,15 @@ class LogWalk {
     return {};
   }
 
-  // What the farm keeps of entries [begin, end). Nothing, and a finding, if it has lost what proves them.
-  Result<std::optional<Rows>> rowsOf(std::uint64_t begin, std::uint64_t end) {
+  // What the farm keeps of entries [begin, end).
+  Result<Rows> rowsOf(std::uint64_t begin, std::uint64_t end) {
     Rows out;
     v1::ListLoggedRequest request;
     request.set_from(begin);
     while (request.from() < end) {
       request.set_page_size(static_cast<int>(end - request.from()));
-      const auto answer = source_.logged(request);
-      if (!answer && answer.error().code == Code::kDataLoss) {
-        audit_.report(FindingKind::kMissingStatement, "log_checkpoints",
-                      nameOf(begin) + " to " + std::to_string(end - 1), answer.error().message);
-        return std::optional<Rows>();
-      }
-      KILN_ASSIGN(const auto page, answer);
+      KILN_ASSIGN(const auto page, source_.logged(request));
+      KILN_TRY(rows_.take(page));
       for (const v1::LoggedEntry& entry : page.entries())
         if (entry.place() < end) out.emplace(entry.place(), entry);
       if (page.entries_size() == 0 || page.last()) break;
@@ -126,7 +129,7 @@ class LogWalk {
       if (next <= request.from()) return fail(Code::kInternal, "the farm's answers do not go on");
       request.set_from(next);
     }
-    return std::optional(std::move(out));
+    return out;
   }
 
   Status checkEntry(std::uint64_t place, const signing::Leaf& leaf, const Rows& rows, bool last) {
@@ -220,8 +223,11 @@ class LogWalk {
 
   const Audit& audit_;
   IndexSource& source_;
-  const LogHistory& history_;
+  LogHistory& history_;
+  // What the walk began with: the history may read a newer checkpoint meanwhile.
   const std::uint64_t size_;
+  const signing::TreeHash root_;
+  LogRows rows_;
   RecallsInForce recalls_;
   std::vector<std::pair<std::uint64_t, signing::Leaf>> lostRecalls_;  // to be asked for again
   LogCounts counts_;
@@ -232,8 +238,8 @@ class LogWalk {
 
 }  // namespace
 
-Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, const LogHistory& history,
-                           std::uint64_t from, const std::function<void(const LogCounts&)>& seen) {
+Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, LogHistory& history, std::uint64_t from,
+                           const std::function<void(const LogCounts&)>& seen) {
   return LogWalk(audit, source, history).run(from, seen);
 }
 

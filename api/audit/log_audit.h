@@ -18,7 +18,7 @@ struct LogCounts {
 // index lacks is asked for again at the end: what was signed a moment ago may be on its way. `seen` is called
 // after each tile. A recall of the root's keys must be among the recalls that the farm has in force. Errors
 // are of the farm or the log being asked.
-Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, const LogHistory& history,
-                           std::uint64_t from, const std::function<void(const LogCounts&)>& seen);
+Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, LogHistory& history, std::uint64_t from,
+                           const std::function<void(const LogCounts&)>& seen);
 
 }  // namespace kiln::audit

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "manifest/statement/reproduction.h"
+#include "manifest/statement/vsa.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::audit {
@@ -90,6 +91,7 @@ class StatementCheck {
       return tampered("statements", "it is about another artifact");
     checkMentions();
     const std::string& type = said_.statement.predicateType;
+    if (row_.has_verdict()) checkVerdict(row_.verdict());
     if (type == kProvenanceType) return checkProvenance(trees);
     if (type == kReproductionType) checkReproduction();
     if (!buildersIn(row_.statement()).empty()) tampered("builders", "only a provenance has builders");
@@ -136,6 +138,21 @@ class StatementCheck {
     if (again->invocationId != row_.statement().job())
       tampered("statements", "its job is " + again->invocationId);
     checkTime(again->finishedOn);
+  }
+
+  // The newest verdict on an artifact spares signing the same again.
+  void checkVerdict(const v1::IndexedVerdict& verdict) {
+    const auto summary = said_.statement.predicateType == kVsaType
+                             ? VerificationSummary::fromJson(said_.statement.predicate)
+                             : fail(Code::kInvalidArgument, "it is of another type");
+    if (!summary) return tampered("verdicts", "its statement is no verdict: " + summary.error().message);
+    if (verdict.artifact() != Digest{artifact_.hash, 0}.text())
+      tampered("verdicts", "its statement is about another artifact");
+    if (verdict.passed() != summary->passed())
+      tampered("verdicts", summary->passed() ? "the artifact had passed" : "the artifact had failed");
+    const auto facts = verdictFacts(*summary);
+    if (!facts || verdict.facts() != std::string(facts->hash.begin(), facts->hash.end()))
+      tampered("verdicts", "its facts are not what the statement says");
   }
 
   void checkTime(TimePoint finished) {

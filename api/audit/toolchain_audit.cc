@@ -95,6 +95,10 @@ class ToolchainCheck {
     if (admission.has_lock()) lock = fromProto(admission.lock()).value_or(Digest{});
     if (admitted->label != row.label() || admitted->lock != lock)
       return tampered(row, "its admission gives another label or lock", kAdmissions);
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(admitted->admittedOn.time_since_epoch()).count();
+    if (admission.statement().recorded().seconds() != seconds)
+      tampered(row, "it was admitted on " + rfc3339(admitted->admittedOn), kAdmissions);
     if (!lock) return {};
     KILN_ASSIGN(const auto text, readFor(audit_, *lock, kMaxToolchainLockBytes, FindingKind::kTamperedRow,
                                          kAdmissions, row.label(), "its lock"));

@@ -29,6 +29,9 @@ class FarmIndex final : public audit::IndexSource {
   Result<v1::ListIndexedToolchainsResponse> toolchains(const v1::ListIndexRequest& request) override {
     return audits_.indexedToolchains(request);
   }
+  Result<v1::ListIndexedTuningResponse> tuning(const v1::ListIndexRequest& request) override {
+    return audits_.indexedTuning(request);
+  }
   Result<v1::ListLoggedResponse> logged(const v1::ListLoggedRequest& request) override {
     return audits_.logged(request);
   }
@@ -139,10 +142,11 @@ void addAudit(CLI::App& app, Context& context) {
       "Check the farm's index against its log and every row against signed statements; exit 5 names each "
       "finding",
       "kiln audit --trust-root root.json --checkpoint last-audit.checkpoint --json\n\n"
-      "Walks the log, if the root names one: each entry must lead to a statement of the index, and each "
-      "recall "
-      "in it must be\nin force. Then each statement and row must be signed, logged and what was signed. "
-      "Findings: missing-statement, "
+      "Walks the log, if the root names one: each entry must lead to a statement of the index, each recall "
+      "in it "
+      "must be in\nforce, and what the database keeps of it (leaves, proofs, checkpoints) must be the log's. "
+      "Then "
+      "each statement and row\nmust be signed, logged and what was signed. Findings: missing-statement, "
       "unlogged-signature, bad-signature,\ntampered-row, damaged-log.",
       [&context, options] { return run(context, *options); });
   command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");

@@ -54,6 +54,11 @@ Result<v1::ListIndexedStatementsResponse> AuditClient::indexedStatements(v1::Lis
 Result<v1::ListIndexedToolchainsResponse> AuditClient::indexedToolchains(v1::ListIndexRequest request) {
   return call<v1::ListIndexedToolchainsResponse>(&Service::ListIndexedToolchains, request);
 }
+Result<v1::ListIndexedTuningResponse> AuditClient::indexedTuning(v1::ListIndexRequest request) {
+  auto found = call<v1::ListIndexedTuningResponse>(&Service::ListIndexedTuning, request);
+  if (!found && found.error().code == Code::kUnimplemented) return v1::ListIndexedTuningResponse();
+  return found;
+}
 Result<v1::ListLoggedResponse> AuditClient::logged(v1::ListLoggedRequest request) {
   return call<v1::ListLoggedResponse>(&Service::ListLogged, request);
 }

@@ -22,6 +22,8 @@ class AuditClient {
   Result<v1::ListIndexedArtifactsResponse> indexedArtifacts(v1::ListIndexRequest request);
   Result<v1::ListIndexedStatementsResponse> indexedStatements(v1::ListIndexRequest request);
   Result<v1::ListIndexedToolchainsResponse> indexedToolchains(v1::ListIndexRequest request);
+  // Nothing of a farm of an earlier release, which does not tell.
+  Result<v1::ListIndexedTuningResponse> indexedTuning(v1::ListIndexRequest request);
   Result<v1::ListLoggedResponse> logged(v1::ListLoggedRequest request);
 
  private:

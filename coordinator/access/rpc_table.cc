@@ -50,6 +50,7 @@ constexpr RpcRule kRules[] = {
     {"kiln.v1.AuditService/ListIndexedArtifacts", Scope::kInstance, kAuditors},
     {"kiln.v1.AuditService/ListIndexedStatements", Scope::kInstance, kAuditors},
     {"kiln.v1.AuditService/ListIndexedToolchains", Scope::kInstance, kAuditors},
+    {"kiln.v1.AuditService/ListIndexedTuning", Scope::kInstance, kAuditors},
     {"kiln.v1.AuditService/ListLogged", Scope::kInstance, kAuditors},
 
     {"kiln.v1.RecallService/GetRecalls", Scope::kAnywhere, kFetchers},

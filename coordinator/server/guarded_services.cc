@@ -108,6 +108,10 @@ grpc::Status GuardedAudits::ListIndexedToolchains(ServerContext* context, const 
                                                   v1::ListIndexedToolchainsResponse* response) {
   return pass("ListIndexedToolchains", &Inner::ListIndexedToolchains, context, request, response);
 }
+grpc::Status GuardedAudits::ListIndexedTuning(ServerContext* context, const v1::ListIndexRequest* request,
+                                              v1::ListIndexedTuningResponse* response) {
+  return pass("ListIndexedTuning", &Inner::ListIndexedTuning, context, request, response);
+}
 grpc::Status GuardedAudits::ListLogged(ServerContext* context, const v1::ListLoggedRequest* request,
                                        v1::ListLoggedResponse* response) {
   return pass("ListLogged", &Inner::ListLogged, context, request, response);

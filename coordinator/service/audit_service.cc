@@ -1,16 +1,13 @@
 #include "coordinator/service/audit_service.h"
 
-#include <limits>
-
 #include "coordinator/service/affected.h"
 #include "coordinator/service/audit_view.h"
 #include "coordinator/service/comparison.h"
 #include "coordinator/service/job_view.h"
+#include "coordinator/service/logged_view.h"
 #include "coordinator/service/page_token.h"
 #include "coordinator/service/rpc.h"
-#include "manifest/statement/vsa.h"
 #include "storage/index/artifact_repository.h"
-#include "storage/index/log_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/tree/digest_proto.h"
 
@@ -151,8 +148,15 @@ Result<v1::ListIndexedStatementsResponse> indexedStatements(Connection& connecti
               index::listStatementsOf(connection, request.instance(), artifact, after, page.size + 1));
   v1::ListIndexedStatementsResponse out;
   out.set_next_page_token(page.next(statements, positionAfter));
+  std::vector<Digest> payloads;
   for (const index::StatementRecord& statement : statements)
-    *out.add_statements() = indexedStatement(statement);
+    payloads.push_back({statement.bundle.payload.hash, 0});
+  KILN_ASSIGN(const auto verdicts, index::verdictsOf(connection, request.instance(), payloads));
+  for (const index::StatementRecord& statement : statements) {
+    const auto verdict = verdicts.find({statement.bundle.payload.hash, 0});
+    *out.add_statements() =
+        indexedStatement(statement, verdict == verdicts.end() ? nullptr : &verdict->second);
+  }
   return out;
 }
 
@@ -181,55 +185,15 @@ Result<v1::ListIndexedToolchainsResponse> indexedToolchains(Connection& connecti
   return out;
 }
 
-// Whether what another instance signed is where it belongs: in an index, or in none because it is a recall or
-// a verdict, of which the newest one alone is kept.
-Result<bool> isKept(Connection& connection, const index::LoggedRecord& entry) {
-  if (entry.kept) return true;
-  if (!entry.payload) return false;
-  KILN_ASSIGN(const auto payload, index::findSignedPayload(connection, *entry.payload));
-  if (!payload || digestOf(*payload).hash != entry.payload->hash) return false;
-  const auto statement = parseStatement(*payload);
-  if (!statement) {
-    const auto json = parseCanonicalJson(*payload, {.bytes = payload->size()});
-    return json && json->value("kind", "") == "Recall";
-  }
-  if (statement->predicateType == kVsaType) return true;
-  return index::isIndexedAnywhere(connection, *entry.payload);
-}
-
-constexpr std::size_t kMaxStatements = 1u << 20;  // bytes of statements in one answer
-
-Result<v1::ListLoggedResponse> logged(Connection& connection, const v1::ListLoggedRequest& request) {
-  KILN_ASSIGN(const int limit, pageSize(request.page_size()));
-  if (request.from() > std::numeric_limits<std::int64_t>::max())
-    return fail(Code::kInvalidArgument, "from: is no place in a log");
-  KILN_ASSIGN(const auto found, index::listLogged(connection, request.instance(), request.from(), limit));
-  v1::ListLoggedResponse out;
-  std::size_t bytes = 0;
-  for (const index::LoggedRecord& entry : found) {
-    v1::LoggedEntry added;
-    added.set_place(entry.place);
-    bool foreign = entry.foreign;
-    if (foreign) {
-      // One that no index has is lost, whoever's it is said to be; nothing more is told of it here.
-      KILN_ASSIGN(foreign, isKept(connection, entry));
-    }
-    added.set_foreign(foreign);
-    if (!entry.foreign && entry.payload) {
-      added.set_payload(entry.payload->text());
-      added.set_table(entry.table);
-      if (entry.table.empty()) {
-        KILN_ASSIGN(auto payload, index::findSignedPayload(connection, *entry.payload));
-        if (payload) added.set_statement(std::move(*payload));
-      } else {
-        *added.mutable_bundle() = kiln::toProto(entry.bundle);
-      }
-    }
-    bytes += added.statement().size();
-    if (bytes > kMaxStatements && out.entries_size() > 0) return out;
-    *out.add_entries() = std::move(added);
-  }
-  out.set_last(found.size() < static_cast<std::size_t>(limit));
+Result<v1::ListIndexedTuningResponse> indexedTuning(Connection& connection,
+                                                    const v1::ListIndexRequest& request) {
+  KILN_ASSIGN(const Page page, Page::of(request));
+  KILN_ASSIGN(const Digest after, digestPosition(page));
+  KILN_ASSIGN(auto records, index::listIndexedTuning(connection, request.instance(), after, page.size + 1));
+  v1::ListIndexedTuningResponse out;
+  out.set_next_page_token(
+      page.next(records, [](const index::IndexedTuning& last) { return last.record.record.hex(); }));
+  for (const index::IndexedTuning& record : records) *out.add_records() = toProto(record);
   return out;
 }
 
@@ -283,9 +247,14 @@ grpc::Status AuditService::ListIndexedToolchains(grpc::ServerContext*, const v1:
   return ask(farm_, *request, response, indexedToolchains);
 }
 
+grpc::Status AuditService::ListIndexedTuning(grpc::ServerContext*, const v1::ListIndexRequest* request,
+                                             v1::ListIndexedTuningResponse* response) {
+  return ask(farm_, *request, response, indexedTuning);
+}
+
 grpc::Status AuditService::ListLogged(grpc::ServerContext*, const v1::ListLoggedRequest* request,
                                       v1::ListLoggedResponse* response) {
-  return ask(farm_, *request, response, logged);
+  return ask(farm_, *request, response, listLogged);
 }
 
 }  // namespace kiln::service

@@ -25,6 +25,8 @@ class AuditService final : public v1::AuditService::Service {
                                      v1::ListIndexedStatementsResponse* response) override;
   grpc::Status ListIndexedToolchains(grpc::ServerContext* context, const v1::ListIndexRequest* request,
                                      v1::ListIndexedToolchainsResponse* response) override;
+  grpc::Status ListIndexedTuning(grpc::ServerContext* context, const v1::ListIndexRequest* request,
+                                 v1::ListIndexedTuningResponse* response) override;
   grpc::Status ListLogged(grpc::ServerContext* context, const v1::ListLoggedRequest* request,
                           v1::ListLoggedResponse* response) override;
 

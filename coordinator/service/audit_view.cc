@@ -5,6 +5,7 @@
 #include "coordinator/jobs/publication.h"
 #include "coordinator/service/job_view.h"
 #include "manifest/statement/toolchain_admission.h"
+#include "manifest/statement/tune_statement.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::service {
@@ -73,12 +74,18 @@ v1::ProvenanceStatement toProto(const index::StatementRecord& statement) {
   return out;
 }
 
-v1::IndexedStatement indexedStatement(const index::StatementRecord& statement) {
+v1::IndexedStatement indexedStatement(const index::StatementRecord& statement,
+                                      const index::StoredVerdict* verdict) {
   v1::IndexedStatement out;
   *out.mutable_statement() = toProto(statement);
   addMentions(statement.bundle.mentions, true, out);
   addMentions(statement.inherited, false, out);
   for (const std::string& table : statement.inconsistent) out.add_inconsistent(table);
+  if (verdict) {
+    out.mutable_verdict()->set_artifact(verdict->artifact.text());
+    out.mutable_verdict()->set_facts(verdict->verdict.facts.hash.data(), verdict->verdict.facts.hash.size());
+    out.mutable_verdict()->set_passed(verdict->verdict.passed);
+  }
   return out;
 }
 
@@ -98,6 +105,25 @@ v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact,
     *added.mutable_digest() = kiln::toProto(file.digest);
   }
   for (const Digest& action : actions) out.add_actions(action.text());
+  return out;
+}
+
+v1::IndexedTuningRecord toProto(const index::IndexedTuning& tuning) {
+  const index::TuningRecordRow& record = tuning.record;
+  v1::IndexedTuningRecord out;
+  *out.mutable_record() = kiln::toProto(record.record);
+  out.set_target(record.target);
+  *out.mutable_statement() =
+      toProto(index::BundleRecord{record.payload, record.bundle, kTuneType, record.jobId, record.recorded});
+  out.set_worker(record.worker);
+  out.set_operator_(record.operatorName);
+  out.set_job(record.jobId);
+  for (const index::IndexedTuning::Entry& entry : tuning.entries) {
+    v1::IndexedTuningEntry& added = *out.add_entries();
+    added.set_target(entry.target);
+    added.set_signature(entry.row.signature);
+    added.set_entry(entry.row.entry);
+  }
   return out;
 }
 

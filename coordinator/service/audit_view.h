@@ -7,6 +7,8 @@
 #include "kiln/v1/audit.pb.h"
 #include "storage/index/audit_repository.h"
 #include "storage/index/toolchain_parts.h"
+#include "storage/index/tuning_repository.h"
+#include "storage/index/verdict_repository.h"
 
 namespace kiln::service {
 
@@ -14,9 +16,12 @@ v1::StatementRef toProto(const index::BundleRecord& statement);
 v1::Admission toProto(const index::AdmissionRecord& admission);
 v1::ToolchainPart toProto(const index::PartRecord& part);
 v1::ProvenanceStatement toProto(const index::StatementRecord& statement);
-v1::IndexedStatement indexedStatement(const index::StatementRecord& statement);
+// `verdict`: null if it is the newest on no artifact.
+v1::IndexedStatement indexedStatement(const index::StatementRecord& statement,
+                                      const index::StoredVerdict* verdict);
 v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact,
                                     const std::vector<Digest>& actions);
+v1::IndexedTuningRecord toProto(const index::IndexedTuning& tuning);
 v1::Submission toProto(const index::SubmissionRecord& submission);
 
 // "<microseconds> <hex>"

@@ -18,14 +18,6 @@ constexpr std::int64_t kLockKey = 0x6b696c6e7672;  // "kilnvr"; of the session t
 constexpr int kBatch = 64;                         // verdicts to one checkpoint
 constexpr std::chrono::seconds kPause{1}, kLongestDelay{600};
 
-// Of what a summary says but its time.
-Result<Digest> factsOf(const VerificationSummary& summary) {
-  Json said = summary.toJson();
-  said.erase("timeVerified");
-  KILN_ASSIGN(const std::string text, toCanonicalJson(said));
-  return Digest{digestOf(text).hash, 0};
-}
-
 // Whether the signer, rather than what it was asked, is the reason.
 bool isAway(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded;
@@ -75,7 +67,7 @@ Result<std::optional<Promoter::Judged>> Promoter::judge(const DueArtifact& due) 
       signing::summarise(
           *verdict, root, policy,
           {farm_.builder.id, version == farm_.builder.version.end() ? "" : version->second, ""}, due.since));
-  KILN_ASSIGN(out.facts, factsOf(out.summary));
+  KILN_ASSIGN(out.facts, verdictFacts(out.summary));
   out.size = verdict->artifact.size;
   KILN_ASSIGN(out.policy, toCanonicalJson(policy.toJson()));
   KILN_ASSIGN(out.statement, verificationStatement(out.summary));

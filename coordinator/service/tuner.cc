@@ -85,25 +85,6 @@ Result<TuningEntries> entriesFor(const Farm& farm, const std::string& instance, 
   return out;
 }
 
-// What a record decides: the default of kernels for which nothing was faster, too.
-Result<std::vector<index::TuningEntryRow>> decided(const TuningRecord& record) {
-  std::vector<index::TuningEntryRow> rows;
-  if (record.device.kind == "emulated") return rows;
-  for (const TunedKernel& kernel : record.kernels) {
-    const TuningChoice choice = choose(kernel);
-    index::TuningEntryRow row{kernel.signature, ""};
-    if (choice.reason == TuningChoice::Reason::kFaster) {
-      const TuningEntry entry{kernel.signature, kernel.templateName,
-                              kernel.candidates[choice.candidate].schedule};
-      KILN_ASSIGN(row.entry, toCanonicalJson(rowOf(entry)));
-    } else if (choice.reason != TuningChoice::Reason::kDefaultBest) {
-      continue;
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 TuneStatement statementOf(const Farm& farm, const TuningRecord& record, const index::ResultRecord& result) {
   TuneStatement tune;
   tune.builderId = farm.builder.id;
@@ -150,7 +131,9 @@ Status keepTuningRecord(const Farm& farm, const std::string& instance, const ind
                                    digestOf(*bundle), result.worker, result.operatorName, result.jobId,
                                    result.recorded};
   KILN_TRY(storage::putBlob(farm.blobs, instance, row.bundle, asBytes(*bundle)));
-  KILN_ASSIGN(const auto entries, decided(record));
+  KILN_ASSIGN(const auto decided, decidedBy(record));
+  std::vector<index::TuningEntryRow> entries;
+  for (const DecidedKernel& kernel : decided) entries.push_back({kernel.signature, kernel.entry});
   KILN_TRY(farm.database.transact([&](Connection& c) -> Status {
     KILN_TRY(index::insertTuningRecord(c, row));
     return index::putTuningEntries(c, row, entries);

@@ -3,8 +3,7 @@
 #include "coordinator/service/action_input.h"
 #include "coordinator/service/blob_io.h"
 #include "manifest/base/printable.h"
-#include "manifest/json/reader.h"
-#include "manifest/tuning/schedule_json.h"
+#include "manifest/json/json.h"
 
 namespace kiln::service {
 namespace {
@@ -57,20 +56,6 @@ Result<TuningEntries> readTuningEntries(const Farm& farm, const std::string& ins
   KILN_ASSIGN(const Json json,
               readDocument(farm, instance, digest, kMaxTuningEntriesBytes, kTuningEntriesFile));
   return TuningEntries::fromJson(json);
-}
-
-Json rowOf(const TuningEntry& entry) {
-  return {{"template", entry.templateName}, {"schedule", scheduleJson(entry.schedule)}};
-}
-
-Result<TuningEntry> entryFromRow(const std::string& signature, const Json& row) {
-  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(row, "tuning entry"));
-  TuningEntry entry;
-  entry.signature = signature;
-  KILN_ASSIGN(entry.templateName, readTemplate(reader));
-  KILN_ASSIGN(entry.schedule, readSchedule(reader, "schedule"));
-  KILN_TRY(reader.finish());
-  return entry;
 }
 
 Status takeKernelPlan(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs) {

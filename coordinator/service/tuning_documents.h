@@ -5,7 +5,7 @@
 
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/service/farm.h"
-#include "manifest/tuning/record.h"
+#include "manifest/tuning/decided.h"
 
 namespace kiln::service {
 
@@ -20,10 +20,6 @@ Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance,
 // The record with this digest: well-formed, its choices those of its figures.
 Result<TuningRecord> readTuningRecord(const Farm& farm, const std::string& instance, const Digest& digest);
 Result<TuningEntries> readTuningEntries(const Farm& farm, const std::string& instance, const Digest& digest);
-
-// An entry in the index: {"schedule","template"}; its signature is a column.
-Json rowOf(const TuningEntry& entry);
-Result<TuningEntry> entryFromRow(const std::string& signature, const Json& row);
 
 // The content of a finished kPlan or kTune run, held against what was asked: the plan is for the run's
 // target; the record is of the plan that the action had, for this target, and of a processor.

@@ -148,6 +148,13 @@ Result<VerificationSummary> VerificationSummary::fromJson(const Json& predicate)
   return out;
 }
 
+Result<Digest> verdictFacts(const VerificationSummary& summary) {
+  Json said = summary.toJson();
+  said.erase("timeVerified");
+  KILN_ASSIGN(const std::string text, toCanonicalJson(said));
+  return Digest{digestOf(text).hash, 0};
+}
+
 Result<std::string> verificationStatement(const VerificationSummary& summary) {
   return toCanonicalJson(
       Statement{{{"artifact.json", summary.artifact.hash}}, kVsaType, summary.toJson()}.toJson());

@@ -43,6 +43,9 @@ struct VerificationSummary {
   static Result<VerificationSummary> fromJson(const Json& predicate);
 };
 
+// SHA-256 of what a summary says but its time; the size is 0. Two of one value say the same.
+Result<Digest> verdictFacts(const VerificationSummary& summary);
+
 // The statement about one artifact, in canonical JSON: what is signed.
 Result<std::string> verificationStatement(const VerificationSummary& summary);
 

@@ -54,9 +54,11 @@ struct LoggedRecord {
   std::optional<Digest> payload;  // nothing: known from the log alone
   std::string table;  // where the instance has the statement: statements, toolchain_admissions, or nowhere
   Digest bundle;      // of that row
+  Digest logDigest;
+  std::string leaf, proof;                // the proof: hash after hash
+  std::optional<std::uint64_t> treeSize;  // of the first checkpoint that covers it
 };
 // From this place on, by place. A statement whose artifact or toolchain has no row is nowhere.
-// kDataLoss if the database lacks a checkpoint that covers one of them.
 Result<std::vector<LoggedRecord>> listLogged(postgres::Connection& connection, const std::string& instance,
                                              std::uint64_t from, int limit);
 

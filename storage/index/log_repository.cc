@@ -214,6 +214,21 @@ Result<std::optional<LogHash>> checkpointRoot(Connection& connection, std::uint6
   return rows.first(rootAt);
 }
 
+Result<std::vector<LogCheckpoint>> checkpointsOf(Connection& connection,
+                                                 const std::vector<std::uint64_t>& sizes) {
+  const std::vector<std::int64_t> wanted(sizes.begin(), sizes.end());
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT size, root, note FROM log_checkpoints WHERE size = "
+                                            "ANY($1::bigint[]) ORDER BY size",
+                                            {wanted}));
+  return rows.map(checkpointAt);
+}
+
+Result<std::optional<LogRow>> findLog(Connection& connection) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT origin, size FROM log"));
+  return rows.first(
+      [](const Row& row) { return LogRow{row.get<std::string>("origin"), row.get<std::uint64_t>("size")}; });
+}
+
 Result<std::optional<LogCheckpoint>> newestCheckpoint(Connection& connection) {
   KILN_ASSIGN(Rows rows,
               connection.execute("SELECT size, root, note FROM log JOIN log_checkpoints USING (size)"));

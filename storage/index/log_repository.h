@@ -100,6 +100,17 @@ Status adoptLeaves(postgres::Connection& connection, const std::vector<AdoptedLe
 // The root of the checkpoint of this size, if the log has published one.
 Result<std::optional<LogHash>> checkpointRoot(postgres::Connection& connection, std::uint64_t size);
 
+// Those of these sizes that are there, by size.
+Result<std::vector<LogCheckpoint>> checkpointsOf(postgres::Connection& connection,
+                                                 const std::vector<std::uint64_t>& sizes);
+// The one row about the log, whether or not the checkpoint of its size is there; nothing before kiln-log has
+// opened it.
+struct LogRow {
+  std::string origin;
+  std::uint64_t size = 0;
+};
+Result<std::optional<LogRow>> findLog(postgres::Connection& connection);
+
 // The newest published checkpoint; nothing before kiln-log has opened the log.
 Result<std::optional<LogCheckpoint>> newestCheckpoint(postgres::Connection& connection);
 

@@ -1,5 +1,7 @@
 #include "storage/index/tuning_repository.h"
 
+#include <map>
+
 #include "storage/index/codec.h"
 
 namespace kiln::index {
@@ -55,6 +57,45 @@ Result<std::vector<Digest>> listTuningRecords(Connection& connection, const std:
                                                 column + " = $2 ORDER BY record_hash",
                                             {instance, name}));
   return rows.map([](const Row& row) { return digestAt(row, "record_hash", "record_size"); });
+}
+
+Result<std::vector<IndexedTuning>> listIndexedTuning(Connection& connection, const std::string& instance,
+                                                     const Digest& after, int limit) {
+  KILN_ASSIGN(auto rows,
+              connection.execute("SELECT * FROM tuning_records WHERE instance = $1 AND record_hash > $2 "
+                                 "ORDER BY record_hash LIMIT $3",
+                                 {instance, hashParam(after), limit}));
+  KILN_ASSIGN(auto out, rows.map([](const Row& row) {
+    IndexedTuning tuning;
+    tuning.record = {row.get<std::string>("instance"),
+                     digestAt(row, "record_hash", "record_size"),
+                     row.get<std::string>("target"),
+                     hashAt(row, "payload_hash"),
+                     digestAt(row, "bundle_hash", "bundle_size"),
+                     row.get<std::string>("worker"),
+                     row.get<std::string>("operator"),
+                     row.get<std::string>("job_id"),
+                     row.get<TimePoint>("recorded")};
+    return tuning;
+  }));
+  std::map<Digest, IndexedTuning*> byRecord;
+  std::vector<Digest> records;
+  for (IndexedTuning& tuning : out) {
+    records.push_back({tuning.record.record.hash, 0});
+    byRecord[records.back()] = &tuning;
+  }
+  KILN_ASSIGN(auto entries,
+              connection.execute("SELECT * FROM tuning_entries WHERE instance = $1 AND record_hash = "
+                                 "ANY($2::bytea[]) ORDER BY target, signature",
+                                 {instance, hashesParam(records)}));
+  for (int i = 0; i < entries.size(); ++i) {
+    const Row row = entries[i];
+    if (const auto at = byRecord.find(hashAt(row, "record_hash")); at != byRecord.end())
+      at->second->entries.push_back({row.get<std::string>("target"),
+                                     {row.get<std::string>("signature"), row.get<std::string>("entry")}});
+  }
+  KILN_TRY(entries.status());
+  return out;
 }
 
 Result<std::vector<Digest>> listTunings(Connection& connection, const std::string& instance, int limit) {

@@ -27,6 +27,20 @@ enum class RecordsBy { kWorker, kOperator };
 Result<std::vector<Digest>> listTuningRecords(postgres::Connection& connection, const std::string& instance,
                                               RecordsBy by, const std::string& name);
 
+// A record with the entries that name it.
+struct IndexedTuning {
+  TuningRecordRow record;
+  struct Entry {
+    std::string target;
+    TuningEntryRow row;
+  };
+  std::vector<Entry> entries;  // by target and signature
+};
+// Of the instance, by the record's hash, after this one.
+Result<std::vector<IndexedTuning>> listIndexedTuning(postgres::Connection& connection,
+                                                     const std::string& instance, const Digest& after,
+                                                     int limit);
+
 // Of the tuning entries (tuning.json) that provenances name as an input: each once, by digest, to `limit`.
 Result<std::vector<Digest>> listTunings(postgres::Connection& connection, const std::string& instance,
                                         int limit);

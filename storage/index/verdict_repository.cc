@@ -8,6 +8,13 @@ namespace kiln::index {
 using postgres::Connection;
 using postgres::Row;
 using postgres::Rows;
+namespace {
+
+VerdictRecord verdictAt(const Row& row) {
+  return {hashAt(row, "payload_hash"), hashAt(row, "facts"), row.get<bool>("passed")};
+}
+
+}  // namespace
 
 Status setBasis(Connection& connection, const std::string& instance, const Digest& basis, TimePoint now) {
   KILN_ASSIGN(const Rows changed,
@@ -58,9 +65,20 @@ Result<std::optional<VerdictRecord>> latestVerdict(Connection& connection, const
   KILN_ASSIGN(Rows rows,
               connection.execute("SELECT * FROM verdicts WHERE instance = $1 AND artifact_hash = $2",
                                  {instance, hashParam(artifact)}));
-  return rows.first([](const Row& row) {
-    return VerdictRecord{hashAt(row, "payload_hash"), hashAt(row, "facts"), row.get<bool>("passed")};
-  });
+  return rows.first(verdictAt);
+}
+
+Result<std::map<Digest, StoredVerdict>> verdictsOf(Connection& connection, const std::string& instance,
+                                                   const std::vector<Digest>& payloads) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT * FROM verdicts WHERE instance = $1 AND payload_hash = "
+                                            "ANY($2::bytea[])",
+                                            {instance, hashesParam(payloads)}));
+  KILN_ASSIGN(const auto found, rows.map([](const Row& row) {
+    return StoredVerdict{hashAt(row, "artifact_hash"), verdictAt(row)};
+  }));
+  std::map<Digest, StoredVerdict> out;
+  for (const StoredVerdict& each : found) out.emplace(each.verdict.payload, each);
+  return out;
 }
 
 Result<bool> insertVerdict(Connection& connection, const DueArtifact& due, const BundleRecord& bundle,

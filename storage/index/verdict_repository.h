@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,14 @@ Status settle(postgres::Connection& connection, const DueArtifact& due);
 
 Result<std::optional<VerdictRecord>> latestVerdict(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);
+// The newest verdicts whose statements these are, by the statement's payload.
+struct StoredVerdict {
+  Digest artifact;
+  VerdictRecord verdict;
+};
+Result<std::map<Digest, StoredVerdict>> verdictsOf(postgres::Connection& connection,
+                                                   const std::string& instance,
+                                                   const std::vector<Digest>& payloads);
 // In a transaction. The statement in `bundle` is the newest verdict and takes the place of the one before;
 // the artifact is settled as above. False, and nothing changes, if it is not due any more: whoever judged in
 // the meantime knew more.

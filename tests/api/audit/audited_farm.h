@@ -29,6 +29,9 @@ class FarmSource final : public IndexSource {
   Result<v1::ListIndexedToolchainsResponse> toolchains(const v1::ListIndexRequest& request) override {
     return ask<v1::ListIndexedToolchainsResponse>(request, &v1::AuditService::Stub::ListIndexedToolchains);
   }
+  Result<v1::ListIndexedTuningResponse> tuning(const v1::ListIndexRequest& request) override {
+    return ask<v1::ListIndexedTuningResponse>(request, &v1::AuditService::Stub::ListIndexedTuning);
+  }
   Result<v1::ListLoggedResponse> logged(const v1::ListLoggedRequest& request) override {
     return ask<v1::ListLoggedResponse>(request, &v1::AuditService::Stub::ListLogged);
   }

@@ -1,0 +1,11 @@
+// What is known of kernels, against the records that tuners measured and the statements about these.
+#pragma once
+
+#include "api/audit/believed.h"
+
+namespace kiln::audit {
+
+// Reads every page. Errors are of the farm being asked.
+Status auditTuning(const Audit& audit, IndexSource& source, int pageSize);
+
+}  // namespace kiln::audit
