@@ -23,10 +23,12 @@
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/log.h"
+#include "coordinator/service/logged_recalls.h"
 #include "coordinator/service/logged_signer.h"
 #include "coordinator/service/maintenance_service.h"
 #include "coordinator/service/promoter.h"
 #include "coordinator/service/recall_service.h"
+#include "coordinator/service/recalls.h"
 #include "coordinator/service/statement_reader.h"
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
@@ -191,6 +193,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     KILN_ASSIGN(const Digest digest, Digest::parse(policy, 0));
     farm.sandboxPolicies.push_back(digest);
   }
+  if (!options.logTiles.empty() && !options.trustRoot.empty())
+    farm.loggedRecalls = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);
 
   // What callers see. The server answers at once; until the database is migrated and its generation opened,
   // health is NOT_SERVING and whatever needs the database is UNAVAILABLE.
@@ -257,6 +261,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     garbage.start();
     statements.start();
     promoter.start();
+    if (const auto recalls = service::recallsInForce(farm); !recalls)
+      service::logWarning("recalls are in doubt", {{"error", recalls.error().message}});
     server->GetHealthCheckService()->SetServingStatus(true);
     service::logInfo("serving", {{"address", fmt::format("{}", fmt::join(listener.addresses, " "))},
                                  {"http", http.host + ":" + std::to_string(web->port())},

@@ -20,6 +20,7 @@
 
 namespace kiln::service {
 
+class LoggedRecalls;    // service/logged_recalls.h
 struct ProvenArtifact;  // service/proof.h
 
 // References to things that outlive every service; all of them thread safe.
@@ -41,6 +42,8 @@ struct Farm {
   std::shared_ptr<Memory<ProvenArtifact>> proofs = std::make_shared<Memory<ProvenArtifact>>(4096);
   std::shared_ptr<Memory<signing::Recalls>> recalls = std::make_shared<Memory<signing::Recalls>>(2);
   std::vector<Digest> sandboxPolicies = {};  // that receipts may name; empty: any that fits its action
+  // What the log says was recalled; null where the farm has no log, or no trust root.
+  std::shared_ptr<LoggedRecalls> loggedRecalls;
 };
 
 // The points, in the order in which a job passes them.

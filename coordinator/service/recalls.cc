@@ -1,6 +1,8 @@
 #include "coordinator/service/recalls.h"
 
 #include "coordinator/service/log.h"
+#include "coordinator/service/logged_recalls.h"
+#include "coordinator/service/turn.h"
 #include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
@@ -8,6 +10,8 @@
 
 namespace kiln::service {
 namespace {
+
+constexpr std::int64_t kLockKey = 0x6b696c6e'72656361;  // "kilnreca"
 
 Result<signing::RootFile> readRoot(const std::string& text) {
   KILN_ASSIGN(signing::RootFile root, signing::RootFile::parse(text));
@@ -20,6 +24,8 @@ Result<signing::Recalls> readRecalls(const index::RecallsRecord& record) {
   const auto root = readRoot(record.root);
   auto recalls = root ? signing::Recalls::parse(record.document, root->root, signing::LogProofs::kIfAny)
                       : Result<signing::Recalls>(fail(root.error()));
+  if (recalls && recalls->version != record.version)
+    recalls = fail(Code::kDataLoss, "the document is version " + std::to_string(recalls->version));
   if (recalls) return recalls;
   return fail(Code::kDataLoss, "recalls version " + std::to_string(record.version) +
                                    " in the database: " + recalls.error().message);
@@ -81,9 +87,8 @@ Result<std::optional<signing::Recalls>> broughtForward(const RecallSettings& set
   return std::optional(std::move(proven));
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm) {
+// The newest that the database has, whether or not the log holds others.
+Result<std::shared_ptr<const signing::Recalls>> recallsStored(const Farm& farm) {
   KILN_ASSIGN(auto connection, farm.database.acquire());
   KILN_ASSIGN(auto record, index::newestRecalls(*connection));
   if (!record) return nullptr;
@@ -95,9 +100,17 @@ Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm)
   return read;
 }
 
+}  // namespace
+
+Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm) {
+  KILN_ASSIGN(auto recalls, recallsStored(farm));
+  if (farm.loggedRecalls) KILN_TRY(farm.loggedRecalls->check(recalls.get()));
+  return recalls;
+}
+
 Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
                                                                const RecallSettings& settings) {
-  KILN_ASSIGN(auto recalls, recallsInForce(farm));
+  KILN_ASSIGN(auto recalls, recallsStored(farm));
   if (!recalls || recalls->logged || !settings.logger || settings.trustRoot.empty()) return recalls;
   auto forward = broughtForward(settings, *recalls);
   if (!forward)
@@ -115,11 +128,16 @@ Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& 
   KILN_ASSIGN(const signing::RootFile file, readRoot(text));
   KILN_ASSIGN(signing::Recalls news,
               signing::Recalls::parse(document, file.root, signing::LogProofs::kIfAny));
-  {
-    KILN_ASSIGN(auto connection, farm.database.acquire());
-    KILN_ASSIGN(auto same, alreadyInForce(*connection, news, file.root));
-    if (same) return std::move(*same);
-  }
+  KILN_ASSIGN(auto session, farm.database.acquire());
+  // Of two versions at once, the log would hold what one of them brought and the other leaves out.
+  KILN_ASSIGN(const Turn turn,
+              Turn::take(*session, kLockKey, "recalls are being put in force already; try again"));
+  KILN_ASSIGN(auto before, alreadyInForce(*session, news, file.root));
+  if (before) return std::move(*before);
+  if (farm.loggedRecalls)
+    if (Status whole = farm.loggedRecalls->check(&news); !whole)
+      return fail(
+          Error{Code::kDataLoss, "this version leaves out what was recalled: " + whole.error().message, {}});
   if (!file.root.logs.empty()) {
     KILN_ASSIGN(news, proven(settings, news, file.root));
     farm.reached(kPointRecallLogged);

@@ -16,11 +16,12 @@ struct RecallSettings {
 };
 
 // The newest that were published, whose signatures hold under the root that they were published with; null if
-// there are none. kDataLoss if the row holds something else.
+// there are none. kDataLoss if the row holds something else; kUnavailable if the log holds recalls that it
+// lacks (Farm::loggedRecalls): then nobody can say what is recalled.
 Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm);
 
-// The same for whoever asks for them: what came into force before the root named a log is taken into the log
-// now, and proven as soon as a checkpoint covers it.
+// The newest for whoever asks for them, and holds them against the log for himself: what came into force
+// before the root named a log is taken into the log now, and proven as soon as a checkpoint covers it.
 Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
                                                                const RecallSettings& settings);
 

@@ -1,0 +1,47 @@
+// Recalls in force, held against the log: a row that was deleted or set back lifts no recall.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "manifest/base/digest.h"
+#include "signing/follow/tile_directory.h"
+#include "signing/recall/recalls.h"
+
+namespace kiln::service {
+
+// Remembers which entries of the log the trust root's recall keys have signed, and reads on as the log grows:
+// all of it for a new root. Thread safe.
+class LoggedRecalls {
+ public:
+  // `tiles`: kiln-log's directory; `trustRoot`: the path of the farm's root, read again at each check.
+  LoggedRecalls(std::string tiles, std::string trustRoot)
+      : tiles_(std::move(tiles)), trustRoot_(std::move(trustRoot)) {}
+
+  // kUnavailable if the log holds a recall by a key of the root that `inForce` (null: none are) lacks: the
+  // database has lost it, or it is about to come into force; or if the log cannot be read. kDataLoss if its
+  // tiles are not what it signed. Fine where the root names no recall keys, or no log that this is.
+  Status check(const signing::Recalls* inForce);
+
+ private:
+  using LogDigest = std::array<std::uint8_t, 32>;
+  Status readRoot();
+  Status readOn();
+  Status walk(const signing::Checkpoint& checkpoint);
+
+  signing::TileDirectory tiles_;
+  const std::string trustRoot_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  Digest root_;                             // of the root's text
+  std::optional<signing::TrustRoot> read_;  // nothing: the root recalls nothing, or names no log
+  Digest checkpoint_;                       // of the checkpoint's text, as far as was walked
+  std::uint64_t walked_ = 0;
+  std::set<LogDigest> logged_;
+  Digest held_;  // of recalls that held all of logged_
+};
+
+}  // namespace kiln::service
