@@ -193,6 +193,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     KILN_ASSIGN(const Digest digest, Digest::parse(policy, 0));
     farm.sandboxPolicies.push_back(digest);
   }
+  farm.trustRoot = options.trustRoot;
   if (!options.logTiles.empty() && !options.trustRoot.empty())
     farm.loggedRecalls = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);
 

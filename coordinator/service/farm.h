@@ -12,6 +12,7 @@
 #include "coordinator/service/memory.h"
 #include "coordinator/service/metrics.h"
 #include "manifest/base/clock.h"
+#include "manifest/statement/toolchain_admission.h"
 #include "signing/client/signer_client.h"
 #include "signing/keys/certificate.h"
 #include "signing/recall/recalls.h"
@@ -42,6 +43,9 @@ struct Farm {
   std::shared_ptr<Memory<ProvenArtifact>> proofs = std::make_shared<Memory<ProvenArtifact>>(4096);
   std::shared_ptr<Memory<signing::Recalls>> recalls = std::make_shared<Memory<signing::Recalls>>(2);
   std::vector<Digest> sandboxPolicies = {};  // that receipts may name; empty: any that fits its action
+  std::shared_ptr<Memory<ToolchainAdmission>> admissions =
+      std::make_shared<Memory<ToolchainAdmission>>(256);  // service/admitted_toolchain.cc
+  std::string trustRoot;                                  // the farm's root, a path; "" if it was given none
   // What the log says was recalled; null where the farm has no log, or no trust root.
   std::shared_ptr<LoggedRecalls> loggedRecalls;
 };

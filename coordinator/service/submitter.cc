@@ -9,6 +9,7 @@
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/scheduler/requirements.h"
+#include "coordinator/service/admitted_toolchain.h"
 #include "coordinator/service/device_view.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
@@ -17,7 +18,6 @@
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
-#include "storage/index/toolchain_repository.h"
 #include "storage/index/worker_repository.h"
 
 namespace kiln::service {
@@ -190,7 +190,8 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
   KILN_ASSIGN(auto connection, farm_.database.acquire());
   KILN_ASSIGN(auto known, knownJob(*connection, submission));
   if (known) return std::move(*known);
-  KILN_ASSIGN(auto toolchain, index::findToolchain(*connection, submission.instance, submission.toolchain));
+  KILN_ASSIGN(auto toolchain,
+              admittedToolchain(farm_, *connection, submission.instance, submission.toolchain));
   KILN_TRY(checkToolchainTargets(toolchain, submission.targets));
   KILN_ASSIGN(const auto tuning, excludeBuilders(farm_, *connection, submission));
 

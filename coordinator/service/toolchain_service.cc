@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "coordinator/service/admitted_toolchain.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/rpc.h"
@@ -129,6 +130,8 @@ Result<index::ToolchainRecord> ToolchainService::add(const v1::AddToolchainReque
   logInfo("toolchain added",
           {{"instance", toolchain.instance}, {"label", toolchain.label}, {"tree", toolchain.tree.text()}});
   KILN_ASSIGN(auto connection, farm_.database.acquire());
+  // Remembered while the signer is there: the first submission need not find it.
+  (void)admittedToolchain(farm_, *connection, toolchain.instance, toolchain.label);
   return index::findToolchain(*connection, toolchain.instance, toolchain.label);
 }
 

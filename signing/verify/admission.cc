@@ -4,6 +4,8 @@
 
 #include "manifest/base/printable.h"
 #include "signing/bundle/bundle.h"
+#include "signing/log/log_proof.h"
+#include "signing/trust/root_logs.h"
 
 namespace kiln::signing {
 namespace {
@@ -26,6 +28,18 @@ Result<ToolchainAdmission> readAdmission(const Bundle& bundle, const Digest& tre
   return ToolchainAdmission::fromJson(said.predicate);
 }
 
+// Where a log of the root has it; nothing if none is proven to.
+std::optional<LogPosition> placeOf(const Bundle& bundle, const TrustRoot& root) {
+  const RootLogs logs(root);
+  const PublicKey* key = root.findKey(bundle.keyId);
+  if (logs.empty() || !key) return {};
+  const auto proof = checkLogEntry(bundle, *key, logs.logs(), logs.witnesses());
+  if (!proof) return {};
+  LogPosition place{proof->origin, proof->index, {}};
+  if (!proof->cosigned.empty()) place.cosigned = proof->cosigned.front().time;
+  return place;
+}
+
 Error notProven(const Error& error) {
   Error out = error.in("admission");
   if (out.code != Code::kPermissionDenied) out.code = Code::kDataLoss;
@@ -40,7 +54,8 @@ Result<ToolchainAdmission> verifyAdmission(std::string_view text, const Digest& 
   if (!bundle) return fail(notProven(bundle.error()));
   auto admission = readAdmission(*bundle, tree);
   if (!admission) return fail(notProven(admission.error()));
-  if (auto may = root.checkSigner(bundle->keyId, admission->builderId, now); !may)
+  const auto place = placeOf(*bundle, root);
+  if (auto may = root.checkSigner(bundle->keyId, admission->builderId, now, place ? &*place : nullptr); !may)
     return fail(notProven(may.error()));
   return admission;
 }

@@ -8,6 +8,7 @@
 
 #include "signing/verify/verify.h"
 #include "storage/index/job_repository.h"
+#include "storage/index/toolchain_repository.h"
 #include "tests/coordinator/service/farm_fixture.h"
 #include "tests/support/golden.h"
 
@@ -127,6 +128,16 @@ class OldFarm : public FarmTest {
     EXPECT_EQ(jobs.jobs(0).artifacts(0).digest(), artifact_);
     EXPECT_EQ(get(jobs.jobs(0).id()).actions_size(), 2);
   }
+  // A label that no statement stands behind names nothing until somebody vouches for its tree again.
+  void admitsItsToolchain() {
+    v1::Job job;
+    const grpc::Status refused = submit(request("unsigned", 1), &job);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_NE(refused.error_message().find("kiln toolchain add"), std::string::npos)
+        << refused.error_message();
+    auto connection = pool_.acquire().value();
+    ASSERT_TRUE(addToolchain(index::findToolchain(*connection, "default", "")->tree).ok());
+  }
   // By workers of today, signed by a key of today: the same bytes.
   void rebuilds() { EXPECT_EQ(built("again", ""), artifact_); }
   // Beside its own toolchain stands a newer one, which jobs get that name none.
@@ -173,6 +184,7 @@ TEST_P(OldFarms, AreMigratedShownVerifiedCollectedAndRebuilt) {
   verifies();
   losesNothing();
   verifies();
+  admitsItsToolchain();
   rebuilds();
   verifies();
   rebuildsBesideANewerToolchain();

@@ -1,4 +1,5 @@
 // Admitting toolchains: what is signed and kept, what is refused, and that versions live side by side.
+#include "signing/bundle/bundle.h"
 #include "signing/trust/trust_root.h"
 #include "signing/verify/admission.h"
 #include "tests/coordinator/service/farm_fixture.h"
@@ -36,6 +37,7 @@ class Toolchains : public FarmTest {
     const auto root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
     return signing::verifyAdmission(bundle, *fromProto(toolchain.tree()), root, clock_.now());
   }
+  int asked_ = 0;  // submissions so far
   bool there(const Digest& blob) { return storage::hasBlob(*blobs_, "default", blob).value(); }
   std::string built(const std::string& key, const std::string& toolchain) {
     auto one = worker("w-" + key);
@@ -136,6 +138,60 @@ TEST_F(Toolchains, WhatALabelledToolchainIsMadeFromStays) {
   for (const Digest& blob : kept) EXPECT_TRUE(there(blob)) << blob.text();
   EXPECT_FALSE(there(stray));
   EXPECT_FALSE(there(lacking));
+}
+
+// The label is what was admitted, whatever a row says; so is a digest that leads to the row.
+TEST_F(Toolchains, ARowWithAnotherTreeThanWasAdmittedIsRefused) {
+  const Digest good = putToolchain("kiln-1", "compiler 1"), bad = putToolchain("kiln-2", "a bad compiler");
+  added(good);
+  added(bad);
+  const auto rows = [&](const std::string& sql) {
+    ASSERT_TRUE(pool_.acquire().value()->executeScript("SET session_replication_role = replica; " + sql +
+                                                       "; SET session_replication_role = origin"));
+  };
+  const auto asked = [&](const std::string& name) {
+    v1::SubmitJobRequest wanted = request("k" + std::to_string(++asked_), 1, "a model " + name);
+    wanted.set_toolchain(name);
+    v1::Job job;
+    return submit(wanted, &job);
+  };
+  worker("w1");
+  for (const char* name : {"", "kiln-1", "kiln-2"}) EXPECT_TRUE(asked(name).ok()) << name;
+  rows(
+      "CREATE TABLE kept AS SELECT * FROM toolchains; CREATE TABLE said AS SELECT * FROM "
+      "toolchain_admissions");
+  const auto refused = [&](const std::string& change) {
+    rows(change);
+    for (const std::string& name : {std::string(), std::string("kiln-1")}) {
+      const grpc::Status status = asked(name);
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS) << change << ": " << status.error_message();
+      EXPECT_NE(status.error_message().find("kiln-1"), std::string::npos) << status.error_message();
+    }
+    rows(
+        "DELETE FROM toolchains; INSERT INTO toolchains SELECT * FROM kept; DELETE FROM "
+        "toolchain_admissions; "
+        "INSERT INTO toolchain_admissions SELECT * FROM said");
+    EXPECT_TRUE(asked("kiln-1").ok());
+  };
+  refused(
+      "UPDATE toolchains t SET hash = u.hash, size = u.size, description = u.description FROM toolchains u "
+      "WHERE t.label = 'kiln-1' AND u.label = 'kiln-2'");
+  refused(
+      "UPDATE toolchains t SET hash = u.hash, size = u.size, description = u.description FROM toolchains u "
+      "WHERE t.label = 'kiln-1' AND u.label = 'kiln-2'; UPDATE toolchain_admissions t SET bundle_hash = "
+      "u.bundle_hash, bundle_size = u.bundle_size, payload_hash = u.payload_hash FROM toolchain_admissions u "
+      "WHERE t.label = 'kiln-1' AND u.label = 'kiln-2'");
+  const std::string text =
+      storage::getBlob(*blobs_, "default", *fromProto(shown("kiln-1").admission()), 1 << 20).value();
+  const auto said = signing::parseBundle(text).value();
+  const auto foreign = signing::PrivateKey::create().value();
+  const auto envelope =
+      signing::signEnvelope(said.envelope.payloadType, said.envelope.payload, foreign).value();
+  const Digest forged = put(signing::makeBundle(envelope, foreign.publicKey()).value());
+  refused("UPDATE toolchain_admissions SET bundle_hash = '\\x" + forged.hex() +
+          "', bundle_size = " + std::to_string(forged.size) + " WHERE label = 'kiln-1'");
+  rows("DELETE FROM toolchain_admissions WHERE label = 'kiln-1'");
+  EXPECT_EQ(asked("kiln-1").error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
 TEST_F(Toolchains, AnOldVersionStillGivesItsOldDigest) {

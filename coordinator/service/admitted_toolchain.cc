@@ -1,0 +1,86 @@
+#include "coordinator/service/admitted_toolchain.h"
+
+#include <optional>
+
+#include "manifest/base/exit_code.h"
+#include "signing/keys/files.h"
+#include "signing/trust/signed_root.h"
+#include "signing/verify/admission.h"
+#include "storage/blob/blob_store.h"
+#include "storage/index/toolchain_repository.h"
+
+namespace kiln::service {
+namespace {
+
+constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
+
+// What the farm's own key says, as no root need say it.
+Result<signing::TrustRoot> ownRoot(const Farm& farm) {
+  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
+  return signing::developmentRoot(key, farm.builder.id, farm.clock.now());
+}
+
+Result<signing::TrustRoot> farmsRoot(const Farm& farm) {
+  const auto text = signing::readTextFile(farm.trustRoot, 2 * signing::kMaxRootBytes);
+  if (!text) return fail(Code::kUnavailable, "the farm's trust root: " + text.error().message);
+  KILN_ASSIGN(signing::RootFile file, signing::RootFile::parse(*text));
+  KILN_TRY(signing::checkSigned(file));
+  return std::move(file.root);
+}
+
+Result<ToolchainAdmission> admissionOf(const Farm& farm, const index::ToolchainRecord& toolchain) {
+  KILN_ASSIGN(const std::string bundle,
+              storage::getBlob(farm.blobs, toolchain.instance, *toolchain.admission, kMaxBundleBytes));
+  const auto verified = [&](const signing::TrustRoot& root) {
+    return signing::verifyAdmission(bundle, toolchain.tree, root, farm.clock.now());
+  };
+  std::optional<Error> byRoot;  // why the root does not do, if there is one
+  if (!farm.trustRoot.empty()) {
+    KILN_ASSIGN(const signing::TrustRoot root, farmsRoot(farm));
+    auto admission = verified(root);
+    if (admission) return admission;
+    byRoot = admission.error();
+  }
+  KILN_ASSIGN(const signing::TrustRoot own, ownRoot(farm));
+  auto admission = verified(own);
+  if (!admission && byRoot) return fail(*byRoot);
+  return admission;
+}
+
+// The same, once: what was admitted stays so, and the signer need not be there for each submission.
+Result<std::shared_ptr<const ToolchainAdmission>> rememberedAdmission(
+    const Farm& farm, const index::ToolchainRecord& toolchain) {
+  const Digest evidence = digestOf(toolchain.admission->hex() + toolchain.tree.hex() + toolchain.instance);
+  if (auto known = farm.admissions->find(evidence)) return known;
+  KILN_ASSIGN(ToolchainAdmission admission, admissionOf(farm, toolchain));
+  auto read = std::make_shared<const ToolchainAdmission>(std::move(admission));
+  farm.admissions->remember(evidence, read);
+  return read;
+}
+
+}  // namespace
+
+Result<index::ToolchainRecord> admittedToolchain(const Farm& farm, postgres::Connection& connection,
+                                                 const std::string& instance, const std::string& name) {
+  KILN_ASSIGN(index::ToolchainRecord toolchain, index::findToolchain(connection, instance, name));
+  if (!toolchain.admission)
+    return fail(Code::kFailedPrecondition, "no statement says that toolchain " + toolchain.label +
+                                               " was admitted here; add it once more: kiln toolchain add");
+  const auto refused = [&](const std::string& why) {
+    return fail(Error{Code::kDataLoss,
+                      "toolchain " + toolchain.label + " is " + toolchain.tree.text() +
+                          " in the farm's database, and its signed admission does not say so: " + why,
+                      "{\"exitCode\":" + std::to_string(kExitVerification) + "}"});
+  };
+  const auto admission = rememberedAdmission(farm, toolchain);
+  const bool judged = admission || admission.error().code == Code::kDataLoss ||
+                      admission.error().code == Code::kPermissionDenied ||
+                      admission.error().code == Code::kNotFound;
+  if (!judged) return fail(admission.error());
+  if (!admission) return refused(admission.error().message);
+  if ((*admission)->label != toolchain.label) return refused("it admits " + (*admission)->label);
+  return toolchain;
+}
+
+}  // namespace kiln::service

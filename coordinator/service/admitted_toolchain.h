@@ -1,0 +1,19 @@
+// Toolchains by name, as they were admitted: a row that gives a label another tree is not believed.
+#pragma once
+
+#include <string>
+
+#include "coordinator/service/farm.h"
+#include "storage/index/records.h"
+
+namespace kiln::service {
+
+// The toolchain with this label or tree, or the default for "", if the signed admission of its label is about
+// its tree. The admission must be by this farm's key, or by one that the farm's trust root lets speak for
+// whom it names. kNotFound; kDataLoss (exit code 5) if the admission is about another tree or label, or is
+// signed by nobody who may; kFailedPrecondition if the label has none: it was added by a release that made
+// none.
+Result<index::ToolchainRecord> admittedToolchain(const Farm& farm, postgres::Connection& connection,
+                                                 const std::string& instance, const std::string& name);
+
+}  // namespace kiln::service
