@@ -8,7 +8,9 @@
 #include "api/cli/model_source.h"
 #include "api/cli/print.h"
 #include "api/cli/progress.h"
+#include "api/cli/trust_settings.h"
 #include "api/client/built_artifact.h"
+#include "api/client/trusted_artifact.h"
 #include "manifest/spec/profile_option.h"
 #include "manifest/spec/target.h"
 
@@ -61,6 +63,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
 
 Status run(const Context& context, const Options& options) {
   KILN_TRY(makeRequest(options, {}));  // a mistake is told before anything is uploaded
+  KILN_ASSIGN(const auto trust, namedTrust(context));
   Interrupt interrupt("nothing was submitted; what was uploaded is not sent again");
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
@@ -97,6 +100,7 @@ Status run(const Context& context, const Options& options) {
   }
   KILN_TRY(jobOutcome(job));
   KILN_TRY(client::checkBuilt(*client, request, job));
+  if (trust) KILN_TRY(client::checkTrusted(*client, request.toolchain(), job, *trust, SystemClock()));
   if (context.json) {
     printJson(jobJson(job));
     return {};
@@ -205,6 +209,7 @@ void addBuild(CLI::App& app, Context& context) {
   command.add_flag("--no-cache", options->delivery.noCache, "Compile again even if the result is known");
   command.add_flag("--detach", options->detach, "Print the job and return");
   addFarmOptions(command, context, kRidesOut);
+  addRootOptions(command, context);
 }
 
 }  // namespace kiln::cli

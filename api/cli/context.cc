@@ -74,13 +74,17 @@ void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
   command.preparse_callback([&context, wait](std::size_t) { context.defaultWait = wait; });
 }
 
-void addTrustOptions(CLI::App& command, Context& context) {
+void addRootOptions(CLI::App& command, Context& context) {
   command.add_option("--trust-root", context.trustRoot,
                      "root.json that names whose signatures count (default: $KILN_TRUST_ROOT)");
-  command.add_option("--policy", context.policy,
-                     "Policy document that the evidence must satisfy (default: $KILN_POLICY)");
   command.add_option("--recalls", context.recalls,
                      "recalls.json that the root's recall keys signed (default: $KILN_RECALLS)");
+}
+
+void addTrustOptions(CLI::App& command, Context& context) {
+  addRootOptions(command, context);
+  command.add_option("--policy", context.policy,
+                     "Policy document that the evidence must satisfy (default: $KILN_POLICY)");
 }
 
 }  // namespace kiln::cli

@@ -42,8 +42,9 @@ inline constexpr const char* kAtOnce = "0s";
 CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name, const std::string& what,
                      const std::string& example, std::function<Status()> run);
 // The options by which a command finds the farm and how long it waits for it (`wait` if they do not say), and
-// the trust root and policy.
+// the trust root with its recalls, and the policy.
 void addFarmOptions(CLI::App& command, Context& context, const char* wait = kAtOnce);
+void addRootOptions(CLI::App& command, Context& context);
 void addTrustOptions(CLI::App& command, Context& context);
 
 }  // namespace kiln::cli

@@ -10,6 +10,12 @@ Result<node::Trust> loadTrust(const Context& context) {
   return node::Trust::load(context.trustRoot, context.policy, context.recalls);
 }
 
+Result<std::optional<node::Trust>> namedTrust(const Context& context) {
+  if (context.trustRoot.empty() && context.recalls.empty()) return std::optional<node::Trust>();
+  KILN_ASSIGN(auto trust, node::Trust::load(context.trustRoot, "", context.recalls));
+  return std::optional(std::move(trust));
+}
+
 Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::string& artifact) {
   KILN_ASSIGN(const auto trust, loadTrust(context));
   const SystemClock clock;

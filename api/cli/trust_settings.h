@@ -10,6 +10,10 @@ namespace kiln::cli {
 
 Result<node::Trust> loadTrust(const Context& context);
 
+// For commands that need no trust root and heed one that is named: the root and what is recalled under it,
+// with no policy of the caller's. Nothing if none is named.
+Result<std::optional<node::Trust>> namedTrust(const Context& context);
+
 // "sha256:<hex>": fetched into a private directory that lives as long as the result. Otherwise a directory,
 // fetched or exported before. Verified in both cases.
 Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::string& artifact);

@@ -3,11 +3,14 @@
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
 #include "api/cli/progress.h"
+#include "api/cli/trust_settings.h"
+#include "api/client/trusted_artifact.h"
 
 namespace kiln::cli {
 namespace {
 
 Status run(const Context& context, const std::string& id) {
+  KILN_ASSIGN(const auto trust, namedTrust(context));
   Interrupt interrupt("");
   interrupt.follows(id);
   Progress progress(context.terminal, context.json);
@@ -17,6 +20,7 @@ Status run(const Context& context, const std::string& id) {
     return {};
   }));
   KILN_TRY(jobOutcome(job));
+  if (trust) KILN_TRY(client::checkTrusted(*client, "", job, *trust, SystemClock()));
   if (context.json) {
     printJson(jobJson(job));
     return {};
@@ -33,6 +37,7 @@ void addWatch(CLI::App& app, Context& context) {
                              [&context, id] { return run(context, *id); });
   command.add_option("JOB", *id, "The job's id")->required();
   addFarmOptions(command, context, kRidesOut);
+  addRootOptions(command, context);
 }
 
 }  // namespace kiln::cli

@@ -55,6 +55,26 @@ Result<signing::OfferedFixtures> offeredFixtures(storage::BlobStore& store, cons
   return out;
 }
 
+struct OfferedBundle {
+  Digest digest;
+  std::string text;
+};
+
+// Each once: rows may lead to one bundle twice.
+Result<std::vector<OfferedBundle>> offeredBundles(storage::BlobStore& store, const ArtifactRef& ref) {
+  if (ref.bundles.size() > kMaxBundles)
+    return fail(verificationFailed("more than " + std::to_string(kMaxBundles) + " bundles are offered"));
+  std::vector<OfferedBundle> out;
+  std::set<std::string> offered;
+  for (const Digest& digest : ref.bundles) {
+    if (!offered.insert(digest.hex()).second) continue;
+    KILN_ASSIGN(auto text,
+                readSmall(store, ref.instance, digest, kMaxBundleBytes, "bundle " + digest.text()));
+    out.push_back({digest, std::move(text)});
+  }
+  return out;
+}
+
 // Whether the store rather than the bytes failed: then the verdict says nothing about the artifact.
 bool isTransport(const Error& error) {
   return error.code != Code::kDataLoss && error.code != Code::kNotFound && !isNoDigest(error);
@@ -65,8 +85,6 @@ bool isTransport(const Error& error) {
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
                                        const std::string& destination, const Trust& trust,
                                        const Clock& clock) {
-  if (ref.bundles.size() > kMaxBundles)
-    return fail(verificationFailed("more than " + std::to_string(kMaxBundles) + " bundles are offered"));
   if (ref.fixtures.size() > kMaxFixtureFiles + 1)
     return fail(verificationFailed("more fixtures are offered than an artifact may have"));
   KILN_ASSIGN(auto staging, Staging::begin(destination));
@@ -77,13 +95,10 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
   KILN_TRY(staging.write("artifact.json", asBytes(artifactJson)));
   request.artifactJson = artifactJson;
   request.artifact = ref.artifact;
-  std::set<std::string> offered;  // rows may lead to one bundle twice
-  for (const auto& digest : ref.bundles) {
-    if (!offered.insert(digest.hex()).second) continue;
-    KILN_ASSIGN(auto bundle,
-                readSmall(store, ref.instance, digest, kMaxBundleBytes, "bundle " + digest.text()));
-    KILN_TRY(staging.write("bundles/" + digest.hex() + ".sigstore.json", asBytes(bundle)));
-    request.bundles.push_back(std::move(bundle));
+  KILN_ASSIGN(auto bundles, offeredBundles(store, ref));
+  for (OfferedBundle& bundle : bundles) {
+    KILN_TRY(staging.write("bundles/" + bundle.digest.hex() + ".sigstore.json", asBytes(bundle.text)));
+    request.bundles.push_back(std::move(bundle.text));
   }
   if (!ref.fixtures.empty()) {
     KILN_ASSIGN(request.fixtures, offeredFixtures(store, ref));
@@ -103,6 +118,30 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
   if (!verdict.passed) return fail(verificationError(verdict));
   KILN_TRY(staging.commit());
   KILN_TRY(current.learn(verdict));
+  return verdict;
+}
+
+Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
+                                         const Clock& clock) {
+  signing::VerifyRequest request;
+  KILN_ASSIGN(const auto artifactJson,
+              readSmall(store, ref.instance, ref.artifact, kMaxOciManifestBytes, "artifact.json"));
+  request.artifactJson = artifactJson;
+  request.artifact = ref.artifact;
+  request.statementsOnly = true;
+  KILN_ASSIGN(auto bundles, offeredBundles(store, ref));
+  for (OfferedBundle& bundle : bundles) request.bundles.push_back(std::move(bundle.text));
+  std::optional<Error> transport;
+  request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) -> Status {
+    auto status = store.read(ref.instance, file.digest, 0, 0, sink);
+    if (!status && isTransport(status.error()) && !transport) transport = status.error();
+    return status;
+  };
+  KILN_TRY(trust.learnCarried(ref.recalls));
+  auto verdict = signing::verifyArtifact(request, trust.root, trust.policy, clock, trust.known());
+  if (transport) return fail(std::move(*transport));
+  if (!verdict.passed) return fail(verificationError(verdict));
+  KILN_TRY(trust.learn(verdict));
   return verdict;
 }
 

@@ -32,4 +32,10 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
                                        const std::string& destination, const Trust& trust,
                                        const Clock& clock);
 
+// What is said of an artifact, without its files: the Manifest is read and the bundles are verified under
+// `trust`, with the newest recalls that are known from it or from there; nothing is kept but what `trust`
+// learns. Errors as above.
+Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
+                                         const Clock& clock);
+
 }  // namespace kiln::node
