@@ -60,7 +60,7 @@ class Liar:
         """One to compile, or nothing."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            for lease in self.synchronize()[1]:
+            for lease in self.synchronize(8)[1]:
                 if lease[2] == COMPILE:
                     return lease
             time.sleep(0.2)
