@@ -92,7 +92,8 @@ Result<std::shared_ptr<const signing::Recalls>> recallsStored(const Farm& farm) 
   KILN_ASSIGN(auto connection, farm.database.acquire());
   KILN_ASSIGN(auto record, index::newestRecalls(*connection));
   if (!record) return nullptr;
-  const Digest evidence = digestOf(digestOf(record->root).hex() + digestOf(record->document).hex());
+  const Digest evidence = digestOf(digestOf(record->root).hex() + digestOf(record->document).hex() +
+                                   std::to_string(record->version));
   if (auto known = farm.recalls->find(evidence)) return known;
   KILN_ASSIGN(signing::Recalls recalls, readRecalls(*record));
   auto read = std::make_shared<const signing::Recalls>(std::move(recalls));
