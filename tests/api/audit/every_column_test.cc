@@ -202,6 +202,7 @@ const std::vector<Table>& tables() {
          "priority operators_wanted excluded_workers counted_operators time_limit state queued attempts "
          "epoch "
          "worker operator expires stage avoid_worker avoid_until error_code error_message revision emulated "
+         "worker_key deadline "
          "devices",
          Who::kElsewhere,
          "the queue: what comes of it is held against the worker's receipt (receipt_test) and, published, "
@@ -210,7 +211,7 @@ const std::vector<Table>& tables() {
        nullptr,
        "likewise"},
       {"attempts",
-       {{"instance run_id epoch worker operator leased ended outcome error", Who::kHarmless,
+       {{"instance run_id epoch worker operator leased ended outcome error error_code", Who::kHarmless,
          "a record of what went wrong; nothing is decided by it"}},
        Who::kHarmless,
        nullptr,
@@ -228,6 +229,14 @@ const std::vector<Table>& tables() {
        {{"name operator certificate description targets kinds draining first_contact last_contact runs "
          "emulates",
          Who::kHarmless, "who may take which lease follows from the certificate that a worker shows"}},
+       Who::kHarmless,
+       nullptr,
+       "workers announce themselves again"},
+      {"fleet",
+       {{"operator name key place instances certificate description targets runs emulates kinds draining "
+         "first_contact last_contact",
+         Who::kHarmless, "written at each contact; who may take which lease follows from the certificate"},
+        {"proven bad_ends held_back_until", Who::kHarmless, "how much of the queue a worker gets at once"}},
        Who::kHarmless,
        nullptr,
        "workers announce themselves again"},
