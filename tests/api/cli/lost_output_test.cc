@@ -39,12 +39,13 @@ struct KilnLostOutput : testing::Test {
     ASSERT_EQ(kiln({"fetch", hash, "--out", "model"}, {}).exit, 0);
   }
   testing_support::KilnResult kiln(const Words& words, const testing_support::KilnStreams& streams) {
-    return runKiln(words,
-                   {{"KILN_ENDPOINT", farm.endpoint()},
-                    {"KILN_TRUST_ROOT", directory / "root.json"},
-                    {"KILN_POLICY", directory / "policy.json"},
-                    {"TMPDIR", directory.path()}},
-                   directory.path(), streams);
+    std::map<std::string, std::string> environment{{"KILN_ENDPOINT", farm.endpoint()},
+                                                   {"KILN_TRUST_ROOT", directory / "root.json"},
+                                                   {"KILN_POLICY", directory / "policy.json"},
+                                                   {"TMPDIR", directory.path()}};
+    // The artifact of the script's job is in no index, so nothing about it can be verified.
+    if (words.front() == "watch") environment.erase("KILN_TRUST_ROOT");
+    return runKiln(words, environment, directory.path(), streams);
   }
 };
 

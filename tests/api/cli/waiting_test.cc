@@ -43,7 +43,8 @@ struct KilnWaits : testing::Test {
   testing_support::KilnResult kiln(const Words& words, std::map<std::string, std::string> more = {},
                                    const testing_support::KilnStreams& streams = {}) {
     more.emplace("KILN_ENDPOINT", farm.endpoint());
-    more.emplace("KILN_TRUST_ROOT", directory / "root.json");
+    // The artifact of the script's job is in no index, so nothing about it can be verified.
+    if (words.front() != "watch") more.emplace("KILN_TRUST_ROOT", directory / "root.json");
     more.emplace("KILN_POLICY", directory / "policy.json");
     return runKiln(words, more, directory.path(), streams);
   }
