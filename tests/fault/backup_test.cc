@@ -195,11 +195,19 @@ TEST_F(BackupDrill, Case27AnOldBackupBesideNewerTilesGoesOnFromTheTiles) {
   restored.startLog();
   start(restored);
   ASSERT_TRUE(restored.ready()) << restored.log();
-  EXPECT_NE(build(restored, "again", "another model"), "");
-  expectContinues(restored, seen);
   const auto client = client::Client::open({.endpoint = restored.endpoint()}).value();
   EXPECT_EQ(client->recalls().value(), "") << "newer than the backup";
+  // The log has the recall: nothing is built until it is in force again.
+  v1::Job refused;
+  const grpc::Status early = restored.submit(
+      testing_support::sampleRequest(
+          "early", 1, storage::putBlob(*restored.blobs_, "default", asBytes("another model")).value()),
+      &refused);
+  EXPECT_EQ(early.error_code(), grpc::StatusCode::UNAVAILABLE) << early.error_message();
+  EXPECT_NE(early.error_message().find("the log holds 1 recall"), std::string::npos) << early.error_message();
   ASSERT_TRUE(client->publishRecalls(forgotten));
+  EXPECT_NE(build(restored, "again", "another model"), "");
+  expectContinues(restored, seen);
   EXPECT_EQ(recalls(restored).entries.size(), 1u);
   EXPECT_EQ(restored.count("signatures"), static_cast<int>(checkpoint(restored).size))
       << "the recall keeps the entry that it had";
