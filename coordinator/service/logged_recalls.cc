@@ -97,7 +97,7 @@ Status LoggedRecalls::check(const signing::Recalls* inForce) {
         "the log holds " + std::to_string(lacking.size()) + (lacking.size() == 1 ? " recall" : " recalls") +
             " that this farm does not have in force: its database has lost them, or they are about to "
             "come. Until then nothing is built, published or served; whoever keeps the recalls "
-            "publishes them again with kiln recall --publish");
+            "publishes them again with kiln recall --publish --cosign FILE");
   held_ = said;
   return {};
 }
