@@ -143,10 +143,9 @@ void addAudit(CLI::App& app, Context& context) {
       "finding",
       "kiln audit --trust-root root.json --checkpoint last-audit.checkpoint --json\n\n"
       "Walks the log, if the root names one: each entry must lead to a statement of the index, each recall "
-      "in it "
-      "must be in\nforce, and what the database keeps of it (leaves, proofs, checkpoints) must be the log's. "
-      "Then "
-      "each statement and row\nmust be signed, logged and what was signed. Findings: missing-statement, "
+      "in it must be in\nforce, and what the database keeps of it (leaves, proofs, checkpoints) must be the "
+      "log's. Then each statement and row\nmust be signed, logged and what was signed. Findings: "
+      "missing-statement, "
       "unlogged-signature, bad-signature,\ntampered-row, damaged-log.",
       [&context, options] { return run(context, *options); });
   command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");

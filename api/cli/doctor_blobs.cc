@@ -38,8 +38,7 @@ BlobFinding checkStoredBlobs(client::Client& client) {
   if (!found->problems.empty())
     return {false, fmt::format("{}", fmt::join(found->problems, "; ")),
             "kiln audit looks at everything; kiln restore brings blobs back from a backup, kiln rebuild "
-            "makes the "
-            "artifact again"};
+            "makes the artifact again"};
   if (found->artifacts == 0) return {true, "no artifact is stored yet", ""};
   return {true,
           fmt::format("{} blobs of {} artifacts read back, {}: all have their hash", found->blobs,

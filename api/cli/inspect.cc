@@ -16,7 +16,7 @@ struct Options {
 
 void printReport(const client::ModelReport& report) {
   const auto line = [](std::string_view name, const std::string& text) {
-    printLine(fmt::format("{:<10}{}", name, printable(text)));
+    printLine(fmt::format("{:<10}{}", name, text));
   };
   line("model",
        fmt::format("{}: ONNX, IR version {}, {} in {} file{}", report.path, report.irVersion,
@@ -63,8 +63,7 @@ void addInspect(CLI::App& app, Context& context) {
   auto& command =
       addCommand(app, context, "inspect",
                  "Say what a model is and what its build will ask for; needs no farm. Sizes and pins in the "
-                 "command line that it "
-                 "prints are examples. Exit 4 where operators are not served",
+                 "command line that it prints are examples. Exit 4 where operators are not served",
                  "kiln inspect model.onnx", [&context, options] { return run(context, *options); });
   command.add_option("MODEL", options->model, "A file")->required();
   command

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "api/cli/commands.h"
 #include "api/cli/job_view.h"
@@ -22,6 +24,16 @@ std::string lineOf(std::string_view line) {
   return printable(text);
 }
 
+std::vector<std::string> linesOf(std::string_view log) {
+  std::vector<std::string> lines;
+  while (!log.empty()) {
+    const std::size_t end = std::min(log.find('\n'), log.size());
+    lines.push_back(lineOf(log.substr(0, end)));
+    log.remove_prefix(std::min(end + 1, log.size()));
+  }
+  return lines;
+}
+
 std::string titleOf(const v1::JobLogs::Log& log, const std::string& job) {
   const v1::BuilderResult& builder = log.builder();
   std::string title = std::string(actionKindName(log.kind()));
@@ -35,24 +47,14 @@ std::string titleOf(const v1::JobLogs::Log& log, const std::string& job) {
 void print(const v1::JobLogs::Log& log, const std::string& job) {
   printLine(titleOf(log, job));
   if (log.truncated()) printLine("  (the end of it)");
-  std::string_view rest = log.text();
-  if (rest.empty())
+  if (log.text().empty())
     printLine(log.builder().exit_code() == 0 ? "  (it ended well: no log is kept)" : "  (it said nothing)");
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    printLine("  " + lineOf(rest.substr(0, end)));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (const std::string& line : linesOf(log.text())) printLine("  " + line);
 }
 
 Json logJson(const v1::JobLogs::Log& log) {
   std::string text;
-  std::string_view rest = log.text();
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    text += lineOf(rest.substr(0, end)) + "\n";
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
+  for (const std::string& line : linesOf(log.text())) text += line + "\n";
   return {{"kind", actionKindName(log.kind())},
           {"target", log.target()},
           {"builder", builderJson(log.builder())},
@@ -77,8 +79,10 @@ Status run(const Context& context, const Options& options) {
 
 void addLogs(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command = addCommand(app, context, "logs", "Print what a job's tools wrote, action by action",
-                             "kiln logs JOB", [&context, options] { return run(context, *options); });
+  auto& command =
+      addCommand(app, context, "logs",
+                 "Print the end of what those of a job's tools that failed wrote, action by action",
+                 "kiln logs JOB", [&context, options] { return run(context, *options); });
   command.add_option("JOB", options->job, "The job's id")->required();
   command.add_option("--worker", options->worker, "Of this worker alone");
   command.add_option("--target", options->target, "Of this target alone");
