@@ -21,7 +21,8 @@ void printReport(const client::ModelReport& report) {
   line("model",
        fmt::format("{}: ONNX, IR version {}, {} in {} file{}", report.path, report.irVersion,
                    humanBytes(report.bytes), report.files.size(), report.files.size() == 1 ? "" : "s"));
-  if (!report.producer.empty()) line("producer", report.producer + " " + report.producerVersion);
+  if (!report.producer.empty())
+    line("producer", report.producer + (report.producerVersion.empty() ? "" : " " + report.producerVersion));
   for (const auto& [domain, version] : report.opsets) line("opset", fmt::format("{} {}", domain, version));
   for (const std::string& input : report.inputs) line("input", input);
   for (const std::string& output : report.outputs) line("output", output);
@@ -29,8 +30,8 @@ void printReport(const client::ModelReport& report) {
   for (const auto& [name, count] : report.operators) operators.push_back(fmt::format("{} {}", count, name));
   line("nodes", fmt::format("{}: {}", report.nodes, fmt::join(operators, ", ")));
   for (const auto& dim : report.requirements.dimensions)
-    line("needs", fmt::format("--profile {}=N or MIN:OPT:MAX, dimension {} of input {}", dim.name, dim.index,
-                              dim.input));
+    line("needs", fmt::format("--profile {}=SIZE or =MIN:OPT:MAX, dimension {} of input {}", dim.name,
+                              dim.index, dim.input));
   for (const auto& pin : report.requirements.pins)
     line(pin.certain ? "needs" : "may need", fmt::format("--pin {}=VALUE{}, which decides node {}", pin.name,
                                                          pin.elements == 1 ? "" : ",...", pin.node));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "manifest/base/printable.h"
 
@@ -51,9 +53,8 @@ std::string shellWord(const std::string& text) {
 }
 
 // A size to begin with: images have three channels and some 224 pixels each way, all else begins with one.
-std::int64_t exampleSize(const onnx::OpenDimension& dim, const onnx::Model& model) {
-  const auto input = std::ranges::find(model.graph.inputs, dim.input, &onnx::ValueInfo::name);
-  if (input->shape->size() != 4 || dim.index == 0) return 1;
+std::int64_t exampleSize(const onnx::OpenDimension& dim, std::size_t rank) {
+  if (rank != 4 || dim.index == 0) return 1;
   return dim.index == 1 ? 3 : 224;
 }
 
@@ -61,8 +62,11 @@ std::string commandLineOf(const ModelReport& report, const onnx::Model& model,
                           const std::vector<std::string>& targets) {
   std::string line = "kiln build " + shellWord(report.path);
   for (const std::string& target : targets) line += " --target " + shellWord(target);
+  std::map<std::string_view, std::size_t> ranks;
+  for (const onnx::ValueInfo& input : model.graph.inputs)
+    if (input.shape) ranks.emplace(input.name, input.shape->size());
   for (const onnx::OpenDimension& dim : report.requirements.dimensions)
-    line += " --profile " + shellWord(fmt::format("{}={}", dim.name, exampleSize(dim, model)));
+    line += " --profile " + shellWord(fmt::format("{}={}", dim.name, exampleSize(dim, ranks.at(dim.input))));
   for (const onnx::DecidingInput& pin : report.requirements.pins) {
     if (!pin.certain) continue;
     const std::vector<int> ones(std::max<std::size_t>(pin.elements, 1), 1);
@@ -121,11 +125,10 @@ Result<ModelReport> inspectModel(const std::string& path, const std::vector<std:
   report.irVersion = model.irVersion;
   for (const auto& [domain, version] : model.opsets)
     report.opsets[domain.empty() ? "ai.onnx" : printable(domain)] = version;
-  for (const onnx::ValueInfo& input : model.graph.inputs) {
-    const bool isConstant = std::ranges::any_of(
-        model.graph.initializers, [&](const onnx::Tensor& tensor) { return tensor.name == input.name; });
-    if (!isConstant) report.inputs.push_back(tensorText(input));
-  }
+  std::set<std::string_view> constants;
+  for (const onnx::Tensor& tensor : model.graph.initializers) constants.insert(tensor.name);
+  for (const onnx::ValueInfo& input : model.graph.inputs)
+    if (!constants.contains(input.name)) report.inputs.push_back(tensorText(input));
   for (const onnx::ValueInfo& output : model.graph.outputs) report.outputs.push_back(tensorText(output));
   countOperators(model.graph, report);
   for (const onnx::Function& function : model.functions) countOperators(function.graph, report);
