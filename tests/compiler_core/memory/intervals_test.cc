@@ -33,13 +33,14 @@ class Program {
                          mlir::memref::MemRefDialect, mlir::scf::SCFDialect>();
   }
 
-  // A function whose arguments are its symbols: %s0, %s1... of type index. Each operation with the attribute
-  // `what` is found by value().
-  void parse(int symbols, const std::string& body) {
+  // A function whose arguments are its symbols: %s0, %s1... of type index, then `arguments`. Each operation
+  // with the attribute `what` is found by value().
+  void parse(int symbols, const std::string& body, const std::string& arguments = "") {
     std::string text = "func.func @main(";
     for (int i = 0; i < symbols; ++i)
       text +=
           (i ? ", %s" : "%s") + std::to_string(i) + ": index {kiln.symbol = " + std::to_string(i) + " : i64}";
+    text += arguments;
     module_ = mlir::parseSourceString<mlir::ModuleOp>(text + ") {\n" + body + "\nreturn\n}", &context_);
     ASSERT_TRUE(module_) << text << body;
   }
@@ -63,6 +64,11 @@ class Program {
 testing::Matcher<const std::optional<ir::Range>&> is(std::int64_t min, std::int64_t max) {
   return testing::Optional(ir::Range{min, max});
 }
+
+// An index from memory, %l, is bounded by nothing.
+const std::string kLoaded =
+    "%m = memref.alloc() : memref<1xindex>\n%c0 = arith.constant 0 : index\n"
+    "%l = memref.load %m[%c0] : memref<1xindex>\n";
 
 // A random calculation as text, with a value for one assignment of its symbols computed beside it.
 class Calculation {
@@ -237,6 +243,46 @@ TEST(Intervals, OfALoopVariableReachItsLastValueAndNoFurther) {
   EXPECT_THAT(program.range({{1, 6}}), is(-4, 5));
 }
 
+TEST(Intervals, OfALoopVariableNeedBothEndsOfItsLoop) {
+  Program program;
+  // An affine loop states only those ends that are numbers. The loop around it states both.
+  const auto nest = [&](const std::string& ends) {
+    program.parse(2, "affine.for %i = 0 to 4 {\naffine.for %j = " + ends +
+                         " {\n%x = arith.addi %i, %j {what} : index\n}\n}");
+    return program.range({{1, 6}, {7, 9}});
+  };
+  EXPECT_THAT(nest("2 to 10"), is(2, 12));
+  EXPECT_EQ(nest("2 to %s1"), std::nullopt);
+  EXPECT_EQ(nest("%s0 to 10"), std::nullopt);
+  EXPECT_EQ(nest("%s0 to %s1"), std::nullopt);
+  for (const char* ends : {"%l to %s0", "%s0 to %l", "%l to %l"}) {
+    program.parse(1, kLoaded + "%c1 = arith.constant 1 : index\nscf.for %i = " + ends +
+                         " step %c1 {\n%x = arith.addi %i, %i {what} : index\n}");
+    EXPECT_EQ(program.range({{1, 6}}), std::nullopt) << ends;
+  }
+}
+
+TEST(Intervals, OfArgumentsThatAreNoLoopVariablesAreUnknown) {
+  Program program;
+  program.parse(1, "%x = arith.addi %s0, %p {what} : index", ", %p: index");
+  EXPECT_EQ(program.range({{1, 6}}), std::nullopt) << "no symbol";
+  program.parse(2,
+                "%c1 = arith.constant 1 : index\n"
+                "%r = scf.for %i = %s0 to %s1 step %c1 iter_args(%a = %c1) -> (index) {\n"
+                "%x = arith.addi %a, %a {what} : index\nscf.yield %x : index\n}");
+  EXPECT_EQ(program.range({{1, 6}, {7, 9}}), std::nullopt) << "carried from one turn to the next";
+  program.parse(2,
+                "%r = scf.while (%w = %s0) : (index) -> index {\n"
+                "%x = arith.addi %w, %w {what} : index\n%c = arith.cmpi slt, %x, %s1 : index\n"
+                "scf.condition(%c) %x : index\n} do {\n^bb0(%b: index):\nscf.yield %b : index\n}");
+  EXPECT_EQ(program.range({{1, 6}, {7, 9}}), std::nullopt) << "a loop without variables";
+  program.parse(0,
+                "%m = memref.alloc() : memref<1xi32>\n%c0 = arith.constant 0 : index\n"
+                "%r = memref.generic_atomic_rmw %m[%c0] : memref<1xi32> {\n^bb0(%old: i32):\n"
+                "%x = arith.index_cast %old {what} : i32 to index\nmemref.atomic_yield %old : i32\n}");
+  EXPECT_EQ(program.range({}), std::nullopt) << "no loop";
+}
+
 TEST(Intervals, OfProductsAndQuotientsReachTheirCorners) {
   const auto of = [](const std::string& op, ir::Range a, ir::Range b) {
     Program program;
@@ -250,6 +296,9 @@ TEST(Intervals, OfProductsAndQuotientsReachTheirCorners) {
   EXPECT_THAT(of("ceildivsi", {-7, 7}, {2, 3}), is(-3, 4));
   EXPECT_THAT(of("divsi", {-7, 7}, {2, 2}), is(-4, 4));  // holds -3 to 3
   EXPECT_THAT(of("remsi", {-100, 100}, {3, 8}), is(-7, 7));
+  EXPECT_THAT(of("remsi", {-100, 100}, {1, 8}), is(-7, 7));
+  EXPECT_THAT(of("remsi", {-100, 100}, {1, 1}), is(0, 0));
+  EXPECT_EQ(of("remsi", {1, 9}, {-4, -1}), std::nullopt);
   EXPECT_THAT(of("minsi", {-2, 9}, {1, 4}), is(-2, 4));
   EXPECT_THAT(of("maxsi", {-2, 9}, {1, 4}), is(1, 9));
   for (const char* op : {"floordivsi", "ceildivsi", "divsi", "remsi"})
@@ -260,16 +309,55 @@ TEST(Intervals, OfProductsAndQuotientsReachTheirCorners) {
 
 TEST(Intervals, OneKnownSideOfAMinimumBoundsIt) {
   Program program;
-  // An index from memory is bounded by nothing; what is clamped by a symbol is.
-  const std::string loaded =
-      "%m = memref.alloc() : memref<1xindex>\n%c0 = arith.constant 0 : index\n"
-      "%l = memref.load %m[%c0] : memref<1xindex>\n";
-  program.parse(1, loaded + "%x = arith.minsi %l, %s0 {what} : index");
-  ASSERT_TRUE(program.range({{3, 8}}));
-  EXPECT_EQ(program.range({{3, 8}})->max, 8);
-  EXPECT_LE(program.range({{3, 8}})->min, -(1 << 30));
-  program.parse(1, loaded + "%x = arith.maxsi %l, %s0 {what} : index");
-  EXPECT_EQ(program.range({{3, 8}}), std::nullopt);
+  // What is clamped by a symbol is bounded by it.
+  for (const char* sides : {"%l, %s0", "%s0, %l"}) {
+    program.parse(1, kLoaded + "%x = arith.minsi " + sides + " {what} : index");
+    ASSERT_TRUE(program.range({{3, 8}}));
+    EXPECT_EQ(program.range({{3, 8}})->max, 8);
+    EXPECT_LE(program.range({{3, 8}})->min, -(1 << 30));
+    program.parse(1, kLoaded + "%x = arith.maxsi " + sides + " {what} : index");
+    EXPECT_EQ(program.range({{3, 8}}), std::nullopt);
+  }
+}
+
+TEST(Intervals, OfWhatComesFromUnknownValuesAreUnknown) {
+  for (const char* calculation :
+       {"arith.minsi %l, %l {what} : index", "arith.maxsi %l, %l {what} : index",
+        "arith.addi %l, %s0 {what} : index", "arith.muli %s0, %l {what} : index",
+        "arith.divsi %s0, %l {what} : index", "arith.remsi %s0, %l {what} : index",
+        "arith.select %true, %l, %s0 {what} : index", "arith.select %true, %s0, %l {what} : index",
+        "affine.apply affine_map<(a)[b] -> (a + b)>(%s0)[%l] {what}",
+        "affine.min affine_map<(a)[b] -> (a, b)>(%s0)[%l] {what}",
+        "affine.max affine_map<(a)[b] -> (a, b)>(%s0)[%l] {what}"}) {
+    Program program;
+    program.parse(1, kLoaded + "%true = arith.constant true\n%x = " + calculation);
+    EXPECT_EQ(program.range({{3, 8}}), std::nullopt) << calculation;
+  }
+}
+
+TEST(Intervals, OfValuesBeyondTheirNumbersAreUnknown) {
+  const std::int64_t large = std::int64_t{1} << 40;
+  for (const char* op :
+       {"apply affine_map<(a) -> (a * 1000000000)>", "min affine_map<(a) -> (1, a * 1000000000)>",
+        "max affine_map<(a) -> (a * 1000000000, 1)>"}) {
+    Program program;
+    program.parse(1, "%x = affine." + std::string(op) + "(%s0) {what}");
+    EXPECT_TRUE(program.range({{0, 4}})) << op;
+    EXPECT_EQ(program.range({{0, large}}), std::nullopt) << op;
+  }
+}
+
+TEST(Intervals, OfConstantsAreTheirNumber) {
+  Program program;
+  program.parse(0, "%x = arith.constant {what} -7 : index");
+  EXPECT_THAT(program.range({}), is(-7, -7));
+  for (const char* other : {"1.5 : f32", "dense<1> : vector<4xindex>"}) {
+    program.parse(0, "%x = arith.constant {what} " + std::string(other));
+    EXPECT_EQ(program.range({}), std::nullopt) << other;
+  }
+  program.parse(1,
+                "%a = arith.index_cast %s0 : index to i64\n%x = arith.index_cast %a {what} : i64 to index");
+  EXPECT_THAT(program.range({{3, 8}}), is(3, 8)) << "whatever its width";
 }
 
 TEST(Intervals, OfBuffersAreTheirLargestExtents) {
@@ -292,6 +380,81 @@ TEST(Intervals, OfBuffersAreTheirLargestExtents) {
                 "%x = memref.subview %m[0, 0] [%s1, %s0] [1, 1] {what} : memref<?x?xf32> to memref<?x?xf32, "
                 "strided<[?, 1]>>");
   EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 0), 9);
+  program.parse(2,
+                "%m = memref.alloc(%s0) : memref<?xf32>\n"
+                "%x = memref.reinterpret_cast %m to offset: [0], sizes: [%s1, 3], strides: [3, 1] {what} : "
+                "memref<?xf32> to memref<?x3xf32, strided<[3, 1]>>");
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 0), 9);
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 1), 3);
+  program.parse(2,
+                "%m = memref.alloc(%s0) : memref<?xf32>\n"
+                "%x = memref.expand_shape %m [[0, 1]] output_shape [%s1, 3] {what} : memref<?xf32> into "
+                "memref<?x3xf32>");
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 0), 9);
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 1), 3);
+}
+
+TEST(Intervals, OfABufferWithDroppedDimensionsAreUnknown) {
+  Program program;
+  program.parse(2,
+                "%m = memref.alloc(%s0, %s1) : memref<?x?xf32>\n"
+                "%x = memref.subview %m[0, 0] [1, %s1] [1, 1] {what} : memref<?x?xf32> to memref<?xf32, "
+                "strided<[1]>>");
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 0), std::nullopt);
+}
+
+TEST(Intervals, OfBuffersThatAreGivenComeFromTheirShapes) {
+  Program program;
+  const std::string cast = "%x = memref.cast %b {what} : memref<?x4x?xf32> to memref<?x?x?xf32>";
+  program.parse(2, cast,
+                ", %b: memref<?x4x?xf32> {kiln.shape = affine_map<()[s0, s1] -> (s1, 4, s0 * 2 + s1)>}");
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 0), 9);
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 1), 4);
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 2), 21);
+  EXPECT_EQ(program.extent({{1, 6}}, 0), std::nullopt) << "a symbol without a range";
+  program.parse(2, cast, ", %b: memref<?x4x?xf32>");
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 0), std::nullopt) << "no shape";
+  EXPECT_EQ(program.extent({{1, 6}, {2, 9}}, 1), 4);
+}
+
+TEST(Intervals, OfOtherBuffersAreKnownWhereTheTypeSaysThem) {
+  Program program;
+  program.parse(1, "%x = memref.alloca(%s0) {what} : memref<?x4xf32>");
+  EXPECT_EQ(program.extent({{1, 6}}, 0), std::nullopt);
+  EXPECT_EQ(program.extent({{1, 6}}, 1), 4);
+  // A buffer that a loop carries from one turn to the next.
+  program.parse(1,
+                "%c0 = arith.constant 0 : index\n%c1 = arith.constant 1 : index\n"
+                "%m = memref.alloc(%s0) : memref<?x4xf32>\n"
+                "%r = scf.for %i = %c0 to %s0 step %c1 iter_args(%b = %m) -> (memref<?x4xf32>) {\n"
+                "%x = memref.cast %b {what} : memref<?x4xf32> to memref<?x?xf32>\n"
+                "scf.yield %b : memref<?x4xf32>\n}");
+  EXPECT_EQ(program.extent({{1, 6}}, 0), std::nullopt);
+  EXPECT_EQ(program.extent({{1, 6}}, 1), 4);
+  program.parse(1,
+                "%m = memref.alloc(%s0) : memref<?xf32>\n"
+                "%x = memref.cast %m {what} : memref<?xf32> to memref<*xf32>");
+  EXPECT_EQ(program.extent({{1, 6}}, 0), std::nullopt) << "no rank";
+  // One factor of a product is unknown.
+  program.parse(1,
+                "%m = memref.alloca(%s0) : memref<?x4xf32>\n"
+                "%x = memref.collapse_shape %m [[0, 1]] {what} : memref<?x4xf32> into memref<?xf32>");
+  EXPECT_EQ(program.extent({{1, 6}}, 0), std::nullopt);
+}
+
+TEST(Intervals, OfABuffersDimensionAreItsExtent) {
+  Program program;
+  const std::string sizes =
+      "%c0 = arith.constant 0 : index\n%c2 = arith.constant 2 : index\n"
+      "%m = memref.alloc(%s0, %s1) : memref<?x4x?xf32>\n";
+  program.parse(2, sizes +
+                       "%d = memref.dim %m, %c2 : memref<?x4x?xf32>\n"
+                       "%x = arith.addi %d, %c0 {what} : index");
+  EXPECT_THAT(program.range({{1, 6}, {2, 9}}), is(2, 9));
+  program.parse(2, sizes +
+                       "%d = memref.dim %m, %s0 : memref<?x4x?xf32>\n"
+                       "%x = arith.addi %d, %c0 {what} : index");
+  EXPECT_EQ(program.range({{1, 2}, {2, 9}}), std::nullopt) << "which dimension is found out by the run";
 }
 
 }  // namespace

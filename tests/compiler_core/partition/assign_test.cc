@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 
 namespace kiln::partition {
 namespace {
@@ -40,9 +42,59 @@ TEST(Assign, ConnectedNodesMoveTogether) {
   EXPECT_EQ(assign(chain({{{10, 9}}, {{10, 9}}, {{10, 9}}, {{1, kNo}}}, 4)), (Targets{0, 0, 0, 0}));
 }
 
+TEST(Assign, RunsThatMetMoveOnTogether) {
+  // Node 1 joins its neighbours on target 0; only then do the three of them pay for following node 3.
+  EXPECT_EQ(assign(chain({{{10, 15}}, {{13, 10}}, {{10, 12}}, {{kNo, 1}}}, 5)), (Targets{1, 1, 1, 1}));
+  // One unit more, and they stay.
+  EXPECT_EQ(assign(chain({{{10, 16}}, {{13, 10}}, {{10, 12}}, {{kNo, 1}}}, 5)), (Targets{0, 0, 0, 1}));
+}
+
 TEST(Assign, AValueIsTransferredOnceToEachTarget) {
   Graph graph{{{{1, kNo}}, {{kNo, 1}}, {{kNo, 1}}}, {{0, {1, 2}, 7}}};
   EXPECT_EQ(costOf(graph, assign(graph)), 3u + 7u);
+}
+
+// The node at `start` and what is connected to it by nodes of the same target.
+std::set<std::uint32_t> runOf(const Graph& graph, const Targets& targets, std::uint32_t start) {
+  std::set<std::uint32_t> run{start};
+  for (std::size_t before = 0; before != run.size();) {
+    before = run.size();
+    for (const GraphValue& value : graph.values) {
+      std::vector<std::uint32_t> nodes = value.users;
+      nodes.push_back(value.from);
+      std::erase_if(nodes, [&](std::uint32_t node) { return targets[node] != targets[start]; });
+      if (std::ranges::any_of(nodes, [&](std::uint32_t node) { return run.contains(node); }))
+        run.insert(nodes.begin(), nodes.end());
+    }
+  }
+  return run;
+}
+
+TEST(Assign, NoRunWouldBeCheaperBesideItsNeighbours) {
+  std::mt19937_64 random(11);
+  const auto below = [&](std::uint64_t end) { return static_cast<std::uint32_t>(random() % end); };
+  for (int round = 0; round < 200; ++round) {
+    Graph graph;
+    const std::uint32_t count = 2 + below(20);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      graph.nodes.push_back({{below(60), below(60), below(60)}});
+      if (i > 0) graph.values.push_back({below(i), {i}, below(50)});
+    }
+    const Targets targets = assign(graph);
+    for (std::uint32_t node = 0; node < count; ++node)
+      for (TargetIndex target = 0; target < 3; ++target) {
+        Targets moved = targets;
+        bool isBeside = false;
+        const std::set<std::uint32_t> run = runOf(graph, targets, node);
+        for (const std::uint32_t one : run) moved[one] = target;
+        for (const GraphValue& value : graph.values) {
+          const std::uint32_t user = value.users[0];
+          isBeside |= run.contains(value.from) && targets[user] == target;
+          isBeside |= run.contains(user) && targets[value.from] == target;
+        }
+        if (isBeside) EXPECT_GE(costOf(graph, moved), costOf(graph, targets)) << "round " << round;
+      }
+  }
 }
 
 TEST(Assign, NeverWorseThanAnyOneTargetAndTheSameEveryTime) {
