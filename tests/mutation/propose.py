@@ -31,7 +31,7 @@ def conditions(text):
 def proposals(text):
     for condition in conditions(text):
         flat = " ".join(condition.split())
-        if _DECLARES.search(flat) or " ? " in flat or "](" in flat:
+        if _DECLARES.search(flat) or " ? " in flat or "](" in flat or 'R"' in flat:
             continue
         yield f"swap {flat} => false"
         for before, after in _BOUNDARIES + _CONNECTIVES:

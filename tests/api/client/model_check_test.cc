@@ -55,6 +55,46 @@ TEST(ModelCheck, NamesAllThatIsMissingAtOnce) {
   EXPECT_EQ(refusal({"N=1", "H=32:64:128", "W=5", "box.1=3"}).message, "passed");
 }
 
+// A list of unknown length is as long as its pin; that says nothing about other inputs or further dimensions.
+TEST(ModelCheck, APinGivesALengthOnlyToItsOwnList) {
+  const auto openWith = [](const std::vector<std::string>& dims, const std::string& pinned) {
+    CompileSpec options;
+    options.pins[pinned] = {1, 2};
+    const auto checked =
+        checkModel(asBytes(varintField(1, 8) +
+                           field(7, field(11, floatInput("axes", dims)) + field(12, floatInput("y", {"1"})))),
+                   "m.onnx", options);
+    return checked ? std::string() : checked.error().message;
+  };
+  EXPECT_EQ(openWith({"?"}, "axes"), "");
+  EXPECT_THAT(openWith({"?"}, "other"), HasSubstr("leave 1 of the model open: axes.0 "));
+  EXPECT_THAT(openWith({"2", "?"}, "axes"), HasSubstr("leave 1 of the model open: axes.1 "));
+  EXPECT_THAT(openWith({"N"}, "axes"), HasSubstr("leave 1 of the model open: N "));
+}
+
+TEST(ModelCheck, WhatASequenceHoldsIsAskedFor) {
+  const std::string tensor = field(1, varintField(1, 1)), sequence = field(4, field(1, tensor));
+  const std::string model = varintField(1, 8) + field(7, field(11, field(1, "parts") + field(2, sequence)) +
+                                                             field(12, floatInput("y", {"1"})));
+  CompileSpec options;
+  const auto open = checkModel(asBytes(model), "m.onnx", options);
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().code, Code::kUnimplemented);
+  EXPECT_THAT(open.error().message, AllOf(HasSubstr("what input parts of sequence or optional type holds"),
+                                          HasSubstr("give --sequence parts=, ")));
+  options.sequences["parts"];
+  EXPECT_TRUE(checkModel(asBytes(model), "m.onnx", options));
+}
+
+// The farm reads other formats.
+TEST(ModelCheck, OnlyOnnxIsLookedInto) {
+  const TempDirectory directory;
+  EXPECT_TRUE(checkModel(asBytes("no model"), "net.mlir", {}));
+  EXPECT_TRUE(checkModelFile(directory / "missing.mlir", {}));
+  EXPECT_FALSE(checkModel(asBytes("no model"), "net.onnx", {}));
+  EXPECT_FALSE(checkModelFile(directory / "missing.onnx", {}));
+}
+
 TEST(ModelCheck, WhatIsNoModelIsNamedByTheUsersPath) {
   const TempDirectory directory;
   const auto refusal = [&](const std::string& name, const std::string& bytes) {
