@@ -55,11 +55,10 @@ bool isPrivate(const std::string& directory) {
     if (::stat(above.c_str(), &facts) != 0 || !isOurs(facts, true)) return false;
     if (above == above.parent_path()) break;
   }
-  if (::lstat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || !isOurs(facts, false))
-    return false;
+  if (::lstat(directory.c_str(), &facts) != 0 || !isOurs(facts, false)) return false;
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (::lstat(it->path().c_str(), &facts) != 0 || S_ISLNK(facts.st_mode) || !isOurs(facts, false))
-      return false;
+    // A link never passes: by its mode anybody may write it.
+    if (::lstat(it->path().c_str(), &facts) != 0 || !isOurs(facts, false)) return false;
   }
   return !error;
 }

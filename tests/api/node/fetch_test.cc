@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "manifest/artifact/bundle_limit.h"
+#include "manifest/artifact/fixture_list.h"
 #include "signing/bundle/bundle.h"
 #include "tests/api/node/lying_store.h"
 #include "tests/api/node/signed_artifact.h"
@@ -110,14 +111,82 @@ TEST_F(FetchTest, Case05TruncatedOversizedAndEndlessBlobsAreRefused) {
 }
 
 TEST_F(FetchTest, ABrokenConnectionIsNotAVerdict) {
-  for (const auto& [name, digest] : artifact.blobs()) {
-    store.about = digest;
-    store.lie = Lie::kUnavailable;
-    const auto verdict = fetch();
-    ASSERT_FALSE(verdict) << name;
-    EXPECT_EQ(verdict.error().code, Code::kUnavailable) << name;
-    expectNothingLeft(name);
+  store.lie = Lie::kFail;
+  for (const auto code :
+       {Code::kUnavailable, Code::kDeadlineExceeded, Code::kPermissionDenied, Code::kResourceExhausted}) {
+    for (const auto& [name, digest] : artifact.blobs()) {
+      store.about = digest;
+      store.failure = code;
+      const auto verdict = fetch();
+      ASSERT_FALSE(verdict) << name;
+      EXPECT_EQ(verdict.error().code, code) << name;
+      EXPECT_EQ(verdict.error().details, "") << name;
+      expectNothingLeft(name);
+    }
   }
+}
+
+// Then what named it is wrong: the index for what it lists, the artifact for its files.
+TEST_F(FetchTest, ADigestThatTheStoreTakesForNoneIsAVerdict) {
+  store.lie = Lie::kFail;
+  for (const auto code : {Code::kInvalidArgument, Code::kOutOfRange}) {
+    for (const auto& [name, digest] : artifact.blobs()) {
+      store.about = digest;
+      store.failure = code;
+      expectRefused(std::string(codeName(code)) + " for " + name);
+    }
+  }
+}
+
+TEST_F(FetchTest, AFileThatTheStoreLacksIsNamedInTheVerdict) {
+  for (const auto& [name, digest] : artifact.blobs()) {
+    const bool offered = name == "artifact.json" || name == "bundle" || name == "fixtures/fixtures.json";
+    store.about = digest;
+    store.lie = Lie::kFail;
+    store.failure = Code::kNotFound;
+    if (offered) {
+      const auto verdict = fetch();
+      ASSERT_FALSE(verdict) << name;
+      EXPECT_EQ(verdict.error().code, Code::kNotFound) << name;
+      expectNothingLeft(name);
+      continue;
+    }
+    for (const auto lie : {Lie::kFail, Lie::kTruncate}) {
+      store.lie = lie;
+      expectRefused("a missing " + name);
+      const Json details = Json::parse(fetch().error().details);
+      ASSERT_EQ(details.value("failed", Json::array()).size(), 1u) << name << ": " << details.dump();
+      EXPECT_NE(details["failed"][0]["check"].get<std::string>().find(name.substr(name.find('/') + 1)),
+                std::string::npos)
+          << name << ": " << details.dump();
+    }
+  }
+}
+
+TEST_F(FetchTest, WhatIsSaidOfAnArtifactIsVerifiedWithoutItsFiles) {
+  const auto examine = [&] { return examineArtifact(store, artifact.ref, artifact.trust, SystemClock()); };
+  const auto said = examine();
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_EQ(said->manifest.spec, artifact.farm.manifest.spec);
+  EXPECT_EQ(said->statements.size(), 1u);
+  for (const auto& [name, digest] : artifact.blobs()) {
+    const bool read = name == "artifact.json" || name == "manifest.json" || name == "bundle";
+    store.about = digest;
+    for (const auto lie : {Lie::kFlip, Lie::kTruncate, Lie::kExtend, Lie::kEndless, Lie::kOther}) {
+      store.lie = lie;
+      const auto refused = examine();
+      ASSERT_EQ(refused.has_value(), !read) << name;
+      if (read) EXPECT_NE(refused.error().details.find("\"exitCode\":5"), std::string::npos) << name;
+    }
+    store.lie = Lie::kFail;
+    store.failure = Code::kUnavailable;
+    const auto broken = examine();
+    ASSERT_EQ(broken.has_value(), !read) << name;
+    if (read) EXPECT_EQ(broken.error().code, Code::kUnavailable) << name;
+  }
+  store.lie = Lie::kNone;
+  artifact.ref.bundles.clear();
+  EXPECT_FALSE(examine()) << "an unsigned artifact";
 }
 
 TEST_F(FetchTest, SignatureOfAnotherArtifactIsRefused) {  // 6, 24
@@ -205,6 +274,17 @@ TEST_F(FetchTest, FixturesAreThoseThatTheProvenanceNames) {
   artifact.ref.fixtures = honest;
   artifact.ref.fixtures[1].digest = digestOf("what the index says of a listed file does not matter");
   EXPECT_TRUE(fetch());
+}
+
+// An index that lists a file again adds nothing, up to as many rows as an artifact may have files.
+TEST_F(FetchTest, NoMoreFixturesAreLookedAtThanAnArtifactMayHave) {
+  const FixtureFile listed = artifact.ref.fixtures[1];
+  artifact.ref.fixtures.resize(kMaxFixtureFiles + 1, listed);
+  const auto most = fetch();
+  ASSERT_TRUE(most) << most.error().message;
+  fs::remove_all(destination);
+  artifact.ref.fixtures.push_back(listed);
+  expectRefused("one more");
 }
 
 TEST_F(FetchTest, AnArtifactMayComeWithoutFixtures) {

@@ -5,7 +5,7 @@
 
 namespace kiln::testing_support {
 
-enum class Lie { kNone, kFlip, kTruncate, kExtend, kEndless, kOther, kUnavailable };
+enum class Lie { kNone, kFlip, kTruncate, kExtend, kEndless, kOther, kFail };
 
 class LyingStore final : public storage::BlobStore {
  public:
@@ -13,6 +13,7 @@ class LyingStore final : public storage::BlobStore {
 
   Digest about;  // the blob it lies about
   Lie lie = Lie::kNone;
+  Code failure = Code::kUnavailable;  // of Lie::kFail
 
   Status read(const std::string& instance, const Digest& digest, std::uint64_t offset, std::uint64_t length,
               const storage::ByteSink& sink) override {
@@ -33,8 +34,8 @@ class LyingStore final : public storage::BlobStore {
         break;
       case Lie::kEndless:
         for (;;) KILN_TRY(sink(asBytes(bytes)));
-      case Lie::kUnavailable:
-        return fail(Code::kUnavailable, "connection reset");
+      case Lie::kFail:
+        return fail(failure, "connection reset");
       case Lie::kNone:
         break;
     }

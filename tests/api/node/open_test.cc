@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "api/node/kiln_node.h"
@@ -133,6 +134,43 @@ TEST_F(AttackCases, Case31AWayThatOthersMayChangeIsCopiedFirst) {
   EXPECT_NE(opened->directory, fetched);
 }
 
+TEST_F(AttackCases, Case31PrivateIsWhatNobodyElseMayWrite) {
+  const std::vector<std::string> parts{"", "/weights", "/weights/0000.bin", "/bundles", "/artifact.json"};
+  for (const std::string& part : parts) {
+    const fs::perms before = fs::status(fetched + part).permissions();
+    for (const mode_t writable : {0020u, 0002u, 0022u}) {
+      ASSERT_EQ(::chmod((fetched + part).c_str(), static_cast<mode_t>(before) | writable), 0);
+      EXPECT_FALSE(isPrivate(fetched)) << "fetched" << part << " with " << writable;
+    }
+    ASSERT_EQ(::chmod((fetched + part).c_str(), static_cast<mode_t>(before) | 01002), 0);
+    EXPECT_FALSE(isPrivate(fetched)) << "sticky: the names in it are safe, what is added is not";
+    fs::permissions(fetched + part, before);
+    EXPECT_TRUE(isPrivate(fetched));
+  }
+  ASSERT_EQ(::chmod(directory.path().c_str(), 01777), 0);
+  EXPECT_TRUE(isPrivate(fetched)) << "nobody else may rename it in a sticky directory";
+  ASSERT_EQ(::chmod(directory.path().c_str(), 0777), 0);
+  EXPECT_FALSE(isPrivate(fetched));
+  ASSERT_EQ(::chmod(directory.path().c_str(), 0700), 0);
+
+  fs::create_symlink("/bin/true", fetched + "/weights/link");
+  EXPECT_FALSE(isPrivate(fetched)) << "with a link in it";
+  fs::remove(fetched + "/weights/link");
+  EXPECT_TRUE(isPrivate(fetched));
+  EXPECT_FALSE(isPrivate(fetched + "/artifact.json")) << "no directory";
+  EXPECT_FALSE(isPrivate(fetched + "/nothing"));
+}
+
+TEST_F(AttackCases, Case31WhatOthersOwnIsCopiedFirst) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  for (const std::string& path : {directory.path(), fetched, fetched + "/program.so"}) {
+    ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+    EXPECT_FALSE(isPrivate(fetched)) << path;
+    ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+    EXPECT_TRUE(isPrivate(fetched)) << path;
+  }
+}
+
 TEST_F(OpenTest, FixturesAreThoseThatAreSigned) {
   std::ofstream(fetched + "/fixtures/added.npy") << "x";
   EXPECT_FALSE(open());
@@ -187,6 +225,60 @@ TEST_F(OpenTest, SparseFilesAreNotCopiedToTheirSize) {
   EXPECT_LE(facts.st_blocks * 512, 1 << 20);
 }
 
+TEST_F(OpenTest, ACopyHasTheSameBytesWhereverTheHolesAre) {
+  constexpr std::size_t kPart = 1 << 20;
+  std::string text(5 * kPart / 2, '\0');
+  text.replace(kPart, 6, "middle");
+  text.replace(2 * kPart, 4, "last");
+  fs::remove(fetched + "/weights/0000.bin");
+  {
+    std::ofstream file(fetched + "/weights/0000.bin", std::ios::binary);
+    file.seekp(kPart) << "middle";
+    file.seekp(2 * kPart) << "last";
+  }
+  fs::resize_file(fetched + "/weights/0000.bin", text.size());
+  std::stringstream document;
+  document << std::ifstream(fetched + "/artifact.json").rdbuf();
+  auto oci = Json::parse(document.str());
+  oci["layers"][1]["size"] = text.size();
+  fs::remove(fetched + "/artifact.json");
+  std::ofstream(fetched + "/artifact.json") << *toCanonicalJson(oci);
+  const auto copy = PrivateCopy::of(fetched);
+  ASSERT_TRUE(copy) << copy.error().message;
+  EXPECT_EQ(digestOfFile((*copy)->path() + "/weights/0000.bin").value(), digestOf(text));
+}
+
+// Nobody has signed yet for what these say of the others.
+TEST_F(OpenTest, NothingLongerThanItMayBeIsCopied) {
+  const std::map<std::string, std::uintmax_t> limits{{"manifest.json", 0},
+                                                     {"program.so", 0},
+                                                     {"fixtures/default/input_0.npy", 0},
+                                                     {"artifact.json", kMaxOciManifestBytes},
+                                                     {"fixtures/fixtures.json", kMaxFixtureListBytes},
+                                                     {"bundles/large.sigstore.json", 12u << 20},
+                                                     {"recalls.json", signing::kMaxRecallsBytes}};
+  for (const auto& [name, limit] : limits) {
+    const std::string path = fetched + "/" + name, kept = directory / "kept";
+    const bool was = fs::exists(path);
+    if (was)
+      fs::copy_file(path, kept, fs::copy_options::overwrite_existing);
+    else
+      std::ofstream(path).close();
+    ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+    if (!was) {
+      fs::resize_file(path, limit);
+      EXPECT_TRUE(PrivateCopy::of(fetched)) << name << " of " << limit << " bytes";
+    }
+    fs::resize_file(path, std::max(limit, fs::file_size(path)) + 1);
+    const auto longer = PrivateCopy::of(fetched);
+    ASSERT_FALSE(longer) << name;
+    EXPECT_EQ(longer.error().code, Code::kDataLoss) << name;
+    EXPECT_NE(longer.error().message.find("is longer than"), std::string::npos) << longer.error().message;
+    fs::remove(path);
+    if (was) fs::copy_file(kept, path);
+  }
+}
+
 TEST_F(OpenTest, OnlyWhatBelongsToAnArtifactIsCopied) {
   std::ofstream(fetched + "/stray") << "x";
   const auto copy = PrivateCopy::of(fetched);
@@ -208,6 +300,20 @@ TEST_F(AttackCases, Case32RootsAreNamedNeverDiscovered) {
   EXPECT_EQ(trust.error().code, Code::kInvalidArgument);
   EXPECT_NE(trust.error().message.find("--trust-root"), std::string::npos);
   EXPECT_FALSE(Trust::load(directory / "no-such-root.json", ""));
+}
+
+TEST_F(OpenTest, WithoutAPolicyTheDefaultOneDecides) {
+  const std::string root = directory / "root.json";
+  const auto trust = Trust::load(root, "");
+  ASSERT_TRUE(trust) << trust.error().message;
+  EXPECT_EQ(trust->policy.toJson(), defaultPolicy().toJson());
+  EXPECT_FALSE(openArtifact(fetched, {}, *trust, SystemClock())) << "it wants no development root";
+  const auto missing = Trust::load(root, directory / "no-such-policy.json");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+  EXPECT_NE(missing.error().message.find("--policy"), std::string::npos) << missing.error().message;
+  std::ofstream(directory / "policy.json", std::ios::trunc) << "{}";
+  EXPECT_FALSE(Trust::load(root, directory / "policy.json"));
 }
 
 TEST_F(OpenTest, CApiVerifiesBeforeItLoads) {

@@ -85,6 +85,15 @@ TEST_F(NodeRecallTest, RecallsTravelWithTheDirectory) {
       << "also with what came along gone";
 }
 
+TEST_F(NodeRecallTest, RecallsTravelThroughTheCopyOfADirectoryThatIsOpenToOthers) {
+  ASSERT_TRUE(fetch("", fetched));
+  ASSERT_TRUE(signing::writeTextFile(fetched + "/recalls.json", issue("", {artifact.farm.artifact})));
+  fs::permissions(fetched, fs::perms::all);
+  const auto opened = openArtifact(fetched, {}, trust(), SystemClock());
+  ASSERT_FALSE(opened);
+  expectRecalled(opened.error());
+}
+
 TEST_F(NodeRecallTest, RecallsOfOthersThatComeAlongMeanNothing) {
   ASSERT_TRUE(fetch("", fetched));
   std::ofstream(fetched + "/recalls.json") << "{\"planted\":true}";
@@ -105,6 +114,19 @@ TEST_F(AttackCases, Case13RecallsAreNotRolledBack) {
   ASSERT_FALSE(fork);
   EXPECT_NE(fork.error().message.find("leaves out recalls"), std::string::npos) << fork.error().message;
   EXPECT_EQ(trust().recalls->version, 2u) << "remembered beside the root";
+}
+
+TEST_F(NodeRecallTest, OfTwoVersionsWithOneNumberTheFirstStays) {
+  const std::string first = issue("", {artifact.farm.artifact}), other = issue("", {digestOf("another")});
+  Trust known = trust();
+  ASSERT_TRUE(known.learn(first));
+  EXPECT_TRUE(known.learn(first)) << "no news, and no contradiction";
+  const auto fork = known.learn(other);
+  ASSERT_FALSE(fork);
+  EXPECT_EQ(fork.error().code, Code::kDataLoss);
+  EXPECT_NE(fork.error().message.find("contradicts"), std::string::npos) << fork.error().message;
+  EXPECT_EQ(known.recalls->text, first);
+  EXPECT_EQ(trust().recalls->text, first);
 }
 
 TEST_F(NodeRecallTest, LoadedArtifactsAreLookedAtAgain) {
@@ -223,6 +245,23 @@ TEST_F(NodeRecallTest, TheTimeThatWitnessesStatedIsRememberedByFetchAndOpen) {
   EXPECT_EQ(trust().latestSeen, TimePoint{});
   ASSERT_TRUE(openArtifact(fetched, {}, trust(), SystemClock()));
   EXPECT_EQ(trust().latestSeen, seen);
+}
+
+TEST_F(NodeRecallTest, TheTimeThatWitnessesStatedNeverGoesBack) {
+  testing_support::WitnessedLog log;
+  log.trust(artifact.trust.root);
+  const TimePoint seen = std::chrono::floor<std::chrono::seconds>(now);
+  artifact.ref.bundles = {artifact.farm.put(log.add(artifact.bundle, artifact.farm.key.publicKey(), seen))};
+  Trust known = artifact.trust;
+  ASSERT_TRUE(examineArtifact(artifact.farm.store, artifact.ref, known, SystemClock()));
+  EXPECT_EQ(known.latestSeen, seen);
+  signing::Verdict verdict;
+  verdict.passed = true;
+  for (const auto& [stated, latest] : {std::pair(-1, 0), std::pair(1, 1), std::pair(0, 1)}) {
+    verdict.cosigned = seen + std::chrono::seconds(stated);
+    ASSERT_TRUE(known.learn(verdict));
+    EXPECT_EQ(known.latestSeen, seen + std::chrono::seconds(latest));
+  }
 }
 
 TEST_F(NodeRecallTest, CApiRefusesWhatIsRecalled) {
