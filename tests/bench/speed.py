@@ -39,7 +39,7 @@ KERNELS = {"matmul_512": ("fma", 2 * 512 ** 3), "matmul_1024": ("fma", 2 * 1024 
            "matmul_int8_512": ("int8", 2 * 512 ** 3), "matmul_int8_1024": ("int8", 2 * 1024 ** 3),
            "matmul_int8_2048": ("int8", 2 * 2048 ** 3), "matmul_bf16_1024": ("bf16", 2 * 1024 ** 3),
            "softmax": ("copy", 2 * 4 * 4096 * 1024), "layer_norm": ("copy", 2 * 4 * 4096 * 1024),
-           "chain": ("copy", 2 * 4 * 8192 * 1024), "copy": ("copy", 2 * 4 * 16384 * 1024)}
+           "chain": ("copy", 2 * 4 * 8192 * 1024), "gather": ("copy", 2 * 4 * 16384 * 1024), "copy": ("copy", 2 * 4 * 16384 * 1024)}
 LIMITS = {"fma": "FMA, flop", "int8": "vpdpbusd, op", "bf16": "vdpbf16ps, flop", "copy": "copy, byte"}
 # What products of bytes and of bf16 are compiled for.
 DOT_TARGET, DOT_FEATURES = "cpu:x86-64-v4+avx512vnni+avx512bf16", {"avx512_vnni", "avx512_bf16"}

@@ -210,6 +210,14 @@ def convolution(channels, size, dtype="f32"):
     return g.bytes([(g.conv(x, "y", channels, channels), [1, channels, size, size])])
 
 
+def gather(n, rows):
+    """Rows of a table by indices that only a run knows."""
+    g = Graph(29)
+    x = g.node("Abs", [g.input("x", [n])], "size")
+    indices = g.node("Cast", [g.node("Mul", [x, g.weight("step", numpy.float32(40))], "scaled")], "indices", to=INT32)
+    return g.bytes([(g.node("Gather", [g.random("table", (rows, 1024), 1), indices], "y", axis=0), [n, 1024])])
+
+
 def copy(n):
     """One addition: as near to a copy as a network comes."""
     g = Graph(26)
@@ -237,6 +245,7 @@ MODELS = {
     "softmax": lambda: softmax(4096, 1024),
     "layer_norm": lambda: layer_norm(4096, 1024),
     "chain": lambda: chain(8192),
+    "gather": lambda: gather(16384, 1024),
     "copy": lambda: copy(16384),
     "conv": lambda: convolution(64, 56),
     "conv_f16": lambda: convolution(64, 56, "f16"),
