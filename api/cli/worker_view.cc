@@ -13,8 +13,15 @@ namespace {
 using Worker = v1::ListWorkersResponse::Worker;
 using Rows = std::vector<std::vector<std::string>>;
 
-const char* stateOf(const Worker& worker) {
-  return worker.lost() ? "lost" : worker.draining() ? "draining" : "live";
+std::string stateOf(const Worker& worker) {
+  if (worker.lost()) return "lost";
+  if (worker.draining()) return "draining";
+  return worker.has_held_back_until() ? "held back" : "live";
+}
+
+std::string stateWithTime(const Worker& worker) {
+  const std::string state = stateOf(worker);
+  return state == "held back" ? state + " until " + timeText(worker.held_back_until()) : state;
 }
 
 std::string stateOf(const Worker& worker, const v1::Device& device) {
@@ -92,17 +99,19 @@ Json workerJson(const Worker& worker) {
   Json facts = Json::object(), devices = Json::array();
   for (const auto& [key, value] : about.facts()) facts[key] = value;
   for (const v1::Device& device : about.devices()) devices.push_back(deviceJson(device));
-  return {{"name", about.name()},
-          {"operator", about.operator_()},
-          {"state", stateOf(worker)},
-          {"slots", about.slots()},
-          {"hostLevel", about.host_level()},
-          {"targets", listJson(about.targets())},
-          {"devices", std::move(devices)},
-          {"toolchains", listJson(about.toolchains())},
-          {"running", listJson(worker.running())},
-          {"facts", std::move(facts)},
-          {"lastContact", timeText(worker.last_contact())}};
+  Json json{{"name", about.name()},
+            {"operator", about.operator_()},
+            {"state", stateOf(worker)},
+            {"slots", about.slots()},
+            {"hostLevel", about.host_level()},
+            {"targets", listJson(about.targets())},
+            {"devices", std::move(devices)},
+            {"toolchains", listJson(about.toolchains())},
+            {"running", listJson(worker.running())},
+            {"facts", std::move(facts)},
+            {"lastContact", timeText(worker.last_contact())}};
+  if (worker.has_held_back_until()) json["heldBackUntil"] = timeText(worker.held_back_until());
+  return json;
 }
 
 }  // namespace
@@ -118,7 +127,7 @@ void printWorkers(std::span<const Worker> workers) {
   Rows devices{{"WORKER", "DEVICE", "NAME", "ARCH", "MEMORY", "DRIVER", "EXECUTES", "STATE"}};
   for (const Worker& worker : workers) {
     const auto& about = worker.description();
-    rows.push_back({about.name(), about.operator_(), stateOf(worker),
+    rows.push_back({about.name(), about.operator_(), stateWithTime(worker),
                     fmt::format("{}/{}", worker.running_size(), about.slots()),
                     timeText(worker.last_contact())});
     for (const v1::Device& device : about.devices())

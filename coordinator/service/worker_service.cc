@@ -241,6 +241,8 @@ grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorke
   auto workers = index::listWorkersOf(**connection, request->instance());
   if (!workers) return toGrpc(workers.error());
   TimePoint now = farm_.clock.now();
+  auto held = queue::heldBack(**connection, now);
+  if (!held) return toGrpc(held.error());
   for (const index::WorkerRecord& worker : *workers) {
     v1::ListWorkersResponse::Worker* out = response->add_workers();
     if (!out->mutable_description()->ParseFromString(worker.description)) out->clear_description();
@@ -253,6 +255,9 @@ grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorke
     auto runs = farm_.queue.leasedTo(**connection, {worker.name, worker.operatorName, worker.key, here});
     if (!runs) return toGrpc(runs.error());
     for (const RunRecord& run : *runs) out->add_running(run.action.hex());
+    for (const queue::HeldBack& one : *held)
+      if (one.worker == worker.name && one.operatorName == worker.operatorName)
+        setTimestamp(out->mutable_held_back_until(), one.until);
   }
   return grpc::Status::OK;
 }

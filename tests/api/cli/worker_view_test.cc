@@ -57,7 +57,8 @@ v1::Device& addGpu(Worker& worker, const std::string& id, bool emulated) {
 
 std::vector<Worker> fleet() {
   std::vector<Worker> workers{worker("builder-1", 1'790'000'000), worker("gpu-node-7", 1'790'000'001),
-                              worker("old", 1'789'990'000), worker("w9", 1'790'000'002)};
+                              worker("old", 1'789'990'000), worker("w9", 1'790'000'002),
+                              worker("w10", 1'790'000'002)};
   workers[0].add_running("ab");
   addCpu(workers[0]);
   addCpu(workers[1]);
@@ -69,6 +70,7 @@ std::vector<Worker> fleet() {
   addGpu(workers[2], "gpu0", false);
   workers[3].set_draining(true);
   addGpu(workers[3], "gpu0", true);
+  workers[4].mutable_held_back_until()->set_seconds(1'790'000'060);
   return workers;
 }
 

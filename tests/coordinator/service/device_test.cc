@@ -77,6 +77,24 @@ std::function<void(const v1::Lease&, ToolOutcome&)> says(std::function<void(Json
   };
 }
 
+TEST_F(Devices, WhoIsHeldBackIsShownSoAndUntilWhen) {
+  auto good = worker("w1"), bad = worker("w2");
+  ASSERT_TRUE(good->synchronize({}));
+  ASSERT_TRUE(bad->synchronize({}));
+  for (const v1::ListWorkersResponse::Worker& each : fleet().workers())
+    EXPECT_FALSE(each.has_held_back_until());
+  for (int i = 0; i < queue::kPatience; ++i)
+    ASSERT_TRUE(pool_.transact([&](postgres::Connection& c) -> Result<bool> {
+      KILN_TRY(queue::recordEnding(c, "op", "w2", queue::Ending::kBad, farm_.clock.now()));
+      return true;
+    }));
+  const auto now = fleet();
+  ASSERT_EQ(now.workers_size(), 2);
+  EXPECT_FALSE(now.workers(0).has_held_back_until());
+  EXPECT_EQ(now.workers(1).description().name(), "w2");
+  EXPECT_GT(now.workers(1).held_back_until().seconds(), now.workers(1).last_contact().seconds());
+}
+
 TEST_F(Devices, ACompileForAGpuGoesToAnyWorkerAndItsCheckToTheGpu) {
   auto plain = worker("w1");
   plain->description.add_targets(kCuda);
