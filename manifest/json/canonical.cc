@@ -56,7 +56,7 @@ void writeInteger(T value, std::string& out) {
 }
 
 Status write(const Json& value, int depth, std::string& out) {
-  if (depth > JsonLimits{}.depth)
+  if (value.is_structured() && depth >= JsonLimits{}.depth)
     return fail(Code::kInvalidArgument,
                 "canonical JSON: nesting deeper than " + std::to_string(JsonLimits{}.depth));
   switch (value.type()) {

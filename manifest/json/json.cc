@@ -30,7 +30,6 @@ struct CountingIterator {
     return before;
   }
   bool operator==(const CountingIterator& other) const { return at == other.at; }
-  bool operator!=(const CountingIterator& other) const { return at != other.at; }
 };
 
 // Builds the value from parser events and refuses what nlohmann's own builder lets through.

@@ -11,9 +11,9 @@ namespace {
 template <class T>
 Result<T> parseNumber(std::string_view text) {
   T value{};
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || std::to_string(value) != text)
-    return fail(Code::kInvalidArgument, "not a decimal 64-bit number");
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  // What is no number leaves 0, and what goes on after one is spelled otherwise.
+  if (std::to_string(value) != text) return fail(Code::kInvalidArgument, "not a decimal 64-bit number");
   return value;
 }
 

@@ -21,6 +21,16 @@ TEST(ParseJson, ReadsEveryKindOfValue) {
   EXPECT_EQ((*value)["a"][1], -2);
 }
 
+TEST(ParseJson, AnyValueMayStandAtTheTop) {
+  for (const char* text : {"7", "-7", "true", "false", "null", R"("x")", R"("")", "[]", "{}", "[1,[2],{}]",
+                           "[[],[[]]]", R"({"a":{},"b":[{"c":1},{"c":[]}],"d":3})"}) {
+    for (const auto& read : {parseJson(text), parseStrictJson(text), parseCanonicalJson(text)}) {
+      ASSERT_TRUE(read) << text << ": " << read.error().message;
+      EXPECT_EQ(toCanonicalJson(*read).value(), text);
+    }
+  }
+}
+
 TEST(ParseJson, RefusesDuplicateMembersAtAnyDepth) {
   EXPECT_NE(errorOf(R"({"a":1,"a":1})").find("duplicate member \"a\" at byte"), std::string::npos);
   EXPECT_NE(errorOf(R"({"x":[{"b":1,"c":2,"b":3}]})").find("duplicate"), std::string::npos);
@@ -33,6 +43,9 @@ TEST(ParseJson, RefusesDeepNestingWithoutFallingOver) {
   EXPECT_NE(errorOf(std::string(500000, '[')).find("nesting"), std::string::npos);
   EXPECT_TRUE(parseStrictJson(std::string(64, '[') + std::string(64, ']')));
   EXPECT_FALSE(parseStrictJson(std::string(65, '[') + std::string(65, ']')));
+  EXPECT_TRUE(parseStrictJson(R"({"a":[1]})", {.depth = 2}));
+  EXPECT_NE(errorOf(R"({"a":[1]})", {.depth = 1}).find("nesting deeper than 1"), std::string::npos);
+  EXPECT_TRUE(parseStrictJson("[[],[],{}]", {.depth = 2})) << "what is closed nests no more";
 }
 
 TEST(ParseJson, RefusesWhatIsTooLong) {
@@ -44,7 +57,11 @@ TEST(ParseJson, RefusesFractionsExponentsAndLargeIntegersWhenStrict) {
   for (const char* text :
        {"1.0", "1e3", "-0.5", "9007199254740992", "-9007199254740992", "18446744073709551616"})
     EXPECT_FALSE(parseStrictJson(text)) << text;
-  EXPECT_TRUE(parseJson("1.5"));
+  EXPECT_EQ(parseJson("1.5").value(), 1.5);
+  EXPECT_EQ(parseJson("9007199254740992").value(), std::uint64_t{1} << 53);
+  EXPECT_EQ(parseJson("-9007199254740992").value(), -(std::int64_t{1} << 53));
+  EXPECT_EQ(parseJson("{\"\u00e9\":1}")->size(), 1u);
+  EXPECT_TRUE(parseStrictJson("-9007199254740991"));
   EXPECT_TRUE(parseStrictJson("9007199254740991"));
 }
 
@@ -54,6 +71,8 @@ TEST(ParseJson, RefusesBadTextAndNamesTheByte) {
   EXPECT_FALSE(parseStrictJson("\"\xff\""));
   EXPECT_FALSE(parseStrictJson("\xEF\xBB\xBF{}"));
   EXPECT_FALSE(parseStrictJson("{\"é\":1}"));
+  EXPECT_FALSE(parseStrictJson("{\"\\u0080\":1}"));
+  EXPECT_TRUE(parseStrictJson("{\"\x7f\":1}"));
 }
 
 TEST(ParseJson, CanonicalTextOnly) {
