@@ -52,10 +52,23 @@ TEST(Policy, EachRuleSaysWhatIsMissing) {
   EXPECT_EQ(rules[2].detail, "satisfied by 3 of 1: w1 (acme), w2 (acme), w3 (other)");
 }
 
+// How one rule came out under `policy`; the first of its name.
+RuleResult ruled(const Policy& policy, const PolicyFacts& facts, const std::string& rule) {
+  for (const RuleResult& one : evaluate(policy, facts))
+    if (one.rule == rule) return one;
+  ADD_FAILURE() << rule << " was not asked";
+  return {};
+}
+Policy anyPolicy() {
+  return {"p", true, {"*"}, 1, 1, {"*"}, {"*"}};
+}
+
 TEST(Policy, AProgramForSeveralTargetsWantsEachAccepted) {
   Provenance facts = provenance();
   facts.externalParameters["target"] = "cpu:x86-64-v4,cpu:x86-64-v3";
-  EXPECT_TRUE(failing({"p", true, {"*"}, 1, 1, {"cpu:x86-64-v3", "cpu:x86-64-v4"}, {"*"}}, facts).empty());
+  const Policy both{"p", true, {"*"}, 1, 1, {"cpu:x86-64-v3", "cpu:x86-64-v4"}, {"*"}};
+  EXPECT_TRUE(failing(both, facts).empty());
+  EXPECT_EQ(ruled(both, {false, &facts}, "targets").detail, "satisfied by cpu:x86-64-v4,cpu:x86-64-v3");
   EXPECT_EQ(failing({"p", true, {"*"}, 1, 1, {"cpu:x86-64-v3"}, {"*"}}, facts),
             std::vector<std::string>{"targets"});
 }
@@ -66,15 +79,122 @@ Manifest partitioned(Json stage) {
   return manifest;
 }
 
-// How one rule came out under `policy`; the first of its name.
-RuleResult ruled(const Policy& policy, const PolicyFacts& facts, const std::string& rule) {
-  for (const RuleResult& one : evaluate(policy, facts))
-    if (one.rule == rule) return one;
-  ADD_FAILURE() << rule << " was not asked";
-  return {};
+TEST(Policy, RulesThatAreNotAskedForAreLeftOut) {
+  const auto asked = [](const Policy& policy) {
+    const Provenance statement = provenance();
+    std::vector<std::string> out;
+    for (const RuleResult& rule : evaluate(policy, {false, &statement})) out.push_back(rule.rule);
+    return out;
+  };
+  const std::vector<std::string> always{"allowDevelopment", "builderIds", "minBuilders", "minOperators",
+                                        "targets",          "toolchains", "requireCheck"};
+  EXPECT_EQ(asked(anyPolicy()), always);
+  const std::vector<std::pair<const char*, std::function<void(Policy&)>>> each{
+      {"signers", [](Policy& policy) { policy.signers = {"k"}; }},
+      {"minToolchainVersion", [](Policy& policy) { policy.minToolchainVersion = "1.0"; }},
+      {"maxFallbackPermille", [](Policy& policy) { policy.maxFallbackPermille = 0; }},
+      {"partitionTargets", [](Policy& policy) { policy.partitionTargets = {"*"}; }},
+      {"checks", [](Policy& policy) { policy.checks = {{"golden"}}; }},
+      {"refuseEmulated", [](Policy& policy) { policy.refuseEmulated = true; }},
+      {"statements", [](Policy& policy) { policy.statements = {{"urn:sbom", {"*"}}}; }},
+      {"requireLog", [](Policy& policy) { policy.requireLog = true; }},
+      {"maxAgeSeconds", [](Policy& policy) { policy.maxAgeSeconds = 1; }},
+      {"maxRecallAgeSeconds", [](Policy& policy) { policy.maxRecallAgeSeconds = 1; }}};
+  for (const auto& [name, ask] : each) {
+    Policy policy = anyPolicy();
+    ask(policy);
+    std::vector<std::string> rules = asked(policy);
+    EXPECT_EQ(std::erase(rules, name), 1u) << name;
+    EXPECT_EQ(rules, always) << name;
+  }
+  Policy witnessed = anyPolicy();
+  witnessed.requireLog = true;
+  witnessed.minWitnesses = 1;
+  EXPECT_EQ(asked(witnessed).back(), "minWitnesses");
 }
-Policy anyPolicy() {
-  return {"p", true, {"*"}, 1, 1, {"*"}, {"*"}};
+
+TEST(Policy, DevelopmentRootsWantAPolicyThatAllowsThem) {
+  const Provenance statement = provenance();
+  for (const bool root : {false, true}) {
+    for (const bool allowed : {false, true}) {
+      Policy policy = anyPolicy();
+      policy.allowDevelopment = allowed;
+      EXPECT_EQ(ruled(policy, {root, &statement}, "allowDevelopment").ok, !root || allowed);
+    }
+  }
+}
+
+TEST(Policy, CountsBeginWhereTheyAreAsked) {
+  const Provenance statement = provenance();  // three workers of two operators
+  for (const int wanted : {1, 2, 3, 4}) {
+    Policy policy = anyPolicy();
+    policy.minBuilders = policy.minOperators = wanted;
+    EXPECT_EQ(ruled(policy, {false, &statement}, "minBuilders").ok, wanted <= 3) << wanted;
+    EXPECT_EQ(ruled(policy, {false, &statement}, "minOperators").ok, wanted <= 2) << wanted;
+  }
+}
+
+Reproduction again(const std::string& rebuilder, const std::string& worker, const std::string& operatorName) {
+  Reproduction out;
+  out.rebuilderId = rebuilder;
+  out.worker = worker;
+  out.operatorName = operatorName;
+  out.compile = digestOf("action");
+  return out;
+}
+
+TEST(Policy, ReproductionsAddWhomThePolicyAccepts) {
+  using Names = std::set<std::string>;
+  Policy policy = anyPolicy();
+  policy.builderIds = {"urn:b", "urn:auditor"};
+  Provenance statement = provenance();
+  statement.builders = {{"w1", "acme", {}}};
+  statement.internalParameters = {{"action", digestOf("action").text()}};
+  const auto agreed = [&](const std::vector<Reproduction>& all) {
+    PolicyFacts facts{false, &statement};
+    facts.reproductions = all;
+    return agreementOf(policy, facts);
+  };
+  EXPECT_EQ(agreed({}).workers, Names{"w1 (acme)"});
+  EXPECT_EQ(agreed({}).operators, Names{"acme"});
+
+  const auto own = agreed({again("urn:b", "w2", "other"), again("urn:b", "w1", "acme")});
+  EXPECT_EQ(own.workers, (Names{"w1 (acme)", "w2 (other)"})) << "each once";
+  EXPECT_EQ(own.operators, (Names{"acme", "other"}));
+
+  // Whatever names it states, it is one.
+  const auto another = agreed({again("urn:auditor", "w8", "x"), again("urn:auditor", "w9", "y")});
+  EXPECT_EQ(another.workers, (Names{"w1 (acme)", "urn:auditor (urn:auditor)"}));
+  EXPECT_EQ(another.operators, (Names{"acme", "urn:auditor"}));
+
+  EXPECT_EQ(agreed({again("urn:stranger", "w2", "other")}).workers, Names{"w1 (acme)"});
+  Reproduction elsewhere = again("urn:auditor", "w2", "other");
+  elsewhere.compile = digestOf("another action");
+  EXPECT_EQ(agreed({elsewhere}).workers, Names{"w1 (acme)"});
+  elsewhere.rebuilderId = "urn:b";
+  EXPECT_EQ(agreed({elsewhere}).operators, Names{"acme"});
+  statement.internalParameters.clear();
+  EXPECT_EQ(agreed({again("urn:auditor", "w2", "other")}).workers, Names{"w1 (acme)"})
+      << "a provenance that names no action is reproduced by none";
+}
+
+TEST(Policy, ReproductionsCountForTheLeastNumbers) {
+  Policy policy = anyPolicy();
+  policy.minBuilders = policy.minOperators = 2;
+  Provenance statement = provenance();
+  statement.builders = {{"w1", "acme", {}}};
+  statement.internalParameters = {{"action", digestOf("action").text()}};
+  PolicyFacts facts{false, &statement};
+  EXPECT_FALSE(ruled(policy, facts, "minBuilders").ok);
+  EXPECT_FALSE(ruled(policy, facts, "minOperators").ok);
+  std::vector<Reproduction> all{again("urn:b", "w2", "acme")};
+  facts.reproductions = all;
+  EXPECT_TRUE(ruled(policy, facts, "minBuilders").ok);
+  EXPECT_FALSE(ruled(policy, facts, "minOperators").ok) << "two workers of one operator";
+  all = {again("urn:auditor", "", "")};
+  facts.reproductions = all;
+  EXPECT_TRUE(ruled(policy, facts, "minBuilders").ok);
+  EXPECT_TRUE(ruled(policy, facts, "minOperators").ok);
 }
 
 TEST(Policy, SignersAreAcceptedByKey) {
@@ -122,15 +242,37 @@ TEST(Policy, FallbackAndPartitionComeFromTheManifest) {
       other{{"target", "cpu:x86-64-v4"}};
   EXPECT_TRUE(verdict({{"fallbackPermille", 50}}, "maxFallbackPermille").ok);
   EXPECT_FALSE(verdict({{"fallbackPermille", 51}}, "maxFallbackPermille").ok);
+  EXPECT_TRUE(verdict({{"fallbackPermille", 0}}, "maxFallbackPermille").ok);
   EXPECT_TRUE(verdict({{"fallback", Json::array()}}, "maxFallbackPermille").ok)
       << "one target, nothing fell back";
+  for (const Json& noNumber : {Json("50"), Json(0.5), Json(nullptr), Json::array(), Json::object()})
+    EXPECT_FALSE(verdict({{"fallbackPermille", noNumber}}, "maxFallbackPermille").ok) << noNumber;
+  for (const Json& noList : {Json(""), Json(0), Json(nullptr), Json::object()})
+    EXPECT_FALSE(verdict({{"fallback", noList}}, "maxFallbackPermille").ok) << noList;
   EXPECT_FALSE(verdict({{"fallback", {{{"node", "n"}}}}}, "maxFallbackPermille").ok) << "of how many?";
   EXPECT_FALSE(verdict(Json::object(), "maxFallbackPermille").ok);
   EXPECT_TRUE(verdict({{"partitions", {gpu, cpu}}}, "partitionTargets").ok);
   EXPECT_FALSE(verdict({{"partitions", {gpu, other}}}, "partitionTargets").ok);
   EXPECT_FALSE(verdict(Json::object(), "partitionTargets").ok);
+  for (const Json& unnamed : {Json(nullptr), Json(5), Json("cuda:sm_90a"), Json::object(),
+                              Json{{"target", 5}}, Json{{"targets", "cuda:sm_90a"}}})
+    EXPECT_FALSE(verdict({{"partitions", Json::array({unnamed})}}, "partitionTargets").ok) << unnamed;
+  for (const Json& noList : {Json(nullptr), Json(5), Json::array(), gpu, Json("cuda:sm_90a")})
+    EXPECT_FALSE(verdict({{"partitions", noList}}, "partitionTargets").ok) << noList;
+  for (const Json& stage : {Json(nullptr), Json::array(), Json("x"), Json(1)})
+    for (const char* rule : {"maxFallbackPermille", "partitionTargets"})
+      EXPECT_FALSE(verdict(stage, rule).ok) << stage;
+  for (const Json& stages : {Json(nullptr), Json::array(), Json::object()}) {
+    Manifest manifest;
+    manifest.stages = stages;
+    PolicyFacts facts{false, &statement};
+    facts.manifest = &manifest;
+    EXPECT_FALSE(ruled(policy, facts, "maxFallbackPermille").ok) << stages;
+    EXPECT_FALSE(ruled(policy, facts, "partitionTargets").ok) << stages;
+  }
   PolicyFacts nothing{false, &statement};
   EXPECT_FALSE(ruled(policy, nothing, "partitionTargets").ok);
+  EXPECT_FALSE(ruled(policy, nothing, "maxFallbackPermille").ok);
 }
 
 TEST(Policy, ThirdPartiesAreHeldToTheirAuthors) {
@@ -144,6 +286,74 @@ TEST(Policy, ThirdPartiesAreHeldToTheirAuthors) {
   EXPECT_FALSE(ruled(policy, facts, "statements").ok);
   all[0].evidence.ids.push_back("urn:legal");
   EXPECT_TRUE(ruled(policy, facts, "statements").ok);
+  policy.statements[0].authors = {"urn:other", "*"};
+  all = {{"https://spdx.dev/Document/v2.3", {{}, "k", false, {}, {"urn:stranger"}}}};
+  facts.attestations = all;
+  EXPECT_TRUE(ruled(policy, facts, "statements").ok) << "anybody's";
+  all[0].evidence.ids.clear();
+  EXPECT_FALSE(ruled(policy, facts, "statements").ok) << "the key speaks for nobody";
+}
+
+Attestation verdictOf(const char* author, bool passed, int seconds, const std::string& log = "",
+                      std::uint64_t index = 0) {
+  VerificationSummary summary;
+  summary.timeVerified = TimePoint(std::chrono::seconds(seconds));
+  if (!passed) summary.failed = {"minBuilders"};
+  summary.policy = digestOf("strict");
+  StatementEvidence evidence{{}, "k", !log.empty(), {}, {author}};
+  evidence.log = log;
+  evidence.logIndex = index;
+  return {kVsaType, evidence, summary};
+}
+
+struct VerdictPolicyTest : testing::Test {
+  Policy policy = anyPolicy();
+  const Provenance statement = provenance();
+  void SetUp() override {
+    policy.statements = {{kVsaType, {"urn:farm", "urn:second"}, {digestOf("strict").text()}}};
+  }
+  bool accepts(const std::vector<Attestation>& all) {
+    PolicyFacts facts{false, &statement};
+    facts.attestations = all;
+    return ruled(policy, facts, "statements").ok;
+  }
+};
+
+TEST_F(VerdictPolicyTest, CountsByItsAuthors) {
+  EXPECT_FALSE(accepts({}));
+  EXPECT_TRUE(accepts({verdictOf("urn:farm", true, 1)}));
+  EXPECT_FALSE(accepts({verdictOf("urn:farm", false, 1)}));
+  EXPECT_FALSE(accepts({verdictOf("urn:stranger", true, 1)}));
+  EXPECT_FALSE(accepts({verdictOf("urn:stranger", true, 2), verdictOf("urn:farm", false, 1)}));
+  EXPECT_TRUE(accepts({verdictOf("urn:stranger", false, 2), verdictOf("urn:farm", true, 1)}));
+  EXPECT_TRUE(accepts({verdictOf("urn:second", true, 1), verdictOf("urn:farm", false, 2)})) << "one will do";
+  policy.statements[0].authors = {"*"};
+  EXPECT_TRUE(accepts({verdictOf("urn:stranger", true, 1)}));
+}
+
+TEST_F(VerdictPolicyTest, OnlyAVerificationSummaryIsOne) {
+  Attestation other = verdictOf("urn:farm", true, 1);
+  other.predicateType = "urn:evaluation";
+  EXPECT_FALSE(accepts({other}));
+  other = verdictOf("urn:farm", true, 1);
+  other.summary.reset();
+  EXPECT_FALSE(accepts({other}));
+}
+
+// The places in two logs say nothing about each other.
+TEST_F(VerdictPolicyTest, OutsideOneLogTheStatedTimesDecide) {
+  for (const auto& [first, second] :
+       {std::pair("", ""), {"one.example", ""}, {"", "one.example"}, {"one.example", "two.example"}}) {
+    EXPECT_TRUE(
+        accepts({verdictOf("urn:farm", false, 1, first, 9), verdictOf("urn:farm", true, 2, second, 3)}))
+        << first << " and " << second;
+    EXPECT_FALSE(
+        accepts({verdictOf("urn:farm", false, 2, first, 3), verdictOf("urn:farm", true, 1, second, 9)}))
+        << first << " and " << second;
+    EXPECT_TRUE(
+        accepts({verdictOf("urn:farm", true, 2, first, 3), verdictOf("urn:farm", false, 1, second, 9)}))
+        << first << " and " << second;
+  }
 }
 
 TEST(Policy, OfTwoVerdictsInOneLogTheLaterEntryCounts) {
@@ -245,6 +455,14 @@ TEST(Policy, LogAndWitnesses) {
   evidence.witnesses.insert("w2");
   EXPECT_TRUE(ruled(policy, facts, "minWitnesses").ok);
   EXPECT_TRUE(countsStatement(policy, evidence));
+  evidence.logged = false;
+  EXPECT_FALSE(countsStatement(policy, evidence));
+  policy.minWitnesses = 0;
+  evidence = {{}, "k", true};
+  EXPECT_TRUE(countsStatement(policy, evidence)) << "a log without witnesses";
+  EXPECT_TRUE(countsStatement(anyPolicy(), {{}, "k"})) << "none is asked for";
+  facts.evidence = nullptr;
+  EXPECT_FALSE(ruled(policy, facts, "requireLog").ok) << "unknown";
 }
 
 TEST(Policy, AgesAreBounded) {
@@ -322,6 +540,61 @@ TEST(Policy, RequiredChecksHoldTheirTolerances) {
   EXPECT_FALSE(
       verdict({"metric", "top1", {}, {}, 0.76}, {item("metric", "top1", {{"accuracy", "0.75"}})}).ok);
   EXPECT_FALSE(ruled(policy, {false, &facts}, "checks").ok) << "unchecked";
+}
+
+TEST(Policy, AMeasureThatIsNotStatedHoldsNoBound) {
+  Policy policy = anyPolicy();
+  policy.requireCheck = true;
+  const Provenance facts = provenance();
+  const std::vector<std::pair<const char*, WantedCheck>> bounds{{"maxAbsolute", {"golden", "", 1.0}},
+                                                                {"maxRelative", {"golden", "", {}, 1.0}},
+                                                                {"accuracy", {"golden", "", {}, {}, 0.0}}};
+  for (const auto& [name, wanted] : bounds) {
+    policy.checks = {wanted};
+    const auto verdict = [&](const Json& item) {
+      std::vector<CheckStatement> checks{check(true, TimePoint{})};
+      for (auto member = item.begin(); member != item.end(); ++member)
+        checks[0].report["items"][0][member.key()] = *member;
+      return ruled(policy, {false, &facts, checks}, "checks");
+    };
+    EXPECT_TRUE(verdict({{"measured", {{name, "0.5"}}}}).ok) << name;
+    EXPECT_FALSE(verdict({{"measured", {{name, "0.5"}}}, {"passed", false}}).ok) << name;
+    for (const Json& without :
+         {Json::object(), Json{{"measured", Json::object()}}, Json{{"measured", nullptr}},
+          Json{{"measured", {{"other", "0.5"}}}}, Json{{"measured", "0.5"}}}) {
+      const RuleResult refused = verdict(without);
+      EXPECT_FALSE(refused.ok) << without;
+      EXPECT_NE(refused.detail.find(std::string("does not state ") + name), std::string::npos)
+          << refused.detail;
+    }
+    for (const Json& noNumber : {Json("x"), Json(0), Json(0.5), Json("-1"), Json("inf"), Json(nullptr)}) {
+      const RuleResult refused = verdict({{"measured", {{name, noNumber}}}});
+      EXPECT_FALSE(refused.ok) << noNumber;
+      EXPECT_NE(refused.detail.find(std::string("no number as ") + name), std::string::npos)
+          << refused.detail;
+    }
+  }
+}
+
+TEST(Policy, AWantedCheckIsFoundByKindAndName) {
+  Policy policy = anyPolicy();
+  policy.requireCheck = true;
+  const Provenance facts = provenance();
+  const auto holds = [&](const WantedCheck& wanted, const char* kind, const char* name) {
+    policy.checks = {wanted};
+    std::vector<CheckStatement> checks{check(true, TimePoint{})};
+    checks[0].report["items"][0]["kind"] = kind;
+    checks[0].report["items"][0]["name"] = name;
+    return ruled(policy, {false, &facts, checks}, "checks").ok;
+  };
+  EXPECT_TRUE(holds({"golden", "g"}, "golden", "g"));
+  EXPECT_TRUE(holds({"golden", "g"}, "golden", "g: y"));
+  EXPECT_TRUE(holds({"golden"}, "golden", "any"));
+  EXPECT_FALSE(holds({"golden", "g"}, "golden", "gg"));
+  EXPECT_FALSE(holds({"golden", "g"}, "golden", "g:y"));
+  EXPECT_FALSE(holds({"golden", "g"}, "metric", "g"));
+  EXPECT_FALSE(holds({"golden", "g"}, "metric", "h"));
+  EXPECT_FALSE(holds({"golden"}, "metric", "g"));
 }
 
 TEST(Policy, EmulatedChecksAreRefusedWhereThePolicySaysSo) {
