@@ -124,18 +124,15 @@ Status LocalBlobStore::publish(const std::string& instance, Staged& staged) {
 // file and directory: once for the data, then for the names.
 std::vector<Status> LocalBlobStore::publishGroup(const std::string& instance, std::span<Staged> group) {
   std::vector<Status> statuses(group.size());
-  auto all = [&](Status status) { std::fill(statuses.begin(), statuses.end(), status); };
-  auto references = directory_->referenceDirectory(instance);
-  if (group.empty()) return statuses;
-  int anyFile = group.front().fd.get();
-  if (!references) {
-    all(fail(references.error()));
-  } else if (::syncfs(anyFile) != 0) {
-    all(fail(errnoError(errno, "blob store: syncfs")));
-  } else {
-    for (std::size_t i = 0; i < group.size(); ++i) statuses[i] = name(group[i], *references);
-    if (::syncfs(anyFile) != 0) all(fail(errnoError(errno, "blob store: syncfs")));
-  }
+  const int anyFile = group.front().fd.get();
+  auto nameAll = [&]() -> Status {
+    KILN_ASSIGN(std::string references, directory_->referenceDirectory(instance));
+    if (::syncfs(anyFile) != 0) return fail(errnoError(errno, "blob store: syncfs"));
+    for (std::size_t i = 0; i < group.size(); ++i) statuses[i] = name(group[i], references);
+    if (::syncfs(anyFile) != 0) return fail(errnoError(errno, "blob store: syncfs"));
+    return {};
+  };
+  if (Status named = nameAll(); !named) std::fill(statuses.begin(), statuses.end(), named);
   for (std::size_t i = 0; i < group.size(); ++i)
     if (statuses[i]) remember(group[i]);
   return statuses;
@@ -213,10 +210,9 @@ Result<LocalBlobStore::Opened> LocalBlobStore::openBlob(const std::string& insta
   KILN_ASSIGN(std::string reference, directory_->referencePath(instance, digest));
   if (!isVisible(reference, digest)) return fail(notFound(digest));
   Opened blob;
-  auto fd = openFile(directory_->blobPath(digest), O_RDONLY | O_NOFOLLOW, 0, "blob store: opening");
-  if (!fd && fd.error().code == Code::kNotFound) return fail(notFound(digest));  // quarantined since
-  if (!fd) return fail(fd.error());
-  blob.fd = std::move(*fd);
+  // One that was quarantined since is kNotFound too.
+  KILN_ASSIGN(blob.fd,
+              openFile(directory_->blobPath(digest), O_RDONLY | O_NOFOLLOW, 0, "blob " + digest.text()));
   if (::fstat(blob.fd.get(), &blob.file) != 0) return fail(errnoError(errno, "blob store: stat"));
   return blob;
 }

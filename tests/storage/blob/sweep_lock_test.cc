@@ -104,6 +104,24 @@ TEST_F(SweepLockTest, AReferencePromisedBeforeTheRemovalStays) {
   EXPECT_TRUE(has(told));
 }
 
+// A dry run says what a sweep would have done then: it looks again as well.
+TEST_F(SweepLockTest, ADryRunCountsWhatWasPromisedMeanwhileAsKept) {
+  const Digest told = put("told");
+  put("untold");
+  age();
+  HeldLock upload = hold(LOCK_SH);
+  auto sweep = start([this] { return store_->sweep({}, {.grace = kGrace, .dryRun = true}).value(); });
+  ASSERT_TRUE(upload.isAwaitedBy(sweep));
+  ASSERT_TRUE(*hasBlob(*other_, "a", told));
+  upload.release();
+  const SweepReport report = sweep.get();
+  EXPECT_EQ(report.youngReferences, 1u);
+  EXPECT_EQ(report.removedReferences, 1u);
+  EXPECT_EQ(report.keptBlobs, 1u);
+  EXPECT_EQ(report.keptBytes, 4u);
+  EXPECT_EQ(report.removedBlobs, 1u);
+}
+
 // A sweep has found the bytes old and referred to by nobody; before it gets the lock, an upload names them
 // again, under an instance that the sweep has not seen.
 TEST_F(SweepLockTest, BytesNamedAgainBeforeTheRemovalStay) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "storage/blob/local_blob_store.h"
@@ -47,6 +48,12 @@ class SweepTest : public ::testing::Test {
   std::unique_ptr<LocalBlobStore> store_ =
       LocalBlobStore::open({.directory = directory_ / "s", .clock = &clock_}).value();
 };
+
+TEST(NeededBlobs, HoldManyWithoutCollisions) {
+  std::set<std::size_t> places;
+  for (int i = 0; i < 1000; ++i) places.insert(NeededBlobs::HashOf()(digestOf(std::to_string(i)).hash));
+  EXPECT_EQ(places.size(), 1000u);
+}
 
 TEST_F(SweepTest, TakesWhatIsNeitherNeededNorYoung) {
   Digest needed = put("needed"), old = put("old");
