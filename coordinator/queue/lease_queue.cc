@@ -198,13 +198,11 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   run.operatorName = claim.worker.operatorName;
   run.deadline = now + std::chrono::seconds(run.timeLimitSeconds) + settings_.overhead;
   run.expires = std::min(now + settings_.lease, *run.deadline);
-  run.stage.clear();
   run.devices.clear();
   if (index::wantsDevice(run.kind)) run.devices = devicesFor(run.target, run.emulated, devices);
   KILN_TRY(connection.execute(
-      "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, stage "
-      "= '', devices = $8, worker_key = $9, deadline = $10 "
-      "WHERE instance = $1 AND id = $2",
+      "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, "
+      "devices = $8, worker_key = $9, deadline = $10 WHERE instance = $1 AND id = $2",
       {run.instance, run.id, run.attempts, run.epoch, run.worker, run.operatorName, run.expires, run.devices,
        index::hashParam(claim.worker.key), run.deadline}));
   KILN_TRY(

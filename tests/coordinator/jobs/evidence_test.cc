@@ -4,6 +4,7 @@
 
 #include "coordinator/jobs/job_error.h"
 #include "manifest/base/utf8.h"
+#include "manifest/json/json.h"
 #include "tests/coordinator/jobs/snapshot_builder.h"
 
 namespace kiln::jobs {
@@ -39,6 +40,15 @@ TEST(Evidence, RefusesAFileThatIsAlsoADirectory) {
   EXPECT_TRUE(readOutputs(result));
   *result.add_output_files() = withFile("output/fixtures.json/x/y").output_files(0);
   EXPECT_FALSE(readOutputs(result));
+}
+
+TEST(Evidence, TakesAtMost20000Files) {
+  reapi::ActionResult result;
+  for (int i = 0; i < 20000; ++i)
+    *result.add_output_files() = withFile("output/" + std::to_string(i)).output_files(0);
+  EXPECT_EQ(readOutputs(result)->files.size(), 20000u);
+  *result.add_output_files() = withFile("output/more").output_files(0);
+  EXPECT_EQ(readOutputs(result).error().code, Code::kInvalidArgument);
 }
 
 TEST(Evidence, RefusesMalformedDigests) {
@@ -77,6 +87,71 @@ TEST(Evidence, NamesMissingFiles) {
   second.result = resultBytes({{"program.so", "program"}});
   EXPECT_EQ(describeDifferences(first, second).find("weights/0000.bin: sha256:"), 0u);
   EXPECT_NE(describeDifferences(first, second).find("missing (w2)"), std::string::npos);
+}
+
+// A result with so many files that differ from everybody else's.
+index::ResultRecord withFiles(int count, const std::string& worker) {
+  auto record = result(compileAction(), worker);
+  std::vector<std::pair<std::string, std::string>> files;
+  for (int i = 0; i < count; ++i) files.emplace_back("f" + std::to_string(100 + i), worker);
+  record.result = resultBytes(files);
+  return record;
+}
+
+TEST(Evidence, NamesAtMostTenDifferences) {
+  const auto described = [](int count) {
+    return describeDifferences(withFiles(count, "w1"), withFiles(count, "w2"));
+  };
+  EXPECT_NE(described(10).find("f109"), std::string::npos) << described(10);
+  EXPECT_EQ(described(10).find("more"), std::string::npos) << described(10);
+  EXPECT_EQ(described(11).find("f110"), std::string::npos) << described(11);
+  EXPECT_TRUE(described(11).ends_with("; and 1 more")) << described(11);
+  EXPECT_TRUE(described(30).ends_with("; and 20 more")) << described(30);
+  const Json all = Json::parse(differencesJson(withFiles(11, "w1"), withFiles(11, "w2")));
+  EXPECT_EQ(all["differences"].size(), 11u) << "for machines, all of them";
+  EXPECT_EQ(all["workers"], Json::parse(R"(["w1","w2"])"));
+}
+
+// The index may be damaged, and the job is to end all the same.
+TEST(Evidence, AStoredResultThatDoesNotParseHasNoFiles) {
+  const auto good = withFiles(1, "w1");
+  auto damaged = withFiles(1, "w2");
+  damaged.result = "\xff";
+  EXPECT_EQ(readOutputs(damaged).error().code, Code::kDataLoss);
+  EXPECT_TRUE(describeDifferences(good, damaged).ends_with("missing (w2)"))
+      << describeDifferences(good, damaged);
+  EXPECT_TRUE(describeDifferences(damaged, good).starts_with("f100: missing (w2), sha256:"))
+      << describeDifferences(damaged, good);
+  EXPECT_EQ(describeDifferences(damaged, damaged), "");
+}
+
+TEST(Evidence, ACampEndedAlikeAndLeftTheSame) {
+  const auto made = [](const std::string& worker, const std::string& program, int exitCode = 0) {
+    auto record = result(compileAction(), worker, program);
+    record.exitCode = exitCode;
+    return record;
+  };
+  const auto camps = campsOf({made("w1", "a"), made("w2", "b"), made("w3", "a", 1), made("w4", "b")});
+  ASSERT_EQ(camps.size(), 3u) << "the same bytes under another exit code are another word";
+  ASSERT_EQ(camps[0].size(), 2u) << "the largest is the first";
+  EXPECT_EQ(camps[0][0].worker, "w2");
+  EXPECT_EQ(camps[0][1].worker, "w4");
+  EXPECT_EQ(camps[1][0].worker, "w1");
+  EXPECT_EQ(camps[2][0].worker, "w3");
+  EXPECT_EQ(campsOf({made("w1", "a"), made("w2", "b")})[0][0].worker, "w1") << "of equal ones the oldest";
+  EXPECT_TRUE(campsOf({}).empty());
+}
+
+TEST(Evidence, ABuilderIsAWorkerUnderItsOperator) {
+  const std::vector<index::ResultRecord> results{
+      result(compileAction(), "w1", "first"), result(compileAction(), "w1", "again"),
+      result(compileAction(), "w1", "third", "other"), result(compileAction(), "w2", "fourth")};
+  const auto builders = distinctBuilders(results);
+  ASSERT_EQ(builders.size(), 3u);
+  EXPECT_EQ(builders[0].outputs, results[0].outputs) << "the oldest of each";
+  EXPECT_EQ(builderOf(builders[1]), "other/w1");
+  EXPECT_EQ(distinctOperators(results), 2u);
+  EXPECT_EQ(distinctOperators({}), 0u);
 }
 
 TEST(ToolError, WithoutARecordSaysHowItEnded) {

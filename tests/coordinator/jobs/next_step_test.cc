@@ -48,6 +48,25 @@ TEST(NextStep, AGitSourceIsFetchedFirst) {
   expectStep<PlanActions>(nextStep(snapshot, delivery()));
 }
 
+TEST(NextStep, EachFetchResolvesItsOwnSource) {
+  auto snapshot = plannedJob();
+  const index::GitSource git{"https://git.example/r", std::string(40, 'a'), "m.onnx"};
+  snapshot.sources = {{"m.onnx", {}, git, {}}, {"m.onnx.data", {}, git, {}}};
+  const index::ActionRecord first{index::ActionKind::kFetch, "", digestOf("first fetch"), 0},
+      second{index::ActionKind::kFetch, "", digestOf("second fetch"), 1};
+  snapshot.actions = {first, second};
+  snapshot.runs = {run(first, RunState::kLeased), run(second, RunState::kDone)};
+  snapshot.results = {result(second, "w2")};
+  EXPECT_EQ(expectStep<ResolveSource>(nextStep(snapshot, delivery())).source, 1);
+  snapshot.sources[1].blob = digestOf("data");
+  expectStep<Wait>(nextStep(snapshot, delivery()));
+  snapshot.runs[0].state = RunState::kDone;
+  snapshot.results.push_back(result(first, "w1"));
+  const auto resolve = expectStep<ResolveSource>(nextStep(snapshot, delivery()));
+  EXPECT_EQ(resolve.source, 0);
+  EXPECT_EQ(resolve.result.worker, "w1");
+}
+
 TEST(NextStep, QueuesOneReferenceAndAsManyCompilesAsBuildersWanted) {
   auto snapshot = plannedJob();
   auto queue = expectStep<QueueRuns>(nextStep(snapshot, delivery(2)));
@@ -80,6 +99,28 @@ TEST(NextStep, OperatorsOfOneNameCountOnce) {
   EXPECT_EQ(queue.runs.size(), 1u) << "two builders of one operator do not make two operators";
   snapshot.results.push_back(result(compileAction(), "w3", "program", "other"));
   EXPECT_EQ(expectStep<Publish>(nextStep(snapshot, delivery(2, 2))).evidence.size(), 3u);
+}
+
+// What comes later than enough of them changes nothing, so that a publication can be repeated.
+TEST(NextStep, TheOldestResultsThatAreEnoughAreTheEvidence) {
+  auto snapshot = plannedJob();
+  snapshot.results = {result(referenceAction(), "w1")};
+  for (const char* operatorName : {"one", "one", "two", "two", "three"})
+    snapshot.results.push_back(
+        result(compileAction(), "w" + std::to_string(snapshot.results.size()), "program", operatorName));
+  const auto evidence = [&](int builders, int operators) {
+    return expectStep<Publish>(nextStep(snapshot, delivery(builders, operators))).evidence;
+  };
+  EXPECT_EQ(evidence(1, 1).size(), 1u);
+  EXPECT_EQ(evidence(1, 1).front().worker, "w1");
+  EXPECT_EQ(evidence(2, 1).size(), 2u);
+  EXPECT_EQ(evidence(1, 2).size(), 3u);
+  EXPECT_EQ(evidence(3, 2).size(), 3u);
+  EXPECT_EQ(evidence(4, 2).size(), 4u);
+  EXPECT_EQ(evidence(1, 3).size(), 5u);
+  DeliverySpec all = delivery(3);
+  all.majority = true;
+  EXPECT_EQ(expectStep<Publish>(nextStep(snapshot, all)).evidence.size(), 5u) << "a majority is all of it";
 }
 
 TEST(NextStep, PublishesWhenBuildersAgreeAndTheFixturesAreMade) {
@@ -156,6 +197,16 @@ TEST(NextStep, WhoseToolIsKilledIsReplacedByAnotherBuilder) {
   EXPECT_NE(expectStep<End>(nextStep(snapshot, delivery(2))).error->message.find("killed by signal 9"),
             std::string::npos)
       << "there is nobody else";
+}
+
+TEST(NextStep, ExitCodesUpTo128AreTheToolsOwnWord) {
+  auto snapshot = plannedJob();
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1"),
+                      result(compileAction(), "w2")};
+  snapshot.results.back().exitCode = 128;
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, delivery(2))).error->exitCode, 9) << "it contradicts";
+  snapshot.results.back().exitCode = 129;
+  EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, delivery(2))).runs.size(), 1u) << "it was killed";
 }
 
 TEST(NextStep, AMajorityDecidesOnceAllHaveSpoken) {
@@ -340,6 +391,28 @@ TEST(NextStep, ALoneBuildersFailureIsOutvotedByWhoSucceeds) {
   EXPECT_EQ(publish.dissent[0].worker, "liar");
 }
 
+// A reused result or a run that was under way may come after what failed.
+TEST(NextStep, ASuccessStandsWhateverElseFailed) {
+  const auto failure = [](const std::string& worker, int exitCode) {
+    auto record = result(compileAction(), worker);
+    record.exitCode = exitCode;
+    return record;
+  };
+  for (const int other : {3, 4, 137}) {
+    auto snapshot = plannedJob();
+    snapshot.results = {result(referenceAction(), "w1"), failure("w1", 3), failure("w2", other),
+                        result(compileAction(), "w3")};
+    const auto publish = expectStep<Publish>(nextStep(snapshot, delivery()));
+    ASSERT_EQ(publish.evidence.size(), 1u) << other;
+    EXPECT_EQ(publish.evidence[0].worker, "w3");
+    EXPECT_EQ(publish.dissent.size(), 2u);
+  }
+  auto snapshot = plannedJob();
+  snapshot.runs = {run(compileAction(), RunState::kFailed)};
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w3")};
+  EXPECT_EQ(expectStep<Publish>(nextStep(snapshot, delivery())).evidence.size(), 1u);
+}
+
 TEST(NextStep, ARunOutOfAttemptsFailsWithTheLastReason) {
   auto snapshot = plannedJob();
   auto failed = run(compileAction(), RunState::kFailed);
@@ -352,6 +425,23 @@ TEST(NextStep, ARunOutOfAttemptsFailsWithTheLastReason) {
   ASSERT_TRUE(end.error);
   EXPECT_EQ(end.error->exitCode, 7);
   EXPECT_NE(end.error->message.find("3 times, last on worker w2: the lease expired"), std::string::npos);
+}
+
+TEST(NextStep, ARunThatNobodyCouldTryAgainSaysSo) {
+  auto snapshot = plannedJob();
+  auto failed = run(compileAction(), RunState::kFailed);
+  failed.worker = "w2";
+  failed.errorMessage = "gone";
+  const auto messageAfter = [&](int attempts) {
+    failed.attempts = attempts;
+    snapshot.runs = {run(referenceAction(), RunState::kLeased), failed};
+    return expectStep<End>(nextStep(snapshot, delivery())).error.value_or(index::JobErrorRecord{}).message;
+  };
+  EXPECT_NE(messageAfter(0).find("the compiler failed on worker w2, and no other can try it: gone"),
+            std::string::npos)
+      << messageAfter(0);
+  EXPECT_NE(messageAfter(1).find("the compiler failed 1 time, last on worker w2: gone"), std::string::npos)
+      << messageAfter(1);
 }
 
 TEST(NextStep, CancellationWinsOverEverything) {
@@ -428,6 +518,29 @@ TEST(NextStep, EachTargetIsPublishedFromItsOwnAction) {
   EXPECT_EQ(publish.action, compileAction("cpu:x86-64-v4").action);
 }
 
+TEST(NextStep, EachTargetIsCheckedOnItsOwn) {
+  auto snapshot = plannedJob();
+  snapshot.targets.push_back({"cpu:x86-64-v4", {}, false, {}});
+  for (index::TargetRecord& target : snapshot.targets) target.artifact = digestOf(target.target);
+  auto wanted = delivery();
+  wanted.check = CheckRequest{digestOf("{}"), {}};
+  snapshot.results = {result(referenceAction(), "w1"), result(compileAction(), "w1")};
+  const index::ActionRecord first{index::ActionKind::kCheck, "cpu:x86-64-v3", digestOf("check v3"), {}},
+      second{index::ActionKind::kCheck, "cpu:x86-64-v4", digestOf("check v4"), {}};
+  snapshot.actions.push_back(first);
+  snapshot.runs = {run(first, RunState::kLeased)};
+  EXPECT_EQ(expectStep<PlanCheck>(nextStep(snapshot, wanted)).target, 1) << "the first has its action";
+  snapshot.actions.push_back(second);
+  snapshot.runs.push_back(run(second, RunState::kDone));
+  snapshot.results.push_back(result(second, "w2"));
+  EXPECT_EQ(expectStep<PublishCheck>(nextStep(snapshot, wanted)).target, 1);
+  snapshot.targets[1].check = index::CheckOutcome::kPassed;
+  expectStep<Wait>(nextStep(snapshot, wanted));
+  snapshot.runs[0].state = RunState::kDone;
+  snapshot.results.push_back(result(first, "w3"));
+  EXPECT_EQ(expectStep<PublishCheck>(nextStep(snapshot, wanted)).target, 0);
+}
+
 TEST(NextStep, WithTuningACompileIsPlannedOnceItsKernelsAreKnown) {
   const index::ActionRecord plan{index::ActionKind::kPlan, "cpu:x86-64-v3", digestOf("plan"), {}};
   const index::ActionRecord tune{index::ActionKind::kTune, "cpu:x86-64-v3", digestOf("tune"), {}};
@@ -459,6 +572,43 @@ TEST(NextStep, WithTuningACompileIsPlannedOnceItsKernelsAreKnown) {
   EXPECT_EQ(compile.tuned->worker, "w2");
   snapshot.actions.push_back(compileAction());
   EXPECT_EQ(expectStep<QueueRuns>(nextStep(snapshot, wanted)).runs.size(), 2u);
+}
+
+TEST(NextStep, WithTuningEachTargetsCompileIsPlannedOnce) {
+  auto snapshot = plannedJob();
+  snapshot.targets.push_back({"cpu:x86-64-v4", {}, false, {}});
+  DeliverySpec wanted = delivery();
+  wanted.tuning = TuningRequest{};
+  snapshot.actions.clear();
+  expectStep<PlanActions>(nextStep(snapshot, wanted));
+  const index::ActionRecord first{index::ActionKind::kPlan, "cpu:x86-64-v3", digestOf("plan v3"), {}},
+      second{index::ActionKind::kPlan, "cpu:x86-64-v4", digestOf("plan v4"), {}};
+  snapshot.actions = {referenceAction(), first, second};
+  snapshot.runs = {run(second, RunState::kLeased)};
+  snapshot.results = {result(referenceAction(), "w1"), result(first, "w1")};
+  EXPECT_EQ(expectStep<PlanCompile>(nextStep(snapshot, wanted)).target, 0);
+  snapshot.actions.push_back(compileAction());
+  snapshot.runs.push_back(run(compileAction(), RunState::kLeased));
+  expectStep<Wait>(nextStep(snapshot, wanted));
+  snapshot.results.push_back(result(second, "w2"));
+  const auto compile = expectStep<PlanCompile>(nextStep(snapshot, wanted));
+  EXPECT_EQ(compile.target, 1);
+  EXPECT_EQ(compile.plan.worker, "w2");
+  snapshot.actions.push_back(compileAction("cpu:x86-64-v4"));
+  snapshot.runs.clear();
+  for (const char* target : {"cpu:x86-64-v3", "cpu:x86-64-v4"})
+    snapshot.results.push_back(result(compileAction(target), "w1"));
+  EXPECT_EQ(expectStep<Publish>(nextStep(snapshot, wanted)).target, 0);
+  for (index::TargetRecord& target : snapshot.targets) target.artifact = digestOf(target.target);
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, wanted)).state, index::JobState::kSucceeded);
+}
+
+TEST(NextStep, WithoutTuningNoCompileWaitsForAPlan) {
+  const index::ActionRecord plan{index::ActionKind::kPlan, "cpu:x86-64-v3", digestOf("plan"), {}};
+  auto snapshot = plannedJob();
+  snapshot.actions = {referenceAction(), plan};
+  snapshot.results = {result(referenceAction(), "w1"), result(plan, "w1")};
+  expectStep<Wait>(nextStep(snapshot, delivery()));
 }
 
 TEST(NextStep, KernelsOfDevicesAreNotMeasuredButKnownOnesAreTaken) {

@@ -317,6 +317,36 @@ TEST_F(LeaseQueueTest, ExtensionKeepsTheLeaseAndRecordsTheStage) {
   EXPECT_EQ(load("a").runs[0].stage, "codegen");
 }
 
+TEST_F(LeaseQueueTest, WhoeverLeasesItNextBeginsBeforeItsFirstStage) {
+  insert(jobWithRuns("a", "a", 1));
+  const auto lost = acquire(claim("w1"));
+  EXPECT_TRUE(*queue_.extend(connection_, keyOf(*lost), "codegen"));
+  clock_.advance(seconds(31));
+  EXPECT_EQ(expire().size(), 1u);
+  EXPECT_EQ(load("a").runs[0].stage, "");
+  const auto again = acquire(claim("w2"));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->stage, "");
+  EXPECT_EQ(load("a").runs[0].stage, "");
+}
+
+TEST_F(LeaseQueueTest, EachLeaseKnowsSinceWhen) {
+  insert(jobWithRuns("a", "a", 1));
+  const auto lost = acquire(claim("w1"));
+  const TimePoint first = clock_.now();
+  clock_.advance(seconds(31));
+  expire();
+  const auto current = acquire(claim("w2"));
+  ASSERT_TRUE(current);
+  EXPECT_EQ(*queue_.leasedAt(connection_, *lost), first);
+  EXPECT_EQ(*queue_.leasedAt(connection_, *current), clock_.now());
+  index::RunRecord never = *current;
+  never.epoch += 1;
+  const auto leased = queue_.leasedAt(connection_, never);
+  ASSERT_FALSE(leased);
+  EXPECT_EQ(leased.error().code, Code::kInternal);
+}
+
 TEST_F(LeaseQueueTest, AnExpiredLeaseIsQueuedAgainUnderANewEpoch) {
   insert(jobWithRuns("a", "a", 1));
   auto lost = acquire(claim("w1"));

@@ -49,14 +49,18 @@ class Proof : public FarmTest {
         {Bytes(other.hash), other.size}));
   }
 
-  // Changes a byte of the program in the store, and says which file that is.
-  std::string damage() {
-    auto oci = parseOciManifest(textOf(*fromProto(artifact(digest()).manifest()))).value();
-    const std::string program = fileOf(oci.layers.at(0).digest);
-    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    std::fstream(program, std::ios::in | std::ios::out).write("X", 1);
-    return program;
+  OciManifest manifest() {
+    return parseOciManifest(textOf(*fromProto(artifact(digest()).manifest()))).value();
   }
+  // Changes a byte of the blob in the store, and says which file that is.
+  std::string damage(const Digest& blob) {
+    const std::string file = fileOf(blob);
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    std::fstream(file, std::ios::in | std::ios::out).write("X", 1);
+    return file;
+  }
+  // Of the program.
+  std::string damage() { return damage(manifest().layers.at(0).digest); }
 
   std::unique_ptr<testing_support::FakeWorker> one;
   v1::Job first;
@@ -220,6 +224,24 @@ TEST_F(Proof, WhatHeldBeforeIsLookedAtAgain) {
   EXPECT_EQ(again("another").state(), v1::JOB_SUCCEEDED);
   damage();
   EXPECT_NE(again("damaged").state(), v1::JOB_SUCCEEDED);
+}
+
+TEST_F(Proof, EveryBlobOfWhatHeldBeforeIsLookedAtAgain) {
+  forgetResults();
+  std::vector<Digest> blobs{*fromProto(artifact(digest()).manifest()), manifest().config};
+  for (const ArtifactFile& layer : manifest().layers) blobs.push_back(layer.digest);
+  const v1::Artifact published = artifact(digest());
+  for (const auto& record : published.bundles()) blobs.push_back(*fromProto(record));
+  EXPECT_GE(blobs.size(), 5u);
+  int tries = 0;
+  for (const Digest& blob : blobs) {
+    const std::string key = std::to_string(++tries), bytes = textOf(blob);
+    EXPECT_EQ(again("hit " + key).state(), v1::JOB_SUCCEEDED);
+    damage(blob);
+    EXPECT_NE(again("damaged " + key).state(), v1::JOB_SUCCEEDED) << "blob " << key;
+    put(bytes);
+  }
+  EXPECT_EQ(again("repaired").state(), v1::JOB_SUCCEEDED);
 }
 
 TEST_F(Proof, AnotherBundleIsVerifiedThoughTheArtifactHeldBefore) {

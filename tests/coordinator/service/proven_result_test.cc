@@ -1,6 +1,7 @@
 // What the cache offers, field by field: a row that says something else than the signed provenance of the
 // artifact, or than the receipt of the result, makes no hit.
 #include <array>
+#include <functional>
 
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/service/recalls.h"
@@ -46,11 +47,14 @@ class ProvenResult : public FarmTest {
   }
   // Whether the submission is answered at once with an artifact that is there.
   bool isHit(const v1::SubmitJobRequest& request) { return submitted(request).state() == v1::JOB_SUCCEEDED; }
-  // Whether nothing has to run for it: earlier results answer.
+  // Whether nothing has to run for it: earlier results answer. What they cannot answer is built.
   bool isReused(const v1::SubmitJobRequest& request) {
     const v1::Job job = submitted(request);
     EXPECT_TRUE(advance(job.id()));
-    return get(job.id()).state() == v1::JOB_SUCCEEDED;
+    const bool reused = get(job.id()).state() == v1::JOB_SUCCEEDED;
+    const auto runs = pool_.execute("SELECT 1 FROM runs WHERE job_id = $1", {job.id()});
+    EXPECT_EQ(runs.value().empty(), reused) << get(job.id()).error().message();
+    return reused;
   }
   void rows(const std::string& sql) {
     const Status changed = pool_.acquire().value()->executeScript(
@@ -122,6 +126,25 @@ TEST_F(ProvenResult, AnArtifactOfAnotherSpecIsNoHit) {
   EXPECT_FALSE(isHit(asking(by(1), other)));
 }
 
+// The same bytes under another origin are for a statement of their own.
+TEST_F(ProvenResult, AnArtifactFromAnotherOriginIsNoHit) {
+  const auto from = [&](const std::string& url, char commit = 'c', const std::string& path = "m.onnx") {
+    v1::SubmitJobRequest out = asking();
+    auto* origin = out.mutable_sources(0)->mutable_origin();
+    origin->set_url(url);
+    origin->set_commit(std::string(40, commit));
+    origin->set_path(path);
+    return out;
+  };
+  built(from("file:///models"), {one_.get()});
+  rows("DELETE FROM action_results");
+  EXPECT_TRUE(isHit(from("file:///models")));
+  EXPECT_FALSE(isHit(from("file:///other")));
+  EXPECT_FALSE(isHit(from("file:///models", 'd')));
+  EXPECT_FALSE(isHit(from("file:///models", 'c', "n.onnx")));
+  EXPECT_FALSE(isHit(asking())) << "none was claimed";
+}
+
 TEST_F(ProvenResult, AResultCountsForWhatItsReceiptSays) {
   built(asking(), {one_.get()});
   rows("DELETE FROM artifact_actions; CREATE TABLE kept AS SELECT * FROM action_results");
@@ -152,13 +175,14 @@ TEST_F(ProvenResult, AFailureThatARowCallsASuccessIsNotReused) {
 TEST_F(ProvenResult, OtherOutputsThanTheReceiptsAreNotReused) {
   built(asking(), {one_.get()});
   rows("DELETE FROM artifact_actions; CREATE TABLE kept AS SELECT * FROM action_results");
-  const auto replaceOutputs = [&](bool withTheirHash) {
+  const auto changeOutputs = [&](const std::function<void(reapi::ActionResult&)>& change,
+                                 bool withTheirHash) {
     auto found = pool_.execute("SELECT run_id, result FROM action_results").value();
     for (int i = 0; i < found.size(); ++i) {
       const auto bytes = found[i].get<std::vector<std::uint8_t>>("result");
       reapi::ActionResult result;
       ASSERT_TRUE(result.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
-      *result.mutable_output_files(0)->mutable_digest() = toProto(put("planted"));
+      change(result);
       const Digest hash = jobs::outputsDigest(jobs::readOutputs(result).value());
       ASSERT_TRUE(pool_.execute(
           "UPDATE action_results SET result = $2, outputs_hash = CASE WHEN $3 THEN $4 ELSE outputs_hash END "
@@ -167,10 +191,31 @@ TEST_F(ProvenResult, OtherOutputsThanTheReceiptsAreNotReused) {
            Bytes(hash.hash)}));
     }
   };
-  for (const bool withTheirHash : {false, true}) {
-    replaceOutputs(withTheirHash);
-    EXPECT_FALSE(isReused(asking())) << withTheirHash;
-    rows("DELETE FROM action_results; INSERT INTO action_results SELECT * FROM kept");
+  const Digest planted = put("planted");
+  const std::pair<const char*, std::function<void(reapi::ActionResult&)>> changes[] = {
+      {"other bytes",
+       [&](reapi::ActionResult& result) {
+         *result.mutable_output_files(0)->mutable_digest() = toProto(planted);
+       }},
+      {"another name",
+       [](reapi::ActionResult& result) {
+         auto& file = *result.mutable_output_files(result.output_files_size() - 1);
+         file.set_path(file.path() + "x");
+       }},
+      {"one file more",
+       [&](reapi::ActionResult& result) {
+         auto* file = result.add_output_files();
+         file->set_path("output/zzz");
+         *file->mutable_digest() = toProto(planted);
+       }},
+      {"one file less", [](reapi::ActionResult& result) { result.mutable_output_files()->RemoveLast(); }},
+  };
+  for (const auto& [what, change] : changes) {
+    for (const bool withTheirHash : {false, true}) {
+      changeOutputs(change, withTheirHash);
+      EXPECT_FALSE(isReused(asking())) << what << ", with their hash: " << withTheirHash;
+      rows("DELETE FROM action_results; INSERT INTO action_results SELECT * FROM kept");
+    }
   }
   EXPECT_TRUE(isReused(asking())) << "as they were";
 }
