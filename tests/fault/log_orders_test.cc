@@ -94,6 +94,17 @@ class LogOrders : public ::testing::TestWithParam<bool> {
           connection_, {"default", Digest{leaf.digest, 0}, payload, leaf.text(), clock_.now()}));
     }
   }
+  // The session before is gone once the server has noticed.
+  Result<std::unique_ptr<Sequencer>> start(WritableTiles& tiles, const Ed25519PrivateKey& key) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    for (;;) {
+      auto sequencer = Sequencer::open(settings_, key, tiles, clock_);
+      if (sequencer || sequencer.error().message.find("another kiln-log") == std::string::npos ||
+          std::chrono::steady_clock::now() > end)
+        return sequencer;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   // One start of kiln-log and one append, killed when it reaches `dieAt`.
   Status append(std::string_view dieAt = "") {
     settings_.reached = [dieAt](std::string_view point) {
@@ -101,17 +112,9 @@ class LogOrders : public ::testing::TestWithParam<bool> {
     };
     try {
       KILN_ASSIGN(auto tiles, WritableTiles::open(tiles_));
-      auto sequencer = Sequencer::open(settings_, key_, tiles, clock_);
-      // The session before is gone once the server has noticed.
-      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-      while (!sequencer && sequencer.error().message.find("another kiln-log") != std::string::npos &&
-             std::chrono::steady_clock::now() < end) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        sequencer = Sequencer::open(settings_, key_, tiles, clock_);
-      }
-      if (!sequencer) return fail(sequencer.error());
+      KILN_ASSIGN(const auto sequencer, start(tiles, key_));
       for (std::uint64_t more = 1; more > 0;) {
-        KILN_ASSIGN(more, (*sequencer)->append());
+        KILN_ASSIGN(more, sequencer->append());
       }
     } catch (const Killed&) {
     }
@@ -247,7 +250,7 @@ class SequencerGuards : public LogOrders {
         << "nothing was published";
   }
   WritableTiles tilesHeld_ = WritableTiles::open(tiles_).value();
-  std::unique_ptr<Sequencer> sequencer_ = Sequencer::open(settings_, key_, tilesHeld_, clock_).value();
+  std::unique_ptr<Sequencer> sequencer_ = start(tilesHeld_, key_).value();
 };
 
 TEST_P(SequencerGuards, TilesThatChangedUnderItAreNotAppendedTo) {
@@ -276,6 +279,98 @@ TEST_P(SequencerGuards, ThereIsOneAtATime) {
   EXPECT_EQ(second.error().code, Code::kUnavailable);
 }
 
+// What a start does before anything is appended.
+class SequencerStarts : public LogOrders {
+ protected:
+  std::uint64_t published() { return opened(TileDirectory(tiles_).checkpoint()).size; }
+  void expectRefused(const std::string& why) {
+    const Checkpoint before = look().published;
+    const Status refused = append();
+    ASSERT_FALSE(refused) << why;
+    EXPECT_EQ(refused.error().code, Code::kDataLoss);
+    EXPECT_NE(refused.error().message.find(why), std::string::npos) << refused.error().message;
+    EXPECT_EQ(look().published, before);
+  }
+};
+
+TEST_P(SequencerStarts, WhatWasCommittedBecomesVisibleWithoutAnythingNew) {
+  sign(2);
+  EXPECT_TRUE(append(kPointCommitted));
+  EXPECT_EQ(published(), static_cast<std::uint64_t>(kNow));
+  EXPECT_TRUE(append());
+  EXPECT_EQ(published(), static_cast<std::uint64_t>(kNow + 2));
+}
+
+// Its tiles are the log's, and a witness may have seen it.
+TEST_P(SequencerStarts, AStagedCheckpointStandsThoughTheDatabaseForgotIt) {
+  sign(2);
+  EXPECT_TRUE(append(kPointStaged));
+  EXPECT_EQ(published(), static_cast<std::uint64_t>(kNow));
+  restore("backup");
+  const State before = look();
+  EXPECT_EQ(before.published.size, static_cast<std::uint64_t>(kNow + 2));
+  sign(2);
+  ASSERT_TRUE(append());
+  expectWhole(before);
+}
+
+TEST_P(SequencerStarts, AnEntryThatIsNotTheOneInTheTreeIsNotAdopted) {
+  const std::string bundle = tiles_ + "/tile/entries/003.p/32", before = "\"content\":\"";
+  std::string bytes = readTextFile(bundle, 1 << 20).value();
+  bytes.at(bytes.find(before) + before.size()) = 'Z';  // of the first one's signature
+  ASSERT_TRUE(replaceFile(bundle, bytes));
+  restore("backup");
+  expectRefused("entry 768 is damaged");
+}
+
+TEST_P(SequencerStarts, AnEntryThatIsNoLeafIsNotAdopted) {
+  ASSERT_TRUE(
+      index::addSignature(connection_, {"default", digestOf("no leaf"), "no leaf", "no leaf", clock_.now()}));
+  ASSERT_TRUE(append());
+  EXPECT_EQ(published(), static_cast<std::uint64_t>(kNow + 1));
+  restore("backup");
+  expectRefused("entry " + std::to_string(kNow) + " is damaged");
+}
+
+TEST_P(SequencerStarts, CheckpointsOfANamedEarlierKeyStayTheLogs) {
+  const Ed25519PrivateKey next = Ed25519PrivateKey::create().value();
+  auto tiles = WritableTiles::open(tiles_).value();
+  const auto refused = start(tiles, next);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("not this log's"), std::string::npos) << refused.error().message;
+  settings_.earlierKeys = {{settings_.origin, NoteKeyKind::kEd25519, key_.publicKey()}};
+  const auto accepted = start(tiles, next);
+  ASSERT_TRUE(accepted) << accepted.error().message;
+  sign(2);
+  EXPECT_EQ((*accepted)->append().value(), 2u);
+  EXPECT_EQ((*accepted)->size(), static_cast<std::uint64_t>(kNow + 2));
+}
+
+// A log begins without its witnesses; where it goes on they are asked before anything is appended.
+TEST_P(SequencerStarts, WitnessesAreAskedAboutWhatIsThere) {
+  std::vector<std::uint64_t> asked;
+  settings_.witness = [&](Note& note, std::uint64_t from, TileTree& tree) -> Status {
+    EXPECT_EQ(Checkpoint::parse(note.text)->size, tree.size());
+    asked.insert(asked.end(), {from, tree.size()});
+    return {};
+  };
+  EXPECT_TRUE(append());
+  EXPECT_EQ(asked, (std::vector<std::uint64_t>{kNow, kNow}));
+  asked.clear();
+  sign(2);
+  EXPECT_TRUE(append(kPointPlaced));
+  EXPECT_EQ(asked, (std::vector<std::uint64_t>{kNow, kNow}));
+  asked.clear();
+  EXPECT_TRUE(append());
+  EXPECT_EQ(asked, (std::vector<std::uint64_t>{kNow, kNow + 2})) << "the leaves that have their places";
+  asked.clear();
+  fs::remove_all(tiles_);
+  run("TRUNCATE log_checkpoints, log, signatures");
+  EXPECT_TRUE(append());
+  EXPECT_TRUE(asked.empty()) << "about an empty log";
+}
+
+INSTANTIATE_TEST_SUITE_P(Sequencer, SequencerStarts, ::testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(Sequencer, SequencerGuards, ::testing::Values(false));
 INSTANTIATE_TEST_SUITE_P(Witness, LogOrders, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "cosigns" : "none"; });

@@ -42,17 +42,56 @@ TEST(Note, RefusesMalformedNotes) {
   ASSERT_TRUE(parseNote(good));
   EXPECT_EQ(parseNote(good)->toString(), good);
   const std::string line = good.substr(good.find("\n\n") + 2);
-  for (const std::string& bad :
-       {std::string(), std::string("\n"), std::string("text\n"), "text" + line, "text\n" + line,
-        "\n\n" + line, good.substr(0, good.size() - 1), good + "x", good + "\n", "a\x01\n\n" + line,
-        "a\xff\n\n" + line, std::string("a\n\n- name AAAAAAAA\n"), std::string("a\n\n\xe2\x80\x94 name\n"),
-        std::string("a\n\n\xe2\x80\x94 na+me AAAAAAAA\n"), std::string("a\n\n\xe2\x80\x94 name AAAAAA==\n"),
-        std::string("a\n\n\xe2\x80\x94 name AAAA\n"), std::string("a\n\n\xe2\x80\x94 name !!!!!!!!\n"),
-        "a\n\n" + std::string(70000, 'x')})
+  for (const std::string& bad : {std::string(),
+                                 std::string("\n"),
+                                 std::string("text\n"),
+                                 std::string("text\n\n"),
+                                 line,
+                                 "\n" + line,
+                                 "x" + line,
+                                 "text" + line,
+                                 "text\n" + line,
+                                 "\n\n" + line,
+                                 good.substr(0, good.size() - 1),
+                                 good + "x",
+                                 good + "\n",
+                                 "a\x01\n\n" + line,
+                                 "a\xff\n\n" + line,
+                                 std::string("a\n\n- name AAAAAAAA\n"),
+                                 std::string("a\n\n\xe2\x80\x94 name\n"),
+                                 std::string("a\n\n\xe2\x80\x94 na+me AAAAAAAA\n"),
+                                 std::string("a\n\n\xe2\x80\x94 name AAAAAA==\n"),
+                                 std::string("a\n\n\xe2\x80\x94 name AAAA\n"),
+                                 std::string("a\n\n\xe2\x80\x94 name !!!!!!!!\n"),
+                                 "a\n\n" + std::string(70000, 'x')})
     EXPECT_FALSE(parseNote(bad)) << bad.substr(0, 60);
   std::string many = "a\n\n";
   for (int i = 0; i < 65; ++i) many += line;
   EXPECT_FALSE(parseNote(many));
+}
+
+TEST(Note, IsBounded) {
+  const std::string good = signCheckpoint({"log.example", 0, emptyTreeHash()}, logKey())->toString();
+  const std::string signatures = good.substr(good.find("\n\n") + 1);
+  const std::string longest = std::string((64 << 10) - signatures.size() - 1, 'x') + "\n" + signatures;
+  EXPECT_TRUE(parseNote(longest));
+  EXPECT_FALSE(parseNote("x" + longest));
+  std::string many = "a\n\n";
+  for (int i = 0; i < 64; ++i) many += signatures.substr(1);
+  EXPECT_EQ(parseNote(many)->signatures.size(), 64u);
+}
+
+TEST(Note, NamesOfKeysAreOneWord) {
+  for (const std::string& good : {std::string("a"), std::string("log.example/2026"), std::string("!~"),
+                                  std::string("\xc3\xa9"), std::string(256, 'a')})
+    EXPECT_TRUE(isKeyName(good)) << good;
+  for (const std::string& bad :
+       {std::string(), std::string(257, 'a'), std::string("a b"), std::string("a\tb"), std::string("a\nb"),
+        std::string("a\x7f"), std::string("a+b"), std::string("+"), std::string(" "), std::string("a\0b", 3),
+        std::string("a\xff"), std::string("a\xc2\x85"), std::string("a\xc2\xa0"),
+        std::string("a\xe1\x9a\x80"), std::string("a\xe2\x80\x83"), std::string("a\xe2\x81\x9f"),
+        std::string("a\xe3\x80\x80")})
+    EXPECT_FALSE(isKeyName(bad)) << bad;
 }
 
 TEST(VerifierKey, ComesBackAndHoldsItsHint) {
@@ -120,6 +159,32 @@ TEST(Cosignature, SaysWhoAndWhen) {
   Note shorter = note;
   shorter.signatures[1].signature.pop_back();
   EXPECT_EQ(readCosignatures(shorter, std::vector{first}).error().code, Code::kDataLoss);
+}
+
+TEST(Cosignature, OfOneWitnessTheEarliestCounts) {
+  const auto key = Ed25519PrivateKey::create().value();
+  const VerifierKey witness{"one.example", NoteKeyKind::kCosignature, key.publicKey()};
+  Note note = signCheckpoint({"log.example", 3, leafHash("root")}, logKey()).value();
+  const TimePoint noon = parseRfc3339("2026-11-20T12:00:00Z").value();
+  for (const int after : {5, 2, 9})
+    note.signatures.push_back(cosign(note, witness.name, key, noon + seconds(after)).value());
+  const auto read = readCosignatures(note, std::vector{witness}).value();
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(read[0].time, noon + seconds(2));
+}
+
+TEST(Cosignature, TimesEndWithTheYear9999) {
+  const auto key = Ed25519PrivateKey::create().value();
+  const VerifierKey witness{"one.example", NoteKeyKind::kCosignature, key.publicKey()};
+  const Note checkpoint = signCheckpoint({"log.example", 3, leafHash("root")}, logKey()).value();
+  const TimePoint last = parseRfc3339("9999-12-31T23:59:59Z").value();
+  const auto readAt = [&](TimePoint time) {
+    Note note = checkpoint;
+    note.signatures.push_back(cosign(note, witness.name, key, time).value());
+    return readCosignatures(note, std::vector{witness});
+  };
+  EXPECT_EQ(readAt(last)->at(0).time, last);
+  EXPECT_EQ(readAt(last + seconds(1)).error().code, Code::kDataLoss);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "tests/signing/log/memory_tiles.h"
 
 namespace kiln::signing {
@@ -79,6 +81,18 @@ TEST(Tiles, EntriesComeBack) {
   EXPECT_FALSE(encodeEntries(std::vector{std::string(kMaxEntryBytes + 1, 'x')}));
 }
 
+TEST(Tiles, ABundleIsExactlyItsEntries) {
+  const std::vector<std::string> entries{"", "ab", std::string(300, 'x')};
+  const std::string bytes = encodeEntries(entries).value();
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const auto cut = decodeEntries(std::string_view(bytes).substr(0, size), 3);
+    ASSERT_FALSE(cut) << size;
+    EXPECT_EQ(cut.error().code, Code::kDataLoss);
+  }
+  EXPECT_EQ(decodeEntries(bytes + '\0', 3).error().code, Code::kDataLoss);
+  EXPECT_TRUE(decodeEntries("", 0)->empty());
+}
+
 // However a tree grew, its root and proofs are those of its leaves; with three levels of tiles.
 TEST(Tiles, GrowInAnyStepsToTheSameTree) {
   constexpr std::uint64_t kSteps[] = {1, 1, 253, 1, 1, 300, 7, 65000, 500, 2000};
@@ -141,6 +155,29 @@ TEST(Tiles, APartialOneIsTheBeginningOfAWiderOne) {
   }
 }
 
+TEST(Tiles, NodesOutsideTheTreeAreNotFound) {
+  MemoryTiles tiles;
+  tiles.put(grow(tiles, 0, leavesFrom(0, 300)).value());
+  for (const std::uint64_t size : {3u, 300u}) {
+    TileTree tree(tiles, size);
+    for (int level = 0; size >> level > 0; ++level) {
+      EXPECT_TRUE(tree.hash(level, (size >> level) - 1)) << size << ", level " << level;
+      const auto behind = tree.hash(level, size >> level);
+      ASSERT_FALSE(behind) << size << ", level " << level;
+      EXPECT_EQ(behind.error().code, Code::kNotFound);
+    }
+    EXPECT_FALSE(tree.hash(std::bit_width(size), 0)) << "above the last full subtree of " << size;
+  }
+}
+
+TEST(Tiles, EntriesEndWithTheTree) {
+  MemoryTiles tiles;
+  tiles.put(grow(tiles, 0, leavesFrom(0, 260)).value());
+  EXPECT_EQ(readEntries(tiles, 260, 255, 260).value(), leavesFrom(255, 5));
+  EXPECT_TRUE(readEntries(tiles, 260, 260, 260)->empty());
+  EXPECT_EQ(readEntries(tiles, 260, 255, 261).error().code, Code::kInvalidArgument);
+}
+
 TEST(Tiles, DamageIsNamed) {
   MemoryTiles tiles;
   tiles.put(grow(tiles, 0, leavesFrom(0, 3)).value());
@@ -152,6 +189,17 @@ TEST(Tiles, DamageIsNamed) {
   EXPECT_NE(root.error().message.find("tile/0/000.p/3"), std::string::npos);
   tiles.tiles.erase({0, 0, 3});
   EXPECT_EQ(grow(tiles, 3, leavesFrom(3, 1)).error().code, Code::kNotFound);
+}
+
+TEST(Tiles, ATileOfAnotherLengthIsDamaged) {
+  for (const std::size_t length : {0u, 32u, 95u, 97u, 128u}) {
+    MemoryTiles tiles;
+    tiles.put(grow(tiles, 0, leavesFrom(0, 3)).value());
+    tiles.tiles[{0, 0, 3}].resize(length);
+    TileTree tree(tiles, 3);
+    EXPECT_EQ(treeRoot(tree, 3).error().code, Code::kDataLoss) << length;
+    EXPECT_EQ(cutTile(tiles.tiles[{0, 0, 3}], {0, 0, 3}, 2).error().code, Code::kDataLoss) << length;
+  }
 }
 
 }  // namespace

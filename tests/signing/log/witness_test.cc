@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "signing/follow/http.h"
+#include "signing/keys/files.h"
 #include "signing/log/cosignature.h"
 #include "signing/log/tiles.h"
 #include "signing/witness/witness_client.h"
@@ -90,6 +91,45 @@ TEST_F(WitnessTest, RefusesByTheRulesOfTlogWitness) {
   EXPECT_EQ(add(3, 5).status, 200) << "nothing of this has changed what it knows";
 }
 
+TEST_F(WitnessTest, WhatIsNoCheckpointIsMalformed) {
+  for (const char* text : {"not a checkpoint\n", "log.example\n3\n", "log.example\n3\nAAAA\n"}) {
+    Note note{text, {}};
+    note.signatures.push_back(signNote(note.text, log_.name, logKey_).value());
+    EXPECT_EQ(witness_->addCheckpoint(AddCheckpoint{0, {}, note.toString()}.text()).status, 400) << text;
+  }
+}
+
+TEST_F(WitnessTest, WhatOthersSignedIsNotKept) {
+  testing_support::MemoryTiles tiles;
+  Note note = checkpoint(tiles, 3);
+  const auto other = Ed25519PrivateKey::create().value();
+  note.signatures.push_back(signNote(note.text, "other.example", other).value());
+  note.signatures.push_back(signNote(note.text, log_.name, other).value());
+  note.signatures.push_back({"other.example", log_.hint(), std::string(64, 's')});
+  ASSERT_EQ(witness_->addCheckpoint(AddCheckpoint{0, {}, note.toString()}.text()).status, 200);
+  const Note kept = parseNote(witness_->last("log.example").value()).value();
+  ASSERT_EQ(kept.signatures.size(), 2u);
+  EXPECT_EQ(kept.signatures[0].signature, note.signatures[0].signature);
+  EXPECT_EQ(kept.signatures[1].name, "witness.example");
+}
+
+// As if it had seen nothing it would sign a second history.
+TEST_F(WitnessTest, WithDamagedStateItCosignsNothing) {
+  ASSERT_EQ(add(0, 3).status, 200);
+  const std::string state = directory_ / "witness/" + digestOf("log.example").hex();
+  const std::string good = readTextFile(state, 1 << 16).value();
+  const Note foreign =
+      signCheckpoint({log_.name, 3, leafHash("x")}, Ed25519PrivateKey::create().value()).value();
+  for (const std::string& damaged :
+       {std::string(), good.substr(1), foreign.toString(), good + std::string(64 << 10, '\n')}) {
+    ASSERT_TRUE(replaceFile(state, damaged));
+    EXPECT_EQ(add(0, 3, "b").status, 500);
+    EXPECT_EQ(add(3, 5).status, 500);
+  }
+  ASSERT_TRUE(replaceFile(state, good));
+  EXPECT_EQ(add(3, 5).status, 200);
+}
+
 // A log that shows two histories gets only one of them cosigned, whatever order and size it tries.
 TEST_F(WitnessAttackCases, Case14ASplitViewIsNotCosigned) {
   ASSERT_EQ(add(0, 4, "a").status, 200);
@@ -159,6 +199,24 @@ TEST(AddCheckpoint, ComesBack) {
     if (auto parsed = AddCheckpoint::parse(bad)) EXPECT_EQ(parsed->text(), bad);
   EXPECT_FALSE(AddCheckpoint::parse("old 1\nAAAA\n\nx"));
   EXPECT_FALSE(AddCheckpoint::parse("old 01\n\nx"));
+}
+
+TEST(AddCheckpoint, IsBounded) {
+  AddCheckpoint request{0, std::vector<TreeHash>(63, leafHash("a")), ""};
+  request.checkpoint.resize((128 << 10) - request.text().size(), 'x');
+  EXPECT_EQ(AddCheckpoint::parse(request.text())->proof.size(), 63u);
+  EXPECT_FALSE(AddCheckpoint::parse(request.text() + "x"));
+  request.checkpoint = "note\n";
+  request.proof.push_back(leafHash("b"));
+  EXPECT_FALSE(AddCheckpoint::parse(request.text()));
+}
+
+TEST(AddCheckpoint, AnEmptyLineStandsBeforeTheCheckpoint) {
+  const std::string hash = toBase64(leafHash("a"));
+  EXPECT_TRUE(AddCheckpoint::parse("old 1\n" + hash + "\n\nnote"));
+  for (const std::string& bad : {std::string("old 1\nnote"), "old 1\n" + hash, "old 1\n" + hash + "\nnote",
+                                 "old 1\n" + hash + "AA\n\nnote", "old 1\n" + hash.substr(4) + "\n\nnote"})
+    EXPECT_FALSE(AddCheckpoint::parse(bad)) << bad;
 }
 
 }  // namespace
