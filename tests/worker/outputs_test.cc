@@ -4,12 +4,18 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <thread>
 
 #include "manifest/base/file.h"
 #include "worker/sandbox/bounded_log.h"
@@ -44,6 +50,16 @@ class Outputs : public testing::Test {
       return Status{};
     });
     return status ? seen : status.error().message;
+  }
+
+  // What `body` returns in a process of its own.
+  template <class F>
+  static int inChild(F body) {
+    const pid_t child = fork();
+    if (child == 0) _exit(body());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
 
   std::string dir_;
@@ -112,6 +128,87 @@ TEST_F(Outputs, NamesSizesCountsAndDepthAreBounded) {
   EXPECT_EQ(checkOutputUse(dir_, limits_).error().message, "output: more than 2 levels of directories");
 }
 
+TEST_F(Outputs, LimitsMayBeReachedAndNotPassed) {
+  makeDir("d");
+  put("d/345678", "1234");
+  put("e", "12");
+  limits_.outputPathBytes = 8;
+  limits_.outputFiles = 3;
+  limits_.outputDepth = 2;
+  limits_.fileBytes = 4;
+  limits_.outputBytes = 6;
+  EXPECT_EQ(visit(), "d/345678=1234 e=12 ");
+  EXPECT_TRUE(checkOutputUse(dir_, limits_));
+  const auto refusal = [&](std::uint64_t Limits::* limit) {
+    --(limits_.*limit);
+    const std::string message = visit();
+    ++(limits_.*limit);
+    return message;
+  };
+  EXPECT_EQ(refusal(&Limits::outputPathBytes), "output: more than 7 bytes in the path of a file");
+  EXPECT_EQ(refusal(&Limits::outputFiles), "output: more than 2 files and directories");
+  EXPECT_EQ(refusal(&Limits::outputDepth), "output: more than 1 levels of directories");
+  EXPECT_EQ(refusal(&Limits::fileBytes), "output: more than 3 bytes in one file");
+  EXPECT_EQ(refusal(&Limits::outputBytes), "output: more than 5 bytes in all");
+  const auto useRefusal = [&](std::uint64_t Limits::* limit) {
+    --(limits_.*limit);
+    const Status status = checkOutputUse(dir_, limits_);
+    ++(limits_.*limit);
+    return status ? "" : status.error().message;
+  };
+  EXPECT_EQ(useRefusal(&Limits::outputFiles), "output: more than 2 files and directories");
+  EXPECT_EQ(useRefusal(&Limits::outputDepth), "output: more than 1 levels of directories");
+  EXPECT_EQ(useRefusal(&Limits::outputBytes), "output: more than 5 bytes in all");
+}
+
+TEST_F(Outputs, NamesArePrintableAscii) {
+  for (int c = 1; c < 256; ++c) {
+    if (c == '/') continue;
+    const std::string name = std::string("n") + static_cast<char>(c);
+    put(name, "x");
+    if (c >= 0x20 && c <= 0x7e)
+      EXPECT_EQ(visit(), name + "=x ");
+    else
+      EXPECT_THAT(visit(), HasSubstr("the name is not printable ASCII")) << c;
+    ASSERT_EQ(unlink((dir_ + "/" + name).c_str()), 0);
+  }
+}
+
+// A part of the outputs must not pass for all of them.
+TEST_F(Outputs, WhatCannotBeOpenedIsNotLeftOut) {
+  makeDir("d");
+  makeDir("d/e");
+  put("d/e/deep", "1");
+  put("last", "2");
+  const std::string all = visit();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  int refusals = 0;
+  for (rlim_t most = 0; most < before.rlim_cur; ++most) {
+    const rlimit few{most, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const std::string seen = visit();
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (seen == all) break;
+    EXPECT_THAT(seen, HasSubstr("Too many open files")) << most;
+    ++refusals;
+  }
+  EXPECT_GE(refusals, 4);
+}
+
+TEST_F(Outputs, DescriptorsOfOtherThreadsAreLeftAlone) {
+  for (int i = 0; i < 20; ++i) makeDir(std::to_string(i));
+  std::atomic<bool> isDone = false;
+  int lost = 0;
+  std::thread other([&] {
+    while (!isDone) lost += close(open("/dev/null", O_RDONLY | O_CLOEXEC)) != 0;
+  });
+  for (int i = 0; i < 300; ++i) EXPECT_EQ(visit(), "");
+  isDone = true;
+  other.join();
+  EXPECT_EQ(lost, 0);
+}
+
 TEST_F(Outputs, TheVisitorsErrorEndsTheWalk) {
   put("a", "1");
   put("b", "2");
@@ -141,6 +238,41 @@ TEST_F(Outputs, DeepWideAndClosedTreesAreRemoved) {
   ASSERT_EQ(chmod((dir_ + "/closed").c_str(), 0), 0);
 }
 
+// Root may do without the modes that others need.
+TEST_F(Outputs, ClosedTreesAreRemovedByAnOrdinaryUserToo) {
+  constexpr uid_t kNobody = 65534;
+  const bool isRoot = geteuid() == 0;
+  if (isRoot) {
+    ASSERT_EQ(chown(dir_.c_str(), kNobody, kNobody), 0);
+  }
+  const int status = inChild([&] {
+    if (isRoot && (setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0))
+      return 1;
+    const std::string tree = dir_ + "/tree", inner = tree + "/inner", deep = inner + "/deep";
+    std::filesystem::create_directories(deep);
+    put("tree/inner/deep/f", "x");
+    for (const std::string& closed : {deep, inner, tree})
+      if (chmod(closed.c_str(), 0) != 0) return 2;
+    return removeTree(tree) ? 0 : 3;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(Outputs, WhatCannotBeRemovedIsNamed) {
+  makeDir("tree");
+  makeDir("tree/mounted");
+  const int status = inChild([&] {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("none", (dir_ + "/tree/mounted").c_str(), "tmpfs", 0, nullptr) != 0)
+      return 77;
+    put("tree/mounted/f", "x");
+    const Status removed = removeTree(dir_ + "/tree");
+    return !removed && removed.error().message.find("cannot remove mounted") != std::string::npos ? 0 : 1;
+  });
+  if (status == 77) GTEST_SKIP() << "mounting needs root";
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(Outputs, RemovingNothingIsFine) {
   EXPECT_TRUE(removeTree(dir_ + "/absent"));
 }
@@ -156,6 +288,30 @@ TEST(BoundedLog, KeepsBothEndsAndSplitsLines) {
   EXPECT_EQ(log.text(), "abc\n\n[5004 bytes left out]\n123\n");
   EXPECT_EQ(lines, (std::vector<std::string>{"abc", "de", "123"}));
   EXPECT_EQ(log.total(), 5012u);
+}
+
+TEST(BoundedLog, LeavesOutOnlyWhatIsBeyondTheLimit) {
+  BoundedLog log(8);
+  log.append("12345678");
+  EXPECT_EQ(log.text(), "12345678");
+  log.append("9");
+  EXPECT_EQ(log.text(), "1234\n[1 bytes left out]\n6789");
+  log.append("abcdefgh");
+  EXPECT_EQ(log.text(), "1234\n[9 bytes left out]\nefgh");
+}
+
+TEST(BoundedLog, LinesOfUpTo4096BytesAreSeen) {
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{1000}, std::size_t{20000}}) {
+    std::vector<std::size_t> seen;
+    BoundedLog log(8, [&](std::string_view line) { seen.push_back(line.size()); });
+    std::string text;
+    for (const std::size_t size : {0u, 4095u, 4096u, 4097u, 3u, 9000u, 4096u})
+      text += std::string(size, 'x') + "\n";
+    text += "no end";
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      log.append(std::string_view(text).substr(at, piece));
+    EXPECT_THAT(seen, testing::ElementsAre(0, 4095, 4096, 3, 4096)) << piece;
+  }
 }
 
 TEST(BoundedLog, AnyPiecesGiveTheSameBoundedRecord) {

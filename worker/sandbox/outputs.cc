@@ -21,15 +21,18 @@ UniqueFd openDir(int at, const char* name) {
 }
 
 // At most `limit` names of the directory, without "." and "..", in no order.
-std::vector<std::string> listNames(int dir, std::size_t limit) {
+Result<std::vector<std::string>> listNames(int dir, std::size_t limit) {
+  const auto failed = [] { return fail(errnoError(errno, "cannot list a directory")); };
   std::vector<std::string> names;
   UniqueFd copy = openDir(dir, ".");
-  if (!copy) return names;
+  if (!copy) return failed();
   std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(copy.get()), closedir);
-  if (!stream) return names;
+  if (!stream) return failed();
   copy.release();
   while (names.size() < limit) {
+    errno = 0;
     const dirent* entry = readdir(stream.get());
+    if (entry == nullptr && errno != 0) return failed();
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
@@ -67,7 +70,7 @@ class Walk {
 
   Status directory(int dir, const std::string& prefix, std::uint64_t depth) {
     if (depth > limits_.outputDepth) return over("levels of directories", limits_.outputDepth);
-    std::vector<std::string> names = listNames(dir, limits_.outputFiles - count_ + 1);
+    KILN_ASSIGN(std::vector<std::string> names, listNames(dir, limits_.outputFiles - count_ + 1));
     std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) { return a < b; });
     for (const std::string& name : names) KILN_TRY(entry(dir, name, prefix + name, depth));
     return {};
@@ -131,7 +134,9 @@ class UseCheck {
 
   Status directory(int dir, std::uint64_t depth) {
     if (depth > limits_.outputDepth) return over("levels of directories", limits_.outputDepth);
-    for (const std::string& name : listNames(dir, limits_.outputFiles - count_ + 1)) {
+    const auto names = listNames(dir, limits_.outputFiles - count_ + 1);
+    if (!names) return {};
+    for (const std::string& name : *names) {
       if (++count_ > limits_.outputFiles) return over("files and directories", limits_.outputFiles);
       struct stat info{};
       if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
@@ -165,7 +170,7 @@ Status flatten(int root, const std::string& name, std::uint64_t& serial) {
   const UniqueFd dir = openDir(root, name.c_str());
   if (!dir) return fail(errnoError(errno, "cannot open a directory to remove it"));
   while (true) {
-    const std::vector<std::string> names = listNames(dir.get(), kBatch);
+    KILN_ASSIGN(const std::vector<std::string> names, listNames(dir.get(), kBatch));
     if (names.empty()) break;
     for (const std::string& child : names) {
       if (unlinkOne(dir.get(), child.c_str())) continue;
@@ -203,7 +208,7 @@ Status removeTree(const std::string& path) {
   }
   std::uint64_t serial = 0;
   while (true) {
-    const std::vector<std::string> names = listNames(root.get(), kBatch);
+    KILN_ASSIGN(const std::vector<std::string> names, listNames(root.get(), kBatch));
     if (names.empty()) break;
     for (const std::string& name : names) {
       if (unlinkOne(root.get(), name.c_str())) continue;
