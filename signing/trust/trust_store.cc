@@ -1,5 +1,7 @@
 #include "signing/trust/trust_store.h"
 
+#include <algorithm>
+
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
 #include "signing/trust/trust_state.h"
@@ -68,7 +70,7 @@ Status TrustStore::rememberTime(TimePoint cosigned) {
   if (!kept_ || cosigned <= latestSeen_) return {};
   latestSeen_ = cosigned;
   return TrustState::update(stateOf(path_), [&](TrustState& state) -> Status {
-    if (state.latestSeen < cosigned) state.latestSeen = cosigned;
+    state.latestSeen = std::max(state.latestSeen, cosigned);
     return {};
   });
 }

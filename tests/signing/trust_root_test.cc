@@ -91,6 +91,66 @@ TEST_F(TrustRootTest, RefusesEveryDamageToItsRoles) {
   }
 }
 
+TEST_F(TrustRootTest, ARoleHasOneToEightKeys) {
+  const Json good = testing_support::fullRoot(key).toJson();
+  Json keys = Json::array();
+  for (int count = 0; count <= 9; ++count) {
+    for (const char* role : {"rootKeys", "recallKeys"}) {
+      Json json = good;
+      json[role]["keys"] = keys;
+      const auto parsed = TrustRoot::parse(json.dump());
+      ASSERT_EQ(parsed.has_value(), count >= 1 && count <= 8) << count << " " << role;
+      if (!parsed) {
+        EXPECT_EQ(parsed.error().message, std::string("root.") + role + ".keys: must hold 1 to 8 keys");
+        continue;
+      }
+      for (const int threshold : {0, 1, count, count + 1}) {
+        json[role]["threshold"] = threshold;
+        if (json[role].contains("wideThreshold")) json[role]["wideThreshold"] = count;
+        EXPECT_EQ(TrustRoot::parse(json.dump()).has_value(), threshold >= 1 && threshold <= count)
+            << threshold << " of " << count << " " << role;
+      }
+    }
+    const std::string spki = PrivateKey::create()->publicKey().der();
+    keys.push_back({{"keyid", toBase64(digestOf(spki).hash)}, {"spki", toBase64(asBytes(spki))}});
+  }
+}
+
+TEST_F(TrustRootTest, WideRecallsWantNoFewerKeysThanOthers) {
+  TrustRoot full = testing_support::fullRoot(key);
+  for (int i = 0; i < 2; ++i) full.recallKeys->issuers.keys.push_back(PrivateKey::create()->publicKey());
+  full.recallKeys->issuers.threshold = 2;
+  for (const int wide : {1, 2, 3, 4}) {
+    full.recallKeys->wideThreshold = wide;
+    const auto parsed = TrustRoot::parse(full.toJson().dump());
+    ASSERT_EQ(parsed.has_value(), wide == 2 || wide == 3) << wide;
+    if (parsed) EXPECT_EQ(parsed->recallKeys->wideThreshold, wide);
+  }
+  full.recallKeys->wideThreshold = 2;
+  for (const auto& [scope, ok] : {std::pair(-1, false), {0, true}, {1'000'000, true}, {1'000'001, false}}) {
+    full.recallKeys->scope = scope;
+    EXPECT_EQ(TrustRoot::parse(full.toJson().dump()).has_value(), ok) << scope;
+  }
+}
+
+TEST_F(TrustRootTest, NamesHaveOneTo1000Bytes) {
+  const Json good = testing_support::fullRoot(key).toJson();
+  const std::pair<const char*, Json::json_pointer> names[] = {
+      {"root.logs[0].origin", Json::json_pointer("/logs/0/origin")},
+      {"root.witnesses[0].name", Json::json_pointer("/witnesses/0/name")},
+      {"root.revocations[0].reason", Json::json_pointer("/revocations/0/reason")},
+      {"root.revocations[0].logs[0].origin", Json::json_pointer("/revocations/0/logs/0/origin")}};
+  for (const auto& [place, member] : names) {
+    for (const std::size_t size : {0u, 1u, 1000u, 1001u}) {
+      Json json = good;
+      json[member] = std::string(size, 'x');
+      const auto parsed = TrustRoot::parse(json.dump());
+      ASSERT_EQ(parsed.has_value(), size == 1 || size == 1000) << place << " of " << size;
+      if (!parsed) EXPECT_EQ(parsed.error().message, std::string(place) + ": must have 1 to 1000 bytes");
+    }
+  }
+}
+
 TEST_F(TrustRootTest, AFlippedBitNeverAddsAKeyOrABuilder) {
   const std::string text = toCanonicalJson(root.toJson()).value();
   for (std::size_t i = 0; i < text.size(); ++i) {

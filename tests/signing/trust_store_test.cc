@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
+#include "signing/trust/trust_state.h"
 #include "tests/support/signed_root.h"
 #include "tests/support/temp_directory.h"
 
@@ -148,6 +150,16 @@ TEST_F(AttackCases, Case13ASignedRootNeverBecomesADevelopmentRoot) {
                 "is not signed");
 }
 
+TEST_F(RootTest, ARootThatNamesNoKeysHasNoSuccessor) {
+  TrustRoot before = version(1, {});
+  before.rootKeys.reset();
+  before.development = true;
+  ASSERT_TRUE(openAfter(signedBy(before, {&old[0]}))) << "signed, but by nobody that it names";
+  TrustRoot next = version(2, thresholdOf(2, old));
+  next.development = true;
+  expectRefused(signedBy(next, {&old[0], &old[1]}), "names no keys for a successor");
+}
+
 // A root that is held back ends: nobody signs for it then.
 TEST_F(AttackCases, Case13AFrozenRootExpires) {
   ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
@@ -174,6 +186,10 @@ TEST_F(AttackCases, Case22ItIsNeverEarlierThanWhatWitnessesSaw) {
   ASSERT_TRUE(two.rememberTime(kNow + std::chrono::hours(1)));
   EXPECT_EQ(one.latestSeen(), kNow + std::chrono::hours(2));
   EXPECT_EQ(TrustStore::open(path)->latestSeen(), kNow + std::chrono::hours(2)) << "the later one stays";
+  ASSERT_TRUE(one.rememberTime(kNow));
+  EXPECT_EQ(one.latestSeen(), kNow + std::chrono::hours(2));
+  ASSERT_TRUE(two.rememberTime(kNow + std::chrono::hours(3)));
+  EXPECT_EQ(TrustStore::open(path)->latestSeen(), kNow + std::chrono::hours(3));
 }
 
 TEST_F(RootTest, RemembersTheNewestRecalls) {
@@ -184,11 +200,40 @@ TEST_F(RootTest, RemembersTheNewestRecalls) {
   ASSERT_TRUE(one.rememberRecalls("second", 2));
   ASSERT_TRUE(two.rememberRecalls("first", 1));
   EXPECT_EQ(TrustStore::open(path)->recalls(), "second");
-  // Another recall key: what the old one signed, however high its version, is forgotten.
+  ASSERT_TRUE(two.rememberRecalls("second, proven", 2));
+  EXPECT_EQ(TrustStore::open(path)->recalls(), "second, proven") << "the same version with more beside it";
   root.version = 2;
+  ASSERT_TRUE(openAfter(signedBy(root, {&old[0], &old[1]})));
+  EXPECT_EQ(TrustStore::open(path)->recalls(), "second, proven") << "the recall keys are the same";
+  // Another recall key: what the old one signed, however high its version, is forgotten.
+  root.version = 3;
   root.recallKeys = RecallKeys{thresholdOf(1, {old[0]}), 1, 10};
   ASSERT_TRUE(openAfter(signedBy(root, {&old[0], &old[1]})));
   EXPECT_EQ(TrustStore::open(path)->recalls(), "");
+  ASSERT_TRUE(TrustStore::open(path)->rememberRecalls("first of the new key", 1));
+  EXPECT_EQ(TrustStore::open(path)->recalls(), "first of the new key");
+}
+
+TEST_F(RootTest, AfterTheLastRecallKeyNothingOfItIsRemembered) {
+  TrustRoot root = first;
+  root.recallKeys = RecallKeys{thresholdOf(1, fresh), 2, 10};
+  ASSERT_TRUE(openAfter(signedBy(root, {&old[0], &old[1]})));
+  ASSERT_TRUE(TrustStore::open(path)->rememberRecalls("first", 1));
+  root.version = 2;
+  root.recallKeys.reset();
+  ASSERT_TRUE(openAfter(signedBy(root, {&old[0], &old[1]})));
+  EXPECT_EQ(TrustStore::open(path)->recalls(), "");
+}
+
+// It delegates, so that there is something to remember, though nobody signed it.
+TEST_F(RootTest, OfADevelopmentRootThatDelegatesItIsRemembered) {
+  TrustRoot root = developmentRoot(signer.publicKey(), "urn:b", kNow);
+  root.recallKeys = RecallKeys{thresholdOf(1, fresh), 2, 10};
+  ASSERT_TRUE(openAfter(RootFile::of(root).value()));
+  ASSERT_TRUE(TrustStore::open(path)->rememberRecalls("first", 1));
+  ASSERT_TRUE(TrustStore::open(path)->rememberTime(kNow));
+  EXPECT_EQ(TrustStore::open(path)->recalls(), "first");
+  EXPECT_EQ(TrustStore::open(path)->latestSeen(), kNow);
 }
 
 TEST_F(RootTest, MemoryIsForThisUserAlone) {
@@ -200,16 +245,61 @@ TEST_F(RootTest, MemoryIsForThisUserAlone) {
 
 TEST_F(RootTest, OfADevelopmentRootNothingIsRemembered) {
   ASSERT_TRUE(openAfter(RootFile::of(developmentRoot(signer.publicKey(), "urn:b", kNow)).value()));
-  EXPECT_FALSE(std::filesystem::exists(path + ".state"));
+  TrustStore store = TrustStore::open(path).value();
+  ASSERT_TRUE(store.rememberTime(kNow));
+  ASSERT_TRUE(store.rememberRecalls("first", 1));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1) << "the root alone";
 }
 
 TEST_F(RootTest, AReadOnlyFolderKeepsNothing) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  constexpr uid_t kSomebody = 12345;  // root may write everywhere
   place(signedBy(first, {&old[0], &old[1]}));
+  const bool isRoot = ::geteuid() == 0;
+  if (isRoot) {
+    ASSERT_EQ(::chown(path.c_str(), kSomebody, kSomebody), 0);
+    ASSERT_EQ(::chown(directory.path().c_str(), kSomebody, kSomebody), 0);
+    ASSERT_EQ(::seteuid(kSomebody), 0);
+  }
   ::chmod(directory.path().c_str(), 0500);
-  EXPECT_TRUE(TrustStore::open(path));
+  const auto store = TrustStore::open(path);
+  EXPECT_TRUE(store) << store.error().message;
+  const auto remembered = store ? TrustStore(*store).rememberTime(kNow) : Status{};
   ::chmod(directory.path().c_str(), 0700);
+  if (isRoot) ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_TRUE(remembered) << remembered.error().message;
   EXPECT_FALSE(std::filesystem::exists(path + ".state"));
+}
+
+TEST_F(RootTest, AMemoryThatCannotBeLockedIsAnError) {
+  std::filesystem::create_directory(path + ".state.lock");
+  const Status opened = openAfter(signedBy(first, {&old[0], &old[1]}));
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().message.find("root.json.state.lock"), std::string::npos) << opened.error().message;
+  EXPECT_FALSE(std::filesystem::exists(path + ".state"));
+}
+
+TEST_F(RootTest, WhatFailedBeforeDoesNotMakeItForget) {
+  const std::string state = path + ".state";
+  for (const int before : {EACCES, EPERM, EROFS}) {
+    errno = before;
+    ASSERT_TRUE(TrustState::update(state, [&](TrustState& memory) -> Status {
+      memory.recallsVersion = static_cast<std::uint64_t>(before);
+      return {};
+    }));
+    EXPECT_EQ(TrustState::load(state)->recallsVersion, static_cast<std::uint64_t>(before));
+  }
+}
+
+TEST_F(RootTest, AChangeThatIsRefusedIsNotKept) {
+  const std::string state = path + ".state";
+  const Status refused = TrustState::update(state, [](TrustState& memory) -> Status {
+    memory.recallsVersion = 7;
+    return fail(Code::kDataLoss, "no");
+  });
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "no");
+  EXPECT_FALSE(std::filesystem::exists(state));
+  EXPECT_EQ(TrustState::load(state).value(), TrustState{});
 }
 
 struct RevocationTest : RootTest {
