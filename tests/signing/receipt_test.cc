@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
+
 #include "signing/dsse/dsse.h"
 #include "signing/keys/files.h"
 #include "signing/receipt/worker_identity.h"
@@ -89,6 +92,61 @@ TEST_F(ReceiptTest, TheSandboxPolicyIsSignedAndBounded) {
   EXPECT_EQ(check(toCanonicalJson(swapped.toJson()).value()).error().code, Code::kDataLoss);
   receipt.sandboxPolicy.size = kMaxSandboxPolicyBytes + 1;
   EXPECT_EQ(makeReceipt(receipt, key).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(ReceiptTest, EachOutputStandsOnce) {
+  for (const char* second : {"output/manifest.json", "output/a", "output/MANIFEST.json"}) {
+    receipt.outputs[1].path = second;
+    EXPECT_FALSE(makeReceipt(receipt, key)) << second;
+  }
+  receipt.outputs.clear();
+  EXPECT_TRUE(makeReceipt(receipt, key)) << "a run may leave nothing";
+}
+
+TEST_F(ReceiptTest, ListsAtMost32768OutputsAndAPolicyOf64KiB) {
+  receipt.outputs.clear();
+  for (int i = 0; i < 32768; ++i)
+    receipt.outputs.push_back({"output/" + std::to_string(100'000 + i), digestOf("x")});
+  EXPECT_TRUE(makeReceipt(receipt, key));
+  receipt.outputs.push_back({"output/z", digestOf("x")});
+  EXPECT_EQ(makeReceipt(receipt, key).error().code, Code::kInvalidArgument);
+  receipt.outputs.clear();
+  receipt.sandboxPolicy.size = kMaxSandboxPolicyBytes;
+  EXPECT_EQ(check(makeReceipt(receipt, key).value())->sandboxPolicy.size, kMaxSandboxPolicyBytes);
+}
+
+TEST_F(ReceiptTest, EveryExitCodeComesBack) {
+  for (const int code : {INT32_MIN, -1, 1, 137, INT32_MAX}) {
+    receipt.exitCode = code;
+    EXPECT_EQ(check(makeReceipt(receipt, key).value())->exitCode, code);
+  }
+}
+
+// Of its own worker's, but not of the form.
+TEST_F(ReceiptTest, OnlyItsOwnFormIsRead) {
+  const Json good = Json::parse(parseEnvelope(makeReceipt(receipt, key).value(), kReceiptPayload)->payload);
+  const auto codeAfter = [&](const std::function<void(Json&)>& change) {
+    Json json = good;
+    change(json);
+    const Envelope envelope = signEnvelope(kReceiptPayload, toCanonicalJson(json).value(), key).value();
+    const auto read = check(toCanonicalJson(envelope.toJson()).value());
+    return read ? Code::kUnknown : read.error().code;
+  };
+  EXPECT_EQ(codeAfter([](Json&) {}), Code::kUnknown) << "as it is";
+  for (const auto& [name, value] : good.items())
+    EXPECT_EQ(codeAfter([&](Json& json) { json.erase(name); }), Code::kInvalidArgument) << "without " << name;
+  EXPECT_EQ(codeAfter([](Json& json) { json["exitCode"] = std::int64_t{INT32_MAX} + 1; }),
+            Code::kInvalidArgument);
+  for (const char* place : {"", "/action", "/sandboxPolicy", "/outputs/0", "/outputs/1"}) {
+    const Json::json_pointer at(place);
+    EXPECT_EQ(codeAfter([&](Json& json) { json[at]["more"] = "x"; }), Code::kInvalidArgument)
+        << "with more at " << place;
+    if (at.empty()) continue;
+    for (const std::string& hash : {std::string(), std::string("ab"), std::string(63, 'a'),
+                                    std::string(65, 'a'), std::string(64, 'A'), std::string(64, 'g')})
+      EXPECT_EQ(codeAfter([&](Json& json) { json[at]["sha256"] = hash; }), Code::kInvalidArgument)
+          << place << ": " << hash;
+  }
 }
 
 TEST_F(ReceiptTest, TruncatedDocumentsAreRefused) {

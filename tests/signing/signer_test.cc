@@ -263,6 +263,24 @@ TEST_F(SignerTest, ReceiptsListTheArtifactsFiles) {  // attack 1
   expectRefused(Code::kFailedPrecondition, "its run failed");
 }
 
+TEST_F(SignerTest, EveryReceiptListsEveryFile) {
+  for (const std::size_t file : {1u, 2u, 3u}) {
+    const std::string name = farm.goodReceipt().outputs[file].path.substr(sizeof("output/") - 1);
+    for (const bool missing : {false, true}) {
+      Receipt receipt = farm.goodReceipt();
+      if (missing)
+        receipt.outputs.erase(receipt.outputs.begin() + static_cast<std::ptrdiff_t>(file));
+      else
+        receipt.outputs[file].digest = digestOf("other bytes");
+      farm.dropBuilders();
+      farm.addBuilder("w1", "acme", farm.goodReceipt());
+      farm.addBuilder("w2", "acme", receipt);
+      expectRefused(Code::kFailedPrecondition, "receipt of w2: ");
+      expectRefused(Code::kFailedPrecondition, name);
+    }
+  }
+}
+
 TEST_F(SignerTest, TheSandboxPolicyIsThatOfTheReceipts) {
   farm.provenance.internalParameters["sandboxPolicy"] = digestOf("a stricter policy").text();
   expectRefused(Code::kFailedPrecondition, "internalParameters.sandboxPolicy");

@@ -184,6 +184,28 @@ TEST_F(Devices, ACheckOfTheProcessorNamesNoGpu) {
       << get(job.id()).error().message();
 }
 
+TEST_F(Devices, ACheckLeavesItsReportAndAnEmulationSomethingForTheDevice) {
+  const auto refused = [&](const std::string& key, v1::ActionKind kind,
+                           std::map<std::string, std::string> left) {
+    auto one = checking("w-" + key, gpu("gpu0", true));
+    one->tamper = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+      if (lease.kind() == kind) outcome.files = left;
+    };
+    const v1::Job job = submitted(checked(key, true));
+    for (int i = 0; i < 4; ++i) {
+      settle(job.id(), {one.get()});
+      clock_.advance(std::chrono::minutes(1));
+    }
+    EXPECT_EQ(get(job.id()).state(), v1::JOB_FAILED) << key;
+    return get(job.id()).error().message();
+  };
+  const std::string noCode =
+      refused("code", v1::ACTION_EMULATE, {{"artifact/program.so", "p"}, {"emulated", "x"}});
+  EXPECT_NE(noCode.find("the outputs hold nothing for an emulated device"), std::string::npos) << noCode;
+  const std::string noReport = refused("report", v1::ACTION_CHECK, {{"log.txt", "passed"}});
+  EXPECT_NE(noReport.find("the outputs lack " + std::string(kCheckReport)), std::string::npos) << noReport;
+}
+
 TEST_F(Devices, EmulationsAreMadeOnceAndReused) {
   auto one = checking("w1", gpu("gpu0", true));
   v1::Job first = submitted(checked("k1", true));

@@ -1,6 +1,8 @@
 // A worker with a real certificate and a real key that lies in what it signs.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "coordinator/jobs/evidence.h"
 #include "tests/coordinator/service/farm_fixture.h"
 
@@ -92,6 +94,29 @@ TEST_F(HostileWorker, OutputsBeyondAnySandboxAreNotRead) {
   EXPECT_EQ(resultsKept(), 0);
   auto rows = pool_.execute("SELECT error FROM attempts");
   EXPECT_NE((*rows)[0].get<std::string>("error").find("64 GiB"), std::string::npos);
+}
+
+TEST_F(HostileWorker, OutputsOf64GiBAreTheMostThatIsRead) {
+  auto one = worker("w1");
+  int tries = 0;
+  const auto refusal = [&](std::uint64_t beyond) {
+    resign(*one, [&](jobs::Outputs& outputs) {
+      std::map<Digest, std::uint64_t> sizes;
+      for (const jobs::OutputFile& file : outputs.files) sizes[file.digest] = file.digest.size;
+      std::uint64_t left = 64ull << 30;
+      for (const auto& [digest, size] : sizes) left -= size;
+      outputs.files.push_back({"z", Digest{digestOf("z").hash, left + beyond}});
+    });
+    submitted(request("k" + std::to_string(++tries)));
+    runAll(*one);
+    const auto rows = pool_.execute("SELECT error FROM attempts WHERE ended IS NOT NULL").value();
+    const std::string error = rows.size() > 0 ? rows[0].get<std::string>("error") : "";
+    EXPECT_TRUE(pool_.execute("DELETE FROM runs"));
+    EXPECT_TRUE(pool_.execute("UPDATE jobs SET state = 6"));
+    return error;
+  };
+  EXPECT_TRUE(refusal(0).starts_with("result refused: output z: ")) << "it is not in the store";
+  EXPECT_NE(refusal(1).find("more than 64 GiB"), std::string::npos);
 }
 
 // Any blob passes for nothing but a blob.

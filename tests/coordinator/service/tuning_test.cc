@@ -76,6 +76,28 @@ class Tuning : public FarmTest {
     auto rows = pool_.execute("SELECT count(*) AS n FROM " + what);
     return rows ? (*rows)[0].get<int>("n") : -1;
   }
+  // The lease of this kind of a search that is cancelled while the worker has it.
+  v1::Lease cancelledWith(v1::ActionKind kind, FakeWorker& worker) {
+    const v1::Job job = submitted(asking("k", "search"));
+    std::vector<v1::Lease> leases = worker.poll();
+    while (!leases.empty() && leases[0].kind() != kind) {
+      std::vector<v1::LeaseReport> reports;
+      for (const v1::Lease& lease : leases) reports.push_back(worker.run(lease).value());
+      EXPECT_TRUE(worker.synchronize(reports));
+      EXPECT_TRUE(advance(job.id()));
+      leases = worker.poll();
+    }
+    EXPECT_EQ(leases.size(), 1u);
+    grpc::ClientContext context;
+    v1::GetJobRequest request;
+    request.set_instance("default");
+    request.set_id(job.id());
+    v1::Job cancelled;
+    EXPECT_TRUE(jobStub_->CancelJob(&context, request, &cancelled).ok());
+    EXPECT_TRUE(advance(job.id()));
+    EXPECT_EQ(get(job.id()).state(), v1::JOB_CANCELLED);
+    return leases.empty() ? v1::Lease() : leases[0];
+  }
   // Changes the records that workers leave.
   void tamper(std::function<void(Json&)> change) {
     change_ = [change = std::move(change)](const v1::Lease& lease, ToolOutcome& outcome) {
@@ -378,29 +400,58 @@ TEST_F(Tuning, AWorkerThatTunesDoesNothingElse) {
 
 TEST_F(Tuning, WhatACancelledSearchMeasuredIsKept) {
   auto one = tuning("w1");
-  const v1::Job job = submitted(asking("k", "search"));
-  std::vector<v1::Lease> leases = one->poll();
-  while (!leases.empty() && leases[0].kind() != v1::ACTION_TUNE) {
-    std::vector<v1::LeaseReport> reports;
-    for (const v1::Lease& lease : leases) reports.push_back(one->run(lease).value());
-    ASSERT_TRUE(one->synchronize(reports));
-    ASSERT_TRUE(advance(job.id()));
-    leases = one->poll();
-  }
-  ASSERT_EQ(leases.size(), 1u);
-  grpc::ClientContext context;
-  v1::GetJobRequest request;
-  request.set_instance("default");
-  request.set_id(job.id());
-  v1::Job cancelled;
-  ASSERT_TRUE(jobStub_->CancelJob(&context, request, &cancelled).ok());
-  ASSERT_TRUE(advance(job.id()));
-  ASSERT_EQ(get(job.id()).state(), v1::JOB_CANCELLED);
-  const auto answer = one->synchronize({one->run(leases[0]).value()});
+  const v1::Lease lease = cancelledWith(v1::ACTION_TUNE, *one);
+  const auto answer = one->synchronize({one->run(lease).value()});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->forget_size(), 1);
   EXPECT_EQ(count("tuning_records"), 1);
   EXPECT_TRUE(manifestOf(built(asking("k2", "reuse"), {one.get()})).spec.tuning);
+}
+
+TEST_F(Tuning, WhileTheSignerIsAwayTheWorkerKeepsWhatACancelledSearchMeasured) {
+  auto one = tuning("w1");
+  const v1::LeaseReport report = one->run(cancelledWith(v1::ACTION_TUNE, *one)).value();
+  signer_.away = true;
+  const auto later = one->synchronize({report});
+  ASSERT_FALSE(later);
+  EXPECT_EQ(later.error().code, Code::kUnavailable);
+  signer_.away = false;
+  const auto answer = one->synchronize({report});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->forget_size(), 1);
+  EXPECT_EQ(count("tuning_records"), 1);
+}
+
+TEST_F(Tuning, WhatIsNoGoodResultOfACancelledSearchIsForgotten) {
+  const std::pair<const char*, std::function<void(v1::LeaseReport&)>> reports[] = {
+      {"an error", [](v1::LeaseReport& report) { report.mutable_finished()->set_error_code(14); }},
+      {"no receipt", [](v1::LeaseReport& report) { report.mutable_finished()->clear_receipt_json(); }},
+      {"another epoch", [](v1::LeaseReport& report) { report.set_epoch(report.epoch() + 1); }},
+  };
+  auto one = tuning("w1");
+  const v1::LeaseReport good = one->run(cancelledWith(v1::ACTION_TUNE, *one)).value();
+  const auto expectForgotten = [&](const v1::LeaseReport& report, const char* what) {
+    const auto answer = one->synchronize({report});
+    ASSERT_TRUE(answer) << what << ": " << answer.error().message;
+    EXPECT_EQ(answer->forget_size(), 1) << what;
+    EXPECT_EQ(count("tuning_records"), 0) << what;
+  };
+  for (const auto& [what, change] : reports) {
+    v1::LeaseReport report = good;
+    change(report);
+    expectForgotten(report, what);
+  }
+  signer_.refusing = true;
+  expectForgotten(good, "what the signer refuses");
+}
+
+TEST_F(Tuning, ACancelledCompileLeavesNothing) {
+  auto one = tuning("w1");
+  const v1::Lease lease = cancelledWith(v1::ACTION_COMPILE, *one);
+  const auto answer = one->synchronize({one->run(lease).value()});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->forget_size(), 1);
+  EXPECT_EQ(count("action_results r JOIN actions a ON a.hash = r.action_hash WHERE a.kind = 3"), 0);
 }
 
 TEST_F(Tuning, WithoutADeviceASearchIsRefusedAtOnce) {
