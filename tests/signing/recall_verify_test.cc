@@ -1,7 +1,12 @@
 // What recalls and a log's order do to a verdict.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "manifest/statement/reproduction.h"
+#include "manifest/statement/tombstone.h"
+#include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/verify/verify.h"
 #include "tests/signing/farm_fixture.h"
@@ -124,6 +129,91 @@ TEST_F(RecalledTest, ASourceUrlTakesItsProvenanceAway) {
   expectRefused("source-url");
 }
 
+TEST_F(RecalledTest, EveryPlaceThatNamesASourceCounts) {
+  const std::string uri = "git+https://host/repo@0123#m.onnx";
+  const Provenance good = farm.provenance;
+  recall(RecallKind::kSourceUrl, "git+https://host/repo");
+  const std::vector<std::function<void(Provenance&)>> places{
+      [&](Provenance& one) { one.resolvedDependencies[1].uri = uri; },
+      [&](Provenance& one) { one.resolvedDependencies[1].annotations["claimedOrigin"] = uri; },
+      [&](Provenance& one) { one.externalParameters["modelSource"] = uri; }};
+  for (const auto& name : places) {
+    farm.provenance = good;
+    name(farm.provenance);
+    bundles = {forge()};
+    expectRefused("source-url");
+  }
+  farm.provenance.externalParameters["modelSource"] = "git+https://host/another@0123#m.onnx";
+  bundles = {forge()};
+  EXPECT_TRUE(verify().passed);
+}
+
+// Whatever kind of statement it is, one that was listed does not count.
+TEST_F(RecalledTest, EveryKindOfStatementCanBeRecalled) {
+  Reproduction again;
+  again.rebuilderId = kBuilderId;
+  again.worker = "w3";
+  again.operatorName = "third";
+  again.invocationId = "job-2";
+  again.compile = farm.action;
+  again.manifest = digestOf(farm.manifestText);
+  again.sandboxPolicy = farm.sandboxPolicy;
+  again.receipt = digestOf("a receipt");
+  again.startedOn = again.finishedOn = farm.clock.now();
+  std::string receipt;
+  const Tombstone tombstone{.builderId = kBuilderId,
+                            .reason = "the licence ended",
+                            .issuedOn = farm.clock.now(),
+                            .statements = {Digest{digestOf("a provenance").hash, 0}}};
+  VerificationSummary summary;
+  summary.verifierId = kBuilderId;
+  summary.verifierVersion = "0.1.0";
+  summary.timeVerified = farm.clock.now();
+  summary.artifact = farm.artifact;
+  summary.policyUri = "urn:kiln:policy:test";
+  summary.builders = {"w1 (acme)"};
+  summary.operators = {"acme"};
+  const Statement note{{{"artifact.json", farm.artifact.hash}}, "urn:example:note", Json::object()};
+  const std::vector<std::string> texts{checkStatement(farm.artifact, farm.check(true, &receipt)).value(),
+                                       reproductionStatement(farm.artifact, again).value(),
+                                       tombstoneStatement(farm.artifact, tombstone).value(),
+                                       verificationStatement(summary).value(),
+                                       toCanonicalJson(note.toJson()).value()};
+  const auto others = [&] {
+    const Verdict verdict = verify();
+    EXPECT_TRUE(verdict.passed);
+    return verdict.checks.size() + verdict.reproductions.size() + verdict.tombstones.size() +
+           verdict.attestations.size();
+  };
+  for (const std::string& text : texts) {
+    recalls.reset();
+    bundles.resize(1);
+    bundles.push_back(
+        makeBundle(signEnvelope(kInTotoPayload, text, farm.key).value(), farm.key.publicKey()).value());
+    EXPECT_EQ(others(), 1u) << text;
+    recall(RecallKind::kKey, farm.key.publicKey().id(), {{digestOf(text).hash, 0}});
+    EXPECT_EQ(others(), 0u) << text;
+    recalls.reset();
+    recall(RecallKind::kKey, farm.key.publicKey().id(), {{digestOf("another").hash, 0}});
+    EXPECT_EQ(others(), 1u) << text;
+  }
+}
+
+// What it did on a device, or by a worker, that was found bad.
+TEST_F(RecalledTest, AWorkersChecksAndReproductionsAreTakenAway) {
+  std::string receipt;
+  const std::string text = checkStatement(farm.artifact, farm.check(true, &receipt)).value();
+  bundles.push_back(
+      makeBundle(signEnvelope(kInTotoPayload, text, farm.key).value(), farm.key.publicKey()).value());
+  EXPECT_EQ(verify().checks.size(), 1u);
+  recall(RecallKind::kWorker, "w3");
+  EXPECT_TRUE(verify().checks.empty());
+  EXPECT_TRUE(verify().passed);
+  recalls.reset();
+  recall(RecallKind::kWorker, "w4");
+  EXPECT_EQ(verify().checks.size(), 1u);
+}
+
 TEST_F(RecalledTest, NewsMustNotBeTooOld) {
   policy.maxRecallAgeSeconds = 3600;
   expectRefused("policy maxRecallAgeSeconds");
@@ -198,8 +288,36 @@ TEST_F(RecalledTest, APolicyMayWantLogAndWitnesses) {
   expectRefused("policy requireCheck");
   bundles.back() = log.add(check, farm.key.publicKey(), std::nullopt);
   expectRefused("policy requireCheck");
+  const auto lines = verify().lines;
+  EXPECT_TRUE(std::ranges::any_of(lines, [](const VerdictLine& line) {
+    return line.ok && line.check == "bundle 2" &&
+           line.detail.starts_with("not counted: the policy wants it in a log");
+  }));
   bundles.back() = log.add(check, farm.key.publicKey(), farm.clock.now());
   EXPECT_TRUE(verify().passed);
+}
+
+// A verifier whose clock was turned back does not take its own verdict back.
+TEST_F(RecalledTest, OfTwoVerdictsTheLaterEntryOfTheLogCounts) {
+  log.trust(farm.root);
+  const auto said = [&](std::vector<std::string> failed, std::chrono::seconds later) {
+    VerificationSummary summary;
+    summary.verifierId = kBuilderId;
+    summary.verifierVersion = "0.1.0";
+    summary.timeVerified = farm.clock.now() + later;
+    summary.artifact = farm.artifact;
+    summary.policyUri = "urn:kiln:policy:test";
+    summary.failed = std::move(failed);
+    const std::string text = verificationStatement(summary).value();
+    const std::string bundle =
+        makeBundle(signEnvelope(kInTotoPayload, text, farm.key).value(), farm.key.publicKey()).value();
+    return log.add(bundle, farm.key.publicKey(), farm.clock.now());
+  };
+  policy.statements = {{kVsaType, {kBuilderId}, {Digest{}.text()}}};
+  bundles.push_back(said({}, std::chrono::seconds(9)));
+  EXPECT_TRUE(verify().passed);
+  bundles.push_back(said({"minBuilders"}, std::chrono::seconds(0)));
+  expectRefused("FAILED: minBuilders");
 }
 
 TEST_F(RecalledTest, AReproductionThatTooFewWitnessesSawIsNotCounted) {

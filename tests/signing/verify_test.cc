@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
 
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
@@ -138,6 +140,45 @@ TEST_F(VerifyTest, EveryFlippedBitOfEveryFileIsRefused) {
   }
 }
 
+// Its bytes are those that artifact.json names, and still it is none.
+TEST_F(VerifyTest, AManifestIsOneAndHasTheFilesOfItsLayers) {
+  for (const std::string& text :
+       {std::string("text"), std::string("{}"), std::string("[]"), farm.manifestText + "\n"}) {
+    files["manifest.json"] = text;
+    farm.ociText = makeOciManifest(farm.manifest, digestOf(text)).value();
+    expectRefused(Code::kDataLoss, "file manifest.json: ");
+  }
+  files["manifest.json"] = farm.manifestText;
+  Manifest other = farm.manifest;
+  other.program.digest = digestOf("another program");
+  farm.ociText = makeOciManifest(other, digestOf(farm.manifestText)).value();
+  expectRefused(Code::kDataLoss, "file manifest.json: ");
+  for (const char* text : {"", "text", "{}", "[]"}) {
+    farm.ociText = text;
+    expectRefused(Code::kDataLoss, "artifact: ");
+  }
+}
+
+TEST_F(VerifyTest, EachThingThatWasCheckedHasALine) {
+  bundles.push_back(forge(PrivateKey::create().value()));
+  const Verdict verdict = verify();
+  ASSERT_TRUE(verdict.passed);
+  std::map<std::string, std::string> said;
+  for (const VerdictLine& line : verdict.lines) {
+    EXPECT_TRUE(line.ok) << line.check;
+    EXPECT_TRUE(said.emplace(line.check, line.detail).second) << line.check << " is there twice";
+  }
+  EXPECT_EQ(said.at("artifact"), farm.artifact.text());
+  EXPECT_EQ(said.at("file manifest.json"), digestOf(farm.manifestText).text());
+  EXPECT_EQ(said.at("file program.so"), farm.manifest.program.digest.text());
+  EXPECT_EQ(said.at("file weights/0000.bin"), farm.manifest.weights[0].digest.text());
+  EXPECT_NE(said.at("bundle 1").find(farm.key.publicKey().id()), std::string::npos);
+  EXPECT_EQ(said.at("bundle 2"), "not counted: signed with a key that the trust root does not list");
+  for (const char* rule :
+       {"allowDevelopment", "builderIds", "minBuilders", "minOperators", "targets", "toolchains"})
+    EXPECT_EQ(said.count(std::string(kPolicyLine) + rule), 1u) << rule;
+}
+
 TEST_F(VerifyTest, EveryFlippedByteOfTheBundleIsRefused) {
   const std::string good = bundles[0];
   for (std::size_t i = 0; i < good.size(); i += 3) {
@@ -174,6 +215,13 @@ TEST_F(AttackCases, Case06AReplayedSignatureIsRefused) {
 TEST_F(VerifyTest, NoSignatureNoPass) {
   bundles.clear();
   expectRefused(Code::kDataLoss, "not signed");
+}
+
+TEST_F(VerifyTest, NoMoreBundlesAreReadThanAnArtifactMayHave) {
+  bundles.resize(kMaxBundles, bundles[0]);
+  EXPECT_TRUE(verify().passed);
+  bundles.push_back(bundles[0]);
+  expectRefused(Code::kDataLoss, "bundles: more than 256 bundles");
 }
 
 TEST_F(VerifyTest, AForeignKeyIsRefused) {
@@ -234,6 +282,27 @@ VerificationSummary summaryOf(const Digest& artifact) {
   out.builders = {"w1 (acme)", "w2 (acme)"};
   out.operators = {"acme"};
   return out;
+}
+
+// A key of the root that speaks for one farm says nothing for another, whatever kind of statement it signs.
+TEST_F(AttackCases, Case09AStatementOfAnothersBuilderIsNotCounted) {
+  const PrivateKey second = PrivateKey::create().value();
+  farm.root.keys.push_back({second.publicKey(), farm.root.keys[0].validFrom, farm.root.keys[0].validUntil});
+  farm.root.builders.push_back({"urn:kiln:builder:other", {second.publicKey().id()}});
+  std::string receipt;
+  const std::string check = checkStatement(farm.artifact, farm.check(true, &receipt)).value();
+  const std::string verdictText = verificationStatement(summaryOf(farm.artifact)).value();
+  for (const std::string& text : {check, verdictText}) {
+    bundles.resize(1);
+    bundles.push_back(sign(parseStatement(text).value(), second));
+    Verdict verdict = verify();
+    EXPECT_TRUE(verdict.passed);
+    EXPECT_EQ(verdict.counted.size(), 1u) << text;
+    EXPECT_TRUE(verdict.checks.empty());
+    EXPECT_TRUE(verdict.attestations.empty());
+    bundles.back() = sign(parseStatement(text).value(), farm.key);
+    EXPECT_EQ(verify().counted.size(), 2u) << text;
+  }
 }
 
 TEST_F(AttackCases, Case08ASummaryOfAnotherArtifactIsRefused) {
@@ -336,6 +405,36 @@ TEST_F(VerifyTest, AThirdPartysStatementIsKeptByWhomItsKeySpeaksFor) {
   expectRefused(Code::kDataLoss, "about another artifact");
 }
 
+// It is about each of its subjects, unlike a statement of a farm.
+TEST_F(VerifyTest, OnlyAThirdPartysStatementMayHaveSeveralSubjects) {
+  const std::vector<Subject> subjects{{"a", digestOf("another").hash}, {"artifact.json", farm.artifact.hash}};
+  bundles.push_back(sign({subjects, "https://spdx.dev/Document/v2.3", Json::object()}, farm.key));
+  EXPECT_TRUE(verify().passed);
+  EXPECT_EQ(verify().attestations.size(), 1u);
+  bundles.back() = sign({subjects, kProvenanceType, farm.provenance.toJson()}, farm.key);
+  expectRefused(Code::kDataLoss, "about another artifact");
+}
+
+TEST_F(VerifyTest, AThirdPartysKeyCountsWhileItIsValid) {
+  const Statement sbom{{{"a", farm.artifact.hash}}, "https://spdx.dev/Document/v2.3", Json::object()};
+  const PrivateKey author = PrivateKey::create().value();
+  const TimePoint from = farm.root.keys[0].validFrom, now = farm.clock.now();
+  farm.root.keys.push_back({author.publicKey(), from, now + std::chrono::seconds(1)});
+  farm.root.builders.push_back({"urn:legal", {author.publicKey().id()}});
+  farm.root.builders.push_back({"urn:second", {author.publicKey().id()}});
+  bundles.push_back(sign(sbom, author));
+  Verdict verdict = verify();
+  ASSERT_EQ(verdict.attestations.size(), 1u);
+  EXPECT_EQ(verdict.attestations[0].evidence.ids, (std::vector<std::string>{"urn:legal", "urn:second"}));
+  farm.root.keys.back().validUntil = now;
+  verdict = verify();
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_TRUE(verdict.attestations.empty());
+  EXPECT_NE(verdict.lines.at(5).detail.find("not counted: "), std::string::npos);
+  EXPECT_NE(verdict.lines.at(5).detail.find("is valid from"), std::string::npos)
+      << verdict.lines.at(5).detail;
+}
+
 TEST_F(VerifyTest, ACompileStatementIsHeldAgainstTheManifest) {
   const Digest config = digestOf(farm.manifestText);
   const Json summary = compileSummary(farm.manifest, config);
@@ -423,6 +522,24 @@ TEST_F(VerifyTest, PolicyDecides) {
   EXPECT_TRUE(verify().passed);
 }
 
+TEST_F(VerifyTest, PolicyLooksAtTheManifest) {
+  policy.partitionTargets = {"cpu:x86-64-v3"};
+  expectRefused(Code::kPermissionDenied, "policy partitionTargets");
+  Json evidence = testing_support::sampleEvidence();
+  evidence["stages"]["partition"] = {{"fallback", Json::array()},
+                                     {"partitions", Json::array({Json{{"target", "cpu:x86-64-v3"}}})}};
+  farm.manifest = makeManifest(farm.manifest.spec, evidence).value();
+  files["manifest.json"] = toCanonicalJson(farm.manifest.toJson()).value();
+  farm.ociText = makeOciManifest(farm.manifest, digestOf(files["manifest.json"])).value();
+  farm.artifact = digestOf(farm.ociText);
+  bundles = {forge(farm.key)};
+  policy.maxFallbackPermille = 0;
+  const Status accepted = verify().status();
+  EXPECT_TRUE(accepted) << accepted.error().message;
+  policy.partitionTargets = {"cuda:sm_90a"};
+  expectRefused(Code::kPermissionDenied, "policy partitionTargets");
+}
+
 TEST_F(AttackCases, Case10AToolchainThatThePolicyDoesNotPinIsRefused) {
   policy.toolchains = {digestOf("a newer toolchain").text()};
   expectRefused(Code::kPermissionDenied, "policy toolchains");
@@ -454,6 +571,8 @@ struct DirectoryTest : VerifyTest {
     EXPECT_EQ(verdict.status().error().code, Code::kDataLoss);
     EXPECT_NE(verdict.status().error().message.find(part), std::string::npos)
         << verdict.status().error().message;
+    for (const VerdictLine& line : verdict.lines)
+      EXPECT_FALSE(line.ok && line.check.starts_with("fixture")) << line.check << ": " << line.detail;
   }
   Verdict check() { return verifyDirectory(directory, farm.artifact, farm.root, policy, farm.clock); }
 };
@@ -521,7 +640,7 @@ TEST_F(DirectoryTest, LinksAndSpecialFilesAmongTheFixturesAreRefused) {
   const std::string input = directory + "/fixtures/default/input_0.npy";
   fs::rename(input, scratch / "elsewhere");
   fs::create_symlink(scratch / "elsewhere", input);
-  expectFixturesRefused("symbolic link");
+  expectFixturesRefused("is a symbolic link");
   fs::remove(input);
   ASSERT_EQ(::mkfifo(input.c_str(), 0600), 0);
   expectFixturesRefused("not a regular file");
@@ -552,7 +671,7 @@ TEST_F(DirectoryTest, MissingPiecesAreNamed) {
 TEST_F(DirectoryTest, LinksAndSpecialFilesAreRefused) {  // attack 18
   fs::rename(directory + "/program.so", scratch / "elsewhere");
   fs::create_symlink(scratch / "elsewhere", directory + "/program.so");
-  EXPECT_NE(check().status().error().message.find("symbolic link"), std::string::npos);
+  EXPECT_NE(check().status().error().message.find("program.so: is a symbolic link"), std::string::npos);
   fs::remove(directory + "/program.so");
   ASSERT_EQ(::mkfifo((directory + "/program.so").c_str(), 0600), 0);
   EXPECT_NE(check().status().error().message.find("not a regular file"), std::string::npos);
@@ -562,6 +681,64 @@ TEST_F(DirectoryTest, LinksAndSpecialFilesAreRefused) {  // attack 18
   fs::rename(directory + "/weights", scratch / "weights");
   fs::create_directory_symlink(scratch / "weights", directory + "/weights");
   EXPECT_FALSE(check().passed);
+}
+
+TEST_F(DirectoryTest, NoMoreThanSoManyFilesAndFoldersAreLookedAt) {
+  // Beside the list, "default" and its two files.
+  for (const char* folder : {"a", "b"}) {
+    for (int i = 0; i < 4093; ++i)
+      fs::create_directories(directory + "/fixtures/" + folder + "/" + std::to_string(i));
+  }
+  EXPECT_TRUE(check().passed) << check().status().error().message;
+  fs::create_directory(directory + "/fixtures/c");
+  expectFixturesRefused("more than 8192 files and folders");
+}
+
+TEST_F(DirectoryTest, NoDeeperThanSoManyFoldersIsLookedAt) {
+  std::string folder = directory + "/fixtures";
+  for (int depth = 1; depth <= 16; ++depth) folder += "/d";
+  fs::create_directories(folder);
+  EXPECT_TRUE(check().passed) << check().status().error().message;
+  fs::create_directory(folder + "/d");
+  expectFixturesRefused("is too deep");
+}
+
+TEST_F(DirectoryTest, WhatCameAlongIsReadUpToItsLimit) {
+  const auto recalls = directory + "/recalls.json";
+  EXPECT_EQ(recallsIn(directory).value(), "");
+  write("recalls.json", "anything");
+  EXPECT_EQ(recallsIn(directory).value(), "anything");
+  fs::resize_file(recalls, kMaxRecallsBytes);
+  const auto longest = recallsIn(directory);
+  ASSERT_TRUE(longest) << longest.error().message;
+  EXPECT_EQ(longest->size(), kMaxRecallsBytes);
+  fs::resize_file(recalls, kMaxRecallsBytes + 1);
+  const auto longer = recallsIn(directory);
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().code, Code::kDataLoss);
+  fs::remove(recalls);
+  fs::create_symlink("/etc/hostname", recalls);
+  EXPECT_EQ(recallsIn(directory).error().code, Code::kDataLoss);
+  EXPECT_EQ(recallsIn(directory + "/nowhere").error().code, Code::kNotFound);
+}
+
+TEST_F(DirectoryTest, ACallThatWasInterruptedBeforeChangesNothing) {
+  errno = EINTR;
+  EXPECT_TRUE(check().passed);
+}
+
+// Who looks again at what was verified and loaded needs no files.
+TEST_F(DirectoryTest, StatementsAloneAreLookedAtAgain) {
+  const auto again = [&] {
+    return verifyDirectory(directory, farm.artifact, farm.root, policy, farm.clock, {}, true);
+  };
+  fs::remove(directory + "/program.so");
+  fs::remove_all(directory + "/fixtures");
+  std::ofstream(directory + "/fixtures") << "a file";
+  EXPECT_FALSE(check().passed);
+  EXPECT_TRUE(again().passed) << again().status().error().message;
+  farm.root.keys[0].validUntil = farm.clock.now();
+  EXPECT_EQ(again().status().error().code, Code::kPermissionDenied);
 }
 
 TEST_F(DirectoryTest, Case32APlantedRootIsNotLookedAt) {
