@@ -131,9 +131,8 @@ Status checkPlaces(const ElfView& view, const Elf64_Ehdr& header, const Headers&
     if (!inSegment(view, entry.p_vaddr, entry.p_memsz, entry.p_type == PT_GNU_RELRO)) {
       return badElf("a header of type " + std::to_string(entry.p_type) + " points outside its segments");
     }
-    if (entry.p_type == PT_PHDR &&
-        (entry.p_offset != header.e_phoff || entry.p_memsz < header.e_phnum * sizeof(Elf64_Phdr) ||
-         !view.atAddress<Elf64_Phdr>(entry.p_vaddr))) {
+    if (entry.p_type == PT_PHDR && (entry.p_memsz < header.e_phnum * sizeof(Elf64_Phdr) ||
+                                    view.offsetOf(entry.p_vaddr, entry.p_memsz) != header.e_phoff)) {
       return badElf("PT_PHDR is not where the program headers are");
     }
   }

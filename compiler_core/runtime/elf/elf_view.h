@@ -36,16 +36,21 @@ class ElfView {
   void addLoad(const Elf64_Phdr& load) { loads_.push_back(load); }
   const std::vector<Elf64_Phdr>& loads() const { return loads_; }
 
-  // The structure at an address, if it is in the file-backed part of one segment.
-  template <class T>
-  std::optional<T> atAddress(std::uint64_t address) const {
+  // Where in the file `bytes` at an address come from, if they are in the file-backed part of one segment.
+  std::optional<std::uint64_t> offsetOf(std::uint64_t address, std::uint64_t bytes) const {
     for (const Elf64_Phdr& load : loads_) {
       if (address < load.p_vaddr || address - load.p_vaddr > load.p_filesz) continue;
       const std::uint64_t inside = address - load.p_vaddr;
-      if (load.p_filesz - inside < sizeof(T)) continue;
-      return at<T>(load.p_offset + inside);
+      if (load.p_filesz - inside >= bytes) return load.p_offset + inside;
     }
     return std::nullopt;
+  }
+
+  // The structure at an address.
+  template <class T>
+  std::optional<T> atAddress(std::uint64_t address) const {
+    const auto offset = offsetOf(address, sizeof(T));
+    return offset ? at<T>(*offset) : std::nullopt;
   }
 
   // The NUL-terminated string at an address, at most 255 characters.

@@ -128,6 +128,24 @@ TEST(Dynamic, PaddingIsCounted) {
   EXPECT_EQ(session.counters().padding_bytes, 6u * 16 + 6 * 8 + 3 * 4);
 }
 
+TEST(Dynamic, PaddingIsZeroWhateverRanBefore) {
+  DynamicArtifact files("pad");
+  Session session = sessionOf(files);
+  for (const std::int64_t rows : {64, 15, 9, 12, 10, 64, 11}) expectOutputs(session, rows, 2);
+}
+
+TEST(Dynamic, AnInputTooLargeToBePaddedIsRefused) {
+  DynamicArtifact files("pad");
+  files.manifest.inputs[0].shape = {"N", 1024};
+  files.manifest.spec.profiles[1].dims["N"] = {kMaxJsonInteger, kMaxJsonInteger, kMaxJsonInteger};
+  files.writeManifest();
+  Session session = sessionOf(files);
+  const auto failure = failureOf(
+      session.run({{"x", floats({9, 1024}, std::vector<float>(9 * 1024))}, {"k", integers({1}, {1})}}));
+  EXPECT_EQ(failure.errorClass, KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message, "input \"x\" is too large to be padded");
+}
+
 TEST(Dynamic, OnlySymbolsThatMayBePadded) {
   DynamicArtifact files("pad");
   files.manifest.symbols[0].pad = false;
@@ -268,6 +286,28 @@ TEST(Dynamic, MemoryPerProfile) {
   EXPECT_EQ(profiles[1].observed_peak_bytes, profiles[1].planned_bytes);
 }
 
+// programs/dynamic.c with profiles whose plans have many pages, of which a run of few rows touches few.
+TEST(Dynamic, WhatOneProfileTouchedIsNotCountedForAnother) {
+  DynamicArtifact files;
+  std::filesystem::copy_file(std::string(KILN_TEST_PROGRAMS) + "/dynamic_paged.so", files / "program.so",
+                             std::filesystem::copy_options::overwrite_existing);
+  files.manifest.program.digest = *digestOfFile(files / "program.so");
+  files.manifest.profiles[0].arenaBytes = 16384 * kWidth * sizeof(float);
+  files.manifest.profiles[1].arenaBytes = 65536 * kWidth * sizeof(float);
+  files.manifest.spec.profiles[1].dims["N"] = {16, 32, 65536};
+  files.writeManifest();
+  Session session = sessionOf(files, {.threads = 1, .run_before_ready = 1});
+  expectOutputs(session, 1, 1);
+  const std::uint64_t small = session.profiles()[0].observed_peak_bytes;
+  EXPECT_GT(small, 0u);
+  EXPECT_LT(small, session.profiles()[0].planned_bytes);
+  const std::vector<float> x(65536 * kWidth, 1);
+  ASSERT_TRUE(session.run({{"x", floats({65536, kWidth}, x)}, {"k", integers({1}, {1})}}));
+  EXPECT_GE(session.profiles()[1].observed_peak_bytes, 65536 * kWidth * sizeof(float));
+  expectOutputs(session, 1, 1);
+  EXPECT_EQ(session.profiles()[0].observed_peak_bytes, small);
+}
+
 TEST(Dynamic, WarmupRunsEachProfilesOwnFixture) {
   DynamicArtifact files("fail", true);
   const auto save = [&](const std::string& name, const npy::Tensor& tensor) {
@@ -371,15 +411,20 @@ TEST(Dynamic, ConcurrentSessions) {
   for (auto& thread : threads) thread.join();
 }
 
+struct Abi1Artifact : TestArtifact {
+  Abi1Artifact() : TestArtifact("abi1") {
+    manifest.programAbi = 1;
+    manifest.symbols.clear();
+    manifest.inputs = {{"x", DType::kF32, {4}, {"N"}}};
+    manifest.outputs = {{"y", DType::kF32, {4}, {"N"}}};
+    manifest.profiles = {{"default", 0, 0}};
+    manifest.weights.clear();
+    writeManifest();
+  }
+};
+
 TEST(Dynamic, ProgramsOfAbi1StillRun) {
-  TestArtifact files("abi1");
-  files.manifest.programAbi = 1;
-  files.manifest.symbols.clear();
-  files.manifest.inputs = {{"x", DType::kF32, {4}, {"N"}}};
-  files.manifest.outputs = {{"y", DType::kF32, {4}, {"N"}}};
-  files.manifest.profiles = {{"default", 0, 0}};
-  files.manifest.weights.clear();
-  files.writeManifest();
+  Abi1Artifact files;
   Session session = sessionOf(files);
   const auto outputs = session.run({{"x", floats({4}, {1, 2, 3, 4})}});
   ASSERT_TRUE(outputs) << outputs.error().message;
@@ -387,6 +432,22 @@ TEST(Dynamic, ProgramsOfAbi1StillRun) {
   const auto failure = failureOf(session.run({{"x", floats({2}, {1, 2})}}));
   EXPECT_EQ(failure.errorClass, KILN_OUTSIDE_PROFILES);
   EXPECT_EQ(failure.message, "input \"x\": expected f32[4], given f32[2]");
+}
+
+TEST(DynamicErrors, TheTableOfAbi1MustAgreeWithTheManifest) {
+  const auto message = [](auto change) {
+    Abi1Artifact files;
+    change(files.manifest);
+    files.writeManifest();
+    const auto failure = failureOf(Artifact::open(files.path()));
+    EXPECT_EQ(failure.errorClass, KILN_INVALID_ARTIFACT);
+    return failure.message;
+  };
+  EXPECT_THAT(message([](Manifest& m) { m.profiles[0].arenaBytes = 64; }),
+              HasSubstr("arena bytes 0, the manifest says 64"));
+  EXPECT_THAT(message([](Manifest& m) { m.profiles[0].scratchBytes = 64; }),
+              HasSubstr("scratch bytes 0, the manifest says 64"));
+  EXPECT_THAT(message([](Manifest& m) { m.outputs.clear(); }), HasSubstr("outputs 1, the manifest says 0"));
 }
 
 TEST(DynamicErrors, TheTableMustAgreeWithTheManifest) {

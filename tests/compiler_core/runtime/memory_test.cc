@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "compiler_core/runtime/program/weights.h"
 #include "compiler_core/runtime/session/guards.h"
 #include "tests/compiler_core/runtime/dynamic_artifact.h"
 #include "tests/compiler_core/runtime/failure.h"
@@ -230,6 +231,32 @@ TEST(Memory, WeightsInAnotherOrderAreRefused) {
   EXPECT_THAT(message([](auto& weights) { weights[0].path = "weights/00000.bin"; }),
               HasSubstr("stands where"));
   EXPECT_THAT(message([](auto& weights) { weights[0].path = "program.bin"; }), HasSubstr("stands where"));
+}
+
+// Sparse files that together are larger than any address space.
+TEST(Memory, WeightsThatCannotBeMappedAreRefused) {
+  constexpr std::uint64_t kBytes = std::uint64_t{4} << 40;
+  const testing_support::TempDirectory directory;
+  std::filesystem::create_directory(directory / "weights");
+  Manifest manifest;
+  for (int i = 0; i < 80; ++i) {
+    const std::string path = "weights/00" + std::to_string(i / 10) + std::to_string(i % 10) + ".bin";
+    Digest digest = digestOf("");
+    digest.size = kBytes;
+    manifest.weights.push_back({path, kWeightsMediaType, digest});
+    if (i > 0) {
+      std::filesystem::create_hard_link(directory / "weights/0000.bin", directory / path);
+      continue;
+    }
+    std::ofstream(directory / path) << "";
+    std::error_code error;
+    std::filesystem::resize_file(directory / path, kBytes, error);
+    if (error) GTEST_SKIP() << "no sparse files of this size here";
+  }
+  const auto weights = Weights::map(directory.path(), manifest);
+  ASSERT_FALSE(weights);
+  EXPECT_EQ(weights.error().code, Code::kResourceExhausted);
+  EXPECT_THAT(weights.error().message, HasSubstr("mapping " + directory.path() + "/weights/00"));
 }
 
 TEST(Memory, AnArtifactForAnotherProcessorIsNotLoaded) {

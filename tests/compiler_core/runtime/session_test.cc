@@ -204,6 +204,9 @@ TEST(Session, ConcurrentSessionsShareOneWeightMapping) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(mappings(), 1);
+  sessions.clear();
+  artifact = fail(Code::kUnknown, "closed");
+  EXPECT_EQ(mappings(), 0);
 }
 
 TEST(SessionInputs, ErrorsNameInputExpectedAndGiven) {
@@ -317,7 +320,9 @@ TEST(SessionErrors, MemoryThatIsNotThere) {
 TEST(SessionErrors, ThreadsAreBounded) {
   TestArtifact files;
   auto artifact = Artifact::open(files.path());
-  EXPECT_EQ(failureOf(Session::open(*artifact, {.threads = 5000})).errorClass, KILN_INVALID_ARGUMENT);
+  for (const std::uint32_t threads : {1025u, 5000u, UINT32_MAX})
+    EXPECT_EQ(failureOf(Session::open(*artifact, {.threads = threads})).errorClass, KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(sessionOf(files, 1024).counters().threads, 1024u);
 }
 
 // What was verified is what runs: the file may be overwritten or removed afterwards.
@@ -391,6 +396,14 @@ TEST(ArtifactErrors, TheTableMustAgreeWithTheManifest) {
               HasSubstr("ABI version 2, the manifest says 4"));
   EXPECT_THAT(message([](Manifest& m) { m.outputs[0].shape = {1ll << 50, 1ll << 50}; }),
               HasSubstr("no sane size"));
+}
+
+TEST(ArtifactErrors, TheTableLiesWithinTheProgram) {
+  for (const char* name : {"profiles_misaligned", "profiles_behind"}) {
+    const Failure failure = openFailure(TestArtifact(name));
+    EXPECT_EQ(failure.errorClass, KILN_INVALID_ARTIFACT) << name;
+    EXPECT_THAT(failure.message, HasSubstr("the program's profiles are outside its segments")) << name;
+  }
 }
 
 TEST(ArtifactErrors, TargetsThisMachineCannotServe) {

@@ -62,6 +62,8 @@ TEST(DeviceSession, RunsOnTheDeviceAndCounts) {
   EXPECT_EQ(std::string(counters.device_name), "Kiln emulated device (test only)");
   EXPECT_EQ(counters.device_driver_version, 13000);
   EXPECT_NE(counters.device_emulated, 0);
+  EXPECT_EQ(counters.device_compute_major, 9);
+  EXPECT_EQ(counters.device_compute_minor, 0);
 }
 
 TEST(DeviceSession, EveryOrderOfThreadsGivesTheSameBits) {
@@ -94,6 +96,25 @@ TEST(DeviceSession, ARunOfFixedShapesIsRecordedAndReplayed) {
   EXPECT_EQ(statistics().graph_launches, 4u);
   EXPECT_EQ(statistics().launches, 5u);
   EXPECT_EQ(session.counters().device_transfer_bytes, 5 * 2 * kRows * kColumns * sizeof(float));
+}
+
+TEST(DeviceSession, EachProfileReplaysItsOwnRun) {
+  DeviceTestArtifact files("device_two_profiles");
+  files.manifest.spec.profiles.push_back({"half", {{"N", {kRows / 2, kRows / 2, kRows / 2}}}});
+  files.manifest.profiles.push_back({.name = "half", .deviceArenaBytes = {DeviceTestArtifact::kArenaBytes}});
+  files.writeManifest();
+  const Artifact artifact = open(files);
+  Session session = sessionOf(artifact);
+  for (int i = 0; i < 3; ++i) {
+    auto x = inputOf(static_cast<float>(i));
+    expectRight(session, x);
+    x.resize(x.size() / 2);
+    const auto outputs = session.run({{"x", floats({kRows / 2, kColumns}, x)}});
+    ASSERT_TRUE(outputs) << outputs.error().message;
+    EXPECT_EQ(valuesOf((*outputs)[0].tensor), expectedOutput(x));
+  }
+  EXPECT_EQ(session.counters().replayed_runs, 4u);
+  EXPECT_EQ(session.counters().device_transfer_bytes, 3 * 3 * kRows * kColumns * sizeof(float));
 }
 
 TEST(DeviceSession, WhatWorksOnTheHostTooIsNeverReplayed) {
@@ -254,6 +275,14 @@ TEST(DeviceSession, SizesThatNoDeviceHasAreRefused) {
   files.writeManifest();
   const auto artifact = Artifact::open(files.path());
   EXPECT_EQ(failureOf(artifact).errorClass, KILN_INVALID_ARTIFACT) << "the program states another size";
+}
+
+TEST(DeviceSession, TheListOfArenasLiesWithinTheProgram) {
+  for (const char* program : {"device_arenas_misaligned", "device_arenas_behind"}) {
+    const Failure failure = failureOf(Artifact::open(DeviceTestArtifact(program).path()));
+    EXPECT_EQ(failure.errorClass, KILN_INVALID_ARTIFACT) << program;
+    EXPECT_THAT(failure.message, HasSubstr("list of arenas is outside its segments")) << program;
+  }
 }
 
 TEST(DeviceSession, AnImageThatIsNotTheManifestsIsRefused) {

@@ -7,10 +7,13 @@
  * The first element -1 stands for a bound that was exceeded, -2 for an invalid value. */
 #include "compiler_core/runtime/program_abi.h"
 
+#ifndef SMALL
+#define SMALL 8
+#endif
 #ifndef LARGE
 #define LARGE 64
 #endif
-enum { kColumns = 4, kSmall = 8, kLarge = LARGE, kSymbolN = 0, kSymbolK = 1 };
+enum { kColumns = 4, kSmall = SMALL, kLarge = LARGE, kSymbolN = 0, kSymbolK = 1 };
 
 struct Env {
   const float* x;

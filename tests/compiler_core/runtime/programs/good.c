@@ -78,11 +78,16 @@ __attribute__((used)) static unsigned char* const keep = writable;
 
 static const kiln_profile profiles[] = {
     {ARENA, kColumns * sizeof(float), (kiln_run)(uintptr_t)(RUN), (kiln_shapes)(uintptr_t)(SHAPES)}};
+/* PROFILES_AT: how far from their place the table says they are. */
+#ifndef PROFILES_AT
+#define PROFILES_AT 0
+#endif
+#define PROFILES (const kiln_profile*)((const char*)profiles + PROFILES_AT)
 __attribute__((visibility("default"))) const kiln_program kiln_program_table __asm__("kiln_program") = {
 #ifdef COUNTS
-    ABI, 1, 3, 2, 1, 1, 4, 0, profiles};
+    ABI, 1, 3, 2, 1, 1, 4, 0, PROFILES};
 #else
-    ABI, 1, 2, 2, 1, 1, 3, 0, profiles};
+    ABI, 1, 2, 2, 1, 1, 3, 0, PROFILES};
 #endif
 
 #ifdef CONSTRUCTOR
