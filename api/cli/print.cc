@@ -36,7 +36,7 @@ void printList(const std::string& title, const Json& list) {
     } else {
       line = list[i].is_string() ? list[i].get<std::string>() : list[i].dump();
     }
-    note("    " + line);
+    note("    " + kiln::printable(line, std::string_view::npos));  // a name in it may hold line feeds
   }
   if (list.size() > kMaxListed)
     note(fmt::format("    and {} more (--json lists all)", list.size() - kMaxListed));

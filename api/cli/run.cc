@@ -7,6 +7,7 @@
 #include "api/cli/device_options.h"
 #include "api/cli/exit_code.h"
 #include "api/cli/kernel_view.h"
+#include "api/cli/output_names.h"
 #include "api/cli/print.h"
 #include "api/cli/run_isolated.h"
 #include "api/cli/session_view.h"
@@ -70,16 +71,12 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
 
 Status writeOutputs(const std::string& directory, const Tensors& outputs, bool quiet) {
   KILN_ASSIGN(const auto folder, OutputDirectory::open(directory));
-  for (const auto& output : outputs) {
-    std::string name = output.name;
-    for (char& c : name) {
-      const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
-      if (!plain) c = '_';
-    }
-    if (name.starts_with('.')) name.front() = '_';
-    name += ".npy";
-    KILN_TRY(folder.write(name, npy::serialise(output.tensor)));
-    if (!quiet) note("wrote " + (std::filesystem::path(directory) / name).string());
+  std::vector<std::string> names;
+  for (const auto& output : outputs) names.push_back(output.name);
+  names = outputFileNames(names);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    KILN_TRY(folder.write(names[i], npy::serialise(outputs[i].tensor)));
+    if (!quiet) note("wrote " + (std::filesystem::path(directory) / names[i]).string());
   }
   return {};
 }

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<std::string> readBounded(const std::string& path) {
-  KILN_ASSIGN(const UniqueFd fd, openFile(path, O_RDONLY, 0, path));
+  KILN_ASSIGN(const UniqueFd fd, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
   std::error_code error;
   const auto size = fs::file_size(path, error);
   if (error) return fail(errnoError(error.value(), path));

@@ -70,7 +70,15 @@ grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::Read
 grpc::Status GuardedStreams::Write(ServerContext* context,
                                    grpc::ServerReader<bytestream::WriteRequest>* stream,
                                    bytestream::WriteResponse* response) {
-  AskingStore store = storeFor(gate_, *context, store_, "google.bytestream.ByteStream/Write");
+  constexpr std::string_view kRpc = "google.bytestream.ByteStream/Write";
+  // The instance comes with the first message, and who may upload to none would be waited for till then.
+  access::RpcRule anywhere = *access::findRule(kRpc);
+  anywhere.scope = access::Scope::kAnywhere;
+  if (const Status may =
+          logged(gate_.admit(access::credentialsOf(*context), &anywhere, kRpc, ""), *context, kRpc);
+      !may)
+    return toGrpc(may);
+  AskingStore store = storeFor(gate_, *context, store_, kRpc);
   return storage::ByteStreamService(store).Write(context, stream, response);
 }
 grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,

@@ -54,7 +54,8 @@ void limit(grpc::ServerBuilder& builder) {
 Result<Listener> listen(const Options& options, const LiveTls* tls,
                         const std::vector<grpc::Service*>& services) {
   grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  // It asks nobody who calls, and holds a thread for each call that says nothing: for private sockets alone.
+  if (!tls) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   // Two coordinators on one port would each get some of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

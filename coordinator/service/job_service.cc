@@ -30,17 +30,18 @@ v1::Job view(const JobSnapshot& snapshot) {
   return toProto(snapshot);
 }
 
-Result<std::vector<JobSnapshot>> list(const Farm& farm, const v1::ListJobsRequest& request) {
+Result<v1::ListJobsResponse> list(const Farm& farm, const v1::ListJobsRequest& request) {
   if (request.limit() < 0 || request.limit() > kMaxLimit)
     return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
   KILN_ASSIGN(auto connection, farm.database.acquire());
   KILN_ASSIGN(auto keys,
               index::listJobs(*connection, request.instance(),
                               request.limit() == 0 ? kDefaultLimit : request.limit(), request.before()));
-  std::vector<JobSnapshot> out;
+  v1::ListJobsResponse out;
+  // A snapshot has all that was submitted, up to megabytes: one at a time.
   for (const JobKey& key : keys) {
     KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, index::Evidence::kWithout));
-    if (snapshot) out.push_back(std::move(*snapshot));
+    if (snapshot) *out.add_jobs() = view(*snapshot);
   }
   return out;
 }
@@ -107,10 +108,7 @@ grpc::Status JobService::GetLogs(grpc::ServerContext*, const v1::GetLogsRequest*
 
 grpc::Status JobService::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
                                   v1::ListJobsResponse* response) {
-  auto jobs = list(farm_, *request);
-  if (!jobs) return toGrpc(jobs.error());
-  for (const JobSnapshot& job : *jobs) *response->add_jobs() = view(job);
-  return grpc::Status::OK;
+  return answer(list(farm_, *request), response, [](const v1::ListJobsResponse& jobs) { return jobs; });
 }
 
 grpc::Status JobService::WatchJob(grpc::ServerContext* context, const v1::GetJobRequest* request,

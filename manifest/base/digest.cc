@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -42,8 +43,14 @@ Digest digestOf(Bytes bytes) {
 }
 
 Result<Digest> digestOfFile(const std::string& path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A FIFO would be waited for, and /dev/zero never ends.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fail(errnoError(errno, path));
+  struct stat facts{};
+  if (::fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    ::close(fd);
+    return fail(Code::kInvalidArgument, path + ": not a regular file");
+  }
   Hasher hasher;
   std::vector<std::uint8_t> buffer(1 << 20);
   for (;;) {

@@ -61,7 +61,7 @@ std::optional<TilePath> TileDirectory::widerThan(const TilePath& path) const {
 
 Result<std::string> TileDirectory::readFile(const TilePath& path) const {
   const std::string name = directory_ + "/" + path.text();
-  KILN_ASSIGN(const UniqueFd file, openFile(name, O_RDONLY, 0, name));
+  KILN_ASSIGN(const UniqueFd file, openFile(name, O_RDONLY | O_NONBLOCK, 0, name));
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, name));
   if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) > kMaxTileBytes)

@@ -1,12 +1,12 @@
 #include "signing/witness/witness_server.h"
 
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -22,6 +22,7 @@ using boost::system::error_code;
 
 constexpr std::uint32_t kMaxHeader = 16 << 10;
 constexpr std::uint64_t kMaxBody = 128 << 10;
+constexpr std::chrono::seconds kPatience{10};
 constexpr std::string_view kLast = "/checkpoint/";
 
 class Server final : public WitnessServer {
@@ -50,15 +51,19 @@ class Server final : public WitnessServer {
   }
 
   void answerOn(asio::ip::tcp::socket& socket) {
-    const timeval limit{10, 0};
-    ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    boost::beast::tcp_stream stream(std::move(socket));
     boost::beast::flat_buffer buffer(kMaxHeader + kMaxBody);
     http::request_parser<http::string_body> parser;
     parser.header_limit(kMaxHeader);
     parser.body_limit(kMaxBody);
     error_code error;
-    http::read(socket, buffer, parser, error);
+    const auto finish = [&] {
+      context_->restart();
+      context_->run();
+    };
+    stream.expires_after(kPatience);
+    http::async_read(stream, buffer, parser, [&](error_code ended, std::size_t) { error = ended; });
+    finish();
     if (error) return;
     const WitnessAnswer answer = respond(parser.get());
     http::response<http::string_body> response(static_cast<http::status>(answer.status), 11);
@@ -66,7 +71,9 @@ class Server final : public WitnessServer {
     response.set(http::field::connection, "close");
     response.body() = answer.body;
     response.prepare_payload();
-    http::write(socket, response, error);
+    stream.expires_after(kPatience);
+    http::async_write(stream, response, [](error_code, std::size_t) {});
+    finish();
   }
 
   WitnessAnswer respond(const http::request<http::string_body>& request) {

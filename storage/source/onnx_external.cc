@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // nested messages: graphs in attributes in nodes in graphs
 constexpr std::size_t kMaxLocations = 65536;
+constexpr off_t kMaxModel = off_t{2} << 30;  // what protobuf can hold; beyond it nothing is a model
 
 struct Field {
   std::uint32_t number = 0;
@@ -160,7 +161,8 @@ Result<std::vector<std::string>> externalLocationsOfFile(const std::string& path
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return fail(errnoError(errno, path));
   struct stat facts{};
-  if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0) {
+  if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0 ||
+      facts.st_size > kMaxModel) {
     ::close(file);
     return std::vector<std::string>{};
   }

@@ -66,7 +66,7 @@ npy::Tensor elementOf(const TensorSpec& expected, const npy::Tensor& given, std:
 }
 
 Status stack(npy::Tensor& stacked, const npy::Tensor& one, std::size_t count) {
-  if (stacked.data.empty()) {
+  if (stacked.shape.empty()) {  // the first: stacked, it has an axis at least
     stacked.dtype = one.dtype;
     stacked.shape = one.shape;
     if (stacked.shape.empty() || stacked.shape[0] != 1) stacked.shape.insert(stacked.shape.begin(), 1);

@@ -30,6 +30,14 @@ TEST(Print, ARowOfATableStaysOneLine) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
+TEST(Print, AnEntryOfAnErrorStaysOneLine) {
+  testing::internal::CaptureStderr();
+  printError({Code::kUnimplemented, "no", R"({"nodes":[{"node":"n\nartifact sha256:00"},"m\nartifact"]})"},
+             false);
+  const auto text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4) << text;
+}
+
 // What printTable writes to a terminal of 40 columns.
 std::string onTerminal(const std::vector<std::vector<std::string>>& rows) {
   int terminal = -1, program = -1;

@@ -59,6 +59,15 @@ TEST(Batch, OutputsStackAlongTheirOwnLeadingOneOrANewAxis) {
   EXPECT_EQ(scalars, floats({2}, {0, 1}));
 }
 
+TEST(Batch, ARunWithoutElementsCountsAsOne) {
+  npy::Tensor found, none;
+  EXPECT_TRUE(stack(found, floats({0}, {}), 2));
+  EXPECT_EQ(stack(found, floats({3}, {1, 2, 3}), 2).error().code, Code::kInvalidArgument);
+  EXPECT_TRUE(stack(none, floats({0}, {}), 2));
+  EXPECT_TRUE(stack(none, floats({0}, {}), 2));
+  EXPECT_EQ(none, floats({2, 0}, {}));
+}
+
 TEST(Batch, PredictionsAreTheLargestOfEachRow) {
   EXPECT_EQ(*predictions(floats({2, 3}, {0, 2, 1, 5, 5, 4})), (std::vector<std::int64_t>{1, 0}));
   EXPECT_EQ(*predictions(tensor<std::int8_t>(DType::kI8, {1, 2}, {-3, -2})), (std::vector<std::int64_t>{1}));

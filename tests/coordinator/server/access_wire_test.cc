@@ -109,6 +109,30 @@ TEST_F(AccessWireTest, WithoutAnythingToShowThereIsNoAnswer) {
   EXPECT_TRUE(call(as("auditor"), rpc, request.SerializeAsString()).ok());
 }
 
+// A call that waits holds a thread, and all callers share them.
+TEST_F(AccessWireTest, NobodyIsWaitedForWhoMayNotCall) {
+  std::ifstream ca(tls_ / "ca.pem");
+  const std::string roots((std::istreambuf_iterator<char>(ca)), {});
+  const auto bare = grpc::CreateChannel(tokenEndpoint(), grpc::SslCredentials({roots, "", ""}));
+  const auto silentUpload = [](const std::shared_ptr<grpc::Channel>& channel) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    google::bytestream::WriteResponse response;
+    return google::bytestream::ByteStream::NewStub(channel)
+        ->Write(&context, &response)
+        ->Finish()
+        .error_code();
+  };
+  EXPECT_EQ(silentUpload(bare), grpc::StatusCode::UNAUTHENTICATED);
+  for (const char* name : {"nobody", "auditor", "runtime"})
+    EXPECT_EQ(silentUpload(as(name)), grpc::StatusCode::PERMISSION_DENIED) << name;
+  for (const char* version : {"v1", "v1alpha"})
+    EXPECT_EQ(
+        call(bare, std::string("grpc.reflection.") + version + ".ServerReflection/ServerReflectionInfo", "")
+            .error_code(),
+        grpc::StatusCode::UNIMPLEMENTED);
+}
+
 TEST_F(AccessWireTest, AConnectionDoesNotOutliveItsCertificate) {
   v1::ListJobsRequest request;
   request.set_instance(kGranted);

@@ -1,9 +1,12 @@
 #include "manifest/base/digest.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <fstream>
+
+#include "tests/support/temp_directory.h"
 
 namespace kiln {
 namespace {
@@ -39,6 +42,13 @@ TEST(Digest, OfFileNamesAMissingPath) {
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
   EXPECT_NE(missing.error().message.find("/nonexistent/file"), std::string::npos);
+}
+
+TEST(Digest, OfFileIsOfRegularFilesAlone) {
+  testing_support::TempDirectory directory;
+  ASSERT_EQ(::mkfifo((directory / "fifo").c_str(), 0600), 0);
+  for (const std::string& path : {directory / "fifo", directory.path(), std::string("/dev/zero")})
+    EXPECT_EQ(digestOfFile(path).error().code, Code::kInvalidArgument) << path;
 }
 
 TEST(Base64, RoundTripsEveryTailLength) {

@@ -1,7 +1,11 @@
 #include "signing/witness/witness.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "manifest/base/file.h"
 #include "signing/follow/http.h"
 #include "signing/keys/files.h"
 #include "signing/log/cosignature.h"
@@ -182,6 +186,23 @@ TEST_F(WitnessTest, ItsHttpSideAnswersWhatItKnows) {
   EXPECT_EQ(httpGet(url + "/", 1 << 16)->status, 404);
   EXPECT_EQ(httpPost(url + "/add-checkpoint", "x", 1 << 16)->status, 400);
   EXPECT_EQ(WitnessServer::start("0.0.0.0", 0, *witness_).error().code, Code::kInvalidArgument);
+}
+
+TEST_F(WitnessTest, WhoSaysNothingOrLittleIsCutOff) {
+  auto server = WitnessServer::start("127.0.0.1", 0, *witness_).value();
+  const std::string url = "http://127.0.0.1:" + std::to_string(server->port());
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server->port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::write(silent.get(), "POST /", 6), 6);
+  const auto begin = std::chrono::steady_clock::now();
+  // Each request waits 10 s at most itself.
+  while (!httpGet(url + "/", 1 << 16))
+    ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30))
+        << "one client keeps it busy";
 }
 
 TEST_F(WitnessTest, OneProcessHoldsItsState) {

@@ -80,5 +80,12 @@ TEST(OnnxExternal, SurvivesMutatedAndTruncatedModels) {
   }
 }
 
+TEST(OnnxExternal, WhatIsTooLargeForAModelIsNotSearched) {
+  testing_support::TempDirectory directory;
+  std::ofstream(directory / "zeros.onnx").put('\0');
+  std::filesystem::resize_file(directory / "zeros.onnx", std::uintmax_t{1} << 40);
+  EXPECT_TRUE(externalLocationsOfFile(directory / "zeros.onnx").value().empty());
+}
+
 }  // namespace
 }  // namespace kiln::source
