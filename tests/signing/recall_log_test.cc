@@ -79,6 +79,7 @@ TEST_F(RecallLogTest, WhatWasChangedProvesNothing) {
   using Damage = std::function<void(Json&)>;
   const std::pair<const char*, Damage> cases[] = {
       {"recalls.log.entries", [](Json& j) { j["entries"] = Json::array(); }},
+      {"recalls.log.entries", [](Json& j) { j["entries"].push_back(j["entries"][0]); }},
       {"recalls.log.entries[0]", [](Json& j) { j["entries"][0]["index"] = "4"; }},
       {"recalls.log.entries[0]", [](Json& j) { j["entries"][0]["index"] = "6"; }},
       {"recalls.log.entries[0]", [](Json& j) { j["entries"][0]["hashes"].erase(0); }},
@@ -96,6 +97,52 @@ TEST_F(RecallLogTest, WhatWasChangedProvesNothing) {
     EXPECT_EQ(parsed.error().message.substr(0, parsed.error().message.find(": ")), place)
         << parsed.error().message;
   }
+}
+
+TEST_F(RecallLogTest, ProofsHaveTheirLimits) {
+  const auto read = [](std::size_t checkpoint, std::size_t signature, std::size_t hashes) {
+    RecallLog proofs{
+        std::string(checkpoint, 'c'),
+        {{7, "key", std::string(signature, 's'), std::vector<TreeHash>(hashes, TreeHash{1, 2, 3})}}};
+    const auto parsed = RecallLog::fromJson(proofs.toJson());
+    if (!parsed) return parsed.error().message;
+    EXPECT_EQ(parsed->toJson(), proofs.toJson());
+    return std::string();
+  };
+  EXPECT_EQ(read(0, 1, 0), "");
+  EXPECT_EQ(read(64 << 10, 256, 64), "");
+  EXPECT_EQ(read((64 << 10) + 1, 256, 64), "recalls.log.checkpoint: must be at most 64 KiB");
+  EXPECT_EQ(read(64 << 10, 257, 64), "recalls.log.entries[0].sig: is no ECDSA signature");
+  EXPECT_EQ(read(64 << 10, 256, 65), "recalls.log.entries[0].hashes: must be at most 64 hashes");
+  Json json = RecallLog{"", {{7, "key", "s", {TreeHash{}}}}}.toJson();
+  for (const char* hash : {"", "AAAA", "no base64"}) {
+    json["entries"][0]["hashes"][0] = hash;
+    EXPECT_FALSE(RecallLog::fromJson(json)) << hash;
+  }
+}
+
+// What a client remembers, so that a clock that is turned back does not make the news younger.
+TEST_F(RecallLogTest, TheLatestTimeThatAWitnessStatedIsKept) {
+  const auto first = Ed25519PrivateKey::create().value(), second = Ed25519PrivateKey::create().value();
+  root.witnesses = {{"first.example", first.publicKey().der()}, {"second.example", second.publicKey().der()}};
+  const auto cosigned = [&](const std::string& note, TimePoint by, TimePoint byTheOther) {
+    Note seen = parseNote(note).value();
+    seen.signatures.push_back(cosign(seen, "first.example", first, by).value());
+    seen.signatures.push_back(cosign(seen, "second.example", second, byTheOther).value());
+    return seen.toString();
+  };
+  const auto hours = [](int count) { return kNow + std::chrono::hours(count); };
+  Json json = parseJson(log.prove(issue(nullptr, "a"), root)).value();
+  EXPECT_EQ(Recalls::parse(json.dump(), root)->cosigned, TimePoint{}) << "nobody cosigned it";
+  const std::string covering = json["log"]["checkpoint"].get<std::string>();
+  json["log"]["checkpoint"] = cosigned(covering, hours(2), hours(1));
+  EXPECT_EQ(Recalls::parse(json.dump(), root)->cosigned, hours(2));
+
+  const std::string named = cosigned(log.checkpoint(5).toString(), hours(3), hours(4));
+  json = parseJson(log.prove(issue(nullptr, "b", named), root)).value();
+  EXPECT_EQ(Recalls::parse(json.dump(), root)->cosigned, hours(4)) << "the checkpoint that the issuers named";
+  json["log"]["checkpoint"] = cosigned(json["log"]["checkpoint"].get<std::string>(), hours(5), hours(1));
+  EXPECT_EQ(Recalls::parse(json.dump(), root)->cosigned, hours(5));
 }
 
 TEST_F(AttackCases, Case16AProofForAnotherEntryIsRefused) {

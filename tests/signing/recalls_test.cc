@@ -151,6 +151,10 @@ TEST_F(RecallsTest, WindowsAreJudgedByTheLogAndElseByTheStatement) {
   const TimePoint inside = kNow + std::chrono::minutes(1), after = kNow + std::chrono::hours(1);
   EXPECT_TRUE(touched({bare("x"), inside}));
   EXPECT_FALSE(touched({bare("x"), after}));
+  EXPECT_TRUE(touched({bare("x"), kNow})) << "from the first moment";
+  EXPECT_TRUE(touched({bare("x"), after - std::chrono::seconds(1)})) << "to the last";
+  EXPECT_TRUE(touched({bare("x"), std::nullopt})) << "one that states no time";
+  EXPECT_FALSE(recalls.touchesWorker({bare("x"), inside}, "acme", "w1"));
   EXPECT_FALSE(touched({bare("x"), kNow - std::chrono::seconds(1)}));
   EXPECT_TRUE(touched({bare("listed"), after})) << "found when it was issued";
   EXPECT_FALSE(touched({bare("x"), inside}, "w2"));
@@ -162,6 +166,38 @@ TEST_F(RecallsTest, WindowsAreJudgedByTheLogAndElseByTheStatement) {
   EXPECT_FALSE(touched({bare("x"), after, &other}));
 }
 
+TEST_F(RecallsTest, AWindowMayBeOpenAtEitherEnd) {
+  const auto touched = [&](std::optional<TimePoint> since, std::optional<TimePoint> until, TimePoint at) {
+    Recall recall = recallOf(RecallKind::kKey, "key-1", {}, true);
+    recall.since = since;
+    recall.until = until;
+    return holding({recall}).touches({bare("x"), at}, "key-1", {}, {}) != nullptr;
+  };
+  const auto second = std::chrono::seconds(1);
+  EXPECT_TRUE(touched({}, {}, kNow));
+  EXPECT_FALSE(touched(kNow, {}, kNow - second));
+  EXPECT_TRUE(touched(kNow, {}, kNow));
+  EXPECT_TRUE(touched(kNow, {}, kNow + std::chrono::days(900)));
+  EXPECT_TRUE(touched({}, kNow, TimePoint{}));
+  EXPECT_TRUE(touched({}, kNow, kNow - second));
+  EXPECT_FALSE(touched({}, kNow, kNow));
+}
+
+TEST_F(RecallsTest, ARangeHoldsItsFirstEntryAndNotItsEnd) {
+  Recall recall = recallOf(RecallKind::kOperator, "acme", {}, true);
+  recall.logs = {{"log.example", 10, 20}, {"other", 5, kRecallWithoutEnd}};
+  const Recalls recalls = holding({recall});
+  const auto touched = [&](const char* log, std::uint64_t index) {
+    const LogPosition place{log, index, {}};
+    return recalls.touchesWorker({bare("x"), kNow, &place}, "w1", "acme") != nullptr;
+  };
+  for (const std::uint64_t index : {9, 20}) EXPECT_FALSE(touched("log.example", index)) << index;
+  for (const std::uint64_t index : {10, 19}) EXPECT_TRUE(touched("log.example", index)) << index;
+  EXPECT_FALSE(touched("other", 4));
+  EXPECT_TRUE(touched("other", 5));
+  EXPECT_TRUE(touched("other", 1u << 31));
+}
+
 TEST_F(RecallsTest, ARangeWithoutTimesIsTheWholeWindowOfItsLog) {
   Recall recall = recallOf(RecallKind::kWorker, "w1", {}, true);
   recall.logs = {{"log.example", 10, 20}};
@@ -171,6 +207,60 @@ TEST_F(RecallsTest, ARangeWithoutTimesIsTheWholeWindowOfItsLog) {
   EXPECT_NE(recalls.touchesWorker({bare("x"), kNow, &tenth}, "w1", "acme"), nullptr);
   EXPECT_NE(recalls.touchesWorker({bare("x"), kNow, &other}, "w1", "acme"), nullptr);
   EXPECT_NE(recalls.touchesWorker({bare("x"), kNow}, "w1", "acme"), nullptr);
+}
+
+// By a digest or by a name: which of the two, the kind says.
+TEST_F(RecallsTest, ContentAndEvidenceAreToldApart) {
+  for (int i = 0; i <= static_cast<int>(RecallKind::kDevice); ++i) {
+    const auto kind = static_cast<RecallKind>(i);
+    const bool content = kind == RecallKind::kArtifact || kind == RecallKind::kToolchain ||
+                         kind == RecallKind::kComponent || kind == RecallKind::kSource ||
+                         kind == RecallKind::kRecord;
+    EXPECT_EQ(isContentRecall(kind), content) << recallKindName(kind);
+    EXPECT_EQ(Recall::fromJson(recallOf(kind, "a name", {}, true).toJson()).has_value(), !content)
+        << recallKindName(kind);
+    const Recall recall = recallOf(kind, bare("a").text(), {bare("b")}, true);
+    ASSERT_TRUE(Recall::fromJson(recall.toJson())) << recallKindName(kind);
+    const Recalls recalls = holding({recall});
+    EXPECT_EQ(recalls.condemns(bare("a")) != nullptr, content) << recallKindName(kind);
+    EXPECT_EQ(recalls.condemns(bare("b")) != nullptr, content) << recallKindName(kind);
+    // Nothing is touched as evidence but what is named by its own kind.
+    const StatementPlace place{bare("b"), kNow};
+    const std::vector<std::string> name{recall.what};
+    EXPECT_EQ(recalls.touches(place, name[0], {}, {}) != nullptr, kind == RecallKind::kKey);
+    EXPECT_EQ(recalls.touches(place, "", name, {}) != nullptr, kind == RecallKind::kSourceUrl);
+    EXPECT_EQ(recalls.touches(place, "", {}, name) != nullptr, kind == RecallKind::kDevice);
+    EXPECT_EQ(recalls.touchesWorker(place, name[0], "") != nullptr, kind == RecallKind::kWorker);
+    EXPECT_EQ(recalls.touchesWorker(place, "", name[0]) != nullptr, kind == RecallKind::kOperator);
+  }
+}
+
+TEST_F(RecallsTest, AListOrTheWholeTouchesAndALiftEndsBoth) {
+  for (const bool whole : {false, true}) {
+    const std::vector<Recall> all{recallOf(RecallKind::kKey, "key-1", {bare("listed")}, whole),
+                                  recallOf(RecallKind::kWorker, "w1", {bare("listed")}, whole)};
+    Recalls recalls = holding(all);
+    for (const char* payload : {"listed", "other"}) {
+      const bool expected = whole || payload == std::string("listed");
+      EXPECT_EQ(recalls.touches({bare(payload), kNow}, "key-1", {}, {}) != nullptr, expected) << payload;
+      EXPECT_EQ(recalls.touchesWorker({bare(payload), kNow}, "w1", "") != nullptr, expected) << payload;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Recall lift{RecallKind::kLift, recalls.entries[i].id().text(), "a false alarm", kNow};
+      recalls = next(&recalls, lift, keys).value();
+    }
+    EXPECT_EQ(recalls.touches({bare("listed"), kNow}, "key-1", {}, {}), nullptr);
+    EXPECT_EQ(recalls.touchesWorker({bare("listed"), kNow}, "w1", ""), nullptr);
+  }
+}
+
+TEST_F(RecallsTest, OneRecallIsThereOnce) {
+  const Recall recall = recallOf(RecallKind::kArtifact, bare("a").text(), {bare("a")}, false);
+  const Recalls before = holding({recall});
+  expectRefused(next(&before, recall, keys), Code::kInvalidArgument, "recalls.entries[1]: is there twice");
+  Recall again = recall;
+  again.issuedOn += std::chrono::seconds(1);
+  EXPECT_TRUE(next(&before, again, keys));
 }
 
 TEST_F(RecallsTest, KeysSourcesAndDevicesTouchStatements) {
@@ -214,6 +304,86 @@ TEST_F(RecallsTest, TheProofsOfAllThatItCanHoldFitBesideIt) {
   ASSERT_TRUE(proven) << proven.error().message;
   EXPECT_EQ(proven->entries.size(), most);
   EXPECT_FALSE(Recalls::parse(documentOf(most, std::string(1000, 'x')), root)) << "too long to be signed";
+  expectRefused(Recalls::parse(documentOf(most + 1, "bad"), root), Code::kInvalidArgument,
+                "at most 4096 recalls");
+}
+
+TEST_F(RecallsTest, RefusesEveryDamageToTheDocument) {
+  const Json good = parseJson(holding({}).payload).value();
+  const auto signedAs = [&](const Json& document) {
+    return signEnvelope(kRecallsPayload, toCanonicalJson(document).value(), keys[0])->toJson().dump();
+  };
+  ASSERT_TRUE(Recalls::parse(signedAs(good), root));
+  const std::string hourLater = rfc3339(kNow + std::chrono::hours(1));
+  using Damage = std::function<void(Json&)>;
+  const std::pair<const char*, Damage> cases[] = {
+      {"recalls.apiVersion", [](Json& j) { j["apiVersion"] = "kiln/v2"; }},
+      {"recalls.kind", [](Json& j) { j["kind"] = "Recall"; }},
+      {"recalls.version", [](Json& j) { j["version"] = 0; }},
+      {"recalls.version", [](Json& j) { j["version"] = "1"; }},
+      {"recalls.issuedOn", [](Json& j) { j["issuedOn"] = "now"; }},
+      {"recalls.expires", [](Json& j) { j["expires"] = "never"; }},
+      {"recalls.expires", [](Json& j) { j["expires"] = j["issuedOn"]; }},
+      {"recalls.expires", [&](Json& j) { j["expires"] = j["issuedOn"], j["issuedOn"] = hourLater; }},
+      {"recalls.checkpoint", [](Json& j) { j.erase("checkpoint"); }},
+      {"recalls.entries", [](Json& j) { j["entries"] = Json::object(); }},
+      {"recalls.entries[0]", [](Json& j) { j["entries"].push_back(1); }},
+      {"recalls.more", [](Json& j) { j["more"] = 1; }},
+  };
+  for (const auto& [place, damage] : cases) {
+    Json json = good;
+    damage(json);
+    const auto parsed = Recalls::parse(signedAs(json), root);
+    ASSERT_FALSE(parsed) << place;
+    EXPECT_EQ(parsed.error().message.substr(0, parsed.error().message.find(": ")), place)
+        << parsed.error().message;
+  }
+  Json soon = good;
+  soon["expires"] = rfc3339(kNow + std::chrono::seconds(1));
+  EXPECT_TRUE(Recalls::parse(signedAs(soon), root));
+}
+
+TEST_F(RecallsTest, OnlyADraftIsSignedOnceMore) {
+  root.recallKeys = RecallKeys{testing_support::thresholdOf(2, keys), 2, 2};
+  const std::string draft =
+      Recalls::issue(nullptr, std::nullopt, one(), kNow, kNow + std::chrono::days(7), "").value();
+  EXPECT_FALSE(Recalls::parse(draft, root));
+  const auto done = Recalls::cosign(draft, std::span(keys).subspan(1));
+  ASSERT_TRUE(done) << "a version without a recall needs but one round";
+  EXPECT_TRUE(Recalls::parse(*done, root));
+  for (const char* payload :
+       {"[]", "{}", "1", R"({"entries":{}})", R"({"entries":"x"})", R"({"entries":[1]})"}) {
+    const auto refused =
+        Recalls::cosign(signEnvelope(kRecallsPayload, payload, keys[0])->toJson().dump(), keys);
+    ASSERT_FALSE(refused) << payload;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument) << refused.error().message;
+  }
+}
+
+TEST_F(RecallsTest, ListsAndTextsHaveTheirLimits) {
+  const auto read = [](const Recall& recall) { return Recall::fromJson(recall.toJson()); };
+  Recall recall = recallOf(RecallKind::kWorker, "w1", {}, true);
+  for (const std::size_t size : {0u, 1u, 1000u, 1001u}) {
+    recall.reason = std::string(size, 'x');
+    EXPECT_EQ(read(recall).has_value(), size == 1 || size == 1000) << size;
+  }
+  recall.reason = "bad";
+  for (const std::size_t size : {0u, 1u, 2048u, 2049u}) {
+    recall.what = std::string(size, 'x');
+    EXPECT_EQ(read(recall).has_value(), size == 1 || size == 2048) << size;
+  }
+  recall.what = "w1";
+  recall.listed.resize(kMaxRecallListed);
+  for (std::size_t i = 0; i < recall.listed.size(); ++i) {
+    recall.listed[i].hash[0] = static_cast<std::uint8_t>(i >> 8);
+    recall.listed[i].hash[1] = static_cast<std::uint8_t>(i);
+  }
+  const auto longest = read(recall);
+  ASSERT_TRUE(longest) << longest.error().message;
+  EXPECT_EQ(longest->listed, recall.listed);
+  recall.listed.push_back(recall.listed.back());
+  recall.listed.back().hash[2] = 1;
+  EXPECT_EQ(read(recall).error().message, "recall.listed: must hold at most 50000 digests");
 }
 
 TEST_F(RecallsTest, RefusesEveryDamage) {
@@ -232,6 +402,14 @@ TEST_F(RecallsTest, RefusesEveryDamage) {
       {"recall.until", [](Json& j) { j["until"] = j["since"]; }},
       {"recall.listed", [](Json& j) { j["listed"].push_back(j["listed"][0]); }},
       {"recall.listed", [](Json& j) { j["listed"] = {"a"}; }},
+      {"recall.listed",
+       [](Json& j) { j["listed"] = {"sha256:" + std::string(64, '2'), "sha256:" + std::string(64, '1')}; }},
+      {"recall.listed", [](Json& j) { j["listed"] = {std::string(64, '1')}; }},
+      {"recall.since", [](Json& j) { j["since"] = "then"; }},
+      {"recall.until", [](Json& j) { std::swap(j["since"], j["until"]); }},
+      {"recall.logs.from", [](Json& j) { j["logs"][0]["from"] = "-1"; }},
+      {"recall.logs.to", [](Json& j) { j["logs"][0]["from"] = "3"; }},
+      {"recall.logs.more", [](Json& j) { j["logs"][0]["more"] = 1; }},
       {"recall.listed", [](Json& j) { j["listed"] = Json::array(), j["whole"] = false; }},
       {"recall.logs.to", [](Json& j) { j["logs"][0]["to"] = "1"; }},
       {"recall.more", [](Json& j) { j["more"] = 1; }},
