@@ -1,6 +1,7 @@
 // Load, warm up, run: the C++ API over the C API, with good and bad artifacts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cstring>
 #include <thread>
@@ -315,6 +316,18 @@ TEST(SessionErrors, MemoryThatIsNotThere) {
     EXPECT_EQ(failure.errorClass, KILN_ALLOCATION_FAILURE);
     EXPECT_THAT(failure.message, HasSubstr(std::to_string(bytes).substr(0, 6)));
   }
+  for (const auto& [program, bytes] : {std::pair("large_scratch", std::uint64_t{1} << 55),
+                                       std::pair("huge_scratch", std::uint64_t{1} << 63)}) {
+    TestArtifact files(program);
+    files.manifest.profiles[0].scratchBytes = bytes;
+    files.writeManifest();
+    auto artifact = Artifact::open(files.path());
+    ASSERT_TRUE(artifact) << artifact.error().message;
+    // Two times 2^63 is 0 in 64 bits.
+    for (const std::uint32_t threads : {1u, 2u})
+      EXPECT_EQ(failureOf(Session::open(*artifact, {.threads = threads})).errorClass,
+                KILN_ALLOCATION_FAILURE);
+  }
 }
 
 TEST(SessionErrors, ThreadsAreBounded) {
@@ -323,6 +336,10 @@ TEST(SessionErrors, ThreadsAreBounded) {
   for (const std::uint32_t threads : {1025u, 5000u, UINT32_MAX})
     EXPECT_EQ(failureOf(Session::open(*artifact, {.threads = threads})).errorClass, KILN_INVALID_ARGUMENT);
   EXPECT_EQ(sessionOf(files, 1024).counters().threads, 1024u);
+  cpu_set_t usable;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof usable, &usable), 0);
+  EXPECT_EQ(sessionOf(files, 0).counters().threads, static_cast<unsigned>(CPU_COUNT(&usable)))
+      << "one for each processor that the process may use";
 }
 
 // What was verified is what runs: the file may be overwritten or removed afterwards.

@@ -153,6 +153,34 @@ TEST(LocalBlobStore, Case04MovesCorruptBlobsAside) {
   EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).error().code, Code::kNotFound);
 }
 
+TEST(LocalBlobStore, WhatWasQuarantinedLeavesRoomForOthers) {
+  LocalStoreHarness harness({.capacity = 1000});
+  const Digest digest = putBlob(harness.store(), "a", asBytes(std::string(600, 'x'))).value();
+  harness.corrupt(digest);
+  EXPECT_EQ(getBlob(harness.store(), "a", digest, 1000).error().code, Code::kDataLoss);
+  EXPECT_TRUE(putBlob(harness.store(), "a", asBytes(std::string(1000, 'y'))));
+  EXPECT_EQ(putBlob(harness.store(), "a", asBytes("z")).error().code, Code::kResourceExhausted);
+}
+
+// Another process repairs the blob while the corrupt file is being read.
+TEST(LocalBlobStore, OnlyTheFileThatWasReadIsQuarantined) {
+  LocalStoreHarness harness;
+  auto other = openStore(harness.root()).value();
+  const std::string bytes(5 << 20, 'x');
+  const Digest digest = putBlob(harness.store(), "a", asBytes(bytes)).value();
+  harness.corrupt(digest);
+  bool isRepaired = false;
+  const Status read = harness.store().read("a", digest, 0, 0, [&](Bytes) -> Status {
+    if (!isRepaired) isRepaired = putBlob(*other, "a", asBytes(bytes)).has_value();
+    return {};
+  });
+  ASSERT_TRUE(isRepaired);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::kDataLoss);
+  EXPECT_EQ(filesBelow(harness.root() + "/quarantine"), 0u);
+  EXPECT_EQ(getBlob(harness.store(), "a", digest, 6 << 20).value_or("missing"), bytes);
+}
+
 TEST(LocalBlobStore, Case04ATruncatedBlobIsMissing) {
   LocalStoreHarness harness;
   Digest digest = putBlob(harness.store(), "a", asBytes("truncated")).value();

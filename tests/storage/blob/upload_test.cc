@@ -74,9 +74,9 @@ TEST_F(UploadInBatches, OnlySmallOnesTravelTogether) {
 }
 
 TEST_F(UploadInBatches, ABatchEndsAtThreeMebibytes) {
-  for (int i = 0; i < 13; ++i) add(kSmall);
-  EXPECT_THAT(upload(), ElementsAre(0, 12, 13));
-  EXPECT_THAT(store_.batches, ElementsAre(12, 1));
+  for (int i = 0; i < 26; ++i) add(kSmall);
+  EXPECT_THAT(upload(), ElementsAre(0, 12, 24, 26));
+  EXPECT_THAT(store_.batches, ElementsAre(12, 12, 2));
 }
 
 TEST_F(UploadInBatches, ABatchThatIsNotFullTakesOneMore) {

@@ -11,6 +11,9 @@ enum { kRows = 8, kColumns = 256, kFar = 1000000 };
 #ifndef ARENA
 #define ARENA (kRows * kColumns * sizeof(float))
 #endif
+#ifndef SCRATCH
+#define SCRATCH (kColumns * sizeof(float))
+#endif
 
 struct Env {
   const float* x;
@@ -77,7 +80,7 @@ __attribute__((used)) static unsigned char* const keep = writable;
 #endif
 
 static const kiln_profile profiles[] = {
-    {ARENA, kColumns * sizeof(float), (kiln_run)(uintptr_t)(RUN), (kiln_shapes)(uintptr_t)(SHAPES)}};
+    {ARENA, SCRATCH, (kiln_run)(uintptr_t)(RUN), (kiln_shapes)(uintptr_t)(SHAPES)}};
 /* PROFILES_AT: how far from their place the table says they are. */
 #ifndef PROFILES_AT
 #define PROFILES_AT 0
