@@ -70,7 +70,6 @@ Status copyFile(const fs::path& from, const fs::path& to, std::uint64_t limit) {
       KILN_TRY(writeAll(out.get(), part, to.string()));
       at += static_cast<off_t>(part.size());
     }
-    at = std::max(at, hole);
   }
   if (::ftruncate(out.get(), size) != 0) return fail(errnoError(errno, to.string()));
   return {};

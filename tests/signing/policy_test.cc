@@ -542,6 +542,33 @@ TEST(Policy, RequiredChecksHoldTheirTolerances) {
   EXPECT_FALSE(ruled(policy, {false, &facts}, "checks").ok) << "unchecked";
 }
 
+TEST(Policy, EveryBoundOfAWantedCheckHolds) {
+  Policy policy = anyPolicy();
+  policy.requireCheck = true;
+  const Provenance facts = provenance();
+  std::vector<CheckStatement> checks{check(true, TimePoint{})};
+  checks[0].report["items"][0]["measured"] = {
+      {"maxAbsolute", "0.5"}, {"maxRelative", "0.25"}, {"accuracy", "0.75"}};
+  const auto holds = [&](double absolute, double relative, double accuracy) {
+    policy.checks = {{"golden", "", absolute, relative, accuracy}};
+    return ruled(policy, {false, &facts, checks}, "checks").ok;
+  };
+  EXPECT_TRUE(holds(0.5, 0.25, 0.75));
+  EXPECT_FALSE(holds(0.4, 0.25, 0.75));
+  EXPECT_FALSE(holds(0.5, 0.2, 0.75));
+  EXPECT_FALSE(holds(0.5, 0.25, 0.8));
+}
+
+TEST(Policy, AVersionIsOneToFourNumbers) {
+  using Version = std::vector<std::uint32_t>;
+  EXPECT_EQ(parseVersion("7"), Version{7});
+  EXPECT_EQ(parseVersion("0.10.2"), (Version{0, 10, 2}));
+  EXPECT_EQ(parseVersion("1.2.3.4294967295"), (Version{1, 2, 3, UINT32_MAX}));
+  for (const char* bad :
+       {"", ".", "1.", ".1", "1..2", "1.2.3.4.5", "4294967296", "1.x", "v1", "1.02", "-1", "1 "})
+    EXPECT_FALSE(parseVersion(bad)) << bad;
+}
+
 TEST(Policy, AMeasureThatIsNotStatedHoldsNoBound) {
   Policy policy = anyPolicy();
   policy.requireCheck = true;
@@ -661,9 +688,17 @@ TEST(Policy, ParsesStrictly) {
   EXPECT_EQ(Policy::parse(good.dump())->toJson(), good);
   for (auto [name, value] : {std::pair<const char*, Json>{"minBuilders", 0},
                              {"minOperators", 3},
+                             {"minBuilders", "2"},
+                             {"minOperators", 0},
+                             {"builderIds", Json::array()},
                              {"targets", Json::array()},
+                             {"toolchains", Json::array()},
                              {"toolchains", {"kiln-0.1.0"}},
+                             {"toolchains", {"sha256:1234"}},
+                             {"toolchains", {std::string(64, 'a')}},
                              {"allowDevelopment", "no"},
+                             {"apiVersion", "kiln/v2"},
+                             {"kind", "TrustRoot"},
                              {"minimum", 1}}) {
     Json bad = good;
     bad[name] = value;

@@ -189,6 +189,15 @@ TEST_F(AttackCases, Case15TheLogOfRecallsDoesNotGoBack) {
   EXPECT_NE(behind.error().message.find("older than the one"), std::string::npos) << behind.error().message;
 }
 
+TEST_F(RecallLogTest, AnotherLogStartsAnew) {
+  const Recalls before = logged(issue(nullptr, "a"));
+  SmallLog shorter("next.example");
+  root.logs.push_back(shorter.trusted(kNow - kDay, kNow + kDay));
+  const Recalls after = Recalls::parse(shorter.prove(issue(&before, "b"), root), root).value();
+  EXPECT_LT(after.seen[0].size, before.seen[0].size);
+  EXPECT_TRUE(after.continuesLogs(before));
+}
+
 TEST_F(AttackCases, Case14TwoCheckpointsOfOneSizeAreASplitView) {
   const Recalls before = logged(issue(nullptr, "a"));
   SmallLog fork("log.example");

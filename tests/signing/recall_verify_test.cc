@@ -209,6 +209,15 @@ TEST_F(RecalledTest, AWorkersChecksAndReproductionsAreTakenAway) {
   recall(RecallKind::kWorker, "w3");
   EXPECT_TRUE(verify().checks.empty());
   EXPECT_TRUE(verify().passed);
+  const Verdict unknown = [&] {
+    const auto kept = std::exchange(recalls, std::nullopt);
+    const Verdict verdict = verify();
+    recalls = kept;
+    return verdict;
+  }();
+  EXPECT_TRUE(std::ranges::any_of(unknown.lines, [](const VerdictLine& line) {
+    return line.ok && line.check == "recalls" && line.detail == "none are known here";
+  }));
   recalls.reset();
   recall(RecallKind::kWorker, "w4");
   EXPECT_EQ(verify().checks.size(), 1u);
@@ -223,7 +232,9 @@ TEST_F(RecalledTest, NewsMustNotBeTooOld) {
   expectRefused("policy maxRecallAgeSeconds");
   policy.maxRecallAgeSeconds = 30 * 86400;
   EXPECT_TRUE(verify().passed);
-  farm.clock.set(farm.clock.now() + std::chrono::days(7));
+  farm.clock.set(recalls->expires - std::chrono::seconds(1));
+  EXPECT_TRUE(verify().passed);
+  farm.clock.set(recalls->expires);
   expectRefused("that has not expired is not known");
 }
 
@@ -276,6 +287,9 @@ TEST_F(RecalledTest, APolicyMayWantLogAndWitnesses) {
   expectRefused("policy requireLog");
   bundles = {log.add(bundles[0], farm.key.publicKey(), farm.clock.now())};
   EXPECT_TRUE(verify().passed);
+  const auto validUntil = std::exchange(farm.root.logs[0].validUntil, farm.clock.now());
+  expectRefused("policy requireLog");  // the log's key was not valid when witnesses saw it
+  farm.root.logs[0].validUntil = validUntil;
   policy.minWitnesses = 2;
   expectRefused("policy minWitnesses: cosigned by 1 of the 2 witnesses");
   std::string receipt;

@@ -360,6 +360,11 @@ TEST_F(RecallsTest, OnlyADraftIsSignedOnceMore) {
   }
 }
 
+TEST_F(RecallsTest, WhatIsNoRecallIsNotSigned) {
+  const Recall nothing = recallOf(RecallKind::kWorker, "w1", {}, false);
+  expectRefused(next(nullptr, nothing, keys), Code::kInvalidArgument, "recall.listed");
+}
+
 TEST_F(RecallsTest, ListsAndTextsHaveTheirLimits) {
   const auto read = [](const Recall& recall) { return Recall::fromJson(recall.toJson()); };
   Recall recall = recallOf(RecallKind::kWorker, "w1", {}, true);

@@ -62,6 +62,24 @@ TEST_F(RootTest, KeepsItsSignaturesInAFile) {
   EXPECT_FALSE(TrustRoot::parse(file.text())) << "an envelope is no document";
 }
 
+TEST_F(RootTest, NobodySignsTwice) {
+  RootFile file = signedBy(first, {&old[0]});
+  ASSERT_TRUE(file.sign(old[0]));
+  EXPECT_EQ(file.envelope.signatures.size(), 1u);
+  ASSERT_TRUE(file.sign(old[1]));
+  EXPECT_EQ(file.envelope.signatures.size(), 2u);
+  EXPECT_TRUE(checkSigned(file));
+}
+
+TEST_F(RootTest, WhatIsSignedIsInCanonicalForm) {
+  RootFile file = signedBy(first, {});
+  file.envelope.payload += "\n";
+  for (const PrivateKey& key : old) ASSERT_TRUE(file.sign(key));
+  EXPECT_FALSE(RootFile::parse(file.text()));
+  for (const char* text : {"", "[]", "1", "{}", R"({"payloadType":1})"})
+    EXPECT_FALSE(RootFile::parse(text)) << text;
+}
+
 TEST_F(RootTest, WantsItsOwnThreshold) {
   expectRefused(signedBy(first, {&old[0]}), "signed by 1 of the 2 root keys");
   expectRefused(signedBy(first, {&old[0], &fresh[0]}), "signed by 1 of the 2");
@@ -179,6 +197,31 @@ TEST_F(AttackCases, Case13ADamagedMemoryIsNoFreshStart) {
   EXPECT_NE(opened.error().message.find("root.json.state"), std::string::npos);
 }
 
+TEST_F(RootTest, OfItsMemoryEveryMemberIsWanted) {
+  ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
+  const std::string state = path + ".state";
+  const Json good = Json::parse(std::ifstream(state));
+  const auto loads = [&](const Json& json) {
+    std::ofstream(state, std::ios::trunc) << json.dump();
+    const auto loaded = TrustState::load(state);
+    if (!loaded) EXPECT_EQ(loaded.error().code, Code::kDataLoss);
+    return loaded.has_value();
+  };
+  EXPECT_TRUE(loads(good));
+  for (const auto& [name, value] : good.items()) {
+    Json bad = good;
+    bad[name] = Json::array();
+    EXPECT_FALSE(loads(bad)) << name;
+    bad.erase(name);
+    EXPECT_FALSE(loads(bad)) << name;
+  }
+  for (const char* name : {"apiVersion", "kind", "more"}) {
+    Json bad = good;
+    bad[name] = "another";
+    EXPECT_FALSE(loads(bad)) << name;
+  }
+}
+
 TEST_F(AttackCases, Case22ItIsNeverEarlierThanWhatWitnessesSaw) {
   ASSERT_TRUE(openAfter(signedBy(first, {&old[0], &old[1]})));
   TrustStore one = TrustStore::open(path).value(), two = TrustStore::open(path).value();
@@ -202,6 +245,8 @@ TEST_F(RootTest, RemembersTheNewestRecalls) {
   EXPECT_EQ(TrustStore::open(path)->recalls(), "second");
   ASSERT_TRUE(two.rememberRecalls("second, proven", 2));
   EXPECT_EQ(TrustStore::open(path)->recalls(), "second, proven") << "the same version with more beside it";
+  EXPECT_EQ(two.recalls(), "second, proven");
+  EXPECT_EQ(one.recalls(), "second") << "what it learnt itself";
   root.version = 2;
   ASSERT_TRUE(openAfter(signedBy(root, {&old[0], &old[1]})));
   EXPECT_EQ(TrustStore::open(path)->recalls(), "second, proven") << "the recall keys are the same";
@@ -317,6 +362,28 @@ TEST_F(RevocationTest, LogOrderDecides) {  // attack 12
   EXPECT_TRUE(stolen.spares(&other));
   other.cosigned = kNow;
   EXPECT_FALSE(stolen.spares(&other));
+}
+
+TEST_F(RevocationTest, AKeyCountsFromItsFirstMomentToItsLast) {
+  const std::string id = signer.publicKey().id();
+  const auto second = std::chrono::seconds(1);
+  first.keys[0].validFrom = kNow;
+  first.keys[0].validUntil = kNow + std::chrono::hours(1);
+  EXPECT_FALSE(first.checkSigner(id, "urn:b", kNow - second));
+  EXPECT_TRUE(first.checkSigner(id, "urn:b", kNow));
+  EXPECT_TRUE(first.checkSigner(id, "urn:b", first.keys[0].validUntil - second));
+  EXPECT_FALSE(first.checkSigner(id, "urn:b", first.keys[0].validUntil));
+  first.keys[0].validUntil = first.expires + std::chrono::hours(1);
+  EXPECT_TRUE(first.checkSigner(id, "urn:b", first.expires - second));
+  EXPECT_FALSE(first.checkSigner(id, "urn:b", first.expires)) << "the root ends";
+  EXPECT_FALSE(first.checkSigner("another", "urn:b", kNow));
+  EXPECT_FALSE(first.checkSigner(id, "urn:c", kNow));
+  first.builders.push_back({"urn:c", {"another"}});
+  EXPECT_FALSE(first.checkSigner(id, "urn:c", kNow));
+  first.revocations = {stolen};
+  EXPECT_TRUE(first.checkSigner(id, "urn:b", kNow)) << "another key was stolen";
+  first.revocations[0].keyId = id;
+  EXPECT_FALSE(first.checkSigner(id, "urn:b", kNow));
 }
 
 TEST_F(RevocationTest, ValidityIsJudgedByWhenWitnessesSawTheStatement) {  // attack 12

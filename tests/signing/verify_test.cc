@@ -123,6 +123,9 @@ TEST_F(VerifyTest, AcceptsTheSignedArtifact) {
   EXPECT_EQ(verdict.manifest.spec, farm.manifest.spec);
   ASSERT_EQ(verdict.statements.size(), 1u);
   EXPECT_EQ(verdict.statements[0].builders.size(), 2u);
+  EXPECT_EQ(verdict.agreement.workers, (std::set<std::string>{"w1 (acme)", "w2 (other)"}));
+  EXPECT_EQ(verdict.agreement.operators, (std::set<std::string>{"acme", "other"}));
+  EXPECT_EQ(verdict.cosigned, TimePoint{}) << "no witness saw it";
 }
 
 TEST_F(VerifyTest, EveryFlippedBitOfEveryFileIsRefused) {
@@ -520,6 +523,16 @@ TEST_F(VerifyTest, PolicyDecides) {
   expectRefused(Code::kPermissionDenied, "policy minBuilders: 2 of 3");
   policy.minBuilders = 2;
   EXPECT_TRUE(verify().passed);
+  policy.signers = {farm.key.publicKey().id()};
+  EXPECT_TRUE(verify().passed);
+  policy.signers = {PrivateKey::create()->publicKey().id()};
+  expectRefused(Code::kPermissionDenied, "policy signers");
+  policy.signers.clear();
+  policy.maxAgeSeconds = 3600;
+  farm.clock.set(farm.provenance.finishedOn + std::chrono::hours(1));
+  EXPECT_TRUE(verify().passed);
+  farm.clock.set(farm.provenance.finishedOn + std::chrono::hours(1) + std::chrono::seconds(1));
+  expectRefused(Code::kPermissionDenied, "policy maxAgeSeconds");
 }
 
 TEST_F(VerifyTest, PolicyLooksAtTheManifest) {
@@ -661,11 +674,18 @@ TEST_F(DirectoryTest, MissingPiecesAreNamed) {
   fs::remove(directory + "/weights/0000.bin");
   EXPECT_NE(check().status().error().message.find("weights/0000.bin"), std::string::npos);
   fs::remove_all(directory + "/bundles");
-  EXPECT_FALSE(check().passed);
+  EXPECT_NE(check().status().error().message.find("weights/0000.bin"), std::string::npos);
+  write("weights/0000.bin", files["weights/0000.bin"]);
+  EXPECT_EQ(check().status().error().message, "bundles: no bundle: the artifact is not signed");
+  std::ofstream(directory + "/bundles") << "a file";
+  EXPECT_TRUE(check().status().error().message.starts_with("bundles: bundles: "))
+      << check().status().error().message;
   fs::remove(directory + "/artifact.json");
   EXPECT_EQ(check().status().error().code, Code::kDataLoss);
+  EXPECT_TRUE(check().status().error().message.starts_with("artifact: ")) << check().status().error().message;
   fs::remove_all(directory);
-  EXPECT_FALSE(check().passed);
+  EXPECT_TRUE(check().status().error().message.starts_with("directory: "))
+      << check().status().error().message;
 }
 
 TEST_F(DirectoryTest, LinksAndSpecialFilesAreRefused) {  // attack 18

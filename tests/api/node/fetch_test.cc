@@ -233,6 +233,23 @@ TEST_F(FetchTest, ASizeThatNoBlobHasIsRefused) {
   }
 }
 
+// Neither is asked for: no document of an artifact is so long.
+TEST_F(FetchTest, ADocumentThatIsTooLongIsNotRead) {
+  const std::vector<std::pair<Digest*, std::uint64_t>> documents{
+      {&artifact.ref.artifact, kMaxOciManifestBytes},
+      {&artifact.ref.bundles[0], 12u << 20},
+      {&artifact.ref.fixtures[0].digest, kMaxFixtureListBytes}};
+  for (const auto& [digest, limit] : documents) {
+    const Digest kept = *digest;
+    digest->size = limit + 1;
+    expectRefused("one byte more than " + std::to_string(limit));
+    EXPECT_NE(fetch().error().message.find("larger than " + std::to_string(limit)), std::string::npos);
+    digest->size = limit;
+    EXPECT_EQ(fetch().error().code, Code::kNotFound) << "as long as it may be, and not there";
+    *digest = kept;
+  }
+}
+
 TEST_F(FetchTest, SignerMustBeTheRootsForThisBuilder) {  // 9
   artifact.trust.root = signing::developmentRoot(signing::PrivateKey::create()->publicKey(),
                                                  signing::kBuilderId, SystemClock().now());

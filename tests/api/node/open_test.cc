@@ -70,6 +70,20 @@ TEST_F(AttackCases, Case08AnExportOfAnotherArtifactIsRefused) {
   EXPECT_NE(refused.error().details.find("\"exitCode\":5"), std::string::npos);
 }
 
+TEST_F(OpenTest, ADamagedExportIsExit5) {
+  for (const char* part : {"index.json", "blobs/sha256"}) {
+    const std::string layout = exportTo(directory / (std::string("export of ") + part[0]), artifact);
+    ASSERT_TRUE(openArtifact(layout, {}, artifact.trust, SystemClock()));
+    fs::remove_all(layout + "/" + part);
+    if (part == std::string("index.json")) std::ofstream(layout + "/index.json") << "{}";
+    const auto opened = openArtifact(layout, {}, artifact.trust, SystemClock());
+    ASSERT_FALSE(opened) << part;
+    EXPECT_EQ(opened.error().code, Code::kDataLoss) << opened.error().message;
+    EXPECT_NE(opened.error().details.find("\"exitCode\":5"), std::string::npos) << opened.error().message;
+    EXPECT_TRUE(opened.error().message.starts_with(layout)) << opened.error().message;
+  }
+}
+
 TEST_F(OpenTest, OpensAPrivateDirectoryInPlace) {
   const auto opened = open(artifact.farm.artifact);
   ASSERT_TRUE(opened) << opened.error().message;
@@ -195,6 +209,35 @@ TEST_F(OpenTest, LinksAreRefused) {
   EXPECT_EQ(copied.error().code, Code::kDataLoss);
 }
 
+TEST_F(OpenTest, SpecialFilesAreNotCopied) {
+  for (const char* name : {"program.so", "artifact.json", "fixtures/fixtures.json"}) {
+    fs::rename(fetched + "/" + name, directory / "kept");
+    ASSERT_EQ(::mkfifo((fetched + "/" + name).c_str(), 0600), 0);
+    const auto copy = PrivateCopy::of(fetched);
+    ASSERT_FALSE(copy) << name;
+    EXPECT_EQ(copy.error().code, Code::kDataLoss);
+    EXPECT_NE(copy.error().message.find("not a regular file"), std::string::npos) << copy.error().message;
+    fs::remove(fetched + "/" + name);
+    fs::rename(directory / "kept", fetched + "/" + name);
+  }
+}
+
+TEST_F(OpenTest, AnArtifactWithoutFixturesIsCopiedToo) {
+  fs::remove_all(fetched + "/fixtures");
+  ASSERT_EQ(::chmod(fetched.c_str(), 0777), 0);
+  const auto opened = open();
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_NE(opened->directory, fetched);
+}
+
+TEST_F(OpenTest, RecallsThatAreTooLongAreRefused) {
+  std::ofstream(fetched + "/recalls.json").close();
+  fs::resize_file(fetched + "/recalls.json", signing::kMaxRecallsBytes + 1);
+  const auto opened = open();
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::kDataLoss);
+}
+
 // A file of terabytes that takes no room on the attacker's disk must take none on ours.
 TEST_F(OpenTest, SparseFilesAreNotCopiedToTheirSize) {
   ASSERT_EQ(::chmod(fetched.c_str(), 0777), 0);
@@ -313,7 +356,9 @@ TEST_F(OpenTest, WithoutAPolicyTheDefaultOneDecides) {
   EXPECT_EQ(missing.error().code, Code::kNotFound);
   EXPECT_NE(missing.error().message.find("--policy"), std::string::npos) << missing.error().message;
   std::ofstream(directory / "policy.json", std::ios::trunc) << "{}";
-  EXPECT_FALSE(Trust::load(root, directory / "policy.json"));
+  const auto malformed = Trust::load(root, directory / "policy.json");
+  ASSERT_FALSE(malformed);
+  EXPECT_EQ(malformed.error().code, Code::kInvalidArgument) << malformed.error().message;
 }
 
 TEST_F(OpenTest, CApiVerifiesBeforeItLoads) {
@@ -327,6 +372,12 @@ TEST_F(OpenTest, CApiVerifiesBeforeItLoads) {
   EXPECT_EQ(kiln_node_open(fetched.c_str(), digestOf("another").text().c_str(), root.c_str(), policy.c_str(),
                            &node, &message),
             static_cast<int>(Code::kDataLoss));
+  kiln_node_free_message(message);
+  EXPECT_EQ(kiln_node_open(fetched.c_str(), "no digest", root.c_str(), policy.c_str(), &node, nullptr),
+            static_cast<int>(Code::kInvalidArgument));
+  EXPECT_EQ(kiln_node_open(nullptr, nullptr, root.c_str(), policy.c_str(), &node, &message),
+            static_cast<int>(Code::kInvalidArgument));
+  EXPECT_STREQ(message, "no artifact directory is given");
   kiln_node_free_message(message);
   // The signature holds, but this program is text: the runtime refuses it after the verification.
   EXPECT_EQ(kiln_node_open(fetched.c_str(), nullptr, root.c_str(), policy.c_str(), &node, &message),

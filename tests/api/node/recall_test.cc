@@ -247,6 +247,33 @@ TEST_F(NodeRecallTest, TheTimeThatWitnessesStatedIsRememberedByFetchAndOpen) {
   EXPECT_EQ(trust().latestSeen, seen);
 }
 
+TEST_F(NodeRecallTest, TheTimeThatWitnessesOfTheRecallsStatedIsRemembered) {
+  testing_support::SmallLog log("log.example");
+  const auto witness = signing::Ed25519PrivateKey::create().value();
+  artifact.trust.root.logs = {log.trusted(now - std::chrono::hours(1), now + std::chrono::hours(1))};
+  artifact.trust.root.witnesses = {{"witness.example", witness.publicKey().der()}};
+  artifact.writeTrust(directory.path());
+  const TimePoint seen = std::chrono::floor<std::chrono::seconds>(now);
+  Json json = Json::parse(log.prove(issue("", {}), artifact.trust.root));
+  signing::Note note = signing::parseNote(json["log"]["checkpoint"].get<std::string>()).value();
+  note.signatures.push_back(signing::cosign(note, "witness.example", witness, seen).value());
+  json["log"]["checkpoint"] = note.toString();
+  Trust known = trust();
+  const auto learnt = known.learn(json.dump());
+  ASSERT_TRUE(learnt) << learnt.error().message;
+  EXPECT_EQ(known.latestSeen, seen);
+  EXPECT_EQ(trust().latestSeen, seen);
+}
+
+TEST_F(NodeRecallTest, WhatIsRecalledIsNotExaminedEither) {
+  artifact.ref.recalls = issue("", {artifact.farm.artifact});
+  Trust known = trust();
+  const auto refused = examineArtifact(artifact.farm.store, artifact.ref, known, SystemClock());
+  ASSERT_FALSE(refused);
+  expectRecalled(refused.error());
+  EXPECT_EQ(trust().recalls->version, 1u) << "remembered";
+}
+
 TEST_F(NodeRecallTest, TheTimeThatWitnessesStatedNeverGoesBack) {
   testing_support::WitnessedLog log;
   log.trust(artifact.trust.root);
