@@ -321,6 +321,8 @@ TEST_F(RecalledTest, OfTwoVerdictsTheLaterEntryOfTheLogCounts) {
     summary.timeVerified = farm.clock.now() + later;
     summary.artifact = farm.artifact;
     summary.policyUri = "urn:kiln:policy:test";
+    summary.builders = {"w1 (acme)"};
+    summary.operators = {"acme"};
     summary.failed = std::move(failed);
     const std::string text = verificationStatement(summary).value();
     const std::string bundle =
