@@ -91,6 +91,12 @@ Status Gate::admit(const Credentials& shown, const RpcRule* rule, std::string_vi
   return denied(who, rpc, fmt::format("it wants a role among {} {}", rule->roles.names(), place));
 }
 
+Result<CallShare::Turn> Gate::turn(const Credentials& shown) const {
+  KILN_ASSIGN(const Identity who, identify(shown));
+  if (std::holds_alternative<LocalUser>(who)) return CallShare::Turn();
+  return calls_.take(describe(who));
+}
+
 Result<InstanceSet> Gate::admitWorker(const Credentials& shown, const std::string& certificatePem) const {
   constexpr std::string_view kRpc = "kiln.v1.WorkerService/Synchronize";
   KILN_ASSIGN(const Identity who, identify(shown));

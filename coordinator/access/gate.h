@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coordinator/access/access_rules.h"
+#include "coordinator/access/call_share.h"
 #include "coordinator/access/rpc_table.h"
 #include "manifest/base/clock.h"
 #include "signing/keys/certificate.h"
@@ -45,6 +46,10 @@ class Gate {
   Status admit(const Credentials& shown, const RpcRule* rule, std::string_view what,
                const std::string& instance) const;
 
+  // Held while a call goes on. kResourceExhausted if the caller has too many; the farm's own user may have
+  // any.
+  Result<CallShare::Turn> turn(const Credentials& shown) const;
+
   // The instances that a worker serves which presents `certificatePem` in its call. kPermissionDenied unless
   // that is what it shows: over a network, the same name, operator and key as in its TLS certificate.
   Result<InstanceSet> admitWorker(const Credentials& shown, const std::string& certificatePem) const;
@@ -54,6 +59,7 @@ class Gate {
 
   const Clock& clock_;
   const signing::Certificate& workerAuthority_;
+  mutable CallShare calls_{512};  // of 2048 threads (server/listen.cc)
   mutable std::mutex mutex_;
   std::shared_ptr<const AccessRules> rules_;  // guarded by mutex_
 };

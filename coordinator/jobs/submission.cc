@@ -18,9 +18,16 @@ constexpr int kMaxSources = 4096;
 constexpr int kMaxTargets = 32;
 constexpr std::size_t kMaxKey = 128;
 constexpr std::size_t kMaxUrl = 2048;
+// Every look at a job reads them, and as JSON they take thirty times the memory.
+constexpr std::size_t kMaxOptions = 256 << 10;
+constexpr std::size_t kMaxDelivery = 1 << 20;
 
 Status invalid(std::string message) {
   return fail(Code::kInvalidArgument, std::move(message));
+}
+
+tl::unexpected<Error> invalidSize(const char* member, std::size_t most) {
+  return fail(Code::kInvalidArgument, fmt::format("{} has more than {} KiB", member, most >> 10));
 }
 
 bool isPrintable(std::string_view text) {
@@ -138,6 +145,8 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
   KILN_TRY(checkKey(out.idempotencyKey));
   KILN_TRY(readSources(request, out));
   KILN_TRY(readTargets(request, out));
+  if (request.options_json().size() > kMaxOptions) return invalidSize("options_json", kMaxOptions);
+  if (request.delivery_json().size() > kMaxDelivery) return invalidSize("delivery_json", kMaxDelivery);
   auto options = readOptions(request.options_json());
   if (!options) return fail(options.error().in("options_json"));
   out.options = std::move(*options);

@@ -44,6 +44,8 @@ class Guard : public Wrapped::Service {
                     grpc::Status (Inner::*method)(grpc::ServerContext*, const Request*, Out*),
                     grpc::ServerContext* context, const Request* request, Out* out) {
     if (const Status status = admit(*context, rpc, instanceOf(*request)); !status) return toGrpc(status);
+    const auto turn = gate_.turn(access::credentialsOf(*context));
+    if (!turn) return toGrpc(turn.error());
     return (inner_.*method)(context, request, out);
   }
 

@@ -64,6 +64,8 @@ grpc::Status GuardedCas::BatchReadBlobs(ServerContext* context, const reapi::Bat
 
 grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::ReadRequest* request,
                                   grpc::ServerWriter<bytestream::ReadResponse>* stream) {
+  const auto turn = gate_.turn(access::credentialsOf(*context));
+  if (!turn) return toGrpc(turn.error());
   AskingStore store = storeFor(gate_, *context, store_, "google.bytestream.ByteStream/Read");
   return storage::ByteStreamService(store).Read(context, request, stream);
 }
@@ -78,6 +80,8 @@ grpc::Status GuardedStreams::Write(ServerContext* context,
           logged(gate_.admit(access::credentialsOf(*context), &anywhere, kRpc, ""), *context, kRpc);
       !may)
     return toGrpc(may);
+  const auto turn = gate_.turn(access::credentialsOf(*context));
+  if (!turn) return toGrpc(turn.error());
   AskingStore store = storeFor(gate_, *context, store_, kRpc);
   return storage::ByteStreamService(store).Write(context, stream, response);
 }

@@ -132,6 +132,8 @@ grpc::Status GuardedWorkers::Synchronize(ServerContext* context, const v1::Synch
       gate_.admitWorker(access::credentialsOf(*context), request->worker().certificate_pem());
   if (!instances)
     return toGrpc(logged(fail(instances.error()), *context, "kiln.v1.WorkerService/Synchronize"));
+  const auto turn = gate_.turn(access::credentialsOf(*context));
+  if (!turn) return toGrpc(turn.error());
   if (instances->all) return inner_.synchronize(*context, *request, *response, std::nullopt);
   return inner_.synchronize(*context, *request, *response, instances->names);
 }

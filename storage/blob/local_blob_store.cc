@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kGroupFiles = 256;              // open at once in one group commit
 constexpr std::size_t kSyncfsFiles = 8;               // from this many on, syncing the file system is cheaper
-constexpr std::uint64_t kPreallocateBytes = 1 << 20;  // blobs from this size on get their extents up front
+constexpr std::uint64_t kPreallocateBytes = 1 << 20;  // of larger blobs, extents come ahead of the bytes
 
 const Clock& systemClock() {
   static const SystemClock clock;
@@ -78,13 +78,24 @@ Result<LocalBlobStore::Staged> LocalBlobStore::stage(const Digest& digest) {
   Staged staged;
   staged.digest = digest;
   KILN_ASSIGN(staged.space, space_.reserve(digest.size));
+  // That it fits is told at its start; what is kept for it grows with what has arrived, for whoever declares
+  // much and sends nothing would keep the room from everybody else.
+  if (digest.size > kPreallocateBytes) staged.space.shrink(0);
   staged.path = directory_->tempPath();
   KILN_ASSIGN(staged.fd, openFile(staged.path, O_RDWR | O_CREAT | O_EXCL, 0400, "blob store: new file"));
   if (::fchmod(staged.fd.get(), 0444) != 0) return fail(errnoError(errno, "blob store: mode"));
-  if (digest.size >= kPreallocateBytes &&
-      ::fallocate(staged.fd.get(), 0, 0, static_cast<off_t>(digest.size)) != 0 && errno != EOPNOTSUPP)
-    return fail(errnoError(errno, fmt::format("blob store: reserving {} bytes", digest.size)));
   return staged;
+}
+
+Status LocalBlobStore::makeRoom(Staged& staged, std::uint64_t bytes) {
+  const std::uint64_t before = staged.space.bytes();
+  if (bytes <= before) return {};
+  const std::uint64_t size = std::min(staged.digest.size, std::max(2 * bytes, kPreallocateBytes));
+  KILN_TRY(staged.space.grow(size));
+  if (::fallocate(staged.fd.get(), 0, static_cast<off_t>(before), static_cast<off_t>(size - before)) != 0 &&
+      errno != EOPNOTSUPP)
+    return fail(errnoError(errno, fmt::format("blob store: reserving {} bytes", size)));
+  return {};
 }
 
 Result<std::unique_ptr<BlobWriter>> LocalBlobStore::beginWrite(const std::string& instance,
@@ -151,6 +162,7 @@ std::vector<Status> LocalBlobStore::putBatch(const std::string& instance, std::s
     if (Digest actual = digestOf(blob.bytes); actual != blob.digest)
       return fail(wrongDigest(blob.digest, actual));
     KILN_ASSIGN(Staged staged, stage(blob.digest));
+    KILN_TRY(makeRoom(staged, blob.bytes.size()));
     KILN_TRY(writeAll(staged.fd.get(), blob.bytes, "blob store: writing"));
     return staged;
   };

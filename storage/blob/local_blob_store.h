@@ -63,6 +63,8 @@ class LocalBlobStore final : public BlobStore, public BlobSweeper {
                  std::uint64_t used, const Clock& clock);
 
   Result<Staged> stage(const Digest& digest);
+  // Room for the first `bytes` of a staged blob.
+  Status makeRoom(Staged& staged, std::uint64_t bytes);
   // Makes a staged blob durable, then visible to the instance.
   Status publish(const std::string& instance, Staged& staged);
   std::vector<Status> publishGroup(const std::string& instance, std::span<Staged> group);

@@ -27,6 +27,19 @@ SpaceLedger::Reservation::~Reservation() {
   ledger_->promised_ -= bytes_;
 }
 
+void SpaceLedger::Reservation::shrink(std::uint64_t bytes) {
+  std::lock_guard lock(ledger_->mutex_);
+  ledger_->promised_ -= bytes_ - bytes;
+  bytes_ = bytes;
+}
+
+Status SpaceLedger::Reservation::grow(std::uint64_t bytes) {
+  KILN_ASSIGN(Reservation more, ledger_->reserve(bytes - bytes_));
+  more.ledger_ = nullptr;  // part of this one now
+  bytes_ = bytes;
+  return {};
+}
+
 void SpaceLedger::Reservation::keep() {
   if (!ledger_) return;
   SpaceLedger* ledger = std::exchange(ledger_, nullptr);

@@ -25,6 +25,10 @@ class SpaceLedger {
     Reservation(Reservation&& other) noexcept;
     Reservation& operator=(Reservation&& other) noexcept;
     ~Reservation();
+    // A smaller promise, or a larger one: kResourceExhausted, and as it was, if there is no room for that.
+    void shrink(std::uint64_t bytes);
+    Status grow(std::uint64_t bytes);
+    std::uint64_t bytes() const { return bytes_; }
     // The bytes are on the disk now: they count as used from here on.
     void keep();
 

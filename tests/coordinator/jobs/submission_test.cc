@@ -87,6 +87,21 @@ TEST(Submission, RefusesWhatIsMalformed) {
   expectRefused(bad, Code::kInvalidArgument, "delivery_json");
 }
 
+TEST(Submission, WhatIsKeptWithAJobIsBounded) {
+  auto large = request();
+  const std::string options = "{}", delivery = large.delivery_json();
+  large.set_options_json(options + std::string((256 << 10) - options.size(), ' '));
+  large.set_delivery_json(delivery + std::string((1 << 20) - delivery.size(), ' '));
+  const auto taken = readSubmission(large);
+  EXPECT_TRUE(taken) << taken.error().message;
+  auto bad = large;
+  bad.mutable_options_json()->push_back(' ');
+  expectRefused(bad, Code::kInvalidArgument, "options_json has more than 256 KiB");
+  bad = large;
+  bad.mutable_delivery_json()->push_back(' ');
+  expectRefused(bad, Code::kInvalidArgument, "delivery_json has more than 1024 KiB");
+}
+
 TEST(Submission, RefusesUnsafeExternalData) {
   for (const char* path : {"../../etc/passwd", "/etc/passwd", "model.onnx", "spec.json", "a\nb", ""}) {
     auto bad = request();

@@ -133,6 +133,37 @@ TEST_F(AccessWireTest, NobodyIsWaitedForWhoMayNotCall) {
         grpc::StatusCode::UNIMPLEMENTED);
 }
 
+TEST_F(AccessWireTest, OneCallerLeavesThreadsToOthers) {
+  struct Upload {
+    grpc::ClientContext context;
+    google::bytestream::WriteResponse response;
+    std::unique_ptr<grpc::ClientWriter<google::bytestream::WriteRequest>> stream;
+  };
+  std::vector<std::unique_ptr<Upload>> uploads;
+  for (int connection = 0; connection < 5; ++connection) {
+    const auto channel = as("submitter");
+    for (int i = 0; i < 120; ++i) {
+      Upload& one = *uploads.emplace_back(std::make_unique<Upload>());
+      one.stream = google::bytestream::ByteStream::NewStub(channel)->Write(&one.context, &one.response);
+    }
+  }
+  v1::ListJobsRequest request;
+  request.set_instance(kGranted);
+  const std::string bytes = request.SerializeAsString();
+  const auto becomes = [&](grpc::StatusCode wanted) {
+    for (int i = 0; i < 300; ++i) {
+      if (call(as("submitter"), "kiln.v1.JobService/ListJobs", bytes).error_code() == wanted) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return false;
+  };
+  EXPECT_TRUE(becomes(grpc::StatusCode::RESOURCE_EXHAUSTED));
+  EXPECT_TRUE(call(as("auditor"), "kiln.v1.JobService/ListJobs", bytes).ok());
+  for (const auto& one : uploads) one->context.TryCancel();
+  for (const auto& one : uploads) one->stream->Finish();
+  EXPECT_TRUE(becomes(grpc::StatusCode::OK));
+}
+
 TEST_F(AccessWireTest, AConnectionDoesNotOutliveItsCertificate) {
   v1::ListJobsRequest request;
   request.set_instance(kGranted);

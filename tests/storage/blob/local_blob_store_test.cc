@@ -162,6 +162,26 @@ TEST(LocalBlobStore, WhatWasQuarantinedLeavesRoomForOthers) {
   EXPECT_EQ(putBlob(harness.store(), "a", asBytes("z")).error().code, Code::kResourceExhausted);
 }
 
+// One byte of a blob that is said to be large keeps no room from others.
+TEST(LocalBlobStore, RoomIsKeptForWhatArrives) {
+  constexpr std::uint64_t kCapacity = 64 << 20, kDeclared = 60 << 20;
+  LocalStoreHarness harness({.capacity = kCapacity});
+  const std::string bytes(kDeclared, 'x');
+  auto slow = harness.store().beginWrite("a", digestOf(bytes)).value();
+  EXPECT_TRUE(slow->write(asBytes(bytes).first(1)));
+  EXPECT_TRUE(putBlob(harness.store(), "b", asBytes(std::string(32 << 20, 'y'))));
+  // It is refused once there is no room for it any more, and gives back what it had.
+  Status written;
+  for (std::size_t at = 1; written && at < kDeclared; at += 1 << 20)
+    written = slow->write(asBytes(bytes).subspan(at).first(std::min<std::size_t>(1 << 20, kDeclared - at)));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, Code::kResourceExhausted);
+  slow.reset();
+  EXPECT_TRUE(putBlob(harness.store(), "b", asBytes(std::string(30 << 20, 'z'))));
+  // What never fits is told at its start.
+  EXPECT_EQ(harness.store().beginWrite("a", digestOf(bytes)).error().code, Code::kResourceExhausted);
+}
+
 // Another process repairs the blob while the corrupt file is being read.
 TEST(LocalBlobStore, OnlyTheFileThatWasReadIsQuarantined) {
   LocalStoreHarness harness;
