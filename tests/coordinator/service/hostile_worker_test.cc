@@ -179,6 +179,94 @@ TEST_F(HostileWorker, WhatAWorkerSaysOfItselfIsBounded) {
   EXPECT_EQ(pool_.execute("SELECT 1 FROM fleet WHERE length(description) < 10000")->size(), 1u);
 }
 
+TEST_F(HostileWorker, WhatAWorkerSaysOfItselfMayBeAsLongAsItsBounds) {
+  auto one = worker("w1");
+  const auto accepted = [&](const std::function<void(v1::WorkerDescription&)>& change) {
+    const v1::WorkerDescription before = one->description;
+    change(one->description);
+    const auto answer = one->synchronize({});
+    one->description = before;
+    EXPECT_TRUE(answer || answer.error().code == Code::kInvalidArgument) << answer.error().message;
+    return bool(answer);
+  };
+  using Texts = google::protobuf::RepeatedPtrField<std::string>;
+  using List = std::function<Texts*(v1::WorkerDescription&)>;
+  for (const List& list : {List([](auto& d) { return d.mutable_targets(); }),
+                           List([](auto& d) { return d.mutable_toolchains(); }),
+                           List([](auto& d) { return d.mutable_runs(); })}) {
+    const auto filled = [&](int count) {
+      return [&list, count](v1::WorkerDescription& d) {
+        while (list(d)->size() < count) *list(d)->Add() = "t" + std::to_string(list(d)->size());
+      };
+    };
+    EXPECT_TRUE(accepted(filled(1024)));
+    EXPECT_FALSE(accepted(filled(1025)));
+    EXPECT_TRUE(accepted([&](auto& d) { *list(d)->Add() = std::string(1024, 'x'); }));
+    EXPECT_FALSE(accepted([&](auto& d) { *list(d)->Add() = std::string(1025, 'x'); }));
+  }
+  const auto kinds = [](int count) {
+    return [count](v1::WorkerDescription& d) {
+      while (d.kinds_size() < count) d.add_kinds(v1::ACTION_COMPILE);
+    };
+  };
+  EXPECT_TRUE(accepted(kinds(1024)));
+  EXPECT_FALSE(accepted(kinds(1025)));
+  const auto facts = [](int count) {
+    return [count](v1::WorkerDescription& d) {
+      d.clear_facts();
+      for (int i = 0; i < count; ++i) (*d.mutable_facts())["f" + std::to_string(i)] = "x";
+    };
+  };
+  EXPECT_TRUE(accepted(facts(1024)));
+  EXPECT_FALSE(accepted(facts(1025)));
+  EXPECT_TRUE(accepted([](auto& d) { (*d.mutable_facts())["kernel"] = std::string(16 << 10, 'x'); }));
+  EXPECT_FALSE(accepted([](auto& d) { (*d.mutable_facts())["kernel"] = std::string((16 << 10) + 1, 'x'); }));
+}
+
+TEST_F(HostileWorker, TooManyReportsInOneCallAreRefused) {
+  auto one = worker("w1");
+  v1::LeaseReport nobodys;
+  nobodys.set_lease_id("no such lease");
+  nobodys.mutable_running();
+  EXPECT_TRUE(one->synchronize(std::vector(1024, nobodys)));
+  const auto refused = one->synchronize(std::vector(1025, nobodys));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+}
+
+// Who waits for work calls again at once and is held; who has some, or wants none, is not hurried.
+TEST_F(HostileWorker, WhoIsIdleIsHeldAndCallsAgainAtOnce) {
+  auto one = worker("w1");
+  const auto contact = [&] {
+    const auto answer = one->synchronize({});
+    EXPECT_TRUE(answer);
+    return answer ? answer->next_contact().seconds() * 1000 + answer->next_contact().nanos() / 1'000'000 : -1;
+  };
+  EXPECT_EQ(contact(), 10);
+  one->description.set_slots(0);
+  EXPECT_EQ(contact(), 200);
+  one->description.set_slots(1);
+  submitted(request("k1"));
+  EXPECT_EQ(contact(), 200) << "it got a lease";
+  EXPECT_EQ(contact(), 200) << "it still has it";
+}
+
+TEST_F(HostileWorker, AStageIsAShortLineForTerminals) {
+  auto one = worker("w1");
+  const v1::Job job = submitted(request("k1"));
+  const std::vector<v1::Lease> leases = one->poll();
+  ASSERT_FALSE(leases.empty());
+  const auto shown = [&](const std::string& stage) {
+    EXPECT_TRUE(one->synchronize({testing_support::FakeWorker::running(leases[0], stage)}));
+    for (const auto& action : get(job.id()).actions())
+      if (action.kind() == leases[0].kind()) return action.stage();
+    return std::string("no such action");
+  };
+  EXPECT_EQ(shown(" a~z "), " a~z ");
+  EXPECT_EQ(shown("a\x1b[31m\x7f\n\xc3\xa9z"), "a[31mz");
+  EXPECT_EQ(shown(std::string(161, 'x')), std::string(160, 'x'));
+}
+
 // Numbers that fit into the message and not into the database.
 TEST_F(HostileWorker, AnEpochBeyondAllEpochsIsNobodysLease) {
   auto one = worker("w1");
