@@ -236,9 +236,9 @@ TEST_F(Proof, EveryBlobOfWhatHeldBeforeIsLookedAtAgain) {
   int tries = 0;
   for (const Digest& blob : blobs) {
     const std::string key = std::to_string(++tries), bytes = textOf(blob);
-    EXPECT_EQ(again("hit " + key).state(), v1::JOB_SUCCEEDED);
+    EXPECT_EQ(again("hit-" + key).state(), v1::JOB_SUCCEEDED);
     damage(blob);
-    EXPECT_NE(again("damaged " + key).state(), v1::JOB_SUCCEEDED) << "blob " << key;
+    EXPECT_NE(again("damaged-" + key).state(), v1::JOB_SUCCEEDED) << "blob " << key;
     put(bytes);
   }
   EXPECT_EQ(again("repaired").state(), v1::JOB_SUCCEEDED);
