@@ -7,6 +7,7 @@
 
 #include "tests/support/faulty_blob_store.h"
 #include "tests/support/local_store_harness.h"
+#include "tests/support/memory_blob_store.h"
 
 namespace kiln::storage {
 namespace {
@@ -57,12 +58,12 @@ class UploadInBatches : public ::testing::Test {
         uploadMissing(store_, "a", items_, [&](const UploadProgress& now) { done.push_back(now.doneBlobs); });
     EXPECT_TRUE(uploaded) << uploaded.error().message;
     for (const UploadItem& item : items_)
-      EXPECT_EQ(getBlob(harness_.store(), "a", item.digest, 1 << 20).value_or("missing"), item.bytes);
+      EXPECT_EQ(getBlob(memory_, "a", item.digest, 1 << 20).value_or("missing"), item.bytes);
     return done;
   }
 
-  LocalStoreHarness harness_;
-  RecordingStore store_{harness_.store()};
+  testing_support::MemoryBlobStore memory_;
+  RecordingStore store_{memory_};
   std::vector<UploadItem> items_;
 };
 
