@@ -8,6 +8,27 @@
 namespace kiln::driver {
 namespace {
 
+// "N=1, H=32:64:128" of one profile.
+std::string sizesText(const analysis::Profile& profile) {
+  std::vector<std::string> texts;
+  for (const analysis::ProfileDim& dim : profile.dims)
+    texts.push_back(dim.min == dim.max ? fmt::format("{}={}", dim.name, dim.min)
+                                       : fmt::format("{}={}:{}:{}", dim.name, dim.min, dim.opt, dim.max));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// A node that cannot be so may be the model's fault, or that of the sizes asked for.
+Error withSizes(Error error, const std::vector<analysis::Profile>& profiles) {
+  if (error.code != Code::kInvalidArgument) return error;
+  std::vector<std::string> texts;
+  for (const analysis::Profile& profile : profiles)
+    if (!profile.dims.empty()) texts.push_back(sizesText(profile));
+  if (!texts.empty())
+    error.message +=
+        fmt::format(" (with {}; if the model is right, other sizes fit it)", fmt::join(texts, "; "));
+  return error;
+}
+
 Result<onnx::Captured> captureTogether(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
                                        const CompileRequest& request,
                                        const std::vector<analysis::Profile>& profiles) {
@@ -103,12 +124,13 @@ Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx:
     result.common = std::move(*together);
     return result;
   }
-  if (request.profiles.size() == 1 || request.pad) return fail(together.error());
+  if (request.profiles.size() == 1 || request.pad) return fail(withSizes(together.error(), request.profiles));
   std::optional<Merge> merge;
   for (const analysis::Profile& profile : request.profiles) {
     auto one = captureTogether(context, loaded, request, {profile});
-    if (!one && one.error().message == together.error().message) return fail(together.error());
-    if (!one) return fail(one.error().in(fmt::format("profile '{}'", profile.name)));
+    if (!one && one.error().message == together.error().message)
+      return fail(withSizes(together.error(), request.profiles));
+    if (!one) return fail(withSizes(one.error(), {profile}).in(fmt::format("profile '{}'", profile.name)));
     if (merge) {
       if (auto merged = merge->add(*one); !merged) return fail(merged.error());
       result.own.push_back(std::move(one->module));

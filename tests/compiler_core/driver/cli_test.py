@@ -225,6 +225,21 @@ class Cli(unittest.TestCase):
         self.assertIn("profile large", ranged.stdout)
         self.assertIn("f32[N,", ranged.stdout.replace(" ", ""))
 
+    def test_sizes_that_a_node_cannot_have_are_named(self):
+        """A window larger than the image: the model is fine, the sizes are not."""
+        image = b"".join(field(1, d) for d in (varint(1, 1), varint(1, 1), field(2, b"H"), field(2, b"W")))
+        info = lambda name: field(1, name) + field(2, field(1, varint(1, 1) + field(2, image)))  # noqa: E731
+        window = field(5, field(1, b"kernel_shape") + varint(8, 5) + varint(8, 5) + b"\xa0\x01\x07")
+        pool = field(1, field(1, b"x") + field(2, b"y") + field(3, b"pool") + field(4, b"MaxPool") + window)
+        path = self.folder / "pool.onnx"
+        path.write_bytes(varint(1, 8) + field(7, pool + field(2, b"g") + field(11, info(b"x")) + field(12, info(b"y"))) +
+                         field(8, varint(2, 17)))
+        small = run("explain", path, "--profile", "H=3", "--profile", "W=64")
+        self.expect_error(small, 3, "INVALID_ARGUMENT", "'pool'", "(with H=3, W=64; if the model is right, other sizes fit it)")
+        ranged = run("explain", path, "--profile", "H=3:8:9,W=64", "--profile", "wide:H=3,W=64:65:66")
+        self.expect_error(ranged, 3, "INVALID_ARGUMENT", "'pool'", "H=3")
+        self.assertEqual(run("explain", path, "--profile", "H=5,W=64").returncode, 0)
+
     def test_a_program_of_several_profiles(self):
         out = self.folder / "o"
         spec = self.spec(MLP, "N=1:2:4", "large:N=5:8:64")
