@@ -258,7 +258,8 @@ TEST_F(HostileWorker, AStageIsAShortLineForTerminals) {
   ASSERT_FALSE(leases.empty());
   const auto shown = [&](const std::string& stage) {
     EXPECT_TRUE(one->synchronize({testing_support::FakeWorker::running(leases[0], stage)}));
-    for (const auto& action : get(job.id()).actions())
+    const v1::Job now = get(job.id());
+    for (const auto& action : now.actions())
       if (action.kind() == leases[0].kind()) return action.stage();
     return std::string("no such action");
   };
