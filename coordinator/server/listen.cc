@@ -3,6 +3,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/resource_quota.h>
 #include <sys/stat.h>
 
@@ -24,6 +25,15 @@ std::vector<Endpoint> endpointsOf(const Options& options, const LiveTls* tls) {
   for (const std::string& text : options.tokenListen) out.push_back({text, tls->tokenCredentials()});
   return out;
 }
+
+// It asks nobody who calls, and holds a thread for each call that says nothing: for private sockets alone.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
+  }
+};
 
 // Whoever gets through to gRPC shares it with everybody else.
 void limit(grpc::ServerBuilder& builder) {
@@ -54,9 +64,9 @@ void limit(grpc::ServerBuilder& builder) {
 Result<Listener> listen(const Options& options, const LiveTls* tls,
                         const std::vector<grpc::Service*>& services) {
   grpc::EnableDefaultHealthCheckService(true);
-  // It asks nobody who calls, and holds a thread for each call that says nothing: for private sockets alone.
-  if (!tls) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
+  if (tls) builder.SetOption(std::make_unique<WithoutReflection>());
   // Two coordinators on one port would each get some of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   limit(builder);

@@ -59,6 +59,7 @@ Error errnoError(int number, std::string_view what) {
     case EISDIR:  // a name that cannot be what it was given for
     case ENOTDIR:
     case ENOTEMPTY:
+    case ENXIO:  // a socket opened as a file
     case ELOOP:
     case ENAMETOOLONG:
       code = Code::kInvalidArgument;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 
 #include "storage/remote/remote_writer.h"
 #include "storage/remote/resource_name.h"
@@ -53,15 +54,23 @@ RemoteBlobStore::RemoteBlobStore(std::shared_ptr<grpc::Channel> channel, RemoteB
       streams_(google::bytestream::ByteStream::NewStub(channel)),
       options_(options) {}
 
+// A server that falls silent, or says nothing at length, is not waited for without end.
+std::chrono::system_clock::time_point RemoteBlobStore::streamDeadline(std::uint64_t bytes) const {
+  constexpr std::uint64_t kSlowest = 64 << 10, kMost = std::uint64_t{1} << 47;  // bytes a second; bytes
+  return std::chrono::system_clock::now() + options_.callTimeout +
+         std::chrono::seconds(std::min(bytes, kMost) / kSlowest);
+}
+
 Result<std::unique_ptr<BlobWriter>> RemoteBlobStore::beginWrite(const std::string& instance,
                                                                 const Digest& digest) {
-  return std::make_unique<RemoteWriter>(*streams_, instance, digest);
+  return std::make_unique<RemoteWriter>(*streams_, instance, digest, streamDeadline(digest.size));
 }
 
 Status RemoteBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
                              std::uint64_t length, const ByteSink& sink) {
   if (digest == digestOf("") && offset == 0) return {};
   grpc::ClientContext context;
+  context.set_deadline(streamDeadline(digest.size));
   google::bytestream::ReadRequest request;
   request.set_resource_name(readName(instance, digest));
   request.set_read_offset(static_cast<std::int64_t>(offset));
@@ -106,8 +115,11 @@ Result<std::vector<Digest>> RemoteBlobStore::findMissing(const std::string& inst
     context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
     grpc::Status status = cas_->FindMissingBlobs(&context, request, &response);
     if (!status.ok()) return fail(fromGrpc(status));
+    const std::set<Digest> asked(group.begin(), group.end());
     for (const auto& wire : response.missing_blob_digests()) {
       KILN_ASSIGN(Digest digest, fromProto(wire));
+      if (!asked.contains(digest))
+        return fail(Code::kDataLoss, "the server lacks a blob that it was not asked for");
       missing.push_back(digest);
     }
   }

@@ -14,7 +14,8 @@
 namespace kiln::storage {
 
 struct RemoteBlobStoreOptions {
-  std::chrono::milliseconds callTimeout{60'000};  // of a unary call; streams end when the connection does
+  std::chrono::milliseconds callTimeout{
+      60'000};  // of a unary call; a stream has a second more for each 64 KiB
 };
 
 // Thread safe. Errors are the server's, kUnavailable if it cannot be reached. Whole blobs are hashed as they
@@ -34,6 +35,8 @@ class RemoteBlobStore final : public BlobStore {
  private:
   // One BatchUpdateBlobs call for blobs[first, last).
   void putGroup(const std::string& instance, std::span<const BlobBytes> group, std::span<Status> statuses);
+
+  std::chrono::system_clock::time_point streamDeadline(std::uint64_t bytes) const;
 
   std::unique_ptr<reapi::ContentAddressableStorage::Stub> cas_;
   std::unique_ptr<google::bytestream::ByteStream::Stub> streams_;

@@ -11,8 +11,11 @@
 namespace kiln::storage {
 
 RemoteWriter::RemoteWriter(google::bytestream::ByteStream::Stub& stub, const std::string& instance,
-                           const Digest& digest)
-    : digest_(digest), name_(writeName(instance, digest)), stream_(stub.Write(&context_, &response_)) {}
+                           const Digest& digest, std::chrono::system_clock::time_point deadline)
+    : digest_(digest), name_(writeName(instance, digest)) {
+  context_.set_deadline(deadline);
+  stream_ = stub.Write(&context_, &response_);
+}
 
 RemoteWriter::~RemoteWriter() {
   if (finished_) return;

@@ -1,6 +1,7 @@
 // One upload stream.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "google/bytestream/bytestream.grpc.pb.h"
@@ -11,7 +12,8 @@ namespace kiln::storage {
 // Cancels the stream unless committed, so that the server drops what it received.
 class RemoteWriter final : public BlobWriter {
  public:
-  RemoteWriter(google::bytestream::ByteStream::Stub& stub, const std::string& instance, const Digest& digest);
+  RemoteWriter(google::bytestream::ByteStream::Stub& stub, const std::string& instance, const Digest& digest,
+               std::chrono::system_clock::time_point deadline);
   ~RemoteWriter() override;
   Status write(Bytes bytes) override;
   Status commit() override;

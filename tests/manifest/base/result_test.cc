@@ -34,7 +34,7 @@ TEST(Result, ErrnoMapsToCanonicalCodes) {
   EXPECT_EQ(errnoError(ENOENT, "x").code, Code::kNotFound);
   EXPECT_EQ(errnoError(EPERM, "x").code, Code::kPermissionDenied);
   EXPECT_EQ(errnoError(EROFS, "x").code, Code::kPermissionDenied);
-  for (const int number : {EISDIR, ENOTDIR, ENOTEMPTY, ELOOP, ENAMETOOLONG})
+  for (const int number : {EISDIR, ENOTDIR, ENOTEMPTY, ENXIO, ELOOP, ENAMETOOLONG})
     EXPECT_EQ(errnoError(number, "x").code, Code::kInvalidArgument) << number;
   for (const int number : {EFBIG, EMFILE, ENFILE, ENOMEM})
     EXPECT_EQ(errnoError(number, "x").code, Code::kResourceExhausted) << number;

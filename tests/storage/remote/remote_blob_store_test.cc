@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "storage/remote/resource_name.h"
 #include "storage/remote/status.h"
@@ -255,6 +256,67 @@ TEST(RemoteBlobStore, DoesNotBelieveTheServer) {
     EXPECT_EQ(status.error().code, Code::kDataLoss);
     EXPECT_EQ(passed, "");
   }
+  server->Shutdown();
+}
+
+// A server that takes calls and then says nothing, or nothing but empty messages.
+class SilentStreams final : public bytestream::ByteStream::Service {
+ public:
+  grpc::Status Read(grpc::ServerContext* context, const bytestream::ReadRequest* request,
+                    grpc::ServerWriter<bytestream::ReadResponse>* stream) override {
+    while (!context->IsCancelled()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (request->resource_name().starts_with("empty/") && !stream->Write({})) break;
+    }
+    return grpc::Status::CANCELLED;
+  }
+  grpc::Status Write(grpc::ServerContext* context, grpc::ServerReader<bytestream::WriteRequest>*,
+                     bytestream::WriteResponse*) override {
+    while (!context->IsCancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return grpc::Status::CANCELLED;
+  }
+};
+
+TEST(RemoteBlobStore, ASilentServerIsNotWaitedForWithoutEnd) {
+  SilentStreams silent;
+  testing_support::TempDirectory directory;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + directory.path() + "/s", grpc::InsecureServerCredentials());
+  builder.RegisterService(&silent);
+  auto server = builder.BuildAndStart();
+  RemoteBlobStore remote(
+      grpc::CreateChannel("unix:" + directory.path() + "/s", grpc::InsecureChannelCredentials()),
+      {.callTimeout = std::chrono::milliseconds(500)});
+  for (const char* instance : {"a", "empty"})
+    EXPECT_EQ(getBlob(remote, instance, digestOf("truth"), 10).error().code, Code::kDeadlineExceeded)
+        << instance;
+  const auto writer = remote.beginWrite("a", digestOf("truth")).value();
+  EXPECT_TRUE(writer->write(asBytes("truth")));
+  EXPECT_EQ(writer->commit().error().code, Code::kDeadlineExceeded);
+  server->Shutdown();
+}
+
+// A server that lacks what nobody asked about.
+class GhostCas final : public reapi::ContentAddressableStorage::Service {
+ public:
+  grpc::Status FindMissingBlobs(grpc::ServerContext*, const reapi::FindMissingBlobsRequest*,
+                                reapi::FindMissingBlobsResponse* response) override {
+    *response->add_missing_blob_digests() = toProto(digestOf("never heard of"));
+    return grpc::Status::OK;
+  }
+};
+
+TEST(RemoteBlobStore, OnlyWhatWasAskedForCanBeMissing) {
+  GhostCas ghosts;
+  testing_support::TempDirectory directory;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + directory.path() + "/s", grpc::InsecureServerCredentials());
+  builder.RegisterService(&ghosts);
+  auto server = builder.BuildAndStart();
+  RemoteBlobStore remote(
+      grpc::CreateChannel("unix:" + directory.path() + "/s", grpc::InsecureChannelCredentials()));
+  const Digest asked = digestOf("asked");
+  EXPECT_EQ(remote.findMissing("a", {&asked, 1}).error().code, Code::kDataLoss);
   server->Shutdown();
 }
 
