@@ -31,6 +31,17 @@ TEST(ParseJson, AnyValueMayStandAtTheTop) {
   }
 }
 
+TEST(ParseJson, ReadsNothingBehindItsText) {
+  const std::string_view longer = R"(77[1,2]]{"a":1}x "y"z truee)";
+  for (const char* text : {"7", "[1,2]", R"({"a":1})", R"("y")", "true"}) {
+    const std::string_view part = longer.substr(longer.find(text), std::string_view(text).size());
+    const auto read = parseStrictJson(part);
+    ASSERT_TRUE(read) << text << ": " << read.error().message;
+    EXPECT_EQ(toCanonicalJson(*read).value(), text);
+    EXPECT_FALSE(parseStrictJson(longer.substr(longer.find(text), part.size() - 1))) << text;
+  }
+}
+
 TEST(ParseJson, RefusesDuplicateMembersAtAnyDepth) {
   EXPECT_NE(errorOf(R"({"a":1,"a":1})").find("duplicate member \"a\" at byte"), std::string::npos);
   EXPECT_NE(errorOf(R"({"x":[{"b":1,"c":2,"b":3}]})").find("duplicate"), std::string::npos);
