@@ -248,14 +248,15 @@ TEST_F(Outputs, ClosedTreesAreRemovedByAnOrdinaryUserToo) {
     ASSERT_EQ(chown(dir_.c_str(), kNobody, kNobody), 0);
   }
   const int status = inChild([&] {
+    // By relative paths: the directories above may be closed to others.
+    if (chdir(dir_.c_str()) != 0) return 1;
     if (isRoot && (setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0))
-      return 1;
-    const std::string tree = dir_ + "/tree", inner = tree + "/inner", deep = inner + "/deep";
-    std::filesystem::create_directories(deep);
-    put("tree/inner/deep/f", "x");
-    for (const std::string& closed : {deep, inner, tree})
-      if (chmod(closed.c_str(), 0) != 0) return 2;
-    return removeTree(tree) ? 0 : 3;
+      return 2;
+    for (const char* open : {"tree", "tree/inner", "tree/inner/deep", "tree/inner/deep/full"})
+      if (mkdir(open, 0700) != 0) return 3;
+    for (const char* closed : {"tree/inner/deep", "tree/inner", "tree"})
+      if (chmod(closed, 0) != 0) return 4;
+    return removeTree("tree") ? 0 : 5;
   });
   EXPECT_EQ(status, 0);
 }

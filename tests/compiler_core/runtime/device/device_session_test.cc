@@ -118,11 +118,14 @@ TEST(DeviceSession, EachProfileReplaysItsOwnRun) {
 }
 
 TEST(DeviceSession, WhatWorksOnTheHostTooIsNeverReplayed) {
-  DeviceTestArtifact files("device_and_host");
-  const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
-  for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)), 1);
-  EXPECT_EQ(session.counters().replayed_runs, 0u);
+  for (const auto& [program, added] :
+       {std::pair("device_and_host", 1.0f), std::pair("device_after_host", 0.0f)}) {
+    DeviceTestArtifact files(program);
+    const Artifact artifact = open(files);
+    Session session = sessionOf(artifact);
+    for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)), added);
+    EXPECT_EQ(session.counters().replayed_runs, 0u) << program;
+  }
 }
 
 TEST(DeviceSession, WhatAsksNothingOfTheDeviceIsNotRecorded) {

@@ -1,7 +1,7 @@
 /* A program of ABI 3 as code generation makes it: y = 2 x + w over float[N, 256] with N at most 8, by one kernel on the
- * device. With HOST, a loop on the processor adds 1; with FOREIGN, the kernel is to read the processor's memory; with
- * NOTHING, there is nothing to do. KERNEL is another kernel to launch, BLOCK another size of its blocks, ARENAS_AT how far
- * from their place the table says the arenas' sizes are. */
+ * device. With HOST, a loop on the processor adds 1 afterwards; with HOST_FIRST, one copies x before; with FOREIGN, the
+ * kernel is to read the processor's memory; with NOTHING, there is nothing to do. KERNEL is another kernel to launch,
+ * BLOCK another size of its blocks, ARENAS_AT how far from their place the table says the arenas' sizes are. */
 #include "compiler_core/runtime/program_abi.h"
 
 #ifndef KERNEL
@@ -32,6 +32,17 @@ static void add_one(void* environment, int64_t task, void* scratch) {
 }
 #endif
 
+#ifdef HOST_FIRST
+struct Rows {
+  const float* from;
+  float* to;
+};
+static void copy_row(void* environment, int64_t task, void* scratch) {
+  const struct Rows* rows = environment;
+  for (int i = 0; i < kColumns; ++i) rows->to[task * kColumns + i] = rows->from[task * kColumns + i];
+}
+#endif
+
 static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* const* weights,
                    const void* const* inputs, void* const* outputs, const int64_t* symbols,
                    int64_t* output_dims) {
@@ -39,12 +50,18 @@ static int32_t run(const kiln_callbacks* callbacks, void* arena, const void* con
   const uint64_t count = (uint64_t)symbols[0] * kColumns;
   const uint64_t arguments[] = {X, (uint64_t)weights[0], (uint64_t)(device + kBytes), count};
   const kiln_launch launch = {1, KERNEL, {(uint32_t)count / 64, 1, 1}, BLOCK, 4, 0, arguments};
+  const void* x = inputs[0];
   int32_t status;
   shapes(symbols, output_dims);
 #ifdef NOTHING
   return KILN_RUN_OK;
 #endif
-  if ((status = callbacks->copy(callbacks->user, 1, device, 0, inputs[0], count * 4))) return status;
+#ifdef HOST_FIRST
+  struct Rows rows = {x, outputs[0]};
+  callbacks->parallel_for(callbacks->user, copy_row, &rows, symbols[0]);
+  x = outputs[0];
+#endif
+  if ((status = callbacks->copy(callbacks->user, 1, device, 0, x, count * 4))) return status;
   if ((status = callbacks->launch(callbacks->user, &launch))) return status;
   if ((status = callbacks->copy(callbacks->user, 0, outputs[0], 1, device + kBytes, count * 4))) return status;
 #ifdef HOST
