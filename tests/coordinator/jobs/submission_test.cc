@@ -89,7 +89,7 @@ TEST(Submission, RefusesWhatIsMalformed) {
 
 TEST(Submission, WhatIsKeptWithAJobIsBounded) {
   auto large = request();
-  const std::string options = "{}", delivery = large.delivery_json();
+  const std::string options = "{}", delivery = toCanonicalJson(DeliverySpec{}.toJson()).value();
   large.set_options_json(options + std::string((256 << 10) - options.size(), ' '));
   large.set_delivery_json(delivery + std::string((1 << 20) - delivery.size(), ' '));
   const auto taken = readSubmission(large);

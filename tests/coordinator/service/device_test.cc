@@ -81,8 +81,8 @@ TEST_F(Devices, WhoIsHeldBackIsShownSoAndUntilWhen) {
   auto good = worker("w1"), bad = worker("w2");
   ASSERT_TRUE(good->synchronize({}));
   ASSERT_TRUE(bad->synchronize({}));
-  for (const v1::ListWorkersResponse::Worker& each : fleet().workers())
-    EXPECT_FALSE(each.has_held_back_until());
+  const auto before = fleet();
+  for (const auto& each : before.workers()) EXPECT_FALSE(each.has_held_back_until());
   for (int i = 0; i < queue::kPatience; ++i)
     ASSERT_TRUE(pool_.transact([&](postgres::Connection& c) -> Result<bool> {
       KILN_TRY(queue::recordEnding(c, "op", "w2", queue::Ending::kBad, farm_.clock.now()));
