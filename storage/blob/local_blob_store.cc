@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kGroupFiles = 256;              // open at once in one group commit
 constexpr std::size_t kSyncfsFiles = 8;               // from this many on, syncing the file system is cheaper
-constexpr std::uint64_t kPreallocateBytes = 1 << 20;  // of larger blobs, extents come ahead of the bytes
+constexpr std::uint64_t kPreallocateBytes = 1 << 20;  // blobs from this size on get their extents up front
+constexpr std::uint64_t kFirstRoom = 8 << 20;         // kept for a blob before any of it has arrived
 
 const Clock& systemClock() {
   static const SystemClock clock;
@@ -35,6 +36,12 @@ Status passOn(int fd, std::uint64_t offset, std::uint64_t end, const ByteSink& s
     KILN_TRY(sink(chunk));
     offset += chunk.size();
   }
+  return {};
+}
+
+Status allocate(int fd, std::uint64_t from, std::uint64_t to) {
+  if (::fallocate(fd, 0, static_cast<off_t>(from), static_cast<off_t>(to - from)) != 0 && errno != EOPNOTSUPP)
+    return fail(errnoError(errno, fmt::format("blob store: reserving {} bytes", to)));
   return {};
 }
 
@@ -80,22 +87,20 @@ Result<LocalBlobStore::Staged> LocalBlobStore::stage(const Digest& digest) {
   KILN_ASSIGN(staged.space, space_.reserve(digest.size));
   // That it fits is told at its start; what is kept for it grows with what has arrived, for whoever declares
   // much and sends nothing would keep the room from everybody else.
-  if (digest.size > kPreallocateBytes) staged.space.shrink(0);
+  staged.space.shrink(std::min(digest.size, kFirstRoom));
   staged.path = directory_->tempPath();
   KILN_ASSIGN(staged.fd, openFile(staged.path, O_RDWR | O_CREAT | O_EXCL, 0400, "blob store: new file"));
   if (::fchmod(staged.fd.get(), 0444) != 0) return fail(errnoError(errno, "blob store: mode"));
+  if (digest.size >= kPreallocateBytes) KILN_TRY(allocate(staged.fd.get(), 0, staged.space.bytes()));
   return staged;
 }
 
 Status LocalBlobStore::makeRoom(Staged& staged, std::uint64_t bytes) {
   const std::uint64_t before = staged.space.bytes();
   if (bytes <= before) return {};
-  const std::uint64_t size = std::min(staged.digest.size, std::max(2 * bytes, kPreallocateBytes));
+  const std::uint64_t size = std::min(staged.digest.size, 2 * bytes);
   KILN_TRY(staged.space.grow(size));
-  if (::fallocate(staged.fd.get(), 0, static_cast<off_t>(before), static_cast<off_t>(size - before)) != 0 &&
-      errno != EOPNOTSUPP)
-    return fail(errnoError(errno, fmt::format("blob store: reserving {} bytes", size)));
-  return {};
+  return allocate(staged.fd.get(), before, size);
 }
 
 Result<std::unique_ptr<BlobWriter>> LocalBlobStore::beginWrite(const std::string& instance,
