@@ -40,6 +40,7 @@ Error explained(const Error& error, Bytes bytes) {
 Result<Model> readModel(Bytes bytes) {
   auto parsed = parseModel(bytes);
   if (!parsed) return fail(explained(parsed.error(), bytes));
+  KILN_TRY(validate(*parsed));
   return parsed;
 }
 
@@ -47,9 +48,7 @@ Result<LoadedModel> loadModel(const std::string& path) {
   KILN_ASSIGN(auto file, MappedFile::open(path));
   auto parsed = readModel(file->bytes());
   if (!parsed) return fail(parsed.error().in(path));
-  LoadedModel loaded{std::move(*parsed), file, std::filesystem::path(path).parent_path().string()};
-  if (auto valid = validate(loaded.model); !valid) return fail(valid.error().in(path));
-  return loaded;
+  return LoadedModel{std::move(*parsed), file, std::filesystem::path(path).parent_path().string()};
 }
 
 }  // namespace kiln::onnx

@@ -55,9 +55,13 @@ Result<Definitions> definitions(const Graph& graph, const Scope* outer) {
                                                 " is defined twice, the second time by " +
                                                 nodeTitle(graph.nodes[i], i));
     }
+  // The parameters of a body are its own whatever their names: exporters give a loop's state the outer name.
+  Names parameters;
+  for (const ValueInfo& input : graph.inputs) parameters.insert(input.name);
   std::string_view shadowing;
   for (const auto& [name, node] : defined)
-    if (Scope::defines(outer, name) && (shadowing.empty() || name < shadowing)) shadowing = name;
+    if (!parameters.contains(name) && Scope::defines(outer, name) && (shadowing.empty() || name < shadowing))
+      shadowing = name;
   if (!shadowing.empty())
     return fail(Code::kInvalidArgument, "the value " + quoted(shadowing) +
                                             " is defined again inside a graph that sees the first one");

@@ -214,7 +214,7 @@ TEST_F(KilnBuild, WhatIsNoModelIsNamedBeforeAnythingIsSent) {
 TEST_F(KilnBuild, AllMissingDimensionsAreNamedBeforeAnythingIsSent) {
   using namespace testing_support;
   file("net.onnx", varintField(1, 8) + field(7, field(11, floatInput("x", {"N", "3", "H"})) +
-                                                    field(12, floatInput("y", {"N"}))));
+                                                    field(12, floatInput("x", {"N"}))));
   const auto result = kiln({"build", "net.onnx", "--target", "cpu:x86-64-v3"});
   EXPECT_EQ(result.exit, 4);
   EXPECT_NE(result.err.find("--profile N= --profile H="), std::string::npos) << result.err;

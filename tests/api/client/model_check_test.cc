@@ -25,7 +25,7 @@ std::string detector() {
   return varintField(1, 8) +
          field(7, field(11, floatInput("image", {"N", "3", "H", "W"})) +
                       field(11, floatInput("mask", {"N", "H", "W"})) +
-                      field(11, floatInput("box", {"4", "?"})) + field(12, floatInput("y", {"N"})));
+                      field(11, floatInput("box", {"4", "?"})) + field(12, floatInput("mask", {"N"})));
 }
 
 CompileSpec optionsWith(const std::vector<std::string>& profiles) {
@@ -60,10 +60,10 @@ TEST(ModelCheck, APinGivesALengthOnlyToItsOwnList) {
   const auto openWith = [](const std::vector<std::string>& dims, const std::string& pinned) {
     CompileSpec options;
     options.pins[pinned] = {1, 2};
-    const auto checked =
-        checkModel(asBytes(varintField(1, 8) +
-                           field(7, field(11, floatInput("axes", dims)) + field(12, floatInput("y", {"1"})))),
-                   "m.onnx", options);
+    const auto checked = checkModel(
+        asBytes(varintField(1, 8) +
+                field(7, field(11, floatInput("axes", dims)) + field(12, floatInput("axes", {"1"})))),
+        "m.onnx", options);
     return checked ? std::string() : checked.error().message;
   };
   EXPECT_EQ(openWith({"?"}, "axes"), "");
@@ -75,7 +75,7 @@ TEST(ModelCheck, APinGivesALengthOnlyToItsOwnList) {
 TEST(ModelCheck, WhatASequenceHoldsIsAskedFor) {
   const std::string tensor = field(1, varintField(1, 1)), sequence = field(4, field(1, tensor));
   const std::string model = varintField(1, 8) + field(7, field(11, field(1, "parts") + field(2, sequence)) +
-                                                             field(12, floatInput("y", {"1"})));
+                                                             field(12, floatInput("parts", {"1"})));
   CompileSpec options;
   const auto open = checkModel(asBytes(model), "m.onnx", options);
   ASSERT_FALSE(open);
@@ -111,6 +111,8 @@ TEST(ModelCheck, WhatIsNoModelIsNamedByTheUsersPath) {
   EXPECT_THAT(pointer.message, AllOf(HasSubstr(directory / "net.onnx"), HasSubstr("git lfs pull")));
   EXPECT_THAT(refusal("page.onnx", "<!doctype html><p>404</p>").message, HasSubstr("an HTML page"));
   EXPECT_THAT(refusal("empty.onnx", "").message, HasSubstr("empty"));
+  EXPECT_THAT(refusal("loose.onnx", varintField(1, 8) + field(7, field(12, floatInput("y", {"1"})))).message,
+              AllOf(HasSubstr(directory / "loose.onnx"), HasSubstr("'y' is defined by nothing")));
   EXPECT_THAT(refusal("cut.onnx", detector().substr(0, 60)).message, HasSubstr("truncated"));
   const Error name = refusal("long.onnx", varintField(1, 8) + field(7, field(2, std::string(5000, 'g'))));
   EXPECT_EQ(name.code, Code::kUnimplemented);

@@ -24,10 +24,6 @@ inline std::string varintField(int number, std::uint64_t value) {
 inline std::string externalTensor(const std::string& location) {
   return field(8, "w") + field(13, field(1, "location") + field(2, location)) + varintField(14, 1);
 }
-// A whole model of nothing.
-inline std::string emptyModel() {
-  return varintField(1, 8) + field(7, field(2, "g"));
-}
 // A ValueInfoProto of floats; a dimension that is no number is a name.
 inline std::string floatInput(const std::string& name, const std::vector<std::string>& dims) {
   std::string shape;
@@ -37,9 +33,14 @@ inline std::string floatInput(const std::string& name, const std::vector<std::st
                           : field(2, dim));
   return field(1, name) + field(2, field(1, varintField(1, 1) + field(2, shape)));
 }
-// A whole model with one such initializer.
+// A whole model without nodes: its output is its input.
+inline std::string emptyModel() {
+  return varintField(1, 8) +
+         field(7, field(2, "g") + field(11, floatInput("x", {"1"})) + field(12, floatInput("x", {"1"})));
+}
+// A whole model whose output is such an initializer.
 inline std::string modelWithExternal(const std::string& location) {
-  return varintField(1, 8) + field(7, field(5, externalTensor(location)));
+  return varintField(1, 8) + field(7, field(5, externalTensor(location)) + field(12, floatInput("w", {"1"})));
 }
 
 }  // namespace kiln::testing_support

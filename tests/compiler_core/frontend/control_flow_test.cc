@@ -212,6 +212,23 @@ TEST(Scopes, UndefinedAndShadowingNamesAreNamed) {
   EXPECT_THAT(errorOf(model(shadowing)).message, HasSubstr("'x' is defined again"));
 }
 
+// As PaddlePaddle's exporter writes loops: what goes in and what the body calls it have one name.
+TEST(Scopes, ABodysParameterMayHaveAnOuterName) {
+  OnnxBuilder body;
+  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("x", {2});
+  body.output("go_on", kOnnxBool).output("next");
+  body.node("Identity", {"go"}, {"go_on"}).node("Add", {"x", "x"}, {"next"});
+  OnnxBuilder unrolled, looping;
+  unrolled.initializer(onnxTensor("trip", {}, std::vector<std::int64_t>{3})).input("x", {2});
+  looping.input("x", {2}).input("trip", {}, kOnnxInt64);
+  for (OnnxBuilder* model : {&unrolled, &looping})
+    model->output("y")
+        .node("Loop", {"trip", "", "x"}, {"last"}, {onnxGraph("body", body)})
+        .node("Sub", {"last", "x"}, {"y"});
+  EXPECT_THAT(result(unrolled, {floats({2}, {1, 2})}), ElementsAre(7, 14));
+  EXPECT_THAT(result(looping, {floats({2}, {1, 2}), longs({}, {3})}), ElementsAre(7, 14));
+}
+
 TEST(Scopes, AValueMayBeDefinedBehindTheNodeWhoseBodyUsesIt) {
   OnnxBuilder body, model;
   body.output("a").node("Neg", {"later"}, {"a"});
