@@ -50,7 +50,7 @@ void write(std::FILE* file, std::string_view text) {
 }  // namespace
 
 void printLine(std::string_view text) {
-  printText(printable(text) + "\n");
+  printText(kiln::printable(text, std::string_view::npos) + "\n");
 }
 
 void printText(std::string_view text) {

@@ -11,7 +11,7 @@
 
 namespace kiln::cli {
 
-void printLine(std::string_view text);  // stdout
+void printLine(std::string_view text);  // stdout, one line whatever is in it, since scripts read lines
 void printJson(const Json& value);      // stdout, indented
 void printText(std::string_view text);  // stdout, as it is
 void note(std::string_view text);       // stderr

@@ -49,13 +49,8 @@ Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
 
 Client::Client(ClientOptions options, const std::shared_ptr<grpc::ChannelCredentials>& credentials)
     : options_(std::move(options)), patience_(options_.patience, options_.waiting) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(16 << 20);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // A Unix socket needs no host name of its own; the authority would otherwise be the percent-encoded path.
-  if (options_.endpoint.starts_with("unix:")) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  channel_ = grpc::CreateCustomChannel(options_.endpoint, credentials, arguments);
+  channel_ =
+      grpc::CreateCustomChannel(options_.endpoint, credentials, storage::channelArguments(options_.endpoint));
   stubs_ = std::make_unique<Stubs>(channel_);
   remote_ = std::make_unique<storage::RemoteBlobStore>(channel_);
   blobs_ = std::make_unique<PatientBlobStore>(*remote_, patience_,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "coordinator/jobs/git_url.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
@@ -113,6 +114,7 @@ Result<index::GitSource> readGitSource(const v1::GitSource& source, bool claimed
   if (!claimed && !url.starts_with("https://") && !url.starts_with("ssh://"))
     return fail(Code::kInvalidArgument,
                 "the farm fetches https:// and ssh:// only; a local repository is read by the client");
+  if (!claimed) KILN_TRY(checkGitUrl(url));
   const std::string& commit = source.commit();
   if (commit.size() != 40 || commit.find_first_not_of("0123456789abcdef") != std::string::npos)
     return fail(

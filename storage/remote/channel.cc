@@ -95,4 +95,18 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::
       channel, grpc::MetadataCredentialsFromPlugin(std::make_unique<TokenFromFile>(files.token)));
 }
 
+grpc::ChannelArguments channelArguments(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(16 << 20);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // a watch may be quiet for hours
+  // A Unix socket needs no host name of its own; the authority would otherwise be the percent-encoded path.
+  if (isSocketEndpoint(endpoint)) arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  return arguments;
+}
+
 }  // namespace kiln::storage

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
 #include <string>
@@ -29,5 +30,9 @@ Status checkSocketPath(const std::string& endpoint);
 // errors of reading name the file.
 Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::string& endpoint,
                                                                      const ClientCredentials& files);
+
+// Limits of a channel to a coordinator: one that comes back is noticed within a second, one that has fallen
+// silent in the middle of a call within 50 seconds.
+grpc::ChannelArguments channelArguments(const std::string& endpoint);
 
 }  // namespace kiln::storage

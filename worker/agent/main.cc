@@ -71,13 +71,8 @@ Result<std::shared_ptr<grpc::Channel>> connect(const Flags& flags) {
               storage::channelCredentials(
                   flags.coordinator,
                   {.ca = flags.tlsCa, .certificate = flags.certificate, .key = flags.key, .token = ""}));
-  grpc::ChannelArguments arguments;
-  // A coordinator that comes back is noticed within a second or two.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetMaxReceiveMessageSize(16 << 20);
-  return grpc::CreateCustomChannel(flags.coordinator, credentials, arguments);
+  return grpc::CreateCustomChannel(flags.coordinator, credentials,
+                                   storage::channelArguments(flags.coordinator));
 }
 
 int report(const Error& error) {

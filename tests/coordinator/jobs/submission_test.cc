@@ -131,6 +131,31 @@ TEST(Submission, GitSourcesArePinnedAndRemote) {
   expectRefused(git, Code::kInvalidArgument, "sources[0]");
 }
 
+// What a server takes for the same repository must not evade a recall of it.
+TEST(Submission, ARepositoryHasOneSpelling) {
+  auto git = request();
+  auto* source = git.mutable_sources(0)->mutable_git();
+  source->set_commit(std::string(40, 'a'));
+  source->set_path("m.onnx");
+  for (const char* good :
+       {"https://git.example/models.git", "https://git.example:8443/a/B%20c", "ssh://git@git.example/x",
+        "ssh://git@git.example:2222/x", "https://[::1]/x", "https://[::1]:444/x", "https://git.example"}) {
+    source->set_url(good);
+    const auto taken = readSubmission(git);
+    EXPECT_TRUE(taken) << good << ": " << taken.error().message;
+  }
+  for (const char* other : {"https://GIT.example/x", "https://git.example./x", "https://git.example:443/x",
+                            "https://git.example:/x", "https://git.example:0443/x",
+                            "ssh://git@git.example:22/x", "https://git.example//x", "https://git.example/./x",
+                            "https://git.example/a/../x", "https://git.example/x/", "https://git.example/x/.",
+                            "https://git.example/x?y", "https://git.example/x#y", "https://git.example/%78",
+                            "https://git.example/%2e", "https://git.example/a%2fb", "https://git.example/%zz",
+                            "https://git.example/x%2", "https://[::1]:443/x"}) {
+    source->set_url(other);
+    expectRefused(git, Code::kInvalidArgument, "the git URL");
+  }
+}
+
 TEST(Submission, AnOriginMayBeAnyUrl) {
   auto claimed = request();
   auto* origin = claimed.mutable_sources(0)->mutable_origin();
