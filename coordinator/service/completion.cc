@@ -32,12 +32,13 @@ Status refuse(const std::string& what) {
   return fail(Code::kDataLoss, what);
 }
 
-// The signed receipt must say what the unsigned report says, about this lease. It is the worker's own, as the
-// lease is.
+// The signed receipt must say what the unsigned report says, about this lease and its worker.
 Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run, const ActionResult& result,
                     const jobs::Outputs& outputs) {
   if (receipt.action != run.action || receipt.lease != run.id || receipt.epoch != run.epoch)
     return refuse("the receipt is about another lease or action");
+  if (receipt.worker != run.worker || receipt.operatorName != run.operatorName)
+    return refuse("the receipt is of another worker or operator than the lease");
   if (receipt.exitCode != result.exit_code())
     return refuse("the receipt has another exit code than the report");
   bool same = std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(),
