@@ -17,18 +17,6 @@ std::string sizesText(const analysis::Profile& profile) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// A node that cannot be so may be the model's fault, or that of the sizes asked for.
-Error withSizes(Error error, const std::vector<analysis::Profile>& profiles) {
-  if (error.code != Code::kInvalidArgument) return error;
-  std::vector<std::string> texts;
-  for (const analysis::Profile& profile : profiles)
-    if (!profile.dims.empty()) texts.push_back(sizesText(profile));
-  if (!texts.empty())
-    error.message +=
-        fmt::format(" (with {}; if the model is right, other sizes fit it)", fmt::join(texts, "; "));
-  return error;
-}
-
 Result<onnx::Captured> captureTogether(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
                                        const CompileRequest& request,
                                        const std::vector<analysis::Profile>& profiles) {
@@ -115,6 +103,27 @@ class Merge {
 };
 
 }  // namespace
+
+Error withSizes(Error error, const std::vector<analysis::Profile>& profiles) {
+  if (error.code != Code::kInvalidArgument) return error;
+  std::vector<std::string> texts;
+  for (const analysis::Profile& profile : profiles)
+    if (!profile.dims.empty()) texts.push_back(sizesText(profile));
+  if (!texts.empty())
+    error.message +=
+        fmt::format(" (with {}; if the model is right, other sizes fit it)", fmt::join(texts, "; "));
+  return error;
+}
+
+Error blamedOnSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                    const CompileRequest& request, const analysis::Profile& profile, Error error) {
+  if (error.code != Code::kInternal) return error;
+  analysis::Profile least = profile;
+  for (analysis::ProfileDim& dim : least.dims) dim.opt = dim.max = dim.min;
+  const auto captured = captureTogether(context, loaded, request, {least});
+  if (captured || captured.error().code != Code::kInvalidArgument) return error;
+  return withSizes(captured.error(), {least});
+}
 
 Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
                                          const CompileRequest& request) {

@@ -160,7 +160,8 @@ class Compile {
     std::vector<mlir::OwningOpRef<mlir::ModuleOp>> modules;
     for (std::size_t i = 0; i < request_.profiles.size(); ++i) {
       modules.push_back(profiles.moduleOf(i).clone());
-      KILN_TRY(lowerProfile(modules.back(), i, captured));
+      if (const Status lowered = lowerProfile(modules.back(), i, captured); !lowered)
+        return fail(blamedOnSizes(context_, loaded, request_, request_.profiles[i], lowered.error()));
     }
     mlir::ModuleOp program = *modules.front();
     for (auto& module : llvm::drop_begin(modules)) append(*module, program);
@@ -550,7 +551,13 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   onnx::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
-  KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, {dims, pins, {}, sequences}));
+  auto imported = onnx::importModel(context, loaded, {dims, pins, {}, sequences});
+  if (!imported) {
+    analysis::Profile sizes;
+    for (const auto& [name, size] : dims) sizes.dims.push_back({name, size, size, size});
+    return fail(withSizes(imported.error(), {sizes}));
+  }
+  onnx::Captured captured = std::move(*imported);
   ReferenceResult result{captured.inputs,           captured.outputs, {}, {}, coarsestOf(*captured.module),
                          hasBytes(*captured.module)};
   for (const auto& [name, value] : given)

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 
 #include "compiler_core/runtime/elf/elf_check.h"
 #include "compiler_core/runtime/program/sealed_file.h"
+#include "manifest/base/file.h"
 
 namespace kiln::runtime {
 namespace {
@@ -150,13 +150,9 @@ void Program::shapes(std::size_t profile, const std::int64_t* symbols, std::int6
 Result<FunctionNames> Program::functionNames() const {
   struct stat status;
   if (::fstat(memory_, &status) != 0) return fail(errnoError(errno, "the program's memory"));
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* const view = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, memory_, 0);
-  if (view == MAP_FAILED)
-    return fail(Code::kResourceExhausted, errnoError(errno, "mapping the program's symbols").message);
-  auto names = readFunctionNames({static_cast<const std::uint8_t*>(view), size});
-  ::munmap(view, size);
-  return names;
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
+  KILN_TRY(readExactly(memory_, bytes, 0, "the program's symbols"));
+  return readFunctionNames(bytes);
 }
 
 Program::~Program() {

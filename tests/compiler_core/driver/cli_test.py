@@ -236,8 +236,12 @@ class Cli(unittest.TestCase):
                          field(8, varint(2, 17)))
         small = run("explain", path, "--profile", "H=3", "--profile", "W=64")
         self.expect_error(small, 3, "INVALID_ARGUMENT", "'pool'", "(with H=3, W=64; if the model is right, other sizes fit it)")
-        ranged = run("explain", path, "--profile", "H=3:8:9,W=64", "--profile", "wide:H=3,W=64:65:66")
-        self.expect_error(ranged, 3, "INVALID_ARGUMENT", "'pool'", "H=3")
+        for other in ("H=6,W=64", "H=5:8:9,W=64"):
+            mixed = run("explain", path, "--profile", other, "--profile", "low:H=3,W=64:65:66")
+            self.expect_error(mixed, 3, "INVALID_ARGUMENT", "'pool'", "(with H=3, W=64; if")
+        ranged = self.spec(path, "H=3:8:9,W=64")
+        self.expect_error(run("reference", "--model", path, "--spec", ranged, "--out", self.folder / "r"), 3, "INVALID_ARGUMENT",
+                          "'pool'", "(with H=3, W=64; if")
         self.assertEqual(run("explain", path, "--profile", "H=5,W=64").returncode, 0)
 
     def test_a_program_of_several_profiles(self):
