@@ -65,6 +65,7 @@ std::vector<Point> pointsOf(const ShapeProfile& profile) {
 Error tooLarge(const Point& point, const Error& error) {
   std::vector<std::string> sizes;
   for (const auto& [dim, size] : point.dims) sizes.push_back(fmt::format("{}={}", dim, size));
+  if (sizes.empty()) return error.in("the model's fixtures");
   Error result = error.in(fmt::format("profile \"{}\", fixtures for {}", point.name, fmt::join(sizes, ",")));
   result.message += "; give --profile a smaller largest size";
   return result;

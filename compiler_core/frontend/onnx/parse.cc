@@ -83,7 +83,8 @@ Result<std::string_view> Parser::text(const WireField& field) {
                                           std::to_string(limits_.nameBytes) + " are served");
   std::string_view text(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
   if (!isUtf8(text))
-    return fail(Code::kInvalidArgument, "field " + std::to_string(field.number) + " is no UTF-8 text");
+    return fail(Code::kInvalidArgument, "field " + std::to_string(field.number) +
+                                            " is no UTF-8 text, or has a control character in it");
   return text;
 }
 
