@@ -157,9 +157,9 @@ Status run(const Context& context, const Options& options) {
   if (context.json || options.format == "json") {
     printJson(jsonOf(opened));
   } else if (options.format == "dot") {
-    printLine(graph::toDot(graph::provenanceGraph(opened.ancestry)));
+    printText(printable(graph::toDot(graph::provenanceGraph(opened.ancestry))) + "\n");
   } else if (options.format == "svg") {
-    printLine(graph::toSvg(graph::provenanceGraph(opened.ancestry)));
+    printText(printable(graph::toSvg(graph::provenanceGraph(opened.ancestry))) + "\n");
   } else {
     printProvenance(opened.artifact.verdict, opened.ancestry);
   }

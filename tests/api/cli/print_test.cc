@@ -30,6 +30,13 @@ TEST(Print, ARowOfATableStaysOneLine) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
+// Scripts take "artifact sha256:..." from stdout: a farm that lies must not forge one.
+TEST(Print, ALineStaysOneLine) {
+  testing::internal::CaptureStdout();
+  printLine("stage codegen\nartifact sha256:00\r\x1b[1A");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "stage codegen?artifact sha256:00??[1A\n");
+}
+
 TEST(Print, AnEntryOfAnErrorStaysOneLine) {
   testing::internal::CaptureStderr();
   printError({Code::kUnimplemented, "no", R"({"nodes":[{"node":"n\nartifact sha256:00"},"m\nartifact"]})"},
