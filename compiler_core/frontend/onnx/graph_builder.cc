@@ -623,6 +623,7 @@ std::string GraphBuilder::pinAdvice(Value value) {
     return "it depends on the values of the input '" + origins.other + "', which no --pin can fix";
   if (origins.pins.empty() && origins.hasExtents)
     return "give the dimensions it depends on one number (min = opt = max) in the profile";
+  if (origins.pins.empty()) return "it depends on what a loop calculates as it goes, which no --pin can fix";
   std::string text = "fix the inputs it depends on with --pin";
   for (std::size_t i = 0; i < origins.pins.size(); ++i)
     text += (i > 0 ? ", --pin " : " ") + origins.pins[i] + "=";

@@ -367,6 +367,22 @@ TEST(Loop, WhatMustBePinnedIsNamed) {
   EXPECT_THAT(errorOf(model).message, HasSubstr("fix the inputs it depends on with --pin n="));
 }
 
+// The number of the turn is no input, so no advice to pin one.
+TEST(Loop, WhatATurnCalculatesCannotBePinned) {
+  OnnxBuilder body, model;
+  body.input("i", {}, kOnnxInt64).input("go", {}, kOnnxBool).input("v", {1});
+  body.output("go_on", kOnnxBool).output("next");
+  body.node("Identity", {"go"}, {"go_on"})
+      .node("Range", {"zero", "i", "one"}, {"r"})
+      .node("Add", {"v", "v"}, {"next"});
+  model.input("x", {1}).input("trip", {}, kOnnxInt64).output("y");
+  model.initializer(onnxTensor("zero", {}, std::vector<std::int64_t>{0}))
+      .initializer(onnxTensor("one", {}, std::vector<std::int64_t>{1}))
+      .node("Loop", {"trip", "", "x"}, {"y"}, {onnxGraph("body", body)});
+  EXPECT_THAT(errorOf(model).message,
+              HasSubstr("it depends on what a loop calculates as it goes, which no --pin can fix"));
+}
+
 TEST(Scan, RunsAlongAxesInBothDirections) {
   OnnxBuilder body, model;
   body.input("sum", {2}).input("column", {2}).output("next").output("copy");
