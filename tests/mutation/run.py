@@ -65,7 +65,8 @@ def run_test(test, limit, **environment):
     command = [TREE / "build/release/bin" / program, "--gtest_brief=1", "--gtest_fail_fast"]
     command += [f"--gtest_filter={':'.join(filters)}"] if filters else []
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="kiln-mutation-") as scratch:
+    # Of a program that crashed a database may still be writing there while it ends.
+    with tempfile.TemporaryDirectory(prefix="kiln-mutation-", ignore_cleanup_errors=True) as scratch:
         try:
             done = subprocess.run(command, cwd=scratch, timeout=limit, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
