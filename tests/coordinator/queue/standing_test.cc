@@ -17,8 +17,9 @@ TEST_F(Standing, AFinalWordIsHeldAgainstAnotherWorkersWord) {
   EXPECT_FALSE(acquire("w1")) << "it has spoken";
   const auto second = acquire("w2");
   ASSERT_TRUE(second);
+  call("w3");
   reject(*second, false, "no model, says w2");
-  EXPECT_EQ(runOf("a").state, RunState::kFailed) << "two say so";
+  EXPECT_EQ(runOf("a").state, RunState::kFailed) << "two say so, though a third is there";
   EXPECT_EQ(runOf("a").errorMessage, "no model, says w2");
 }
 
@@ -94,9 +95,20 @@ TEST_F(Standing, TheAttemptsOfOneWorkerAloneEndNothingWhileAnotherIsThere) {
   EXPECT_EQ(failAbandoned(), 0u);
   const auto other = acquire("w2");
   ASSERT_TRUE(other);
+  call("w3");  // is not asked any more
   reject(*other, true, "disk full here too");
   EXPECT_EQ(runOf("a").state, RunState::kFailed);
   EXPECT_EQ(runOf("a").errorMessage, "disk full here too");
+}
+
+// A lost lease says nothing against the run, so it waits for whoever comes.
+TEST_F(Standing, WhatWasLostWaitsThoughNobodyIsThere) {
+  call("w1");
+  insert(jobWithRuns("a", "a", 1));
+  ASSERT_TRUE(acquire("w1"));
+  clock_.advance(seconds(31));
+  EXPECT_EQ(expire(), 1u);
+  EXPECT_EQ(runOf("a").state, RunState::kQueued);
 }
 
 TEST_F(Standing, WhoWaitsForAWorkerThatGoesAwayFailsThen) {
@@ -136,6 +148,7 @@ TEST_F(Standing, ALastWordStandsForTheShareThatNobodyElseCanTake) {
     if (run.state != RunState::kFailed) continue;
     ++failed;
     EXPECT_EQ(run.worker, "liar");
+    EXPECT_EQ(run.operatorName, "op");
     EXPECT_EQ(run.errorCode, static_cast<int>(Code::kInvalidArgument));
     EXPECT_EQ(run.errorMessage, "no model, says the liar");
   }
