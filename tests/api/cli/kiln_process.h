@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -33,7 +34,7 @@ struct KilnStreams {
   std::function<void(pid_t)> running;
 };
 
-// `environment` replaces the process's own but for PATH.
+// `environment` replaces the process's own but for PATH and the switch of a mutation run.
 inline KilnResult runKiln(const std::vector<std::string>& arguments,
                           const std::map<std::string, std::string>& environment = {},
                           const std::string& directory = "/", const KilnStreams& streams = {}) {
@@ -44,6 +45,8 @@ inline KilnResult runKiln(const std::vector<std::string>& arguments,
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<std::string> variables{"PATH=/usr/bin:/bin"};
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  for (const char* name : {"KILN_MUTANT", "KILN_MUTANTS_REACHED"})
+    if (const char* value = std::getenv(name)) variables.push_back(std::string(name) + "=" + value);
   const auto pointers = [](std::vector<std::string>& from) {
     std::vector<char*> to;
     for (auto& each : from) to.push_back(each.data());
