@@ -68,6 +68,51 @@ TEST_F(KilnErrors, MistypedNamesHaveANeighbour) {
   EXPECT_EQ(asked({"jobs", "--utterly"}).find("did you mean"), std::string::npos);
 }
 
+TEST_F(KilnErrors, AMistypedOptionComesBeforeAWordTooMany) {
+  const auto asked = [&](const Words& words) { return kiln(words).err; };
+  EXPECT_NE(asked({"workers", "extra", "--endpont=x"}).find("--endpont is not known"), std::string::npos)
+      << asked({"workers", "extra", "--endpont=x"});
+  EXPECT_NE(asked({"workers", "extra"}).find("extra"), std::string::npos);
+}
+
+TEST_F(KilnErrors, WhatStandsBehindTwoDashesIsNoOption) {
+  const auto result = kiln({"bake", "--", "--json"});
+  EXPECT_EQ(result.exit, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find("bake is not known"), std::string::npos) << result.err;
+}
+
+TEST_F(KilnErrors, WithoutACommandTheUsageIsAsked) {
+  const auto nothing = kiln({});
+  EXPECT_EQ(nothing.exit, 2);
+  EXPECT_NE(nothing.err.find("see kiln --help"), std::string::npos) << nothing.err;
+  const auto version = kiln({"--version"});
+  EXPECT_EQ(version.exit, 0);
+  EXPECT_EQ(version.out.rfind("kiln ", 0), 0u) << version.out;
+}
+
+// Only there can a line be drawn over.
+TEST_F(KilnErrors, ProgressIsDrawnInPlaceOnATerminalAlone) {
+  farm.script.watch = {jobIn(v1::JOB_QUEUED, 1), jobIn(v1::JOB_RUNNING, 2), jobIn(v1::JOB_CANCELLED, 3)};
+  const Words words{"watch", "job-1"};
+  EXPECT_EQ(kiln(words).err.find('\x1b'), std::string::npos);
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+  ASSERT_GE(master, 0);
+  ASSERT_EQ(::grantpt(master), 0);
+  ASSERT_EQ(::unlockpt(master), 0);
+  const int held = ::open(::ptsname(master), O_RDWR | O_NOCTTY);  // what is written stays until it is read
+  ASSERT_GE(held, 0);
+  EXPECT_EQ(
+      runKiln(words, {{"KILN_ENDPOINT", farm.endpoint()}}, directory.path(), {.err = ::ptsname(master)}).exit,
+      11);
+  std::string seen(65536, '\0');
+  const auto got = ::read(master, seen.data(), seen.size());
+  ASSERT_GT(got, 0);
+  EXPECT_NE(seen.find("\x1b[2K"), std::string::npos) << seen.substr(0, static_cast<std::size_t>(got));
+  ::close(held);
+  ::close(master);
+}
+
 TEST_F(KilnErrors, ACancelledJobHasACodeOfItsOwn) {
   farm.script.watch = {jobIn(v1::JOB_CANCELLED, 2)};
   for (const Words& words :
