@@ -67,6 +67,7 @@ def run_test(test, limit, **environment):
     begin = time.monotonic()
     # Of a program that crashed a database may still be writing there while it ends.
     with tempfile.TemporaryDirectory(prefix="kiln-mutation-", ignore_cleanup_errors=True) as scratch:
+        os.chmod(scratch, 0o755)  # sandboxes enter it as another user
         try:
             done = subprocess.run(command, cwd=scratch, timeout=limit, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
