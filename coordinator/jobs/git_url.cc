@@ -29,16 +29,13 @@ Status checkGitUrl(std::string_view url) {
   const auto refuse = [](const char* why) {
     return fail(Code::kInvalidArgument, std::string("the git URL ") + why + "; write it without");
   };
-  const std::size_t scheme = url.find("://");
-  if (scheme == url.npos) return {};
-  const std::string_view rest = url.substr(scheme + 3);
+  const std::string_view rest = url.substr(url.find("://") + 3);
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   const std::string_view authority = rest.substr(0, slash), path = rest.substr(slash);
   const std::string_view place = authority.substr(authority.rfind('@') + 1);  // npos + 1 is 0
   const std::size_t colon = place.ends_with(']') ? place.npos : place.rfind(':');
   const std::string_view host = place.substr(0, colon);
-  if (std::ranges::any_of(url.substr(0, scheme), isUpper) || std::ranges::any_of(host, isUpper))
-    return refuse("has capitals in its scheme or host");
+  if (std::ranges::any_of(host, isUpper)) return refuse("has capitals in its host");
   if (host.ends_with('.')) return refuse("has a dot at the end of its host");
   if (colon != place.npos) {
     const std::string_view port = place.substr(colon + 1), usual = url.starts_with("ssh:") ? "22" : "443";
@@ -47,8 +44,8 @@ Status checkGitUrl(std::string_view url) {
   }
   if (path.find_first_of("?#\\") != path.npos) return refuse("has a query, a fragment or a backslash");
   if (path.ends_with('/')) return refuse("has a slash at its end");
-  if (path.find("//") != path.npos || (std::string(path) + "/").find("/./") != std::string::npos ||
-      (std::string(path) + "/").find("/../") != std::string::npos)
+  const std::string parts = std::string(path) + "/";
+  if (parts.find("//") != parts.npos || parts.find("/./") != parts.npos || parts.find("/../") != parts.npos)
     return refuse("has an empty or dotted part in its path");
   for (std::size_t at = path.find('%'); at != path.npos; at = path.find('%', at + 1))
     if (!isNeededEscape(path.substr(at, 3)))

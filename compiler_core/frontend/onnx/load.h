@@ -21,7 +21,7 @@ struct LoadedModel {
 // (foreign_file.h).
 Result<LoadedModel> loadModel(const std::string& path);
 
-// parseModel, with errors as loadModel has them. Views in the result point into `bytes`.
+// parseModel and validate, with errors as loadModel has them. Views in the result point into `bytes`.
 Result<Model> readModel(Bytes bytes);
 
 }  // namespace kiln::onnx
