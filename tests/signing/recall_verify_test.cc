@@ -26,6 +26,20 @@ struct RecalledTest : ::testing::Test {
 
   RecalledTest() { farm.root.recallKeys = RecallKeys{testing_support::thresholdOf(1, keys), 2, 10}; }
 
+  // That a third operator made the artifact again.
+  Reproduction reproduction() const {
+    Reproduction again;
+    again.rebuilderId = kBuilderId;
+    again.worker = "w3";
+    again.operatorName = "third";
+    again.invocationId = "job-2";
+    again.compile = farm.action;
+    again.manifest = digestOf(farm.manifestText);
+    again.sandboxPolicy = farm.sandboxPolicy;
+    again.receipt = digestOf("a receipt");
+    again.startedOn = again.finishedOn = farm.clock.now();
+    return again;
+  }
   void recall(RecallKind kind, const std::string& what, std::vector<Digest> listed = {}) {
     const bool whole = listed.empty();
     const Recall one{kind, what, "found bad", farm.clock.now(), {}, {}, {}, std::move(listed), whole};
@@ -150,16 +164,7 @@ TEST_F(RecalledTest, EveryPlaceThatNamesASourceCounts) {
 
 // Whatever kind of statement it is, one that was listed does not count.
 TEST_F(RecalledTest, EveryKindOfStatementCanBeRecalled) {
-  Reproduction again;
-  again.rebuilderId = kBuilderId;
-  again.worker = "w3";
-  again.operatorName = "third";
-  again.invocationId = "job-2";
-  again.compile = farm.action;
-  again.manifest = digestOf(farm.manifestText);
-  again.sandboxPolicy = farm.sandboxPolicy;
-  again.receipt = digestOf("a receipt");
-  again.startedOn = again.finishedOn = farm.clock.now();
+  const Reproduction again = reproduction();
   std::string receipt;
   const Tombstone tombstone{.builderId = kBuilderId,
                             .reason = "the licence ended",
@@ -341,16 +346,7 @@ TEST_F(RecalledTest, AReproductionThatTooFewWitnessesSawIsNotCounted) {
   policy.requireLog = true;
   policy.minWitnesses = 1;
   policy.minBuilders = 3;
-  Reproduction again;
-  again.rebuilderId = kBuilderId;
-  again.worker = "w3";
-  again.operatorName = "third";
-  again.invocationId = "job-2";
-  again.compile = farm.action;
-  again.manifest = digestOf(farm.manifestText);
-  again.sandboxPolicy = farm.sandboxPolicy;
-  again.receipt = digestOf("a receipt");
-  again.startedOn = again.finishedOn = farm.clock.now();
+  const Reproduction again = reproduction();
   const std::string text = reproductionStatement(farm.artifact, again).value();
   const std::string made =
       makeBundle(signEnvelope(kInTotoPayload, text, farm.key).value(), farm.key.publicKey()).value();
