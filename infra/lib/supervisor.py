@@ -26,6 +26,7 @@ SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FIRST_PAUSE, LONGEST_PAUSE, STEADY = 0.5, 30.0, 60.0  # seconds
 MOST_STARTS, WITHIN = 10, 600.0
 PATIENCE = 15.0  # for one that was asked to end
+clock = time.monotonic  # of pauses: nobody sets it
 
 
 def started_at(pid):
@@ -39,8 +40,19 @@ def started_at(pid):
 
 def write_whole(path, text):
     fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text)
-    fresh.replace(path)
+    try:
+        fresh.write_text(text)
+        fresh.replace(path)
+    except OSError as error:  # a write does not name its file
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def say(what):
+    """For the log, which may be full itself."""
+    try:
+        print(f"supervisor: {what}", file=sys.stderr, flush=True)
+    except OSError:
+        pass
 
 
 class Service:
@@ -50,7 +62,7 @@ class Service:
         self.name, self.farm = name, farm
         self.child = self.pid = self.born = None
         self.state, self.since, self.ended, self.starts, self.restarts = "stopped", time.time(), "", [], 0
-        self.failures, self.next = 0, 0.0
+        self.began, self.failures, self.next, self.noted = clock(), 0, 0.0, True
         self.file = farm / "run" / f"{name}.pid"
         try:
             pid, born = self.file.read_text().split()
@@ -60,25 +72,38 @@ class Service:
             self.pid, self.born, self.state = int(pid), born, "running"
 
     def start(self, command, environment):
-        log = os.open(self.farm / "logs" / f"{self.name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            self.child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment,
-                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS))
+            with open(self.farm / "logs" / f"{self.name}.log", "ab", 0, opener=lambda path, flags: os.open(path, flags, 0o600)) as log:
+                try:
+                    self.child = subprocess.Popen(
+                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment,
+                        preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS))
+                except OSError as error:
+                    log.write(f"supervisor: {command[0]}: {error}\n".encode())
+                    raise
         except OSError as error:
-            os.write(log, f"supervisor: {command[0]}: {error}\n".encode())
             return self.lost(str(error))
-        finally:
-            os.close(log)
         self.pid, self.born = self.child.pid, started_at(self.child.pid)
-        self.state, self.since = "running", time.time()
+        self.state, self.since, self.began = "running", time.time(), clock()
         self.restarts += self.ended != ""
-        write_whole(self.file, f"{self.pid} {self.born}\n")
+        self.note()
+
+    def note(self):
+        """Who it is, for the next supervisor; again with each look while that cannot be written."""
+        try:
+            write_whole(self.file, f"{self.pid} {self.born}\n")
+            self.noted = True
+        except OSError as error:
+            if self.noted:
+                say(error)
+            self.noted = False
 
     def look(self):
         """Notices an end; True if the state changed."""
         if self.state != "running":
             return False
+        if not self.noted:
+            self.note()
         if self.child is not None:
             code = self.child.poll()
             if code is None:
@@ -91,12 +116,12 @@ class Service:
         return True
 
     def lost(self, how):
-        now = time.time()
-        self.failures = 1 if now - self.since >= STEADY else self.failures + 1
+        now = clock()
+        self.failures = 1 if now - self.began >= STEADY else self.failures + 1
         self.ended, self.child, self.pid = how, None, None
         self.starts = [at for at in self.starts if now - at < WITHIN]
         self.state = "failed" if len(self.starts) >= MOST_STARTS else "waiting"
-        self.since, self.next = now, now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (self.failures - 1))
+        self.since, self.next = time.time(), now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (self.failures - 1))
 
     def forgive(self):
         self.failures, self.next, self.starts = 0, 0.0, []
@@ -108,7 +133,7 @@ class Service:
             while not self.look() and time.monotonic() < end:
                 time.sleep(0.05)
             if self.state == "running":
-                print(f"supervisor: {self.name} did not end by itself", file=sys.stderr, flush=True)
+                say(f"{self.name} did not end by itself")
                 self.signal(signal.SIGKILL)
                 while not self.look():
                     time.sleep(0.05)
@@ -158,7 +183,7 @@ class Database:
             return True
         self.failures += 1
         self.next = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** self.failures)
-        print(f"supervisor: PostgreSQL: {done.stderr.strip()}", file=sys.stderr, flush=True)
+        say(f"PostgreSQL: {done.stderr.strip()}")
         return bool(self.conninfo)
 
     def stop(self):
@@ -167,7 +192,7 @@ class Database:
 
 class Supervisor:
     def __init__(self, farm):
-        self.farm, self.services, self.listed, self.reloads, self.written = farm, {}, [], 0, None
+        self.farm, self.services, self.listed, self.reloads, self.written, self.unwritten = farm, {}, [], 0, None, ""
         self.database = None
 
     def read(self):
@@ -188,7 +213,7 @@ class Supervisor:
             service.forgive()
 
     def keep(self):
-        now = time.time()
+        now = clock()
         ready = self.database.keep(now)
         for entry in self.listed:
             service = self.services[entry["name"]]
@@ -208,9 +233,15 @@ class Supervisor:
     def write(self):
         state = {"supervisor": {"pid": os.getpid(), "born": started_at(os.getpid()), "reloads": self.reloads},
                  "processes": [self.services[entry["name"]].described() for entry in self.listed]}
-        if state != self.written:
+        if state == self.written:
+            return
+        try:
             write_whole(self.farm / "run/state.json", json.dumps(state, indent=1) + "\n")
-            self.written = state
+            self.written, self.unwritten = state, ""
+        except OSError as error:  # the farm goes on; it is written once there is room
+            if str(error) != self.unwritten:
+                say(error)
+            self.unwritten = str(error)
 
     def run(self):
         self.read()
@@ -339,4 +370,7 @@ if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in COMMANDS:
         sys.exit(__doc__)
     sys.dont_write_bytecode = True
-    COMMANDS[sys.argv[1]](pathlib.Path(sys.argv[2]).absolute())
+    try:
+        COMMANDS[sys.argv[1]](pathlib.Path(sys.argv[2]).absolute())
+    except OSError as refused:
+        sys.exit(f"supervisor: {refused}")

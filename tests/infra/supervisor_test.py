@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """infra/lib/supervisor.py and units.py, with programs and a database that are none."""
+import errno
 import json
 import os
 import pathlib
@@ -58,11 +59,10 @@ class LoopTest(Case):
 
     def setUp(self):
         super().setUp()
-        real, self.patience = time.time, supervisor.PATIENCE
-        supervisor.time.time = lambda: self.now
+        self.addCleanup(setattr, supervisor, "clock", supervisor.clock)
+        self.addCleanup(setattr, supervisor, "PATIENCE", supervisor.PATIENCE)
+        supervisor.clock = lambda: self.now
         supervisor.PATIENCE = 0.5
-        self.addCleanup(setattr, time, "time", real)
-        self.addCleanup(setattr, supervisor, "PATIENCE", self.patience)
 
     def begin(self, **services):
         self.list(**services)
@@ -118,6 +118,40 @@ class LoopTest(Case):
             self.assertAlmostEqual(service.next - self.now, 0.5)
             self.turn(0.6)
             self.assertEqual(self.state()["one"]["state"], "running")
+
+    def test_a_clock_that_is_put_back_delays_no_start(self):
+        self.begin(one="sleep 1000")
+        real = time.time
+        self.addCleanup(setattr, time, "time", real)
+        time.time = lambda: real() + 86400
+        os.kill(self.loop.services["one"].pid, signal.SIGKILL)
+        self.gone("one")
+        time.time = real
+        self.turn(0.6)
+        self.assertEqual(self.state()["one"]["state"], "running")
+
+    def test_a_full_disk_ends_nothing_and_loses_nobody(self):
+        self.begin(one="sleep 1000")
+        self.turn()
+        service, roomy, errors = self.loop.services["one"], supervisor.write_whole, sys.stderr
+        self.addCleanup(setattr, supervisor, "write_whole", roomy)
+        self.addCleanup(setattr, sys, "stderr", errors)
+
+        class Full:
+            def write(self, *_):
+                raise OSError(errno.ENOSPC, "No space left on device")
+        supervisor.write_whole, sys.stderr = Full().write, Full()
+        os.kill(service.pid, signal.SIGKILL)
+        wait_for(service.look, 10, "it ends")
+        self.turn()
+        self.turn(0.6)
+        self.assertEqual(service.state, "running", "it is started again all the same")
+        self.turn()
+        self.assertFalse((self.dir / "run/one.pid").read_text().startswith(f"{service.pid} "))
+        supervisor.write_whole, sys.stderr = roomy, errors
+        self.turn()
+        self.assertTrue((self.dir / "run/one.pid").read_text().startswith(f"{service.pid} "), "the next supervisor finds it")
+        self.assertEqual(self.state()["one"]["pid"], service.pid)
 
     def test_a_program_that_is_not_there(self):
         self.list(one="true")
