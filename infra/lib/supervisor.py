@@ -47,6 +47,11 @@ def write_whole(path, text):
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
+def surroundings():
+    """The environment without libpq's variables, which are about other servers than the farm's own."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+
+
 def say(what):
     """For the log, which may be full itself."""
     try:
@@ -222,7 +227,7 @@ class Supervisor:
             if service.state == "running" or given_up or not ready or now < service.next:
                 continue
             service.starts.append(now)
-            service.start([self.filled(word) for word in entry["command"]], os.environ | entry["environment"])
+            service.start([self.filled(word) for word in entry["command"]], surroundings() | entry["environment"])
 
     def filled(self, word):
         if "{http.port}" in word:
@@ -263,7 +268,7 @@ class Supervisor:
 
 
 def list_services(farm):
-    words, services = sys.stdin.read().split("\0")[:-1], []
+    words, services = os.fsdecode(sys.stdin.buffer.read()).split("\0")[:-1], []
     environment = {name: value for name, value in os.environ.items() if name.startswith("KILN_")}
     while words:
         end = words.index("")

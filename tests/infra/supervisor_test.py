@@ -171,6 +171,13 @@ class LoopTest(Case):
         wait_for(lambda: self.log("one"), 10, "it writes")
         self.assertEqual(self.log("one"), f"host='{self.dir}/pg' 8123 y\n")
 
+    def test_variables_about_other_databases_stay_outside(self):
+        self.addCleanup(os.environ.pop, "PGOPTIONS")
+        os.environ["PGOPTIONS"] = "-c default_transaction_read_only=on"
+        self.begin(one="echo \"$KILN_X${PGOPTIONS-}\"; sleep 1000")
+        wait_for(lambda: self.log("one"), 10, "it writes")
+        self.assertEqual(self.log("one"), "y\n")
+
     def test_the_database_is_started_again_unless_somebody_stopped_it(self):
         self.begin(one="sleep 1000")
         calls = lambda: (self.dir / "pg/calls").read_text().split()  # noqa: E731
@@ -212,6 +219,14 @@ class LoopTest(Case):
 
 
 class ProcessTest(Case):
+    def test_what_is_listed_may_have_any_name(self):
+        words = [b"one", b"/bin/no utf-8: \xff", b"--listen", b"unix:/two\nlines/s", b""]
+        subprocess.run([sys.executable, SCRIPT, "list", self.dir], input=b"".join(word + b"\0" for word in words), check=True,
+                       env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"})
+        listed = json.loads((self.dir / "run/services.json").read_text())
+        self.assertEqual([os.fsencode(word) for word in listed["services"][0]["command"]], words[1:-1])
+        self.assertEqual(listed["directories"], ["/two\nlines"])
+
     """The program itself."""
 
     def supervisor(self, command, code=0, **options):
