@@ -67,12 +67,12 @@ make_state() {
   local signer=$bin/kiln-signer
   [ -e "$dir/keys/signer.uri" ] || [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
   [ -e "$dir/keys/log.vkey" ] || make_log_key
-  [ -e "$dir/keys/worker-ca.pem" ] || "$signer" make-worker-ca --out "$dir/keys"
+  [ -e "$dir/keys/worker-ca.pem" ] || make_pair "$dir/keys/worker-ca" make-worker-ca --out "$dir/keys"
   [ -e "$dir/keys/recall.pem" ] || "$signer" make-key --out "$dir/keys/recall.pem"
   local n
   for n in $(seq "$workers"); do
-    [ -e "$dir/keys/workers/worker-$n.pem" ] || "$signer" make-worker-certificate --ca "$dir/keys" \
-      --name "worker-$n" --operator development --out "$dir/keys/workers/worker-$n"
+    [ -e "$dir/keys/workers/worker-$n.pem" ] || make_pair "$dir/keys/workers/worker-$n" make-worker-certificate \
+      --ca "$dir/keys" --name "worker-$n" --operator development --out "$dir/keys/workers/worker-$n"
   done
   if [ -e "$dir/trust/root.json" ]; then  # one from before the log or recalls gets the next version
     "$signer" complete-root --root "$dir/trust/root.json" --log-key "$dir/keys/log.vkey" --recall-key "$dir/keys/recall.pem"
@@ -82,6 +82,10 @@ make_state() {
   fi
   [ -e "$dir/policy.json" ] || cp "$root/signing/policy/development.json" "$dir/policy.json"
 }
+
+# make_pair PREFIX COMMAND...: has kiln-signer make PREFIX.key and PREFIX.pem. A key that was left without its certificate by a
+# kill in between has signed nothing.
+make_pair() { rm -f "$1.key"; "$bin/kiln-signer" "${@:2}"; }
 
 # The artifact key: a file, or the PKCS#11 URI in keys/signer.uri, put there before the farm's first start.
 signer_key() {
