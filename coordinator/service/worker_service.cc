@@ -202,10 +202,12 @@ Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller
   std::vector<RunRecord> runs;
   for (;;) {
     std::uint64_t mark = farm_.feed.workMark();
+    // A caller that is gone would hold what it is given until the lease ends.
+    if (context.IsCancelled() || farm_.feed.closed()) break;
     KILN_ASSIGN(runs, fill(caller, slots));
     bool idle = runs.empty() && slots > 0 && request.leases().empty();
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::system_clock::now());
-    if (!idle || left <= milliseconds(0) || context.IsCancelled() || farm_.feed.closed()) break;
+    if (!idle || left <= milliseconds(0)) break;
     farm_.feed.waitForWork(mark, left);
   }
   for (const RunRecord& run : runs) *response.add_run() = toLease(run);

@@ -1,0 +1,138 @@
+// What Synchronize remembers of a worker and when it gives out leases, and what the fleet's list shows.
+#include "coordinator/service/worker_service.h"
+
+#include <thread>
+
+#include "storage/index/worker_repository.h"
+#include "tests/coordinator/service/farm_fixture.h"
+
+namespace kiln::service {
+namespace {
+
+using namespace testing;
+using std::chrono::seconds;
+
+class WorkerServiceTest : public FarmTest {
+ protected:
+  WorkerServiceTest() { EXPECT_TRUE(addToolchain(putToolchain()).ok()); }
+
+  std::size_t rows(const std::string& what) { return pool_.execute("SELECT 1 FROM " + what)->size(); }
+  grpc::Status listed(v1::ListWorkersResponse* workers) {
+    v1::ListWorkersRequest request;
+    request.set_instance(instance_);
+    grpc::ClientContext context;
+    return fleetStub_->ListWorkers(&context, request, workers);
+  }
+  TimePoint lastContact() {
+    v1::ListWorkersResponse workers;
+    EXPECT_TRUE(listed(&workers).ok());
+    return TimePoint(seconds(workers.workers(0).last_contact().seconds()));
+  }
+};
+
+TEST_F(WorkerServiceTest, AContactIsStoredAgainAfterAThirdOfALease) {
+  auto one = worker("w1");
+  const TimePoint first = lastContact();
+  const Duration third = farm_.queue.settings().lease / 3;
+  clock_.advance(third - seconds(1));
+  ASSERT_TRUE(one->synchronize({}));
+  EXPECT_EQ(lastContact(), first) << "most calls write nothing";
+  clock_.advance(seconds(1));
+  ASSERT_TRUE(one->synchronize({}));
+  EXPECT_EQ(lastContact(), first + third);
+}
+
+// A worker that was killed while its call waited for work.
+TEST_F(WorkerServiceTest, ACallerThatIsGoneIsGivenNothing) {
+  auto gone = worker("gone"), here = worker("here");
+  clock_.advance(seconds(20));
+  grpc::ClientContext context;
+  v1::SynchronizeRequest request;
+  *request.mutable_worker() = gone->description;
+  auto stub = v1::WorkerService::NewStub(channel_);
+  std::thread call([&] {
+    v1::SynchronizeResponse response;
+    EXPECT_EQ(stub->Synchronize(&context, request, &response).error_code(), grpc::StatusCode::CANCELLED);
+  });
+  const std::string contact = "fleet WHERE name = 'gone' AND last_contact > to_timestamp(" +
+                              std::to_string(clock_.now().time_since_epoch() / seconds(1) - 1) + ")";
+  while (rows(contact) == 0) std::this_thread::yield();
+  context.TryCancel();
+  call.join();
+  const v1::Job job = submitted(FarmTest::request("k1"));
+  feed_.publishWork();
+  settle(job.id(), {here.get()});
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED);
+  EXPECT_EQ(rows("attempts WHERE worker = 'gone'"), 0u);
+}
+
+TEST_F(WorkerServiceTest, AStoppingCoordinatorGivesNothing) {
+  auto one = worker("w1");
+  submitted(request("k1"));
+  feed_.close();
+  EXPECT_TRUE(one->poll().empty());
+  EXPECT_EQ(rows("attempts"), 0u);
+}
+
+// Forwards calls as the gate of a server does for a worker that serves one instance.
+class OneInstance final : public v1::WorkerService::Service {
+ public:
+  explicit OneInstance(WorkerService& inner) : inner_(inner) {}
+  grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
+                           v1::SynchronizeResponse* response) override {
+    return inner_.synchronize(*context, *request, *response, {{"other"}});
+  }
+
+ private:
+  WorkerService& inner_;
+};
+
+TEST_F(WorkerServiceTest, AWorkerIsRememberedWithTheInstancesThatItServes) {
+  OneInstance service(workers_);
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();
+  testing_support::FakeWorker one(server->InProcessChannel({}), *blobs_, authority_, directory_.path(), "w1",
+                                  "op", clock_.now());
+  ASSERT_TRUE(one.synchronize({}));
+  v1::ListWorkersResponse workers;
+  ASSERT_TRUE(listed(&workers).ok());
+  EXPECT_EQ(workers.workers_size(), 0) << "instance default sees it not";
+  instance_ = "other";
+  ASSERT_TRUE(listed(&workers).ok());
+  EXPECT_EQ(workers.workers_size(), 1);
+  server->Shutdown();
+}
+
+// The description is what the worker once said; who it is stands in columns of its own.
+TEST_F(WorkerServiceTest, TheListNamesOperatorsAsTheyAreKnown) {
+  index::WorkerRecord record;
+  record.name = "w1";
+  record.operatorName = "ours";
+  v1::WorkerDescription said;
+  said.set_operator_("theirs");
+  record.description = said.SerializeAsString();
+  record.lastContact = clock_.now();
+  ASSERT_TRUE(
+      *pool_.transact([&](postgres::Connection& c) { return index::upsertWorker(c, record, TimePoint()); }));
+  v1::ListWorkersResponse workers;
+  ASSERT_TRUE(listed(&workers).ok());
+  ASSERT_EQ(workers.workers_size(), 1);
+  EXPECT_EQ(workers.workers(0).description().name(), "w1");
+  EXPECT_EQ(workers.workers(0).description().operator_(), "ours");
+}
+
+TEST_F(WorkerServiceTest, TheListSaysWhatTheDatabaseSays) {
+  auto one = worker("w1");
+  v1::ListWorkersResponse workers;
+  pool_.holdBack({Code::kUnavailable, "the database is being restored"});
+  const grpc::Status away = listed(&workers);
+  EXPECT_EQ(away.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_NE(away.error_message().find("being restored"), std::string::npos) << away.error_message();
+  pool_.admit();
+  ASSERT_TRUE(pool_.execute("ALTER TABLE runs RENAME TO lost"));
+  EXPECT_FALSE(listed(&workers).ok());
+}
+
+}  // namespace
+}  // namespace kiln::service
