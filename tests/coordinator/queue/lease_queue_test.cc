@@ -376,27 +376,22 @@ TEST_F(LeaseQueueTest, AStaleEpochIsRefused) {
   EXPECT_EQ(load("a").results.size(), 1u);
 }
 
-TEST_F(LeaseQueueTest, ALeaseIsBoundToItsWorker) {
-  insert(jobWithRuns("a", "a", 1));
-  auto run = acquire(claim("w1"));
-  run->worker = "w2";
-  EXPECT_FALSE(complete(*run));
-}
-
-// Whoever else calls a worker by this name, renews its key, or no longer serves the instance: to none of them
-// is the lease there.
-TEST_F(LeaseQueueTest, ALeaseIsBoundToOperatorKeyAndInstance) {
+// Another worker, another operator's of this name, one with a renewed key, one that no longer serves the
+// instance: to none of them is the lease there.
+TEST_F(LeaseQueueTest, ALeaseIsBoundToNameOperatorKeyAndInstance) {
   insert(jobWithRuns("a", "a", 1));
   const auto run = acquire(claim("w1"));
   const Identity holder = keyOf(*run).worker;
-  std::vector<Identity> others(4, holder);
+  std::vector<Identity> others(5, holder);
   others[0].operatorName = "other";
   others[1].key = digestOf(std::string_view("another key"));
   others[2].instances = {"b"};
   others[3].instances.emplace();
+  others[4].name = "w2";
   for (const Identity& other : others) {
     const LeaseKey key{run->id, run->epoch, other};
     EXPECT_FALSE(*queue_.extend(connection_, key, "other was here"));
+    EXPECT_FALSE(*queue_.keepForResult(connection_, key));
     EXPECT_FALSE(*queue_.find(connection_, key));
     EXPECT_TRUE(queue_.leasedTo(connection_, other)->empty());
     EXPECT_FALSE(*connection_.transact([&](Connection& c) {
