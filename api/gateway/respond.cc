@@ -240,19 +240,21 @@ void Responder::blob(Answer& answer, const Route& route) {
   const auto wanted = answer.request.find(http::field::range);
   const auto condition = answer.request.find(http::field::if_range);
   // If-Range: the range, if the client's part is of these bytes; else all of them.
-  const bool partial = wanted != answer.request.end() &&
-                       (condition == answer.request.end() || condition->value() == tagOf(*digest));
+  bool partial = wanted != answer.request.end() &&
+                 (condition == answer.request.end() || condition->value() == tagOf(*digest));
   if (partial) {
     const auto parsed = parseRange({wanted->value().data(), wanted->value().size()}, digest->size);
     if (!parsed) {
       answer.head.set(http::field::content_range, "bytes */" + std::to_string(digest->size));
       return refuse(answer, {Code::kOutOfRange, parsed.error().message}, route.kind);
     }
-    range = *parsed;
+    partial = parsed->has_value();
+    range = parsed->value_or(range);
+  }
+  if (partial)
     answer.head.set(http::field::content_range, "bytes " + std::to_string(range.offset) + "-" +
                                                     std::to_string(range.offset + range.length - 1) + "/" +
                                                     std::to_string(digest->size));
-  }
   answer.head.set(http::field::accept_ranges, "bytes");
   const auto begin = [&] {
     return answer.begin(partial ? 206 : 200, "application/octet-stream", range.length);

@@ -1,6 +1,7 @@
 #include "api/gateway/route.h"
 
 #include <algorithm>
+#include <boost/beast/core/string.hpp>
 #include <charconv>
 #include <optional>
 #include <vector>
@@ -99,12 +100,14 @@ Result<Route> parseRoute(std::string_view target) {
       "/log/checkpoint, /log/tile/..., /metrics and /healthz");
 }
 
-Result<ByteRange> parseRange(std::string_view header, std::uint64_t size) {
+Result<std::optional<ByteRange>> parseRange(std::string_view header, std::uint64_t size) {
   const auto malformed = fail(Code::kInvalidArgument, "Range must be one range in bytes");
-  if (!header.starts_with("bytes=") || header.find(',') != std::string_view::npos) return malformed;
-  header.remove_prefix(6);
+  const auto equals = header.find('=');
+  if (equals == std::string_view::npos) return malformed;
+  if (!boost::beast::iequals({header.data(), equals}, "bytes")) return std::nullopt;
+  header.remove_prefix(equals + 1);
   const auto dash = header.find('-');
-  if (dash == std::string_view::npos) return malformed;
+  if (dash == std::string_view::npos || header.find(',') != std::string_view::npos) return malformed;
   std::uint64_t first = 0, last = 0;
   const auto from = header.substr(0, dash), to = header.substr(dash + 1);
   if (from.empty()) {  // the last n bytes

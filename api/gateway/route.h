@@ -2,6 +2,7 @@
 // only where one is defined, artifactType of referrers.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,8 +32,9 @@ struct ByteRange {
   std::uint64_t offset = 0, length = 0;
 };
 // One range of a Range header, "bytes=a-b", "bytes=a-" or "bytes=-n", against a blob of `size` bytes.
-// kOutOfRange when it starts behind the end; kInvalidArgument for anything else, several ranges included.
-Result<ByteRange> parseRange(std::string_view header, std::uint64_t size);
+// nullopt for another unit than bytes, which RFC 9110 (14.2) wants ignored. kOutOfRange when it starts behind
+// the end; kInvalidArgument for anything else, several ranges included.
+Result<std::optional<ByteRange>> parseRange(std::string_view header, std::uint64_t size);
 
 // Whether an If-None-Match header ("*", or entity tags with commas between them, weak ones too) names `tag`.
 bool namesTag(std::string_view header, std::string_view tag);

@@ -187,6 +187,10 @@ TEST_F(GatewayTest, ServesBlobsWholeInPartAndByHead) {
   EXPECT_EQ(part.body, large_.substr(1'000'000, 100));
   EXPECT_EQ(part.headers.at("content-range"), "bytes 1000000-1000099/5000000");
   EXPECT_EQ(get(path, {"Range: bytes=5000000-"}).status, 416);
+  const auto lines = get(path, {"Range: lines=1-2"});
+  EXPECT_EQ(lines.status, 200);
+  EXPECT_EQ(lines.headers.count("content-range"), 0u);
+  EXPECT_TRUE(lines.body == large_);
   const auto head = get(path, {}, "HEAD");
   EXPECT_EQ(head.status, 200);
   EXPECT_EQ(head.headers.at("content-length"), "5000000");

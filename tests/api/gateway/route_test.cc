@@ -77,9 +77,9 @@ TEST(GatewayRoute, EverythingElseIsNotFound) {
 TEST(GatewayRoute, RangesOfABlob) {
   const auto check = [](const char* header, std::uint64_t offset, std::uint64_t length) {
     const auto range = parseRange(header, 100);
-    ASSERT_TRUE(range) << header;
-    EXPECT_EQ(range->offset, offset) << header;
-    EXPECT_EQ(range->length, length) << header;
+    ASSERT_TRUE(range && *range) << header;
+    EXPECT_EQ((*range)->offset, offset) << header;
+    EXPECT_EQ((*range)->length, length) << header;
   };
   check("bytes=0-0", 0, 1);
   check("bytes=10-19", 10, 10);
@@ -87,10 +87,13 @@ TEST(GatewayRoute, RangesOfABlob) {
   check("bytes=-5", 95, 5);
   check("bytes=-500", 0, 100);
   check("bytes=50-4000", 50, 50);
-  for (const char* bad : {"", "bytes=", "bytes=a-b", "bytes=5", "bytes=9-1", "bytes=0-1,3-4", "lines=0-1",
+  check("Bytes=50-59", 50, 10);
+  for (const char* bad : {"", "bytes=", "bytes=a-b", "bytes=5", "bytes=9-1", "bytes=0-1,3-4", "lines",
                           "bytes=--1", "bytes=0-99999999999999999999999"}) {
     EXPECT_FALSE(parseRange(bad, 100)) << bad;
   }
+  const auto otherUnit = parseRange("lines=0-1", 100);
+  EXPECT_TRUE(otherUnit && !*otherUnit) << "is as if it were not there";
   EXPECT_EQ(parseRange("bytes=100-", 100).error().code, Code::kOutOfRange);
   EXPECT_EQ(parseRange("bytes=0-", 0).error().code, Code::kOutOfRange);
 }
