@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/jobs/git_url.h"
 #include "coordinator/service/audit_view.h"
 #include "coordinator/service/page_token.h"
 #include "coordinator/service/tuning_traces.h"
@@ -167,8 +168,21 @@ Result<Conditions> readConditions(const Farm& farm, postgres::Connection& connec
   return out;
 }
 
+// A repository that no job can have named like this, since jobs spell URLs in one way only.
+Status checkSpelling(std::string_view source) {
+  if (source.starts_with("git+")) {  // git+URL@COMMIT#PATH
+    source = source.substr(4, source.find('#') - 4);
+    const std::size_t commit = source.rfind('@');
+    if (commit != source.npos && source.find('/', commit) == source.npos) source = source.substr(0, commit);
+  }
+  if (!source.starts_with("https://") && !source.starts_with("ssh://")) return {};
+  if (Status spelled = jobs::checkGitUrl(source); !spelled) return fail(spelled.error().in("source"));
+  return {};
+}
+
 // Where nothing is affected: whether that is because a name means nothing here.
 Status checkNames(postgres::Connection& connection, const v1::ListAffectedRequest& request) {
+  KILN_TRY(checkSpelling(request.source()));
   std::vector<std::string> workers, operators;
   if (!request.worker().empty() || !request.operator_().empty()) {
     KILN_ASSIGN(const auto all, index::listWorkersOf(connection, request.instance()));

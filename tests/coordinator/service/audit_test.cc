@@ -204,6 +204,17 @@ TEST_F(AuditQuestions, ANameThatTheFarmHasNeverSeenIsToldFromOneThatTouchedNothi
   };
   EXPECT_TRUE(by([](auto& r) { r.set_worker("w3"); }).empty()) << "it has called and built nothing";
   EXPECT_TRUE(by([](auto& r) { r.set_operator_("third"); }).empty());
+  // A recall by such a spelling would reach nothing.
+  for (const char* spelled : {"https://Git.example.org/models", "git+https://git.example.org/models/",
+                              "git+ssh://git@git.example.org:22/models@0123#m.onnx"}) {
+    const auto source = status([&](auto& r) { r.set_source(spelled); });
+    EXPECT_EQ(source.error_code(), grpc::INVALID_ARGUMENT) << spelled;
+    EXPECT_NE(source.error_message().find("source: the git URL has "), std::string::npos)
+        << source.error_message();
+  }
+  for (const char* spelled : {"https://git.example.org/models", "models", "file:///Models/",
+                              "git+ssh://git@git.example.org/models@0123#m.onnx"})
+    EXPECT_TRUE(status([&](auto& r) { r.set_source(spelled); }).ok()) << spelled;
   const auto worker = status([](auto& r) { r.set_worker("w9"); });
   EXPECT_EQ(worker.error_code(), grpc::NOT_FOUND);
   EXPECT_NE(worker.error_message().find("never seen a worker \"w9\"; did you mean \"w1\""), std::string::npos)
