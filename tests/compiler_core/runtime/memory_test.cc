@@ -189,6 +189,23 @@ TEST(Memory, AShapeFromTheCallerThatNoMemoryHoldsIsRefused) {
   kiln_status_free(status);
 }
 
+// What has no bytes lies nowhere.
+TEST(Memory, AnEmptyTensorOverlapsNothing) {
+  DynamicArtifact files;
+  Session session = sessionOf(files);
+  const std::int64_t xShape[] = {0, kWidth}, one[] = {1}, k = 1;
+  float total[1];
+  std::uint8_t* const inside = reinterpret_cast<std::uint8_t*>(total) + 1;
+  const kiln_tensor inputs[] = {{"x", "f32", xShape, 2, inside, 0}, {"k", "i64", one, 1, &k, 8}};
+  std::int64_t shapes[3] = {};
+  kiln_output outputs[] = {{"y", "f32", inside, 0, shapes, 2, 0},
+                           {"half", "f32", inside, 0, shapes + 2, 1, 0},
+                           {"total", "f32", total, sizeof total, nullptr, 0, 0}};
+  kiln_status* const status = kiln_session_run(session.handle(), inputs, 2, outputs, 3);
+  EXPECT_EQ(status, nullptr) << kiln_status_message(status);
+  kiln_status_free(status);
+}
+
 // Entries in data, in writable data, and outside every segment: nothing of the program may run.
 TEST(Memory, AnEntryOutsideTheCodeIsRefused) {
   for (const char* name :

@@ -231,6 +231,43 @@ TEST(SessionInputs, ErrorsNameInputExpectedAndGiven) {
   EXPECT_THAT(failure.message, HasSubstr("the buffer has 8191 bytes, 8192 are needed"));
 }
 
+TEST(SessionInputs, TypesAndRanksAreTheManifests) {
+  TestArtifact files;
+  Session session = sessionOf(files);
+  const auto refusal = [&](auto change) {
+    static float x[kRows * kColumns], y[kRows * kColumns];
+    static std::uint32_t state[kRows + 1];
+    const std::int64_t shape[] = {kRows, kColumns, 1};
+    std::int64_t shapes[4] = {};
+    kiln_tensor input{"x", "f32", shape, 2, x, sizeof x};
+    kiln_output outputs[] = {{"y", "f32", y, sizeof y, shapes, 2, 0},
+                             {"state", "u32", state, sizeof state, shapes + 3, 1, 0}};
+    change(input, outputs[0]);
+    kiln_status* const status = kiln_session_run(session.handle(), &input, 1, outputs, 2);
+    std::string message = status == nullptr ? "" : kiln_status_message(status);
+    if (status != nullptr) kiln_status_free(status);
+    return message;
+  };
+  EXPECT_EQ(refusal([](kiln_tensor&, kiln_output&) {}), "");
+  EXPECT_EQ(refusal([](kiln_tensor& in, kiln_output&) { in.rank = 1; }),
+            "input \"x\": expected f32[N,256], given f32[8]");
+  EXPECT_EQ(refusal([](kiln_tensor& in, kiln_output&) { in.rank = 3; }),
+            "input \"x\": expected f32[N,256], given f32[8,256,1]");
+  EXPECT_EQ(refusal([](kiln_tensor& in, kiln_output&) { in.shape = nullptr; }),
+            "input \"x\": given without element type or shape");
+  EXPECT_EQ(refusal([](kiln_tensor& in, kiln_output&) { in.dtype = nullptr; }),
+            "input \"x\": given without element type or shape");
+  EXPECT_EQ(refusal([](kiln_tensor& in, kiln_output&) { in.name = nullptr; }), "an input has no name");
+  EXPECT_EQ(refusal([](kiln_tensor&, kiln_output& out) { out.dtype = nullptr; }),
+            "output \"y\": expected f32[N,256], given element type none");
+  EXPECT_EQ(refusal([](kiln_tensor&, kiln_output& out) { out.dtype = "i32"; }),
+            "output \"y\": expected f32[N,256], given element type i32");
+  EXPECT_EQ(refusal([](kiln_tensor&, kiln_output& out) { out.rank = 3; }),
+            "output \"y\": expected f32[N,256], given room for 3 dimensions");
+  EXPECT_EQ(refusal([](kiln_tensor&, kiln_output& out) { out.shape = nullptr; }),
+            "output \"y\": expected f32[N,256], given room for 0 dimensions");
+}
+
 TEST(SessionInputs, OverlappingBuffersAreRefused) {
   TestArtifact files;
   Session session = sessionOf(files);
