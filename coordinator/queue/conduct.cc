@@ -11,6 +11,7 @@ using postgres::Rows;
 
 constexpr Duration kFirstPause = std::chrono::minutes(1);
 constexpr int kMostDoublings = 6;
+static_assert(kLongestPause == kFirstPause * (1 << kMostDoublings));
 
 struct Record {
   int proven = 0, bad = 0;

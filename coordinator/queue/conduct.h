@@ -17,6 +17,7 @@ inline constexpr int kMostSlots = 256;
 // After this many bad ends in a row a worker is held back: it gets only what no other live worker could take,
 // for a minute, then twice as long with each further one, at most about an hour.
 inline constexpr int kPatience = 3;
+inline constexpr Duration kLongestPause = std::chrono::minutes(64);
 
 enum class Ending { kGood, kBad };
 

@@ -151,6 +151,27 @@ Status giveUp(Connection& connection, const RunRecord& run, const Error& error, 
   return {};
 }
 
+// What lies further ahead than it can have been set, by a lease time, was set by a clock that has been put
+// back since: nobody is to wait for that. A worker that was held back, or called, by such a clock starts
+// anew.
+Status forgetOtherClocks(Connection& connection, const Settings& settings, TimePoint now) {
+  const TimePoint lease = now + settings.lease, most = lease + settings.lease;
+  KILN_TRY(connection.execute(
+      "UPDATE runs SET expires = least(expires, $1), deadline = least(deadline, $3::timestamptz + "
+      "make_interval(secs => time_limit + $4::double precision)) WHERE state = 1 AND (expires > $2 OR "
+      "deadline "
+      "> $2::timestamptz + make_interval(secs => time_limit + $4::double precision))",
+      {lease, most, now, seconds(settings.overhead)}));
+  KILN_TRY(connection.execute("UPDATE runs SET avoid_until = $1 WHERE state = 0 AND avoid_until > $2",
+                              {lease, most}));
+  KILN_TRY(connection.execute(
+      "UPDATE fleet SET last_contact = least(last_contact, $1), held_back_until = CASE WHEN held_back_until "
+      "> "
+      "$3 THEN NULL ELSE held_back_until END WHERE last_contact > $2 OR held_back_until > $3",
+      {now, lease, most + kLongestPause}));
+  return {};
+}
+
 Error overrun(const RunRecord& run) {
   return {Code::kDeadlineExceeded,
           fmt::format("worker {} had not finished when its time limit of {} s was over by the coordinator's "
@@ -286,6 +307,7 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
 
 Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection, bool fleetKnown) const {
   TimePoint now = clock_.now();
+  KILN_TRY(forgetOtherClocks(connection, settings_, now));
   KILN_ASSIGN(Rows rows,
               connection.execute("SELECT * FROM runs WHERE state = 1 AND expires < $1 ORDER BY expires "
                                  "LIMIT 100 FOR UPDATE SKIP LOCKED",

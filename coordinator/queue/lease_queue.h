@@ -99,7 +99,8 @@ class LeaseQueue {
                       bool retryable, bool fleetKnown = true) const;
 
   // (T) Queues expired leases again, or fails them. A worker that let its time limit pass is not asked again
-  // for that action. Returns the jobs concerned.
+  // for that action. What a clock has set that was ahead, and has been put back since, counts from now on.
+  // Returns the jobs concerned.
   Result<std::vector<index::JobKey>> expire(postgres::Connection& connection, bool fleetKnown = true) const;
 
   // (T) Fails queued runs, of this job or of all, that wait for another worker than those who failed at their

@@ -128,7 +128,9 @@ bool Promoter::waits(const DueArtifact& due) {
   const auto found = putOff_.find({due.instance, due.artifact.hex()});
   if (found == putOff_.end()) return false;
   found->second.isDue = true;
-  return found->second.revision == due.revision && farm_.clock.now() < found->second.until;
+  const TimePoint now = farm_.clock.now(), until = found->second.until;
+  // Further ahead than it can have been set: by a clock that has been put back since.
+  return found->second.revision == due.revision && now < until && until - now <= kLongestDelay;
 }
 
 void Promoter::putOff(const DueArtifact& due, const Error& error) {

@@ -138,7 +138,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   {
     std::lock_guard lock(mutex_);
     auto found = remembered_.find(known);
-    if (found != remembered_.end() && found->second.description == seen &&
+    if (found != remembered_.end() && found->second.description == seen && now >= found->second.stored &&
         now - found->second.stored < lease / 3)
       return {};
   }
@@ -198,7 +198,9 @@ Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slo
 Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller,
                               const v1::SynchronizeRequest& request, v1::SynchronizeResponse& response) {
   int slots = request.draining() ? 0 : std::clamp(request.worker().slots(), 0, kMaxSlots);
-  auto until = std::min(std::chrono::system_clock::now() + kHold, context.deadline() - kDeadlineMargin);
+  const auto patience = std::min<std::chrono::system_clock::duration>(
+      kHold, context.deadline() - kDeadlineMargin - std::chrono::system_clock::now());
+  const auto until = std::chrono::steady_clock::now() + patience;
   std::vector<RunRecord> runs;
   for (;;) {
     std::uint64_t mark = farm_.feed.workMark();
@@ -206,7 +208,7 @@ Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller
     if (context.IsCancelled() || farm_.feed.closed()) break;
     KILN_ASSIGN(runs, fill(caller, slots));
     bool idle = runs.empty() && slots > 0 && request.leases().empty();
-    auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::system_clock::now());
+    auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
     if (!idle || left <= milliseconds(0)) break;
     farm_.feed.waitForWork(mark, left);
   }

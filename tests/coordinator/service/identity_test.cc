@@ -97,6 +97,13 @@ TEST_F(WorkerIdentity, TwoOperatorsWorkersOfOneNameAreTwoBuilders) {
   EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
 }
 
+TEST_F(WorkerIdentity, ACallCountsByTheClockThatWasPutBack) {
+  auto one = called("w1", "op");
+  clock_.advance(-std::chrono::hours(24));
+  ASSERT_TRUE(one->synchronize({}));
+  EXPECT_EQ(rows("fleet WHERE last_contact = first_contact - interval '1 day'"), 1u);
+}
+
 // A second coordinator, which is reached over another way.
 TEST_F(WorkerIdentity, OneWorkerSpeaksFromOnePlaceAtATime) {
   JobDriver driver(farm_);

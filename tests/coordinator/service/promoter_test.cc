@@ -187,6 +187,8 @@ TEST_F(Promotion, WhatIsRefusedIsTriedAgainLessAndLessOften) {
   EXPECT_EQ(calls(), 0) << "the second time it waits for two";
   clock_.advance(std::chrono::seconds(1));
   EXPECT_GT(calls(), 0);
+  clock_.advance(-std::chrono::hours(24));
+  EXPECT_GT(calls(), 0) << "a clock that is put back holds nothing up";
   signer_.refusing = false;
   EXPECT_EQ(calls(), 0);
   // News do not wait.
