@@ -10,6 +10,7 @@
 
 #include <condition_variable>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "kiln/v1/worker.grpc.pb.h"
 #include "signing/keys/certificate.h"
 #include "storage/tree/digest_proto.h"
+#include "tests/support/set_clock.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::agent {
@@ -83,6 +85,7 @@ class PlayedRunner final : public Runner {
  public:
   Result<Outcome> run(const v1::Lease& lease, int, const sandbox::Cancel& cancel,
                       const std::function<void(const std::string&)>& onStage) override {
+    if (beforeStage_) beforeStage_();
     onStage("codegen");
     pollfd wait[2] = {{cancel.fd(), POLLIN, 0}, {release_.fd(), POLLIN, 0}};
     poll(wait, 2, -1);
@@ -98,6 +101,8 @@ class PlayedRunner final : public Runner {
   std::vector<v1::Device> devices() const override { return {}; }
   std::string missingGpus() const override { return "libcuda.so.1: not here"; }
   void release() { release_.request(); }
+
+  std::function<void()> beforeStage_;
 
  private:
   sandbox::Cancel release_;
@@ -150,7 +155,7 @@ class AgentTest : public testing::Test {
     options.drainTime = std::chrono::milliseconds(300);
     agent_ = std::make_unique<Agent>(
         grpc::CreateCustomChannel("unix:" + dir_ + "/s", grpc::InsecureChannelCredentials(), arguments),
-        runner_, *identity_, clock_, options);
+        runner_, *identity_, waits_, options);
     thread_ = std::thread([this] { clean_ = agent_->run(false); });
   }
   void stopAgent() {
@@ -162,6 +167,7 @@ class AgentTest : public testing::Test {
   }
 
   const SystemClock clock_;
+  const SteadyClock waits_;
   std::string dir_;
   std::optional<signing::Authority> authority_;
   std::optional<signing::Certificate> certificate_;
@@ -198,6 +204,22 @@ TEST_F(AgentTest, ReportsStagesThenTheResultWithAReceiptBoundToTheLease) {
   EXPECT_EQ(receipt->sandboxPolicy, digestOf("policy"));
   ASSERT_EQ(receipt->outputs.size(), 1u);
   EXPECT_EQ(receipt->outputs[0].digest, digestOf("program of a"));
+}
+
+TEST_F(AgentTest, AClockThatIsPutBackHoldsNothingUp) {
+  std::optional<testing_support::SetClock> clock;
+  runner_.beforeStage_ = [&] {
+    // The call that says so waits at the coordinator, as the worker does for its answer.
+    EXPECT_TRUE(coordinator_.await([&] { return coordinator_.last_.leases_size() == 1; }));
+    clock.emplace(-std::chrono::hours(24));
+  };
+  coordinator_.want("a");
+  EXPECT_TRUE(coordinator_.await([&] {
+    return coordinator_.last_.leases_size() == 1 &&
+           coordinator_.last_.leases(0).running().stage() == "codegen";
+  })) << "the stage is told a day later";
+  runner_.release();
+  EXPECT_TRUE(coordinator_.await([&] { return coordinator_.finished_.size() == 1; }));
 }
 
 TEST_F(AgentTest, KeepsRunningWhileTheCoordinatorIsAwayAndReportsWhenItIsBack) {

@@ -30,7 +30,7 @@ constexpr Duration kLastWords = std::chrono::seconds(2);
 class Agent::Loop {
  public:
   Loop(std::shared_ptr<grpc::Channel> channel, Runner& runner, const signing::WorkerIdentity& identity,
-       const Clock& clock, AgentOptions options)
+       const SteadyClock& clock, AgentOptions options)
       : stub_(v1::WorkerService::NewStub(std::move(channel))),
         runner_(runner),
         identity_(identity),
@@ -225,7 +225,7 @@ class Agent::Loop {
   const std::unique_ptr<v1::WorkerService::Stub> stub_;
   Runner& runner_;
   const signing::WorkerIdentity& identity_;
-  const Clock& clock_;
+  const SteadyClock& clock_;
   const AgentOptions options_;
   Reconciler reconciler_;
   Pacer pacer_;
@@ -235,7 +235,7 @@ class Agent::Loop {
 };
 
 Agent::Agent(std::shared_ptr<grpc::Channel> channel, Runner& runner, const signing::WorkerIdentity& identity,
-             const Clock& clock, AgentOptions options)
+             const SteadyClock& clock, AgentOptions options)
     : loop_(std::make_unique<Loop>(std::move(channel), runner, identity, clock, std::move(options))) {}
 Agent::~Agent() = default;
 bool Agent::run(bool handleSignals) {

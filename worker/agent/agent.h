@@ -23,7 +23,7 @@ class Agent {
  public:
   // All references must outlive the agent.
   Agent(std::shared_ptr<grpc::Channel> channel, Runner& runner, const signing::WorkerIdentity& identity,
-        const Clock& clock, AgentOptions options);
+        const SteadyClock& clock, AgentOptions options);
   ~Agent();
 
   // Runs until stop() or, if `handleSignals`, SIGTERM or SIGINT, and the drain that follows. Blocks. False if

@@ -103,7 +103,7 @@ devices::DriverProbe driverProbe() {
 
 int listDevices(const Flags& flags) {
   devices::DriverProbe probe = driverProbe();
-  const SystemClock clock;
+  const SteadyClock clock;
   devices::Registry registry(probe, clock);
   registry.discover(flags.gpuDrivers);
   const auto devices = registry.devices();
@@ -194,7 +194,7 @@ Status work(const Flags& flags) {
                                                  {flags.fetcher, flags.fetchHosts, flags.credentials,
                                                   flags.caFile, flags.proxy}));
   }
-  const SystemClock clock;
+  const SteadyClock clock;
   devices::DriverProbe probe = driverProbe();
   devices::Registry registry(probe, clock);
   registry.discover(flags.gpuDrivers);

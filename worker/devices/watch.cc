@@ -5,7 +5,7 @@ namespace {
 constexpr Duration kLook = std::chrono::seconds(1);  // a device may be drained at any time
 }
 
-Watch::Watch(Registry& registry, const Clock& clock)
+Watch::Watch(Registry& registry, const SteadyClock& clock)
     : registry_(registry), clock_(clock), thread_([this] { run(); }) {}
 
 Watch::~Watch() {

@@ -11,8 +11,8 @@ namespace kiln::devices {
 
 class Watch {
  public:
-  // `registry` and `clock`, which must be the system's, must outlive it.
-  Watch(Registry& registry, const Clock& clock);
+  // `registry` and `clock`, which must be the registry's own, must outlive it.
+  Watch(Registry& registry, const SteadyClock& clock);
   // Waits for a driver that is just being asked.
   ~Watch();
 
@@ -20,7 +20,7 @@ class Watch {
   void run();
 
   Registry& registry_;
-  const Clock& clock_;
+  const SteadyClock& clock_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;  // guarded by mutex_
