@@ -71,7 +71,7 @@ Status checkLogs(Recalls& recalls, const RecallLog& log, const RootLogs& logs, c
     seen.push_back(std::move(*named));
   }
   for (RootLogs::Seen& one : seen) {
-    if (!one.cosigned.empty()) recalls.cosigned = std::max(recalls.cosigned, one.cosigned.back().time);
+    if (!one.cosigned.empty()) recalls.cosigned = std::max(recalls.cosigned, one.cosigned.front().time);
     recalls.seen.push_back(std::move(one.checkpoint));
   }
   const Checkpoint &covering = recalls.seen.front(), &named = recalls.seen.back();

@@ -58,7 +58,7 @@ struct Recalls {
   bool logged = false;
   // Of the root's logs: those that were proven to hold the entries, and `checkpoint` if `logged`.
   std::vector<Checkpoint> seen;
-  TimePoint cosigned{};  // witnesses of the root had seen a log by then
+  TimePoint cosigned{};  // every witness who saw the newest of its checkpoints did so then or later
 
   // Reads recalls.json and checks every signature. kPermissionDenied if the root delegates to nobody;
   // kDataLoss if too few keys signed the document or, for its reach, an entry: `wideThreshold` for one that

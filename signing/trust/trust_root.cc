@@ -37,7 +37,9 @@ const PublicKey* TrustRoot::findKey(const std::string& keyId) const {
 
 Status TrustRoot::checkSigner(const std::string& keyId, const std::string& builderId, TimePoint now,
                               const LogPosition* logged) const {
-  if (now >= expires) return denied("the trust root expired on " + rfc3339(expires) + "; get a newer one");
+  if (now >= expires)
+    return denied("the trust root expired on " + rfc3339(expires) + ", and it is " + rfc3339(now) +
+                  "; get a newer one");
   auto key = std::ranges::find_if(keys, [&](const TrustedKey& one) { return one.key.id() == keyId; });
   if (key == keys.end()) return denied("signed with a key that the trust root does not list");
   auto builder = std::ranges::find(builders, builderId, &TrustedBuilder::id);

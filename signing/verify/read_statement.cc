@@ -35,18 +35,29 @@ Status checkSubject(const Statement& statement, const Digest& artifact, bool alo
               "its statement is about another artifact (sha256:" + toHex(statement.subjects[0].sha256) + ")");
 }
 
+// When `wanted` of them had seen it; the earliest comes first.
+std::optional<TimePoint> seenBy(const std::vector<Cosigned>& cosigned, std::size_t wanted) {
+  if (cosigned.size() < wanted) return std::nullopt;
+  return cosigned[wanted - 1].time;
+}
+
 }  // namespace
 
 struct StatementReader::Opened {
   Bundle bundle;
   StatementEvidence evidence;
   std::optional<LogPosition> logged;
+  std::optional<TimePoint> seen;  // by the first witness
 
   const LogPosition* place() const { return logged ? &*logged : nullptr; }
 };
 
-StatementReader::StatementReader(const TrustRoot& root, const Recalls* recalls, TimePoint now)
-    : root_(root), recalls_(recalls), now_(now), logs_(root) {}
+StatementReader::StatementReader(const TrustRoot& root, const Recalls* recalls, TimePoint now, int witnesses)
+    : root_(root),
+      recalls_(recalls),
+      now_(now),
+      witnesses_(static_cast<std::size_t>(std::max(witnesses, 1))),
+      logs_(root) {}
 
 Result<StatementReader::Opened> StatementReader::open(const std::string& text) const {
   Opened out;
@@ -63,14 +74,14 @@ Result<StatementReader::Opened> StatementReader::open(const std::string& text) c
     if (code == Code::kNotFound || code == Code::kPermissionDenied) return out;
     return fail(proof.error());
   }
-  LogPosition place{proof->origin, proof->index, {}};
-  if (!proof->cosigned.empty()) place.cosigned = proof->cosigned.front().time;
+  LogPosition place{proof->origin, proof->index, seenBy(proof->cosigned, witnesses_)};
   if (!logs_.isValid(out.bundle.logEntry->logId, place.cosigned.value_or(now_))) return out;
   out.evidence.logged = true;
   out.evidence.log = place.origin;
   out.evidence.logIndex = place.index;
   for (const Cosigned& one : proof->cosigned) out.evidence.witnesses.insert(one.witness);
   out.logged = std::move(place);
+  out.seen = seenBy(proof->cosigned, 1);
   return out;
 }
 
@@ -109,9 +120,7 @@ Result<CountedStatement> StatementReader::readProvenance(Opened opened, const Js
     return !counts;
   });
   if (provenance.builders.empty()) return denied(without);
-  std::optional<TimePoint> cosigned;
-  if (opened.logged) cosigned = opened.logged->cosigned;
-  return CountedStatement{std::move(provenance), std::move(opened.evidence), cosigned, std::move(without)};
+  return CountedStatement{std::move(provenance), std::move(opened.evidence), opened.seen, std::move(without)};
 }
 
 Result<Said> StatementReader::readOther(const Opened& opened, const Statement& statement,
@@ -175,9 +184,7 @@ Result<CountedStatement> StatementReader::read(const std::string& text, const St
   KILN_TRY(checkSubject(statement, about.artifact, ours));
   if (type == kProvenanceType) return readProvenance(std::move(opened), statement.predicate, about);
   KILN_ASSIGN(Said said, readOther(opened, statement, about));
-  std::optional<TimePoint> cosigned;
-  if (opened.logged) cosigned = opened.logged->cosigned;
-  return CountedStatement{std::move(said), std::move(opened.evidence), cosigned, ""};
+  return CountedStatement{std::move(said), std::move(opened.evidence), opened.seen, ""};
 }
 
 }  // namespace kiln::signing

@@ -23,7 +23,7 @@ using Said = std::variant<Provenance, CheckStatement, Reproduction, Tombstone, A
 struct CountedStatement {
   Said said;
   StatementEvidence evidence;
-  std::optional<TimePoint> cosigned;  // every trusted witness of it had seen the log by then
+  std::optional<TimePoint> cosigned;  // some trusted witness had seen the log by then
   std::string without;                // which of its builders do not count, and why; "" for none
 };
 
@@ -36,7 +36,9 @@ struct StatementSubject {
 // Thread safe. What is passed by reference must outlive it.
 class StatementReader {
  public:
-  StatementReader(const TrustRoot& root, const Recalls* recalls, TimePoint now);
+  // What witnesses say of the time counts once `witnesses` of them say so: one of several may lie, or have a
+  // clock that is wrong.
+  StatementReader(const TrustRoot& root, const Recalls* recalls, TimePoint now, int witnesses = 1);
 
   // The statement in a bundle whose signature holds, about this artifact and in agreement with its manifest.
   // kPermissionDenied if it does not count: a key that the root does not list, not for this builder, not at
@@ -62,6 +64,7 @@ class StatementReader {
   const TrustRoot& root_;
   const Recalls* recalls_;
   const TimePoint now_;
+  const std::size_t witnesses_;
   const RootLogs logs_;
 };
 

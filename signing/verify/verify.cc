@@ -142,7 +142,7 @@ class Verification {
                     {Code::kDataLoss, request_.bundles.empty()
                                           ? "no bundle: the artifact is not signed"
                                           : "more than " + std::to_string(kMaxBundles) + " bundles"});
-    const StatementReader reader(root_, known_.recalls, now_);
+    const StatementReader reader(root_, known_.recalls, now_, policy_.minWitnesses);
     const StatementSubject about{verdict_.artifact, config_, verdict_.manifest};
     std::string whyNone;
     for (std::size_t i = 0; i < request_.bundles.size(); ++i) {

@@ -272,6 +272,27 @@ TEST_F(AttackCases, Case12AnExpiredKeysStatementCountsIfWitnessesSawItInTime) {
   expectRefused("and witnesses saw the statement on");
 }
 
+// A stolen key, and one witness who helps: where the policy wants two, the other one's time counts.
+TEST_F(AttackCases, Case12OneWitnessAloneDoesNotPutAStatementBeforeTheTheft) {
+  log.trust(farm.root);
+  const TimePoint now = farm.clock.now(), before = now - std::chrono::minutes(30);
+  farm.root.revocations = {{farm.key.publicKey().id(), now - std::chrono::minutes(1), "stolen", {}}};
+  const std::string bundle = bundles[0];
+  policy.requireLog = true;
+  policy.minWitnesses = 2;
+  bundles = {log.add(bundle, farm.key.publicKey(), before, now)};
+  expectRefused("was revoked");
+  bundles = {log.add(bundle, farm.key.publicKey(), before)};
+  expectRefused("was revoked");
+  bundles = {log.add(bundle, farm.key.publicKey(), before, before)};
+  EXPECT_TRUE(verify().passed);
+  policy.minWitnesses = 1;
+  bundles = {log.add(bundle, farm.key.publicKey(), before, now)};
+  const Verdict verdict = verify();
+  EXPECT_TRUE(verdict.passed) << "the policy takes one witness's word";
+  EXPECT_EQ(verdict.cosigned, before);
+}
+
 TEST_F(AttackCases, Case16AnEntryOfAnotherSignatureFailsTheArtifact) {
   log.trust(farm.root);
   const std::string mine = bundles[0];
