@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -55,6 +56,7 @@ void tell(std::string_view program, std::string_view what) {
 
 int runMain(std::string_view name, const std::function<int()>& body) {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) occupy(descriptor);
+  std::signal(SIGXFSZ, SIG_IGN);  // the write then fails, and whoever wrote says where
   int exit = kExitInternal;
   try {
     exit = body();

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include <cstdio>
 #include <iostream>
 #include <stdexcept>
+
+#include "tests/support/temp_directory.h"
 
 namespace kiln {
 namespace {
@@ -101,6 +104,18 @@ TEST(Program, AReaderThatHasGoneAwayIsLostOutput) {
   });
   EXPECT_EQ(ended.exit, 1);
   EXPECT_NE(ended.err.find("Broken pipe"), std::string::npos) << ended.err;
+}
+
+TEST(Program, AFileBeyondItsLimitIsLostOutputAndNoSignal) {
+  const testing_support::TempDirectory directory;
+  const std::string path = directory / "out";
+  const Ended ended = run(prints, [&] {
+    ::dup2(::open(path.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  });
+  EXPECT_EQ(ended.exit, 7);
+  EXPECT_NE(ended.err.find("standard output: File too large"), std::string::npos) << ended.err;
 }
 
 TEST(Program, LostMessagesAreNoticedToo) {
