@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "api/cli/run_program.h"
+#include "manifest/base/scratch_directory.h"
 #include "manifest/json/error_line.h"
 
 namespace kiln::cli {
@@ -18,35 +19,22 @@ using runtime::Tensors;
 // As long as the clock of a poll() goes. Whoever wants it shorter ends the command.
 constexpr auto kLongest = std::chrono::hours(24 * 24);
 
-// What lies in a run's directories, removed at the end.
-class Scratch {
- public:
-  static Result<Scratch> make() {
-    std::error_code error;
-    std::string path = (fs::temp_directory_path(error) / "kiln-run-XXXXXX").string();
-    if (error || ::mkdtemp(path.data()) == nullptr) return fail(errnoError(errno, path));
-    Scratch scratch(std::move(path));
-    for (const char* name : {"inputs", "outputs"})
-      if (::mkdir((scratch / name).c_str(), 0755) != 0) return fail(errnoError(errno, scratch / name));
-    return scratch;
-  }
-  Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  Scratch& operator=(Scratch&&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  std::string operator/(const char* name) const { return path_ + "/" + name; }
-
- private:
-  explicit Scratch(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
+// For what goes in and comes out.
+Result<ScratchDirectory> makeScratch() {
+  std::error_code error;
+  const fs::path folder = fs::temp_directory_path(error);
+  if (error) return fail(errnoError(error.value(), "TMPDIR"));
+  KILN_ASSIGN(auto scratch, ScratchDirectory::make((folder / "kiln-run-").string()));
+  for (const char* name : {"/inputs", "/outputs"})
+    if (::mkdir((scratch.path() + name).c_str(), 0755) != 0)
+      return fail(errnoError(errno, scratch.path() + name));
+  return scratch;
+}
 
 // Under root the program runs as a user who may not read the artifact: then it gets a copy.
-Result<std::string> readableArtifact(const node::VerifiedArtifact& artifact, const Scratch& scratch) {
+Result<std::string> readableArtifact(const node::VerifiedArtifact& artifact, const std::string& scratch) {
   if (::geteuid() != 0) return artifact.directory;
-  const std::string copy = scratch / "artifact";
+  const std::string copy = scratch + "/artifact";
   std::vector<std::string> paths = {"manifest.json"};
   for (const ArtifactFile& file : artifact.manifest().files()) paths.push_back(file.path);
   constexpr auto kDirectory = static_cast<fs::perms>(0755), kFile = static_cast<fs::perms>(0444);
@@ -103,10 +91,10 @@ Result<Tensors> runIsolated(const node::VerifiedArtifact& artifact, const Tensor
     return fail(Code::kUnimplemented, "--isolated: the artifact has kernels for " +
                                           manifest.devices.front().target +
                                           "; only programs for processors run in there");
-  KILN_ASSIGN(const Scratch scratch, Scratch::make());
-  const std::string in = scratch / "inputs", out = scratch / "outputs";
+  KILN_ASSIGN(const ScratchDirectory scratch, makeScratch());
+  const std::string in = scratch.path() + "/inputs", out = scratch.path() + "/outputs";
   KILN_TRY(writeInputs(in, manifest.inputs, inputs));
-  KILN_ASSIGN(const std::string directory, readableArtifact(artifact, scratch));
+  KILN_ASSIGN(const std::string directory, readableArtifact(artifact, scratch.path()));
   std::vector<std::string> arguments = {programDirectory() + "/kiln-isolated",
                                         "--artifact",
                                         directory,

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -114,9 +113,8 @@ Result<std::shared_ptr<PrivateCopy>> PrivateCopy::create() {
   std::error_code error;
   auto base = fs::temp_directory_path(error);
   if (error) base = "/tmp";
-  auto pattern = (base / "kiln-artifact-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) return fail(errnoError(errno, base.string()));
-  return std::shared_ptr<PrivateCopy>(new PrivateCopy(pattern));
+  KILN_ASSIGN(auto directory, ScratchDirectory::make((base / "kiln-artifact-").string()));
+  return std::shared_ptr<PrivateCopy>(new PrivateCopy(std::move(directory)));
 }
 
 Result<std::shared_ptr<PrivateCopy>> PrivateCopy::of(const std::string& directory) {
@@ -138,11 +136,6 @@ Result<std::shared_ptr<PrivateCopy>> PrivateCopy::of(const std::string& director
   }
   if (error) return fail(errnoError(error.value(), directory));
   return copy;
-}
-
-PrivateCopy::~PrivateCopy() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
 }
 
 }  // namespace kiln::node

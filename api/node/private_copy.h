@@ -5,6 +5,7 @@
 #include <string>
 
 #include "manifest/base/result.h"
+#include "manifest/base/scratch_directory.h"
 
 namespace kiln::node {
 
@@ -17,15 +18,12 @@ class PrivateCopy {
   // left out. kDataLoss for links, special files, longer files, fixtures outside their list, and more than
   // 100,000 files.
   static Result<std::shared_ptr<PrivateCopy>> of(const std::string& directory);
-  ~PrivateCopy();
-  PrivateCopy(const PrivateCopy&) = delete;
-  PrivateCopy& operator=(const PrivateCopy&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return directory_.path(); }
 
  private:
-  explicit PrivateCopy(std::string path) : path_(std::move(path)) {}
-  std::string path_;
+  explicit PrivateCopy(ScratchDirectory directory) : directory_(std::move(directory)) {}
+  ScratchDirectory directory_;
 };
 
 }  // namespace kiln::node

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -30,23 +29,15 @@ Result<Staging> Staging::begin(const std::string& destination) {
     return fail(Code::kAlreadyExists,
                 target.string() + ": is there already; remove it or choose another directory");
   }
-  auto pattern = (target.parent_path() / ("." + target.filename().string() + ".partial-XXXXXX")).string();
-  if (::mkdtemp(pattern.data()) == nullptr) return fail(errnoError(errno, target.parent_path().string()));
-  return Staging(target.string(), pattern);
-}
-
-Staging::Staging(Staging&& other) noexcept
-    : destination_(std::move(other.destination_)), path_(std::exchange(other.path_, {})) {}
-
-Staging::~Staging() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  const auto prefix = target.parent_path() / ("." + target.filename().string() + ".partial-");
+  KILN_ASSIGN(auto directory, ScratchDirectory::make(prefix.string()));
+  return Staging(target.string(), std::move(directory));
 }
 
 Result<UniqueFd> Staging::create(const std::string& name) {
   for (auto slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1))
-    KILN_TRY(makeDirectory(path_ + "/" + name.substr(0, slash), 0755));  // whatever the umask
-  const std::string full = path_ + "/" + name;
+    KILN_TRY(makeDirectory(path() + "/" + name.substr(0, slash), 0755));  // whatever the umask
+  const std::string full = path() + "/" + name;
   return openFile(full, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0444, full);
 }
 
@@ -105,16 +96,16 @@ Status Staging::receive(const std::string& name, const Digest& digest, const sto
 
 Status Staging::commit() {
   std::error_code error;
-  std::set<std::string> directories{path_};
-  for (fs::recursive_directory_iterator it(path_, error), end; !error && it != end; it.increment(error)) {
+  std::set<std::string> directories{path()};
+  for (fs::recursive_directory_iterator it(path(), error), end; !error && it != end; it.increment(error)) {
     if (it->is_directory(error)) directories.insert(it->path().string());
   }
-  if (error) return fail(errnoError(error.value(), path_));
+  if (error) return fail(errnoError(error.value(), path()));
   for (const auto& directory : directories) KILN_TRY(syncDirectory(directory));
   // As a plain mkdir would have made it; the files are read-only for everybody.
-  if (::chmod(path_.c_str(), 0755) != 0) return fail(errnoError(errno, path_));
-  if (::rename(path_.c_str(), destination_.c_str()) != 0) return fail(errnoError(errno, destination_));
-  path_.clear();
+  if (::chmod(path().c_str(), 0755) != 0) return fail(errnoError(errno, path()));
+  if (::rename(path().c_str(), destination_.c_str()) != 0) return fail(errnoError(errno, destination_));
+  directory_.keep();
   return syncDirectory(fs::path(destination_).parent_path().string());
 }
 

@@ -1,5 +1,6 @@
 // A directory in the making beside its final place. Nothing is visible under the final name until commit();
-// on any failure, everything is removed again.
+// on any failure, everything is removed again, and what a process that was killed left of it with the next
+// one for the same place.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include "manifest/base/digest.h"
 #include "manifest/base/file.h"
 #include "manifest/base/result.h"
+#include "manifest/base/scratch_directory.h"
 #include "storage/blob/blob_store.h"
 
 namespace kiln::node {
@@ -18,9 +20,6 @@ class Staging {
  public:
   // `destination` must not exist, or be an empty directory (kAlreadyExists otherwise); its parent must exist.
   static Result<Staging> begin(const std::string& destination);
-  ~Staging();
-  Staging(Staging&& other) noexcept;
-  Staging& operator=(Staging&&) = delete;
 
   // `name` is relative and plain; folders are made as needed. Files are read-only once written.
   Status write(const std::string& name, Bytes bytes);
@@ -37,17 +36,18 @@ class Staging {
   // Flushes everything to disk and gives the directory its name.
   Status commit();
 
-  const std::string& path() const { return path_; }  // of the directory in the making
+  const std::string& path() const { return directory_.path(); }  // of the directory in the making
 
  private:
-  Staging(std::string destination, std::string path)
-      : destination_(std::move(destination)), path_(std::move(path)) {}
+  Staging(std::string destination, ScratchDirectory directory)
+      : destination_(std::move(destination)), directory_(std::move(directory)) {}
   Result<UniqueFd> create(const std::string& name);
   // Writes what `source` hands out, if that is `digest`.
   Status receive(const std::string& name, const Digest& digest, const storage::ByteSink& sink,
                  const std::function<Status(const storage::ByteSink&)>& source);
 
-  std::string destination_, path_;
+  std::string destination_;
+  ScratchDirectory directory_;
 };
 
 }  // namespace kiln::node

@@ -14,6 +14,7 @@
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/element/element.h"
 #include "compiler_core/runtime/runtime.h"
+#include "manifest/base/scratch_directory.h"
 
 namespace kiln::driver {
 namespace {
@@ -21,26 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using reference::HostTensor;
 using runtime::NamedTensor;
-
-// A folder that goes away with the object.
-class Scratch {
- public:
-  static Result<Scratch> make() {
-    std::string pattern = (fs::temp_directory_path() / "kiln-compare-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) return fail(errnoError(errno, pattern));
-    return Scratch(std::move(pattern));
-  }
-  Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  explicit Scratch(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 double largest(const HostTensor& tensor) {
   double most = 0;
@@ -93,7 +74,8 @@ class Comparer {
   };
 
   Result<Ran> compileAndRun(std::optional<ProbeRequest::Point> point) const {
-    KILN_ASSIGN(const Scratch folder, Scratch::make());
+    KILN_ASSIGN(const ScratchDirectory folder,
+                ScratchDirectory::make((fs::temp_directory_path() / "kiln-compare-").string()));
     CompileRequest wanted = request_.compile;
     wanted.out = folder.path();
     wanted.probe.reset();

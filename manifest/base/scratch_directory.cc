@@ -1,0 +1,79 @@
+#include "manifest/base/scratch_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kLetters = "XXXXXX";  // what mkdtemp replaces
+constexpr int kOpen = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+
+bool isAt(const UniqueFd& directory, const std::string& path) {
+  struct stat opened{}, named{};
+  return ::fstat(directory.get(), &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// Its owner holds the lock until it ends. Another user's is none of ours.
+void removeIfAbandoned(const std::string& path) {
+  const auto directory = openFile(path, kOpen, 0, path);
+  struct stat facts{};
+  if (!directory || ::fstat(directory->get(), &facts) != 0 || facts.st_uid != ::geteuid()) return;
+  if (::flock(directory->get(), LOCK_EX | LOCK_NB) != 0 || !isAt(*directory, path)) return;
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+// Listed first, since a directory that changes may be read twice or not at all.
+void removeAbandoned(const fs::path& prefix) {
+  const std::string name = prefix.filename().string();
+  std::vector<std::string> left;
+  std::error_code error;
+  for (fs::directory_iterator at(prefix.parent_path(), error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string each = at->path().filename().string();
+    if (each.size() == name.size() + kLetters.size() && each.starts_with(name))
+      left.push_back(at->path().string());
+  }
+  for (const std::string& path : left) removeIfAbandoned(path);
+}
+
+}  // namespace
+
+Result<ScratchDirectory> ScratchDirectory::make(const std::string& prefix) {
+  removeAbandoned(prefix);
+  for (;;) {
+    std::string path = prefix + std::string(kLetters);
+    if (::mkdtemp(path.data()) == nullptr)
+      return fail(errnoError(errno, fs::path(prefix).parent_path().string()));
+    auto lock = openFile(path, kOpen, 0, path);
+    // A file system without locks has nothing removed by others either.
+    if (lock) ::flock(lock->get(), LOCK_EX);
+    if (lock && isAt(*lock, path)) return ScratchDirectory(std::move(path), std::move(*lock));
+    // Before it was locked somebody may have taken it for an abandoned one.
+    if (!lock && lock.error().code != Code::kNotFound) {
+      ::rmdir(path.c_str());
+      return fail(lock.error());
+    }
+  }
+}
+
+ScratchDirectory::ScratchDirectory(ScratchDirectory&& other) noexcept
+    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+}  // namespace kiln

@@ -1,0 +1,33 @@
+// A directory for passing use: removed with the object that owns it, and where that was killed, by the next
+// owner of one with the same prefix.
+#pragma once
+
+#include <string>
+
+#include "manifest/base/file.h"
+#include "manifest/base/result.h"
+
+namespace kiln {
+
+// Not thread safe.
+class ScratchDirectory {
+ public:
+  // Makes PREFIX and six letters, of mode 0700; the prefix is a path. What users of the same prefix left who
+  // are gone is removed: each holds a lock on its own as long as it lives.
+  static Result<ScratchDirectory> make(const std::string& prefix);
+  ScratchDirectory(ScratchDirectory&& other) noexcept;
+  ScratchDirectory& operator=(ScratchDirectory&&) = delete;
+  ~ScratchDirectory();
+
+  const std::string& path() const { return path_; }
+  // It has become something that stays, under whatever name: it is not removed.
+  void keep() { path_.clear(); }
+
+ private:
+  ScratchDirectory(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  std::string path_;
+  UniqueFd lock_;
+};
+
+}  // namespace kiln

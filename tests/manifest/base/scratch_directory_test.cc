@@ -1,0 +1,116 @@
+#include "manifest/base/scratch_directory.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/support/temp_directory.h"
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ScratchTest : testing::Test {
+  const testing_support::TempDirectory directory;
+  const std::string prefix = directory / "kiln-x-";
+
+  // The name of what a process that was killed has left.
+  std::string left() const {
+    int told[2];
+    EXPECT_EQ(::pipe(told), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto scratch = ScratchDirectory::make(prefix);
+      std::ofstream(scratch->path() + "/weights") << "many";
+      (void)!::write(told[1], scratch->path().data(), scratch->path().size());
+      ::_exit(0);  // no destructors
+    }
+    ::waitpid(child, nullptr, 0);
+    std::string path(4096, '\0');
+    path.resize(static_cast<std::size_t>(::read(told[0], path.data(), path.size())));
+    ::close(told[0]);
+    ::close(told[1]);
+    return path;
+  }
+};
+
+TEST_F(ScratchTest, GoesWithItsOwner) {
+  std::string path;
+  {
+    const auto scratch = ScratchDirectory::make(prefix);
+    ASSERT_TRUE(scratch) << scratch.error().message;
+    path = scratch->path();
+    struct stat facts{};
+    ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777, 0700u);
+    std::ofstream(path + "/file") << "text";
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(ScratchTest, WhatIsKeptStays) {
+  const std::string kept = directory / "kept";
+  {
+    auto scratch = ScratchDirectory::make(prefix);
+    fs::rename(scratch->path(), kept);
+    scratch->keep();
+  }
+  EXPECT_TRUE(fs::exists(kept));
+}
+
+TEST_F(ScratchTest, WhatAKilledOwnerLeftGoesWithTheNext) {
+  const std::string before = left();
+  ASSERT_TRUE(fs::exists(before + "/weights"));
+  const auto next = ScratchDirectory::make(prefix);
+  ASSERT_TRUE(next);
+  EXPECT_FALSE(fs::exists(before));
+}
+
+TEST_F(ScratchTest, OthersAreLeftAlone) {
+  const auto mine = ScratchDirectory::make(prefix);
+  const std::string before = left();
+  for (const char* name : {"kiln-x-short", "kiln-x-muchlonger", "kiln-y-abcdef"})
+    fs::create_directory(directory / name);
+  std::ofstream(directory / "kiln-x-afile1") << "no directory";
+  fs::create_directory(directory / "elsewhere");
+  std::ofstream(directory / "elsewhere/file") << "text";
+  fs::create_directory_symlink(directory / "elsewhere", directory / "kiln-x-alink1");
+  fs::rename(before, directory / "elsewhere/kiln-x-aaaaaa");
+  const auto next = ScratchDirectory::make(prefix);
+  for (const std::string& path :
+       {mine->path(), directory / "kiln-x-short", directory / "kiln-x-muchlonger",
+        directory / "kiln-y-abcdef", directory / "kiln-x-afile1", directory / "kiln-x-alink1",
+        directory / "elsewhere/file", directory / "elsewhere/kiln-x-aaaaaa/weights"})
+    EXPECT_TRUE(fs::exists(path)) << path;
+}
+
+TEST_F(ScratchTest, ManyAtOnceKeepTheirOwn) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 50; ++turn) {
+        const auto scratch = ScratchDirectory::make(prefix);
+        ASSERT_TRUE(scratch) << scratch.error().message;
+        std::ofstream(scratch->path() + "/file") << "text";
+        ASSERT_TRUE(fs::exists(scratch->path() + "/file"));
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(fs::is_empty(directory.path()));
+}
+
+TEST_F(ScratchTest, AFolderThatIsNotThereIsNamed) {
+  const auto none = ScratchDirectory::make(directory / "nowhere/kiln-x-");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Code::kNotFound);
+  EXPECT_NE(none.error().message.find(directory / "nowhere"), std::string::npos) << none.error().message;
+}
+
+}  // namespace
+}  // namespace kiln
