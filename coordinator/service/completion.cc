@@ -143,7 +143,7 @@ Result<ActionResult> keptResult(const Farm& farm, const std::string& instance, c
 
 // Errors of the farm itself, not of the report: the same report may be fine later.
 bool isOurs(Code code) {
-  return code == Code::kUnavailable || code == Code::kDeadlineExceeded;
+  return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kResourceExhausted;
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 // What is kept of a run's report, and what a report of each kind must come with.
 #include "coordinator/service/completion.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "storage/index/job_repository.h"
 #include "tests/coordinator/service/farm_fixture.h"
 
@@ -174,6 +178,28 @@ TEST_F(Completions, TakenAndRefusedResultsAreCounted) {
   });
   EXPECT_EQ(counted("yes"), 4);
   EXPECT_EQ(counted("no"), 1) << "what failed without a result was not refused";
+}
+
+// The process may open no more files: not the worker's fault, and over one day.
+TEST_F(Completions, WhatTheFarmCouldNotReadRefusesNoResult) {
+  submitted(request("k"));
+  const std::vector<v1::Lease> leases = one_->poll();
+  ASSERT_FALSE(leases.empty());
+  const v1::LeaseReport report = one_->run(leases[0]).value();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::open("/dev/null", O_RDONLY);  // all lower ones are taken
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  ASSERT_EQ(::close(next) + ::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto refused = one_->synchronize({report});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted) << refused.error().message;
+  EXPECT_EQ(counted("no"), 0);
+  const auto taken = one_->synchronize({report});
+  ASSERT_TRUE(taken) << taken.error().message;
+  EXPECT_EQ(taken->forget_size(), 1);
+  EXPECT_EQ(counted("yes"), 1);
 }
 
 // As if the lease ran out while the outputs were read.
