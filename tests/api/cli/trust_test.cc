@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "manifest/json/json.h"
 #include "signing/keys/files.h"
@@ -77,6 +78,30 @@ TEST_F(KilnTrust, ASuccessorNeedsBothThresholds) {
   publish();
   ASSERT_TRUE(signing::TrustStore::open(root));
   EXPECT_EQ(signing::TrustStore::open(root)->root().version, 2u);
+}
+
+// Keys lie in several places: whoever has one signs when it suits.
+TEST_F(KilnTrust, SignaturesAndRecallsMadeAtOnceAllStay) {
+  ASSERT_EQ(trust({"init", "--out", root, "--keys", keys, "--threshold", "8", "--of", "8"}).exit, 0);
+  const std::string key = signer("signer.pem"), recalls = directory / "recalls.json";
+  ASSERT_EQ(trust({"add-key", root, "--id", "urn:farm", "--public", key, "--out", next}).exit, 0);
+  std::vector<std::thread> people;
+  for (int i = 1; i <= 8; ++i)
+    people.emplace_back([&, i] {
+      const auto signedBy = trust({"sign", next, "--key", rootKey(i), "--previous", root});
+      EXPECT_EQ(signedBy.exit, 0) << signedBy.err;
+      const auto recalled = runKiln(
+          {"recall", "--trust-root", root, "--recalls", recalls, "--artifact",
+           digestOf(std::to_string(i)).text(), "--reason", "bad", "--sign-with", keys + "/recall-1.key"},
+          {}, directory.path());
+      EXPECT_EQ(recalled.exit, 0) << recalled.err;
+    });
+  for (std::thread& one : people) one.join();
+  EXPECT_EQ(trust({"show", next, "--previous", root}).exit, 0) << "somebody's signature is lost";
+  const auto all = signing::Recalls::parse(signing::readTextFile(recalls, 1 << 20).value(),
+                                           signing::TrustRoot::load(root).value());
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ(all->entries.size(), 8u) << "somebody's recall is lost";
 }
 
 TEST_F(KilnTrust, ARotatedSignerOverlapsTheOldOne) {
