@@ -27,7 +27,7 @@ Result<Ed25519PrivateKey> witnessKey(const Options& options) {
   KILN_ASSIGN(Ed25519PrivateKey made, Ed25519PrivateKey::create());
   KILN_TRY(made.save(options.key + ".key"));
   const VerifierKey verifier{options.name, NoteKeyKind::kCosignature, made.publicKey()};
-  KILN_TRY(writeTextFile(options.key + ".vkey", verifier.text() + "\n"));
+  KILN_TRY(writePublicHalf(options.key + ".vkey", verifier.text() + "\n", options.key + ".key"));
   return made;
 }
 

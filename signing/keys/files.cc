@@ -33,11 +33,33 @@ std::string folderOf(const std::string& path) {
   return slash == path.npos ? "." : path.substr(0, slash + 1);
 }
 
-Status writeNew(const std::string& path, std::string_view content, mode_t mode) {
+Status fill(int file, std::string_view content, const std::string& path) {
+  KILN_TRY(writeAll(file, asBytes(content), path));
+  if (::fsync(file) != 0) return fail(errnoError(errno, path));
+  return {};
+}
+
+// Where the file system knows no files without a name. Half a file would be in the way of the next try.
+Status fillNamed(const std::string& path, std::string_view content, mode_t mode) {
   KILN_ASSIGN(const UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, path));
-  KILN_TRY(writeAll(file.get(), asBytes(content), path));
-  if (::fsync(file.get()) != 0) return fail(errnoError(errno, path));
-  return syncDirectory(folderOf(path));
+  Status filled = fill(file.get(), content, path);
+  if (!filled) ::unlink(path.c_str());
+  return filled;
+}
+
+// It gets its name once it is whole, so that neither a full disk nor a kill leaves half of it.
+Status writeNew(const std::string& path, std::string_view content, mode_t mode) {
+  const std::string folder = folderOf(path);
+  const UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
+  if (file) {
+    KILN_TRY(fill(file.get(), content, path));
+    const std::string unnamed = "/proc/self/fd/" + std::to_string(file.get());
+    if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return fail(errnoError(errno, path));
+  } else {
+    KILN_TRY(fillNamed(path, content, mode));
+  }
+  return syncDirectory(folder);
 }
 
 bool othersMayWrite(const struct stat& facts) {
@@ -98,6 +120,12 @@ Status writeSecretFile(const std::string& path, std::string_view content) {
 }
 Status writeTextFile(const std::string& path, std::string_view content) {
   return writeNew(path, content, 0644);
+}
+
+Status writePublicHalf(const std::string& path, std::string_view content, const std::string& privateHalf) {
+  Status written = writeTextFile(path, content);
+  if (!written) ::unlink(privateHalf.c_str());
+  return written;
 }
 
 Status replaceFile(const std::string& path, std::string_view content) {

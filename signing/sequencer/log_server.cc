@@ -92,7 +92,7 @@ Status makeLogKey(const std::string& origin, const std::string& prefix) {
   KILN_ASSIGN(Ed25519PrivateKey key, Ed25519PrivateKey::create());
   KILN_TRY(key.save(prefix + ".key"));
   const VerifierKey verifier{origin, NoteKeyKind::kEd25519, key.publicKey()};
-  return writeTextFile(prefix + ".vkey", verifier.text() + "\n");
+  return writePublicHalf(prefix + ".vkey", verifier.text() + "\n", prefix + ".key");
 }
 
 Status runLog(const LogOptions& options, std::function<void(std::string_view)> reached) {

@@ -66,8 +66,9 @@ Status completeRoot(const RootOptions& options, const std::string& path, const C
 Status makeWorkerCa(const std::string& directory, const Clock& clock) {
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return fail(errnoError(errno, directory));
   KILN_ASSIGN(Authority authority, Authority::create(clock.now()));
-  KILN_TRY(authority.key().save(directory + "/worker-ca.key"));
-  return writeTextFile(directory + "/worker-ca.pem", authority.certificate().pem());
+  const std::string key = directory + "/worker-ca.key";
+  KILN_TRY(authority.key().save(key));
+  return writePublicHalf(directory + "/worker-ca.pem", authority.certificate().pem(), key);
 }
 
 Status makeWorkerCertificate(const std::string& caDirectory, const std::string& name,
@@ -79,7 +80,7 @@ Status makeWorkerCertificate(const std::string& caDirectory, const std::string& 
   Authority authority(std::move(caKey), std::move(certificate));
   KILN_ASSIGN(Certificate worker, authority.issue(name, operatorName, key.publicKey(), clock.now()));
   KILN_TRY(key.save(prefix + ".key"));
-  return writeTextFile(prefix + ".pem", worker.pem());
+  return writePublicHalf(prefix + ".pem", worker.pem(), prefix + ".key");
 }
 
 }  // namespace kiln::signing

@@ -1,9 +1,11 @@
 #include "signing/keys/keys.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -66,6 +68,31 @@ TEST(Keys, FilesArePrivate) {
   std::ofstream(dir.path() + "/bad") << "garbage";
   ::chmod((dir.path() + "/bad").c_str(), 0600);
   EXPECT_EQ(PrivateKey::load(dir.path() + "/bad").error().code, Code::kInvalidArgument);
+}
+
+TEST(Keys, NothingIsLeftOfAFileThatCouldNotBeWritten) {
+  const testing_support::TempDirectory directory;
+  const std::string key = directory / "k.key", certificate = directory / "k.pem";
+  ASSERT_TRUE(writeTextFile(directory / "there", "text"));
+  EXPECT_EQ(writeTextFile(directory / "there", "other").error().code, Code::kAlreadyExists);
+  const auto earlier = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit few{100, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &few), 0);
+  const Status saved = PrivateKey::create()->save(key), empty = writeSecretFile(key, "short");
+  const Status half = writePublicHalf(certificate, std::string(200, 'x'), key);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, earlier);
+  ASSERT_FALSE(saved) << "as on a full disk";
+  EXPECT_EQ(saved.error().code, Code::kResourceExhausted);
+  EXPECT_NE(saved.error().message.find(key), std::string::npos) << saved.error().message;
+  EXPECT_TRUE(empty) << "what was there before is not in the way";
+  EXPECT_FALSE(half);
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
+    names.push_back(entry.path().filename());
+  EXPECT_EQ(names, std::vector<std::string>{"there"}) << "neither half of the pair";
 }
 
 TEST(TrustFiles, OthersMayNotWriteThem) {
