@@ -8,10 +8,6 @@ TimePoint SystemClock::now() const {
   return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
-TimePoint SteadyClock::now() const {
-  return TimePoint(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
-}
-
 std::string rfc3339(TimePoint time) {
   std::time_t seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
   std::tm parts{};

@@ -25,12 +25,6 @@ class SystemClock final : public Clock {
   TimePoint now() const override;
 };
 
-// For waits and nothing else: it tells no time of day, but nobody sets it.
-class SteadyClock final : public Clock {
- public:
-  TimePoint now() const override;
-};
-
 // RFC 3339 in UTC with a trailing Z, whole seconds: "2026-11-20T05:23:32Z".
 std::string rfc3339(TimePoint time);
 // The exact form that rfc3339() writes; years 1970 to 9999. Anything else is kInvalidArgument.

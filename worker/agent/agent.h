@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "manifest/base/clock.h"
+#include "manifest/base/steady_clock.h"
 #include "signing/receipt/worker_identity.h"
 #include "worker/agent/runner.h"
 

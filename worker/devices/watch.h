@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "manifest/base/steady_clock.h"
 #include "worker/devices/registry.h"
 
 namespace kiln::devices {
