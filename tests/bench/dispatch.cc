@@ -18,7 +18,7 @@
 
 using namespace kiln;
 using postgres::Connection;
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 namespace {
 
@@ -27,7 +27,7 @@ constexpr std::size_t kConnections = 8;  // as of a coordinator on few cores
 // What `workers` threads need for calling `step(worker)` until it says false, in seconds.
 template <class Step>
 double seconds(int workers, Step step) {
-  const auto start = Clock::now();
+  const auto start = Steady::now();
   {
     std::vector<std::jthread> threads;
     for (int worker = 0; worker < workers; ++worker)
@@ -36,7 +36,7 @@ double seconds(int workers, Step step) {
         }
       });
   }
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  return std::chrono::duration<double>(Steady::now() - start).count();
 }
 
 [[noreturn]] void stop(const Error& error) {
@@ -70,10 +70,10 @@ void fill(postgres::Pool& pool, int runs, int workers) {
 bool dispatchOne(postgres::Pool& pool, const queue::LeaseQueue& leases, int worker,
                  std::vector<double>& waits) {
   const queue::Claim claim{identityOf(worker), {"cpu:x86-64-v3"}, {}, {index::ActionKind::kCompile}, {}};
-  const auto start = Clock::now();
+  const auto start = Steady::now();
   const auto run = pool.transact([&](Connection& c) { return leases.acquire(c, claim); });
   if (!run) stop(run.error());
-  waits.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  waits.push_back(std::chrono::duration<double, std::milli>(Steady::now() - start).count());
   if (!*run) return false;
   const auto done = pool.transact([&](Connection& c) {
     return leases.complete(c, {(*run)->id, (*run)->epoch, claim.worker}, index::testing::resultOf(**run));
