@@ -470,9 +470,12 @@ Status Parser::opset(Bytes bytes, Opsets& opsets) {
     }
   }
   if (domain == "ai.onnx") domain = "";
-  if (!opsets.emplace(domain, version).second)
-    return fail(Code::kInvalidArgument,
-                "the operator set of domain '" + std::string(domain) + "' is imported twice");
+  // Tools that join models repeat an entry; two versions would leave open what a node means.
+  const auto [known, isNew] = opsets.emplace(domain, version);
+  if (!isNew && known->second != version)
+    return fail(Code::kInvalidArgument, "the operator set of domain '" + std::string(domain) +
+                                            "' is imported twice, as version " +
+                                            std::to_string(known->second) + " and " + std::to_string(version));
   return {};
 }
 

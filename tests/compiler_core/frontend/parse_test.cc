@@ -175,9 +175,18 @@ TEST(Parse, NamesAreText) {
   EXPECT_TRUE(check(named("größe/層")));
 }
 
-TEST(Parse, AnOpsetImportedTwice) {
-  expectInvalid(OnnxBuilder().input("x", {1}).output("x").importDomain("ai.onnx", 9).build(),
-                "imported twice");
+// onnx.compose.merge_models and skl2onnx write one of a domain twice.
+TEST(Parse, AnOpsetImportedTwiceIsOneUnlessItsVersionsDiffer) {
+  const auto importing = [](std::string_view domain, std::int64_t version) {
+    return OnnxBuilder(17).input("x", {1}).output("x").importDomain(domain, version).build();
+  };
+  for (const char* domain : {"", "ai.onnx"}) {
+    expectInvalid(importing(domain, 9), "domain '' is imported twice, as version 17 and 9");
+    const std::string bytes = importing(domain, 17);
+    const auto model = parseModel(asBytes(bytes));
+    ASSERT_TRUE(model) << model.error().message;
+    EXPECT_EQ(model->opsets, (Opsets{{"", 17}}));
+  }
 }
 
 TEST(Validate, Cycle) {
