@@ -11,8 +11,8 @@
 namespace kiln::client {
 
 // The model in a file or in memory; `name` is what the user calls it. kInvalidArgument with exitCode 3: it is
-// no ONNX model, by what it is instead where that is known; kUnimplemented: a name in it is too long. Views
-// in the model point into the bytes.
+// no ONNX model, by what it is instead where that is known; kUnimplemented: it is beyond a limit of the
+// reader. Views in the model point into the bytes.
 Result<onnx::Model> readModel(Bytes bytes, const std::string& name);
 
 // kUnimplemented names every open dimension and every input of sequence type that `options` leave open, and

@@ -97,8 +97,8 @@ void Importer::describe() {
 Status Importer::argument(const std::string& name, std::int32_t elementType,
                           const std::vector<DeclaredDim>& shape) {
   if (shape.size() > kMaxRank)
-    return fail(Code::kInvalidArgument,
-                "input " + quoted(name) + " has rank " + std::to_string(shape.size()));
+    return fail(Code::kUnimplemented, "input " + quoted(name) + " has rank " + std::to_string(shape.size()) +
+                                          "; at most " + std::to_string(kMaxRank) + " is served");
   if (!argumentNames_.insert(name).second)
     return fail(Code::kInvalidArgument, "two inputs are called " + quoted(name));
   std::vector<analysis::DeclaredDim> dims;

@@ -38,8 +38,8 @@ class Parser {
   WireReader reader(Bytes bytes) const { return {bytes, origin_}; }
   Status count(std::size_t elements = 1) {
     if (elements > limits_.elements - used_)
-      return fail(Code::kInvalidArgument,
-                  "more than " + std::to_string(limits_.elements) + " elements in one model file");
+      return fail(Code::kUnimplemented, "more than " + std::to_string(limits_.elements) +
+                                            " elements in one model file are not served");
     used_ += elements;
     return {};
   }
@@ -368,8 +368,8 @@ Result<ValueInfo> Parser::valueInfo(Bytes bytes) {
 
 Result<Graph> Parser::graph(Bytes bytes) {
   if (depth_ > limits_.graphDepth)
-    return fail(Code::kInvalidArgument,
-                "graphs are nested deeper than " + std::to_string(limits_.graphDepth));
+    return fail(Code::kUnimplemented,
+                "graphs nested deeper than " + std::to_string(limits_.graphDepth) + " are not served");
   ++depth_;
   Graph graph;
   for (WireReader wire = reader(bytes); !wire.atEnd();) {
@@ -530,8 +530,8 @@ Result<Model> Parser::model(Bytes bytes) {
 Result<Model> parseModel(Bytes bytes, const ParseLimits& limits) {
   if (bytes.empty()) return fail(Code::kInvalidArgument, "the model is empty (0 bytes)");
   if (bytes.size() > limits.bytes)
-    return fail(Code::kInvalidArgument, "the model file has " + std::to_string(bytes.size()) +
-                                            " bytes; at most " + std::to_string(limits.bytes) + " are read");
+    return fail(Code::kUnimplemented, "the model file has " + std::to_string(bytes.size()) +
+                                          " bytes; at most " + std::to_string(limits.bytes) + " are read");
   auto model = Parser(bytes.data(), limits).model(bytes);
   if (!model)
     return fail(

@@ -15,7 +15,7 @@ struct ParseLimits {
 };
 
 // Views in the result point into `bytes`. kInvalidArgument names the place: "graph: node[3]: attribute[0]:
-// byte 812: ..."; kUnimplemented, in the same way, a name that is too long.
+// byte 812: ..."; kUnimplemented, in the same way, what is beyond a limit: such a model may be a valid one.
 Result<Model> parseModel(Bytes bytes, const ParseLimits& limits = {});
 
 // A TensorProto alone, as test data come.

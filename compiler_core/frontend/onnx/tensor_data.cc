@@ -36,8 +36,8 @@ unsigned packedBits(DType dtype) {
 Result<Layout> layoutOf(const Tensor& tensor) {
   if (std::string why = unservedType(tensor.type); !why.empty()) return fail(Code::kUnimplemented, why);
   if (tensor.dims.size() > kMaxRank)
-    return invalid("rank " + std::to_string(tensor.dims.size()) + "; at most " + std::to_string(kMaxRank) +
-                   " is read");
+    return fail(Code::kUnimplemented, "rank " + std::to_string(tensor.dims.size()) + "; at most " +
+                                          std::to_string(kMaxRank) + " is served");
   Layout layout{*toDType(tensor.type)};
   layout.width = dtypeBytes(layout.dtype);
   layout.bits = packedBits(layout.dtype);

@@ -11,7 +11,7 @@ inline constexpr std::size_t kMaxRank = 16;
 
 // `file` owns the bytes that `tensor` views; types below a byte are unpacked to one byte each. The payload
 // must be exactly what the shape asks for. kInvalidArgument for a broken tensor, kUnimplemented for element
-// types that Kiln does not serve yet (named).
+// types and ranks that Kiln does not serve (named).
 Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const MappedFile>& file,
                               ExternalData& external);
 

@@ -34,10 +34,10 @@ Status check(const std::string& bytes) {
   return validate(model);
 }
 
-void expectInvalid(const std::string& bytes, std::string_view part) {
+void expectInvalid(const std::string& bytes, std::string_view part, Code code = Code::kInvalidArgument) {
   auto result = check(bytes);
   ASSERT_FALSE(result) << "accepted; expected " << part;
-  EXPECT_EQ(result.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(result.error().code, code);
   EXPECT_THAT(result.error().message, HasSubstr(std::string(part)));
 }
 
@@ -153,7 +153,7 @@ TEST(Parse, DeepNestingIsBounded) {
     graph = std::move(outer);
     if (i == 200) break;
   }
-  expectInvalid(ProtoMessage().message(7, graph).bytes(), "nested deeper than 8");
+  expectInvalid(ProtoMessage().message(7, graph).bytes(), "nested deeper than 8", Code::kUnimplemented);
 }
 
 TEST(Parse, ElementsAreBounded) {
@@ -162,7 +162,17 @@ TEST(Parse, ElementsAreBounded) {
   std::string bytes = ProtoMessage().message(7, ProtoMessage().message(1, node)).bytes();
   auto result = parseModel(asBytes(bytes), {.elements = 50});
   ASSERT_FALSE(result);
-  EXPECT_THAT(result.error().message, HasSubstr("more than 50 elements"));
+  EXPECT_EQ(result.error().message,
+            "ONNX model: graph: node[0]: more than 50 elements in one model file are not served");
+  EXPECT_EQ(result.error().code, Code::kUnimplemented);
+}
+
+TEST(Parse, AFileBeyondTheLimitIsNotServedRatherThanInvalid) {
+  const std::string bytes = tinyModel();
+  const auto result = parseModel(asBytes(bytes), {.bytes = 10});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kUnimplemented);
+  EXPECT_THAT(result.error().message, HasSubstr("at most 10 are read"));
 }
 
 TEST(Parse, NamesAreText) {
@@ -256,7 +266,8 @@ TEST(TensorData, PayloadMustFitTheShape) {
   expect(onnxTensor("w", {3}, std::vector<float>{1}), "raw_data has 4 bytes, the shape needs 12");
   expect(onnxTensor("w", {-1}, std::vector<float>{}), "negative dimension");
   expect(onnxTensor("w", {1 << 30, 1 << 30, 1 << 30}, std::vector<float>{}), "absurd dimensions");
-  expect(onnxTensor("w", std::vector<std::int64_t>(17, 1), std::vector<float>{1}), "rank 17");
+  expect(onnxTensor("w", std::vector<std::int64_t>(17, 1), std::vector<float>{1}), "rank 17",
+         Code::kUnimplemented);
   // Nine thousand million elements claimed by a field without any.
   expect(ProtoMessage().varint(1, 9000000000u).varint(2, kOnnxFloat).text(8, "w"),
          "fewer values than the shape");
