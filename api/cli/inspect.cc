@@ -38,7 +38,7 @@ void printReport(const client::ModelReport& report) {
   for (const std::string& sequence : report.requirements.sequences)
     line("needs", fmt::format("--sequence {}=COUNT, =[DIM,...],... or =none", sequence));
   for (const auto& node : report.requirements.unserved)
-    line("unserved", fmt::format("node {} ({}): {}", node.node, node.op, node.reason));
+    line("unserved", fmt::format("{} {}: {}", node.op, node.node, node.reason));
   printLine("build     " + report.commandLine);
 }
 
@@ -52,8 +52,8 @@ Status run(const Context& context, const Options& options) {
     printReport(report);
   if (report.requirements.unserved.empty()) return {};
   return fail(Code::kUnimplemented,
-              fmt::format("{}: {} of {} nodes cannot be served on any target", options.model,
-                          report.requirements.unserved.size(), report.nodes));
+              fmt::format("{}: {} of its inputs, initializers and nodes cannot be served on any target",
+                          options.model, report.requirements.unserved.size()));
 }
 
 }  // namespace

@@ -173,6 +173,11 @@ OnnxBuilder& OnnxBuilder::initializer(const ProtoMessage& tensor) {
   return *this;
 }
 
+OnnxBuilder& OnnxBuilder::sparseInitializer(std::string_view name) {
+  graph_.message(15, ProtoMessage().message(1, ProtoMessage().text(8, name)));
+  return *this;
+}
+
 OnnxBuilder& OnnxBuilder::node(std::string_view op, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs,
                                const std::vector<ProtoMessage>& attributes, std::string_view name,

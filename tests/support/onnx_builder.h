@@ -83,6 +83,8 @@ class OnnxBuilder {
   OnnxBuilder& input(std::string_view name, const std::vector<OnnxDim>& dims, int type = kOnnxFloat);
   OnnxBuilder& output(std::string_view name, int type = kOnnxFloat);
   OnnxBuilder& initializer(const ProtoMessage& tensor);
+  // A sparse tensor of no value and no shape.
+  OnnxBuilder& sparseInitializer(std::string_view name);
   OnnxBuilder& node(std::string_view op, const std::vector<std::string>& inputs,
                     const std::vector<std::string>& outputs, const std::vector<ProtoMessage>& attributes = {},
                     std::string_view name = "", std::string_view domain = "");

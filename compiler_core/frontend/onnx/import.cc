@@ -150,14 +150,8 @@ Status Importer::composite(const ValueInfo& input, const Composite& given) {
 
 // Why an input cannot be served; "" where it can.
 std::string Importer::refusal(const ValueInfo& input) const {
-  if (input.isTensor) return input.shape ? unservedType(input.type) : "an input without a rank is not served";
-  if (input.containers.empty()) return "maps and sparse tensors are not served";
-  const auto& containers = input.containers;
-  if (containers.size() > 2 || (containers.size() == 2 && (containers[0] != Container::kOptional ||
-                                                           containers[1] != Container::kSequence)))
-    return "only sequences and optionals of tensors, and optional sequences, are served";
-  if (std::string why = unservedType(input.type); !why.empty()) return why;
-  if (!options_.composites.contains(std::string(input.name)))
+  if (std::string why = unservedInput(input); !why.empty()) return why;
+  if (!input.isTensor && !options_.composites.contains(std::string(input.name)))
     return "the tensors it holds must be known at compile time: give --sequence " + std::string(input.name) +
            "=COUNT, or =[DIM,DIM...],... their shapes, or =none for an absent optional";
   return {};
@@ -395,8 +389,11 @@ Result<Captured> Importer::run() {
   describe();
   captured_.module = mlir::ModuleOp::create(builder_.getUnknownLoc());
   builder_.setInsertionPointToEnd(captured_.module->getBody());
-  if (model_.graph.hasSparse) graph_.unserved("", "(initializer)", "", "sparse initializers are not served");
   KILN_TRY(inputs());
+  for (std::string_view name : model_.graph.sparse) {
+    graph_.unserved(std::string(name), "(initializer)", "", "sparse initializers are not served");
+    scope_.names[name] = Item::poisoned();
+  }
   KILN_TRY(graph_.nodes(scope_));
   KILN_TRY(outputs());
   if (!captured_.capture.unsupported.empty())

@@ -91,7 +91,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Tensor> initializers;
   std::vector<ValueInfo> inputs, outputs;
-  bool hasSparse = false;
+  std::vector<std::string_view> sparse;  // names of initializers that are sparse tensors, which are not read
 };
 
 using Opsets = std::map<std::string, std::int64_t, std::less<>>;  // by domain; "" is ONNX itself

@@ -26,6 +26,8 @@ class Parser {
  private:
   Result<Graph> graph(Bytes bytes);
   Result<Node> node(Bytes bytes);
+  // The name of a SparseTensorProto, which is that of its values.
+  Result<std::string_view> sparseName(Bytes bytes);
   Result<Attribute> attribute(Bytes bytes);
   Result<ValueInfo> valueInfo(Bytes bytes);
   // A TypeProto inside `containers` others.
@@ -178,6 +180,18 @@ Result<Tensor> Parser::tensor(Bytes bytes) {
     }
   }
   return tensor;
+}
+
+Result<std::string_view> Parser::sparseName(Bytes bytes) {
+  std::string_view name;
+  for (WireReader wire = reader(bytes); !wire.atEnd();) {
+    KILN_ASSIGN(WireField field, wire.field());
+    if (field.number != 1) continue;
+    KILN_TRY(expectType(field, WireType::kBytes));
+    KILN_ASSIGN(const Tensor values, tensor(field.bytes));
+    name = values.name;
+  }
+  return name;
 }
 
 Result<Attribute> Parser::attribute(Bytes bytes) {
@@ -392,7 +406,7 @@ Result<Graph> Parser::graph(Bytes bytes) {
         KILN_NESTED("output", valueInfo(field.bytes), graph.outputs);
         break;
       case 15:
-        graph.hasSparse = true;
+        KILN_NESTED("sparse_initializer", sparseName(field.bytes), graph.sparse);
         break;
       default:
         break;

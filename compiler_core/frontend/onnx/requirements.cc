@@ -7,6 +7,7 @@
 
 #include "compiler_core/frontend/onnx/node_name.h"
 #include "compiler_core/frontend/onnx/served_operators.h"
+#include "compiler_core/frontend/onnx/tensor_data.h"
 
 namespace kiln::onnx {
 namespace {
@@ -84,6 +85,8 @@ class Finder {
     std::set<std::string> known;
     for (const ValueInfo& input : model_.graph.inputs) {
       if (constants_.contains(input.name)) continue;
+      if (std::string reason = unservedInput(input); !reason.empty())
+        result_.unserved.push_back({std::string(input.name), "(input)", std::move(reason)});
       if (!input.containers.empty()) result_.sequences.emplace_back(input.name);
       if (!input.isTensor || !input.shape) continue;
       for (std::size_t i = 0; i < input.shape->size(); ++i) {
@@ -102,7 +105,19 @@ class Finder {
     decided(graph);
   }
 
+  // Those that some node uses; the others are never read.
+  void unservedConstants(const Graph& graph) {
+    std::set<std::string_view> used;
+    for (const Node& node : graph.nodes) used.insert(node.inputs.begin(), node.inputs.end());
+    for (const Tensor& tensor : graph.initializers)
+      if (std::string reason = unservedType(tensor.type); !reason.empty() && used.contains(tensor.name))
+        result_.unserved.push_back({std::string(tensor.name), "(initializer)", std::move(reason)});
+    for (std::string_view name : graph.sparse)
+      result_.unserved.push_back({std::string(name), "(initializer)", "sparse initializers are not served"});
+  }
+
   void unserved(const Graph& graph, const Opsets& opsets) {
+    unservedConstants(graph);
     for (const Node& node : graph.nodes) {
       if (!functions_.contains({node.domain, node.op})) {
         const std::string_view domain = isOnnx(node.domain) ? std::string_view() : node.domain;

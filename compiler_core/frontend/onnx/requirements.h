@@ -24,15 +24,16 @@ struct DecidingInput {
   bool certain = true;       // false: only where the branches of an If differ
 };
 
+// An operator of the graph, or as the importer has it in the place of one: an input, an initializer.
 struct UnservedNode {
-  std::string node, op, reason;  // op with its domain
+  std::string node, op, reason;  // op with its domain; "(input)", "(initializer)"
 };
 
 struct Requirements {
   std::vector<OpenDimension> dimensions;  // each once, in the order of the inputs
   std::vector<DecidingInput> pins;        // in the order of the inputs
   std::vector<std::string> sequences;     // inputs of sequence or optional type
-  std::vector<UnservedNode> unserved;     // of the operators that the importer knows, in the graph's order
+  std::vector<UnservedNode> unserved;     // inputs, then the rest in the graph's order
 };
 
 // As far as names and types tell: what shape inference or a kernel refuses shows in the compile only. Inputs

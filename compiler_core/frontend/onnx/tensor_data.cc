@@ -156,6 +156,16 @@ std::string unservedType(std::int32_t type) {
   return "element type " + elementTypeName(type) + " is not served; tensors of numbers and bool are";
 }
 
+std::string unservedInput(const ValueInfo& input) {
+  if (input.isTensor) return input.shape ? unservedType(input.type) : "an input without a rank is not served";
+  const auto& containers = input.containers;
+  if (containers.empty()) return "maps and sparse tensors are not served";
+  if (containers.size() > 2 || (containers.size() == 2 && (containers[0] != Container::kOptional ||
+                                                           containers[1] != Container::kSequence)))
+    return "only sequences and optionals of tensors, and optional sequences, are served";
+  return unservedType(input.type);
+}
+
 Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const MappedFile>& file,
                               ExternalData& external) {
   KILN_ASSIGN(Layout layout, layoutOf(tensor));

@@ -17,5 +17,7 @@ Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const 
 
 // Why an element type is refused, or "" for those that are served.
 std::string unservedType(std::int32_t type);
+// Why an input of the model is refused whatever the options say, or "".
+std::string unservedInput(const ValueInfo& input);
 
 }  // namespace kiln::onnx

@@ -39,12 +39,14 @@ Result<Definitions> definitions(const Graph& graph, const Scope* outer) {
     if (!defined.emplace(input.name, kGiven).second)
       return fail(Code::kInvalidArgument, "the graph input " + quoted(input.name) + " is declared twice");
   }
-  std::unordered_map<std::string_view, bool> initializers;
-  for (const Tensor& tensor : graph.initializers) {
-    if (tensor.name.empty()) return fail(Code::kInvalidArgument, "an initializer has no name");
-    if (!initializers.emplace(tensor.name, true).second)
-      return fail(Code::kInvalidArgument, "the initializer " + quoted(tensor.name) + " is given twice");
-    defined.emplace(tensor.name, kGiven);  // may be an input as well: then it is that input's default
+  std::vector<std::string_view> initializers = graph.sparse;
+  for (const Tensor& tensor : graph.initializers) initializers.push_back(tensor.name);
+  Names given;
+  for (std::string_view name : initializers) {
+    if (name.empty()) return fail(Code::kInvalidArgument, "an initializer has no name");
+    if (!given.insert(name).second)
+      return fail(Code::kInvalidArgument, "the initializer " + quoted(name) + " is given twice");
+    defined.emplace(name, kGiven);  // may be an input as well: then it is that input's default
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     for (std::string_view output : graph.nodes[i].outputs) {

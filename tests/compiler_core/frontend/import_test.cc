@@ -398,6 +398,14 @@ TEST(Import, PinsThatDoNotFit) {
   EXPECT_THAT(refusal({{"s", {1, 0.5}}}).message, HasSubstr("pinned input 's': value 1 (0.5) is no i64"));
 }
 
+TEST(Import, SparseInitializersAreNotServedByName) {
+  OnnxBuilder model;
+  model.input("x", {1}).output("y").sparseInitializer("w").node("Add", {"x", "w"}, {"y"});
+  const Error error = errorOf(model);
+  EXPECT_EQ(error.code, Code::kUnimplemented);
+  EXPECT_THAT(error.message, HasSubstr("node 'w' ((initializer), opset 17): sparse initializers"));
+}
+
 TEST(Import, WrongModelsNameTheNode) {
   auto expect = [](const OnnxBuilder& model, std::string_view part) {
     Error error = errorOf(model);

@@ -234,6 +234,14 @@ TEST(Validate, Names) {
                 "initializer 'w' is given twice");
 }
 
+// They are not served, but they define their names.
+TEST(Validate, SparseInitializers) {
+  const auto model = [] { return OnnxBuilder().input("x", {1}).output("y").node("Add", {"x", "w"}, {"y"}); };
+  EXPECT_TRUE(check(model().sparseInitializer("w").build()));
+  expectInvalid(model().sparseInitializer("w").sparseInitializer("w").build(), "'w' is given twice");
+  expectInvalid(model().sparseInitializer("").build(), "an initializer has no name");
+}
+
 TEST(Validate, SortsNodes) {
   std::string bytes = OnnxBuilder()
                           .input("x", {1})

@@ -108,6 +108,53 @@ TEST(Requirements, UnservedOperatorsWithReasonsAlsoInsideBodiesAndFunctions) {
                                  "deep Mystery: this operator is not served yet"));
 }
 
+TEST(Requirements, InputsAndInitializersOfTypesThatNoBuildServes) {
+  OnnxBuilder model;
+  model.input("words", {1}, kOnnxString).input("x", {2}).output("y");
+  model.initializer(onnxTensor("unused", {0}, Longs{}).varint(2, kOnnxString))
+      .initializer(onnxTensor("labels", {0}, Longs{}).varint(2, kOnnxString))
+      .initializer(onnxTensor("words of old", {0}, Longs{}).varint(2, kOnnxString))
+      .input("words of old", {0}, kOnnxString)  // with a default: a constant that nothing uses
+      .node("Identity", {"labels"}, {"l"})
+      .node("Neg", {"x"}, {"y"});
+  std::vector<std::string> places;
+  for (const UnservedNode& node : of(model).unserved)
+    places.push_back(node.node + " " + node.op + ": " + node.reason);
+  EXPECT_THAT(places,
+              ElementsAre("words (input): element type string is not served; tensors of numbers and bool are",
+                          HasSubstr("labels (initializer): element type string")));
+}
+
+TEST(Requirements, InputsThatAreNoTensorsOfKnownRank) {
+  const auto whyNot = [](const ProtoMessage& type) {
+    const std::string bytes =
+        ProtoMessage()
+            .message(7, ProtoMessage()
+                            .message(11, ProtoMessage().text(1, "x").message(2, type))
+                            .message(12, ProtoMessage().text(1, "x")))
+            .bytes();
+    const auto model = parseModel(asBytes(bytes));
+    EXPECT_TRUE(model) << model.error().message;
+    const auto unserved = requirementsOf(*model).unserved;
+    return unserved.empty() ? "" : unserved.front().reason;
+  };
+  const auto tensor = [] { return ProtoMessage().varint(1, kOnnxFloat); };
+  const ProtoMessage scalar = ProtoMessage().message(1, tensor().message(2, ProtoMessage()));
+  EXPECT_EQ(whyNot(scalar), "");
+  EXPECT_EQ(whyNot(ProtoMessage().message(4, ProtoMessage().message(1, scalar))), "");
+  EXPECT_EQ(whyNot(ProtoMessage().message(1, tensor())), "an input without a rank is not served");
+  EXPECT_EQ(whyNot(ProtoMessage().message(5, ProtoMessage())), "maps and sparse tensors are not served");
+}
+
+TEST(Requirements, SparseInitializers) {
+  OnnxBuilder model;
+  model.input("x", {2}).output("y").sparseInitializer("w").node("Add", {"x", "w"}, {"y"});
+  const Requirements requirements = of(model);
+  ASSERT_EQ(requirements.unserved.size(), 1u);
+  EXPECT_EQ(requirements.unserved.front().node, "w");
+  EXPECT_EQ(requirements.unserved.front().reason, "sparse initializers are not served");
+}
+
 TEST(Requirements, SequencesAreNamed) {
   OnnxBuilder model;
   model.sequenceInput("xs", {2}).output("y").node("ConcatFromSequence", {"xs"}, {"y"}, {onnxInt("axis", 0)});
