@@ -43,20 +43,19 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
     if (equals == std::string::npos || equals == 0) {
       return fail(Code::kInvalidArgument, "--input " + argument + ": give name=file.npy");
     }
-    const auto name = argument.substr(0, equals);
-    const auto isNamed = [&](const auto& with) { return with.name == name; };
-    if (std::any_of(tensors.begin(), tensors.end(), isNamed)) {
-      return fail(Code::kInvalidArgument, "input \"" + name + "\" is given twice");
-    }
-    const auto spec = std::find_if(specs.begin(), specs.end(), isNamed);
-    if (spec == specs.end()) {
+    const runtime::TensorSpec* spec = runtime::givenInput(argument, specs);
+    if (spec == nullptr) {
       std::vector<std::string> names;
       for (const auto& spec : specs) names.push_back(spec.name);
-      return fail(Code::kInvalidArgument, fmt::format("there is no input \"{}\"; the artifact takes {}", name,
-                                                      fmt::join(names, ", ")));
+      return fail(Code::kInvalidArgument, fmt::format("there is no input \"{}\"; the artifact takes {}",
+                                                      argument.substr(0, equals), fmt::join(names, ", ")));
     }
-    KILN_ASSIGN(auto tensor, npy::read(argument.substr(equals + 1), spec->dtype));
-    tensors.push_back({name, std::move(tensor)});
+    if (std::any_of(tensors.begin(), tensors.end(),
+                    [&](const auto& tensor) { return tensor.name == spec->name; })) {
+      return fail(Code::kInvalidArgument, "input \"" + spec->name + "\" is given twice");
+    }
+    KILN_ASSIGN(auto tensor, npy::read(argument.substr(spec->name.size() + 1), spec->dtype));
+    tensors.push_back({spec->name, std::move(tensor)});
   }
   for (const auto& spec : specs) {
     const auto isNamed = [&](const auto& tensor) { return tensor.name == spec.name; };

@@ -39,6 +39,14 @@ std::string describe(const TensorSpec& spec) {
   return fmt::format("{} [{}]", dtypeName(spec.dtype), fmt::join(dims, ","));
 }
 
+const TensorSpec* givenInput(std::string_view argument, const std::vector<TensorSpec>& inputs) {
+  const TensorSpec* found = nullptr;
+  for (const TensorSpec& input : inputs)
+    if (argument.starts_with(input.name + "=") && (found == nullptr || input.name.size() > found->name.size()))
+      found = &input;
+  return found;
+}
+
 Status checkInput(const TensorSpec& expected, const npy::Tensor& given) {
   if (given.dtype == expected.dtype && matches(given.shape, expected.shape)) return {};
   const bool each = given.dtype == expected.dtype && countEach(expected, given).has_value();

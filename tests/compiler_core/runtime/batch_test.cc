@@ -17,6 +17,15 @@ npy::Tensor floats(std::vector<std::int64_t> shape, const std::vector<float>& va
   return tensor(DType::kF32, std::move(shape), values);
 }
 
+TEST(Batch, AnInputIsGivenByTheLongestNameThatFits) {
+  const std::vector<TensorSpec> inputs{{"a", DType::kF32, {}, {}}, {"a=b", DType::kF32, {}, {}}};
+  EXPECT_EQ(givenInput("a=x.npy", inputs), &inputs[0]);
+  EXPECT_EQ(givenInput("a=b.npy", inputs), &inputs[0]);
+  EXPECT_EQ(givenInput("a=b=x.npy", inputs), &inputs[1]);
+  EXPECT_EQ(givenInput("a", inputs), nullptr);
+  EXPECT_EQ(givenInput("b=x.npy", inputs), nullptr);
+}
+
 TEST(Batch, ALeadingAxisStandsBeforeOrTakesThePlaceOfOne) {
   const TensorSpec image{"image", DType::kF32, {1, 2}, {"1", "2"}};
   const auto instead = floats({3, 2}, {0, 1, 2, 3, 4, 5}), before = floats({3, 1, 2}, {0, 1, 2, 3, 4, 5});
