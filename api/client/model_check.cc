@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "manifest/base/printable.h"
+#include "manifest/spec/dim_option.h"
 
 namespace kiln::client {
 namespace {
@@ -46,7 +47,7 @@ Status checkGiven(const onnx::Requirements& requirements, const std::string& nam
     if (isGiven(dim, options)) continue;
     open.push_back(
         fmt::format("{} (dimension {} of input {})", printable(dim.name), dim.index, printable(dim.input)));
-    flags.push_back("--profile " + printable(dim.name) + "=");
+    flags.push_back("--profile " + printable(dimOption(dim.name)) + "=");
   }
   for (const std::string& input : requirements.sequences) {
     if (options.sequences.contains(input)) continue;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "manifest/base/printable.h"
+#include "manifest/spec/dim_option.h"
 
 namespace kiln::client {
 namespace {
@@ -66,7 +67,8 @@ std::string commandLineOf(const ModelReport& report, const onnx::Model& model,
   for (const onnx::ValueInfo& input : model.graph.inputs)
     if (input.shape) ranks.emplace(input.name, input.shape->size());
   for (const onnx::OpenDimension& dim : report.requirements.dimensions)
-    line += " --profile " + shellWord(fmt::format("{}={}", dim.name, exampleSize(dim, ranks.at(dim.input))));
+    line += " --profile " + 
+            shellWord(fmt::format("{}={}", dimOption(dim.name), exampleSize(dim, ranks.at(dim.input))));
   for (const onnx::DecidingInput& pin : report.requirements.pins) {
     if (!pin.certain) continue;
     const std::vector<int> ones(std::max<std::size_t>(pin.elements, 1), 1);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "manifest/spec/dim_option.h"
+
 namespace kiln::analysis {
 namespace {
 
@@ -41,7 +43,8 @@ Result<BoundShape> DimBinder::bind(std::string_view input, const std::vector<Dec
     if (it == values_.end())
       return fail(Code::kUnimplemented, "input " + quoted(input) + " has the symbolic dimension " +
                                             quoted(name) + ", which no profile gives; give --profile " +
-                                            name + "=N with a number or --profile " + name + "=MIN:OPT:MAX");
+                                            dimOption(name) + "=N with a number or --profile " +
+                                            dimOption(name) + "=MIN:OPT:MAX");
     if (it->second < 0 || it->second > kMaxDim)
       return fail(Code::kFailedPrecondition, "the profile pins dimension " + quoted(name) + " to " +
                                                  std::to_string(it->second) + "; it takes 0 to " +

@@ -46,8 +46,15 @@ Result<std::vector<ShapeProfile>> parseProfiles(const std::vector<std::string>& 
     auto profile = std::find_if(profiles.begin(), profiles.end(),
                                 [&](const ShapeProfile& other) { return other.name == name; });
     if (profile == profiles.end()) profile = profiles.insert(profiles.end(), ShapeProfile{name, {}});
-    std::stringstream dims(named ? option.substr(colon + 1) : option);
-    for (std::string dim; std::getline(dims, dim, ',');) KILN_TRY(addDim(option, dim, *profile));
+    std::stringstream parts(named ? option.substr(colon + 1) : option);
+    std::string dim;
+    for (std::string part; std::getline(parts, part, ',');) {
+      dim += dim.empty() ? part : "," + part;
+      if (part.find('=') == std::string::npos) continue;  // the ',' is of the name: "floordiv(a, 2)"
+      KILN_TRY(addDim(option, dim, *profile));
+      dim.clear();
+    }
+    if (!dim.empty()) KILN_TRY(addDim(option, dim, *profile));
   }
   if (profiles.empty()) profiles.push_back({"default", {}});
   return profiles;

@@ -137,5 +137,21 @@ TEST(ModelReport, SaysWhatABuildNeeds) {
   EXPECT_TRUE(checkModelFile(path, options));
 }
 
+// TensorFlow's names of inputs end in ":0", and a ':' ends a profile's name.
+TEST(ModelReport, WhatIsAdvisedForNamesWithColonsIsTaken) {
+  const TempDirectory directory;
+  const std::string path = directory / "m.onnx";
+  std::ofstream(path, std::ios::binary)
+      << varintField(1, 8) +
+             field(7, field(11, floatInput("x:0", {"?", "4"})) + field(12, floatInput("x:0", {"1"})));
+  const auto report = inspectModel(path, {}, {"cpu:x86-64-v3"});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_THAT(report->commandLine, HasSubstr("--profile default:x:0.0=1"));
+  EXPECT_TRUE(checkModelFile(path, optionsWith({"default:x:0.0=1"})));
+  const auto refused = checkModelFile(path, optionsWith({"x:0.0=1"}));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("give --profile default:x:0.0="));
+}
+
 }  // namespace
 }  // namespace kiln::client
