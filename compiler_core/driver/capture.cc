@@ -102,14 +102,26 @@ class Merge {
   std::vector<std::vector<Texts>> texts_;  // by output and dimension
 };
 
+// Whether larger sizes end otherwise; else the fault is the model's own, as an initializer that is cut short.
+bool dependsOnSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                    const CompileRequest& request, std::vector<analysis::Profile> profiles,
+                    const Error& error) {
+  constexpr std::int64_t kMore = 64;  // beyond most windows
+  for (analysis::Profile& profile : profiles)
+    for (analysis::ProfileDim& dim : profile.dims) dim.min += kMore, dim.opt += kMore, dim.max += kMore;
+  const auto captured = captureTogether(context, loaded, request, profiles);
+  return captured || captured.error().message != error.message;
+}
+
 }  // namespace
 
-Error withSizes(Error error, const std::vector<analysis::Profile>& profiles) {
+Error withSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded, const CompileRequest& request,
+                const std::vector<analysis::Profile>& profiles, Error error) {
   if (error.code != Code::kInvalidArgument) return error;
   std::vector<std::string> texts;
   for (const analysis::Profile& profile : profiles)
     if (!profile.dims.empty()) texts.push_back(sizesText(profile));
-  if (!texts.empty())
+  if (!texts.empty() && dependsOnSizes(context, loaded, request, profiles, error))
     error.message +=
         fmt::format(" (with {}; if the model is right, other sizes fit it)", fmt::join(texts, "; "));
   return error;
@@ -122,7 +134,7 @@ Error blamedOnSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
   for (analysis::ProfileDim& dim : least.dims) dim.opt = dim.max = dim.min;
   const auto captured = captureTogether(context, loaded, request, {least});
   if (captured || captured.error().code != Code::kInvalidArgument) return error;
-  return withSizes(captured.error(), {least});
+  return withSizes(context, loaded, request, {least}, captured.error());
 }
 
 Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
@@ -133,13 +145,16 @@ Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx:
     result.common = std::move(*together);
     return result;
   }
-  if (request.profiles.size() == 1 || request.pad) return fail(withSizes(together.error(), request.profiles));
+  const auto blamed = [&](const std::vector<analysis::Profile>& profiles, const Error& error) {
+    return withSizes(context, loaded, request, profiles, error);
+  };
+  if (request.profiles.size() == 1 || request.pad) return fail(blamed(request.profiles, together.error()));
   std::optional<Merge> merge;
   for (const analysis::Profile& profile : request.profiles) {
     auto one = captureTogether(context, loaded, request, {profile});
     if (!one && one.error().message == together.error().message)
-      return fail(withSizes(together.error(), request.profiles));
-    if (!one) return fail(withSizes(one.error(), {profile}).in(fmt::format("profile '{}'", profile.name)));
+      return fail(blamed(request.profiles, together.error()));
+    if (!one) return fail(blamed({profile}, one.error()).in(fmt::format("profile '{}'", profile.name)));
     if (merge) {
       if (auto merged = merge->add(*one); !merged) return fail(merged.error());
       result.own.push_back(std::move(one->module));

@@ -26,8 +26,9 @@ Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx:
                                          const CompileRequest& request);
 
 // An error about a node (kInvalidArgument) may be the model's fault or that of the sizes asked for: adds
-// them.
-Error withSizes(Error error, const std::vector<analysis::Profile>& profiles);
+// them where other sizes make a difference.
+Error withSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded, const CompileRequest& request,
+                const std::vector<analysis::Profile>& profiles, Error error);
 
 // What a pass complains of (kInternal) in the module of `profile` may be a node that no size of it fits,
 // which shows only once the sizes are numbers: then that refusal, otherwise `error`.

@@ -555,7 +555,10 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   if (!imported) {
     analysis::Profile sizes;
     for (const auto& [name, size] : dims) sizes.dims.push_back({name, size, size, size});
-    return fail(withSizes(imported.error(), {sizes}));
+    CompileRequest request;
+    request.pins = pins;
+    request.sequences = sequences;
+    return fail(withSizes(context, loaded, request, {sizes}, imported.error()));
   }
   onnx::Captured captured = std::move(*imported);
   ReferenceResult result{captured.inputs,           captured.outputs, {}, {}, coarsestOf(*captured.module),

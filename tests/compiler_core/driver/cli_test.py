@@ -244,6 +244,17 @@ class Cli(unittest.TestCase):
                           "'pool'", "(with H=3, W=64; if")
         self.assertEqual(run("explain", path, "--profile", "H=5,W=64").returncode, 0)
 
+    def test_a_fault_of_the_model_alone_is_not_blamed_on_sizes(self):
+        dims = b"".join(field(1, d) for d in (field(2, b"N"), varint(1, 2)))
+        info = lambda name: field(1, name) + field(2, field(1, varint(1, 1) + field(2, dims)))  # noqa: E731
+        cut = varint(1, 2) + varint(2, 1) + field(8, b"w") + field(9, b"cut")
+        add = field(1, field(1, b"x") + field(1, b"w") + field(2, b"y") + field(3, b"sum") + field(4, b"Add"))
+        path = self.folder / "cut.onnx"
+        path.write_bytes(varint(1, 8) + field(7, add + field(2, b"g") + field(5, cut) + field(11, info(b"x")) +
+                                              field(12, info(b"y"))) + field(8, varint(2, 17)))
+        error = self.expect_error(run("explain", path, "--profile", "N=3"), 3, "INVALID_ARGUMENT", "raw_data has 3 bytes")
+        self.assertNotIn("other sizes", error["message"])
+
     def test_a_program_of_several_profiles(self):
         out = self.folder / "o"
         spec = self.spec(MLP, "N=1:2:4", "large:N=5:8:64")
