@@ -5,6 +5,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
 #include "api/client/model_report.h"
+#include "manifest/spec/dim_option.h"
 
 namespace kiln::cli {
 namespace {
@@ -30,8 +31,8 @@ void printReport(const client::ModelReport& report) {
   for (const auto& [name, count] : report.operators) operators.push_back(fmt::format("{} {}", count, name));
   line("nodes", fmt::format("{}: {}", report.nodes, fmt::join(operators, ", ")));
   for (const auto& dim : report.requirements.dimensions)
-    line("needs", fmt::format("--profile {}=SIZE or =MIN:OPT:MAX, dimension {} of input {}", dim.name,
-                              dim.index, dim.input));
+    line("needs", fmt::format("--profile {}=SIZE or =MIN:OPT:MAX, dimension {} of input {}",
+                              dimOption(dim.name), dim.index, dim.input));
   for (const auto& pin : report.requirements.pins)
     line(pin.certain ? "needs" : "may need", fmt::format("--pin {}=VALUE{}, which decides node {}", pin.name,
                                                          pin.elements == 1 ? "" : ",...", pin.node));

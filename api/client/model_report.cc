@@ -67,7 +67,7 @@ std::string commandLineOf(const ModelReport& report, const onnx::Model& model,
   for (const onnx::ValueInfo& input : model.graph.inputs)
     if (input.shape) ranks.emplace(input.name, input.shape->size());
   for (const onnx::OpenDimension& dim : report.requirements.dimensions)
-    line += " --profile " + 
+    line += " --profile " +
             shellWord(fmt::format("{}={}", dimOption(dim.name), exampleSize(dim, ranks.at(dim.input))));
   for (const onnx::DecidingInput& pin : report.requirements.pins) {
     if (!pin.certain) continue;

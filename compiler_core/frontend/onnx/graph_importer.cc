@@ -268,7 +268,8 @@ Result<std::optional<Items>> GraphImporter::body(Scope& scope, const Graph& grap
   if (depth_ >= kMaxDepth)
     return fail(Code::kUnimplemented,
                 "functions and graphs are nested deeper than " + std::to_string(kMaxDepth));
-  if (!graph.sparse.empty()) return fail(Code::kUnimplemented, title + ": sparse initializers are not served");
+  if (!graph.sparse.empty())
+    return fail(Code::kUnimplemented, title + ": sparse initializers are not served");
   if (graph.inputs.size() != arguments.size())
     return fail(Code::kInvalidArgument, title + " has " + std::to_string(graph.inputs.size()) +
                                             " inputs, the operator gives it " +

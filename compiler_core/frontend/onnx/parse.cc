@@ -487,9 +487,9 @@ Status Parser::opset(Bytes bytes, Opsets& opsets) {
   // Tools that join models repeat an entry; two versions would leave open what a node means.
   const auto [known, isNew] = opsets.emplace(domain, version);
   if (!isNew && known->second != version)
-    return fail(Code::kInvalidArgument, "the operator set of domain '" + std::string(domain) +
-                                            "' is imported twice, as version " +
-                                            std::to_string(known->second) + " and " + std::to_string(version));
+    return fail(Code::kInvalidArgument,
+                "the operator set of domain '" + std::string(domain) + "' is imported twice, as version " +
+                    std::to_string(known->second) + " and " + std::to_string(version));
   return {};
 }
 

@@ -42,7 +42,8 @@ std::string describe(const TensorSpec& spec) {
 const TensorSpec* givenInput(std::string_view argument, const std::vector<TensorSpec>& inputs) {
   const TensorSpec* found = nullptr;
   for (const TensorSpec& input : inputs)
-    if (argument.starts_with(input.name + "=") && (found == nullptr || input.name.size() > found->name.size()))
+    if (argument.starts_with(input.name + "=") &&
+        (found == nullptr || input.name.size() > found->name.size()))
       found = &input;
   return found;
 }

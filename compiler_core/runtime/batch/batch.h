@@ -16,7 +16,8 @@ namespace kiln::runtime {
 std::string describe(DType dtype, const std::vector<std::int64_t>& shape);  // "f32 [1,3,8,8]"
 std::string describe(const TensorSpec& spec);                               // "f32 [N,3,H,W]"
 
-// The input that "NAME=FILE" is for; null for none. Both may hold a '=', so the longest name that fits is meant.
+// The input that "NAME=FILE" is for; null for none. Both may hold a '=', so the longest name that fits is
+// meant.
 const TensorSpec* givenInput(std::string_view argument, const std::vector<TensorSpec>& inputs);
 
 // kInvalidArgument naming input, expected and given, unless `given` is one run's tensor. Whether a profile

@@ -127,12 +127,11 @@ TEST(Requirements, InputsAndInitializersOfTypesThatNoBuildServes) {
 
 TEST(Requirements, InputsThatAreNoTensorsOfKnownRank) {
   const auto whyNot = [](const ProtoMessage& type) {
-    const std::string bytes =
-        ProtoMessage()
-            .message(7, ProtoMessage()
-                            .message(11, ProtoMessage().text(1, "x").message(2, type))
-                            .message(12, ProtoMessage().text(1, "x")))
-            .bytes();
+    const std::string bytes = ProtoMessage()
+                                  .message(7, ProtoMessage()
+                                                  .message(11, ProtoMessage().text(1, "x").message(2, type))
+                                                  .message(12, ProtoMessage().text(1, "x")))
+                                  .bytes();
     const auto model = parseModel(asBytes(bytes));
     EXPECT_TRUE(model) << model.error().message;
     const auto unserved = requirementsOf(*model).unserved;

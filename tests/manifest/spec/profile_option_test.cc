@@ -30,7 +30,8 @@ TEST(ProfileOption, DimensionsOfOneOrSeveralProfiles) {
 
 // Exporters call dimensions and inputs what they like, and an unnamed dimension has its input's name.
 TEST(ProfileOption, EachDimensionCanBeGivenAsItIsAdvised) {
-  for (const char* name : {"N", "image:0.2", "a/b:0", "n=m", "n=m:k", "floordiv(s0, 2)", "2*s1 + 1", "größe"}) {
+  for (const char* name :
+       {"N", "image:0.2", "a/b:0", "n=m", "n=m:k", "floordiv(s0, 2)", "2*s1 + 1", "größe"}) {
     const auto profiles = parseProfiles({dimOption(name) + "=3"});
     ASSERT_TRUE(profiles) << profiles.error().message;
     ASSERT_EQ(profiles->size(), 1u);
