@@ -1,5 +1,5 @@
-// kiln-cc: the compiler by hand and inside the farm's sandbox. Contract: DESIGN.md §9, README.md beside this
-// file.
+// kiln-cc: the compiler by hand and inside the farm's sandbox. Contract: manifest/DESIGN.md §9, and the
+// README.md beside this file.
 #include <fmt/format.h>
 
 #include "compiler_core/driver/options.h"
