@@ -2,14 +2,14 @@
 """The support table, made from a conformance report so that it cannot drift from what was measured.
 
 usage: support_table.py update REPORT   REPORT (onnx_backend --json over the whole suite) becomes report.json beside this
-                                        script; the table and the README's summary are written again
+                                        script; SUPPORT.md is written again
        support_table.py dynamic REPORT [SELECTION]
                                         the same with onnx_dynamic --json, which becomes dynamic/report.json; SELECTION says
                                         which cases were run, if not all
        support_table.py device REPORT   REPORT (onnx_backend --target cuda:sm_90a --json) becomes device_report.json
        support_table.py device-dynamic REPORT [SELECTION]
                                         the same with onnx_dynamic, dynamic/device_report.json
-       support_table.py check           exit 1 when these two are not what the reports give
+       support_table.py check           exit 1 when SUPPORT.md is not what the reports give
 """
 import json
 import pathlib
@@ -22,8 +22,6 @@ REPORT = HERE / "report.json"
 DYNAMIC, REASONS = HERE / "dynamic/report.json", HERE / "dynamic/reasons.json"
 DEVICE, DEVICE_DYNAMIC = HERE / "device_report.json", HERE / "dynamic/device_report.json"
 TABLE = ROOT / "compiler_core/frontend/onnx/SUPPORT.md"
-README = ROOT / "README.md"
-BEGIN, END = "<!-- support table: made by tests/conformance/support_table.py -->", "<!-- end of the support table -->"
 MAX_REASONS, MAX_REASON = 3, 110
 
 
@@ -133,6 +131,10 @@ def table(report):
         "fixed (`--pin`), because it decides a shape. *Served* means every case of the operator passes; an operator without a",
         "case in the suite is not listed. What is not served is refused by name when a model is compiled.",
         "",
+        *summary(report),
+        "",
+        "## Operators",
+        "",
         "| Operator | Status | Passed | Pinned | Refused | Types passed | Refused because |",
         "|---|---|---:|---:|---:|---|---|",
     ]
@@ -145,22 +147,13 @@ def table(report):
 
 
 def summary(report):
-    lines = ["| ONNX backend suite 1.22.0 | passed | of these pinned | refused by name | random | wrong |",
-             "|---|---:|---:|---:|---:|---:|"]
+    """The whole suite in a few lines."""
+    lines = ["| Group of cases | Passed | Of these pinned | Refused by name | Random | Wrong |", "|---|---:|---:|---:|---:|---:|"]
     for group, c in sorted(report["groups"].items()):
         lines.append(f"| {group} | {c['passed']} | {c['pinned']} | {c['skipped']} | {c['notComparable']} | {c['failed']} |")
     states = [status(entry["counts"]) for entry in report["operators"].values()]
-    lines += ["",
-              f"Of {len(states)} operators with cases of their own, {states.count('served')} are served in every case, "
-              f"{states.count('partly')} in some",
-              "(`compiler_core/frontend/onnx/SUPPORT.md` has each with its reasons)."]
-    return "\n".join(lines) + "\n"
-
-
-def readme(report):
-    text = README.read_text()
-    before, rest = text.split(BEGIN)
-    return before + BEGIN + "\n" + summary(report) + END + rest.split(END)[1]
+    return [*lines, "", f"Of {len(states)} operators with cases of their own, {states.count('served')} are served in every case, "
+                        f"{states.count('partly')} in some."]
 
 
 def dump(report):
@@ -183,16 +176,14 @@ def main(arguments):
         places[arguments[0]].write_text(dump(kept))
         report = json.loads(REPORT.read_text())
         TABLE.write_text(table(report))
-        README.write_text(readme(report))
         return 0
     if arguments != ["check"]:
         print(__doc__.strip(), file=sys.stderr)
         return 2
     report = json.loads(REPORT.read_text())
-    wrong = [str(path.relative_to(ROOT)) for path, text in ((TABLE, table(report)), (README, readme(report)))
-             if not path.is_file() or path.read_text() != text]
-    for path in wrong:
-        print(f"{path} is not what tests/conformance/report.json gives; run tests/conformance/support_table.py update "
+    wrong = not TABLE.is_file() or TABLE.read_text() != table(report)
+    if wrong:
+        print(f"{TABLE.relative_to(ROOT)} is not what tests/conformance/report.json gives; run tests/conformance/support_table.py update "
               "with the report of onnx_backend --json")
     return 1 if wrong else 0
 
