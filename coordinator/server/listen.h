@@ -19,7 +19,7 @@ struct Listener {
 
 // Serves on every endpoint of the options: Unix sockets that only this user can open; elsewhere with `tls`,
 // which may be null if there are no others. `services` must outlive the server. What one caller may take of
-// memory, threads, streams and time is limited (coordinator/README.md).
+// memory, threads, streams and time is limited (coordinator/LIMITS.md).
 Result<Listener> listen(const Options& options, const LiveTls* tls,
                         const std::vector<grpc::Service*>& services);
 

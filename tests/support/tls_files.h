@@ -1,4 +1,4 @@
-// A directory of TLS certificates for tests, made with the openssl program as coordinator/README.md tells: an
+// A directory of TLS certificates for tests, made with the openssl program as coordinator/ACCESS.md tells: an
 // authority for servers and clients, and what it issued.
 #pragma once
 

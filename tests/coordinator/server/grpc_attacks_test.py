@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What is published against gRPC 1.51, tried against the gRPC that the coordinator is linked with, and the limits that it sets.
 
-A trigger that works is stated in coordinator/README.md with what stands before it; one that no longer works, since the
+A trigger that works is stated in coordinator/LIMITS.md with what stands before it; one that no longer works, since the
 package is another, is to be struck there and here. Whatever works ends with its connection: the coordinator goes on.
 """
 import os
@@ -63,7 +63,7 @@ class Grpc(unittest.TestCase):
             time.sleep(0.1)
 
     def works(self, answer):
-        self.assertTrue(answer, "this gRPC no longer does it: strike it here and in coordinator/README.md")
+        self.assertTrue(answer, "this gRPC no longer does it: strike it here and in coordinator/LIMITS.md")
 
     # --- published triggers
 
