@@ -1,5 +1,10 @@
 #!/usr/bin/env python3
-"""Every command block of README.md, as it is printed, in its order, on a farm that is new."""
+"""The commands of README.md and of every guide in api/guides, on one new farm: they must print what the pages show.
+
+usage: documents_test.py [-v]
+KILN_ACCEPT_GOLDEN=1 writes what the commands print now into the pages; look at the diff before you commit it.
+KILN_PAGES="tune.md README.md" runs these pages alone. How a page is read: pages.py beside this file.
+"""
 import os
 import pathlib
 import re
@@ -7,44 +12,76 @@ import subprocess
 import tempfile
 import unittest
 
+import pages
 from farm import ROOT, Farm
 
+GUIDES = ROOT / "api/guides"
+WANTED = os.environ.get("KILN_PAGES", "").split()
+ACCEPT = os.environ.get("KILN_ACCEPT_GOLDEN") == "1"
+# On a busy machine any command may have to wait for the farm, not only those that do by themselves.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("KILN_")} | {"KILN_WAIT": "2m"}
 
-def blocks(text):
-    """The shell blocks of a document, without their indentation."""
-    found = re.findall(r"^( *)```sh\n(.*?)^ *```$", text, re.M | re.S)
-    return [re.sub(rf"^{indent}", "", body, flags=re.M) for indent, body in found]
+# What a page cannot do without, and who has it.
+NEEDS = {"build_a_gpu_artifact.md": (ROOT / "build/release/toolchain-tree/bin/ptxas", "CUDA's compiler parts: infra/setup")}
 
 
-def commands(block):
-    return [line for line in block.splitlines() if line and not line.startswith("#")]
+def guides():
+    """The guides in the order of their index."""
+    return re.findall(r"^\| \[[^]]*\]\((\w+\.md)\)", (GUIDES / "README.md").read_text(), re.M)
 
 
-class ReadmeTest(unittest.TestCase):
-    def test_every_block_runs(self):
-        setting_up, *rest = blocks((ROOT / "README.md").read_text())
-        # The first is what brought us here: the farm below is infra/up's, and infra/test runs this.
-        self.assertEqual([line.split()[0] for line in commands(setting_up)], ["infra/up", "infra/test"])
-        self.assertGreater(sum(len(commands(block)) for block in rest), 30)
-        farm = Farm(workers=2)
-        self.addCleanup(farm.close)
-        self.assertEqual(farm.first.returncode, 0, farm.first.stderr)
-        # A checkout that nothing is written into but what the blocks make.
-        here = pathlib.Path(tempfile.mkdtemp(prefix="kiln-readme-", dir=farm.home))
+def all_pages():
+    return [ROOT / "README.md", *(GUIDES / name for name in guides())]
+
+
+class DocumentsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.farm = Farm(workers=2, options=("--no-sample", "--emulated-gpu"))
+        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.farm.close()
+
+    def checkout(self, name):
+        """A checkout that nothing is written into but what a page's commands make, with the farm in .kiln."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix=name, dir=self.farm.home)) / "kiln"
+        folder.mkdir()
         for entry in ROOT.iterdir():
             if not entry.name.startswith("."):
-                (here / entry.name).symlink_to(entry)
-        (here / ".kiln").symlink_to(farm.dir)
-        script = "set -euo pipefail\n" + "".join(
-            f"echo '--- block {n}'\n{block}" for n, block in enumerate(rest, 1))
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("KILN_")}
-        ran = subprocess.run(["bash", "-c", script], cwd=here, env=environment, stdin=subprocess.DEVNULL, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
-        self.assertEqual(ran.returncode, 0, ran.stdout[-4000:])
-        for said in ("accuracy 292/297", "check passed", "reproduced sha256:", "succeeded", "index, signatures and log agree",
-                     "backed up"):
-            self.assertIn(said, ran.stdout)
+                (folder / entry.name).symlink_to(entry)
+        (folder / ".kiln").symlink_to(self.farm.dir)
+        return folder
 
+    def places(self, folder):
+        sockets = re.search(r"unix:(.*)/coordinator.sock", self.farm.env["KILN_ENDPOINT"]).group(1)
+        return [(folder, pages.HOME), (self.farm.dir, f"{pages.HOME}/.kiln"), (sockets, f"{pages.HOME}/.kiln/sock"),
+                (ROOT, pages.HOME)]
+
+    def test_every_page_prints_what_it_shows(self):
+        for page in all_pages():
+            if WANTED and page.name not in WANTED:
+                continue
+            with self.subTest(page=page.name):
+                needed, source = NEEDS.get(page.name, (ROOT, ""))
+                if not needed.exists():
+                    self.skipTest(f"{page.name} needs {source}")
+                folder = self.checkout(page.stem)
+                differences = pages.check(page, folder, ENVIRONMENT, self.places(folder), ACCEPT)
+                if differences:
+                    self.fail(f"{page}\n" + "\n\n".join(differences))
+
+    def test_the_index_lists_every_guide(self):
+        self.assertEqual(sorted(guides()), sorted(file.name for file in GUIDES.glob("*.md") if "```console" in file.read_text()
+                                                  and file.name != "README.md"))
+
+    def test_every_page_has_commands(self):
+        for page in all_pages():
+            self.assertGreaterEqual(len(pages.commands(page.read_text())), 3, page)
+
+
+class UpTest(unittest.TestCase):
     def test_what_infra_up_prints_at_its_end_runs(self):
         printed = re.search(r"^Go on with:\n(.*?)^EOF$", (ROOT / "infra/up").read_text(), re.M | re.S).group(1)
         farm = Farm(workers=1, options=("--no-sample",))
