@@ -163,6 +163,7 @@ register_toolchain() {
   local tree=$root/build/release/toolchain-tree refused label
   # shellcheck source=/dev/null
   . "$dir/kiln.env"
+  local -x KILN_WAIT=${KILN_WAIT:-2m}  # a busy machine
   refused=$(kiln toolchain add "$tree" --default 2>&1) && { echo "$refused"; return 0; }
   grep -q "already stands for" <<<"$refused" || { echo "$refused" >&2; return 1; }
   label=$(grep -o '"label":"[^"]*"' "$tree/toolchain.json" | cut -d'"' -f4)+dev.$(sha256sum <"$tree/toolchain.json" | cut -c1-12)
