@@ -232,7 +232,7 @@ TEST_F(KilnBuild, AllMissingDimensionsAreNamedBeforeAnythingIsSent) {
            field(8, varintField(2, 17)));
   const auto odd = kiln({"inspect", "odd.onnx"});
   EXPECT_EQ(odd.exit, 4);
-  EXPECT_NE(odd.out.find("unserved  node y (Frobnicate): this operator is not served yet"), std::string::npos)
+  EXPECT_NE(odd.out.find("unserved  Frobnicate y: this operator is not served yet"), std::string::npos)
       << odd.out;
 }
 
