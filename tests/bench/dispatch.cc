@@ -112,7 +112,7 @@ void compare(int runs, int workers) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int runs = argc > 1 ? std::atoi(argv[1]) : 2000;
+  const int runs = argc > 1 ? std::atoi(argv[1]) : 200;
   if (argc > 2 || runs < 1) {
     fmt::print(stderr, "usage: bench_dispatch [RUNS]\n");
     return 2;
