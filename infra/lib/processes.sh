@@ -174,4 +174,6 @@ register_toolchain() {
 stop_farm() {
   [ ! -d "$dir/run" ] || supervisor stop
   "$root/infra/postgres" stop "$dir/pg"
+  # Of a stopped farm nothing stays outside D.
+  [ "$(socket_dir)" = "$dir/sock" ] || rmdir --ignore-fail-on-non-empty "$(socket_dir)" 2>/dev/null || true
 }

@@ -37,6 +37,8 @@ class PostgresTest(unittest.TestCase):
                 self.addCleanup(self.tool, "stop", place)
                 self.asked(self.tool("start", place))
                 self.asked(self.tool("status", place))
+                self.tool("stop", place)
+                self.assertFalse(os.path.exists(os.path.join(place, b"socket")), "something stayed outside")
 
     def test_any_environment(self):
         place = self.home / "pg"
