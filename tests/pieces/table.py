@@ -1,0 +1,93 @@
+"""The pieces of a whole run: what each one runs, what it takes, and which sources it is about.
+
+A piece is one command that ends with 0 (passed), 77 (skipped: something is missing here, and it said what) or
+anything else (failed). Pieces do not depend on each other, so that they may run in any order, on any machine.
+"""
+import dataclasses
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "mutation"))
+
+import mutants  # noqa: E402
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    name: str
+    command: tuple   # run in ROOT
+    seconds: int     # on two cores with a warm compiler cache; the ledger's own figures take its place
+    sources: tuple   # paths in the repository, files or folders that end in "/"; it is touched when one of them changes
+    test: str = ""   # the one CTest test that it is; CTest ends with 0 also when that test skipped itself
+
+    def is_touched(self, changed):
+        return any(path == one or one.endswith("/") and path.startswith(one) for path in changed for one in self.sources)
+
+
+SETUP = ("infra/setup",)  # once before the pieces of a run
+
+COMPILER = ("compiler_core/",)
+FARM = ("api/", "coordinator/", "worker/", "storage/", "signing/", "manifest/", "infra/up", "infra/lib/")
+
+# Tests that CTest labels `full`: (name, seconds, sources). pieces_test.py holds this against CTest's own list.
+LABELLED = (
+    ("documents", 120, ("README.md", "api/guides/", "api/cli/", "tests/infra/documents_test.py", "tests/infra/pages.py")),
+    ("driver/large_gibibytes", 600, ("compiler_core/driver/", "compiler_core/frontend/", "compiler_core/package/")),
+    ("tuner/device_search_all", 900, ("compiler_core/tuner/", "compiler_core/schedule/gpu/")),
+    ("models/light", 1200, COMPILER),
+    ("gpu_artifacts", 900, ("compiler_core/schedule/gpu/", "compiler_core/codegen/")),
+    ("tuned_artifacts", 900, ("compiler_core/tuner/",)),
+    ("toolchain_twice", 7200, ("infra/toolchain/", "infra/cmake/")),
+    ("stock_verifiers_all", 1500, ("signing/", "tests/interop/")),
+    ("crane_fetches", 120, ("api/gateway/", "tests/interop/")),
+    ("conformance/random_graphs_all", 1800, COMPILER),
+    ("conformance/onnx_backend_all", 1800, COMPILER),
+    ("conformance/onnx_dynamic_all", 1200, COMPILER),
+    ("conformance/device_all", 1800, COMPILER),
+    ("determinism/samples_all_gpus", 600, COMPILER),
+    ("determinism/samples_all_targets", 600, COMPILER),
+    ("determinism/tuned_all_targets", 600, COMPILER),
+    ("determinism/reassociated_all_targets", 600, COMPILER),
+    ("determinism/light_all_targets", 1200, COMPILER),
+    ("determinism/light_emulated", 900, COMPILER),
+)
+
+# Debian's LLVM archives are not instrumented: what their headers poison or resize here, they would touch there.
+ASAN = "export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0; "
+
+
+def ctest(preset, *options):
+    return f"ctest --test-dir build/{preset} --output-on-failure --no-tests=error {' '.join(options)}"
+
+
+def shell(*steps):
+    return ("bash", "-euo", "pipefail", "-c", "; ".join(steps))
+
+
+def release(*options):
+    return shell("infra/build release", ctest("release", *options))
+
+
+def fuzz(target, seconds, sources):
+    return Piece(f"fuzz/{target}", shell(f"infra/build release fuzz_{target}", f"tests/fuzz/run {target} {seconds}"), seconds + 300, sources)
+
+
+def mutation(module):
+    sources = sorted({mutant.file for mutant in module.mutants}) + [f"tests/mutation/lists/{module.name}.list"]
+    # The first of them builds the tree with the mutants.
+    return Piece(f"mutation/{module.name}", ("tests/mutation/run.py", module.name), 2400 + 12 * len(module.mutants), tuple(sources))
+
+
+def pieces():
+    """Every piece, in the order in which a run without arguments takes them."""
+    everything = COMPILER + FARM + ("tests/",)
+    out = [Piece("tests", release("-j", "2", "-LE", "full"), 1400, everything)]
+    out += [Piece(name, release("-R", f"'^{name}$'"), seconds, sources, name) for name, seconds, sources in LABELLED]
+    out += [fuzz("onnx_import", 600, ("compiler_core/frontend/",)),
+            fuzz("artifact", 600, ("compiler_core/package/", "compiler_core/runtime/"))]
+    out += [mutation(module) for module in mutants.read_lists(ROOT / "tests" / "mutation" / "lists")]
+    out += [Piece("asan-ubsan", shell("infra/build asan-ubsan", ASAN + ctest("asan-ubsan", "-j", "2", "-LE", "'slow|nosan|full'")), 5400, everything),
+            Piece("tsan", shell("infra/build tsan tsan-tests", ctest("tsan", "-j", "2", "-L", "tsan")), 2400, everything),
+            Piece("gcc", shell("infra/build gcc"), 3600, everything)]
+    return out
