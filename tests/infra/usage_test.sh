@@ -11,4 +11,13 @@ done
 infra/up --workers none 2>&1 | grep -q "number from 1" || { echo "infra/up --workers none is not refused"; failed=1; }
 # --stop before any farm exists is no error.
 infra/up --stop --dir "$(mktemp -d)/none" >/dev/null || { echo "infra/up --stop without a farm fails"; failed=1; }
+# A folder that is no farm is left as it is.
+other=$(mktemp -d)
+infra/up --stop --dir "$other" | grep -q "no farm in" || { echo "infra/up --stop calls $other a farm"; failed=1; }
+[ -z "$(ls -A "$other")" ] || { echo "infra/up --stop left something in $other"; failed=1; }
+rmdir "$other"
+for option in --dir --workers; do
+  infra/up $option 2>/dev/null
+  [ $? = 2 ] || { echo "infra/up $option without a value does not exit 2"; failed=1; }
+done
 exit $failed
