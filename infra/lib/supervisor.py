@@ -22,6 +22,8 @@ import subprocess
 import sys
 import time
 
+import ports
+
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FIRST_PAUSE, LONGEST_PAUSE, STEADY = 0.5, 30.0, 60.0  # seconds
 MOST_STARTS, WITHIN = 10, 600.0
@@ -231,8 +233,9 @@ class Supervisor:
 
     def filled(self, word):
         if "{http.port}" in word:
-            port = self.farm / "http.port"
-            word = word.replace("{http.port}", port.read_text().strip() if port.exists() else "0")
+            port = ports.read(self.farm / "http.port")
+            # A port that somebody else has taken must not keep the farm from coming back.
+            word = word.replace("{http.port}", str(port if ports.is_free(port) else 0))
         return word.replace("{database}", self.database.conninfo)
 
     def write(self):

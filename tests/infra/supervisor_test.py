@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -164,6 +165,18 @@ class LoopTest(Case):
         self.turn()
         self.assertEqual(self.state()["one"]["state"], "waiting")
         self.assertIn("/nonexistent/program", self.log("one"))
+
+    def test_a_port_that_somebody_else_has_is_not_insisted_on(self):
+        self.begin()
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            (self.dir / "http.port").write_text(f"{other.getsockname()[1]}\n")
+            self.assertEqual(self.loop.filled("--http 127.0.0.1:{http.port}"), "--http 127.0.0.1:0")
+        self.assertEqual(self.loop.filled("{http.port}"), (self.dir / "http.port").read_text().strip())
+        for odd in ("", "no number", "99999"):
+            (self.dir / "http.port").write_text(odd)
+            self.assertEqual(self.loop.filled("{http.port}"), "0")
 
     def test_words_and_environment_are_filled_in(self):
         (self.dir / "http.port").write_text("8123\n")
