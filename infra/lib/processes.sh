@@ -54,7 +54,17 @@ socket_dir() {
   fi
 }
 
+# The keys that a farm's trust root names are never made anew: its log and its artifacts would be another's.
+want_keys_of_root() {
+  [ ! -e "$dir/trust/root.json" ] || [ -e "$dir/keys/signer.uri" ] || [ -e "$dir/keys/signer.pem" ] || {
+    echo "up: $dir has a trust root but not the keys that it names, as after kiln restore from a backup without them;" \
+      "copy the farm's keys to $dir/keys, then run infra/up again" >&2
+    exit 1
+  }
+}
+
 make_state() {
+  want_keys_of_root
   chmod 711 "$dir"
   (umask 077 && mkdir -p "$dir"/{keys,keys/workers,run,store,trust} "$(socket_dir)")
   mkdir -p "$dir/logs" "$dir/workers"
@@ -120,7 +130,13 @@ services() {
   done
 }
 
+# The HTTP side keeps its port from start to start, unless somebody else has it by now.
+free_http_port() {
+  alive coordinator || [ ! -e "$dir/http.port" ] || "$root/infra/lib/ports.py" "$dir/http.port" || rm -f "$dir/http.port"
+}
+
 start_farm() {
+  free_http_port
   services | supervisor list
   supervisor reload
   write_environment

@@ -9,7 +9,7 @@ trap 'rm -rf "$dir"' EXIT
 . "$root/infra/lib/processes.sh"
 die() { echo "half_made_test: $*" >&2; exit 1; }
 
-make_state
+make_state || die "the first start fails"
 before=$(cat "$dir/keys/signer.pem" "$dir/keys/recall.pem" "$dir/trust/root.json")
 for half in keys/worker-ca.pem keys/workers/worker-1.pem keys/workers/worker-2.pem keys/log.vkey; do
   rm "$dir/$half"
@@ -17,4 +17,10 @@ for half in keys/worker-ca.pem keys/workers/worker-1.pem keys/workers/worker-2.p
   [ -s "$dir/$half" ] || die "$half is not made again"
 done
 [ "$(cat "$dir/keys/signer.pem" "$dir/keys/recall.pem" "$dir/trust/root.json")" = "$before" ] || die "whole files were made again"
+
+# A restored farm without its keys gets no others.
+rm -r "$dir/keys"
+said=$( (make_state) 2>&1) && die "keys were made for a root that names others"
+[[ $said == *"copy the farm's keys to $dir/keys"* ]] || die "no next step: $said"
+[ ! -e "$dir/keys/signer.pem" ] || die "a key was made"
 echo "each half is made whole"
