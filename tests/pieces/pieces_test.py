@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -146,6 +147,11 @@ class RunTest(unittest.TestCase):
         self.assertIn("has changes", str(self.main()[0]))
         self.assertEqual((self.main("--piece", "good")[0], self.ran()), (0, ["good"]))
         self.assertFalse(self.ledger.exists())
+
+    def test_a_tree_without_commits_has_nothing_to_compare(self):
+        shutil.rmtree(self.root / ".git")
+        with mock.patch.dict(os.environ, {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}):
+            self.assertEqual((self.main("--touched")[0], self.main()[0], self.ran()), (0, 1, []))
 
     def test_a_piece_that_is_not_there(self):
         self.assertIn("no piece is named nothing", str(self.main("--piece", "nothing")[0]))
