@@ -46,7 +46,8 @@ def changed_since(base):
 
 
 def shard(pieces, index, count, seconds):
-    """The index-th (from 1) of `count` shares: longest first, each to the share that has least."""
+    """The index-th (from 1) of `count` shares: longest first, each to the share that has least. `seconds` must be the same on
+    every machine and in every run, or pieces would be in two shares or in none."""
     shares = [[0, []] for _ in range(count)]
     for piece in sorted(pieces, key=lambda one: (-seconds(one), one.name)):
         least = min(shares, key=lambda share: share[0])
@@ -109,7 +110,7 @@ def select(options, pieces, seen, seconds):
             print("infra/test: also touched, to be run with infra/test --full --piece NAME: " + ", ".join(one.name for one in rest))
         return chosen
     if options.shard:
-        pieces = shard(pieces, *options.shard, seconds)
+        pieces = shard(pieces, *options.shard, lambda one: one.seconds)
     return [one for one in pieces if options.again or one.name not in seen or seen[one.name].result != "passed"]
 
 

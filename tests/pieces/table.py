@@ -17,7 +17,7 @@ import mutants  # noqa: E402
 class Piece:
     name: str
     command: tuple   # run in ROOT
-    seconds: int     # on two cores with a warm compiler cache; the ledger's own figures take its place
+    seconds: int     # on two cores with a warm compiler cache; shares are made by it, and --within uses the ledger's own figures
     sources: tuple   # paths in the repository, files or folders that end in "/"; it is touched when one of them changes
     test: str = ""   # the one CTest test that it is; CTest ends with 0 also when that test skipped itself
 
