@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "api/cli/commands.h"
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
 #include "api/cli/toolchain_sources.h"
 #include "api/client/toolchain_lock.h"
+#include "manifest/base/file.h"
 #include "storage/tree/upload_tree.h"
 
 namespace kiln::cli {
@@ -86,16 +86,12 @@ Status show(const Context& context, const Options& options) {
 // The label that the tree's own toolchain.json gives.
 Result<std::string> labelOf(const std::string& directory) {
   const auto path = std::filesystem::path(directory) / "toolchain.json";
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) {
-    return fail(Code::kInvalidArgument, path.string() + ": " + error.message() +
-                                            "; a toolchain tree is what infra/toolchain/build makes");
-  }
-  if (size > (1 << 20)) return fail(Code::kInvalidArgument, path.string() + ": larger than 1 MiB");
-  std::ifstream stream(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(stream)), {});
-  auto description = parseStrictJson(bytes);
+  constexpr std::size_t kMaxDescriptionBytes = 1 << 20;
+  const auto bytes = readRegular(path.string(), kMaxDescriptionBytes);
+  if (!bytes)
+    return fail(Code::kInvalidArgument,
+                bytes.error().message + "; a toolchain tree is what infra/toolchain/build makes");
+  auto description = parseStrictJson(*bytes);
   if (!description) return fail(description.error().in(path.string()));
   auto label = text(*description, "label");
   if (label.empty())

@@ -1,7 +1,5 @@
 #include "api/client/toolchain_lock.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -14,17 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::string> readBounded(const std::string& path) {
-  KILN_ASSIGN(const UniqueFd fd, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
-  std::error_code error;
-  const auto size = fs::file_size(path, error);
-  if (error) return fail(errnoError(error.value(), path));
-  if (size > kMaxToolchainLockBytes) return fail(Code::kInvalidArgument, path + ": a lock has at most 1 MiB");
-  std::string text(size, '\0');
-  KILN_TRY(readExactly(fd.get(), {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}, 0, path));
-  return text;
-}
-
 std::string placeOf(const std::string& folder, const Digest& digest) {
   return folder + "/" + digest.hex();
 }
@@ -32,7 +19,7 @@ std::string placeOf(const std::string& folder, const Digest& digest) {
 }  // namespace
 
 Result<Digest> readLockFile(const std::string& path, std::string& text, ToolchainLock& lock) {
-  KILN_ASSIGN(text, readBounded(path));
+  KILN_ASSIGN(text, readRegular(path, kMaxToolchainLockBytes));
   auto read = readToolchainLock(text);
   if (!read)
     return fail(Code::kInvalidArgument,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <vector>
 
 namespace kiln {
 
@@ -37,6 +38,28 @@ Result<UniqueFd> openFile(const std::string& path, int flags, unsigned mode, con
   } while (fd < 0 && errno == EINTR);
   if (fd < 0) return fail(errnoError(errno, what));
   return UniqueFd(fd);
+}
+
+Result<UniqueFd> openRegular(const std::string& path, int flags) {
+  KILN_ASSIGN(UniqueFd file, openFile(path, O_RDONLY | O_NONBLOCK | flags, 0, path));
+  struct stat facts{};
+  if (::fstat(file.get(), &facts) != 0) return fail(errnoError(errno, path));
+  if (!S_ISREG(facts.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
+  return file;
+}
+
+Result<std::string> readRegular(const std::string& path, std::size_t limit, int flags) {
+  KILN_ASSIGN(const UniqueFd file, openRegular(path, flags));
+  std::string text;
+  for (std::vector<char> buffer(1 << 16);;) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(errnoError(errno, path));
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (text.size() > limit)
+      return fail(Code::kInvalidArgument, path + ": longer than " + std::to_string(limit) + " bytes");
+  }
 }
 
 Status writeAll(int fd, Bytes bytes, const std::string& what) {

@@ -35,6 +35,11 @@ class UniqueFd {
 
 // O_CLOEXEC is added to `flags`. `what` begins the message of an error.
 Result<UniqueFd> openFile(const std::string& path, int flags, unsigned mode, const std::string& what);
+// A file for reading that somebody else may have put there. kInvalidArgument for what is no regular file: a
+// FIFO would be waited for, and a device may never end. `flags` may add O_NOFOLLOW.
+Result<UniqueFd> openRegular(const std::string& path, int flags = 0);
+// All of such a file; kInvalidArgument beyond `limit` bytes.
+Result<std::string> readRegular(const std::string& path, std::size_t limit, int flags = 0);
 Status writeAll(int fd, Bytes bytes, const std::string& what);
 // Fills `buffer` from `offset`; kDataLoss if the file ends before.
 Status readExactly(int fd, std::span<std::uint8_t> buffer, std::uint64_t offset, const std::string& what);

@@ -13,7 +13,7 @@ namespace kiln::storage {
 namespace {
 
 Status copyFile(BlobWriter& writer, const Digest& digest, const std::string& path) {
-  KILN_ASSIGN(UniqueFd fd, openFile(path, O_RDONLY, 0, path));
+  KILN_ASSIGN(UniqueFd fd, openRegular(path));
   std::vector<std::uint8_t> buffer(std::clamp<std::uint64_t>(digest.size, 1, kChunkBytes));
   for (std::uint64_t offset = 0; offset < digest.size;) {
     std::size_t count = std::min<std::uint64_t>(buffer.size(), digest.size - offset);

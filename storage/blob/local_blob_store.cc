@@ -228,8 +228,8 @@ Result<LocalBlobStore::Opened> LocalBlobStore::openBlob(const std::string& insta
   if (!isVisible(reference, digest)) return fail(notFound(digest));
   Opened blob;
   // One that was quarantined since is kNotFound too.
-  KILN_ASSIGN(blob.fd,
-              openFile(directory_->blobPath(digest), O_RDONLY | O_NOFOLLOW, 0, "blob " + digest.text()));
+  KILN_ASSIGN(blob.fd, openFile(directory_->blobPath(digest), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0,
+                                "blob " + digest.text()));
   if (::fstat(blob.fd.get(), &blob.file) != 0) return fail(errnoError(errno, "blob store: stat"));
   return blob;
 }

@@ -98,7 +98,7 @@ void StoreDirectory::removeAbandonedTemp() const {
 }
 
 Status StoreDirectory::checkFormat() const {
-  auto fd = openFile(root_ + "/format", O_RDONLY, 0, root_);
+  auto fd = openFile(root_ + "/format", O_RDONLY | O_NONBLOCK, 0, root_);
   if (!fd && fd.error().code == Code::kNotFound)
     return fail(Code::kNotFound, "no blob store at " + root_ + "; the coordinator makes one when it starts");
   if (!fd) return fail(fd.error());

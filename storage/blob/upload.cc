@@ -1,7 +1,5 @@
 #include "storage/blob/upload.h"
 
-#include <fcntl.h>
-
 #include <unordered_map>
 
 #include "manifest/base/file.h"
@@ -13,7 +11,7 @@ constexpr std::uint64_t kSmallBytes = 256 << 10;  // up to this size blobs trave
 constexpr std::uint64_t kBatchBytes = 3 << 20;
 
 Result<std::string> readSmallFile(const UploadItem& item) {
-  KILN_ASSIGN(UniqueFd fd, openFile(item.path, O_RDONLY, 0, item.path));
+  KILN_ASSIGN(UniqueFd fd, openRegular(item.path));
   std::string bytes(item.digest.size, '\0');
   KILN_TRY(
       readExactly(fd.get(), {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, 0, item.path));

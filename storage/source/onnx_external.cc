@@ -158,7 +158,7 @@ Result<std::vector<std::string>> externalLocations(Bytes model) {
 }
 
 Result<std::vector<std::string>> externalLocationsOfFile(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return fail(errnoError(errno, path));
   struct stat facts{};
   if (::fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0 ||

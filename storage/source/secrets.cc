@@ -4,9 +4,14 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <fstream>
+#include <sstream>
+
+#include "manifest/base/file.h"
 
 namespace kiln::source {
+namespace {
+constexpr std::size_t kMaxBytes = 1 << 20;
+}  // namespace
 
 Result<GitCredentials> readGitCredentials(const std::string& path) {
   struct stat file{};
@@ -14,8 +19,8 @@ Result<GitCredentials> readGitCredentials(const std::string& path) {
   if (file.st_mode & 077)
     return fail(Code::kPermissionDenied,
                 path + ": others can read these credentials; run: chmod 600 " + path);
-  std::ifstream in(path);
-  if (!in) return fail(Code::kPermissionDenied, path + ": cannot be read");
+  KILN_ASSIGN(const std::string text, readRegular(path, kMaxBytes));
+  std::istringstream in(text);
   GitCredentials out;
   std::string line;
   for (int number = 1; std::getline(in, line); ++number) {

@@ -26,15 +26,7 @@ Status writeNew(const std::string& path, std::string_view text) {
 }
 
 Result<CompileSpec> readSpec(const std::string& path) {
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_RDONLY, 0, path));
-  std::string text;
-  for (std::vector<char> buffer(1 << 16);;) {
-    const auto count = ::read(file.get(), buffer.data(), buffer.size());
-    if (count < 0) return fail(errnoError(errno, path));
-    if (count == 0) break;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (text.size() > kMaxSpecBytes) return fail(Code::kInvalidArgument, path + ": has more than 4 MiB");
-  }
+  KILN_ASSIGN(const std::string text, readRegular(path, kMaxSpecBytes));
   KILN_ASSIGN(const Json json, parseStrictJson(text));
   return CompileSpec::fromJson(json);
 }

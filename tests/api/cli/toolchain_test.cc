@@ -132,7 +132,7 @@ TEST_F(KilnToolchain, NothingIsSentThatIsNotWhatItSays) {
   fs::remove(directory / input("in", "nvcc"));
   refused("wheel nvidia-cuda-nvcc 13.0.88");
   write("lock.json", std::string((1 << 20) + 1, ' '));
-  refused("at most 1 MiB");
+  refused("longer than 1048576 bytes");
   for (const char* text : {"", "{}", "[[[["}) {
     write("lock.json", text);
     refused("infra/toolchain/build --lock");
