@@ -104,8 +104,7 @@ Status Staging::commit() {
   for (const auto& directory : directories) KILN_TRY(syncDirectory(directory));
   // As a plain mkdir would have made it; the files are read-only for everybody.
   if (::chmod(path().c_str(), 0755) != 0) return fail(errnoError(errno, path()));
-  if (::rename(path().c_str(), destination_.c_str()) != 0) return fail(errnoError(errno, destination_));
-  directory_.keep();
+  KILN_TRY(directory_.moveTo(destination_));
   return syncDirectory(fs::path(destination_).parent_path().string());
 }
 

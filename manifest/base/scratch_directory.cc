@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <vector>
 
 namespace kiln {
@@ -16,6 +18,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kLetters = "XXXXXX";  // what mkdtemp replaces
+// Those of this process. The lock is held while one gets another name, so that removing finds all or nothing
+// of it, and is never given back once all of them are removed.
+std::mutex& ownMutex() {
+  static auto* const mutex = new std::mutex;  // outlives whoever runs as the process ends
+  return *mutex;
+}
+std::set<std::string>& own() {
+  static auto* const paths = new std::set<std::string>;
+  return *paths;
+}
+
 constexpr int kOpen = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
 
 bool isAt(const UniqueFd& directory, const std::string& path) {
@@ -53,13 +66,17 @@ void removeAbandoned(const fs::path& prefix) {
 Result<ScratchDirectory> ScratchDirectory::make(const std::string& prefix) {
   removeAbandoned(prefix);
   for (;;) {
+    const std::lock_guard guard(ownMutex());
     std::string path = prefix + std::string(kLetters);
     if (::mkdtemp(path.data()) == nullptr)
       return fail(errnoError(errno, fs::path(prefix).parent_path().string()));
     auto lock = openFile(path, kOpen, 0, path);
     // A file system without locks has nothing removed by others either.
     if (lock) ::flock(lock->get(), LOCK_EX);
-    if (lock && isAt(*lock, path)) return ScratchDirectory(std::move(path), std::move(*lock));
+    if (lock && isAt(*lock, path)) {
+      own().insert(path);
+      return ScratchDirectory(std::move(path), std::move(*lock));
+    }
     // Before it was locked somebody may have taken it for an abandoned one.
     if (!lock && lock.error().code != Code::kNotFound) {
       ::rmdir(path.c_str());
@@ -72,8 +89,30 @@ ScratchDirectory::ScratchDirectory(ScratchDirectory&& other) noexcept
     : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
 
 ScratchDirectory::~ScratchDirectory() {
+  if (path_.empty()) return;
+  const std::lock_guard guard(ownMutex());
   std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  fs::remove_all(path_, ignored);
+  own().erase(path_);
+}
+
+Status ScratchDirectory::moveTo(const std::string& destination) {
+  const std::lock_guard guard(ownMutex());
+  if (::rename(path_.c_str(), destination.c_str()) != 0) return fail(errnoError(errno, destination));
+  own().erase(std::exchange(path_, {}));
+  return {};
+}
+
+void ScratchDirectory::removeAllAndStop() {
+  ownMutex().lock();
+  // Another thread may still be filling one: what it makes meanwhile is found by the next round, and none
+  // can be made in a directory that is gone.
+  constexpr int kRounds = 100;
+  for (const std::string& path : own())
+    for (int round = 0; round < kRounds && ::access(path.c_str(), F_OK) == 0; ++round) {
+      std::error_code again;
+      fs::remove_all(path, again);
+    }
 }
 
 }  // namespace kiln

@@ -20,8 +20,12 @@ class ScratchDirectory {
   ~ScratchDirectory();
 
   const std::string& path() const { return path_; }
-  // It has become something that stays, under whatever name: it is not removed.
-  void keep() { path_.clear(); }
+  // It becomes something that stays, under this name; what is there must be nothing or an empty directory.
+  Status moveTo(const std::string& destination);
+
+  // For a process that is about to end by a signal: removes those that are there now, and keeps every other
+  // thread from making, moving or removing one from then on. Call it once, from a thread that owns none.
+  static void removeAllAndStop();
 
  private:
   ScratchDirectory(std::string path, UniqueFd lock) : path_(std::move(path)), lock_(std::move(lock)) {}

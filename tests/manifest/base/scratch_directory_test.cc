@@ -58,10 +58,30 @@ TEST_F(ScratchTest, WhatIsKeptStays) {
   const std::string kept = directory / "kept";
   {
     auto scratch = ScratchDirectory::make(prefix);
-    fs::rename(scratch->path(), kept);
-    scratch->keep();
+    std::ofstream(scratch->path() + "/file") << "text";
+    ASSERT_TRUE(scratch->moveTo(kept));
   }
   EXPECT_TRUE(fs::exists(kept));
+}
+
+TEST_F(ScratchTest, ASignalLeavesNoneAndHarmsNoneThatHasItsName) {
+  const std::string kept = directory / "kept";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto first = ScratchDirectory::make(prefix), second = ScratchDirectory::make(prefix),
+         third = ScratchDirectory::make(prefix);
+    for (const auto* each : {&first, &second, &third}) std::ofstream((*each)->path() + "/file") << "text";
+    const bool moved = third->moveTo(kept).has_value();
+    std::thread([] { ScratchDirectory::removeAllAndStop(); }).join();
+    ::_exit(moved ? 0 : 1);  // as a signal would end it: no destructors
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory.path())) names.push_back(entry.path().filename());
+  EXPECT_EQ(names, std::vector<std::string>{"kept"});
+  EXPECT_TRUE(fs::exists(kept + "/file"));
 }
 
 TEST_F(ScratchTest, WhatAKilledOwnerLeftGoesWithTheNext) {
