@@ -13,7 +13,7 @@ namespace kiln::storage {
 namespace {
 
 Result<Digest> copyFile(const std::string& from, const std::string& to, unsigned mode) {
-  KILN_ASSIGN(const UniqueFd source, openFile(from, O_RDONLY | O_NOFOLLOW, 0, from));
+  KILN_ASSIGN(const UniqueFd source, openRegular(from, O_NOFOLLOW));
   KILN_ASSIGN(UniqueFd target, openFile(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, to));
   Hasher hasher;
   std::vector<std::uint8_t> buffer(kChunkBytes);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "manifest/base/file.h"
+#include "manifest/base/scratch_directory.h"
 #include "storage/blob/store_directory.h"
 
 namespace kiln::storage {
@@ -40,16 +41,29 @@ Status eachFile(const std::string& root, F visit) {
   return {};
 }
 
+std::string parentOf(const std::string& path) {
+  return fs::path(path).parent_path().string();
+}
+
+// Beside the destination, so that a rename is all that is left to do.
+Result<ScratchDirectory> makePlace(const std::string& destination) {
+  std::error_code error;
+  if (fs::symlink_status(destination, error).type() != fs::file_type::not_found)
+    return fail(Code::kAlreadyExists, destination + ": is there already; name a new directory");
+  return ScratchDirectory::make(parentOf(destination) + "/." + fs::path(destination).filename().string() +
+                                ".partial-");
+}
+
 class Backup {
  public:
-  explicit Backup(const BackupRequest& request) : request_(request) {}
+  // All of it is made in `directory`, which gets the destination's name once it is whole and durable.
+  Backup(const BackupRequest& request, ScratchDirectory directory)
+      : request_(request), directory_(std::move(directory)) {}
 
   Result<BackupDocument> make() {
     const std::string store = request_.farm + "/store";
     KILN_ASSIGN(const auto directory, StoreDirectory::open(store, true));
     KILN_ASSIGN(const UniqueFd noSweep, directory->lockNames(StoreDirectory::Sharing::kShared));
-    if (::mkdir(request_.destination.c_str(), 0700) != 0)
-      return fail(errnoError(errno, request_.destination));
     const std::string dump = at(kBackupDump);
     KILN_TRY(request_.dumpDatabase(dump));
     KILN_ASSIGN(out_.database, digestOfFile(dump));
@@ -58,13 +72,15 @@ class Backup {
     KILN_TRY(addState());
     out_.createdOn = request_.now;
     out_.program = request_.program;
-    KILN_TRY(syncFileSystem(request_.destination));
+    KILN_TRY(syncFileSystem(directory_.path()));
     KILN_TRY(writeDocument());
+    KILN_TRY(directory_.moveTo(request_.destination));
+    KILN_TRY(syncDirectory(parentOf(request_.destination)));
     return std::move(out_);
   }
 
  private:
-  std::string at(const std::string& path) const { return request_.destination + "/" + path; }
+  std::string at(const std::string& path) const { return directory_.path() + "/" + path; }
 
   // Before the blobs: a reference is made after its blob, so each one read here finds its bytes there.
   Status addReferences(const std::string& store) {
@@ -145,10 +161,11 @@ class Backup {
     KILN_ASSIGN(const UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600, path));
     KILN_TRY(writeAll(file.get(), asBytes(text), path));
     if (::fsync(file.get()) != 0) return fail(errnoError(errno, path));
-    return syncDirectory(request_.destination);
+    return syncDirectory(directory_.path());
   }
 
   const BackupRequest& request_;
+  ScratchDirectory directory_;
   BackupDocument out_;
 };
 
@@ -165,7 +182,15 @@ Result<BackupDocument> makeBackup(const BackupRequest& request) {
     return fail(
         Code::kInvalidArgument,
         request.destination + " lies in the farm's own directory; what destroys the farm takes it along");
-  auto made = Backup(request).make();
+  fs::path destination = fs::absolute(request.destination, error).lexically_normal();
+  if (!destination.has_filename()) destination = destination.parent_path();
+  BackupRequest absolute = request;
+  absolute.destination = destination.string();
+  const auto make = [&]() -> Result<BackupDocument> {
+    KILN_ASSIGN(auto directory, makePlace(absolute.destination));
+    return Backup(absolute, std::move(directory)).make();
+  };
+  auto made = make();
   if (!made) return fail(made.error().in("backup"));
   return made;
 }

@@ -1,6 +1,6 @@
 // A consistent set of a farm's database, blobs and state.
 //
-//   backup.json         what follows, written last: a backup without it is not whole
+//   backup.json         what follows, written last
 //   database.dump       PostgreSQL's, of one snapshot, taken first
 //   store/              the blob store: blobs/, refs/, format
 //   state/              all else of the farm's directory but what a start makes anew
@@ -30,8 +30,9 @@ struct BackupRequest {
 };
 
 // kAlreadyExists if the destination exists, kNotFound if the farm has no store. Damaged blobs are left out
-// and listed in the document: their absence is the caller's to report. A failure leaves the destination
-// without backup.json.
+// and listed in the document: their absence is the caller's to report. The destination gets its name once
+// all of it is durable: a failure leaves nothing, and what a kill left beside it goes with the next backup to
+// the same place.
 Result<BackupDocument> makeBackup(const BackupRequest& request);
 
 }  // namespace kiln::storage

@@ -1,16 +1,20 @@
-// The power is cut right after something was acknowledged: the store, the log's tiles, a fetched artifact and
-// the files of trust must be there, whole, on a disk that forgets what nobody synced.
+// The power is cut right after something was acknowledged: the store, the log's tiles, a fetched artifact, an
+// export, a backup, a restored farm and the files of trust must be there, whole, on a disk that forgets what
+// nobody synced.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "api/client/export.h"
 #include "api/node/open.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
 #include "signing/trust/trust_state.h"
 #include "signing/witness/add_checkpoint.h"
 #include "signing/witness/witness.h"
+#include "storage/backup/make_backup.h"
+#include "storage/backup/restore_backup.h"
 #include "storage/blob/local_blob_store.h"
 #include "tests/api/node/signed_artifact.h"
 #include "tests/support/forgetful_disk.h"
@@ -145,6 +149,19 @@ TEST_F(Durability, TilesAndCheckpointsAreKept) {
   }
 }
 
+// Each file below `live` is below `left` with the same bytes; how many there are.
+std::size_t expectSame(const std::string& live, const std::string& left) {
+  std::size_t files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(live)) {
+    const fs::path copy = left / fs::relative(entry.path(), live);
+    EXPECT_TRUE(fs::exists(copy)) << copy;
+    if (!entry.is_regular_file() || !fs::exists(copy)) continue;
+    EXPECT_EQ(digestOfFile(copy.string()).value(), digestOfFile(entry.path().string()).value()) << copy;
+    ++files;
+  }
+  return files;
+}
+
 TEST_F(Durability, AFetchedArtifactIsKeptWhole) {
   testing_support::SignedArtifact artifact;
   ASSERT_TRUE(
@@ -152,15 +169,41 @@ TEST_F(Durability, AFetchedArtifactIsKeptWhole) {
   const std::string left = after("artifact");
   const auto opened = node::openArtifact(left, artifact.farm.artifact, artifact.trust, SystemClock());
   ASSERT_TRUE(opened) << opened.error().message;
-  std::size_t files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(at("artifact"))) {
-    const fs::path copy = left / fs::relative(entry.path(), at("artifact"));
-    ASSERT_TRUE(fs::exists(copy)) << copy;
-    if (!entry.is_regular_file()) continue;
-    EXPECT_EQ(digestOfFile(copy.string()).value(), digestOfFile(entry.path().string()).value()) << copy;
-    ++files;
-  }
-  EXPECT_GT(files, 6u);
+  EXPECT_GT(expectSame(at("artifact"), left), 6u);
+}
+
+TEST_F(Durability, AnExportIsKeptWhole) {
+  testing_support::SignedArtifact artifact;
+  ASSERT_TRUE(
+      node::fetchArtifact(artifact.farm.store, artifact.ref, at("artifact"), artifact.trust, SystemClock()));
+  const auto opened =
+      node::openArtifact(at("artifact"), artifact.farm.artifact, artifact.trust, SystemClock());
+  ASSERT_TRUE(opened) << opened.error().message;
+  const auto exported = client::exportArtifact({*opened, at("oci"), nullptr, {}, false});
+  ASSERT_TRUE(exported) << exported.error().message;
+  EXPECT_GT(expectSame(at("oci"), after("oci")), 6u);
+}
+
+TEST_F(Durability, ABackupIsKeptWholeAndSoIsTheFarmRestoredFromIt) {
+  const auto store = LocalBlobStore::open({.directory = at("farm/store")});
+  ASSERT_TRUE(store) << store.error().message;
+  ASSERT_TRUE(storage::putBlob(**store, "a", asBytes("one")));
+  fs::create_directories(at("farm/records/2026"));
+  std::ofstream(at("farm/records/2026/one.json")) << "a record";
+  const auto made = storage::makeBackup({.farm = at("farm"),
+                                         .destination = at("backup"),
+                                         .program = "kiln test",
+                                         .dumpDatabase = [](const std::string& path) {
+                                           std::ofstream(path) << "the dump";
+                                           return Status();
+                                         }});
+  ASSERT_TRUE(made) << made.error().message;
+  const std::string left = after("backup");
+  EXPECT_GT(expectSame(at("backup"), left), 4u);
+  const auto restored = storage::restoreBackup(
+      {.source = left, .farm = at("restored"), .loadDatabase = [](const std::string&) { return Status(); }});
+  ASSERT_TRUE(restored) << restored.error().message;
+  EXPECT_GT(expectSame(at("restored"), after("restored")), 3u);
 }
 
 TEST_F(Durability, FilesOfTrustAreKept) {

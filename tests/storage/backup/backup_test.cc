@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -66,7 +67,7 @@ class BackupTest : public ::testing::Test {
     EXPECT_EQ(result.error().code, Code::kDataLoss) << result.error().message;
     EXPECT_THAT(result.error().message, HasSubstr(why));
     EXPECT_EQ(loaded_, "") << "the database is loaded last";
-    EXPECT_FALSE(fs::exists(restored() + "/store"));
+    EXPECT_FALSE(fs::exists(restored())) << "nothing is left in the way of the next try";
   }
   // Replaces a file of the backup.
   void damage(const std::string& path, const std::string& text) {
@@ -141,6 +142,90 @@ TEST_F(BackupTest, ADamagedBlobIsLeftOutAndSaid) {
   EXPECT_FALSE(getBlob(*store, "a", first_, 100));
 }
 
+// What is in a place, without what lies below.
+std::vector<std::string> namesIn(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+// A FIFO would be waited for, a device has no end.
+TEST_F(BackupTest, WhatIsNoFileInABackupIsRefusedAndNotWaitedFor) {
+  ASSERT_TRUE(makeBackup(request()));
+  for (const std::string& path :
+       {std::string("backup.json"), std::string("database.dump"), std::string("state/policy.json"),
+        std::string("store/format"), "store/refs/i-a/" + first_.hex(), blobPath(first_)}) {
+    const std::string file = backup() + "/" + path, aside = directory_ / "aside";
+    ASSERT_TRUE(fs::exists(file)) << path;
+    fs::rename(file, aside);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    const auto result = restore();
+    EXPECT_FALSE(result) << path;
+    EXPECT_EQ(loaded_, "") << path;
+    EXPECT_FALSE(fs::exists(restored())) << path;
+    fs::remove(file);
+    fs::rename(aside, file);
+  }
+  EXPECT_TRUE(restore());
+}
+
+TEST_F(BackupTest, AFailedRestoreLeavesThePlaceAsItWas) {
+  ASSERT_TRUE(makeBackup(request()));
+  fs::create_directories(restored() + "/pg/data");
+  const auto fails = [&](std::function<Status(const std::string&)> load) {
+    return restoreBackup({.source = backup(), .farm = restored(), .loadDatabase = std::move(load)}).error();
+  };
+  EXPECT_EQ(fails([](const std::string&) { return Status(fail(Code::kUnavailable, "no server")); }).code,
+            Code::kUnavailable);
+  EXPECT_EQ(namesIn(restored()), std::vector<std::string>{"pg"});
+  // Somebody puts something in the way meanwhile: what had its name already loses it again.
+  const Error late = fails([&](const std::string&) {
+    fs::create_directory(restored() + "/store");
+    return Status();
+  });
+  EXPECT_EQ(late.code, Code::kAlreadyExists);
+  EXPECT_THAT(late.message, HasSubstr("an empty one"));
+  EXPECT_EQ(namesIn(restored()), (std::vector<std::string>{"pg", "store"}));
+  fs::remove(restored() + "/store");
+  const auto back = restore();
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(namesIn(restored()), (std::vector<std::string>{"pg", "policy.json", "records", "store"}));
+}
+
+TEST_F(BackupTest, NothingIsWrittenOverByARestore) {
+  ASSERT_TRUE(makeBackup(request()));
+  for (const char* name : {"store", "policy.json", "records"}) {
+    fs::create_directories(restored() + "/" + name);
+    const auto result = restore();
+    ASSERT_FALSE(result) << name;
+    EXPECT_EQ(result.error().code, Code::kAlreadyExists) << name;
+    EXPECT_THAT(result.error().message, HasSubstr(restored() + "/" + name));
+    EXPECT_EQ(namesIn(restored()), std::vector<std::string>{name});
+    fs::remove_all(restored());
+  }
+}
+
+TEST_F(BackupTest, AFailedBackupLeavesNothing) {
+  const auto before = namesIn(directory_.path());
+  BackupRequest asked = request();
+  asked.dumpDatabase = [](const std::string& path) {
+    std::ofstream(path) << "half a du";
+    return Status(fail(Code::kUnavailable, "the server has gone away"));
+  };
+  EXPECT_EQ(makeBackup(asked).error().code, Code::kUnavailable);
+  EXPECT_EQ(namesIn(directory_.path()), before);
+  asked = request();
+  asked.dumpDatabase = [](const std::string&) { return Status(); };  // of which nothing comes
+  EXPECT_FALSE(makeBackup(asked));
+  EXPECT_EQ(namesIn(directory_.path()), before);
+  fs::rename(farm() + "/store/format", directory_ / "format");
+  EXPECT_FALSE(makeBackup(request()));
+  fs::rename(directory_ / "format", farm() + "/store/format");
+  EXPECT_EQ(namesIn(directory_.path()), before);
+  ASSERT_TRUE(makeBackup(request()));
+}
+
 TEST_F(BackupTest, WithoutTheDumpThereIsNoBackup) {
   BackupRequest asked = request();
   asked.dumpDatabase = [](const std::string&) { return Status(fail(Code::kUnavailable, "no server")); };
@@ -184,14 +269,12 @@ TEST_F(BackupTest, AChangedBackupIsNotRestored) {
     damage(path, text);
     expectNoRestore(why);
     damage(path, good);
-    fs::remove_all(restored());
   };
   change(blobPath(first_), "other bytes", "its bytes are not its name's");
   change("database.dump", "another dump", "is not what was backed up");
   change("state/records/2026/one.json", "another record", "is not what was backed up");
   fs::rename(backup() + "/" + blobPath(first_), directory_ / "aside");
   expectNoRestore("holds 1 blobs where there were 2");
-  fs::remove_all(restored());
   fs::rename(directory_ / "aside", backup() + "/" + blobPath(first_));
   // A reference without its bytes.
   std::ofstream(backup() + "/store/refs/i-a/" + digestOf("nothing").hex()) << "";
