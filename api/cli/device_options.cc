@@ -1,5 +1,8 @@
 #include "api/cli/device_options.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include "api/cli/exit_code.h"
 
 namespace kiln::cli {
@@ -18,6 +21,11 @@ void addDeviceOptions(CLI::App& command, DeviceOptions& options) {
 
 Error sessionError(Error error) {
   if (error.code != Code::kResourceExhausted) return error;
+  // The limits of this process and not of the machine. A program is copied into a file in memory.
+  if (error.message.ends_with(std::strerror(EFBIG)))
+    return {error.code, error.message + "; raise the limit of file sizes with ulimit -f", {}};
+  if (error.message.ends_with(std::strerror(EMFILE)))
+    return {error.code, error.message + "; raise the limit of open files with ulimit -n", {}};
   return withExit(kExitUnsupported, error.code, error.message);
 }
 

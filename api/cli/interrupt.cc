@@ -6,14 +6,28 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <mutex>
 
 #include "api/cli/print.h"
+#include "manifest/base/scratch_directory.h"
 
 namespace kiln::cli {
+namespace {
 
-Interrupt::Interrupt(std::string before) : text_(std::move(before)) {
+std::mutex textMutex;
+std::string text;  // what an interrupt says
+
+void say(std::string what) {
+  const std::lock_guard lock(textMutex);
+  text = std::move(what);
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch() {
   sigemptyset(&signals_);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action{};
     ::sigaction(signal, nullptr, &action);
     if (action.sa_handler != SIG_IGN) sigaddset(&signals_, signal);  // as nohup and background jobs have it
@@ -25,34 +39,27 @@ Interrupt::Interrupt(std::string before) : text_(std::move(before)) {
   waiter_ = std::thread([this] { wait(); });
 }
 
-Interrupt::~Interrupt() {
+InterruptWatch::~InterruptWatch() {
   if (!waiter_.joinable()) return;
   ::eventfd_write(done_.get(), 1);
   waiter_.join();
   ::pthread_sigmask(SIG_SETMASK, &earlier_, nullptr);
 }
 
-void Interrupt::submits() {
-  const std::lock_guard lock(mutex_);
-  text_ = "the farm may have the job already: kiln jobs lists it";
-}
-
-void Interrupt::follows(const std::string& job) {
-  const std::lock_guard lock(mutex_);
-  text_ = "job " + job + " goes on at the farm: follow it with kiln watch " + job +
-          ", or end it with kiln cancel " + job;
-}
-
-void Interrupt::wait() {
+void InterruptWatch::wait() {
   pollfd polled[] = {{arrived_.get(), POLLIN, 0}, {done_.get(), POLLIN, 0}};
   while (::poll(polled, 2, -1) < 0 && errno == EINTR) {
   }
   signalfd_siginfo info{};
   if (polled[1].revents != 0 || ::read(arrived_.get(), &info, sizeof info) != sizeof info) return;
+  // The command must not tell of the files that vanish under it. Whoever is stuck in a write keeps the lock.
+  static_cast<void>(::ftrylockfile(stdout));
+  const bool mayTell = ::ftrylockfile(stderr) == 0;
   {
-    const std::lock_guard lock(mutex_);
-    note("\nkiln: interrupted; " + text_);
+    const std::lock_guard lock(textMutex);
+    if (mayTell && !text.empty()) note("\nkiln: interrupted; " + text);
   }
+  ScratchDirectory::removeAllAndStop();
   const int signal = static_cast<int>(info.ssi_signo);
   std::signal(signal, SIG_DFL);
   sigset_t only;
@@ -60,6 +67,23 @@ void Interrupt::wait() {
   sigaddset(&only, signal);
   ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   ::raise(signal);
+}
+
+Interrupt::Interrupt(std::string before) {
+  say(std::move(before));
+}
+
+Interrupt::~Interrupt() {
+  say("");
+}
+
+void Interrupt::submits() {
+  say("the farm may have the job already: kiln jobs lists it");
+}
+
+void Interrupt::follows(const std::string& job) {
+  say("job " + job + " goes on at the farm: follow it with kiln watch " + job +
+      ", or end it with kiln cancel " + job);
 }
 
 }  // namespace kiln::cli

@@ -1,10 +1,9 @@
-// Ctrl-C in a command whose job goes on without it.
+// Ctrl-C and its like: nothing half made stays, and whoever followed a job hears that it goes on.
 #pragma once
 
 #include <pthread.h>
 
 #include <csignal>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -12,9 +11,27 @@
 
 namespace kiln::cli {
 
-// While it lives, SIGINT and SIGTERM end the process as they would without it (a shell sees 130 and 143), but
-// first it says on stderr what goes on at the farm and how to follow or cancel it. One at a time, made before
-// the process has other threads: those inherit that the signals are this object's. Thread safe.
+// While it lives, SIGINT, SIGTERM and SIGHUP end the process as they would without it (a shell sees 130, 143
+// and 129), but first what the command was making is removed (ScratchDirectory), and what an Interrupt has to
+// say is on stderr. Nothing else is printed any more. main() makes the only one, before the process has other
+// threads: those inherit that the signals are this object's.
+class InterruptWatch {
+ public:
+  InterruptWatch();
+  ~InterruptWatch();
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+ private:
+  void wait();
+
+  sigset_t signals_{}, earlier_{};
+  UniqueFd arrived_, done_;  // a signalfd; an eventfd
+  std::thread waiter_;
+};
+
+// What such a signal says while this lives, in a command whose job goes on at the farm. One at a time. Thread
+// safe.
 class Interrupt {
  public:
   // `before` is what to say until a job is known.
@@ -26,15 +43,6 @@ class Interrupt {
   void submits();
   // From now on this job is what goes on.
   void follows(const std::string& job);
-
- private:
-  void wait();
-
-  std::mutex mutex_;
-  std::string text_;
-  sigset_t signals_{}, earlier_{};
-  UniqueFd arrived_, done_;  // a signalfd; an eventfd
-  std::thread waiter_;
 };
 
 }  // namespace kiln::cli

@@ -4,10 +4,21 @@
 #include <csignal>
 
 #include "api/cli/command_line.h"
+#include "api/cli/interrupt.h"
+#include "api/cli/limits.h"
+#include "api/cli/print.h"
+#include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // what a reader that has gone away misses is lost output
-  ::umask(::umask(077) | 022);    // what any command leaves is nobody else's to write
-  return kiln::runMain("kiln", [&] { return kiln::cli::runCommandLine(argc, argv); });
+  ::umask(::umask(077) | 022);  // what any command leaves is nobody else's to write
+  return kiln::runMain("kiln", [&]() -> int {
+    std::signal(SIGPIPE, SIG_IGN);  // what a reader that has gone away misses is lost output
+    if (const auto enough = kiln::cli::checkLimits(); !enough) {
+      kiln::cli::printError(enough.error(), false);
+      return kiln::exitCodeOf(enough.error().code);
+    }
+    const kiln::cli::InterruptWatch watch;
+    return kiln::cli::runCommandLine(argc, argv);
+  });
 }

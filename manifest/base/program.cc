@@ -1,6 +1,7 @@
 #include "manifest/base/program.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,8 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <new>
+#include <system_error>
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/result.h"
@@ -25,6 +28,17 @@ void occupy(int descriptor) {
 Status lost(int why, const char* stream) {
   if (why == 0) return fail(Code::kInternal, std::string(stream) + ": not all of it could be written");
   return fail(errnoError(why, stream));
+}
+
+bool isIgnored(int signal) {
+  struct sigaction action{};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// Of a pipe or a socket whose other end is closed; the C library may no longer know why a write failed.
+bool readerIsGone(int descriptor) {
+  pollfd entry{descriptor, POLLOUT, 0};
+  return ::poll(&entry, 1, 0) == 1 && (entry.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 Status flush(std::FILE* file, const char* name) {
@@ -52,20 +66,35 @@ void tell(std::string_view program, std::string_view what) {
                static_cast<int>(what.size()), what.data());
 }
 
+int exitOf(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return kExitUnavailable;
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  const bool ranOut = system != nullptr && (system->code() == std::errc::resource_unavailable_try_again ||
+                                            system->code() == std::errc::too_many_files_open ||
+                                            system->code() == std::errc::not_enough_memory);
+  return ranOut ? kExitUnavailable : kExitInternal;
+}
+
 }  // namespace
 
 int runMain(std::string_view name, const std::function<int()>& body) {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) occupy(descriptor);
+  const bool endsByPipe = !isIgnored(SIGPIPE);
   std::signal(SIGXFSZ, SIG_IGN);  // the write then fails, and whoever wrote says where
   int exit = kExitInternal;
   try {
     exit = body();
   } catch (const std::exception& error) {
     tell(name, error.what());
+    exit = exitOf(error);
   }
   if (const Status all = flushOutput(); !all) {
+    if (exit == kExitOk && endsByPipe && readerIsGone(STDOUT_FILENO)) {
+      std::signal(SIGPIPE, SIG_DFL);
+      ::raise(SIGPIPE);
+    }
     tell(name, all.error().message);
-    if (exit == kExitOk) exit = exitCodeOf(all.error().code);
+    if (exit == kExitOk) exit = kExitUnavailable;
   }
   return exit;
 }

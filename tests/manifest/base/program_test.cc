@@ -10,7 +10,9 @@
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <new>
 #include <stdexcept>
+#include <system_error>
 
 #include "tests/support/temp_directory.h"
 
@@ -82,7 +84,7 @@ TEST(Program, LostOutputIsNeverExit0) {
       [&] { return std::printf("gone"), std::fflush(stdout), 0; }};
   for (const auto& body : bodies) {
     const Ended ended = run(body, fullOut);
-    EXPECT_TRUE(ended.exit == 7 || ended.exit == 1) << ended.exit;
+    EXPECT_EQ(ended.exit, 7) << "one code, whether the C library still knows why or not";
     EXPECT_EQ(ended.err.rfind("p: error: standard output: ", 0), 0u) << ended.err;
     EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
   }
@@ -94,15 +96,33 @@ TEST(Program, TheCommandsOwnFailureComesBeforeTheLostOutput) {
   EXPECT_EQ(run([] { return prints(), 5; }, fullOut).exit, 5);
 }
 
-TEST(Program, AReaderThatHasGoneAwayIsLostOutput) {
+// As `head` leaves it.
+void closedPipeOut() {
+  int ends[2];
+  if (::pipe(ends) != 0) ::_exit(99);
+  ::close(ends[0]);
+  ::dup2(ends[1], STDOUT_FILENO);
+}
+
+TEST(Program, AReaderThatHasGoneAwayEndsItAsOtherTools) {
+  const auto ignoring = [] { return std::signal(SIGPIPE, SIG_IGN), prints(); };
+  const auto flushing = [] {
+    return std::signal(SIGPIPE, SIG_IGN), std::printf("gone"), std::fflush(stdout), 0;
+  };
+  for (const std::function<int()>& body : {std::function<int()>(ignoring), std::function<int()>(flushing)}) {
+    const Ended ended = run(body, closedPipeOut);
+    EXPECT_EQ(ended.exit, 128 + SIGPIPE);
+    EXPECT_EQ(ended.err, "");
+  }
+  EXPECT_EQ(run([&] { return ignoring(), 5; }, closedPipeOut).exit, 5) << "its own failure comes first";
+}
+
+TEST(Program, WhereTheSignalIsIgnoredTheReaderThatHasGoneAwayIsLostOutput) {
   const Ended ended = run(prints, [] {
     std::signal(SIGPIPE, SIG_IGN);
-    int ends[2];
-    if (::pipe(ends) != 0) ::_exit(99);
-    ::close(ends[0]);
-    ::dup2(ends[1], STDOUT_FILENO);
+    closedPipeOut();
   });
-  EXPECT_EQ(ended.exit, 1);
+  EXPECT_EQ(ended.exit, 7);
   EXPECT_NE(ended.err.find("Broken pipe"), std::string::npos) << ended.err;
 }
 
@@ -120,7 +140,7 @@ TEST(Program, AFileBeyondItsLimitIsLostOutputAndNoSignal) {
 
 TEST(Program, LostMessagesAreNoticedToo) {
   const auto tells = [] { return std::fprintf(stderr, "a note\n"), 0; };
-  EXPECT_NE(run(tells, [] { onto("/dev/full", STDERR_FILENO); }).exit, 0);
+  EXPECT_EQ(run(tells, [] { onto("/dev/full", STDERR_FILENO); }).exit, 7);
   EXPECT_EQ(run(tells, nullOut).exit, 0);
 }
 
@@ -137,7 +157,7 @@ TEST(Program, WhatIsPrintedWithoutAnOutputGoesIntoNoFile) {
         ::close(STDIN_FILENO);
         ::close(STDOUT_FILENO);
       });
-  EXPECT_EQ(ended.exit, 1) << "lost, and said";
+  EXPECT_EQ(ended.exit, 7) << "lost, and said";
   EXPECT_NE(ended.err.find("standard output"), std::string::npos) << ended.err;
 }
 
@@ -145,6 +165,15 @@ TEST(Program, AnExceptionThatEscapesIsToldAndNoAbort) {
   const Ended ended = run([]() -> int { throw std::runtime_error("nobody caught this"); }, nullOut);
   EXPECT_EQ(ended.exit, 1);
   EXPECT_EQ(ended.err, "p: error: nobody caught this\n");
+}
+
+TEST(Program, WhatRanOutIsUnavailable) {
+  EXPECT_EQ(run([]() -> int { throw std::bad_alloc(); }, nullOut).exit, 7);
+  for (const std::errc what : {std::errc::resource_unavailable_try_again, std::errc::too_many_files_open})
+    EXPECT_EQ(run([&]() -> int { throw std::system_error(std::make_error_code(what)); }, nullOut).exit, 7);
+  EXPECT_EQ(
+      run([]() -> int { throw std::system_error(std::make_error_code(std::errc::io_error)); }, nullOut).exit,
+      1);
 }
 
 }  // namespace
