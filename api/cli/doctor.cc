@@ -7,6 +7,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/doctor_blobs.h"
+#include "api/cli/doctor_disks.h"
 #include "api/cli/doctor_packages.h"
 #include "api/cli/doctor_processes.h"
 #include "api/cli/exit_code.h"
@@ -169,6 +170,7 @@ Status run(Context& context, const std::string& driver, std::string farm) {
   checkPostgres(report);
   checkCuda(report);
   checkGpus(report, driver);
+  for (Finding& found : checkDisks(farm)) report.add(std::move(found));
   for (Finding& found : checkPackages()) report.add(std::move(found));
   if (!farm.empty())
     for (Finding& found : supervisedProcesses(farm)) report.add(std::move(found));

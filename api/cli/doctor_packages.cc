@@ -17,7 +17,7 @@ constexpr char kUpgrade[] =
 // versions.
 constexpr KnownFix kFixes[] = {
     {"grpc", "1.53.2", "CVE-2023-1428, -32732, -33953, -4785",
-     "Debian 12 and 13 have no later one: coordinator/README.md says what works and what stands before it"},
+     "Debian 12 and 13 have no later one: coordinator/LIMITS.md says what works and what stands before it"},
     {"openssl", "3.0.19-1~deb12u2", "CVE-2026-31790, -31789, -28387 and earlier ones", kUpgrade},
     {"curl", "7.88.1-10+deb12u15", "CVE-2026-7168, -5773, -3784 and earlier ones", kUpgrade},
     {"libgit2", "1.5.1+ds-1+deb12u2", "CVE-2026-53584, -53585, -53586 and earlier ones", kUpgrade},

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""How the commands of a page are found, run, masked and compared. No farm; see documents_test.py."""
+"""How the commands of a page are found, run, masked and compared, and whether messages name files that are there. No farm; see
+documents_test.py."""
 import os
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -93,6 +95,32 @@ class PagesTest(unittest.TestCase):
         wrong, page = self.checked(text, accept=True)
         self.assertEqual(wrong, [])
         self.assertEqual(page, "```console\n$ echo a; echo b\na\n...\n$ echo new\nnew\n$ echo more\nmore\n```\nText.\n")
+
+
+class MessagesTest(unittest.TestCase):
+    """What a program tells to read or to run, as a path of this repository, is there."""
+    ROOT = pathlib.Path(__file__).resolve().parents[2]
+    FOLDERS = ("api", "manifest", "compiler_core", "storage", "signing", "worker", "coordinator", "infra")
+
+    def literals(self):
+        for folder in self.FOLDERS:
+            for file in sorted((self.ROOT / folder).rglob("*")):
+                if file.suffix in (".cc", ".h"):
+                    code = "\n".join(line for line in file.read_text().splitlines()
+                                     if not line.lstrip().startswith(("#include", "//")))
+                    for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code):
+                        yield file.relative_to(self.ROOT), text
+
+    def test_every_path_in_a_message_exists(self):
+        path = re.compile(r"(?<![\w./-])((?:%s)/[\w./-]*\w|[\w./-]+\.md)" % "|".join((*self.FOLDERS, "tests")))
+        found = [(file, name) for file, text in self.literals() for name in path.findall(text)]
+        self.assertGreater(len(found), 20, "the pattern finds nothing")
+        self.assertEqual([each for each in found if not (self.ROOT / each[1]).exists()], [])
+
+    def test_a_page_named_for_a_weakness_speaks_of_it(self):
+        packages = (self.ROOT / "api/cli/doctor_packages.cc").read_text()
+        for weaknesses, page in re.findall(r'"(CVE-[^"]*)",\s*"[^"]*?([\w/]+\.md)', packages):
+            self.assertIn(weaknesses.split(",")[0], (self.ROOT / page).read_text(), page)
 
 
 if __name__ == "__main__":

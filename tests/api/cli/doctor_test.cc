@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "api/cli/doctor_disks.h"
 #include "api/cli/doctor_packages.h"
 #include "api/cli/doctor_processes.h"
 #include "tests/support/temp_directory.h"
@@ -26,7 +28,7 @@ TEST(DoctorPackages, NamesWhatIsBelowItsFix) {
   EXPECT_EQ(found[0].verdict, "warning");
   EXPECT_THAT(found[0].detail, HasSubstr("1.51.1-3 is before 1.53.2"));
   EXPECT_THAT(found[0].detail, HasSubstr("-33953"));
-  EXPECT_THAT(found[0].next, HasSubstr("coordinator/README.md"));
+  EXPECT_THAT(found[0].next, HasSubstr("coordinator/LIMITS.md"));
   // Of several packages of one source the earliest counts, in whichever order.
   for (const char* lines : {"curl 9\ncurl 1\n", "curl 1\ncurl 9\n"})
     EXPECT_EQ(packagesBelowFixes(lines, before).at(0).name, "package curl");
@@ -43,6 +45,47 @@ TEST(DoctorPackages, SaysWhenNoneIs) {
 TEST(DoctorPackages, EachPackageOnce) {
   std::set<std::string> names;
   for (const KnownFix& fix : knownFixes()) EXPECT_TRUE(names.insert(fix.source).second) << fix.source;
+}
+
+TEST(DoctorDisks, AFullOneIsNamedWhateverRanOut) {
+  constexpr std::uint64_t kGiB = 1 << 30;
+  const DiskFacts roomy{.size = 100 * kGiB, .free = 50 * kGiB, .inodes = 1'000'000, .freeInodes = 500'000};
+  const auto judged = [&](auto change) {
+    DiskFacts facts = roomy;
+    change(facts);
+    return judgeDisk({"/farm", "/tmp"}, facts);
+  };
+  EXPECT_EQ(judged([](DiskFacts&) {}).verdict, "ok");
+  EXPECT_EQ(judged([](DiskFacts&) {}).name, "disk of /farm, /tmp");
+  EXPECT_EQ(judged([](DiskFacts& facts) { facts.inodes = facts.freeInodes = 0; }).verdict, "ok")
+      << "not counted";
+  const auto full = judged([](DiskFacts& facts) { facts.free = 0; });
+  EXPECT_EQ(full.verdict, "missing");
+  EXPECT_THAT(full.detail, HasSubstr("is full: 0 B free of 107.4 GB"));
+  EXPECT_NE(full.next, "");
+  EXPECT_EQ(judged([](DiskFacts& facts) { facts.free = 100 << 20; }).verdict, "missing");
+  EXPECT_EQ(judged([](DiskFacts& facts) { facts.free = 4 * kGiB; }).verdict, "warning");
+  const auto crowded = judged([](DiskFacts& facts) { facts.freeInodes = 10; });
+  EXPECT_EQ(crowded.verdict, "missing");
+  EXPECT_THAT(crowded.detail, HasSubstr("no inodes left"));
+  EXPECT_EQ(judged([](DiskFacts& facts) { facts.freeInodes = 40'000; }).verdict, "warning");
+  const auto fixed = judged([](DiskFacts& facts) { facts.readOnly = true; });
+  EXPECT_EQ(fixed.verdict, "missing");
+  EXPECT_THAT(fixed.detail, HasSubstr("read-only"));
+}
+
+TEST(DoctorDisks, EveryPlaceOfAFarmIsLookedAt) {
+  const testing_support::TempDirectory farm;
+  for (const char* name : {"store", "pg/data", "log", "logs", "workers/worker-1"})
+    std::filesystem::create_directories(farm / name);
+  std::string names;
+  for (const Finding& found : checkDisks(farm.path())) names += found.name + ", ";
+  for (const char* name : {"", "/store", "/pg/data", "/log", "/logs", "/workers/worker-1"})
+    EXPECT_THAT(names, HasSubstr(farm.path() + name + ", ")) << names;
+  const auto nowhere = checkDisks(farm / "nowhere");
+  EXPECT_TRUE(std::ranges::any_of(nowhere, [](const Finding& found) {
+    return found.verdict == "missing" && found.next.find("--farm") != std::string::npos;
+  }));
 }
 
 class DoctorProcesses : public ::testing::Test {
