@@ -19,26 +19,25 @@ using runtime::Tensors;
 // As long as the clock of a poll() goes. Whoever wants it shorter ends the command.
 constexpr auto kLongest = std::chrono::hours(24 * 24);
 
-// For what goes in and comes out.
+// For what goes in and comes out. Under root the program is another user, whatever this one's umask.
 Result<ScratchDirectory> makeScratch() {
-  std::error_code error;
-  const fs::path folder = fs::temp_directory_path(error);
-  if (error) return fail(errnoError(error.value(), "TMPDIR"));
-  KILN_ASSIGN(auto scratch, ScratchDirectory::make((folder / "kiln-run-").string()));
-  for (const char* name : {"/inputs", "/outputs"})
-    if (::mkdir((scratch.path() + name).c_str(), 0755) != 0)
-      return fail(errnoError(errno, scratch.path() + name));
+  KILN_ASSIGN(auto scratch, ScratchDirectory::makeTemporary("kiln-run-"));
+  for (const char* name : {"/inputs", "/outputs"}) {
+    const std::string path = scratch.path() + name;
+    if (::mkdir(path.c_str(), 0755) != 0 || ::chmod(path.c_str(), 0755) != 0)
+      return fail(errnoError(errno, path));
+  }
   return scratch;
 }
 
 // Under root the program runs as a user who may not read the artifact: then it gets a copy.
 Result<std::string> readableArtifact(const node::VerifiedArtifact& artifact, const std::string& scratch) {
-  if (::geteuid() != 0) return artifact.directory;
+  std::error_code error;
+  if (::geteuid() != 0) return fs::absolute(artifact.directory, error).string();
   const std::string copy = scratch + "/artifact";
   std::vector<std::string> paths = {"manifest.json"};
   for (const ArtifactFile& file : artifact.manifest().files()) paths.push_back(file.path);
   constexpr auto kDirectory = static_cast<fs::perms>(0755), kFile = static_cast<fs::perms>(0444);
-  std::error_code error;
   for (const std::string& path : paths) {
     const fs::path to = fs::path(copy) / path;
     fs::create_directories(to.parent_path(), error);

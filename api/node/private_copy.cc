@@ -110,10 +110,7 @@ class Sizes {
 }  // namespace
 
 Result<std::shared_ptr<PrivateCopy>> PrivateCopy::create() {
-  std::error_code error;
-  auto base = fs::temp_directory_path(error);
-  if (error) base = "/tmp";
-  KILN_ASSIGN(auto directory, ScratchDirectory::make((base / "kiln-artifact-").string()));
+  KILN_ASSIGN(auto directory, ScratchDirectory::makeTemporary("kiln-artifact-"));
   return std::shared_ptr<PrivateCopy>(new PrivateCopy(std::move(directory)));
 }
 

@@ -85,6 +85,23 @@ Result<ScratchDirectory> ScratchDirectory::make(const std::string& prefix) {
   }
 }
 
+std::string ScratchDirectory::temporaryFolder() {
+  const char* named = std::getenv("TMPDIR");
+  std::error_code error;
+  const fs::path folder = fs::absolute(named == nullptr || *named == '\0' ? "/tmp" : named, error);
+  return (error ? fs::path("/tmp") : folder).string();
+}
+
+Result<ScratchDirectory> ScratchDirectory::makeTemporary(const std::string& name) {
+  const std::string folder = temporaryFolder();
+  auto made = make(folder + "/" + name);
+  if (made) return made;
+  Error error = made.error().in("folder for temporary files");
+  if (error.code == Code::kNotFound) error.code = Code::kInvalidArgument;  // nothing that was asked for
+  error.message += "; set TMPDIR to a folder that you may write and that has room";
+  return fail(std::move(error));
+}
+
 ScratchDirectory::ScratchDirectory(ScratchDirectory&& other) noexcept
     : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
 

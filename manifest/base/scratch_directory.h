@@ -20,6 +20,11 @@ class ScratchDirectory {
   ~ScratchDirectory();
 
   const std::string& path() const { return path_; }
+  // The same in temporaryFolder(), with the name NAME and six letters. Errors name TMPDIR and the folder.
+  static Result<ScratchDirectory> makeTemporary(const std::string& name);
+  // An absolute path: what TMPDIR names, else /tmp.
+  static std::string temporaryFolder();
+
   // It becomes something that stays, under this name; what is there must be nothing or an empty directory.
   Status moveTo(const std::string& destination);
 

@@ -28,10 +28,12 @@ struct KilnResult {
   }
 };
 
-// Where a program's output goes instead of into the KilnResult ("" for there), and what to do while it runs.
+// Where a program's output goes instead of into the KilnResult ("" for there), and what to do while it runs
+// and, in its own process, right before it starts.
 struct KilnStreams {
   std::string out, err;
   std::function<void(pid_t)> running;
+  std::function<void()> starting;
 };
 
 // `environment` replaces the process's own but for PATH and the switch of a mutation run.
@@ -60,6 +62,7 @@ inline KilnResult runKiln(const std::vector<std::string>& arguments,
     ::dup2(::open("/dev/null", O_RDONLY), 0);
     ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), 1);
     ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), 2);
+    if (streams.starting) streams.starting();
     ::execve(argv[0], argv.data(), envp.data());
     ::_exit(127);
   }

@@ -1,5 +1,6 @@
 // `kiln run --isolated`: the same results, and a program that lies about making no system calls gets nothing.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <filesystem>
@@ -37,6 +38,31 @@ TEST_F(Isolated, GivesWhatAnOrdinaryRunGives) {
   ASSERT_TRUE(json);
   EXPECT_EQ(json->at("outputs").at(0).at("name"), "y");
   EXPECT_FALSE(json->contains("counters")) << "they would be the program's word";
+}
+
+// Under root the program is another user, who reads by the rights of others.
+TEST_F(Isolated, AnyUmaskWillDo) {
+  for (const mode_t mask : {0, 022, 027, 077}) {
+    const mode_t before = ::umask(mask);
+    const auto result = kiln({"run", artifact.path(), "--isolated", "--input", "x=x.npy"});
+    ::umask(before);
+    EXPECT_EQ(result.exit, 0) << mask << result.err;
+  }
+}
+
+TEST_F(Isolated, TheFolderForTemporaryFilesIsNamedWhereItIsNone) {
+  const std::vector<std::string> run = {"run", artifact.path(), "--isolated", "--input", "x=x.npy"};
+  std::ofstream(directory / "file") << "no folder";
+  for (const std::string& folder : {directory / "none", directory / "file"}) {
+    environment["TMPDIR"] = folder;
+    const auto result = kiln(run);
+    EXPECT_EQ(result.exit, 2) << result.err;
+    EXPECT_NE(result.err.find(folder), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("TMPDIR"), std::string::npos) << result.err;
+  }
+  std::filesystem::create_directory(directory / "relative");
+  environment["TMPDIR"] = "relative";
+  EXPECT_EQ(kiln(run).exit, 0);
 }
 
 TEST_F(Isolated, EachElementAndErrorsAreTheSameToo) {

@@ -1,5 +1,6 @@
 // What needs no farm: help, usage errors, a coordinator that is not there.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "manifest/json/json.h"
 #include "tests/api/cli/kiln_process.h"
@@ -90,6 +91,40 @@ TEST(KilnUsage, NobodyListeningExits7WithTheNextStep) {
   const auto parsed = parseJson(json.out);
   ASSERT_TRUE(parsed) << json.out;
   EXPECT_EQ(parsed->at("error").at("code"), "UNAVAILABLE");
+}
+
+// Below these gRPC and new threads would end the process by a signal, or never start.
+TEST(KilnUsage, TooLittleOfTheSystemIsNamedAndNoSignal) {
+  const struct {
+    __rlimit_resource resource;
+    rlim_t most;
+    const char* option;
+  } limits[] = {{RLIMIT_NOFILE, 8, "ulimit -n"},
+                {RLIMIT_AS, 90'000 << 10, "ulimit -v"},
+                {RLIMIT_STACK, 512 << 10, "ulimit -s"}};
+  for (const auto& limit : limits) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"jobs", "--wait", "0s"},
+                                                  {"--help"},
+                                                  {"build", "m.onnx", "--target", "cpu:x86-64-v3"}}) {
+      const auto result =
+          runKiln(words, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}}, "/", {.starting = [&] {
+                    const rlimit both{limit.most, limit.most};
+                    ::setrlimit(limit.resource, &both);
+                  }});
+      if (result.exit == 127 && limit.resource == RLIMIT_AS)
+        continue;  // the loader itself needed more, and said so
+      EXPECT_EQ(result.exit, 7) << limit.option << result.err;
+      EXPECT_NE(result.err.find(limit.option), std::string::npos) << result.err;
+    }
+    // A soft limit is this process's own to raise.
+    const auto raised = runKiln({"--version"}, {}, "/", {.starting = [&] {
+                                  rlimit soft{};
+                                  ::getrlimit(limit.resource, &soft);
+                                  soft.rlim_cur = limit.most;
+                                  ::setrlimit(limit.resource, &soft);
+                                }});
+    if (limit.resource != RLIMIT_AS) EXPECT_EQ(raised.exit, 0) << limit.option << raised.err;
+  }
 }
 
 TEST(KilnUsage, TuningIsOffReuseOrSearchWithABudget) {

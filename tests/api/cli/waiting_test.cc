@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include "storage/tree/digest_proto.h"
 #include "tests/api/cli/kiln_process.h"
 #include "tests/api/client/onnx_bytes.h"
+#include "tests/api/node/lying_store.h"
 #include "tests/api/node/signed_artifact.h"
 #include "tests/api/support/fake_farm.h"
 
@@ -149,6 +151,57 @@ TEST_F(KilnWaits, AnInterruptBeforeTheJobSaysThatThereIsNone) {
                             }});
   EXPECT_EQ(result.exit, 128 + SIGINT);
   EXPECT_NE(read(err).find("interrupted; nothing was submitted"), std::string::npos) << read(err);
+}
+
+// A farm whose blob store stops answering in the middle of a fetch.
+struct KilnInterrupted : testing::Test {
+  testing_support::SignedArtifact artifact;
+  testing_support::LyingStore store{artifact.farm.store};
+  testing_support::FakeFarm farm{store};
+  testing_support::TempDirectory directory;
+
+  void SetUp() override {
+    artifact.writeTrust(directory.path());
+    v1::Artifact row;
+    row.set_digest(artifact.farm.artifact.text());
+    *row.mutable_manifest() = toProto(artifact.ref.artifact);
+    *row.add_bundles() = toProto(artifact.ref.bundles[0]);
+    farm.script.artifacts[row.digest()] = row;
+    store.about = artifact.farm.manifest.program.digest;
+    store.lie = testing_support::Lie::kFail;
+  }
+  std::vector<std::string> partial() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
+      if (entry.path().filename().string().find(".partial-") != std::string::npos)
+        names.push_back(entry.path().filename());
+    return names;
+  }
+};
+
+TEST_F(KilnInterrupted, LeavesNothingHalfMade) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const std::string err = directory / "err";
+    std::ofstream(err, std::ios::trunc).close();
+    bool wasThere = false;
+    const auto result = runKiln({"fetch", artifact.farm.artifact.text(), "--out", "model"},
+                                {{"KILN_ENDPOINT", farm.endpoint()},
+                                 {"KILN_TRUST_ROOT", directory / "root.json"},
+                                 {"KILN_POLICY", directory / "policy.json"}},
+                                directory.path(), {.err = err, .running = [&](pid_t pid) {
+                                                     KilnWaits::await([&] {
+                                                       std::ostringstream text;
+                                                       text << std::ifstream(err).rdbuf();
+                                                       return text.str().find("waiting") != std::string::npos;
+                                                     });
+                                                     wasThere = !partial().empty();
+                                                     ::kill(pid, signal);
+                                                   }});
+    EXPECT_EQ(result.exit, 128 + signal);
+    EXPECT_TRUE(wasThere) << "the test looks for the wrong name";
+    EXPECT_EQ(partial(), std::vector<std::string>{}) << signal;
+    EXPECT_FALSE(std::filesystem::exists(directory / "model"));
+  }
 }
 
 TEST_F(KilnWaits, AsLongAsItIsTold) {
