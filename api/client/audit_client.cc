@@ -1,5 +1,6 @@
 #include "api/client/audit_client.h"
 
+#include "api/client/request_text.h"
 #include "api/client/rpc_error.h"
 #include "kiln/v1/audit.grpc.pb.h"
 
@@ -25,6 +26,7 @@ AuditClient::~AuditClient() = default;
 template <class Response, class Method, class Request>
 Result<Response> AuditClient::call(Method method, Request& request) {
   request.set_instance(client_.instance());
+  KILN_TRY(checkText(request));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
   Response response;

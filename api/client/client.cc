@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "api/client/patient_blob_store.h"
+#include "api/client/request_text.h"
 #include "api/client/rpc_error.h"
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/attestation.grpc.pb.h"
@@ -12,6 +13,8 @@
 #include "kiln/v1/maintenance.grpc.pb.h"
 #include "kiln/v1/recall.grpc.pb.h"
 #include "kiln/v1/worker.grpc.pb.h"
+#include "manifest/base/printable.h"
+#include "manifest/base/utf8.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/tree/digest_proto.h"
 
@@ -43,6 +46,10 @@ Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
     return fail(Code::kInvalidArgument,
                 "no farm is named; source the kiln.env that infra/up wrote, or give --endpoint unix:/path");
   }
+  // It goes with every request, and names every blob.
+  if (!isUtf8(options.instance))
+    return fail(Code::kInvalidArgument,
+                "--instance (KILN_INSTANCE): \"" + printable(options.instance) + "\" is not UTF-8");
   KILN_ASSIGN(const auto credentials, storage::channelCredentials(options.endpoint, options.credentials));
   return std::unique_ptr<Client>(new Client(std::move(options), credentials));
 }
@@ -71,6 +78,7 @@ Result<Response> Client::callOnce(Stub& stub,
                                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                                Response*),
                                   const Request& request, std::optional<std::chrono::milliseconds> deadline) {
+  KILN_TRY(checkText(request));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + deadline.value_or(options_.deadline));
   Response response;
@@ -153,6 +161,7 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
   v1::GetJobRequest request;
   request.set_instance(options_.instance);
   request.set_id(id);
+  KILN_TRY(checkText(request));
   v1::Job last;
   for (Patience::Tries tries(patience_);;) {
     grpc::ClientContext context;

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "manifest/base/printable.h"
+#include "manifest/base/utf8.h"
+
 namespace kiln::storage {
 namespace {
 
@@ -55,6 +58,7 @@ Status checkName(std::string_view name) {
   for (unsigned char c : name)
     if (c == '/' || c < 0x20 || c == 0x7f)
       return fail(bad(fmt::format("the name '{}' has a slash or a control character", shown(name))));
+  if (!isUtf8(name)) return fail(bad(fmt::format("the name '{}' is not UTF-8", printable(name))));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "api/client/artifact_ref.h"
+#include "api/client/audit_client.h"
 #include "google/rpc/status.pb.h"
 #include "tests/api/support/fake_farm.h"
 
@@ -52,6 +53,44 @@ TEST_F(ClientTest, NamesTheNextStepWhenNobodyListens) {
   const auto upload = storage::putBlob(lonely->blobs(), "default", asBytes("x"));
   ASSERT_FALSE(upload);
   EXPECT_NE(lonely->explain(upload.error()).message.find("infra/up"), std::string::npos);
+}
+
+// Protobuf would refuse each in its own words, with a line on stderr.
+TEST_F(ClientTest, WhatIsNotUtf8IsRefusedByTheOptionItCameFrom) {
+  const std::string bad = "x\xff";
+  const auto refused = [](const auto& result, const std::string& option) {
+    ASSERT_FALSE(result) << option;
+    EXPECT_EQ(result.error().code, Code::kInvalidArgument) << option;
+    EXPECT_TRUE(result.error().message.starts_with(option + ": ")) << result.error().message;
+    EXPECT_NE(result.error().message.find("is not UTF-8"), std::string::npos) << result.error().message;
+  };
+  ClientOptions options;
+  options.endpoint = farm.endpoint();
+  options.instance = bad;
+  testing::internal::CaptureStderr();
+  refused(Client::open(options), "--instance (KILN_INSTANCE)");
+  refused(client->job(bad), "JOB");
+  refused(client->watch(bad, [](const v1::Job&) { return Status(); }), "JOB");
+  refused(client->cancel(bad), "JOB");
+  refused(client->jobs(5, bad), "--before");
+  refused(client->outputs("job-1", bad), "--worker");
+  refused(client->logs("job-1", "w", bad), "--target");
+  refused(client->artifact(bad), "ARTIFACT");
+  refused(client->toolchain(bad), "the name");
+  refused(client->addToolchain(bad, digestOf("tree"), {}, false), "--label");
+  refused(client->addTombstone("sha256:" + std::string(64, '0'), bad), "--reason");
+  v1::SubmitJobRequest submitted;
+  submitted.set_toolchain(bad);
+  refused(client->submit(submitted), "--toolchain");
+  submitted.set_toolchain("kiln-test");
+  submitted.add_targets("cpu:x86-64-v3");
+  submitted.add_targets(bad);
+  refused(client->submit(submitted), "--target");
+  AuditClient audit(*client);
+  v1::ListAffectedRequest affected;
+  affected.set_source(bad);
+  refused(audit.affected(affected), "--source");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(ClientTest, KeepsTheServersCodeMessageAndFacts) {

@@ -119,6 +119,22 @@ TEST_F(Tree, TheBuilderRefusesBadPaths) {
   EXPECT_TRUE(builder.addSymlink("d/l", "../x"));
 }
 
+// A Directory's names are strings of protobuf, which are UTF-8.
+TEST_F(Tree, NamesThatAreNotUtf8AreRefusedByTheirPath) {
+  for (const std::string& bad :
+       {std::string("a\xff"), std::string("dir/\xc3"), std::string("\xed\xa0\x80/a")}) {
+    TreeBuilder builder;
+    for (const Status& status : {builder.addFile(bad, digestOf("x"), false), builder.addSymlink(bad, "a"),
+                                 builder.addSymlink("link", bad), builder.addDirectory(bad)}) {
+      ASSERT_FALSE(status) << bad;
+      EXPECT_EQ(status.error().code, Code::kInvalidArgument);
+      EXPECT_NE(status.error().message.find("path '"), std::string::npos) << status.error().message;
+    }
+  }
+  TreeBuilder builder;
+  EXPECT_TRUE(builder.addFile("\xc3\xa9", digestOf("x"), false));
+}
+
 TEST_F(Tree, ListsItsEntries) {
   TreeBuilder builder;
   ASSERT_TRUE(builder.addFile("d/x", putText("x"), true) && builder.addSymlink("l", "d"));
