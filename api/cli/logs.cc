@@ -47,8 +47,7 @@ std::string titleOf(const v1::JobLogs::Log& log, const std::string& job) {
 void print(const v1::JobLogs::Log& log, const std::string& job) {
   printLine(titleOf(log, job));
   if (log.truncated()) printLine("  (the end of it)");
-  if (log.text().empty())
-    printLine(log.builder().exit_code() == 0 ? "  (it ended well: no log is kept)" : "  (it said nothing)");
+  if (log.text().empty()) printLine("  (it said nothing)");
   for (const std::string& line : linesOf(log.text())) printLine("  " + line);
 }
 
@@ -79,10 +78,11 @@ Status run(const Context& context, const Options& options) {
 
 void addLogs(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command =
-      addCommand(app, context, "logs",
-                 "Print the end of what those of a job's tools that failed wrote, action by action",
-                 "kiln logs JOB", [&context, options] { return run(context, *options); });
+  auto& command = addCommand(app, context, "logs",
+                             "Print the end of what a job's tools wrote to stderr, action by action: 64 KiB "
+                             "of one that failed, 4 KiB "
+                             "of one that ended well",
+                             "kiln logs JOB", [&context, options] { return run(context, *options); });
   command.add_option("JOB", options->job, "The job's id")->required();
   command.add_option("--worker", options->worker, "Of this worker alone");
   command.add_option("--target", options->target, "Of this target alone");

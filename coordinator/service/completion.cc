@@ -9,6 +9,7 @@
 #include "coordinator/jobs/tuning_use.h"
 #include "coordinator/service/blob_io.h"
 #include "coordinator/service/check_report.h"
+#include "coordinator/service/job_logs.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/sandbox_rule.h"
 #include "coordinator/service/tuner.h"
@@ -25,7 +26,6 @@ namespace {
 using postgres::Connection;
 using reapi::ActionResult;
 
-constexpr std::uint64_t kKeptLog = 64 << 10;
 constexpr std::uint64_t kMaxOutputBytes = 64ull << 30;  // that one report makes the farm read
 
 Status refuse(const std::string& what) {
@@ -125,18 +125,20 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
   return jobs::checkTuningUse(made, given);
 }
 
-// The result as it is kept: outputs and exit code, and of a failure the end of the log.
+// The result as it is kept: outputs, exit code and the end of the log. Of a success what came with the report
+// is enough; nobody asks why it failed.
 Result<ActionResult> keptResult(const Farm& farm, const std::string& instance, const ActionResult& result) {
+  const bool failed = result.exit_code() != 0;
+  const std::size_t most = failed ? kMostOfALog : kMostOfASuccess;
   ActionResult kept;
   *kept.mutable_output_files() = result.output_files();
   kept.set_exit_code(result.exit_code());
-  if (result.exit_code() == 0) return kept;
   std::string log = result.stderr_raw();
-  if (log.empty() && result.has_stderr_digest()) {
+  if (failed && log.empty() && result.has_stderr_digest()) {
     KILN_ASSIGN(Digest digest, fromProto(result.stderr_digest()));
-    KILN_ASSIGN(log, readTail(farm.blobs, instance, digest, kKeptLog));
+    KILN_ASSIGN(log, readTail(farm.blobs, instance, digest, most));
   }
-  if (log.size() > kKeptLog) log.erase(0, log.size() - kKeptLog);
+  if (log.size() > most) log.erase(0, log.size() - most);
   kept.set_stderr_raw(log);
   return kept;
 }

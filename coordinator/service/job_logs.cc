@@ -43,7 +43,8 @@ Result<v1::JobLogs> logsOf(const index::JobSnapshot& snapshot, const v1::GetLogs
       std::string text = recorded.stderr_raw();
       const std::size_t most = std::min(kMostOfALog, room);
       // What is kept has been cut to the same length before.
-      log.set_truncated(text.size() > most || text.size() == kMostOfALog);
+      const std::size_t kept = recorded.exit_code() == 0 ? kMostOfASuccess : kMostOfALog;
+      log.set_truncated(text.size() > most || text.size() == kept);
       if (text.size() > most) text.erase(0, text.size() - most);
       room -= text.size();
       log.set_text(std::move(text));

@@ -33,6 +33,7 @@ v1::Job view(const JobSnapshot& snapshot) {
 Result<v1::ListJobsResponse> list(const Farm& farm, const v1::ListJobsRequest& request) {
   if (request.limit() < 0 || request.limit() > kMaxLimit)
     return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
+  if (!request.before().empty()) KILN_TRY(load(farm, {request.instance(), request.before()}));
   KILN_ASSIGN(auto connection, farm.database.acquire());
   KILN_ASSIGN(auto keys,
               index::listJobs(*connection, request.instance(),

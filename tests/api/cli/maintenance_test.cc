@@ -124,11 +124,11 @@ TEST_F(KilnMaintenance, LogsPrintsWhatToolsWroteSafely) {
   const auto all = kiln({"logs", "job-1"});
   EXPECT_EQ(all.exit, 0) << all.err;
   EXPECT_EQ(all.out,
-            "reference on w1: exit code 0\n  (it ended well: no log is kept)\n"
+            "reference on w1: exit code 0\n  (it said nothing)\n"
             "compile cpu:x86-64-v3 on w2: exit code 4\n  stage: capture\n  ?]0;owned? ?\n  last\n"
             "compile on w3: exit code 1, of job job-0\n  (the end of it)\n  (it said nothing)\n");
   EXPECT_EQ(kiln({"logs", "job-1", "--worker", "w1"}).out,
-            "reference on w1: exit code 0\n  (it ended well: no log is kept)\n");
+            "reference on w1: exit code 0\n  (it said nothing)\n");
   const auto json = parseJson(kiln({"logs", "job-1", "--json"}).out);
   ASSERT_TRUE(json);
   EXPECT_EQ(json->at("logs").at(1).at("text"), "stage: capture\n?]0;owned? ?\nlast\n");

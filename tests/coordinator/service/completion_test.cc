@@ -128,7 +128,7 @@ TEST_F(Completions, ATargetThatTheJobDoesNotHaveIsRefused) {
   EXPECT_EQ(refusal(job), "result refused: a compile for a target that nobody wants");
 }
 
-TEST_F(Completions, OfAFailureTheEndOfTheLogIsKept) {
+TEST_F(Completions, TheEndOfTheLogIsKept) {
   const auto keptOf = [&](const std::string& said, const std::string& uploaded = "", int exitCode = 3) {
     reapi::ActionResult out;
     const v1::Job job = reported(
@@ -153,7 +153,9 @@ TEST_F(Completions, OfAFailureTheEndOfTheLogIsKept) {
   EXPECT_EQ(keptOf("", "before" + most), most);
   EXPECT_EQ(keptOf("said", "uploaded"), "said");
   EXPECT_EQ(keptOf(""), "");
-  EXPECT_EQ(keptOf("stage: codegen", "", 0), "") << "of a success nothing is";
+  EXPECT_EQ(keptOf("stage: codegen", "", 0), "stage: codegen");
+  EXPECT_EQ(keptOf("before" + most, "", 0), most.substr(0, 4 << 10)) << "of a success less";
+  EXPECT_EQ(keptOf("", "uploaded", 0), "") << "and nothing is fetched";
 }
 
 TEST_F(Completions, ALogThatIsNotThereRefusesTheReport) {

@@ -431,5 +431,23 @@ TEST_F(JobFlow, InstancesDoNotSeeEachOther) {
   EXPECT_EQ(jobStub_->GetJob(&context, which, &job).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
+TEST_F(JobFlow, AListGoesOnBehindAJobThatThereIs) {
+  const v1::Job first = submitted(request("k1")), second = submitted(request("k2"));
+  const auto behind = [&](const std::string& before, const std::string& instance = "default") {
+    v1::ListJobsRequest asked;
+    asked.set_instance(instance);
+    asked.set_before(before);
+    grpc::ClientContext context;
+    v1::ListJobsResponse jobs;
+    const grpc::Status status = jobStub_->ListJobs(&context, asked, &jobs);
+    return std::pair(status.error_code(), jobs.jobs_size());
+  };
+  EXPECT_EQ(behind(""), std::pair(grpc::StatusCode::OK, 2));
+  EXPECT_EQ(behind(second.id()), std::pair(grpc::StatusCode::OK, 1));
+  EXPECT_EQ(behind(first.id()), std::pair(grpc::StatusCode::OK, 0));
+  EXPECT_EQ(behind("nothing").first, grpc::StatusCode::NOT_FOUND) << "and not a list from the start";
+  EXPECT_EQ(behind(first.id(), "other").first, grpc::StatusCode::NOT_FOUND) << "another tenant's";
+}
+
 }  // namespace
 }  // namespace kiln::service

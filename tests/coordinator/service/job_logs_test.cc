@@ -97,6 +97,23 @@ TEST_F(JobLogs, TogetherFitAnAnswer) {
   EXPECT_TRUE(out->logs(99).truncated());
 }
 
+TEST_F(JobLogs, ThatOfASuccessIsCutToItsOwnLength) {
+  index::JobSnapshot snapshot;
+  snapshot.actions = {{index::ActionKind::kCompile, "cpu:x86-64-v3", digestOf("action"), {}}};
+  for (const std::size_t size : {kMostOfASuccess - 1, kMostOfASuccess}) {
+    reapi::ActionResult result;
+    result.set_stderr_raw(std::string(size, 'x'));
+    index::ResultRecord record;
+    record.action = digestOf("action");
+    record.result = result.SerializeAsString();
+    snapshot.results.push_back(record);
+  }
+  const auto out = logsOf(snapshot, {});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_FALSE(out->logs(0).truncated());
+  EXPECT_TRUE(out->logs(1).truncated());
+}
+
 TEST_F(JobLogs, WhatHasNoneSaysSo) {
   v1::JobLogs out;
   auto one = worker("w1");
