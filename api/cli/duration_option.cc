@@ -25,14 +25,17 @@ std::int64_t secondsOf(char unit) {
 }  // namespace
 
 Result<std::chrono::seconds> parseDuration(const std::string& text) {
-  constexpr std::int64_t kMost = 3660 * kDay;
+  constexpr std::int64_t kMostDays = 3660;
   std::int64_t count = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, count);
   const std::int64_t unit = rest != end && rest + 1 == end ? secondsOf(*rest) : 0;
-  if (error != std::errc() || unit == 0 || count < 1 || count > kMost / unit)
+  if (error == std::errc::invalid_argument || unit == 0)
     return fail(Code::kInvalidArgument,
                 "\"" + text + "\" is no duration; give a number and s, m, h or d, such as 36h");
+  if (error != std::errc() || count < 1 || count > kMostDays * kDay / unit)
+    return fail(Code::kInvalidArgument,
+                "\"" + text + "\" is out of range; give 1s to " + std::to_string(kMostDays) + "d");
   return std::chrono::seconds(count * unit);
 }
 

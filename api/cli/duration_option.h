@@ -8,7 +8,8 @@
 
 namespace kiln::cli {
 
-// "90s", "15m", "36h", "10d": 1 second to 10 years. kInvalidArgument otherwise.
+// "90s", "15m", "36h", "10d": 1s to 3660d. kInvalidArgument otherwise, saying whether it is the form or the
+// range.
 Result<std::chrono::seconds> parseDuration(const std::string& text);
 
 // The same or "0s", for --wait. kInvalidArgument names the option.

@@ -25,8 +25,6 @@ Json summaryJson(const client::ExportSummary& summary, const std::string& direct
 }
 
 Status run(const Context& context, const Options& options) {
-  if (options.nvidia && !options.inputs)
-    return fail(Code::kInvalidArgument, "--with-nvidia adds to --with-inputs; give both");
   KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
   std::unique_ptr<client::Client> client;
   client::ExportRequest request{opened, options.directory, nullptr, {}, options.nvidia};
@@ -61,10 +59,13 @@ void addExport(CLI::App& app, Context& context) {
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex>, a fetched directory or an export")
       ->required();
   command.add_option("--oci", options->directory, "Directory to make")->required();
-  command.add_flag("--with-inputs", options->inputs,
-                   "Add what a rebuild needs: model, data, toolchain and actions, from the farm");
-  command.add_flag("--with-nvidia", options->nvidia,
-                   "With --with-inputs: NVIDIA's parts of the toolchain too, not only their digests");
+  const auto inputs =
+      command.add_flag("--with-inputs", options->inputs,
+                       "Add what a rebuild needs: model, data, toolchain and actions, from the farm");
+  command
+      .add_flag("--with-nvidia", options->nvidia,
+                "With --with-inputs: NVIDIA's parts of the toolchain too, not only their digests")
+      ->needs(inputs);
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

@@ -67,7 +67,9 @@ Status run(const Context& context, const Options& options) {
     return fail(Code::kInvalidArgument, "--reason goes with --tombstone; nothing was collected");
   std::chrono::seconds grace{0};
   if (!options.grace.empty()) {
-    KILN_ASSIGN(grace, parseDuration(options.grace));
+    KILN_ASSIGN(grace, parseDuration(options.grace).map_error([](const Error& error) {
+      return error.in("--grace");
+    }));
   }
   KILN_ASSIGN(const auto client, context.connect());
   KILN_ASSIGN(const auto report, client->collectGarbage(grace, options.dryRun));
@@ -84,11 +86,14 @@ void addGc(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   auto& command = addCommand(app, context, "gc", "Remove what no published artifact and no open job needs",
                              "kiln gc --dry-run", [&context, options] { return run(context, *options); });
-  command.add_flag("--dry-run", options->dryRun, "Only say what would go");
-  command.add_option("--grace", options->grace,
-                     "How long unneeded blobs stay: 90s, 15m, 36h, 10d; not below the farm's own (default)");
-  command.add_option("--tombstone", options->tombstone,
-                     "ARTIFACT: sign that it need not be rebuildable from this farm any more");
+  const auto tombstone =
+      command.add_option("--tombstone", options->tombstone,
+                         "ARTIFACT: sign that it need not be rebuildable from this farm any more");
+  command.add_flag("--dry-run", options->dryRun, "Only say what would go")->excludes(tombstone);
+  command
+      .add_option("--grace", options->grace,
+                  "How long unneeded blobs stay: 90s, 15m, 36h, 10d; not below the farm's own (default)")
+      ->excludes(tombstone);
   command.add_option("--reason", options->reason, "Why, for --tombstone");
   addFarmOptions(command, context);
 }

@@ -33,8 +33,6 @@ void printBuilders(const v1::Job& job) {
 }
 
 Status save(const Context& context, const Options& options) {
-  if (options.id.empty() || options.out.empty())
-    return fail(Code::kInvalidArgument, "--outputs WORKER needs JOB and --out DIR");
   KILN_ASSIGN(const auto client, context.connect());
   KILN_ASSIGN(const auto saved,
               saveOutputs(*client, options.id, options.outputs, options.target, options.out));
@@ -86,12 +84,18 @@ void addJobs(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   auto& command = addCommand(app, context, "jobs", "List jobs, newest first, or show one",
                              "kiln jobs --limit 5", [&context, options] { return run(context, *options); });
-  command.add_option("JOB", options->id, "Only this job");
-  command.add_option("--limit", options->limit, "How many")->check(CLI::Range(1, 1000));
-  command.add_option("--before", options->before, "Continue behind this job");
-  command.add_option("--outputs", options->outputs, "WORKER: save what it left of the job's compile");
-  command.add_option("--target", options->target, "Of which target, where the job has several");
-  command.add_option("--out", options->out, "New directory for --outputs");
+  const auto job = command.add_option("JOB", options->id, "Only this job");
+  command.add_option("--limit", options->limit, "How many, 1 to 1000")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->excludes(job);
+  command.add_option("--before", options->before, "Continue behind this job")->excludes(job);
+  const auto outputs =
+      command.add_option("--outputs", options->outputs, "WORKER: save what it left of the job's compile")
+          ->needs(job);
+  command.add_option("--target", options->target, "Of which target's compile, where the job has several")
+      ->needs(outputs);
+  outputs->needs(command.add_option("--out", options->out, "New directory for --outputs")->needs(outputs));
   addFarmOptions(command, context, kRidesOut);
 }
 

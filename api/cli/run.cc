@@ -68,16 +68,20 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
   return tensors;
 }
 
-Status writeOutputs(const std::string& directory, const Tensors& outputs, bool quiet) {
+// The files, in the order of the outputs.
+Result<std::vector<std::string>> writeOutputs(const std::string& directory, const Tensors& outputs,
+                                              bool quiet) {
   KILN_ASSIGN(const auto folder, OutputDirectory::open(directory));
   std::vector<std::string> names;
   for (const auto& output : outputs) names.push_back(output.name);
   names = outputFileNames(names);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     KILN_TRY(folder.write(names[i], npy::serialise(outputs[i].tensor)));
-    if (!quiet) note("wrote " + (std::filesystem::path(directory) / names[i]).string());
+    const bool renamed = names[i] != outputs[i].name + ".npy";
+    names[i] = (std::filesystem::path(directory) / names[i]).string();
+    if (!quiet) note("wrote " + names[i] + (renamed ? ", the output \"" + outputs[i].name + "\"" : ""));
   }
-  return {};
+  return names;
 }
 
 struct Score {
@@ -148,8 +152,10 @@ Status report(const Context& context, const Options& options, const node::Verifi
     if (outputs.empty()) return fail(Code::kInvalidArgument, "--labels: the artifact has no output");
     KILN_ASSIGN(scored, score(outputs.front().tensor, options.labels));
   }
-  if (!options.outputDirectory.empty())
-    KILN_TRY(writeOutputs(options.outputDirectory, outputs, context.json));
+  std::vector<std::string> files;
+  if (!options.outputDirectory.empty()) {
+    KILN_ASSIGN(files, writeOutputs(options.outputDirectory, outputs, context.json));
+  }
   const bool profile = options.profile && session != nullptr;
   if (context.json) {
     Json list = Json::array();
@@ -158,6 +164,7 @@ Status report(const Context& context, const Options& options, const node::Verifi
                       {"dtype", dtypeName(output.tensor.dtype)},
                       {"shape", output.tensor.shape},
                       {"digest", digestOf(Bytes(output.tensor.data)).text()}});
+      if (!files.empty()) list.back()["file"] = files[list.size() - 1];
     }
     Json out{{"artifact", verified.verdict.artifact.text()}, {"outputs", std::move(list)}};
     if (session != nullptr) {
@@ -226,12 +233,15 @@ void addRun(CLI::App& app, Context& context) {
       .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
       ->required();
   command.add_option("--input", options->inputs, "name=file.npy, once per input")->allow_extra_args(false);
-  command.add_option("--output-dir", options->outputDirectory,
-                     "Write each output there as <name>.npy; no link is followed");
+  command.add_option(
+      "--output-dir", options->outputDirectory,
+      "Write each output there as <name>.npy, or as it is then told where a file cannot be called so or two "
+      "outputs would share one; no link is followed");
   command.add_flag("--each", options->each,
                    "Run once per element of the inputs' leading axis; outputs are stacked");
   command.add_option("--labels", options->labels,
                      "Integer .npy: print predictions (argmax of the first output) and accuracy");
+  addDeviceOptions(command, options->device);
   const auto profile =
       command.add_flag("--profile", options->profile,
                        "Measure each kernel: calls, tasks, time, and the model's nodes it computes");
@@ -240,13 +250,14 @@ void addRun(CLI::App& app, Context& context) {
           "--isolated", options->isolated,
           "Run the program in a process of its own that sees its artifact and inputs alone and may make "
           "few system calls (bubblewrap and seccomp; on processors only)")
-      ->excludes(profile);
+      ->excludes(profile)
+      ->excludes(command.get_option("--device"))
+      ->excludes(command.get_option("--device-driver"));
   command.add_flag("--checked", options->checked,
                    "Fail (exit 10) if a Gather, Scatter or the like is given an index outside its dimension; "
                    "else that is a warning");
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
-  addDeviceOptions(command, options->device);
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

@@ -102,11 +102,7 @@ Result<std::string> labelOf(const std::string& directory) {
 // The lock's digest, once it and what it names are in the store; nothing if none is given.
 Result<std::optional<Digest>> uploadLock(const Context& context, client::Client& client,
                                          const Options& options) {
-  if (options.lock.empty()) {
-    if (!options.inputs.empty())
-      return fail(Code::kInvalidArgument, "--inputs are what a lock names; give it with --lock");
-    return std::optional<Digest>();
-  }
+  if (options.lock.empty()) return std::optional<Digest>();
   std::string text;
   ToolchainLock lock;
   KILN_ASSIGN(const Digest digest, client::readLockFile(options.lock, text, lock));
@@ -162,7 +158,7 @@ void addToolchain(CLI::App& app, Context& context) {
       "kiln toolchain show kiln-0.1.0+llvm22.1.8", [&context, options] { return show(context, *options); });
   showing.add_option("TOOLCHAIN", options->name, "A label or sha256:<hex>")->required();
   addFarmOptions(showing, context);
-  addTrustOptions(showing, context);
+  addRootOptions(showing, context);
 
   const auto saving = std::make_shared<SaveLockOptions>();
   auto& locking = addCommand(group, context, "lock",
@@ -181,9 +177,11 @@ void addToolchain(CLI::App& app, Context& context) {
                  [&context, options] { return add(context, *options); });
   adding.add_option("DIR", options->directory, "The tree, with toolchain.json at its root")->required();
   adding.add_option("--label", options->label, "The label (default: the one in toolchain.json)");
-  adding.add_option("--lock", options->lock, "What the tree was made from: OUT.lock.json of its build");
-  adding.add_option("--inputs", options->inputs,
-                    "Keep what the lock names: a folder of blobs by their SHA-256");
+  const auto lock =
+      adding.add_option("--lock", options->lock, "What the tree was made from: OUT.lock.json of its build");
+  adding
+      .add_option("--inputs", options->inputs, "Keep what the lock names: a folder of blobs by their SHA-256")
+      ->needs(lock);
   adding.add_flag("--default", options->makeDefault, "Make it what jobs get that name none");
   addFarmOptions(adding, context);
 }

@@ -156,6 +156,21 @@ TEST_F(KilnRun, ProfileNamesKernelsAndTheirNodes) {
   EXPECT_EQ(json->at("kernels").at(0).at("tasks"), 8);
 }
 
+TEST_F(KilnRun, AnOutputThatNoFileIsCalledLikeIsNamedBesideItsFile) {
+  artifact.manifest.outputs[0].name = "y:0";
+  artifact.writeManifest();
+  sign();
+  const std::vector<std::string> run = {"run", artifact.path(), "--input", "x=x.npy", "--output-dir", "out"};
+  const auto result = kiln(run);
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_NE(result.err.find("wrote out/y_0.npy, the output \"y:0\"\n"), std::string::npos) << result.err;
+  auto asJson = run;
+  asJson.emplace_back("--json");
+  const auto json = parseJson(kiln(asJson).out);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("outputs").at(0).at("file"), "out/y_0.npy");
+}
+
 TEST_F(KilnRun, ASizeOutsideEveryProfileIsNamed) {
   save("two.npy", floats({2, kColumns}, std::vector<float>(2 * kColumns)));
   const auto result = kiln({"run", artifact.path(), "--input", "x=two.npy"});

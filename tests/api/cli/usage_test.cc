@@ -66,6 +66,47 @@ TEST(KilnUsage, WhatGoesWithAnotherOptionIsToldBeforeTheWork) {
   EXPECT_EQ(runKiln({"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"}).exit, 2);
 }
 
+// An option that would do nothing is a mistake, told before any work.
+TEST(KilnUsage, AnOptionThatNeedsAnotherIsNotIgnored) {
+  const std::vector<std::vector<std::string>> lines = {
+      {"jobs", "--out", "d"},
+      {"jobs", "JOB", "--out", "d"},
+      {"jobs", "JOB", "--target", "cpu:x86-64-v3"},
+      {"jobs", "JOB", "--outputs", "w1"},
+      {"jobs", "--outputs", "w1", "--out", "d"},
+      {"jobs", "JOB", "--limit", "3"},
+      {"jobs", "JOB", "--before", "OTHER"},
+      {"export", "d", "--oci", "o", "--with-nvidia"},
+      {"toolchain", "add", "d", "--inputs", "i"},
+      {"gc", "--reason", "r"},
+      {"gc", "--tombstone", "a", "--reason", "r", "--dry-run"},
+      {"gc", "--tombstone", "a", "--reason", "r", "--grace", "1h"},
+      {"run", "d", "--isolated", "--profile"},
+      {"run", "d", "--isolated", "--device", "1"},
+      {"run", "d", "--isolated", "--device-driver", "libcuda.so.1"},
+      {"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"}};
+  for (const auto& words : lines) {
+    const auto result =
+        runKiln(words, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}, {"KILN_WAIT", "0s"}});
+    EXPECT_EQ(result.exit, 2) << testing::PrintToString(words) << result.err;
+    EXPECT_NE(result.err.find("--"), std::string::npos) << result.err;
+  }
+}
+
+TEST(KilnUsage, ADurationSaysWhetherItIsTheFormOrTheRange) {
+  const auto said = [](const std::string& duration) {
+    const auto result =
+        runKiln({"gc", "--grace=" + duration}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
+    EXPECT_EQ(result.exit, 2) << duration;
+    EXPECT_NE(result.err.find("--grace: \"" + duration + "\""), std::string::npos) << result.err;
+    return result.err;
+  };
+  for (const char* form : {"soon", "5", "1w", "s", "1.5h", "+1s", "1s "})
+    EXPECT_NE(said(form).find("is no duration"), std::string::npos) << form;
+  for (const char* range : {"0s", "-1s", "3661d", "99999999d", "99999999999999999999s"})
+    EXPECT_NE(said(range).find("is out of range; give 1s to 3660d"), std::string::npos) << range;
+}
+
 TEST(KilnUsage, NoFarmNamedSaysWhatToSource) {
   const auto result = runKiln({"jobs"});
   EXPECT_EQ(result.exit, 2);
