@@ -79,6 +79,7 @@ Result<Response> Client::callOnce(Stub& stub,
                                                                Response*),
                                   const Request& request, std::optional<std::chrono::milliseconds> deadline) {
   KILN_TRY(checkText(request));
+  KILN_TRY(checkListener(*channel_, options_.endpoint));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + deadline.value_or(options_.deadline));
   Response response;
@@ -164,6 +165,10 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
   KILN_TRY(checkText(request));
   v1::Job last;
   for (Patience::Tries tries(patience_);;) {
+    if (auto listens = checkListener(*channel_, options_.endpoint); !listens) {
+      if (!tries.again(listens.error())) return fail(std::move(listens).error());
+      continue;
+    }
     grpc::ClientContext context;
     const auto reader = stubs_->jobs.WatchJob(&context, request);
     for (v1::Job job; reader->Read(&job);) {

@@ -24,21 +24,35 @@ Error jobError(const v1::JobError& error) {
 
 namespace {
 
-// Whether the system refuses this user the socket at `path`: it or a folder on the way is somebody else's.
-bool socketDenied(const std::string& path) {
+// What the system says to a connection to the socket at `path`; 0 if somebody listens there, or may.
+int refusal(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return false;
+  if (path.size() >= sizeof address.sun_path) return 0;
   std::memcpy(address.sun_path, path.c_str(), path.size());
   const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
-         (errno == EACCES || errno == EPERM);
+  const bool refused =
+      ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0;
+  return refused ? errno : 0;
+}
+
+// It or a folder on the way is somebody else's.
+bool isDenial(int number) {
+  return number == EACCES || number == EPERM;
 }
 
 }  // namespace
 
+Status checkListener(grpc::Channel& channel, const std::string& endpoint) {
+  if (!endpoint.starts_with("unix:") || channel.GetState(false) == GRPC_CHANNEL_READY) return {};
+  const int number = refusal(endpoint.substr(5));
+  const bool absent = number == ENOENT || number == ENOTDIR || number == ECONNREFUSED;
+  if (!absent && !isDenial(number)) return {};
+  return fail(unreachable(endpoint));
+}
+
 Error unreachable(const std::string& endpoint) {
-  if (endpoint.starts_with("unix:") && socketDenied(endpoint.substr(5)))
+  if (endpoint.starts_with("unix:") && isDenial(refusal(endpoint.substr(5))))
     return {Code::kPermissionDenied,
             "the coordinator's socket " + endpoint +
                 " is not for this user; run as who started the farm, have its operator name you a host:port "

@@ -18,6 +18,10 @@ Error rpcError(const grpc::Status& status, grpc::Channel& channel, const std::st
 // use, which no waiting changes.
 Error unreachable(const std::string& endpoint);
 
+// Before a call: nobody listens at a Unix socket. The system says so at once, gRPC only after it has tried
+// for some seconds. Success where somebody does, or where only gRPC can find out.
+Status checkListener(grpc::Channel& channel, const std::string& endpoint);
+
 // JobError as an Error. details is {"exitCode": N, ...} with the members of details_json beside it.
 Error jobError(const v1::JobError& error);
 

@@ -1,7 +1,11 @@
 #include "api/client/client.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include <chrono>
+#include <cstring>
 #include <thread>
 
 #include "api/client/artifact_ref.h"
@@ -53,6 +57,28 @@ TEST_F(ClientTest, NamesTheNextStepWhenNobodyListens) {
   const auto upload = storage::putBlob(lonely->blobs(), "default", asBytes("x"));
   ASSERT_FALSE(upload);
   EXPECT_NE(lonely->explain(upload.error()).message.find("infra/up"), std::string::npos);
+}
+
+// A socket that a killed coordinator has left, and none at all.
+TEST_F(ClientTest, ThatNobodyListensIsToldAtOnce) {
+  const std::string stale = directory / "stale.sock";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, stale.c_str(), sizeof address.sun_path - 1);
+  {
+    const UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  for (const std::string& path : {stale, directory / "nobody.sock", directory / "nowhere/at/all.sock"}) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto lonely = connect("unix:" + path);
+    for (const Error& error : {lonely->ping().error(), lonely->job("x").error(),
+                               lonely->watch("x", [](const v1::Job&) { return Status(); }).error()}) {
+      EXPECT_EQ(error.code, Code::kUnavailable) << path;
+      EXPECT_NE(error.message.find(path), std::string::npos) << error.message;
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << path;
+  }
 }
 
 // Protobuf would refuse each in its own words, with a line on stderr.
