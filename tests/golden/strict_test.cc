@@ -271,5 +271,21 @@ TEST(StrictReaders, TakeOneSpellingOfPem) {
     EXPECT_FALSE(signing::PublicKey::fromPem(text)) << text;
 }
 
+// What a guide shows is what the reader takes, member by member.
+TEST(Documented, TheCheckPlanOfTheGuide) {
+  const std::string guide =
+      testing_support::readGolden(std::string(KILN_GOLDEN_DIR) + "/../../api/guides/run_on_a_node.md");
+  const std::string open = "```json\n";
+  const std::size_t begin = guide.find(open);
+  ASSERT_NE(begin, std::string::npos);
+  const std::string text =
+      guide.substr(begin + open.size(), guide.find("```", begin + open.size()) - begin - open.size());
+  const auto plan = runtime::parseCheckPlan(text);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->goldens.size(), 1u);
+  EXPECT_EQ(plan->metrics.size(), 1u);
+  EXPECT_TRUE(plan->limits.peakBytes);
+}
+
 }  // namespace
 }  // namespace kiln
