@@ -6,11 +6,15 @@
 #include "coordinator/service/audit_view.h"
 #include "coordinator/service/page_token.h"
 #include "coordinator/service/tuning_traces.h"
+#include "kiln/v1/worker.pb.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
+#include "manifest/base/short_digest.h"
 #include "manifest/spec/target.h"
 #include "storage/index/affected.h"
+#include "storage/index/artifact_repository.h"
 #include "storage/index/audit_repository.h"
+#include "storage/index/known_names.h"
 #include "storage/index/mention_repository.h"
 #include "storage/index/toolchain_parts.h"
 #include "storage/index/toolchain_repository.h"
@@ -27,41 +31,85 @@ constexpr std::size_t kMaxText = 4096;
 constexpr int kMaxTrees = 256;      // toolchains that one part may be in
 constexpr int kUnreadLimit = 1000;  // counted to here
 
+// What a condition names, in the words of the request.
+struct Name {
+  const char* what;
+  std::string text;
+  MentionKind kind;
+};
+
 // The conditions of a request, and the toolchains that they come to.
 struct Conditions {
   index::AffectedQuery query;
+  std::vector<Name> names;  // of query.all, one by one
   std::vector<Digest> trees;
+
+  void add(Name name, AnyOf any) {
+    names.push_back(std::move(name));
+    query.all.push_back(std::move(any));
+  }
 };
 
-Status addText(const std::string& member, const std::string& text, MentionKind kind, Conditions& out) {
+Status addText(const char* member, const std::string& text, MentionKind kind, Conditions& out) {
   if (text.empty()) return {};
-  if (text.size() > kMaxText) return fail(Code::kInvalidArgument, member + ": must have at most 4096 bytes");
-  out.query.all.push_back({{kind, index::textValue(text)}});
+  if (text.size() > kMaxText)
+    return fail(Code::kInvalidArgument, std::string(member) + ": must have at most 4096 bytes");
+  out.add({member, text, kind}, {{kind, index::textValue(text)}});
   return {};
 }
 
-Status addArtifact(const std::string& text, Conditions& out) {
+using FindIn = Result<std::vector<Digest>> (*)(postgres::Connection&, const std::string&, const DigestRange&);
+
+// A whole digest, or the one that its first digits stand for.
+Result<Digest> readDigest(postgres::Connection& connection, const std::string& instance, const char* member,
+                          const std::string& text, FindIn findIn) {
+  const auto range = shortDigestRange(text);
+  if (!range) return Digest::parse(text, 0).map_error([&](const Error& error) { return error.in(member); });
+  KILN_ASSIGN(const auto found, findIn(connection, instance, *range));
+  if (found.empty())
+    return fail(Code::kNotFound, std::string("this farm has never seen a digest of ") +
+                                     (member == std::string_view("component") ? "a part" : member) +
+                                     " that begins with " + inQuotes(text));
+  if (found.size() > 1)
+    return fail(Code::kInvalidArgument, std::string(member) + ": " + inQuotes(text) +
+                                            " is the beginning of several digests; give more digits");
+  return Digest{found.front().hash, 0};
+}
+
+Status addArtifact(postgres::Connection& connection, const std::string& text, Conditions& out) {
   if (text.empty()) return {};
-  auto digest = Digest::parse(text, 0);
-  if (!digest) return fail(digest.error().in("artifact"));
-  out.query.all.push_back({{MentionKind::kArtifact, *digest}});
+  KILN_ASSIGN(const Digest digest,
+              readDigest(connection, out.query.instance, "artifact", text, index::findArtifactsIn));
+  out.add({"artifact", text, MentionKind::kArtifact}, {{MentionKind::kArtifact, digest}});
+  return {};
+}
+
+// Widens the condition that was added last by what was compiled with what these tuning records chose.
+Status addTunings(const Farm& farm, postgres::Connection& connection, const std::vector<Digest>& records,
+                  Conditions& out) {
+  if (records.empty()) return {};
+  KILN_ASSIGN(const auto tunings, tuningsFrom(farm, connection, out.query.instance, records));
+  for (const Digest& tuning : tunings)
+    out.query.all.back().push_back({MentionKind::kInput, {tuning.hash, 0}});
   return {};
 }
 
 // A digest, or a text; of a "git+" URL also what follows.
-Status addSource(const std::string& text, Conditions& out) {
+Status addSource(const Farm& farm, postgres::Connection& connection, const std::string& text,
+                 Conditions& out) {
   if (text.empty()) return {};
-  if (text.starts_with("sha256:")) {
-    auto digest = Digest::parse(text, 0);
-    if (!digest) return fail(digest.error().in("source"));
-    out.query.all.push_back({{MentionKind::kInput, *digest}});
+  if (!text.starts_with("sha256:")) {
+    KILN_TRY(addText("source", text, MentionKind::kSource, out));
+    if (text.starts_with("git+"))
+      out.query.all.back().push_back(
+          {MentionKind::kSource, index::textValue(std::string_view(text).substr(4))});
     return {};
   }
-  KILN_TRY(addText("source", text, MentionKind::kSource, out));
-  if (text.starts_with("git+"))
-    out.query.all.back().push_back(
-        {MentionKind::kSource, index::textValue(std::string_view(text).substr(4))});
-  return {};
+  KILN_ASSIGN(const Digest digest,
+              readDigest(connection, out.query.instance, "source", text, index::findInputsIn));
+  out.add({"source", digest.text(), MentionKind::kInput}, {{MentionKind::kInput, digest}});
+  KILN_ASSIGN(const auto record, index::findTuningRecord(connection, out.query.instance, digest));
+  return record ? addTunings(farm, connection, {*record}, out) : Status{};
 }
 
 AnyOf anyTree(const std::vector<Digest>& trees) {
@@ -79,7 +127,7 @@ Status addToolchain(postgres::Connection& connection, const std::string& text, C
     KILN_ASSIGN(const auto toolchain, index::findToolchain(connection, out.query.instance, text));
     tree = toolchain.tree;
   }
-  out.query.all.push_back(anyTree({tree}));
+  out.add({"toolchain", text, MentionKind::kToolchain}, anyTree({tree}));
   out.trees.push_back(tree);
   return {};
 }
@@ -87,7 +135,13 @@ Status addToolchain(postgres::Connection& connection, const std::string& text, C
 Status addComponent(postgres::Connection& connection, const std::string& text, Conditions& out) {
   if (text.empty()) return {};
   if (text.size() > kMaxText) return fail(Code::kInvalidArgument, "component: must have at most 4096 bytes");
-  KILN_ASSIGN(const auto trees, index::treesWithPart(connection, out.query.instance, text, kMaxTrees));
+  std::string part = text;
+  if (shortDigestRange(text)) {
+    KILN_ASSIGN(const Digest digest,
+                readDigest(connection, out.query.instance, "component", text, index::findPartsIn));
+    part = digest.text();
+  }
+  KILN_ASSIGN(const auto trees, index::treesWithPart(connection, out.query.instance, part, kMaxTrees));
   if (trees.empty()) {
     KILN_ASSIGN(const auto names, index::partNames(connection, out.query.instance));
     return fail(Code::kNotFound, "no toolchain here has a part " + inQuotes(text) + orNearest(text, names) +
@@ -96,7 +150,7 @@ Status addComponent(postgres::Connection& connection, const std::string& text, C
   if (trees.size() > kMaxTrees)
     return fail(Code::kInvalidArgument, "component: more than " + std::to_string(kMaxTrees) +
                                             " toolchains have it; name a version or a digest");
-  out.query.all.push_back(anyTree(trees));
+  out.add({"component", text, MentionKind::kToolchain}, anyTree(trees));
   out.trees.insert(out.trees.end(), trees.begin(), trees.end());
   return {};
 }
@@ -105,7 +159,7 @@ Status addKey(const std::string& text, Conditions& out) {
   if (text.empty()) return {};
   auto key = index::keyValue(text);
   if (!key) return fail(key.error().in("key"));
-  out.query.all.push_back({{MentionKind::kKey, *key}});
+  out.add({"key", text, MentionKind::kKey}, {{MentionKind::kKey, *key}});
   return {};
 }
 
@@ -115,16 +169,6 @@ Result<TimePoint> timeOf(const google::protobuf::Timestamp& stamp, const char* m
       stamp.nanos() > 999'999'999)
     return fail(Code::kInvalidArgument, std::string(member) + ": must be a time from 1970 to 9999");
   return TimePoint(std::chrono::seconds(stamp.seconds()) + std::chrono::microseconds(stamp.nanos() / 1000));
-}
-
-// Widens the condition that was added last by what was compiled with what these tuning records chose.
-Status addTunings(const Farm& farm, postgres::Connection& connection, const std::vector<Digest>& records,
-                  Conditions& out) {
-  if (records.empty()) return {};
-  KILN_ASSIGN(const auto tunings, tuningsFrom(farm, connection, out.query.instance, records));
-  for (const Digest& tuning : tunings)
-    out.query.all.back().push_back({MentionKind::kInput, {tuning.hash, 0}});
-  return {};
 }
 
 Status addMeasured(const Farm& farm, postgres::Connection& connection, index::RecordsBy by,
@@ -138,13 +182,8 @@ Result<Conditions> readConditions(const Farm& farm, postgres::Connection& connec
                                   const v1::ListAffectedRequest& request) {
   Conditions out;
   out.query.instance = request.instance();
-  KILN_TRY(addArtifact(request.artifact(), out));
-  KILN_TRY(addSource(request.source(), out));
-  if (request.source().starts_with("sha256:")) {
-    KILN_ASSIGN(const Digest digest, Digest::parse(request.source(), 0));
-    KILN_ASSIGN(const auto record, index::findTuningRecord(connection, request.instance(), digest));
-    if (record) KILN_TRY(addTunings(farm, connection, {*record}, out));
-  }
+  KILN_TRY(addArtifact(connection, request.artifact(), out));
+  KILN_TRY(addSource(farm, connection, request.source(), out));
   KILN_TRY(addToolchain(connection, request.toolchain(), out));
   KILN_TRY(addComponent(connection, request.component(), out));
   KILN_TRY(addText("worker", request.worker(), MentionKind::kWorker, out));
@@ -180,34 +219,69 @@ Status checkSpelling(std::string_view source) {
   return {};
 }
 
-// Where nothing is affected: whether that is because a name means nothing here.
-Status checkNames(postgres::Connection& connection, const v1::ListAffectedRequest& request) {
-  KILN_TRY(checkSpelling(request.source()));
-  std::vector<std::string> workers, operators;
-  if (!request.worker().empty() || !request.operator_().empty()) {
-    KILN_ASSIGN(const auto all, index::listWorkersOf(connection, request.instance()));
-    for (const index::WorkerRecord& worker : all) {
-      workers.push_back(worker.name);
-      operators.push_back(worker.operatorName);
+// The names of a kind that the farm knows without a statement; none of a kind that has no list.
+Result<std::vector<std::string>> knownNames(postgres::Connection& connection, const std::string& instance,
+                                            MentionKind kind) {
+  std::vector<std::string> out;
+  if (kind == MentionKind::kTarget) return servedTargets();
+  if (kind != MentionKind::kWorker && kind != MentionKind::kOperator && kind != MentionKind::kDevice)
+    return out;
+  KILN_ASSIGN(const auto all, index::listWorkersOf(connection, instance));
+  for (const index::WorkerRecord& worker : all) {
+    if (kind == MentionKind::kWorker) out.push_back(worker.name);
+    if (kind == MentionKind::kOperator) out.push_back(worker.operatorName);
+    v1::WorkerDescription described;
+    if (kind != MentionKind::kDevice || !described.ParseFromString(worker.description)) continue;
+    for (const v1::Device& device : described.devices()) {
+      out.push_back(device.name());
+      out.push_back(device.arch());
     }
   }
-  const struct {
-    const char* what;
-    const std::string& name;
-    MentionKind kind;
-    const std::vector<std::string> known;
-  } names[] = {{"worker", request.worker(), MentionKind::kWorker, workers},
-               {"operator", request.operator_(), MentionKind::kOperator, operators},
-               {"target", request.target(), MentionKind::kTarget, servedTargets()},
-               {"submitter", request.submitter(), MentionKind::kSubmitter, {}},
-               {"device", request.device(), MentionKind::kDevice, {}}};
-  for (const auto& [what, name, kind, known] : names) {
-    if (name.empty() || std::ranges::find(known, name) != known.end()) continue;
-    KILN_ASSIGN(const bool seen,
-                index::isMentioned(connection, request.instance(), {kind, index::textValue(name)}));
+  std::erase(out, "");
+  return out;
+}
+
+// Whether it has come to the farm, though no statement mentions it: its jobs failed, or nothing was done with
+// it yet.
+Result<bool> isKnown(postgres::Connection& connection, const std::string& instance, const Name& name,
+                     const std::vector<std::string>& known) {
+  switch (name.kind) {
+    case MentionKind::kToolchain:
+      return true;  // it was found by its name
+    case MentionKind::kInput: {
+      KILN_ASSIGN(const Digest digest, Digest::parse(name.text, 0));
+      KILN_ASSIGN(const auto record, index::findTuningRecord(connection, instance, digest));
+      if (record) return true;
+      return index::isSubmittedBlob(connection, instance, digest);
+    }
+    case MentionKind::kSource:
+      return index::isSubmittedOrigin(connection, instance,
+                                      name.text.starts_with("git+") ? name.text.substr(4) : name.text);
+    case MentionKind::kSubmitter:
+      return index::hasSubmitted(connection, instance, name.text);
+    default:
+      return std::ranges::find(known, name.text) != known.end();
+  }
+}
+
+// Where nothing is affected: whether that is because a name means nothing here.
+Status checkNames(postgres::Connection& connection, const Conditions& conditions) {
+  const std::string& instance = conditions.query.instance;
+  for (std::size_t i = 0; i < conditions.names.size(); ++i) {
+    const Name& name = conditions.names[i];
+    if (name.kind == MentionKind::kSource) KILN_TRY(checkSpelling(name.text));
+    KILN_ASSIGN(const auto names, knownNames(connection, instance, name.kind));
+    KILN_ASSIGN(bool seen, isKnown(connection, instance, name, names));
+    for (const index::Mention& mention : conditions.query.all[i]) {
+      if (seen) break;
+      KILN_ASSIGN(seen, index::isMentioned(connection, instance, mention));
+    }
     if (!seen)
-      return fail(Code::kNotFound, std::string("this farm has never seen a ") + what + " " + inQuotes(name) +
-                                       orNearest(name, known));
+      return fail(
+          Code::kNotFound,
+          std::string("this farm has never seen ") +
+              (std::string_view("aeiou").find(name.what[0]) == std::string_view::npos ? "a " : "an ") +
+              name.what + " " + inQuotes(name.text) + orNearest(name.text, names));
   }
   return {};
 }
@@ -229,7 +303,7 @@ Result<v1::ListAffectedResponse> listAffected(const Farm& farm, postgres::Connec
               index::countUnread(connection, conditions.query.instance, kUnreadLimit));
   out.set_unread(unread);
   if (page.entries.empty() && !page.next && !conditions.query.after && unread == 0)
-    KILN_TRY(checkNames(connection, request));
+    KILN_TRY(checkNames(connection, conditions));
   for (const index::AffectedRecord& entry : page.entries) {
     v1::Affected& added = *out.add_affected();
     added.set_artifact(entry.artifact.text());

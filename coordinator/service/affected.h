@@ -8,8 +8,8 @@
 namespace kiln::service {
 
 // What was compiled with what a tuning record chose is found by that record (as a source) and by the worker
-// and the operator who measured it. kInvalidArgument naming the member, kNotFound for a toolchain or part
-// that no toolchain has, and for other names that no statement of the instance mentions.
+// and the operator who measured it. kInvalidArgument naming the member; kNotFound for whatever the instance
+// has never seen: a name that touched nothing is told from one that means nothing.
 Result<v1::ListAffectedResponse> listAffected(const Farm& farm, postgres::Connection& connection,
                                               const v1::ListAffectedRequest& request);
 

@@ -214,7 +214,24 @@ TEST_F(AuditQuestions, ANameThatTheFarmHasNeverSeenIsToldFromOneThatTouchedNothi
   }
   for (const char* spelled : {"https://git.example.org/models", "models", "file:///Models/",
                               "git+ssh://git@git.example.org/models@0123#m.onnx"})
-    EXPECT_TRUE(status([&](auto& r) { r.set_source(spelled); }).ok()) << spelled;
+    EXPECT_EQ(status([&](auto& r) { r.set_source(spelled); }).error_code(), grpc::NOT_FOUND) << spelled;
+  const std::string nobody = digestOf(std::string_view("nobody's")).text();
+  EXPECT_EQ(status([&](auto& r) { r.set_artifact(nobody); }).error_code(), grpc::NOT_FOUND);
+  EXPECT_EQ(status([&](auto& r) { r.set_source(nobody); }).error_code(), grpc::NOT_FOUND);
+  EXPECT_EQ(status([&](auto& r) { r.set_toolchain(nobody); }).error_code(), grpc::NOT_FOUND);
+  EXPECT_EQ(status([&](auto& r) { r.set_component(nobody); }).error_code(), grpc::NOT_FOUND);
+  EXPECT_EQ(status([&](auto& r) { r.set_key(nobody); }).error_code(), grpc::NOT_FOUND);
+  EXPECT_EQ(status([&](auto& r) {
+              r.set_toolchain(kLabel);
+              r.set_key(nobody);
+            }).error_code(),
+            grpc::NOT_FOUND)
+      << "each of several names must mean something";
+  // What came and led to nothing is known.
+  submitted(request("waiting", 1, "a model that nobody has built"));
+  EXPECT_TRUE(by([](auto& r) {
+                r.set_source(digestOf(std::string_view("a model that nobody has built")).text());
+              }).empty());
   const auto worker = status([](auto& r) { r.set_worker("w9"); });
   EXPECT_EQ(worker.error_code(), grpc::NOT_FOUND);
   EXPECT_NE(worker.error_message().find("never seen a worker \"w9\"; did you mean \"w1\""), std::string::npos)
@@ -226,6 +243,37 @@ TEST_F(AuditQuestions, ANameThatTheFarmHasNeverSeenIsToldFromOneThatTouchedNothi
   EXPECT_EQ(status([](auto& r) { r.set_target("cpu:x86-64-v33"); }).error_code(), grpc::NOT_FOUND);
   EXPECT_EQ(status([](auto& r) { r.set_submitter("nobody"); }).error_code(), grpc::NOT_FOUND);
   EXPECT_EQ(status([](auto& r) { r.set_device("no processor"); }).error_code(), grpc::NOT_FOUND);
+  v1::Device& device = *three->description.add_devices();
+  device.set_id("gpu0");
+  device.set_kind("gpu");
+  device.set_name("Example GPU 100");
+  device.set_healthy(true);
+  ASSERT_TRUE(three->synchronize({}));
+  EXPECT_TRUE(by([](auto& r) { r.set_device("Example GPU 100"); }).empty()) << "it has checked nothing";
+  const auto mistyped = status([](auto& r) { r.set_device("Example GPU 10"); });
+  EXPECT_NE(mistyped.error_message().find("did you mean \"Example GPU 100\""), std::string::npos)
+      << mistyped.error_message();
+}
+
+TEST_F(AuditQuestions, TheFirstDigitsOfADigestNameWhatItDoes) {
+  const std::string a = built("a"), b = built("b", 1, "another model");
+  const std::string model = digestOf(std::string_view("a model")).text(),
+                    part = digestOf(std::string_view("the compiler")).text();
+  const auto brief = [](const std::string& digest) { return digest.substr(0, 19); };
+  EXPECT_EQ(by([&](auto& r) { r.set_artifact(brief(a)); }), by([&](auto& r) { r.set_artifact(a); }));
+  EXPECT_EQ(by([&](auto& r) { r.set_source(brief(model)); }), std::multiset<std::string>{a});
+  EXPECT_EQ(by([&](auto& r) { r.set_toolchain(brief(tree.text())); }), (std::multiset<std::string>{a, b}));
+  EXPECT_EQ(by([&](auto& r) { r.set_component(brief(part)); }), (std::multiset<std::string>{a, b}));
+  // Two inputs that begin alike.
+  ASSERT_TRUE(
+      pool_.execute("UPDATE sources SET hash = set_byte(hash, 31, (get_byte(hash, 31) + 1) % 256) WHERE "
+                    "job_id = (SELECT min(job_id) FROM sources)"));
+  v1::ListAffectedRequest request = asked();
+  request.set_source(brief(model));
+  v1::ListAffectedResponse response;
+  EXPECT_EQ(ask(request, &response).error_code(), grpc::INVALID_ARGUMENT);
+  request.set_source("sha256:" + std::string(12, '0'));
+  EXPECT_EQ(ask(request, &response).error_code(), grpc::NOT_FOUND);
 }
 
 TEST_F(AuditQuestions, WhoSubmittedFindsWhatTheirJobsCameTo) {

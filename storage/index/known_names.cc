@@ -1,0 +1,63 @@
+#include "storage/index/known_names.h"
+
+#include "storage/index/codec.h"
+
+namespace kiln::index {
+namespace {
+
+using postgres::Connection;
+using postgres::Param;
+using postgres::Row;
+using postgres::Rows;
+
+Result<bool> any(Connection& connection, const char* sql, std::vector<Param> params) {
+  KILN_ASSIGN(const Rows rows, connection.execute(sql, params));
+  return rows.size() > 0;
+}
+
+Result<std::vector<Digest>> hashesIn(Connection& connection, const char* sql, const std::string& instance,
+                                     const DigestRange& range) {
+  KILN_ASSIGN(const Rows rows,
+              connection.execute(sql, {instance, hashParam(range.first), hashParam(range.last)}));
+  return rows.map([](const Row& row) { return hashAt(row, "hash"); });
+}
+
+}  // namespace
+
+Result<bool> isSubmittedBlob(Connection& connection, const std::string& instance, const Digest& blob) {
+  return any(connection, "SELECT true AS found FROM sources WHERE instance = $1 AND hash = $2 LIMIT 1",
+             {instance, hashParam(blob)});
+}
+
+Result<bool> isSubmittedOrigin(Connection& connection, const std::string& instance,
+                               const std::string& origin) {
+  return any(connection,
+             "SELECT true AS found FROM sources WHERE instance = $1 AND $2 IN (git_url, git_commit, "
+             "origin_url, origin_commit) LIMIT 1",
+             {instance, origin});
+}
+
+Result<bool> hasSubmitted(Connection& connection, const std::string& instance, const std::string& submitter) {
+  return any(connection, "SELECT true AS found FROM jobs WHERE instance = $1 AND submitter = $2 LIMIT 1",
+             {instance, submitter});
+}
+
+Result<std::vector<Digest>> findInputsIn(Connection& connection, const std::string& instance,
+                                         const DigestRange& range) {
+  return hashesIn(connection,
+                  "SELECT hash FROM materials WHERE instance = $1 AND hash BETWEEN $2 AND $3 UNION "
+                  "SELECT hash FROM sources WHERE instance = $1 AND hash BETWEEN $2 AND $3 UNION "
+                  "SELECT record_hash FROM tuning_records WHERE instance = $1 AND record_hash BETWEEN $2 AND "
+                  "$3 ORDER BY 1 LIMIT 2",
+                  instance, range);
+}
+
+Result<std::vector<Digest>> findPartsIn(Connection& connection, const std::string& instance,
+                                        const DigestRange& range) {
+  return hashesIn(connection,
+                  "SELECT DISTINCT hash FROM toolchain_parts WHERE instance = $1 AND hash BETWEEN $2 AND $3 "
+                  "ORDER BY hash LIMIT 2",
+                  instance, range);
+}
+
+}  // namespace kiln::index
