@@ -27,13 +27,15 @@ template <class Response, class Method, class Request>
 Result<Response> AuditClient::call(Method method, Request& request) {
   request.set_instance(client_.instance());
   KILN_TRY(checkText(request));
-  KILN_TRY(checkListener(*stub_->channel, client_.endpoint()));
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kDeadline);
-  Response response;
-  const grpc::Status status = (stub_->service.*method)(&context, request, &response);
-  if (!status.ok()) return fail(rpcError(status, *stub_->channel, client_.endpoint()));
-  return response;
+  return client_.patience()([&]() -> Result<Response> {
+    KILN_TRY(checkListener(*stub_->channel, client_.endpoint()));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    Response response;
+    const grpc::Status status = (stub_->service.*method)(&context, request, &response);
+    if (!status.ok()) return fail(rpcError(status, *stub_->channel, client_.endpoint()));
+    return response;
+  });
 }
 
 Result<v1::ListAffectedResponse> AuditClient::affected(v1::ListAffectedRequest request) {

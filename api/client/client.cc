@@ -70,15 +70,26 @@ template <class Response, class Stub, class Request>
 Result<Response> Client::call(Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                               const Request& request, std::optional<std::chrono::milliseconds> deadline) {
-  return patience_([&] { return callOnce(stub, method, request, deadline); });
+  KILN_TRY(checkText(request));
+  return patience_([&] { return attempt<Response>(stub, method, request, deadline); });
 }
 
+// What has not been sent can be tried again.
 template <class Response, class Stub, class Request>
 Result<Response> Client::callOnce(Stub& stub,
                                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                                Response*),
-                                  const Request& request, std::optional<std::chrono::milliseconds> deadline) {
+                                  const Request& request) {
   KILN_TRY(checkText(request));
+  KILN_TRY(patience_([&] { return connect(); }));
+  return attempt<Response>(stub, method, request);
+}
+
+template <class Response, class Stub, class Request>
+Result<Response> Client::attempt(Stub& stub,
+                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                              Response*),
+                                 const Request& request, std::optional<std::chrono::milliseconds> deadline) {
   KILN_TRY(checkListener(*channel_, options_.endpoint));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + deadline.value_or(options_.deadline));
@@ -86,6 +97,16 @@ Result<Response> Client::callOnce(Stub& stub,
   const auto status = (stub.*method)(&context, request, &response);
   if (!status.ok()) return fail(rpcError(status, *channel_, options_.endpoint));
   return response;
+}
+
+// Whether there is a connection, or one comes about in the time of a call.
+Status Client::connect() {
+  KILN_TRY(checkListener(*channel_, options_.endpoint));
+  const auto until = std::chrono::system_clock::now() + options_.deadline;
+  for (auto state = channel_->GetState(true); state != GRPC_CHANNEL_READY; state = channel_->GetState(true))
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || !channel_->WaitForStateChange(state, until))
+      return fail(unreachable(options_.endpoint));
+  return {};
 }
 
 Status Client::ping() {

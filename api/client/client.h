@@ -1,7 +1,7 @@
 // The client library: a farm's services as typed calls. Deadlines on every call, errors as Result with the
 // server's canonical code. Names of messages are those of api/proto. A client may be given patience: calls
-// then ride out a farm that cannot be reached, restarts or says kUnavailable, all but those that say so
-// below.
+// then ride out a farm that cannot be reached, restarts or says kUnavailable. Those that are "called once"
+// wait until the farm can be reached, and for nothing after that.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -96,6 +96,7 @@ class Client {
   storage::BlobStore& blobs() { return *blobs_; }
   // For the services that have a client of their own.
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const Patience& patience() const { return patience_; }
   // An error of blobs(), saying where the farm was looked for and how to start it if it was not reached at
   // all.
   Error explain(Error error) const;
@@ -108,9 +109,14 @@ class Client {
                         grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                         const Request& request, std::optional<std::chrono::milliseconds> deadline = {});
   template <class Response, class Stub, class Request>
+  Result<Response> attempt(Stub& stub,
+                           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                           const Request& request, std::optional<std::chrono::milliseconds> deadline = {});
+  template <class Response, class Stub, class Request>
   Result<Response> callOnce(Stub& stub,
                             grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                            const Request& request, std::optional<std::chrono::milliseconds> deadline = {});
+                            const Request& request);
+  Status connect();
 
   const ClientOptions options_;
   const Patience patience_;
