@@ -13,8 +13,16 @@ set_builder_id() {
   builder_id=$(head -n 1 "$file")
 }
 
+# A farm is its owner's: another user can neither lock nor signal it.
+want_own_farm() {
+  [ -O "$dir" ] || [ "$(id -u)" = 0 ] && return
+  echo "up: the farm in $dir belongs to $(stat -c %U "$dir"), and this is $(id -un); run infra/up as that user, or with another --dir" >&2
+  exit 8
+}
+
 # One infra/up at a time makes, starts or stops what is in D; no process of the farm holds the lock.
 lock_farm() {
+  want_own_farm
   exec 8>"$dir/up.lock"
   flock -n 8 || { echo "up: waiting for another infra/up in $dir" >&2; flock 8; }
 }
@@ -71,7 +79,7 @@ make_state() {
   chmod 700 "$dir/logs"  # names models, sources and errors of every instance
   chmod 711 "$dir/workers"
   sock=$(socket_dir)
-  [ -O "$sock" ] && [ ! -L "$sock" ] || { echo "up: $sock belongs to somebody else; remove it or use another --dir" >&2; exit 1; }
+  [ -O "$sock" ] && [ ! -L "$sock" ] || { echo "up: $sock belongs to somebody else; remove it or use another --dir" >&2; exit 8; }
   chmod 700 "$sock"
   set_builder_id
   local signer=$bin/kiln-signer

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_client.h"
 #include "storage/postgres/listener.h"
@@ -160,7 +161,7 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
   Status made = makeLogKey(origin, out);
   if (made) return 0;
   std::fprintf(stderr, "kiln-log: %s\n", made.error().message.c_str());
-  return made.error().code == Code::kInvalidArgument ? 2 : 1;
+  return exitCodeOf(made.error().code);
 }
 
 }  // namespace kiln::signing

@@ -1,6 +1,7 @@
 // kiln-log: holds the log key and sequences the log.
 #include <cstdio>
 
+#include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
 #include "signing/sequencer/log_server.h"
 
@@ -11,7 +12,7 @@ int run(int argc, char** argv) {
   if (auto exit = kiln::signing::readLogCommandLine(argc, argv, options)) return *exit;
   kiln::Status status = kiln::signing::runLog(options);
   if (!status) std::fprintf(stderr, "kiln-log: %s\n", status.error().message.c_str());
-  return status ? 0 : 1;
+  return status ? kiln::kExitOk : kiln::exitCodeOf(status.error().code);
 }
 
 }  // namespace

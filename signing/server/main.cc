@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
 #include "signing/keys/files.h"
 #include "signing/server/key_commands.h"
@@ -143,11 +144,7 @@ int run(int argc, char** argv) {
   if (*worker) done = makeWorkerCertificate(ca, name, operatorName, out, clock);
   if (done) return 0;
   std::fprintf(stderr, "kiln-signer: %s\n", done.error().message.c_str());
-  if (done.error().code == Code::kInvalidArgument) return 2;
-  if (done.error().code == Code::kNotFound) return 6;
-  if (done.error().code == Code::kUnavailable) return 7;
-  if (done.error().code == Code::kPermissionDenied) return 8;
-  return 1;
+  return exitCodeOf(done.error().code);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"
 #include "signing/log/leaf.h"
 #include "signing/log/log_proof.h"
@@ -149,7 +150,7 @@ class LogTest : public testing::Test {
   }
   void expectRefused(const Intake& intake, const char* why, const std::string& tiles = "tiles") {
     auto process = start(intake, tiles);
-    EXPECT_EQ(process->wait(), 1);
+    EXPECT_EQ(process->wait(), kExitVerification);
     EXPECT_NE(said().find(why), std::string::npos) << said();
   }
 

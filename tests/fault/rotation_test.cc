@@ -2,6 +2,7 @@
 // old keys signed counts as long as the root lets it.
 #include <gtest/gtest.h>
 
+#include "manifest/base/exit_code.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
 #include "signing/log/checkpoint.h"
@@ -133,7 +134,7 @@ TEST_F(Rotation, TheLogsKeyChangesAndItsTreeGoesOn) {
   const std::vector<std::string> command{KILN_BIN "/kiln-log", "serve",        "--key",   file("next"),
                                          "--database",         farm.database_, "--tiles", file("tiles")};
   ChildProcess stranger(command, file("stranger.log"));
-  EXPECT_EQ(stranger.wait(), 1) << "a key that the log is not known by";
+  EXPECT_EQ(stranger.wait(), kExitVerification) << "a key that the log is not known by";
   EXPECT_NE(said("stranger.log").find("--earlier-key"), std::string::npos) << said("stranger.log");
   auto known = command;
   known.insert(known.end(), {"--earlier-key", file("keys/log.vkey")});
@@ -151,6 +152,26 @@ TEST_F(Rotation, TheLogsKeyChangesAndItsTreeGoesOn) {
   EXPECT_EQ(fetch(first), 5);
   EXPECT_NE(said("fetch.log").find("requireLog"), std::string::npos) << said("fetch.log");
   EXPECT_EQ(fetch(second), 0) << said("fetch.log");
+}
+
+// What is wrong with a file of the caller's is no internal error, whichever program meets it.
+TEST(KeyCommands, ExitByTheTable) {
+  const testing_support::TempDirectory directory;
+  ASSERT_TRUE(signing::PrivateKey::create()->save(directory / "there.pem"));
+  const std::string there = directory / "there.pem", none = directory / "none/k";
+  const std::string signer = KILN_BIN "/kiln-signer", log = KILN_BIN "/kiln-log";
+  const std::pair<std::vector<std::string>, int> runs[] = {
+      {{signer, "make-key", "--out", there}, kExitUsage},
+      {{signer, "make-key", "--out", none}, kExitNotFound},
+      {{signer, "make-worker-ca", "--out", none}, kExitNotFound},
+      {{signer, "make-root", "--key", there, "--builder-id", "urn:b", "--development", "--out", there},
+       kExitUsage},
+      {{log, "make-key", "--origin", "log.example", "--out", none}, kExitNotFound},
+      {{log, "serve", "--key", none, "--database", "", "--tiles", directory / "t"}, kExitNotFound}};
+  for (const auto& [words, exit] : runs) {
+    ChildProcess process(words, directory / "said");
+    EXPECT_EQ(process.wait(), exit) << testing::PrintToString(words);
+  }
 }
 
 }  // namespace

@@ -16,6 +16,16 @@ other=$(mktemp -d)
 infra/up --stop --dir "$other" | grep -q "no farm in" || { echo "infra/up --stop calls $other a farm"; failed=1; }
 [ -z "$(ls -A "$other")" ] || { echo "infra/up --stop left something in $other"; failed=1; }
 rmdir "$other"
+# A farm of another user's is neither stopped nor locked.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  farm=$(mktemp -d)
+  mkdir "$farm/run" && chmod 711 "$farm"
+  setpriv --reuid 65534 --regid 65534 --clear-groups infra/up --stop --dir "$farm" >/dev/null 2>"$other.err"
+  code=$?
+  [ $code = 8 ] || { echo "infra/up --stop on another user's farm exits $code"; failed=1; }
+  grep -q "belongs to root" "$other.err" || { echo "infra/up --stop does not say whose farm it is"; cat "$other.err"; failed=1; }
+  rm -rf "$farm" "$other.err"
+fi
 for option in --dir --workers; do
   infra/up $option 2>/dev/null
   [ $? = 2 ] || { echo "infra/up $option without a value does not exit 2"; failed=1; }

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "compiler_core/runtime/device/cuda_driver.h"
+#include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
 #include "manifest/spec/target.h"
 #include "storage/remote/channel.h"
@@ -78,8 +79,8 @@ Result<std::shared_ptr<grpc::Channel>> connect(const Flags& flags) {
 int report(const Error& error) {
   std::fprintf(stderr, "kiln-worker: %s: %s\n", std::string(codeName(error.code)).c_str(),
                error.message.c_str());
-  return error.code == Code::kUnavailable || error.code == Code::kFailedPrecondition ? kUnavailableExit
-                                                                                     : kInternalExit;
+  return error.code == Code::kFailedPrecondition ? kUnavailableExit
+                                                 : static_cast<int>(exitCodeOf(error.code));
 }
 
 sandbox::Policy compilePolicyFor(const Flags& flags) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
 #include "manifest/json/error_line.h"
 #include "storage/source/git_fetch.h"
@@ -40,25 +41,10 @@ Status fetch(const Flags& flags) {
                     reference.path, flags.out);
 }
 
+// A limit that the source exceeds is a refusal here.
 int exitCode(Code code) {
-  switch (code) {
-    case Code::kInvalidArgument:
-      return 2;
-    case Code::kUnimplemented:
-    case Code::kOutOfRange:
-    case Code::kResourceExhausted:
-      return 4;
-    case Code::kNotFound:
-      return 6;
-    case Code::kUnavailable:
-    case Code::kDeadlineExceeded:
-      return 7;
-    case Code::kPermissionDenied:
-    case Code::kUnauthenticated:
-      return 8;
-    default:
-      return 1;
-  }
+  const bool overBudget = code == Code::kOutOfRange || code == Code::kResourceExhausted;
+  return overBudget ? kExitUnsupported : exitCodeOf(code);
 }
 
 int run(int argc, char** argv) {
@@ -80,7 +66,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return app.exit(error) == 0 ? 0 : kExitUsage;
   }
   const Status done = fetch(flags);
   if (done) return 0;
