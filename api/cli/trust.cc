@@ -1,5 +1,9 @@
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <map>
 
 #include "api/cli/commands.h"
 #include "api/cli/duration_option.h"
@@ -13,6 +17,8 @@
 
 namespace kiln::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 using signing::PrivateKey;
 using signing::RootFile;
@@ -40,20 +46,45 @@ Result<RootFile> readRootFile(const std::string& path) {
   return file;
 }
 
-Result<TimePoint> inFuture(const std::string& duration) {
-  KILN_ASSIGN(const std::chrono::seconds length, parseDuration(duration));
-  return SystemClock().now() + length;
+Result<TimePoint> inFuture(const char* option, const std::string& duration) {
+  const auto length = parseDuration(duration);
+  if (!length) return fail(length.error().in(option));
+  return SystemClock().now() + *length;
 }
 
 std::string countOf(const RootFile& file, const signing::ThresholdKeys& role) {
   return fmt::format("{} of {}", file.signers(role.keys).size(), role.threshold);
 }
 
+Result<std::vector<PrivateKey>> loadKeys(const Options& options) {
+  std::vector<PrivateKey> keys;
+  for (const std::string& path : options.keys) {
+    KILN_ASSIGN(PrivateKey key, signing::loadKey(path));
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+bool hasRootKey(const RootFile& file, const std::string& id) {
+  return file.root.rootKeys &&
+         std::ranges::any_of(file.root.rootKeys->keys, [&](const auto& key) { return key.id() == id; });
+}
+
+// A signature by any other key counts for nothing, and the root would never be complete.
+Status checkRootKey(const RootFile& file, const RootFile* previous, const std::string& id) {
+  if (hasRootKey(file, id) || (previous && hasRootKey(*previous, id))) return {};
+  return fail(Code::kPermissionDenied,
+              "--key: key " + id + " is no root key of this root" +
+                  (previous ? " or the one before; kiln trust show lists whose signatures count"
+                            : "; if it is one of the root before, name that with --previous"));
+}
+
 // Signs with the keys given and writes a new file, or the root itself where none is named; says how far the
 // signatures are.
-Status finish(const Context& context, RootFile file, const Options& options, const RootFile* previous) {
-  for (const std::string& path : options.keys) {
-    KILN_ASSIGN(const PrivateKey key, signing::loadKey(path));
+Status finish(const Context& context, RootFile file, const Options& options,
+              const std::vector<PrivateKey>& keys, const RootFile* previous) {
+  for (const PrivateKey& key : keys) {
+    KILN_TRY(checkRootKey(file, previous, key.publicKey().id()));
     KILN_TRY(file.sign(key));
   }
   const std::string& out = options.out.empty() ? options.root : options.out;
@@ -74,42 +105,80 @@ Status finish(const Context& context, RootFile file, const Options& options, con
   return {};
 }
 
+// A directory and files in it that go again unless all of what they belong to came about.
+class MadeFiles {
+ public:
+  MadeFiles() = default;
+  MadeFiles(const MadeFiles&) = delete;
+  MadeFiles& operator=(const MadeFiles&) = delete;
+  ~MadeFiles() {
+    std::error_code ignored;
+    for (const fs::path& path : made_) fs::remove(path, ignored);
+  }
+
+  Status directory(const fs::path& path) {
+    std::error_code error;
+    for (fs::path at = path; !at.empty() && !fs::exists(at, error); at = at.parent_path())
+      made_.push_back(at);
+    fs::create_directories(path, error);
+    return error ? fail(errnoError(error.value(), path.string())) : Status{};
+  }
+  Status key(const PrivateKey& key, const fs::path& path) {
+    KILN_TRY(key.save(path.string()));
+    made_.push_front(path);
+    return {};
+  }
+  void keep() { made_.clear(); }
+
+ private:
+  std::deque<fs::path> made_;  // in the order of removal
+};
+
+Result<TrustRoot> newRoot(const Options& options, std::map<std::string, PrivateKey>& keys) {
+  TrustRoot root;
+  KILN_ASSIGN(root.expires, inFuture("--expires", options.expires));
+  const auto make = [&](const char* role, int count, signing::ThresholdKeys& to) -> Status {
+    for (int i = 1; i <= count; ++i) {
+      KILN_ASSIGN(PrivateKey key, PrivateKey::create());
+      to.keys.push_back(key.publicKey());
+      keys.emplace(fmt::format("{}-{}.key", role, i), std::move(key));
+    }
+    return {};
+  };
+  root.rootKeys.emplace().threshold = options.threshold;
+  KILN_TRY(make("root", options.of, *root.rootKeys));
+  if (options.recallKeys == 0) return root;
+  root.recallKeys.emplace();
+  root.recallKeys->wideThreshold = std::min(2, options.recallKeys);
+  root.recallKeys->scope = options.scope;
+  KILN_TRY(make("recall", options.recallKeys, root.recallKeys->issuers));
+  return root;
+}
+
+// All of it or nothing: keys without their root are of no use, and in the way of the next try.
 Status init(const Context& context, const Options& options) {
   if (options.of < 1 || options.of > static_cast<int>(signing::kMaxThresholdKeys) || options.threshold < 1 ||
       options.threshold > options.of)
     return fail(Code::kInvalidArgument, "--threshold M and --of N: 1 <= M <= N <= 8");
   if (options.recallKeys < 0 || options.recallKeys > static_cast<int>(signing::kMaxThresholdKeys))
     return fail(Code::kInvalidArgument, "--recall-keys: 0 to 8");
-  TrustRoot root;
-  KILN_ASSIGN(root.expires, inFuture(options.expires));
   std::error_code error;
-  if (std::filesystem::exists(options.out, error))
+  if (fs::exists(options.out, error))
     return fail(Code::kAlreadyExists, options.out + ": is there already; no keys were made");
-  std::filesystem::create_directories(options.directory, error);
-  if (error) return fail(errnoError(error.value(), options.directory));
-  Options signingWith = options;
-  const auto make = [&](const std::string& name, signing::ThresholdKeys& role) -> Result<std::string> {
-    const std::string path = options.directory + "/" + name;
-    KILN_ASSIGN(const PrivateKey key, PrivateKey::create());
-    KILN_TRY(key.save(path));
-    role.keys.push_back(key.publicKey());
-    return path;
-  };
-  root.rootKeys.emplace().threshold = options.threshold;
-  for (int i = 1; i <= options.of; ++i) {
-    KILN_ASSIGN(const std::string path, make(fmt::format("root-{}.key", i), *root.rootKeys));
-    signingWith.keys.push_back(path);
-  }
-  if (options.recallKeys > 0) {
-    root.recallKeys.emplace();
-    root.recallKeys->wideThreshold = std::min(2, options.recallKeys);
-    root.recallKeys->scope = options.scope;
-    for (int i = 1; i <= options.recallKeys; ++i)
-      KILN_TRY(make(fmt::format("recall-{}.key", i), root.recallKeys->issuers));
-  }
+  std::map<std::string, PrivateKey> keys;
+  KILN_ASSIGN(TrustRoot root, newRoot(options, keys));
   KILN_ASSIGN(RootFile file, RootFile::of(std::move(root)));
+  MadeFiles made;
+  KILN_TRY(made.directory(options.directory));
+  std::vector<PrivateKey> signers;
+  for (auto& [name, key] : keys) {
+    KILN_TRY(made.key(key, fs::path(options.directory) / name));
+    if (name.starts_with("root-")) signers.push_back(std::move(key));
+  }
   if (!context.json) note("take the keys in " + options.directory + " offline, each to another place");
-  return finish(context, std::move(file), signingWith, nullptr);
+  KILN_TRY(finish(context, std::move(file), options, signers, nullptr));
+  made.keep();
+  return {};
 }
 
 // Reads the root, lets `change` make its successor, and finishes that.
@@ -117,13 +186,14 @@ template <class Change>
 Status edit(const Context& context, const Options& options, Change change) {
   KILN_ASSIGN(const RootFile before, readRootFile(options.root));
   if (auto whole = signing::checkSigned(before); !whole) return fail(whole.error().in(options.root));
-  KILN_ASSIGN(const TimePoint expires, inFuture(options.expires));
+  KILN_ASSIGN(const TimePoint expires, inFuture("--expires", options.expires));
   TrustRoot next = successorOf(before.root, expires);
   KILN_TRY(change(next));
   KILN_ASSIGN(RootFile file, RootFile::of(std::move(next)));
   // What was made must be readable again.
   KILN_TRY(TrustRoot::parse(file.envelope.payload));
-  return finish(context, std::move(file), options, before.root.rootKeys ? &before : nullptr);
+  KILN_ASSIGN(const std::vector<PrivateKey> keys, loadKeys(options));
+  return finish(context, std::move(file), options, keys, before.root.rootKeys ? &before : nullptr);
 }
 
 Result<NewKey> newKey(const Options& options) {
@@ -132,7 +202,7 @@ Result<NewKey> newKey(const Options& options) {
   KILN_ASSIGN(key.spki, signing::readPublicKeyFile(options.publicKey));
   key.id = options.id;
   key.validFrom = SystemClock().now() - std::chrono::hours(1);
-  KILN_ASSIGN(key.validUntil, inFuture(options.until));
+  KILN_ASSIGN(key.validUntil, inFuture("--until", options.until));
   return key;
 }
 
@@ -143,7 +213,7 @@ Status add(const Context& context, const Options& options) {
 
 Status rotate(const Context& context, const Options& options) {
   KILN_ASSIGN(const NewKey key, newKey(options));
-  KILN_ASSIGN(const TimePoint oldUntil, inFuture(options.overlap));
+  KILN_ASSIGN(const TimePoint oldUntil, inFuture("--overlap", options.overlap));
   return edit(context, options, [&](TrustRoot& next) {
     return options.old.empty() ? rotateSigner(next, key, oldUntil) : replaceKey(next, key, options.old);
   });
@@ -166,7 +236,9 @@ Status revoke(const Context& context, const Options& options) {
   revocation.reason = options.reason;
   revocation.at = SystemClock().now();
   if (!options.at.empty()) {
-    KILN_ASSIGN(revocation.at, parseRfc3339(options.at));
+    const auto at = parseRfc3339(options.at);
+    if (!at) return fail(at.error().in("--at"));
+    revocation.at = *at;
   }
   for (const std::string& text : options.logs) {
     KILN_ASSIGN(auto size, parseLogSize(text));
@@ -182,7 +254,8 @@ Status sign(const Context& context, const Options& options) {
   if (!options.previous.empty()) {
     KILN_ASSIGN(previous, readRootFile(options.previous));
   }
-  return finish(context, std::move(file), options, previous ? &*previous : nullptr);
+  KILN_ASSIGN(const std::vector<PrivateKey> keys, loadKeys(options));
+  return finish(context, std::move(file), options, keys, previous ? &*previous : nullptr);
 }
 
 void printRoot(const RootFile& file) {

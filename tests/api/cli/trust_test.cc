@@ -169,6 +169,10 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
   // A whole worker: a draft until the second key signs.
   done = recall(
       {"--worker", "w3", "--since", "2026-11-01T00:00:00Z", "--reason", "disk faults", "--sign-with", one});
+  EXPECT_EQ(done.exit, 2) << "what does it touch?";
+  EXPECT_NE(done.err.find("--unmatched"), std::string::npos) << done.err;
+  done = recall({"--worker", "w3", "--since", "2026-11-01T00:00:00Z", "--reason", "disk faults",
+                 "--sign-with", one, "--unmatched"});
   ASSERT_EQ(done.exit, 0) << done.err;
   EXPECT_EQ(done.lastLine(), recalls + ".draft");
   EXPECT_EQ(inForce()->version, 1u);
@@ -178,7 +182,9 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
   EXPECT_EQ(inForce()->version, 2u);
   EXPECT_EQ(inForce()->entries.size(), 2u);
   // Lifting the first is an entry of its own.
-  done = recall({"--lift", inForce()->entries[0].id().text(), "--reason", "a mistake", "--sign-with", two});
+  const std::string first = inForce()->entries[0].id().text();
+  EXPECT_EQ(recall({"--lift", digestOf("none").text(), "--reason", "r", "--sign-with", two}).exit, 6);
+  done = recall({"--lift", first.substr(0, 19), "--reason", "a mistake", "--sign-with", two});
   ASSERT_EQ(done.exit, 0) << done.err;
   EXPECT_EQ(inForce()->condemns(digestOf("artifact")), nullptr);
   EXPECT_EQ(inForce()->entries.size(), 3u);
@@ -187,6 +193,84 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
   EXPECT_EQ(recall({"--artifact", artifact, "--sign-with", one}).exit, 2) << "why?";
   EXPECT_EQ(recall({"--refresh", "--dry-run"}).exit, 2) << "signs nothing, so there is nothing to show";
   EXPECT_EQ(recall({"--refresh", "--sign-with", one}).exit, 0) << "news without a recall";
+}
+
+// What the user typed is named, never a member of the document that it would have become.
+TEST_F(KilnTrust, WhatIsWrongWithARecallIsToldByItsOption) {
+  init();
+  const std::string artifact = digestOf("artifact").text();
+  const auto refused = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {"recall", "--trust-root", root, "--sign-with", keys + "/recall-1.key"});
+    const auto result = runKiln(arguments, {}, directory.path());
+    EXPECT_EQ(result.exit, 2) << result.err;
+    EXPECT_EQ(result.err.find("recall."), std::string::npos) << result.err;
+    return result.err;
+  };
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{"--artifact", artifact}, "--reason"},
+      {{"--artifact", artifact, "--reason", std::string(1001, 'r')}, "--reason"},
+      {{"--artifact", "sha256:12", "--reason", "r"}, "--artifact"},
+      {{"--record", "m.json", "--reason", "r"}, "--record"},
+      {{"--lift", "x", "--reason", "r"}, "--lift"},
+      {{"--key", "x", "--reason", "r"}, "--key"},
+      {{"--worker", std::string(3000, 'w'), "--reason", "r"}, "--worker"},
+      {{"--source", std::string(40, 'c'), "--reason", "r"}, "--source"},
+      {{"--artifact", artifact, "--reason", "r", "--since", "2026-11-01T00:00:00Z"}, "--since"},
+      {{"--worker", "w", "--reason", "r", "--since", "soon"}, "--since"},
+      {{"--worker", "w", "--reason", "r", "--since", "2026-11-02T00:00:00Z", "--until",
+        "2026-11-01T00:00:00Z"},
+       "--until"},
+      {{"--worker", "w", "--reason", "r", "--log-range", "log:5:5"}, "--log-range"},
+      {{"--artifact", artifact, "--reason", "r", "--listed", "sha256:12"}, "--listed"},
+      {{"--artifact", artifact, "--reason", "r", "--expires", "soon"}, "--expires"}};
+  for (const auto& [arguments, option] : wrong) {
+    const std::string said = refused(arguments);
+    EXPECT_NE(said.find(option), std::string::npos) << said;
+  }
+}
+
+// A signature that counts for nothing is no signature.
+TEST_F(KilnTrust, AKeyThatTheRootDoesNotListSignsNothing) {
+  init();
+  const std::string stranger = signer("stranger.key"), farm = signer("farm.pem");
+  const std::vector<std::vector<std::string>> edits{
+      {"add-key", root, "--id", "urn:farm", "--public", farm, "--out", next},
+      {"rotate", root, "--role", "root", "--old", idOf(rootKey(1)), "--public", farm, "--out", next},
+      {"sign", root, "--out", next}};
+  for (std::vector<std::string> words : edits)
+    for (const std::string& key : {stranger, keys + "/recall-1.key"}) {
+      words.insert(words.end(), {"--key", rootKey(2), "--key", key});
+      const auto refused = trust(words);
+      EXPECT_EQ(refused.exit, 8) << words[0] << refused.err;
+      EXPECT_NE(refused.err.find(idOf(key)), std::string::npos) << refused.err;
+      EXPECT_FALSE(std::filesystem::exists(next)) << words[0];
+    }
+  const auto recalled =
+      runKiln({"recall", "--trust-root", root, "--recalls", directory / "recalls.json", "--artifact",
+               digestOf("a").text(), "--reason", "r", "--sign-with", stranger},
+              {}, directory.path());
+  EXPECT_EQ(recalled.exit, 8) << recalled.err;
+  EXPECT_FALSE(std::filesystem::exists(directory / "recalls.json.draft"));
+}
+
+TEST_F(KilnTrust, InitLeavesAllOrNothing) {
+  for (const std::string& out : {directory / "none/root.json", directory.path()}) {
+    const auto failed = trust({"init", "--out", out, "--keys", keys});
+    EXPECT_NE(failed.exit, 0) << out;
+    EXPECT_NE(failed.exit, 1) << failed.err;
+    EXPECT_FALSE(std::filesystem::exists(keys)) << out;
+  }
+  EXPECT_EQ(trust({"init", "--out", root, "--keys", keys, "--expires", "soon"}).exit, 2);
+  EXPECT_FALSE(std::filesystem::exists(keys));
+  // A folder that was there stays, with what was in it, and without what was not.
+  std::filesystem::create_directories(keys);
+  ASSERT_TRUE(signing::replaceFile(keys + "/recall-1.key", "somebody's"));
+  const auto failed = trust({"init", "--out", root, "--keys", keys});
+  EXPECT_EQ(failed.exit, 2) << failed.err;
+  EXPECT_FALSE(std::filesystem::exists(rootKey(1)));
+  EXPECT_FALSE(std::filesystem::exists(root));
+  EXPECT_EQ(signing::readTextFile(keys + "/recall-1.key", 100).value(), "somebody's");
 }
 
 TEST_F(KilnTrust, AKeyHasOneRole) {
