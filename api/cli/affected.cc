@@ -2,11 +2,10 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
-#include "api/client/artifact_ref.h"
+#include "api/cli/source_name.h"
 #include "api/client/audit_client.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/printable.h"
-#include "manifest/base/short_digest.h"
 
 namespace kiln::cli {
 namespace {
@@ -31,8 +30,8 @@ Status readTime(const std::string& text, const char* flag, google::protobuf::Tim
 
 Result<v1::ListAffectedRequest> requestOf(const Options& options) {
   v1::ListAffectedRequest out;
+  KILN_ASSIGN(*out.mutable_source(), sourceName(options.source));
   out.set_artifact(options.artifact);
-  out.set_source(options.source);
   out.set_toolchain(options.toolchain);
   out.set_component(options.component);
   out.set_worker(options.worker);
@@ -103,10 +102,6 @@ Status run(const Context& context, const Options& options) {
     return fail(Code::kInvalidArgument, "--limit is from 1 to 1000000");
   KILN_ASSIGN(v1::ListAffectedRequest request, requestOf(options));
   KILN_ASSIGN(const auto client, context.connect());
-  if (shortDigestRange(request.artifact())) {
-    KILN_ASSIGN(const auto entry, client::indexEntry(*client, request.artifact()));
-    request.set_artifact("sha256:" + entry.manifest().hash());
-  }
   client::AuditClient audits(*client);
   v1::ListAffectedResponse all;
   do {
@@ -133,15 +128,18 @@ void addAffected(CLI::App& app, Context& context) {
       app, context, "affected",
       "Artifacts that something has touched, newest first, each with the signed statement that says so",
       "kiln affected --component ptxas@13.0.88 --operator acme --since 2026-11-01 --until 2026-11-20\n\n"
-      "All conditions must hold at once. Exit 6: the farm has never seen such a name. The index leads to the "
+      "All conditions must hold at once. Exit 6: the farm has never seen such a name; what it knows and what "
+      "touched nothing is exit 0.\nDigests but a key's may be cut to 12 digits or more. The index leads to "
+      "the "
       "statements; `kiln provenance` and `kiln "
       "verify` check "
       "them.",
       [&context, options] { return run(context, *options); });
   command.add_option("--artifact", options->artifact, "sha256:<hex>");
-  command.add_option("--source", options->source,
-                     "The digest of a model, data file or tuning record, a repository's URL, a commit, or "
-                     "git+URL@COMMIT#PATH");
+  command.add_option(
+      "--source", options->source,
+      "The digest of a model, data file or tuning record, such a file here, a repository's URL, "
+      "a commit, or git+URL@COMMIT#PATH");
   command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex>");
   command.add_option("--component", options->component,
                      "Part of a toolchain or of its lock: sha256:<hex>, NAME@VERSION or NAME");

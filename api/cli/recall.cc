@@ -9,6 +9,7 @@
 #include "api/cli/print.h"
 #include "api/cli/recall_draft.h"
 #include "api/cli/recall_resolve.h"
+#include "manifest/base/printable.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"
 #include "signing/token/key_location.h"
@@ -26,7 +27,7 @@ struct Options : RecallOptions {
   std::string recalls;  // where recalls.json is
   std::string out, cosign, expires = "7d", checkpoint;
   std::vector<std::string> signWith;
-  bool publish = true, dryRun = false;
+  bool publish = true, dryRun = false, unmatched = false;
 };
 
 // "1 entry", "2 entries".
@@ -34,10 +35,19 @@ std::string counted(std::size_t count, const char* one, const char* several) {
   return fmt::format("{} {}", count, count == 1 ? one : several);
 }
 
-Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options) {
+// A key that the root lets nobody recall with would leave a draft that is never complete.
+Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options, const signing::TrustRoot& root) {
   std::vector<signing::PrivateKey> keys;
   for (const std::string& path : options.signWith) {
     KILN_ASSIGN(signing::PrivateKey key, signing::loadKey(path));
+    const std::string id = key.publicKey().id();
+    const bool listed = root.recallKeys && std::ranges::any_of(root.recallKeys->issuers.keys,
+                                                               [&](auto& one) { return one.id() == id; });
+    if (!listed)
+      return fail(Code::kPermissionDenied,
+                  "--sign-with " + path + ": key " + id +
+                      " is no recall key of the trust root; kiln trust show lists what the root has, and "
+                      "kiln trust add-key --role recall adds one");
     keys.push_back(std::move(key));
   }
   return keys;
@@ -150,26 +160,85 @@ Result<std::string> checkpointOf(const Context& context, const Options& options,
   return text;
 }
 
-// Lists what it touches, where a farm is named to say so and no list was given.
-Status resolve(const Context& context, const Options& options, Recall& recall) {
-  const bool asks = options.listed.empty() && recall.kind != signing::RecallKind::kArtifact &&
-                    recall.kind != signing::RecallKind::kLift;
-  if (!asks) return {};
-  if (context.endpoint.empty()) {
-    note("no farm is named (--endpoint): what it touches is not listed");
-    return {};
-  }
-  KILN_ASSIGN(const auto client, context.connect());
-  KILN_TRY(nameDigest(*client, recall));
-  auto found = resolveRecall(*client, recall);
-  if (!found) return fail(found.error());
-  if (found->unread > 0)
+// What nobody could complete must be written in full.
+Status checkWhole(const Recall& recall) {
+  if (!signing::isContentRecall(recall.kind)) return {};
+  if (recall.what.starts_with("sha256:") && Digest::parse(recall.what, 0)) return {};
+  return fail(Code::kInvalidArgument,
+              "without a farm that knows it, what is recalled is named in full: sha256:<64 lowercase hex>");
+}
+
+Status listItself(Recall& recall) {
+  KILN_ASSIGN(const Digest digest, Digest::parse(recall.what, 0));
+  if (std::ranges::find(recall.listed, digest) == recall.listed.end()) recall.listed.push_back(digest);
+  std::ranges::sort(recall.listed);
+  return {};
+}
+
+tl::unexpected<Error> matchesNothing(const std::string& why) {
+  return fail(Code::kNotFound, why + "; --unmatched recalls it ahead of time");
+}
+
+// What it touches, by the farm's index.
+Status match(client::Client& client, const Options& options, Recall& recall) {
+  KILN_TRY(nameDigest(client, recall));
+  if (recall.kind == signing::RecallKind::kArtifact) return {};
+  KILN_ASSIGN(auto found, resolveRecall(client, recall));
+  if (found.unread > 0)
     note(fmt::format("{}{} statements are not read into the index yet and may be missing in the list",
-                     found->unread >= 1000 ? "at least " : "", found->unread));
-  recall.listed = std::move(found->listed);
-  if (recall.whole && recall.logs.empty()) recall.logs = std::move(found->logs);
-  if (recall.whole || !recall.listed.empty()) return {};
-  return fail(Code::kNotFound, "nothing on this farm is touched by it; there is nothing to recall");
+                     found.unread >= 1000 ? "at least " : "", found.unread));
+  // A toolchain that the farm has is there to be recalled before it has made anything.
+  if (found.listed.empty() && recall.kind != signing::RecallKind::kToolchain)
+    return fail(Code::kNotFound, "nothing on this farm is touched by it");
+  if (options.listed.empty()) recall.listed = std::move(found.listed);
+  if (recall.whole && recall.logs.empty()) recall.logs = std::move(found.logs);
+  return {};
+}
+
+// Nothing is signed before somebody knows what it touches: the farm, the caller who lists it, or a caller who
+// says that it is meant ahead of time.
+Status resolve(const Context& context, const Options& options, Recall& recall) {
+  if (recall.kind == signing::RecallKind::kLift) return {};
+  const bool itself = recall.kind == signing::RecallKind::kArtifact;
+  if (!context.endpoint.empty()) {
+    KILN_ASSIGN(const auto client, context.connect());
+    Status matched = match(*client, options, recall);
+    if (!matched && matched.error().code == Code::kNotFound && !options.unmatched)
+      return matchesNothing(matched.error().message);
+    if (!matched && matched.error().code != Code::kNotFound) return matched;
+  } else if (!itself && options.listed.empty() && !options.unmatched) {
+    return fail(
+        Code::kInvalidArgument,
+        "no farm is named, so nobody says what this recall touches; name one with --endpoint, list it "
+        "with --listed, or add --unmatched");
+  }
+  KILN_TRY(checkWhole(recall));
+  if (itself) KILN_TRY(listItself(recall));
+  if (!recall.whole && recall.listed.empty())
+    return fail(Code::kNotFound, "it lists nothing and reaches no further: there is nothing to recall");
+  if (!context.json)
+    note(fmt::format("it touches {}{}",
+                     signing::isContentRecall(recall.kind)
+                         ? counted(recall.listed.size(), "artifact", "artifacts")
+                         : counted(recall.listed.size(), "statement", "statements"),
+                     recall.whole ? ", and what is of it later" : ""));
+  return {};
+}
+
+// The recall that a digest names, or the first digits of one: of those that are followed.
+Status resolveLift(const Options& options, const std::optional<Recalls>& before, Recall& recall) {
+  std::vector<std::string> found;
+  if (before)
+    for (const signing::RecallEntry& entry : before->entries)
+      if (const std::string id = entry.id().text(); id.starts_with(recall.what)) found.push_back(id);
+  if (found.empty())
+    return fail(Code::kNotFound, "--lift: " + options.recalls + " holds no recall " + inQuotes(recall.what) +
+                                     "; kiln recall prints the digest of each new entry");
+  if (found.size() > 1)
+    return fail(Code::kInvalidArgument,
+                "--lift: " + inQuotes(recall.what) + " is the beginning of several; give more digits");
+  recall.what = found.front();
+  return {};
 }
 
 Status show(const Context& context, const signing::TrustRoot& root, const Recall& recall) {
@@ -210,7 +279,7 @@ Status run(const Context& context, const Options& given) {
   if (options.signWith.empty() && !options.dryRun && !publishesDraft)
     return fail(Code::kInvalidArgument, "--sign-with is missing: name a recall key, or set KILN_RECALL_KEY");
   KILN_ASSIGN(const auto store, signing::TrustStore::open(context.trustRoot));
-  KILN_ASSIGN(const std::vector<signing::PrivateKey> keys, loadKeys(options));
+  KILN_ASSIGN(const std::vector<signing::PrivateKey> keys, loadKeys(options, store.root()));
   UniqueFd alone;
   if (!options.dryRun) {
     KILN_ASSIGN(alone, oneWriter(options.recalls));
@@ -227,15 +296,17 @@ Status run(const Context& context, const Options& given) {
     return place(context, options, store.root(), draft, before);
   }
   const TimePoint now = SystemClock().now();
+  KILN_ASSIGN(
+      const std::chrono::seconds lasts,
+      parseDuration(options.expires).map_error([](const Error& error) { return error.in("--expires"); }));
   KILN_ASSIGN(std::optional<Recall> recall, draftRecall(options, now));
-  if (recall) {
-    KILN_TRY(resolve(context, options, *recall));
-    KILN_TRY(Recall::fromJson(recall->toJson()));
-  }
-  if (options.dryRun && recall) return show(context, store.root(), *recall);
+  if (recall) KILN_TRY(resolve(context, options, *recall));
+  const bool lifts = recall && recall->kind == signing::RecallKind::kLift;
+  if (options.dryRun && recall && !lifts) return show(context, store.root(), *recall);
   KILN_ASSIGN(const std::optional<Recalls> before, current(context, options, store.root()));
+  if (lifts) KILN_TRY(resolveLift(options, before, *recall));
+  if (options.dryRun) return show(context, store.root(), *recall);
   KILN_ASSIGN(const std::string checkpoint, checkpointOf(context, options, store.root(), now));
-  KILN_ASSIGN(const std::chrono::seconds lasts, parseDuration(options.expires));
   KILN_ASSIGN(const std::string text,
               Recalls::issue(before ? &*before : nullptr, recall, keys, now, now + lasts, checkpoint));
   return place(context, options, store.root(), text, before);
@@ -257,13 +328,16 @@ void addRecall(CLI::App& app, Context& context) {
   add("--toolchain", options->toolchain, "sha256:<hex> of a tree or a label of the farm's, and what it made");
   add("--component", options->component,
       "sha256:<hex>, NAME@VERSION or NAME of a part of toolchains, and what these made");
-  add("--source", options->source, "sha256:<hex> of an input, or git+URL: what was fetched from there");
+  add("--source", options->source,
+      "sha256:<hex> of an input, a file here for its digest, or a URL (git+URL, git+URL@COMMIT#PATH): what "
+      "was fetched from there");
   add("--record", options->record, "sha256:<hex> of a tuning record");
   add("--worker", options->worker, "What this worker vouched for");
   add("--operator", options->operatorName, "What this operator's workers vouched for");
   add("--key", options->key, "What this key signed, by its id");
   add("--device", options->device, "What was checked on this device, by its name");
-  add("--lift", options->lift, "sha256:<hex>: the payload of the recall that was wrong");
+  add("--lift", options->lift,
+      "sha256:<hex>: the payload of the recall that was wrong, as kiln recall printed it");
   add("--reason", options->reason, "Why, for people");
   add("--since", options->since, "Evidence only: from when, 2026-11-20T05:23:32Z");
   add("--until", options->until, "Evidence only: until when");
@@ -277,6 +351,10 @@ void addRecall(CLI::App& app, Context& context) {
       "--until (default: where the farm's statements of the window stand)");
   command.add_flag("--listed-only", options->listedOnly,
                    "Reach no further than --listed: within the root's scope one key is enough");
+  command.add_flag(
+      "--unmatched", options->unmatched,
+      "Recall it also where the farm knows nothing that it touches (else exit 6), or no farm is named: "
+      "meant ahead of time");
   command.add_flag("--dry-run", options->dryRun, "Show the recall with what it touches; sign nothing");
   command.add_flag("--refresh", options->refresh, "Recall nothing; be news again");
   add("--expires", options->expires, "How long this version is news (default 7d)");

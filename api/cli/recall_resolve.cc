@@ -5,7 +5,10 @@
 #include <map>
 #include <set>
 
+#include "api/client/artifact_ref.h"
 #include "api/client/audit_client.h"
+#include "manifest/base/printable.h"
+#include "manifest/base/short_digest.h"
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
@@ -35,6 +38,8 @@ Result<v1::ListAffectedRequest> questionOf(const Recall& recall) {
   // What was made at a time was recorded then or later; the end of the window is for the statements to say.
   if (recall.since) setTime(out.mutable_since(), *recall.since);
   switch (recall.kind) {
+    case RecallKind::kArtifact:
+      return out.set_artifact(recall.what), out;
     case RecallKind::kToolchain:
       return out.set_toolchain(recall.what), out;
     case RecallKind::kComponent:
@@ -96,10 +101,21 @@ Status forEachToolchain(client::AuditClient& audits,
   return {};
 }
 
+// The digest that a name, or the first digits of one, stands for.
+Status oneOf(const std::set<std::string>& found, Recall& recall) {
+  if (found.size() > 1) {
+    std::string all;
+    for (const std::string& digest : found) all += " " + digest;
+    return fail(Code::kInvalidArgument,
+                inQuotes(recall.what) + " stands for several; recall them one by one:" + all);
+  }
+  if (!found.empty()) recall.what = *found.begin();
+  return {};
+}
+
 class Resolution {
  public:
-  Resolution(client::Client& client, const Recall& recall)
-      : client_(client), audits_(client), recall_(recall) {}
+  Resolution(client::Client& client, Recall& recall) : client_(client), audits_(client), recall_(recall) {}
 
   Result<ResolvedRecall> run() {
     KILN_ASSIGN(v1::ListAffectedRequest request, questionOf(recall_));
@@ -111,6 +127,7 @@ class Resolution {
       out.unread = page.unread();
       request.set_page_token(page.next_page_token());
     } while (!request.page_token().empty());
+    if (shortDigestRange(recall_.what)) KILN_TRY(oneOf(inputs_, recall_));
     for (const auto& [origin, range] : ranges_) out.logs.push_back({origin, range.first, range.second});
     out.listed.assign(listed_.begin(), listed_.end());
     return out;
@@ -153,6 +170,7 @@ class Resolution {
       return fail(Code::kDataLoss,
                   "the index names " + payload.text() + " for " + artifact.text() +
                       ", but its bundle says something else; kiln audit finds what is wrong");
+    KILN_TRY(noteInputs(statement));
     if (signing::isContentRecall(recall_.kind)) return list(artifact);
     KILN_ASSIGN(const auto made, madeAt(statement));
     const bool inside =
@@ -160,6 +178,14 @@ class Resolution {
     if (!inside) return {};
     KILN_TRY(list(payload));
     return (recall_.since || recall_.until) && bundle.logEntry ? extend(*bundle.logEntry) : Status{};
+  }
+
+  Status noteInputs(const Statement& statement) {
+    if (!shortDigestRange(recall_.what) || statement.predicateType != kProvenanceType) return {};
+    KILN_ASSIGN(const auto said, Provenance::fromJson(statement.predicate));
+    for (const Material& material : said.resolvedDependencies)
+      if (material.digest.text().starts_with(recall_.what)) inputs_.insert(material.digest.text());
+    return {};
   }
 
   Status extend(const signing::LogEntry& entry) {
@@ -174,38 +200,51 @@ class Resolution {
 
   client::Client& client_;
   client::AuditClient audits_;
-  const Recall& recall_;
+  Recall& recall_;
   std::set<Digest> listed_;
+  std::set<std::string> inputs_;  // that begin as a source or a record does which is named by fewer digits
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> ranges_;
 };
 
-}  // namespace
-
-Status nameDigest(client::Client& client, signing::Recall& recall) {
-  const bool label = recall.kind == RecallKind::kToolchain;
-  if (recall.what.starts_with("sha256:") || (!label && recall.kind != RecallKind::kComponent)) return {};
+Status nameToolchainPart(client::Client& client, Recall& recall) {
+  const bool isTree = recall.kind == RecallKind::kToolchain;
   client::AuditClient audits(client);
   std::set<std::string> found;
+  const auto take = [&](const std::string& digest, const std::string& name, const std::string& version) {
+    const bool byDigest = recall.what.starts_with("sha256:") && digest.starts_with(recall.what);
+    if (byDigest || name == recall.what || (!isTree && name + "@" + version == recall.what))
+      found.insert(digest);
+  };
   KILN_TRY(forEachToolchain(audits, [&](const v1::IndexedToolchain& toolchain) -> Status {
-    if (label && toolchain.label() == recall.what) found.insert(textOf(toolchain.tree()));
+    if (isTree) take(textOf(toolchain.tree()), toolchain.label(), "");
     for (const v1::ToolchainPart& part : toolchain.parts())
-      if (!label && (part.name() == recall.what || part.name() + "@" + part.version() == recall.what))
-        found.insert(textOf(part.digest()));
+      if (!isTree) take(textOf(part.digest()), part.name(), part.version());
     return {};
   }));
   if (found.empty())
-    return fail(Code::kNotFound,
-                "the farm knows no " + std::string(signing::recallKindName(recall.kind)) + " " + recall.what);
-  if (found.size() > 1) {
-    std::string all;
-    for (const std::string& digest : found) all += " " + digest;
-    return fail(Code::kInvalidArgument, recall.what + " stands for several; recall them one by one:" + all);
-  }
-  recall.what = *found.begin();
-  return {};
+    return fail(Code::kNotFound, "the farm knows no " + std::string(signing::recallKindName(recall.kind)) +
+                                     " " + inQuotes(recall.what));
+  return oneOf(found, recall);
 }
 
-Result<ResolvedRecall> resolveRecall(client::Client& client, const signing::Recall& recall) {
+}  // namespace
+
+Status nameDigest(client::Client& client, Recall& recall) {
+  switch (recall.kind) {
+    case RecallKind::kToolchain:
+    case RecallKind::kComponent:
+      return nameToolchainPart(client, recall);
+    case RecallKind::kArtifact: {
+      KILN_ASSIGN(const auto entry, client::indexEntry(client, recall.what));
+      recall.what = textOf(entry.manifest());
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+Result<ResolvedRecall> resolveRecall(client::Client& client, Recall& recall) {
   return Resolution(client, recall).run();
 }
 

@@ -14,13 +14,15 @@ struct ResolvedRecall {
   std::uint64_t unread = 0;  // statements that the index has not read yet and that may be missing
 };
 
-// Puts a digest in the place of a toolchain's label or a part's name, as the farm knows them. kNotFound if it
-// does not; kInvalidArgument naming the digests if a name stands for several.
+// Puts the whole digest in the place of a toolchain's label, a part's name, or the first digits of an
+// artifact's, a toolchain's or a part's digest, as the farm knows them. kNotFound if it does not;
+// kInvalidArgument naming the digests if a name stands for several.
 Status nameDigest(client::Client& client, signing::Recall& recall);
 
 // Asks the farm's auditors' service, all pages. Each answer is checked: the bundle in the CAS holds the
-// statement that the index names, about that artifact. kResourceExhausted if it is more than a recall can
-// list; kDataLoss if the index and a bundle contradict each other.
-Result<ResolvedRecall> resolveRecall(client::Client& client, const signing::Recall& recall);
+// statement that the index names, about that artifact. A source or record that is named by its first digits
+// gets its whole digest from there. kNotFound for what the farm has never seen; kResourceExhausted if it is
+// more than a recall can list; kDataLoss if the index and a bundle contradict each other.
+Result<ResolvedRecall> resolveRecall(client::Client& client, signing::Recall& recall);
 
 }  // namespace kiln::cli

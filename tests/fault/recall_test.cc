@@ -121,6 +121,58 @@ TEST_F(RecallFarm, OneHolderRecallsWhatTheFarmListsInOneCommand) {
   EXPECT_EQ(nothing.exit, 6) << nothing.said;
 }
 
+// Of every selector: a recall that touches nothing would be signed, published and trusted to work.
+TEST_F(RecallFarm, WhatMatchesNothingIsNotSignedUnlessItIsMeantAheadOfTime) {
+  start();
+  publish();
+  const std::string nobody = digestOf("nobody's").text();
+  const std::pair<const char*, std::string> selectors[] = {
+      {"--artifact", nobody},
+      {"--toolchain", nobody},
+      {"--component", nobody},
+      {"--source", nobody},
+      {"--source", "https://git.example.org/models"},
+      {"--record", nobody},
+      {"--worker", "w9"},
+      {"--operator", "nobody"},
+      {"--device", "no processor"},
+      {"--key", signing::PrivateKey::create()->publicKey().id()}};
+  for (const auto& [selector, what] : selectors) {
+    std::vector<std::string> words{selector,      what,       "--reason",    "r",
+                                   "--sign-with", keyFile(0), "--sign-with", keyFile(1)};
+    const Answer refused = recall(words);
+    EXPECT_EQ(refused.exit, 6) << selector << refused.said;
+    EXPECT_NE(refused.said.find("--unmatched"), std::string::npos) << refused.said;
+    EXPECT_FALSE(std::filesystem::exists(file)) << selector;
+    EXPECT_EQ(farm.count("recalls"), 0) << selector;
+    words.insert(words.end(), {"--unmatched", "--dry-run"});
+    EXPECT_EQ(recall(words).exit, 0) << selector;
+  }
+  EXPECT_EQ(recall({"--source", "wrong.onnx", "--reason", "r", "--sign-with", keyFile(0)}).exit, 6)
+      << "the name of a local file is in no statement";
+}
+
+TEST_F(RecallFarm, AFileOrTheFirstDigitsNameWhatWasMadeOfIt) {
+  start();
+  publish();
+  const Json whole = recall({"--artifact", artifact, "--reason", "r", "--dry-run"}).json()["recall"];
+  EXPECT_EQ(
+      recall({"--artifact", artifact.substr(0, 19), "--reason", "r", "--dry-run"}).json()["recall"]["what"],
+      whole["what"]);
+  const std::string model = farm.directory_ / "model.onnx";
+  ASSERT_TRUE(signing::replaceFile(model, "a model"));
+  const std::string digest = digestOf("a model").text();
+  for (const std::string& source : {model, digest, digest.substr(0, 19)}) {
+    const Answer shown = recall({"--source", source, "--reason", "r", "--dry-run"});
+    ASSERT_EQ(shown.exit, 0) << source << shown.said;
+    EXPECT_EQ(shown.json()["recall"]["what"], digest) << source;
+    EXPECT_EQ(shown.json()["recall"]["listed"], Json::array({artifact})) << source;
+  }
+  EXPECT_EQ(recall({"--toolchain", farm.toolchain_.substr(0, 19), "--reason", "r", "--dry-run"})
+                .json()["recall"]["what"],
+            farm.toolchain_);
+}
+
 TEST_F(RecallFarm, WhereTheLogHoldsAnArtifactIsProvenByItsName) {
   start();
   publish();
@@ -179,8 +231,8 @@ TEST_F(RecallFarm, TheSecondHolderCompletesWhatTheFirstBegan) {
 
 TEST_F(RecallFarm, HoldersWithoutTheFarmSignAndSomebodyElsePublishes) {
   start();
-  std::vector<std::string> signing{"--artifact",   digestOf("a").text(), "--reason", "r",
-                                   "--no-publish", "--sign-with",        keyFile(0)};
+  std::vector<std::string> signing{"--artifact", digestOf("a").text(), "--unmatched", "--reason",
+                                   "r",          "--no-publish",       "--sign-with", keyFile(0)};
   const Answer draft = recall(signing);
   ASSERT_EQ(draft.exit, 0) << draft.said;
   EXPECT_EQ(draft.json()["complete"], false) << "not in the log";
@@ -193,7 +245,10 @@ TEST_F(RecallFarm, HoldersWithoutTheFarmSignAndSomebodyElsePublishes) {
 // Its key is the one that is valid, whatever became of the key under which the first proof was made.
 TEST_F(RecallFarm, OldRecallsAreProvenUnderTheNewestCheckpoint) {
   start();
-  ASSERT_EQ(recall({"--artifact", digestOf("a").text(), "--reason", "r", "--sign-with", keyFile(0)}).exit, 0);
+  ASSERT_EQ(
+      recall({"--artifact", digestOf("a").text(), "--unmatched", "--reason", "r", "--sign-with", keyFile(0)})
+          .exit,
+      0);
   const std::uint64_t first = inForce().seen.at(0).size;
   publish();
   ASSERT_EQ(recall({"--refresh", "--no-publish", "--sign-with", keyFile(0)}).exit, 0);
@@ -205,10 +260,10 @@ TEST_F(RecallFarm, OldRecallsAreProvenUnderTheNewestCheckpoint) {
 
 TEST_F(RecallFarm, KilledBetweenLogAndIndexTheSameAgainGoesOn) {
   start(std::string(service::kPointRecallLogged));
-  ASSERT_EQ(
-      recall({"--artifact", digestOf("a").text(), "--reason", "r", "--no-publish", "--sign-with", keyFile(0)})
-          .exit,
-      0);
+  ASSERT_EQ(recall({"--artifact", digestOf("a").text(), "--unmatched", "--reason", "r", "--no-publish",
+                    "--sign-with", keyFile(0)})
+                .exit,
+            0);
   const std::string kept = file + ".unpublished";
   EXPECT_EQ(recall({"--cosign", file + ".draft"}).exit, 7);
   EXPECT_EQ(farm.coordinator_->wait(), 128 + SIGKILL);
@@ -231,10 +286,10 @@ TEST_F(RecallFarm, WithoutTheLogNothingComesIntoForce) {
   farm.coordinator_.reset();
   farm.startCoordinator("", 5, {"--trust-root", rootFile});
   ASSERT_TRUE(farm.ready());
-  ASSERT_EQ(
-      recall({"--artifact", digestOf("a").text(), "--reason", "r", "--no-publish", "--sign-with", keyFile(0)})
-          .exit,
-      0);
+  ASSERT_EQ(recall({"--artifact", digestOf("a").text(), "--unmatched", "--reason", "r", "--no-publish",
+                    "--sign-with", keyFile(0)})
+                .exit,
+            0);
   const Answer refused = recall({"--cosign", file + ".draft"});
   EXPECT_NE(refused.exit, 0);
   EXPECT_NE(refused.said.find("--log-tiles"), std::string::npos) << refused.said;
@@ -246,7 +301,7 @@ TEST_F(RecallFarm, RecallsFromBeforeTheLogAreBroughtForward) {
   writeRoot(false);
   start();
   const Answer done =
-      recall({"--artifact", digestOf("a").text(), "--reason", "r", "--sign-with", keyFile(0)});
+      recall({"--artifact", digestOf("a").text(), "--unmatched", "--reason", "r", "--sign-with", keyFile(0)});
   ASSERT_EQ(done.exit, 0) << done.said;
   EXPECT_EQ(done.json()["logged"], false);
   EXPECT_EQ(farm.count("signatures"), 0);
