@@ -35,6 +35,9 @@ class LogWalk {
         rows_(audit, history) {}
 
   Result<LogCounts> run(std::uint64_t from, const std::function<void(const LogCounts&)>& seen) {
+    if (from > size_)
+      return fail(Code::kOutOfRange, "the log has " + std::to_string(size_) + " entries; there is no entry " +
+                                         std::to_string(from) + " to begin at");
     KILN_ASSIGN(recalls_, RecallsInForce::read(audit_, source_));
     for (std::uint64_t at = from; at < size_;) {
       const std::uint64_t end = std::min(size_, (at / signing::kTileWidth + 1) * signing::kTileWidth);
@@ -141,7 +144,7 @@ class LogWalk {
     }
     const v1::LoggedEntry& row = at->second;
     if (row.foreign()) {
-      ++counts_.foreign;
+      if (!recalls_.isRecall(leaf)) ++counts_.foreign;  // a recall is of no instance
       return {};
     }
     if (!row.table().empty()) return checkBundle(place, leaf, row);

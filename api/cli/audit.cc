@@ -59,11 +59,12 @@ void showProgress(const Context& context, const audit::Counts& counts) {
 }
 
 // The log to walk: nothing if the root names none.
-Result<std::unique_ptr<signing::LogSource>> logOf(const Options& options, const signing::TrustRoot& root) {
+Result<std::unique_ptr<signing::LogSource>> logOf(const Context& context, const Options& options,
+                                                  const signing::TrustRoot& root) {
   if (root.logs.empty() && options.log.empty()) return std::unique_ptr<signing::LogSource>();
   if (root.logs.empty())
     return fail(Code::kPermissionDenied, "the trust root names no log: whose entries are these?");
-  return openLog(options.log);
+  return openLog(context, options.log);
 }
 
 Result<std::string> seenBefore(const Options& options) {
@@ -82,6 +83,7 @@ void report(const Context& context, const audit::Audited& audited, bool logged, 
                       {"logRequired", logged},
                       {"logEntries", counts.log.entries},
                       {"foreignEntries", counts.log.foreign},
+                      {"recallEntries", counts.log.recalls},
                       {"checkpoint", audited.checkpoint},
                       {"findingCount", counts.findings},
                       {"findings", std::move(findings)}});
@@ -90,7 +92,11 @@ void report(const Context& context, const audit::Audited& audited, bool logged, 
   if (logged) {
     text +=
         ", " + std::to_string(counts.log.entries) + (counts.log.entries == 1 ? " log entry" : " log entries");
-    if (counts.log.foreign > 0) text += fmt::format(" ({} of other instances)", counts.log.foreign);
+    const std::string recalls = counts.log.recalls > 0 ? counted(counts.log.recalls, "recall") : "";
+    const std::string foreign =
+        counts.log.foreign > 0 ? fmt::format("{} of other instances", counts.log.foreign) : "";
+    if (!recalls.empty() || !foreign.empty())
+      text += fmt::format(" ({}{}{})", foreign, foreign.empty() || recalls.empty() ? "" : ", ", recalls);
   }
   text += counts.findings > 0 ? ": " + counted(counts.findings, "finding")
           : logged            ? ": index, signatures and log agree"
@@ -100,7 +106,7 @@ void report(const Context& context, const audit::Audited& audited, bool logged, 
 
 Status run(Context& context, const Options& options) {
   KILN_ASSIGN(const auto trust, loadTrust(context));
-  KILN_ASSIGN(const auto log, logOf(options, trust.root));
+  KILN_ASSIGN(const auto log, logOf(context, options, trust.root));
   KILN_ASSIGN(const auto client, context.connect());
   FarmIndex index(*client);
   const audit::BlobReader blobs(client->blobs(), client->instance());
@@ -124,7 +130,8 @@ Status run(Context& context, const Options& options) {
   const TimePoint now = std::max(SystemClock().now(), trust.latestSeen);
   const auto audited = audit::auditIndex(index, blobs, trust.root, now, asked);
   if (context.terminal) noteText("\n");
-  if (!audited) return fail(client->explain(audited.error()));
+  if (!audited && audited.error().code == Code::kOutOfRange) return fail(audited.error().in("--since-entry"));
+  if (!audited) return fail(audited.error());  // of the farm or of the log: each names its own place
   if (!options.checkpoint.empty() && !audited->checkpoint.empty())
     KILN_TRY(signing::replaceFile(options.checkpoint, audited->checkpoint));
   report(context, *audited, log != nullptr, std::move(findings));

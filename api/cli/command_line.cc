@@ -63,6 +63,38 @@ std::string usageError(const CLI::App& app, const CLI::ParseError& error) {
   return what + (what.ends_with('?') ? " See " : "; see ") + command + " --help";
 }
 
+// What is wrong with one value, whatever the option stands for: an empty one would fall back to the
+// environment or to a default that nobody asked for, and CLI11 wraps negative numbers around.
+std::string valueError(const CLI::Option& option) {
+  const bool isUnsigned = option.get_type_name().starts_with("UINT");
+  for (const std::string& value : option.results()) {
+    if (value.empty()) return option.get_name() + " is empty; leave it out, or give it a value";
+    if (isUnsigned && value.starts_with('-')) return option.get_name() + ": must not be negative";
+  }
+  return {};
+}
+
+// "" if every value of the command that was given can stand.
+std::string valueErrors(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (std::string wrong = valueError(*option); !wrong.empty()) return wrong;
+  for (const CLI::App* command : app.get_subcommands())
+    if (std::string wrong = valueErrors(*command); !wrong.empty()) return wrong;
+  return {};
+}
+
+// An option of the form "--name=": CLI11 would take the next word for its value.
+std::string emptyAssignment(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word = argv[i];
+    const std::string_view name = word.substr(0, word.size() - 1);
+    if (word.ends_with('=') && name.starts_with("--") &&
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos)
+      return std::string(name) + " is empty; leave it out, or give it a value";
+  }
+  return {};
+}
+
 int failed(const Context& context, const Error& error) {
   if (!context.reported) printError(error, context.json);
   return exitCodeOf(error);
@@ -78,18 +110,24 @@ int runCommandLine(int argc, char** argv) {
       "Exit codes: 0 ok, 1 internal, 2 usage, 3 invalid model, 4 unsupported or over budget,\n"
       "5 verification failed, 6 not found, 7 unavailable, 8 denied, 9 not reproducible, 10 check failed,\n"
       "11 the job was cancelled.\n\n"
+      "An option without a value (--policy \"\") is refused; a variable that is empty counts as not set.\n\n"
       "Example:\n  kiln build model.onnx --target cpu:x86-64-v3");
   Context context;
   context.terminal = ::isatty(STDERR_FILENO) == 1;
   for (const auto add : kCommands) add(app, context);
+  const auto usage = [&](std::string what) {
+    context.json = asksForJson(argc, argv);
+    return failed(context, {Code::kInvalidArgument, std::move(what), {}});
+  };
+  if (std::string wrong = emptyAssignment(argc, argv); !wrong.empty()) return usage(std::move(wrong));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    context.json = asksForJson(argc, argv);
-    return failed(context, {Code::kInvalidArgument, usageError(app, error), {}});
+    return usage(usageError(app, error));
   }
+  if (std::string wrong = valueErrors(app); !wrong.empty()) return usage(std::move(wrong));
   context.readEnvironment();
   const Status done = context.command();
   return done ? static_cast<int>(kExitOk) : failed(context, done.error());

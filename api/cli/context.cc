@@ -8,20 +8,36 @@
 
 namespace kiln::cli {
 
+namespace {
+
+// Tells on stderr what is waited for.
+client::Patience::Listener teller(const std::string& whom, const std::string& limit, Progress* progress) {
+  return {[=](const Error& why) {
+            if (progress != nullptr) progress->leave();
+            note("kiln: waiting up to " + limit + " for " + whom + " (--wait): " + why.message);
+          },
+          [=] {
+            if (progress != nullptr) progress->leave();
+            note("kiln: " + whom + " answers again");
+          }};
+}
+
+}  // namespace
+
+Result<client::Patience> Context::patience(const char* whom) const {
+  const std::string limit = wait.empty() ? defaultWait : wait;
+  KILN_ASSIGN(const auto longest, parseWait(limit));
+  return client::Patience(longest, teller(whom, limit, nullptr));
+}
+
 Result<std::unique_ptr<client::Client>> Context::connect(Progress* progress) const {
+  const std::string limit = wait.empty() ? defaultWait : wait;
   client::ClientOptions options;
   options.endpoint = endpoint;
   options.instance = instance.empty() ? "default" : instance;
   options.credentials = tls;
-  KILN_ASSIGN(options.patience, parseWait(wait.empty() ? defaultWait : wait));
-  options.waiting.waits = [progress, limit = wait.empty() ? defaultWait : wait](const Error& why) {
-    if (progress != nullptr) progress->leave();
-    note("kiln: waiting up to " + limit + " for the farm (--wait): " + why.message);
-  };
-  options.waiting.answered = [progress] {
-    if (progress != nullptr) progress->leave();
-    note("kiln: the farm answers again");
-  };
+  KILN_ASSIGN(options.patience, parseWait(limit));
+  options.waiting = teller("the farm", limit, progress);
   return client::Client::open(std::move(options));
 }
 
@@ -66,6 +82,10 @@ void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
                      "Its private key, PEM, mode 0600 (default: $KILN_TLS_KEY)");
   command.add_option("--token-file", context.tls.token,
                      "A CI system's token, mode 0600, instead of a certificate (default: $KILN_TOKEN_FILE)");
+  addWaitOption(command, context, wait);
+}
+
+void addWaitOption(CLI::App& command, Context& context, const char* wait) {
   command.add_option(
       "--wait", context.wait,
       std::string("How long to go on while the farm cannot be reached or restarts, such as 10m; "

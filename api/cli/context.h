@@ -32,6 +32,8 @@ struct Context {
   // A client with as much patience as the command has. What it waits for is told on stderr, below what
   // `progress` (which may be null, and else outlives the client) has drawn.
   Result<std::unique_ptr<client::Client>> connect(Progress* progress = nullptr) const;
+  // The same patience with something else of the farm's: "the log".
+  Result<client::Patience> patience(const char* whom) const;
 };
 
 // For addFarmOptions: a command that follows work which goes on without it rides out a restart of the farm.
@@ -41,9 +43,10 @@ inline constexpr const char* kAtOnce = "0s";
 // Adds a subcommand with `--json`; its help ends with `example`. `run` is called after parsing.
 CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name, const std::string& what,
                      const std::string& example, std::function<Status()> run);
-// The options by which a command finds the farm and how long it waits for it (`wait` if they do not say), and
-// the trust root with its recalls, and the policy.
+// The options by which a command finds the farm and how long it waits for it (`wait` if they do not say); how
+// long alone; the trust root with its recalls, and the policy.
 void addFarmOptions(CLI::App& command, Context& context, const char* wait = kAtOnce);
+void addWaitOption(CLI::App& command, Context& context, const char* wait = kAtOnce);
 void addRootOptions(CLI::App& command, Context& context);
 void addTrustOptions(CLI::App& command, Context& context);
 

@@ -47,7 +47,7 @@ Json hashesJson(const std::vector<TreeHash>& hashes) {
 }
 
 Status showCheckpoint(const Context& context, const LogOptions& options) {
-  KILN_ASSIGN(auto log, openLog(options.log));
+  KILN_ASSIGN(auto log, openLog(context, options.log));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const Checkpoint& checkpoint = opened.checkpoint;
@@ -63,7 +63,7 @@ Status showCheckpoint(const Context& context, const LogOptions& options) {
 }
 
 Status prove(const Context& context, const LogOptions& options, bool consistency) {
-  KILN_ASSIGN(auto log, openLog(options.log));
+  KILN_ASSIGN(auto log, openLog(context, options.log));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const Checkpoint& checkpoint = opened.checkpoint;
@@ -91,7 +91,7 @@ Status prove(const Context& context, const LogOptions& options, bool consistency
 
 // Everything that the log has published leads to its checkpoint, which continues an earlier one.
 Status verify(const Context& context, const LogOptions& options) {
-  KILN_ASSIGN(auto log, openLog(options.log));
+  KILN_ASSIGN(auto log, openLog(context, options.log));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const Checkpoint& now = opened.checkpoint;
@@ -132,6 +132,7 @@ void addLog(CLI::App& app, Context& context) {
     CLI::App& command = addCommand(parent, context, name, what, example, std::move(run));
     command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
     command.add_option("--log-key", options->key, "a log's .vkey file, instead of the root's logs");
+    addWaitOption(command, context);
     addTrustOptions(command, context);
     return &command;
   };

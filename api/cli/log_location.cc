@@ -3,13 +3,45 @@
 #include <cstdlib>
 
 namespace kiln::cli {
+namespace {
 
-Result<std::unique_ptr<signing::LogSource>> openLog(const std::string& named) {
-  if (!named.empty()) return signing::openLogSource(named);
+// A log with patience, whose outages say whose they are.
+class NamedLog final : public signing::LogSource {
+ public:
+  NamedLog(std::string where, client::Patience patience)
+      : where_(std::move(where)), patience_(std::move(patience)), base_(signing::openLogSource(where_)) {}
+
+  Result<std::string> read(const signing::TilePath& path) override {
+    return patience_(
+        [&] { return base_->read(path).map_error([&](Error error) { return told(std::move(error)); }); });
+  }
+  Result<std::string> checkpoint() override {
+    return patience_(
+        [&] { return base_->checkpoint().map_error([&](Error error) { return told(std::move(error)); }); });
+  }
+
+ private:
+  Error told(Error error) const {
+    if (error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded)
+      error.message = "the log at " + where_ + " does not answer: " + error.message +
+                      "; is its farm running? --log names another URL or directory of the log";
+    return error;
+  }
+
+  const std::string where_;
+  const client::Patience patience_;
+  const std::unique_ptr<signing::LogSource> base_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<signing::LogSource>> openLog(const Context& context, const std::string& named) {
   const char* farm = std::getenv("KILN_HTTP");
-  if (farm && *farm) return signing::openLogSource(std::string(farm) + "/log");
-  return fail(Code::kInvalidArgument,
-              "name the log with --log URL or --log DIR, or source a farm's kiln.env");
+  if (named.empty() && (farm == nullptr || *farm == 0))
+    return fail(Code::kInvalidArgument,
+                "name the log with --log URL or --log DIR, or source a farm's kiln.env");
+  KILN_ASSIGN(client::Patience patience, context.patience("the log"));
+  return std::make_unique<NamedLog>(named.empty() ? std::string(farm) + "/log" : named, std::move(patience));
 }
 
 }  // namespace kiln::cli

@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "api/cli/context.h"
 #include "signing/follow/log_source.h"
 
 namespace kiln::cli {
 
-// What --log names; "": that of the farm that kiln.env points at. kInvalidArgument if there is neither.
-Result<std::unique_ptr<signing::LogSource>> openLog(const std::string& named);
+// What --log names; "": that of the farm that kiln.env points at. It is waited for as --wait says, and an
+// error of a log that does not answer names it. kInvalidArgument if nothing is named.
+Result<std::unique_ptr<signing::LogSource>> openLog(const Context& context, const std::string& named);
 
 }  // namespace kiln::cli

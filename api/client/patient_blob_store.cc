@@ -56,7 +56,7 @@ class Spliced {
 
 Result<std::unique_ptr<storage::BlobWriter>> PatientBlobStore::beginWrite(const std::string& instance,
                                                                           const Digest& digest) {
-  return base_.beginWrite(instance, digest);
+  return base_.beginWrite(instance, digest).map_error(explain_);
 }
 
 Status PatientBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
@@ -94,7 +94,10 @@ Result<std::vector<Digest>> PatientBlobStore::findMissing(const std::string& ins
 
 std::vector<Status> PatientBlobStore::putBatch(const std::string& instance,
                                                std::span<const storage::BlobBytes> blobs) {
-  return base_.putBatch(instance, blobs);
+  std::vector<Status> stored = base_.putBatch(instance, blobs);
+  for (Status& each : stored)
+    if (!each) each = fail(explain_(std::move(each).error()));
+  return stored;
 }
 
 }  // namespace kiln::client

@@ -116,6 +116,23 @@ TEST_F(KilnAsksTheIndex, ProvenanceIsPrintedDrawnAndCompared) {
   EXPECT_NE(kiln({"provenance", first_, "--against", first_}).out.find("in the same way"), std::string::npos);
 }
 
+// Who does not answer is named, and nobody else.
+TEST_F(KilnAsksTheIndex, AnOutageIsOfItsOwnPlace) {
+  const std::string log = "http://127.0.0.1:1/log";
+  const KilnResult noLog = kiln({"audit", "--log", log});
+  EXPECT_EQ(noLog.exit, 7) << noLog.err;
+  EXPECT_NE(noLog.err.find("the log at " + log), std::string::npos) << noLog.err;
+  EXPECT_EQ(noLog.err.find("coordinator"), std::string::npos) << noLog.err;
+  const KilnResult waited = kiln({"log", "checkpoint", "--log", log, "--wait", "1s"});
+  EXPECT_EQ(waited.exit, 7) << waited.err;
+  EXPECT_NE(waited.err.find("waiting up to 1s for the log (--wait): the log at " + log), std::string::npos)
+      << waited.err;
+  server->Shutdown();
+  const KilnResult noFarm = kiln({"audit", "--log", tiles_});
+  EXPECT_EQ(noFarm.exit, 7) << noFarm.err;
+  EXPECT_NE(noFarm.err.find("coordinator not reachable at " + endpoint_), std::string::npos) << noFarm.err;
+}
+
 TEST_F(KilnAsksTheIndex, AuditNamesWhatWasTamperedWithAndEndsWith5) {
   const std::string seen = directory_ / "seen.checkpoint";
   const std::vector<std::string> audit{"audit", "--log", tiles_, "--checkpoint", seen};
@@ -129,6 +146,17 @@ TEST_F(KilnAsksTheIndex, AuditNamesWhatWasTamperedWithAndEndsWith5) {
   EXPECT_NE(text.out.find("1 toolchain, 2 artifacts"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("index, signatures and log agree"), std::string::npos) << text.out;
   EXPECT_EQ(kiln({"audit"}).exit, 2) << "the root names a log, and nobody says where it is";
+
+  const std::string entries = std::to_string(clean.at("logEntries").get<int>());
+  const auto since = [&](const std::string& entry) {
+    return kiln({"audit", "--log", tiles_, "--since-entry", entry});
+  };
+  EXPECT_EQ(since(entries).exit, 0) << "nothing is new since then";
+  for (const std::string& wrong : {entries + "0", std::string("-1"), std::string("x")}) {
+    const KilnResult refused = since(wrong);
+    EXPECT_EQ(refused.exit, 2) << wrong << refused.out;
+    EXPECT_NE(refused.err.find("--since-entry"), std::string::npos) << refused.err;
+  }
 
   run("UPDATE builders SET operator = 'innocent' WHERE worker = 'w2'");
   const Json found = jsonOf(audit, 5);

@@ -231,6 +231,7 @@ TEST_F(AuditedLog, ARecallThatIsGoneIsNamed) {
   }
   EXPECT_TRUE(audited().empty()) << said(audited());
   EXPECT_EQ(counts_.log.recalls, 2u);
+  EXPECT_EQ(counts_.log.foreign, 0u) << "a recall is of no instance";
   const std::string newest = "entry " + std::to_string(counts_.log.entries - 1);
   const auto older = without("recalls", "version = 2");
   ASSERT_EQ(older.size(), 1u) << said(older);

@@ -62,6 +62,33 @@ TEST(KilnUsage, AMistypedOptionIsNamedBeforeOneThatIsMissing) {
   EXPECT_NE(runKiln({"bake"}).err.find("bake is not known"), std::string::npos);
 }
 
+// An empty value would fall back to the environment: a policy that nobody asked for would verify.
+TEST(KilnUsage, EmptyAndNegativeValuesAreRefusedWhateverTheOptionIs) {
+  const std::string hash = "sha256:" + std::string(64, '0');
+  const std::vector<std::vector<std::string>> wrong{{"verify", "d", "--policy", ""},
+                                                    {"verify", "d", "--trust-root", ""},
+                                                    {"verify", "d", "--trust-root="},
+                                                    {"verify", "d", "--policy=", "--json"},
+                                                    {"verify", ""},
+                                                    {"jobs", "--endpoint", ""},
+                                                    {"jobs", "--instance="},
+                                                    {"fetch", hash, "--out", ""},
+                                                    {"build", "m.onnx", "--target", ""},
+                                                    {"affected", "--worker", ""},
+                                                    {"recall", "--artifact", "", "--reason", "r"},
+                                                    {"log", "prove", "inclusion", "7", "--log", ""},
+                                                    {"audit", "--since-entry", "-1"},
+                                                    {"audit", "--log", ""}};
+  for (const auto& words : wrong) {
+    const auto result = runKiln(words, {{"KILN_TRUST_ROOT", "/nowhere"}, {"KILN_POLICY", "/nowhere"}});
+    EXPECT_EQ(result.exit, 2) << testing::PrintToString(words) << result.err;
+    const std::string said = result.out + result.err;  // with --json on standard output
+    EXPECT_TRUE(said.find("is empty") != std::string::npos || said.find("negative") != std::string::npos)
+        << testing::PrintToString(words) << said;
+  }
+  EXPECT_EQ(runKiln({"verify", "d"}, {{"KILN_TRUST_ROOT", ""}}).exit, 2) << "an empty variable is not set";
+}
+
 TEST(KilnUsage, WhatGoesWithAnotherOptionIsToldBeforeTheWork) {
   EXPECT_EQ(runKiln({"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"}).exit, 2);
 }

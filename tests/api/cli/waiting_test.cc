@@ -94,6 +94,43 @@ TEST_F(KilnWaits, ForAFarmThatComesBack) {
   }
 }
 
+TEST_F(KilnWaits, InEveryCommandThatReachesTheFarm) {
+  farm.stop();
+  ASSERT_TRUE(artifact.farm.key.save(directory / "key.pem"));
+  std::ofstream(directory / "sbom.json") << "{}";
+  for (const Words& words :
+       {Words{"jobs"},
+        Words{"cancel", "job-1"},
+        Words{"logs", "job-1"},
+        Words{"workers"},
+        Words{"gc"},
+        Words{"gc", "--tombstone", hash, "--reason", "r"},
+        Words{"toolchain", "list"},
+        Words{"fetch", hash},
+        Words{"verify", hash},
+        Words{"show", hash},
+        Words{"provenance", hash},
+        Words{"affected", "--worker", "w"},
+        Words{"audit"},
+        Words{"export", hash, "--oci", "oci"},
+        Words{"rebuild", hash},
+        Words{"diff", hash, hash},
+        Words{"warmup", hash},
+        Words{"check", hash},
+        Words{"log", "prove", hash},
+        Words{"attest", hash, "--type", "urn:t", "--predicate", "sbom.json", "--key", "key.pem"},
+        Words{"recall", "--worker", "w", "--reason", "r", "--dry-run"}}) {
+    Words patient = words;
+    patient.insert(patient.end(), {"--wait", "1s"});
+    const auto result = kiln(patient);
+    EXPECT_EQ(result.exit, 7) << testing::PrintToString(words) << result.err;
+    EXPECT_NE(result.err.find("kiln: waiting up to 1s for the farm (--wait): "), std::string::npos)
+        << testing::PrintToString(words) << result.err;
+    EXPECT_NE(result.err.find("tried for 1 s"), std::string::npos)
+        << testing::PrintToString(words) << result.err;
+  }
+}
+
 TEST_F(KilnWaits, ForACoordinatorThatHasOnlyJustStarted) {
   int refusals = 2;
   farm.script.submit = [&](const v1::SubmitJobRequest&, v1::Job* job) {
