@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
+#include "api/client/artifact_ref.h"
 #include "manifest/artifact/oci.h"
+#include "manifest/base/printable.h"
+#include "manifest/base/short_digest.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
@@ -30,10 +35,18 @@ struct Place {
   std::optional<storage::OciExport> layout;
 };
 
-Result<Place> find(const std::string& name) {
+Result<Place> find(const Context& context, const std::string& name) {
   Place place{name, {}, {}};
+  if (shortDigestRange(name)) {
+    KILN_ASSIGN(const auto client, context.connect());
+    KILN_ASSIGN(const auto entry, client::indexEntry(*client, name));
+    KILN_ASSIGN(place.artifact, Digest::parse("sha256:" + entry.manifest().hash(), 0));
+    return place;
+  }
   if (name.starts_with("sha256:")) {
-    KILN_ASSIGN(place.artifact, Digest::parse(name, 0));
+    const auto digest = Digest::parse(name, 0);
+    if (!digest) return fail(digest.error().in("ARTIFACT"));
+    place.artifact = *digest;
     return place;
   }
   const std::string& directory = name;
@@ -65,9 +78,35 @@ Status add(const Context& context, const Place& place, const std::string& bundle
                                 bundle);
 }
 
+// RFC 3986, as far as it tells a URI from a word or a path: a scheme, and something after it.
+bool isUri(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto isScheme = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '+' || c == '-' || c == '.';
+  };
+  return colon != text.npos && colon > 0 && colon + 1 < text.size() &&
+         std::isalpha(static_cast<unsigned char>(text[0])) &&
+         std::ranges::all_of(text.substr(0, colon), isScheme) && std::ranges::all_of(text, [](char c) {
+           return c > ' ' && c < 0x7f && c != '<' && c != '>' && c != '"';
+         });
+}
+
+// Signed all the same: a root may list the key later.
+void adviseOfKey(const Context& context, const std::string& keyId) {
+  if (context.trustRoot.empty()) return;
+  const auto root = signing::TrustRoot::load(context.trustRoot);
+  if (!root || root->findKey(keyId)) return;
+  note("kiln: the trust root " + context.trustRoot + " does not list key " + keyId +
+       ": the statement counts once a root does; kiln trust add-key ROOT --role signer --id AUTHOR --public "
+       "KEY.pem --out NEXT makes one");
+}
+
 Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
   if (options.type.empty() || options.predicate.empty())
     return fail(Code::kInvalidArgument, "give --type and --predicate, or --vsa");
+  if (!isUri(options.type))
+    return fail(Code::kInvalidArgument, "--type " + inQuotes(options.type) +
+                                            " is no URI; give one such as https://spdx.dev/Document/v2.3");
   KILN_ASSIGN(const std::string text, signing::readTextFile(options.predicate, kMaxPredicateBytes));
   auto json = parseStrictJson(text);
   if (!json)
@@ -92,13 +131,14 @@ Result<std::string> summary(const Context& context, const Options& options) {
 }
 
 Status run(const Context& context, const Options& options) {
-  KILN_ASSIGN(const Place place, find(options.directory));
+  KILN_ASSIGN(const Place place, find(context, options.directory));
   KILN_ASSIGN(const signing::PrivateKey key, signing::loadKey(options.key));
   KILN_ASSIGN(const std::string statement,
               options.vsa ? summary(context, options) : thirdParty(options, place.artifact));
   KILN_ASSIGN(const auto envelope, signing::signEnvelope(signing::kInTotoPayload, statement, key));
   KILN_ASSIGN(const std::string bundle, signing::makeBundle(envelope, key.publicKey()));
   KILN_TRY(add(context, place, bundle, options.out));
+  adviseOfKey(context, key.publicKey().id());
   if (context.json)
     printJson({{"artifact", place.artifact.text()},
                {"bundle", digestOf(bundle).text()},
@@ -120,7 +160,8 @@ void addAttest(CLI::App& app, Context& context) {
       "kiln attest model --type https://spdx.dev/Document/v2.3 --predicate sbom.json --key legal.pem",
       [&context, options] { return run(context, *options); });
   command
-      .add_option("ARTIFACT", options->directory, "sha256:<hex> on a farm, a fetched directory or an export")
+      .add_option("ARTIFACT", options->directory,
+                  "sha256:<hex> on a farm, 12 digits or more, a fetched directory or an export")
       ->required();
   command.add_option("--type", options->type, "The predicate's type, a URI");
   command.add_option("--predicate", options->predicate, "A JSON file with the predicate");

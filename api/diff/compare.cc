@@ -12,6 +12,7 @@
 #include "api/diff/elf.h"
 #include "api/diff/trace.h"
 #include "manifest/base/file.h"
+#include "signing/verify/verify.h"
 
 namespace kiln::diff {
 namespace {
@@ -52,9 +53,10 @@ class Mapped {
   std::string_view bytes_;
 };
 
+// What belongs to the artifact, and not to whoever fetched it and when.
 bool isCompared(const std::string& path) {
   return !path.starts_with("bundles/") && !path.starts_with("fixtures/") && path != "artifact.json" &&
-         path != kTraceFile;
+         path != signing::kRecallsFile && path != kTraceFile;
 }
 
 Result<std::set<std::string>> listFiles(const Side& side) {

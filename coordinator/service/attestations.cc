@@ -77,8 +77,14 @@ Status check(const Farm& farm, const signing::TrustRoot& root, const std::string
   KILN_ASSIGN(const auto recalls, recallsInForce(farm));
   const signing::StatementReader reader(root, recalls.get(), farm.clock.now());
   auto counted = reader.read(text, {about.artifact, about.config, about.manifest});
-  if (!counted)
-    return fail(counted.error().in("the statement, signed with key " + printable(offered.bundle.keyId)));
+  if (!counted) {
+    Error error = counted.error().in("the statement, signed with key " + printable(offered.bundle.keyId));
+    if (error.code == Code::kPermissionDenied)
+      error.message +=
+          "; the farm takes what its trust root lists a key for: kiln trust add-key --role signer --id "
+          "AUTHOR";
+    return fail(std::move(error));
+  }
   return {};
 }
 

@@ -76,6 +76,19 @@ TEST_F(KilnArtifact, FetchVerifyShowAndProvenance) {
   EXPECT_EQ(std::distance(fs::directory_iterator(directory / "work"), fs::directory_iterator()), 1);
 }
 
+// What was said of an artifact between two fetches makes no other artifact of it.
+TEST_F(KilnArtifact, TwoFetchesOfOneArtifactDoNotDiffer) {
+  for (const char* name : {"one", "two"}) ASSERT_EQ(kiln({"fetch", hash, "--out", name}).exit, 0);
+  for (const char* beside :
+       {"recalls.json", "artifact.json", "bundles/later.sigstore.json", "fixtures/more.npy"}) {
+    fs::remove(directory / "work/two" / beside);
+    std::ofstream(directory / "work/one" / beside) << "another";
+  }
+  const auto compared = kiln({"diff", "one", "two"});
+  EXPECT_EQ(compared.exit, 0) << compared.out << compared.err;
+  EXPECT_EQ(compared.lastLine(), "equal");
+}
+
 TEST_F(KilnArtifact, AnExportedDirectoryNeedsNoFarm) {
   ASSERT_EQ(kiln({"fetch", hash, "--out", "model"}).exit, 0);
   farm.stop();

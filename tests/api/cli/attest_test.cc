@@ -54,6 +54,8 @@ TEST_F(KilnAttest, AThirdPartysStatementCountsIfTheRootKnowsItsAuthor) {
   EXPECT_EQ(kiln({"verify", fetched}).exit, 5) << "the policy wants one";
   auto done = attest();
   ASSERT_EQ(done.exit, 0) << done.err;
+  EXPECT_NE(done.err.find("does not list key " + author.publicKey().id()), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("kiln trust add-key"), std::string::npos) << done.err;
   EXPECT_EQ(kiln({"verify", fetched}).exit, 5) << "by somebody whom the root does not know";
   trustAuthor();
   done = kiln({"verify", fetched});
@@ -91,6 +93,11 @@ TEST_F(KilnAttest, ASummarySaysWhatWasVerified) {
 TEST_F(KilnAttest, RefusesWhatItCannotSign) {
   EXPECT_EQ(kiln({"attest", fetched, "--key", key}).exit, 2) << "what?";
   EXPECT_EQ(kiln({"attest", fetched, "--vsa", "--key", key}).exit, 2) << "by whom?";
+  for (const char* type : {"sbom", "./sbom.json", "1:x", "https:", "https://a b", "urn:\x01", ":x"})
+    EXPECT_EQ(
+        kiln({"attest", fetched, "--type", type, "--predicate", directory / "sbom.json", "--key", key}).exit,
+        2)
+        << type;
   std::ofstream(directory / "sbom.json", std::ios::trunc) << R"({"accuracy":0.75})";
   const auto fraction = attest();
   EXPECT_EQ(fraction.exit, 2);
