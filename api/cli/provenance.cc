@@ -54,13 +54,16 @@ void askFarm(client::Client& client, graph::Ancestry& ancestry) {
 struct Opened {
   node::VerifiedArtifact artifact;
   graph::Ancestry ancestry;
+  std::optional<Error> recalled;  // why nobody may use it
 };
 
 // Everything but who submitted is read from statements whose signatures hold under the named root, or has a
 // digest that these name; the index is not asked.
 Result<Opened> open(const Context& context, const std::string& name) {
   Opened out;
-  KILN_ASSIGN(out.artifact, openArtifact(context, name));
+  KILN_ASSIGN(OpenedArtifact opened, openThoughRecalled(context, name));
+  out.artifact = std::move(opened.artifact);
+  out.recalled = std::move(opened.recalled);
   const auto& verdict = out.artifact.verdict;
   out.ancestry = {verdict.artifact, {}, verdict.reproductions, verdict.checks, {}, {}};
   for (std::size_t i = 0; i < verdict.statements.size(); ++i)
@@ -103,6 +106,7 @@ Json jsonOf(const Opened& opened) {
                             {"path", part.path},
                             {"digest", part.digest.text()}});
   return {{"artifact", verdict.artifact.text()},
+          {"refused", opened.recalled ? Json(opened.recalled->message) : Json()},
           {"provenance", listOf(verdict.statements)},
           {"reproductions", listOf(verdict.reproductions)},
           {"checks", listOf(verdict.checks)},
@@ -114,8 +118,8 @@ Json jsonOf(const Opened& opened) {
 }
 
 // By the newest provenance of each.
-Status compare(const Context& context, const Options& options, const Opened& first) {
-  KILN_ASSIGN(const Opened second, open(context, options.against));
+void printComparison(const Context& context, const Options& options, const Opened& first,
+                     const Opened& second) {
   const auto& a = first.ancestry;
   const auto& b = second.ancestry;
   const bool known = a.toolchain && b.toolchain;
@@ -132,7 +136,7 @@ Status compare(const Context& context, const Options& options, const Opened& fir
                {"second", b.artifact.text()},
                {"statements", {one.statement, two.statement}},
                {"differences", std::move(list)}});
-    return {};
+    return;
   }
   printLine("A  " + a.artifact.text() + " by statement " + one.statement);
   printLine("B  " + b.artifact.text() + " by statement " + two.statement);
@@ -143,27 +147,39 @@ Status compare(const Context& context, const Options& options, const Opened& fir
   }
   if (found.empty()) printLine("they were made in the same way");
   note("kiln diff A B says where the bytes differ");
-  return {};
 }
 
-Status run(const Context& context, const Options& options) {
+void print(const Context& context, const Options& options, const Opened& opened) {
+  if (context.json || options.format == "json") return printJson(jsonOf(opened));
+  if (options.format == "dot")
+    return printText(printable(graph::toDot(graph::provenanceGraph(opened.ancestry))) + "\n");
+  if (options.format == "svg")
+    return printText(printable(graph::toSvg(graph::provenanceGraph(opened.ancestry))) + "\n");
+  if (opened.recalled) printOneLine("refused     " + opened.recalled->message);
+  printProvenance(opened.artifact.verdict, opened.ancestry);
+}
+
+// What is printed is all there is to know of a recalled artifact; that nobody may use it is the exit code.
+Status refused(Context& context, const Options& options, const Opened& opened) {
+  if (!opened.recalled) return {};
+  context.reported = context.json || options.format == "json";
+  return fail(*opened.recalled);
+}
+
+Status run(Context& context, const Options& options) {
   const bool drawing = options.format == "dot" || options.format == "svg";
   if (!drawing && options.format != "text" && options.format != "json")
     return fail(Code::kInvalidArgument, "--format is text, json, dot or svg");
   if (!options.against.empty() && drawing)
     return fail(Code::kInvalidArgument, "--against prints text or json");
   KILN_ASSIGN(const Opened opened, open(context, options.artifact));
-  if (!options.against.empty()) return compare(context, options, opened);
-  if (context.json || options.format == "json") {
-    printJson(jsonOf(opened));
-  } else if (options.format == "dot") {
-    printText(printable(graph::toDot(graph::provenanceGraph(opened.ancestry))) + "\n");
-  } else if (options.format == "svg") {
-    printText(printable(graph::toSvg(graph::provenanceGraph(opened.ancestry))) + "\n");
-  } else {
-    printProvenance(opened.artifact.verdict, opened.ancestry);
+  if (options.against.empty()) {
+    print(context, options, opened);
+    return refused(context, options, opened);
   }
-  return {};
+  KILN_ASSIGN(const Opened second, open(context, options.against));
+  printComparison(context, options, opened, second);
+  return refused(context, options, opened.recalled ? opened : second);
 }
 
 }  // namespace
@@ -174,7 +190,8 @@ void addProvenance(CLI::App& app, Context& context) {
       addCommand(app, context, "provenance",
                  "Who built, reproduced and checked an artifact from what, by its signed statements",
                  "kiln provenance sha256:<hex> --format svg > provenance.svg\n"
-                 "  kiln provenance sha256:<hex> --against sha256:<hex>",
+                 "  kiln provenance sha256:<hex> --against sha256:<hex>\n\n"
+                 "Of what was recalled it prints all the same, with the recall, and exits with 5.",
                  [&context, options] { return run(context, *options); });
   command
       .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")

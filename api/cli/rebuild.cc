@@ -43,7 +43,9 @@ Status rebuildOnFarm(const Context& context, const std::string& name) {
     return fail(Code::kInvalidArgument,
                 "the farm rebuilds what it published: give sha256:<hex>, or --offline DIR");
   Interrupt interrupt("nothing was submitted");
-  KILN_ASSIGN(const auto artifact, openArtifact(context, name));
+  KILN_ASSIGN(const OpenedArtifact opened, openThoughRecalled(context, name));
+  if (opened.recalled) note(rebuiltThough(*opened.recalled));
+  const node::VerifiedArtifact& artifact = opened.artifact;
   KILN_ASSIGN(auto request, makeRequest(artifact.verdict.artifact, artifact.manifest().spec));
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
@@ -56,7 +58,10 @@ Status rebuildOnFarm(const Context& context, const std::string& name) {
   }));
   KILN_TRY(jobOutcome(job));
   if (context.json) {
-    printJson({{"artifact", artifact.verdict.artifact.text()}, {"reproduced", true}, {"job", job.id()}});
+    printJson({{"artifact", artifact.verdict.artifact.text()},
+               {"reproduced", true},
+               {"refused", opened.recalled ? Json(opened.recalled->message) : Json()},
+               {"job", job.id()}});
     return {};
   }
   for (const auto& made : job.artifacts())
@@ -80,12 +85,16 @@ Status run(const Context& context, const Options& options) {
 
 void addRebuild(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command = addCommand(app, context, "rebuild",
-                             "Make an artifact again and compare every byte: on the farm by other workers, "
-                             "or from an export; exit 9 "
-                             "if anything differs",
-                             "kiln rebuild --offline model.oci --trust-root root.json --key auditor.key",
-                             [&context, options] { return run(context, *options); });
+  auto& command =
+      addCommand(app, context, "rebuild",
+                 "Make an artifact again and compare every byte: on the farm by other workers, "
+                 "or from an export; exit 9 "
+                 "if anything differs",
+                 "kiln rebuild --offline model.oci --trust-root root.json --key auditor.key\n\n"
+                 "What was recalled can be made again, since a rebuild by others may answer for it; "
+                 "it is said, and the artifact stays\nrefused until its recall is lifted or its "
+                 "evidence suffices.",
+                 [&context, options] { return run(context, *options); });
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex>, on the farm");
   command.add_option("--offline", options->offline.directory, "An export with inputs; nothing else is read");
   command.add_option("--key", options->offline.key,

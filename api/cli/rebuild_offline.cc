@@ -243,16 +243,21 @@ Status leaveStatement(const OfflineRebuild& options, const std::string& bundle) 
 
 }  // namespace
 
+std::string rebuiltThough(const Error& refusal) {
+  return "kiln: refused, and made again all the same: " + refusal.message;
+}
+
 Status rebuildOffline(const Context& context, const OfflineRebuild& options) {
-  KILN_ASSIGN(const auto trust, loadTrust(context));
   const SystemClock clock;
   // What could not be signed at the end is told before anything is built.
   KILN_ASSIGN(const auto key, loadKey(options));
   if (!storage::OciLayoutStore::isLayout(options.directory))
     return fail(Code::kInvalidArgument,
                 options.directory + ": is no export; kiln export ARTIFACT --oci DIR --with-inputs makes one");
-  KILN_ASSIGN(const auto artifact, node::openArtifact(options.directory, Digest{}, trust, clock));
-  if (!context.json) note("verified " + artifact.verdict.artifact.text());
+  KILN_ASSIGN(const OpenedArtifact opened, openThoughRecalled(context, options.directory));
+  const node::VerifiedArtifact& artifact = opened.artifact;
+  if (opened.recalled) note(rebuiltThough(*opened.recalled));
+  if (!context.json && !opened.recalled) note("verified " + artifact.verdict.artifact.text());
   KILN_ASSIGN(const auto work, node::PrivateCopy::create());
   const std::string out = options.out.empty() ? work->path() + "/out" : options.out;
   if (::mkdir(out.c_str(), 0755) != 0) return fail(errnoError(errno, "--out " + out));
@@ -286,6 +291,7 @@ Status rebuildOffline(const Context& context, const OfflineRebuild& options) {
     for (const auto& file : again.absent) absent.push_back(file.path);
     printJson({{"artifact", artifact.verdict.artifact.text()},
                {"reproduced", true},
+               {"refused", opened.recalled ? Json(opened.recalled->message) : Json()},
                {"absent", std::move(absent)},
                {"statement", left}});
     return {};

@@ -16,8 +16,12 @@ struct OfflineRebuild {
   std::string statement;  // a file for the bundle; "" adds it to the export
 };
 
-// Verifies the export, runs kiln-rebuilder, compares, and signs a reproduction statement where all is equal.
-// Details carry exitCode 9 and the differing files where it is not, exitCode 7 without a working sandbox.
+// What a rebuild says of an artifact that is refused because of recalls.
+std::string rebuiltThough(const Error& refusal);
+
+// Verifies the export (recalls are said and do not stop it), runs kiln-rebuilder, compares, and signs a
+// reproduction statement where all is equal. Details carry exitCode 9 and the differing files where it is
+// not, exitCode 7 without a working sandbox.
 Status rebuildOffline(const Context& context, const OfflineRebuild& options);
 
 }  // namespace kiln::cli

@@ -1,5 +1,6 @@
 #include "api/cli/trust_settings.h"
 
+#include "api/cli/exit_code.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/fetch.h"
 #include "api/node/private_copy.h"
@@ -16,8 +17,10 @@ Result<std::optional<node::Trust>> namedTrust(const Context& context) {
   return std::optional(std::move(trust));
 }
 
-Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::string& artifact) {
-  KILN_ASSIGN(const auto trust, loadTrust(context));
+namespace {
+
+Result<node::VerifiedArtifact> openUnder(const node::Trust& trust, const Context& context,
+                                         const std::string& artifact) {
   const SystemClock clock;
   if (!artifact.starts_with("sha256:")) return node::openArtifact(artifact, Digest{}, trust, clock);
   KILN_ASSIGN(const auto client, context.connect());
@@ -27,6 +30,32 @@ Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::s
   opened.directory = opened.copy->path() + "/artifact";
   KILN_ASSIGN(opened.verdict, node::fetchArtifact(client->blobs(), ref, opened.directory, trust, clock));
   return opened;
+}
+
+// The same root and policy, as if nothing had ever been recalled.
+node::Trust withoutRecalls(node::Trust trust) {
+  trust.recalls.reset();
+  trust.root.recallKeys.reset();
+  trust.policy.maxRecallAgeSeconds.reset();
+  trust.store.reset();
+  return trust;
+}
+
+}  // namespace
+
+Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::string& artifact) {
+  KILN_ASSIGN(const auto trust, loadTrust(context));
+  return openUnder(trust, context, artifact);
+}
+
+Result<OpenedArtifact> openThoughRecalled(const Context& context, const std::string& artifact) {
+  KILN_ASSIGN(const auto trust, loadTrust(context));
+  auto opened = openUnder(trust, context, artifact);
+  if (opened) return OpenedArtifact{std::move(*opened), {}};
+  if (exitCodeOf(opened.error()) != kExitVerification) return fail(std::move(opened).error());
+  auto anyway = openUnder(withoutRecalls(trust), context, artifact);
+  if (!anyway) return fail(std::move(opened).error());
+  return OpenedArtifact{std::move(*anyway), std::move(opened).error()};
 }
 
 }  // namespace kiln::cli

@@ -18,4 +18,12 @@ Result<std::optional<node::Trust>> namedTrust(const Context& context);
 // fetched or exported before. Verified in both cases.
 Result<node::VerifiedArtifact> openArtifact(const Context& context, const std::string& artifact);
 
+// For auditors, who want to know most about what was recalled: the same, and what verifies but for recalls
+// comes with the error that openArtifact() ends with. Nobody may run what was opened so.
+struct OpenedArtifact {
+  node::VerifiedArtifact artifact;
+  std::optional<Error> recalled;
+};
+Result<OpenedArtifact> openThoughRecalled(const Context& context, const std::string& artifact);
+
 }  // namespace kiln::cli

@@ -1,9 +1,11 @@
 // `kiln attest` and what `kiln verify` makes of it, and of recalls, with the real program.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "manifest/json/json.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
@@ -123,6 +125,26 @@ TEST_F(KilnAttest, ARecalledArtifactIsExit5WithTheReason) {
   EXPECT_EQ(refused.exit, 5) << refused.err;
   EXPECT_NE(refused.err.find("wrong weights"), std::string::npos) << refused.err;
   EXPECT_EQ(kiln({"verify", fetched}).exit, 5) << "remembered beside the root";
+  // An auditor reads where it came from all the same.
+  const auto text = kiln({"provenance", fetched});
+  EXPECT_EQ(text.exit, 5) << text.err;
+  EXPECT_NE(text.out.find("refused     "), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("wrong weights"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("w1 of acme"), std::string::npos) << text.out;
+  const auto json = kiln({"provenance", fetched, "--json"});
+  EXPECT_EQ(json.exit, 5);
+  const auto parsed = parseJson(json.out);
+  ASSERT_TRUE(parsed) << json.out;
+  EXPECT_NE(parsed->at("refused").get<std::string>().find("wrong weights"), std::string::npos) << json.out;
+  EXPECT_EQ(parsed->at("provenance").size(), 1u);
+  EXPECT_EQ(kiln({"provenance", fetched, "--against", fetched}).exit, 5);
+  // Damage is no recall.
+  const std::string weights = fetched + "/weights/0000.bin";
+  ASSERT_EQ(::chmod(weights.c_str(), 0600), 0);
+  std::ofstream(weights) << "w3ights";
+  const auto damaged = kiln({"provenance", fetched});
+  EXPECT_EQ(damaged.exit, 5);
+  EXPECT_EQ(damaged.out, "");
 }
 
 }  // namespace
