@@ -208,7 +208,6 @@ TEST(Import, WhatIsSaidToBeServedIsWhatIsImported) {
   for (const onnx::Operator& row : onnx::allOperators())
     rows.push_back({row.domain, row.name, row.since, row.until});
   std::ranges::sort(rows);
-  rows.erase(std::ranges::unique(rows).begin(), rows.end());  // Col2Im has two
   const auto served = onnx::servedOperators();
   for (std::size_t i = 0; i < std::min(rows.size(), served.size()); ++i)
     ASSERT_EQ(rows[i], served[i]) << rows[i].name << " or " << served[i].name;

@@ -1,7 +1,6 @@
-// Operators that lay out elements anew: DepthToSpace, SpaceToDepth, Tile, Col2Im.
+// Operators that lay out elements anew: DepthToSpace, SpaceToDepth, Tile.
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
-#include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
 namespace {
@@ -77,60 +76,7 @@ Result<Values> tile(NodeContext& node) {
   return Values{result};
 }
 
-// Every position of the image is the sum of the column elements that were taken from it.
-Result<Values> col2Im(NodeContext& node) {
-  KILN_ASSIGN(Value input, node.input(0));
-  KILN_ASSIGN(Dims image, node.constantInput(1, "image_shape of Col2Im"));
-  KILN_ASSIGN(Dims block, node.constantInput(2, "block_shape of Col2Im"));
-  const std::size_t rank = image.size();
-  KILN_ASSIGN(Dims strides, node.integers("strides", Dims(rank, 1)));
-  KILN_ASSIGN(Dims dilations, node.integers("dilations", Dims(rank, 1)));
-  KILN_ASSIGN(Dims pads, node.integers("pads", Dims(2 * rank, 0)));
-  const Shape shape = dimsOf(input);
-  if (shape.size() != 3 || rank < 1 || block.size() != rank || strides.size() != rank ||
-      dilations.size() != rank || pads.size() != 2 * rank)
-    return invalid("image_shape, block_shape, strides, dilations or pads do not fit together");
-  const auto i64 = mlir::IntegerType::get(node.context(), 64);
-  std::int64_t blocks = 1, taps = 1, positions = 1;
-  Term column(node, node.scalar(i64, 0)), tap(node, node.scalar(i64, 0));
-  Term inside(node, node.scalar(mlir::IntegerType::get(node.context(), 1), 1));
-  for (std::size_t i = 0; i < rank; ++i) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 24;
-    for (std::int64_t value : {image[i], block[i], strides[i], dilations[i], pads[i] + 1, pads[rank + i] + 1})
-      if (value < 1 || value > kMost) return invalid("absurd image, block, strides, dilations or pads");
-    const std::int64_t room = image[i] + pads[i] + pads[rank + i] - (block[i] - 1) * dilations[i] - 1;
-    if (room < 0) return invalid("the block exceeds the padded image");
-    const std::int64_t count = room / strides[i] + 1;
-    // [taps..., positions...]
-    const auto wide = static_cast<std::int64_t>(2 * rank), at = static_cast<std::int64_t>(i);
-    const Term k = countAlong(node, i64, block[i], at, wide);
-    const Term y = countAlong(node, i64, image[i], at + static_cast<std::int64_t>(rank), wide);
-    const auto stride = static_cast<double>(strides[i]);
-    const Term start = y + static_cast<double>(pads[i]) - k * static_cast<double>(dilations[i]);
-    const Term which = start / stride;
-    inside = inside & (start >= 0.0) & (which * stride == start) & (which < static_cast<double>(count));
-    column = column * static_cast<double>(count) + which;
-    tap = tap * static_cast<double>(block[i]) + k;
-    if (__builtin_mul_overflow(blocks, count, &blocks) || __builtin_mul_overflow(taps, block[i], &taps) ||
-        __builtin_mul_overflow(positions, image[i], &positions) || positions > (std::int64_t{1} << 40))
-      return invalid("absurd image or block");
-  }
-  if (!(shape[2] == Dim(blocks)))
-    return unfit("the input has " + shape[2].text() + " blocks, the image " + std::to_string(blocks),
-                 {shape[2]});
-  KILN_ASSIGN(Dim channels, divided(shape[1], taps, "channels"));
-  const ShapeArg table(Shape{Dim(taps), Dim(positions)});
-  const Term index = (tap * static_cast<double>(blocks) + column).reshape(table);
-  const Term flat = Term(node, input).reshape({shape[0], channels, Dim(taps * blocks)});
-  const Term parts = inside.reshape(table).select(flat.gather(index, 2), 0.0);
-  Shape result{shape[0], channels};
-  for (std::int64_t extent : image) result.push_back(extent);
-  KILN_ASSIGN(Value value, parts.reduce(ir::ReduceKind::Sum, {2}).reshape(result).value());
-  return Values{value};
-}
-
 constexpr Operator kRows[] = {
-    {"", "Col2Im", 18, kMaxOpset, col2Im},
     {"", "DepthToSpace", 6, kMaxOpset, depthToSpace},
     {"", "SpaceToDepth", 6, kMaxOpset, spaceToDepth},
     {"", "Tile", 6, kMaxOpset, tile},
