@@ -4,6 +4,25 @@
 #include "compiler_core/ir/profile.h"
 
 namespace kiln::analysis {
+namespace {
+
+// One extent by itself, several as a shape.
+std::string extentsText(mlir::AffineMap map, llvm::ArrayRef<std::string> names) {
+  if (map.getNumResults() == 1) return ir::wordsOf(ir::Dim(map.getResult(0)), names);
+  std::string text = "[";
+  for (auto [i, extent] : llvm::enumerate(map.getResults()))
+    text += (i ? "," : "") + ir::wordsOf(ir::Dim(extent), names);
+  return text + "]";
+}
+
+// Without "'kiln.reshape' op " at the front: a user knows the node and its operator, not what they became.
+std::string withoutOperation(const std::string& text) {
+  constexpr std::string_view kFront = "'kiln.", kBack = "' op ";
+  const std::size_t end = text.find(kBack);
+  return text.starts_with(kFront) && end != text.npos ? text.substr(end + kBack.size()) : text;
+}
+
+}  // namespace
 
 std::string diagnosticText(mlir::Diagnostic& diagnostic, mlir::Operation* place) {
   std::vector<std::string> names;
@@ -26,11 +45,9 @@ std::string diagnosticText(mlir::Diagnostic& diagnostic, mlir::Operation* place)
       argument.print(stream);
       continue;
     }
-    for (auto [i, extent] : llvm::enumerate(map.getValue().getResults()))
-      stream << (i ? "," : "[") << ir::Dim(extent).text(names);
-    stream << "]";
+    stream << extentsText(map.getValue(), names);
   }
-  return text;
+  return withoutOperation(text);
 }
 
 }  // namespace kiln::analysis

@@ -5,7 +5,10 @@
 
 namespace kiln::analysis {
 
-std::string typeText(mlir::Type type, llvm::ArrayRef<std::string> names) {
+namespace {
+
+std::string typeText(mlir::Type type, llvm::function_ref<std::string(const ir::Dim&)> dimText) {
+  if (auto element = ir::dtypeOf(type)) return std::string(dtypeName(*element));
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
   auto dtype = tensor ? ir::dtypeOf(tensor.getElementType()) : std::nullopt;
   if (!dtype) {
@@ -15,8 +18,14 @@ std::string typeText(mlir::Type type, llvm::ArrayRef<std::string> names) {
   }
   if (tensor.hasStaticShape()) return ir::typeText(*dtype, tensor.getShape());
   std::string text(dtypeName(*dtype));
-  for (auto [i, dim] : llvm::enumerate(ir::shapeOf(tensor))) text += (i ? "," : "[") + dim.text(names);
+  for (auto [i, dim] : llvm::enumerate(ir::shapeOf(tensor))) text += (i ? "," : "[") + dimText(dim);
   return text + "]";
+}
+
+}  // namespace
+
+std::string typeText(mlir::Type type, llvm::ArrayRef<std::string> names) {
+  return typeText(type, [&](const ir::Dim& dim) { return ir::wordsOf(dim, names); });
 }
 
 std::map<std::string, std::string> shapeReport(mlir::ModuleOp module) {
@@ -25,13 +34,17 @@ std::map<std::string, std::string> shapeReport(mlir::ModuleOp module) {
   if (!main) return report;
   std::vector<std::string> names;
   for (const ir::Symbol& symbol : ir::symbolsOf(module)) names.push_back(symbol.name);
+  // Manifests have expressions as they always had them.
+  const auto recorded = [&](mlir::Type type) {
+    return typeText(type, [&](const ir::Dim& dim) { return dim.text(names); });
+  };
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto name = main.getArgAttrOfType<mlir::StringAttr>(i, ir::kNameAttr))
-      report[name.str()] = typeText(main.getArgument(i).getType(), names);
+      report[name.str()] = recorded(main.getArgument(i).getType());
   main.walk([&](mlir::Operation* operation) {
     if (operation->getNumResults() == 0 || llvm::isa<ir::WeightOp, ir::ConstantOp>(operation)) return;
     if (std::string name = ir::nodeName(operation->getLoc()); !name.empty())
-      report[name] = typeText(operation->getResult(0).getType(), names);
+      report[name] = recorded(operation->getResult(0).getType());
   });
   return report;
 }

@@ -1,6 +1,7 @@
 #include "compiler_core/ir/dims.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "llvm/ADT/StringExtras.h"
@@ -284,12 +285,61 @@ Shape toShape(llvm::ArrayRef<std::int64_t> values) {
   return Shape(values.begin(), values.end());
 }
 
-std::string shapeText(llvm::ArrayRef<Dim> shape) {
+namespace {
+
+// How tightly an expression holds together: what is looser than its place gets parentheses.
+enum class Binding { kSum, kProduct, kWhole };
+
+std::string words(AffineExpr expression, llvm::ArrayRef<std::string> names, Binding place);
+
+// A sum whose last terms may be taken away: N - 1 is kept as N + -1.
+std::string sumWords(mlir::AffineBinaryOpExpr sum, llvm::ArrayRef<std::string> names) {
+  const std::string first = words(sum.getLHS(), names, Binding::kSum);
+  const auto [number, term] = takenApart(sum.getRHS());
+  if (number >= 0 || number == std::numeric_limits<std::int64_t>::min())
+    return first + " + " + words(sum.getRHS(), names, Binding::kProduct);
+  return first + " - " + words(term * -number, names, Binding::kProduct);
+}
+
+std::string words(AffineExpr expression, llvm::ArrayRef<std::string> names, Binding place) {
+  const auto inside = [&](std::string text, Binding binding) {
+    return binding < place ? "(" + text + ")" : text;
+  };
+  if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(expression))
+    return inside(std::to_string(constant.getValue()),
+                  constant.getValue() < 0 ? Binding::kSum : Binding::kWhole);
+  if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(expression))
+    return symbol.getPosition() < names.size() ? names[symbol.getPosition()] : "an unknown size";
+  auto binary = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(expression);
+  if (!binary) return "an unknown size";
+  const auto side = [&](AffineExpr part, Binding binding) { return words(part, names, binding); };
+  const AffineExpr a = binary.getLHS(), b = binary.getRHS();
+  switch (expression.getKind()) {
+    case AffineExprKind::Add:
+      return inside(sumWords(binary, names), Binding::kSum);
+    case AffineExprKind::Mul:
+      return inside(side(a, Binding::kProduct) + " * " + side(b, Binding::kProduct), Binding::kProduct);
+    case AffineExprKind::FloorDiv:
+      return "floor(" + side(a, Binding::kProduct) + " / " + side(b, Binding::kWhole) + ")";
+    case AffineExprKind::CeilDiv:
+      return "ceil(" + side(a, Binding::kProduct) + " / " + side(b, Binding::kWhole) + ")";
+    default:
+      return inside(side(a, Binding::kWhole) + " mod " + side(b, Binding::kWhole), Binding::kProduct);
+  }
+}
+
+}  // namespace
+
+std::string wordsOf(const Dim& dim, llvm::ArrayRef<std::string> names) {
+  return dim.isStatic() ? dim.text() : words(dim.expression(nullptr), names, Binding::kSum);
+}
+
+std::string wordsOf(llvm::ArrayRef<Dim> shape, llvm::ArrayRef<std::string> names) {
   if (shape.empty()) return "scalar";
   std::string text;
   for (const Dim& dim : shape) {
     if (!text.empty()) text += 'x';
-    text += dim.isStatic() ? dim.text() : "(" + dim.text() + ")";
+    text += dim.isStatic() ? dim.text() : "(" + wordsOf(dim, names) + ")";
   }
   return text;
 }
@@ -326,6 +376,11 @@ mlir::RankedTensorType tensorTypeOf(llvm::ArrayRef<Dim> shape, mlir::Type elemen
 
 mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type element) {
   return mlir::RankedTensorType::get(type.getShape(), element, type.getEncoding());
+}
+
+mlir::DiagnosticArgument inDiagnostic(mlir::MLIRContext* context, const Dim& dim) {
+  if (dim.isStatic()) return mlir::DiagnosticArgument(dim.value());
+  return mlir::DiagnosticArgument(mlir::AffineMapAttr::get(symbolicMap(context, dim)));
 }
 
 std::optional<Range> rangeOf(const Dim& dim, llvm::ArrayRef<Range> symbols) {

@@ -11,6 +11,7 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Diagnostics.h"
 
 namespace kiln::ir {
 
@@ -26,7 +27,7 @@ class Dim {
   // Only for static ones.
   std::int64_t value() const;
   mlir::AffineExpr expression(mlir::MLIRContext* context) const;
-  // "7", "s0 * 2"; with names, those of the symbols.
+  // "7", "s0 * 2"; with names, those of the symbols. As manifests have it; for people: wordsOf().
   std::string text(llvm::ArrayRef<std::string> names = {}) const;
 
   friend bool operator==(const Dim& a, const Dim& b) {
@@ -55,8 +56,11 @@ bool isStatic(llvm::ArrayRef<Dim> shape);
 // The numbers; only for static shapes.
 llvm::SmallVector<std::int64_t> numbers(llvm::ArrayRef<Dim> shape);
 Shape toShape(llvm::ArrayRef<std::int64_t> numbers);
-// "1x3x(s0 * 2)", "scalar" for rank 0.
-std::string shapeText(llvm::ArrayRef<Dim> shape);
+
+// For messages: "7", "N * 2 + 1", "floor(N / 2)", "N mod 4". Symbols beyond `names` are "an unknown size".
+std::string wordsOf(const Dim& dim, llvm::ArrayRef<std::string> names);
+// "1x3x(N * 2)", "scalar" for rank 0.
+std::string wordsOf(llvm::ArrayRef<Dim> shape, llvm::ArrayRef<std::string> names);
 
 Shape shapeOf(mlir::RankedTensorType type);
 Dim dimOf(mlir::RankedTensorType type, std::int64_t index);
@@ -67,6 +71,10 @@ mlir::RankedTensorType withElement(mlir::RankedTensorType type, mlir::Type eleme
 
 // The shape as a map over symbols, as types carry it.
 mlir::AffineMap symbolicMap(mlir::MLIRContext* context, llvm::ArrayRef<Dim> shape);
+
+// An extent in what a verifier says: a number, or a map that whoever shows it writes with the names of
+// symbols (analysis/diagnostic_text.h).
+mlir::DiagnosticArgument inDiagnostic(mlir::MLIRContext* context, const Dim& dim);
 
 // The values a symbol can take, both ends included.
 struct Range {

@@ -19,8 +19,9 @@ LogicalResult done(Types& types, llvm::ArrayRef<Dim> shape, mlir::Type element) 
   return success();
 }
 
-LogicalResult error(Loc location, const llvm::Twine& message) {
-  return mlir::emitOptionalError(location, message);
+template <class... Parts>
+LogicalResult error(Loc location, Parts&&... parts) {
+  return mlir::emitOptionalError(location, std::forward<Parts>(parts)...);
 }
 
 mlir::Type i64(mlir::MLIRContext* context) {
@@ -222,7 +223,8 @@ LogicalResult ReduceOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Adapt
   return done(types, shape, tensorType(adaptor.getInput()).getElementType());
 }
 
-LogicalResult MatmulOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Adaptor adaptor, Types& types) {
+LogicalResult MatmulOp::inferReturnTypes(mlir::MLIRContext* context, Loc location, Adaptor adaptor,
+                                         Types& types) {
   auto type = tensorType(adaptor.getLhs());
   Shape lhs = shapeOf(adaptor.getLhs()), rhs = shapeOf(adaptor.getRhs());
   const std::size_t rank = lhs.size();
@@ -232,8 +234,8 @@ LogicalResult MatmulOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Adapt
   for (std::size_t i = 0; i + 2 < rank; ++i)
     if (!(lhs[i] == rhs[i])) return error(location, "batch dimensions differ");
   if (!(lhs[rank - 1] == rhs[rank - 2]))
-    return error(location,
-                 "inner dimensions differ: " + lhs[rank - 1].text() + " and " + rhs[rank - 2].text());
+    return error(location, "inner dimensions differ: ", inDiagnostic(context, lhs[rank - 1]), " and ",
+                 inDiagnostic(context, rhs[rank - 2]));
   lhs[rank - 1] = rhs[rank - 1];
   return done(types, lhs, type.getElementType());
 }

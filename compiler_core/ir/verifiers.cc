@@ -31,7 +31,7 @@ LogicalResult UnaryOp::verify() {
   bool isBool = element.isInteger(1), isFloat = llvm::isa<mlir::FloatType>(element);
   switch (getKind()) {
     case UnaryKind::Not:
-      if (isFloat) return emitOpError("not is for i1 and integers");
+      if (isFloat) return emitOpError("not is for bool and integers");
       break;
     case UnaryKind::Sign:
     case UnaryKind::Neg:
@@ -53,7 +53,7 @@ LogicalResult BinaryOp::verify() {
     case BinaryKind::And:
     case BinaryKind::Or:
     case BinaryKind::Xor:
-      if (isFloat) return emitOpError() << stringifyBinaryKind(getKind()) << " is for i1 and integers";
+      if (isFloat) return emitOpError() << stringifyBinaryKind(getKind()) << " is for bool and integers";
       break;
     case BinaryKind::Shl:
     case BinaryKind::Shr:
@@ -91,7 +91,8 @@ LogicalResult BroadcastOp::verify() {
   if (from.size() > to.size()) return emitOpError("lowers the rank");
   for (auto [a, b] : llvm::zip(from, llvm::ArrayRef(to).take_back(from.size())))
     if (!(a == b) && !(a == Dim(1)))
-      return emitOpError() << "cannot repeat " << a.text() << " to " << b.text();
+      return emitOpError() << "cannot repeat " << inDiagnostic(getContext(), a) << " to "
+                           << inDiagnostic(getContext(), b);
   return success();
 }
 
@@ -101,8 +102,9 @@ LogicalResult ReshapeOp::verify() {
     auto count = checkedElements(numbers(from));
     if (!count || count != checkedElements(numbers(to))) return emitOpError("changes the number of elements");
   } else if (!(product(from) == product(to))) {
-    return emitOpError() << "cannot be shown to keep the number of elements: " << product(from).text()
-                         << " and " << product(to).text();
+    return emitOpError() << "cannot be shown to keep the number of elements: "
+                         << inDiagnostic(getContext(), product(from)) << " and "
+                         << inDiagnostic(getContext(), product(to));
   }
   return success();
 }

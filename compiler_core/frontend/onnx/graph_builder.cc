@@ -85,7 +85,7 @@ Result<Dims> broadcastShape(llvm::ArrayRef<std::int64_t> a, llvm::ArrayRef<std::
   return shape;
 }
 
-Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) {
+Result<Shape> GraphBuilder::broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) const {
   if (a.size() < b.size()) std::swap(a, b);
   Shape shape(a);
   for (std::size_t i = 0; i < b.size(); ++i) {
@@ -95,7 +95,7 @@ Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) {
       dim = b[i];
       continue;
     }
-    std::string both = "shapes " + ir::shapeText(a) + " and " + ir::shapeText(b);
+    std::string both = "shapes " + describe(a) + " and " + describe(b);
     if (dim.isStatic() && b[i].isStatic()) return invalid(both + " cannot be broadcast together");
     return fail(Code::kUnimplemented, both +
                                           " are not known to be equal at compile time; give both "
@@ -536,20 +536,22 @@ std::int64_t GraphBuilder::newSymbol() {
       module(), {"size" + std::to_string(number) + "@" + ir::nodeName(location_), "", 0, false, 0, {0, 0}});
 }
 
-std::string GraphBuilder::describe(llvm::ArrayRef<Dim> shape) const {
-  if (ir::isStatic(shape)) return shapeText(ir::numbers(shape));
+std::vector<std::string> GraphBuilder::symbolNames() const {
   std::vector<std::string> names;
   for (const ir::Symbol& symbol : ir::symbolsOf(module())) names.push_back(symbol.name);
-  std::string result;
-  for (const Dim& dim : shape)
-    result += (result.empty() ? "" : "x") + (dim.isStatic() ? dim.text() : "(" + dim.text(names) + ")");
-  return result;
+  return names;
+}
+
+std::string GraphBuilder::describe(llvm::ArrayRef<Dim> shape) const {
+  return ir::wordsOf(shape, symbolNames());
+}
+
+std::string GraphBuilder::describe(const Dim& dim) const {
+  return ir::wordsOf(dim, symbolNames());
 }
 
 std::string GraphBuilder::typeText(Value value) const {
-  std::vector<std::string> names;
-  for (const ir::Symbol& symbol : ir::symbolsOf(module())) names.push_back(symbol.name);
-  return analysis::typeText(value.getType(), names);
+  return analysis::typeText(value.getType(), symbolNames());
 }
 
 tl::unexpected<Error> GraphBuilder::undecided(const std::string& what) const {

@@ -44,8 +44,6 @@ Result<std::int64_t> normalAxis(std::int64_t axis, std::int64_t rank);
 Result<Dims> normalAxes(llvm::ArrayRef<std::int64_t> axes, std::int64_t rank);
 // The common shape of implicit broadcasting, aligned at the right.
 Result<Dims> broadcastShape(llvm::ArrayRef<std::int64_t> a, llvm::ArrayRef<std::int64_t> b);
-// The same with symbols; kUnimplemented where two different expressions meet and neither is 1.
-Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b);
 
 // A shape as an argument: numbers or Dims, in any container or braces.
 class ShapeArg {
@@ -181,8 +179,12 @@ class GraphBuilder {
   std::optional<ir::Range> rangeOf(const Dim& dim) const;
   // A new symbol for a size that the program finds out: its number, for truncate.
   std::int64_t newSymbol();
-  // "1x3xN", with the symbols' names.
+  // The common shape of implicit broadcasting, with symbols; kUnimplemented where two different expressions
+  // meet and neither is 1.
+  Result<Shape> broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b) const;
+  // "1x3x(N)", "floor(N / 2)", with the symbols' names.
   std::string describe(llvm::ArrayRef<Dim> shape) const;
+  std::string describe(const Dim& dim) const;
   // "f32[1,N]", with the symbols' names.
   std::string typeText(Value value) const;
   // kUnimplemented: `what` depends on symbols in a way that their ranges do not decide; says what to give
@@ -194,6 +196,7 @@ class GraphBuilder {
  protected:
   mlir::OpBuilder& builder() { return builder_; }
   mlir::ModuleOp module() const;
+  std::vector<std::string> symbolNames() const;
   mlir::Location location() const { return location_; }
 
  private:

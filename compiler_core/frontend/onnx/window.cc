@@ -30,11 +30,11 @@ std::optional<std::int64_t> remainder(const Dim& dim, std::int64_t stride) {
 
 // SAME: as many results as ceil(input / stride); the odd element of padding goes after (UPPER) or before
 // (LOWER).
-Status padSame(Axis& axis, const Dim& input, bool upper) {
+Status padSame(const GraphBuilder& build, Axis& axis, const Dim& input, bool upper) {
   auto rest = remainder(input, axis.stride);
   if (!rest)
-    return fail(Code::kUnimplemented, "auto_pad over the dimension " + input.text() + " with a stride of " +
-                                          std::to_string(axis.stride) +
+    return fail(Code::kUnimplemented, "auto_pad over the dimension " + build.describe(input) +
+                                          " with a stride of " + std::to_string(axis.stride) +
                                           ": its padding is not known at compile time");
   const std::int64_t lacking = *rest == 0 ? 0 : axis.stride - *rest;
   const std::int64_t total = std::max<std::int64_t>(0, axis.reach() - axis.stride + lacking);
@@ -45,7 +45,7 @@ Status padSame(Axis& axis, const Dim& input, bool upper) {
 
 // ceil_mode: a last window that starts inside the input or its leading padding counts although it ends
 // beyond.
-Status padCeil(Axis& axis, const Dim& input) {
+Status padCeil(const GraphBuilder& build, Axis& axis, const Dim& input) {
   const Dim room = input + Dim(axis.before + axis.after - axis.reach());
   if (room.isStatic() && room.value() < 0) return {};
   // The room left behind the last whole window would let another one begin at the input's end or later.
@@ -55,7 +55,7 @@ Status padCeil(Axis& axis, const Dim& input) {
     return {};
   }
   if (!begins(1))
-    return fail(Code::kUnimplemented, "ceil_mode over the dimension " + input.text() +
+    return fail(Code::kUnimplemented, "ceil_mode over the dimension " + build.describe(input) +
                                           " with this stride and padding: whether a last "
                                           "window counts is not known at compile time");
   axis.extra = axis.stride - 1;
@@ -100,8 +100,8 @@ Result<Window> readWindow(NodeContext& node, llvm::ArrayRef<std::int64_t> kernel
   for (std::size_t i = 0; i < rank; ++i) {
     Axis axis{kernel[i], strides[i], dilations[i], pads[i], pads[rank + i]};
     KILN_TRY(checkAxis(axis));
-    if (upper || lower) KILN_TRY(padSame(axis, spatial[i], upper));
-    if (ceilMode) KILN_TRY(padCeil(axis, spatial[i]));
+    if (upper || lower) KILN_TRY(padSame(node, axis, spatial[i], upper));
+    if (ceilMode) KILN_TRY(padCeil(node, axis, spatial[i]));
     window.kernel.push_back(axis.kernel);
     window.strides.push_back(axis.stride);
     window.dilations.push_back(axis.dilation);

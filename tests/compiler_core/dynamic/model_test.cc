@@ -268,7 +268,7 @@ TEST(DynamicModel, ExtentsThatMayFitAreNotTheModelsFault) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kUnimplemented);
   EXPECT_THAT(refused.error().message,
-              HasSubstr("whether extents (N) and (M) of dimension 0 are the same is not known"));
+              HasSubstr("whether extents N and M of dimension 0 are the same is not known"));
 }
 
 TEST(DynamicModel, TheMiddleOfAnImage) {

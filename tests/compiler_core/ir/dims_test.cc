@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "mlir/IR/MLIRContext.h"
 
 namespace kiln::ir {
@@ -31,6 +33,49 @@ TEST_F(Dims, WhatDividesExactlyIsDivided) {
   EXPECT_EQ(exactDiv(product({size, size, 96}), size * Dim(96)), size);
   EXPECT_EQ(exactDiv(n_ * Dim(4) + Dim(8), 4), n_ + Dim(2));
   EXPECT_EQ(exactDiv(n_ * Dim(4) + Dim(2), 4), std::nullopt);
+}
+
+TEST_F(Dims, WordsAreArithmeticThatAUserReads) {
+  const std::vector<std::string> names{"batch", "image width"};
+  const auto words = [&](const Dim& dim) { return wordsOf(dim, names); };
+  EXPECT_EQ(words(7), "7");
+  EXPECT_EQ(words(n_), "batch");
+  EXPECT_EQ(words(n_ * Dim(2) + Dim(1)), "batch * 2 + 1");
+  EXPECT_EQ(words(n_ - Dim(3)), "batch - 3");
+  EXPECT_EQ(words(n_ - m_), "batch - image width");
+  EXPECT_EQ(words(*floorDiv(n_ + Dim(1), 2)), "floor((batch + 1) / 2)");
+  EXPECT_EQ(words(*modulo(n_, 4)), "batch mod 4");
+  EXPECT_EQ(words(*floorDiv(n_, 2) * m_), "floor(batch / 2) * image width");
+  EXPECT_EQ(words(Dim::symbol(&context_, 2) + Dim(1)), "an unknown size + 1");
+  EXPECT_EQ(wordsOf(Shape{1, n_, *floorDiv(m_, 8)}, names), "1x(batch)x(floor(image width / 8))");
+  EXPECT_EQ(wordsOf(Shape{}, names), "scalar");
+}
+
+// Whatever arithmetic makes, it is written without MLIR's words and with names.
+TEST_F(Dims, WordsHoldNothingOfMlir) {
+  Dim dim = n_;
+  for (int i = 0; i < 64; ++i) {
+    switch (i % 5) {
+      case 0:
+        dim = dim * Dim(i + 3) - m_;
+        break;
+      case 1:
+        dim = *floorDiv(dim, i + 2);
+        break;
+      case 2:
+        dim = *ceilDiv(dim + m_, i + 2);
+        break;
+      case 3:
+        dim = *modulo(dim, 1000 + i);
+        break;
+      default:
+        dim = dim - Dim(i) * n_;
+    }
+    const std::string text = wordsOf(dim, std::vector<std::string>{"N", "M"});
+    for (const char* word : {"s0", "s1", "floordiv", "ceildiv", "affine", "-1 *"})
+      EXPECT_EQ(text.find(word), std::string::npos) << text;
+    EXPECT_EQ(std::ranges::count(text, '('), std::ranges::count(text, ')')) << text;
+  }
 }
 
 }  // namespace

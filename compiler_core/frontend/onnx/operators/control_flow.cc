@@ -365,8 +365,9 @@ Result<Items> scan(NodeContext& node, const Graph& body, const Items& states, co
   for (auto [i, input] : llvm::enumerate(inputs)) {
     const Dim extent = dimsOf(input)[form.inputAxes[i]];
     if (i > 0 && !(extent == trips))
-      return unfit("scan inputs have different lengths, " + trips.text() + " and " + extent.text(),
-                   {extent, trips});
+      return unfit(
+          "scan inputs have different lengths, " + node.describe(trips) + " and " + node.describe(extent),
+          {extent, trips});
     trips = extent;
   }
   Repeat repeat{body, {}, {}, states, trips, false, body.outputs.size() - states.size(), {}};

@@ -145,7 +145,7 @@ Result<Named> product(NodeContext& node, Named a, Named b, llvm::function_ref<bo
     for (auto [label, dim] : llvm::zip_equal(named->labels, dimsOf(named->value))) {
       auto [place, isNew] = extents.try_emplace(label, dim);
       if (isNew) continue;
-      KILN_ASSIGN(Shape common, broadcastDims({place->second}, {dim}));
+      KILN_ASSIGN(Shape common, node.broadcastDims({place->second}, {dim}));
       place->second = common[0];
     }
   Labels batch, contracted, freeA, freeB;

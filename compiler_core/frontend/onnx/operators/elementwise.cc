@@ -79,7 +79,7 @@ Result<Values> power(NodeContext& node) {
   KILN_ASSIGN(exponent, node.cast(exponent, working));
   // The common small powers are exact products; the library function would only be slower.
   auto constant = NodeContext::constantScalar(exponent);
-  KILN_ASSIGN(Shape shape, broadcastDims(dimsOf(base), dimsOf(exponent)));
+  KILN_ASSIGN(Shape shape, node.broadcastDims(dimsOf(base), dimsOf(exponent)));
   if (isFloat(base) && constant == 2.0 && dimsOf(base) == shape) {
     KILN_ASSIGN(Value square, node.binary(BinaryKind::Mul, base, base));
     return Values{square};

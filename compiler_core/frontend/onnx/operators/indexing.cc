@@ -59,8 +59,8 @@ Result<Value> elementPositions(NodeContext& node, Value indices, const Shape& sh
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (static_cast<std::int64_t>(i) != axis && shape[i].isStatic() && indexShape[i].isStatic() &&
         indexShape[i].value() > shape[i].value())
-      return invalid("indices of shape " + ir::shapeText(indexShape) + " exceed data of shape " +
-                     ir::shapeText(shape));
+      return invalid("indices of shape " + node.describe(indexShape) + " exceed data of shape " +
+                     node.describe(shape));
   KILN_TRY(checkIndices(node, indices, shape[static_cast<std::size_t>(axis)]));
   KILN_ASSIGN(Value index, countFromEnd(node, indices, shape[static_cast<std::size_t>(axis)]));
   Values coordinates;
@@ -118,7 +118,7 @@ Result<Tuples> tuplePositions(NodeContext& node, Value indices, const Shape& sha
   result.length = indexShape.back().value();
   if (first + result.length > static_cast<std::int64_t>(shape.size()))
     return invalid("index tuples of length " + std::to_string(result.length) + " for data of shape " +
-                   ir::shapeText(shape));
+                   node.describe(shape));
   const Shape tuples(indexShape.begin(), indexShape.end() - 1);
   Values coordinates;
   for (std::int64_t i = 0; i < result.length; ++i) {
@@ -188,8 +188,8 @@ Result<Values> scatterNd(NodeContext& node) {
   Shape expected = dimsOf(tuples.row);
   llvm::append_range(expected, tail(shape, tuples.length));
   if (dimsOf(updates) != expected)
-    return invalid("updates have shape " + ir::shapeText(dimsOf(updates)) + " instead of " +
-                   ir::shapeText(expected));
+    return invalid("updates have shape " + node.describe(dimsOf(updates)) + " instead of " +
+                   node.describe(expected));
   KILN_ASSIGN(Value positions, orNowhere(node, tuples.inside, tuples.row));
   KILN_ASSIGN(Value result, scatterRows(node, kind, data, tuples.length, positions, updates));
   return Values{result};

@@ -63,7 +63,7 @@ Result<Value> matmulOf(NodeContext& node, Value lhs, Value rhs) {
   }
   const Shape from = dimsOf(lhs), with = dimsOf(rhs);
   KILN_ASSIGN(Shape shape,
-              broadcastDims(llvm::ArrayRef(from).drop_back(2), llvm::ArrayRef(with).drop_back(2)));
+              node.broadcastDims(llvm::ArrayRef(from).drop_back(2), llvm::ArrayRef(with).drop_back(2)));
   const Dim rows = from[from.size() - 2], depth = from.back(), columns = with.back();
   Value product;
   if (rankOf(rhs) == 2 && rankOf(lhs) > 2) {

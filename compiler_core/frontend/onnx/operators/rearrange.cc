@@ -16,11 +16,11 @@ Result<std::int64_t> blockSize(NodeContext& node, Value input) {
   return block;
 }
 
-Result<Dim> divided(const Dim& extent, std::int64_t by, const char* what) {
+Result<Dim> divided(NodeContext& node, const Dim& extent, std::int64_t by, const char* what) {
   if (auto result = ir::exactDiv(extent, Dim(by))) return *result;
   if (extent.isStatic()) return invalid(std::string("the blocks do not divide the ") + what);
   return fail(Code::kUnimplemented, std::string("whether the blocks divide the ") + what + " " +
-                                        extent.text() + " is not known at compile time");
+                                        node.describe(extent) + " is not known at compile time");
 }
 
 Result<Values> depthToSpace(NodeContext& node) {
@@ -29,7 +29,7 @@ Result<Values> depthToSpace(NodeContext& node) {
   KILN_ASSIGN(std::string mode, node.opset() >= 11 ? node.text("mode", "DCR") : Result<std::string>("DCR"));
   if (mode != "DCR" && mode != "CRD") return invalid("mode is '" + mode + "'");
   const Shape s = dimsOf(input);
-  KILN_ASSIGN(Dim depth, divided(s[1], block * block, "channels"));
+  KILN_ASSIGN(Dim depth, divided(node, s[1], block * block, "channels"));
   const Dim b(block);
   const Term x(node, input);
   const Term spread = mode == "DCR"
@@ -43,8 +43,8 @@ Result<Values> spaceToDepth(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(std::int64_t block, blockSize(node, input));
   const Shape s = dimsOf(input);
-  KILN_ASSIGN(Dim rows, divided(s[2], block, "rows"));
-  KILN_ASSIGN(Dim columns, divided(s[3], block, "columns"));
+  KILN_ASSIGN(Dim rows, divided(node, s[2], block, "rows"));
+  KILN_ASSIGN(Dim columns, divided(node, s[3], block, "columns"));
   const Dim b(block);
   const Term spread =
       Term(node, input).reshape({s[0], s[1], rows, b, columns, b}).transpose({0, 3, 5, 1, 2, 4});

@@ -229,7 +229,7 @@ Result<Value> operand(NodeContext& node, std::size_t index, std::string_view nam
     Shape both(given);
     both.append(shape.begin(), shape.end());
     const std::string message =
-        std::string(name) + " has shape " + ir::shapeText(given) + ", expected " + ir::shapeText(shape);
+        std::string(name) + " has shape " + node.describe(given) + ", expected " + node.describe(shape);
     return given.size() == shape.size() ? unfit(message, both) : invalid(message);
   }
   return value;

@@ -60,9 +60,10 @@ Result<Values> topK(NodeContext& node) {
   Shape shape = dimsOf(input);
   const Dim extent = shape[axis];
   if (count.isStatic() && (count.value() < 0 || (extent.isStatic() && count.value() > extent.value())))
-    return invalid("k is " + count.text() + " for a dimension of " + extent.text());
+    return invalid("k is " + node.describe(count) + " for a dimension of " + node.describe(extent));
   if (!count.isStatic() && !(count == extent))
-    return fail(Code::kUnimplemented, "k of TopK is not known to be at most " + extent.text());
+    return fail(Code::kUnimplemented, "k of TopK, " + node.describe(count) + ", is not known to be at most " +
+                                          node.describe(extent));
   KILN_ASSIGN(Values sorted, node.sort(input, axis, largest != 0));
   shape[axis] = count;
   for (Value& value : sorted) {

@@ -32,7 +32,7 @@ Result<Values> reshape(NodeContext& node) {
     } else if (dim.isStatic() && dim.value() < 0) {
       return invalid(place + " is " + dim.text());
     } else if (!range || range->min < (allowZero ? 0 : 1)) {
-      if (!dim.isStatic()) return node.undecided(place + ", " + node.describe({dim}) + ",");
+      if (!dim.isStatic()) return node.undecided(place + ", " + node.describe(dim) + ",");
     }
   }
   const bool numbers = ir::isStatic(from) && ir::isStatic(target);
@@ -87,10 +87,10 @@ Result<Values> squeeze(NodeContext& node) {
     bool named = llvm::is_contained(axes, static_cast<std::int64_t>(i));
     if (named && !(dim == Dim(1)))
       return dim.isStatic() ? invalid(place + " is " + dim.text() + " and cannot be squeezed")
-                            : node.undecided("whether " + place + ", " + node.describe({dim}) + ", is 1");
+                            : node.undecided("whether " + place + ", " + node.describe(dim) + ", is 1");
     const auto range = node.rangeOf(dim);
     if (!given && !dim.isStatic() && (!range || range->min < 2))
-      return node.undecided("whether " + place + ", " + node.describe({dim}) + ", is 1");
+      return node.undecided("whether " + place + ", " + node.describe(dim) + ", is 1");
     if (!(given ? named : dim == Dim(1))) shape.push_back(dim);
   }
   return one(node.reshape(input, shape));
@@ -118,7 +118,7 @@ Result<Values> expand(NodeContext& node) {
     if (!dim.isStatic() && (!range || range->min < 1))
       return node.undecided("the shape " + node.describe(target));
   }
-  KILN_ASSIGN(Shape shape, broadcastDims(dimsOf(input), target));
+  KILN_ASSIGN(Shape shape, node.broadcastDims(dimsOf(input), target));
   return one(node.broadcast(input, shape));
 }
 

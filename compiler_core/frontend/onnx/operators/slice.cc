@@ -150,7 +150,7 @@ Result<Values> split(NodeContext& node) {
       const Dim left = extent - part * Dim(i);
       const auto range = node.rangeOf(left - part);
       if (i + 1 < count && !extent.isStatic() && (!range || range->min < 0))
-        return node.undecided("how " + node.describe({extent}) + " splits into " + std::to_string(count) +
+        return node.undecided("how " + node.describe(extent) + " splits into " + std::to_string(count) +
                               " parts");
       if (extent.isStatic())
         parts.push_back(std::max<std::int64_t>(0, std::min(part.value(), left.value())));
@@ -167,7 +167,7 @@ Result<Values> split(NodeContext& node) {
   if (!(sum == extent)) {
     if (sum.isStatic() && extent.isStatic())
       return invalid("the parts do not add up to the dimension of " + extent.text());
-    return node.undecided("whether the parts add up to " + node.describe({extent}));
+    return node.undecided("whether the parts add up to " + node.describe(extent));
   }
   Values results;
   Shape offsets(shape.size());
