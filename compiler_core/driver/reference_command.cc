@@ -96,12 +96,6 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
   Digests digests;
   std::string relativeTolerance;
   for (const ShapeProfile& profile : spec->profiles) {
-    // A profile's name becomes a folder.
-    if (profile.name.empty() || profile.name.front() == '.' || profile.name.find('/') != std::string::npos)
-      return stop(kExitUsage,
-                  {Code::kInvalidArgument,
-                   fmt::format("profile \"{}\": not usable as the name of a folder", profile.name),
-                   {}});
     for (const Point& point : pointsOf(profile)) {
       auto result = evaluateReference(arguments.model, point.dims, spec->pins, spec->sequences, kSeed);
       if (!result && result.error().code == Code::kResourceExhausted)

@@ -4,8 +4,10 @@
 #include <functional>
 #include <set>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "manifest/spec/path.h"
+#include "manifest/spec/profile_name.h"
 #include "manifest/spec/target.h"
 
 namespace kiln {
@@ -99,7 +101,8 @@ Result<ShapeProfile> readProfile(const Json& json, const std::string& place) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
   ShapeProfile profile;
   KILN_ASSIGN(profile.name, reader.string("name"));
-  KILN_TRY(checkName(profile.name, reader.path("name")));
+  if (const Status usable = checkProfileName(profile.name); !usable)
+    return badMember(reader.path("name"), usable.error().message);
   KILN_ASSIGN(const Json* dims, reader.array("dims"));
   std::string previous;
   for (std::size_t i = 0; i < dims->size(); ++i) {
@@ -342,7 +345,22 @@ Status applyOptions(const Json& options, CompileSpec& spec) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(options, "options"));
   for (std::string_view name : kOptions)
     if (reader.has(name)) KILN_TRY(readOption(reader, name, spec));
+  for (const ShapeProfile& profile : spec.profiles)
+    for (const auto& [dim, range] : profile.dims)
+      if (auto fits = checkRange(dim, range); !fits)
+        return fail(fits.error().in("profile " + inQuotes(profile.name)));
   return reader.finish();
+}
+
+Status checkRange(const std::string& dim, const DimRange& range) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (dim.ends_with(']')) return {};  // of an element's value, or told apart by whoever has the model
+  const bool isOne = range.min == range.max;
+  if (range.min >= (isOne ? 0 : 1) && range.max <= kMost) return {};
+  return fail(Code::kInvalidArgument, "dimension " + inQuotes(dim) + " is " + std::to_string(range.min) +
+                                          ":" + std::to_string(range.opt) + ":" + std::to_string(range.max) +
+                                          "; " + (isOne ? "a fixed size is 0 to " : "a range takes 1 to ") +
+                                          std::to_string(kMost));
 }
 
 Json CompileSpec::toJson() const {

@@ -79,7 +79,12 @@ struct CompileSpec {
 // "sequences", "numerics", "fallback", "partition", "budgets", in the form they have in a CompileSpec; each
 // may be left out.
 Json optionsToJson(const CompileSpec& spec);
-// Sets what `options` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson.
+// Sets what `options` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson, and for
+// a range that checkRange() refuses.
 Status applyOptions(const Json& options, CompileSpec& spec);
+
+// kInvalidArgument, naming the limits, for a range that no dimension can have: one number is 0 to 2^31, a
+// range of several 1 to 2^31. An element of an input's value ("k[0]") can be any number that JSON holds.
+Status checkRange(const std::string& dim, const DimRange& range);
 
 }  // namespace kiln

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
+#include "manifest/spec/profile_name.h"
 
 namespace kiln {
 namespace {
@@ -11,9 +13,9 @@ namespace {
 Status addDim(const std::string& option, const std::string& text, ShapeProfile& profile) {
   const auto wrong = [&] {
     return fail(Code::kInvalidArgument,
-                "--profile " + option +
-                    ": give [PROFILE:]DIM=min:opt:max with 0 <= min <= opt <= max, such as "
-                    "N=1:1:1, or DIM=N for one number");
+                "--profile " + printable(option) +
+                    ": give [PROFILE:]DIM=min:opt:max with 1 <= min <= opt <= max, such as "
+                    "N=1:4:8, or DIM=N for one number");
   };
   // The last '=': a dimension's name may hold one.
   const std::size_t equals = text.rfind('=');
@@ -28,9 +30,11 @@ Status addDim(const std::string& option, const std::string& text, ShapeProfile& 
   if (numbers.size() == 1) numbers.assign(3, numbers[0]);
   if (numbers.size() != 3 || numbers[0] > numbers[1] || numbers[1] > numbers[2]) return wrong();
   const std::string name = text.substr(0, equals);
+  if (auto fits = checkRange(name, {numbers[0], numbers[1], numbers[2]}); !fits)
+    return fail(fits.error().in("--profile " + printable(option)));
   if (!profile.dims.try_emplace(name, DimRange{numbers[0], numbers[1], numbers[2]}).second)
     return fail(Code::kInvalidArgument,
-                "--profile " + option + ": dimension \"" + name + "\" is given twice");
+                "--profile " + printable(option) + ": dimension " + inQuotes(name) + " is given twice");
   return {};
 }
 
@@ -43,6 +47,8 @@ Result<std::vector<ShapeProfile>> parseProfiles(const std::vector<std::string>& 
     const std::size_t colon = option.find(':'), equals = option.find('=');
     const bool named = colon != std::string::npos && colon > 0 && colon < equals;
     const std::string name = named ? option.substr(0, colon) : "default";
+    if (auto usable = checkProfileName(name); !usable)
+      return fail(usable.error().in("--profile " + printable(option)));
     auto profile = std::find_if(profiles.begin(), profiles.end(),
                                 [&](const ShapeProfile& other) { return other.name == name; });
     if (profile == profiles.end()) profile = profiles.insert(profiles.end(), ShapeProfile{name, {}});

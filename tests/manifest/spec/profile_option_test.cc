@@ -49,5 +49,28 @@ TEST(ProfileOption, RefusesWhatGivesNoDimension) {
   EXPECT_THAT(refusal("N=1,N=2"), HasSubstr("dimension \"N\" is given twice"));
 }
 
+// What no dimension can be is the option's fault, and is told before anything is sent.
+TEST(ProfileOption, RangesThatNoDimensionHas) {
+  for (const char* option : {"N=0:1:4", "N=0:0:1", "N=1:2:2147483649", "N=2147483649"})
+    EXPECT_THAT(refusal(option),
+                testing::AllOf(HasSubstr(option), HasSubstr("dimension \"N\""), HasSubstr("to 2147483648")))
+        << option;
+  for (const char* option : {"N=0", "N=1:1:1", "N=1:2:2147483648", "k[0]=0:1:4"})
+    EXPECT_EQ(refusal(option), "taken") << option;
+}
+
+TEST(ProfileOption, NamesOfProfilesAreThoseOfFolders) {
+  for (const std::string& name : {std::string("gr\xc3\xb6\xc3\x9f"
+                                              "e"),
+                                  std::string("a\tb"), std::string(300, 'a'), std::string("."),
+                                  std::string(".."), std::string(".hidden"), std::string("a/b"),
+                                  std::string("a\\b"), std::string("fixtures.json"), std::string("\xff")})
+    EXPECT_THAT(refusal(name + ":N=1"), testing::AllOf(HasSubstr("--profile "), HasSubstr("profile name"),
+                                                       HasSubstr("1 to 200 printable ASCII characters")))
+        << name;
+  for (const std::string& name : {std::string("small batch"), std::string("v1.2_a-b"), std::string(200, 'a')})
+    EXPECT_EQ(refusal(name + ":N=1"), "taken") << name;
+}
+
 }  // namespace
 }  // namespace kiln
