@@ -5,6 +5,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
 #include "api/client/model_report.h"
+#include "manifest/base/printable.h"
 #include "manifest/spec/dim_option.h"
 
 namespace kiln::cli {
@@ -32,14 +33,17 @@ void printReport(const client::ModelReport& report) {
   line("nodes", fmt::format("{}: {}", report.nodes, fmt::join(operators, ", ")));
   for (const auto& dim : report.requirements.dimensions)
     line("needs", fmt::format("--profile {}=SIZE or =MIN:OPT:MAX, dimension {} of input {}",
-                              dimOption(dim.name), dim.index, dim.input));
+                              printable(dimOption(dim.name)), dim.index, printable(dim.input)));
   for (const auto& pin : report.requirements.pins)
-    line(pin.certain ? "needs" : "may need", fmt::format("--pin {}=VALUE{}, which decides node {}", pin.name,
-                                                         pin.elements == 1 ? "" : ",...", pin.node));
+    line(
+        pin.certain ? "needs" : "may need",
+        fmt::format("--pin {}=VALUE{}, which decides node {}{}", printable(pin.name),
+                    pin.elements == 1 ? "" : ",...", printable(pin.node),
+                    pin.certain ? "" : "; leave it out where every branch can run and gives the same types"));
   for (const std::string& sequence : report.requirements.sequences)
-    line("needs", fmt::format("--sequence {}=COUNT, =[DIM,...],... or =none", sequence));
+    line("needs", fmt::format("--sequence {}=COUNT, =[DIM,...],... or =none", printable(sequence)));
   for (const auto& node : report.requirements.unserved)
-    line("unserved", fmt::format("{} {}: {}", node.op, node.node, node.reason));
+    line("unserved", fmt::format("{} {}: {}", printable(node.op), printable(node.node), node.reason));
   printLine("build     " + report.commandLine);
 }
 

@@ -6,7 +6,6 @@
 #include "api/client/model_check.h"
 #include "api/client/model_files.h"
 #include "manifest/spec/compile_spec.h"
-#include "manifest/spec/path.h"
 #include "storage/blob/upload.h"
 #include "storage/source/git_reference.h"
 #include "storage/source/git_repository.h"
@@ -64,7 +63,7 @@ std::string nameOf(const std::string& path) {
 Status addFiles(const std::string& model, const std::vector<std::string>& data, const CompileSpec& options,
                 Sources& sources) {
   KILN_ASSIGN(const auto files, client::findModelFiles(model, data));
-  KILN_TRY(client::checkModelFile(model, options));
+  KILN_TRY(client::checkModelFile(model, options, client::externalSizes(files)));
   for (const auto& file : files) {
     KILN_ASSIGN(const Digest digest, digestOfFile(file.path));
     sources.add(file.name, {digest, file.path, {}}, nullptr);
@@ -85,12 +84,17 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
     const auto digest = digestOf(bytes);
     sources.add(name, {digest, {}, std::move(bytes)}, &origin);
   };
-  add(nameOf(reference.path), std::move(model));
+  onnx::ExternalSizes sizes;
+  std::vector<std::pair<std::string, std::string>> data;
   for (const auto& location : locations) {
-    if (!checkRelativePath(location)) return fail(client::outsideFolder(reference.path, location));
-    KILN_ASSIGN(auto bytes, tree.read(home + location, kMaxDataBytes));
-    add(location, std::move(bytes));
+    KILN_ASSIGN(std::string path, client::externalPathOf(reference.path, location));
+    KILN_ASSIGN(std::string bytes, tree.read(home + path, kMaxDataBytes));
+    sizes[path] = bytes.size();
+    data.emplace_back(std::move(path), std::move(bytes));
   }
+  if (!data.empty()) KILN_TRY(client::checkModel(asBytes(model), reference.path, options, sizes));
+  add(nameOf(reference.path), std::move(model));
+  for (auto& [path, bytes] : data) add(path, std::move(bytes));
   return {};
 }
 

@@ -1,27 +1,30 @@
-// What shows of a model before anything is sent: whether it is one, and whether the options give all it
-// needs.
+// What shows of a model before anything is sent: whether it is one, whether its external data is there, and
+// whether the options give all it needs and nothing that it does not have.
 #pragma once
 
 #include <string>
 
+#include "compiler_core/frontend/onnx/external_data.h"
 #include "compiler_core/frontend/onnx/load.h"
-#include "compiler_core/frontend/onnx/requirements.h"
 #include "manifest/spec/compile_spec.h"
 
 namespace kiln::client {
 
 // The model in a file or in memory; `name` is what the user calls it. kInvalidArgument with exitCode 3: it is
-// no ONNX model, by what it is instead where that is known; kUnimplemented: it is beyond a limit of the
-// reader. Views in the model point into the bytes.
-Result<onnx::Model> readModel(Bytes bytes, const std::string& name);
+// no ONNX model, by what it is instead where that is known, or the ranges of its external data are not those
+// of its tensors or not in its files (`external`, as checkExternal() has it); kUnimplemented: it is beyond a
+// limit of the reader. Views in the model point into the bytes.
+Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::ExternalSizes& external = {});
 
-// kUnimplemented names every open dimension and every input of sequence type that `options` leave open, and
-// what to give.
-Status checkGiven(const onnx::Requirements& requirements, const std::string& name,
-                  const CompileSpec& options);
+// Whether `options` fit the model. kInvalidArgument names every dimension, pin and input of sequence type
+// that they give and the model does not have, and what cannot be its size or value, with all that is missing
+// beside it; kUnimplemented, where only something is missing, what to give.
+Status checkGiven(const onnx::Model& model, const std::string& name, const CompileSpec& options);
 
 // Both. What is no ONNX by its name (".mlir") passes.
-Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& options);
-Status checkModelFile(const std::string& path, const CompileSpec& options);
+Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& options,
+                  const onnx::ExternalSizes& external = {});
+Status checkModelFile(const std::string& path, const CompileSpec& options,
+                      const onnx::ExternalSizes& external = {});
 
 }  // namespace kiln::client

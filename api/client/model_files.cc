@@ -7,6 +7,8 @@
 #include "compiler_core/frontend/onnx/foreign_file.h"
 #include "compiler_core/frontend/onnx/mapped_file.h"
 #include "manifest/base/printable.h"
+#include "manifest/spec/compile_spec.h"
+#include "manifest/spec/external_path.h"
 #include "manifest/spec/path.h"
 #include "storage/source/onnx_external.h"
 
@@ -57,9 +59,23 @@ Status checkFetched(const std::string& path) {
 
 }  // namespace
 
-Error outsideFolder(const std::string& model, const std::string& location) {
-  return invalidModel(model + ": its external data is at \"" + location +
-                      "\", outside the model's directory; such a model is refused");
+onnx::ExternalSizes externalSizes(const std::vector<ModelFileOnDisk>& files) {
+  onnx::ExternalSizes sizes;
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    std::error_code error;
+    const auto size = fs::file_size(files[i].path, error);
+    if (!error) sizes[files[i].name] = size;
+  }
+  return sizes;
+}
+
+Result<std::string> externalPathOf(const std::string& model, const std::string& location) {
+  auto path = externalPath(location);
+  if (!path) return fail(invalidModel(model + ": " + path.error().message));
+  if (isModelFileName(*path) || *path == "spec.json")
+    return fail(invalidModel(model + ": its external data is called " + inQuotes(*path) +
+                             ", which a build uses for a file of its own; save the data under another name"));
+  return path;
 }
 
 Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
@@ -78,11 +94,13 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
     files.push_back(std::move(file));
   }
   KILN_ASSIGN(const auto locations, source::externalLocationsOfFile(model));
-  for (const auto& location : locations) {
+  for (const auto& stated : locations) {
+    KILN_ASSIGN(const std::string location, externalPathOf(model, stated));
     const auto isNamed = [&](const ModelFileOnDisk& file) { return file.name == location; };
     if (std::any_of(files.begin() + 1, files.end(), isNamed)) continue;
-    if (!checkRelativePath(location)) return fail(outsideFolder(model, location));
     const auto path = home / location;
+    if (const auto kind = fs::status(path, error); fs::exists(kind) && !fs::is_regular_file(kind))
+      return fail(invalidModel(path.string() + ": the model keeps weights there, and it is no regular file"));
     if (!fs::is_regular_file(path, error)) {
       return fail(Code::kNotFound, path.string() +
                                        ": the model keeps weights there; put the file there or give --data " +

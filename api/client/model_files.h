@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler_core/frontend/onnx/external_data.h"
 #include "manifest/base/result.h"
 
 namespace kiln::client {
@@ -20,7 +21,11 @@ struct ModelFileOnDisk {
 Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
                                                     const std::vector<std::string>& data);
 
-// kInvalidArgument with exitCode 3: `model` names `location`, which is no plain relative path.
-Error outsideFolder(const std::string& model, const std::string& location);
+// How large each but the first is, by name; those that cannot be asked are left out.
+onnx::ExternalSizes externalSizes(const std::vector<ModelFileOnDisk>& files);
+
+// A location of external data that `model` states as its path (externalPath); kInvalidArgument with exitCode
+// 3 says what is wrong with it, or that the farm uses that name itself.
+Result<std::string> externalPathOf(const std::string& model, const std::string& location);
 
 }  // namespace kiln::client

@@ -70,9 +70,8 @@ std::string commandLineOf(const ModelReport& report, const onnx::Model& model,
     line += " --profile " +
             shellWord(fmt::format("{}={}", dimOption(dim.name), exampleSize(dim, ranks.at(dim.input))));
   for (const onnx::DecidingInput& pin : report.requirements.pins) {
-    if (!pin.certain) continue;
-    const std::vector<int> ones(std::max<std::size_t>(pin.elements, 1), 1);
-    line += " --pin " + shellWord(fmt::format("{}={}", pin.name, fmt::join(ones, ",")));
+    const std::vector<std::int64_t> values(std::max<std::size_t>(pin.elements, 1), pin.example);
+    line += " --pin " + shellWord(fmt::format("{}={}", pin.name, fmt::join(values, ",")));
   }
   for (const std::string& sequence : report.requirements.sequences)
     line += " --sequence " + shellWord(sequence + "=1");
@@ -121,7 +120,7 @@ Result<ModelReport> inspectModel(const std::string& path, const std::vector<std:
     if (!error) report.bytes += size;
   }
   KILN_ASSIGN(const auto file, onnx::MappedFile::open(path));
-  KILN_ASSIGN(const onnx::Model model, readModel(file->bytes(), path));
+  KILN_ASSIGN(const onnx::Model model, readModel(file->bytes(), path, externalSizes(report.files)));
   report.producer = printable(model.producer);
   report.producerVersion = printable(model.producerVersion);
   report.irVersion = model.irVersion;

@@ -10,6 +10,8 @@
 #include <set>
 #include <span>
 
+#include "manifest/spec/external_path.h"
+
 namespace kiln::source {
 namespace {
 
@@ -133,7 +135,9 @@ void scanTensor(Bytes bytes, std::set<std::string>& found) {
       if (auto value = location(field->bytes)) place = std::move(value);
     }
   }
-  if (external && place) found.insert(std::move(*place));
+  if (!external || !place) return;
+  auto path = externalPath(*place);
+  found.insert(path ? std::move(*path) : std::move(*place));
 }
 
 void scan(Message message, Bytes bytes, int depth, std::set<std::string>& found) {

@@ -12,8 +12,8 @@
 
 namespace kiln::source {
 
-// Locations as the model states them, sorted, each once. kResourceExhausted when there are more than 65536 of
-// them.
+// Locations as plain paths (externalPath), those that are none as the model states them; sorted, each once.
+// kResourceExhausted when there are more than 65536 of them.
 Result<std::vector<std::string>> externalLocations(Bytes model);
 
 // The same for a file, mapped while it is scanned.

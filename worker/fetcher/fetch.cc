@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "manifest/base/file.h"
-#include "storage/source/git_reference.h"
+#include "manifest/spec/external_path.h"
 #include "storage/source/onnx_external.h"
 
 namespace kiln::fetcher {
@@ -40,10 +40,7 @@ Status writeModel(const ReadFile& read, const std::string& path, const std::stri
   }
   std::uint64_t left = limits.totalBytes - std::min<std::uint64_t>(limits.totalBytes, model.size());
   for (const std::string& location : locations) {
-    if (!source::checkSourcePath(location)) {
-      return fail(Code::kInvalidArgument, path + ": its external data is at \"" + location +
-                                              "\", outside the model's directory; such a model is refused");
-    }
+    if (const auto plain = externalPath(location); !plain) return fail(plain.error().in(path));
     if (location == name) return fail(Code::kInvalidArgument, path + ": names itself as external data");
     auto data = read(home + location, std::min(limits.fileBytes, left));
     if (!data) return fail(data.error().in("external data of " + path));

@@ -5,15 +5,18 @@
 
 #include <cerrno>
 #include <charconv>
+#include <functional>
 #include <set>
 
-#include "compiler_core/frontend/onnx/utf8.h"
+#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "manifest/base/printable.h"
+#include "manifest/spec/external_path.h"
 
 namespace kiln::onnx {
 namespace {
 
 struct Reference {
-  std::string location;
+  std::string path;  // plain (externalPath)
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> length;
 };
@@ -26,39 +29,17 @@ Result<std::uint64_t> number(std::string_view key, std::string_view text) {
   std::uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    return invalid("external data " + std::string(key) + " '" + std::string(text) + "' is no number");
+    return invalid("external data " + std::string(key) + " " + inQuotes(text) +
+                   " is no number of bytes (0 or more, below 2^64)");
   return value;
-}
-
-// The components of a plain relative path.
-Result<std::vector<std::string>> components(const std::string& location) {
-  auto refuse = [&](std::string_view why) {
-    return invalid("external data file '" + location + "' " + std::string(why) +
-                   "; only plain relative paths below the model's directory are read");
-  };
-  if (location.empty()) return refuse("has no name");
-  if (location.size() > 4096)
-    return invalid("external data file name of " + std::to_string(location.size()) + " bytes");
-  if (location.front() == '/') return refuse("is an absolute path");
-  if (location.find('\\') != std::string::npos) return refuse("contains a backslash");
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= location.size();) {
-    std::size_t end = std::min(location.find('/', begin), location.size());
-    std::string part = location.substr(begin, end - begin);
-    if (part == "..") return refuse("leaves the model's directory");
-    if (part.empty()) return refuse("has an empty component");
-    if (part != ".") parts.push_back(std::move(part));
-    begin = end + 1;
-  }
-  if (parts.empty()) return refuse("names a directory");
-  return parts;
 }
 
 Result<Reference> reference(const Tensor& tensor) {
   Reference result;
+  std::string_view location;
   for (const auto& [key, value] : tensor.external) {
     if (key == "location") {
-      result.location = value;
+      location = value;
     } else if (key == "offset") {
       KILN_ASSIGN(result.offset, number(key, value));
     } else if (key == "length") {
@@ -66,41 +47,58 @@ Result<Reference> reference(const Tensor& tensor) {
       result.length = length;
     }
   }
-  KILN_TRY(components(result.location));
+  KILN_ASSIGN(result.path, externalPath(location));
   return result;
 }
 
-// Of a graph and those in its nodes.
-Status collect(const Graph& graph, std::set<std::string>& locations) {
-  const auto add = [&](const Tensor& tensor) -> Status {
-    if (!tensor.isExternal) return {};
-    auto where = reference(tensor);
-    if (!where) return fail(where.error().in("tensor '" + std::string(tensor.name) + "'"));
-    locations.insert(where->location);
-    return {};
-  };
-  for (const Tensor& tensor : graph.initializers) KILN_TRY(add(tensor));
+std::string title(const Tensor& tensor) {
+  return "tensor " + inQuotes(tensor.name);
+}
+
+// Calls `visit` for each external tensor of a graph and of those in its nodes.
+Status visitExternal(const Graph& graph, const std::function<Status(const Tensor&)>& visit) {
+  for (const Tensor& tensor : graph.initializers)
+    if (tensor.isExternal) KILN_TRY(visit(tensor));
   for (const Node& node : graph.nodes)
     for (const Attribute& attribute : node.attributes) {
-      if (attribute.t) KILN_TRY(add(*attribute.t));
-      for (const Graph& inner : attribute.graphs) KILN_TRY(collect(inner, locations));
+      if (attribute.t && attribute.t->isExternal) KILN_TRY(visit(*attribute.t));
+      for (const Graph& inner : attribute.graphs) KILN_TRY(visitExternal(inner, visit));
     }
   return {};
 }
 
+Status visitExternal(const Model& model, const std::function<Status(const Tensor&)>& visit) {
+  KILN_TRY(visitExternal(model.graph, visit));
+  for (const Function& function : model.functions) KILN_TRY(visitExternal(function.graph, visit));
+  return {};
+}
+
+// Whether `where` is `needed` bytes of a file of `available`.
+Status checkRange(const Reference& where, std::uint64_t needed, std::uint64_t available) {
+  const std::uint64_t length = where.length.value_or(needed);
+  if (length != needed)
+    return invalid("external data length is " + std::to_string(length) + " bytes, the shape needs " +
+                   std::to_string(needed));
+  if (where.offset <= available && length <= available - where.offset) return {};
+  return invalid("external data file " + inQuotes(where.path) + " has " + std::to_string(available) +
+                 " bytes; " + std::to_string(length) + " bytes from " + std::to_string(where.offset) +
+                 " on are asked for");
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> ExternalData::open(const std::string& location) {
-  if (auto it = files_.find(location); it != files_.end()) return it->second;
-  KILN_ASSIGN(std::vector<std::string> parts, components(location));
-  const std::string name = "external data file '" + location + "'";
+Result<std::shared_ptr<const MappedFile>> ExternalData::open(const std::string& path) {
+  if (auto it = files_.find(path); it != files_.end()) return it->second;
+  const std::string name = "external data file " + inQuotes(path);
   int directory = ::open(directory_.empty() ? "." : directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return fail(errnoError(errno, "opening the model's directory " + directory_));
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    bool last = i + 1 == parts.size();
-    int flags = O_NOFOLLOW | O_CLOEXEC | (last ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY);
-    int next = ::openat(directory, parts[i].c_str(), flags);
-    int error = errno;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const bool last = end == path.size();
+    const int flags = O_NOFOLLOW | O_CLOEXEC | (last ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY);
+    const int next = ::openat(directory, path.substr(begin, end - begin).c_str(), flags);
+    const int error = errno;
+    begin = end + 1;
     ::close(directory);
     if (next < 0) {
       if (error == ELOOP || error == ENOTDIR)
@@ -111,31 +109,43 @@ Result<std::shared_ptr<const MappedFile>> ExternalData::open(const std::string& 
     directory = next;
   }
   KILN_ASSIGN(auto file, MappedFile::fromDescriptor(directory, name));
-  files_.emplace(location, file);
+  files_.emplace(path, file);
   return file;
 }
 
 Result<ExternalData::View> ExternalData::find(const Tensor& tensor, std::uint64_t size) {
   KILN_ASSIGN(Reference where, reference(tensor));
-  KILN_ASSIGN(auto file, open(where.location));
-  std::uint64_t available = file->bytes().size();
-  std::uint64_t length = where.length.value_or(size);
-  if (length != size)
-    return invalid("external data length is " + std::to_string(length) + " bytes, the shape needs " +
-                   std::to_string(size));
-  if (where.offset > available || length > available - where.offset)
-    return invalid("external data file '" + where.location + "' has " + std::to_string(available) +
-                   " bytes; bytes " + std::to_string(where.offset) + " to " +
-                   std::to_string(where.offset + length) + " are asked for");
-  return View{file->bytes().subspan(static_cast<std::size_t>(where.offset), static_cast<std::size_t>(length)),
+  KILN_ASSIGN(auto file, open(where.path));
+  KILN_TRY(checkRange(where, size, file->bytes().size()));
+  return View{file->bytes().subspan(static_cast<std::size_t>(where.offset), static_cast<std::size_t>(size)),
               file};
 }
 
 Result<std::vector<std::string>> externalFiles(const Model& model) {
-  std::set<std::string> locations;
-  KILN_TRY(collect(model.graph, locations));
-  for (const Function& function : model.functions) KILN_TRY(collect(function.graph, locations));
-  return std::vector<std::string>(locations.begin(), locations.end());
+  std::set<std::string> paths;
+  KILN_TRY(visitExternal(model, [&](const Tensor& tensor) -> Status {
+    auto where = reference(tensor);
+    if (!where) return fail(where.error().in(title(tensor)));
+    paths.insert(where->path);
+    return {};
+  }));
+  return std::vector<std::string>(paths.begin(), paths.end());
+}
+
+Status checkExternal(const Model& model, const ExternalSizes& sizes) {
+  return visitExternal(model, [&](const Tensor& tensor) -> Status {
+    auto where = reference(tensor);
+    if (!where) return fail(where.error().in(title(tensor)));
+    // What no build serves is named elsewhere.
+    const auto needed = bytesInFile(tensor);
+    if (!needed && needed.error().code == Code::kUnimplemented) return {};
+    if (!needed) return fail(needed.error().in(title(tensor)));
+    const auto size = sizes.find(where->path);
+    if (size == sizes.end()) return {};
+    if (auto fits = checkRange(*where, *needed, size->second); !fits)
+      return fail(fits.error().in(title(tensor)));
+    return {};
+  });
 }
 
 }  // namespace kiln::onnx

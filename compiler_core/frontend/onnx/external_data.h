@@ -26,13 +26,19 @@ class ExternalData {
   Result<View> find(const Tensor& tensor, std::uint64_t size);
 
  private:
-  Result<std::shared_ptr<const MappedFile>> open(const std::string& location);
+  Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
 
   std::string directory_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 
-// The relative paths of all external files, sorted, without repetition; what must travel with the model.
+// The relative paths of all external files (externalPath), sorted, without repetition; what must travel with
+// the model.
 Result<std::vector<std::string>> externalFiles(const Model& model);
+
+// Whether every tensor's range is that of its shape and lies in its file. `sizes`: of the files in bytes, by
+// externalPath(); what is not there is passed over. kInvalidArgument names the tensor and the file.
+using ExternalSizes = std::map<std::string, std::uint64_t>;
+Status checkExternal(const Model& model, const ExternalSizes& sizes);
 
 }  // namespace kiln::onnx

@@ -2,49 +2,62 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "compiler_core/frontend/onnx/node_name.h"
 #include "compiler_core/frontend/onnx/served_operators.h"
 #include "compiler_core/frontend/onnx/tensor_data.h"
+#include "manifest/spec/pin.h"
 
 namespace kiln::onnx {
 namespace {
 
 // Operands that must be known at compile time.
 const std::map<std::string_view, std::vector<std::size_t>>& shapeOperands() {
-  static const std::map<std::string_view, std::vector<std::size_t>> operands = {{"AffineGrid", {1}},
-                                                                                {"BlackmanWindow", {0}},
-                                                                                {"CenterCropPad", {1}},
-                                                                                {"Col2Im", {1, 2}},
-                                                                                {"ConstantOfShape", {0}},
-                                                                                {"Expand", {1}},
-                                                                                {"HammingWindow", {0}},
-                                                                                {"HannWindow", {0}},
-                                                                                {"MaxUnpool", {2}},
-                                                                                {"OneHot", {1}},
-                                                                                {"Pad", {1, 3}},
-                                                                                {"Range", {0, 1, 2}},
-                                                                                {"ReduceL1", {1}},
-                                                                                {"ReduceL2", {1}},
-                                                                                {"ReduceLogSum", {1}},
-                                                                                {"ReduceLogSumExp", {1}},
-                                                                                {"ReduceMax", {1}},
-                                                                                {"ReduceMean", {1}},
-                                                                                {"ReduceMin", {1}},
-                                                                                {"ReduceProd", {1}},
-                                                                                {"ReduceSum", {1}},
-                                                                                {"ReduceSumSquare", {1}},
-                                                                                {"Reshape", {1}},
-                                                                                {"Resize", {2, 3}},
-                                                                                {"Slice", {1, 2, 3, 4}},
-                                                                                {"Split", {1}},
-                                                                                {"Squeeze", {1}},
-                                                                                {"Tile", {1}},
-                                                                                {"TopK", {1}},
-                                                                                {"Unsqueeze", {1}},
-                                                                                {"Upsample", {1}}};
+  static const std::map<std::string_view, std::vector<std::size_t>> operands = {
+      {"AffineGrid", {1}},
+      {"BlackmanWindow", {0}},
+      {"CenterCropPad", {1}},
+      {"Col2Im", {1, 2}},
+      {"ConstantOfShape", {0}},
+      {"CumProd", {1}},
+      {"CumSum", {1}},
+      {"DFT", {1, 2}},
+      {"Dropout", {2}},
+      {"Expand", {1}},
+      {"HammingWindow", {0}},
+      {"HannWindow", {0}},
+      {"MaxUnpool", {2}},
+      {"MelWeightMatrix", {0, 1, 2, 3, 4}},
+      {"OneHot", {1}},
+      {"Pad", {1, 3}},
+      {"Range", {0, 1, 2}},
+      {"ReduceL1", {1}},
+      {"ReduceL2", {1}},
+      {"ReduceLogSum", {1}},
+      {"ReduceLogSumExp", {1}},
+      {"ReduceMax", {1}},
+      {"ReduceMean", {1}},
+      {"ReduceMin", {1}},
+      {"ReduceProd", {1}},
+      {"ReduceSum", {1}},
+      {"ReduceSumSquare", {1}},
+      {"Reshape", {1}},
+      {"Resize", {2, 3}},
+      {"STFT", {1, 3}},
+      {"SequenceAt", {1}},
+      {"SequenceErase", {1}},
+      {"SequenceInsert", {2}},
+      {"Slice", {1, 2, 3, 4}},
+      {"Split", {1}},
+      {"SplitToSequence", {1}},
+      {"Squeeze", {1}},
+      {"Tile", {1}},
+      {"TopK", {1}},
+      {"Unsqueeze", {1}},
+      {"Upsample", {1}}};
   return operands;
 }
 
@@ -73,6 +86,7 @@ class Finder {
  private:
   // Names are unique along the way from a body outwards; of equal ones in two bodies the first counts.
   void index(const Graph& graph) {
+    for (const Tensor& tensor : graph.initializers) initializers_.emplace(tensor.name, &tensor);
     for (const Node& node : graph.nodes) {
       for (std::string_view output : node.outputs)
         if (!output.empty()) producers_.emplace(output, &node);
@@ -142,6 +156,8 @@ class Finder {
         if (operands != shapeOperands().end())
           for (const std::size_t operand : operands->second)
             if (operand < node.inputs.size()) follow(node.inputs[operand], node, /*certain=*/true);
+        // Its scales, before they moved behind a region.
+        if (node.op == "Resize" && node.inputs.size() == 2) follow(node.inputs[1], node, /*certain=*/true);
         if (node.op == "If" && !node.inputs.empty()) follow(node.inputs[0], node, /*certain=*/false);
         // The trip count is the size of what a loop collects.
         if (node.op == "Loop" && !node.inputs.empty() && node.outputs.size() + 2 > node.inputs.size())
@@ -156,24 +172,52 @@ class Finder {
   void follow(std::string_view name, const Node& decides, bool certain) {
     std::vector<std::string_view> pending{name};
     std::set<std::string_view> seen;
+    std::optional<std::int64_t> compared;
     while (!pending.empty()) {
       const std::string_view next = pending.back();
       pending.pop_back();
       if (next.empty() || !seen.insert(next).second) continue;
       if (auto input = inputs_.find(next); input != inputs_.end()) {
-        note(input->second, decides, certain);
+        note(input->second, decides, certain, next == name, compared.value_or(1));
         continue;
       }
       auto producer = producers_.find(next);
       if (producer == producers_.end()) continue;
       const Node& node = *producer->second;
       if (isOnnx(node.domain) && (node.op == "Shape" || node.op == "Size")) continue;
+      if (isOnnx(node.domain) && node.op == "Equal")
+        for (std::string_view operand : node.inputs)
+          if (!compared) compared = knownInteger(operand);
       pending.insert(pending.end(), node.inputs.begin(), node.inputs.end());
     }
   }
 
-  // Lists of integers and single numbers are pinned; anything larger is data, which no pin is for.
-  void note(std::size_t number, const Node& decides, bool certain) {
+  // A constant of one integer.
+  std::optional<std::int64_t> knownInteger(std::string_view name) const {
+    const Tensor* tensor = nullptr;
+    if (auto producer = producers_.find(name); producer != producers_.end() &&
+                                               isOnnx(producer->second->domain) &&
+                                               producer->second->op == "Constant") {
+      for (const Attribute& attribute : producer->second->attributes) {
+        if (attribute.name == "value_int" && attribute.i) return attribute.i;
+        if (attribute.name == "value" && attribute.t) tensor = &*attribute.t;
+      }
+    } else if (auto initializer = initializers_.find(name); initializer != initializers_.end()) {
+      tensor = initializer->second;
+    }
+    if (!tensor || tensor->isExternal) return std::nullopt;
+    ExternalData none("");
+    const auto value = tensorData(*tensor, nullptr, none);
+    if (!value || (value->dtype != DType::kI64 && value->dtype != DType::kI32) ||
+        value->bytes.size() != dtypeBytes(value->dtype))
+      return std::nullopt;
+    const auto numbers = pinValues(value->dtype, value->bytes.data(), 1);
+    return std::get<std::int64_t>(numbers.front());
+  }
+
+  // Lists of integers and single numbers are pinned, and what an operator takes as it is; anything larger is
+  // data, which no pin is for.
+  void note(std::size_t number, const Node& decides, bool certain, bool isDirect, std::int64_t example) {
     constexpr std::size_t kMostElements = 64;
     const ValueInfo& input = model_.graph.inputs[number];
     if (!input.isTensor || !input.shape) return;
@@ -189,11 +233,14 @@ class Finder {
       else
         elements *= static_cast<std::size_t>(*dim.value);
     }
-    if (elements > (isInteger || isBool ? kMostElements : 1)) return;
+    if (elements > (isInteger || isBool || isDirect ? kMostElements : 1)) return;
+    if (!isInteger) example = 1;
     auto [pin, isNew] = pins_.try_emplace(
-        number, DecidingInput{std::string(input.name), elements, nodeLabel(decides), certain});
-    if (!isNew && certain && !pin->second.certain)
-      pin->second = {pin->second.name, elements, nodeLabel(decides), true};
+        number, DecidingInput{std::string(input.name), elements, example, nodeLabel(decides), certain});
+    if (!isNew && certain && !pin->second.certain) {
+      pin->second.node = nodeLabel(decides);
+      pin->second.certain = true;
+    }
   }
 
   const Model& model_;
@@ -201,6 +248,7 @@ class Finder {
   std::set<std::pair<std::string_view, std::string_view>> functions_;
   std::unordered_map<std::string_view, std::size_t> inputs_;
   std::unordered_map<std::string_view, const Node*> producers_;
+  std::unordered_map<std::string_view, const Tensor*> initializers_;
   std::map<std::size_t, DecidingInput> pins_;
   Requirements result_;
 };

@@ -20,8 +20,9 @@ struct OpenDimension {
 struct DecidingInput {
   std::string name;
   std::size_t elements = 1;  // 0: as many as the user likes
+  std::int64_t example = 1;  // for each element: what the model compares it with, if that is an integer
   std::string node;          // one that it decides
-  bool certain = true;       // false: only where the branches of an If differ
+  bool certain = true;       // false: only where the branches of an If differ, or not all of them can run
 };
 
 // An operator of the graph, or as the importer has it in the place of one: an input, an initializer.

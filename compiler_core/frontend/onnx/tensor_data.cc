@@ -166,6 +166,11 @@ std::string unservedInput(const ValueInfo& input) {
   return unservedType(input.type);
 }
 
+Result<std::uint64_t> bytesInFile(const Tensor& tensor) {
+  KILN_ASSIGN(const Layout layout, layoutOf(tensor));
+  return layout.bytes;
+}
+
 Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const MappedFile>& file,
                               ExternalData& external) {
   KILN_ASSIGN(Layout layout, layoutOf(tensor));

@@ -15,6 +15,9 @@ inline constexpr std::size_t kMaxRank = 16;
 Result<ir::Weight> tensorData(const Tensor& tensor, const std::shared_ptr<const MappedFile>& file,
                               ExternalData& external);
 
+// What the payload takes in a file, raw or external; errors as tensorData() has them for the shape and type.
+Result<std::uint64_t> bytesInFile(const Tensor& tensor);
+
 // Why an element type is refused, or "" for those that are served.
 std::string unservedType(std::int32_t type);
 // Why an input of the model is refused whatever the options say, or "".

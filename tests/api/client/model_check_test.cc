@@ -72,6 +72,70 @@ TEST(ModelCheck, APinGivesALengthOnlyToItsOwnList) {
   EXPECT_THAT(openWith({"N"}, "axes"), HasSubstr("leave 1 of the model open: N "));
 }
 
+// Everything that the model has no place for is told at once, beside what is missing: a usage error.
+TEST(ModelCheck, NamesAllThatIsUnknownAtOnce) {
+  CompileSpec options = optionsWith({"N=1", "Hight=2", "W=1:2:4", "image[0]=3"});
+  options.pins["imagee"] = {1};
+  options.pins["box"] = {1, 2};
+  options.sequences["mask"];
+  const auto given = checkModel(asBytes(detector()), "m.onnx", options);
+  ASSERT_FALSE(given);
+  EXPECT_EQ(given.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(given.error().details, "") << "nothing is wrong with the model";
+  EXPECT_THAT(given.error().message,
+              AllOf(HasSubstr("the options do not fit the model: "),
+                    HasSubstr("the model has no dimension \"Hight\""),
+                    HasSubstr("the model has no dimension \"image[0]\""),
+                    HasSubstr("the model has no input \"imagee\" to pin; did you mean \"image\"?"),
+                    HasSubstr("the model has no input \"mask\" of sequence or optional type"),
+                    HasSubstr("the options leave 2 of the model open: H (dimension 2 of input image)"),
+                    Not(HasSubstr("\"N\"")), Not(HasSubstr("\"W\""))));
+}
+
+TEST(ModelCheck, SizesOverAllProfilesAndValuesOfPins) {
+  const std::string model =
+      varintField(1, 8) +
+      field(7, field(11, floatInput("x", {"N"})) +
+                   field(11, field(1, "k") + field(2, field(1, varintField(1, 7) +
+                                                                   field(2, field(1, varintField(1, 2)))))) +
+                   field(12, floatInput("x", {"N"})));
+  const auto refusal = [&](CompileSpec options) {
+    const auto given = checkModel(asBytes(model), "m.onnx", options);
+    return given ? std::string("taken") : given.error().message;
+  };
+  EXPECT_EQ(refusal(optionsWith({"a:N=0", "b:N=0"})), "taken");
+  EXPECT_THAT(refusal(optionsWith({"a:N=0", "b:N=4"})), HasSubstr("dimension \"N\" is 0:0:4"));
+  EXPECT_EQ(refusal(optionsWith({"N=1,k[0]=0:1:4,k[1]=2"})), "taken");
+  CompileSpec options = optionsWith({"N=1"});
+  options.pins["k"] = {1, 2};
+  EXPECT_EQ(refusal(options), "taken");
+  options.pins["k"] = {1, 2, 3};
+  EXPECT_THAT(refusal(options), HasSubstr("--pin k: 3 values, the input has 2 elements"));
+  options.pins["k"] = {1, 0.5};
+  EXPECT_THAT(refusal(options), HasSubstr("--pin k: value 1 (0.5) is no i64"));
+}
+
+TEST(ModelCheck, ExternalDataThatIsNotAsTheModelSays) {
+  const auto refusal = [](const std::string& offset, const std::string& length) {
+    const auto entry = [](const std::string& key, const std::string& value) {
+      return field(13, field(1, key) + field(2, value));
+    };
+    const std::string tensor = varintField(1, 2) + varintField(2, 1) + field(8, "w") +
+                               entry("location", "./w.bin") + entry("offset", offset) +
+                               entry("length", length) + varintField(14, 1);
+    const auto checked = checkModel(
+        asBytes(varintField(1, 8) + field(7, field(5, tensor) + field(12, floatInput("w", {"2"})))), "m.onnx",
+        {}, {{"w.bin", 12}});
+    EXPECT_TRUE(checked || checked.error().details.find("\"exitCode\":3") != std::string::npos);
+    return checked ? std::string("taken") : checked.error().message;
+  };
+  EXPECT_EQ(refusal("4", "8"), "taken");
+  EXPECT_THAT(refusal("8", "8"),
+              HasSubstr("m.onnx: tensor \"w\": external data file \"w.bin\" has 12 bytes"));
+  EXPECT_THAT(refusal("0", "12"), HasSubstr("length is 12 bytes, the shape needs 8"));
+  EXPECT_THAT(refusal("-4", "8"), HasSubstr("offset \"-4\" is no number"));
+}
+
 TEST(ModelCheck, WhatASequenceHoldsIsAskedFor) {
   const std::string tensor = field(1, varintField(1, 1)), sequence = field(4, field(1, tensor));
   const std::string model = varintField(1, 8) + field(7, field(11, field(1, "parts") + field(2, sequence)) +

@@ -1,5 +1,6 @@
 #include "api/client/model_files.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -36,12 +37,41 @@ TEST_F(ModelFilesTest, FindsWhatTheModelNames) {
 }
 
 TEST_F(ModelFilesTest, RefusesExternalDataOutsideTheModelsFolder) {
-  for (const char* location : {"../../etc/passwd", "/etc/passwd", "a/../../b", "./w", "a//b", ""}) {
+  for (const char* location : {"../../etc/passwd", "/etc/passwd", "a/../../b", "a//b", "w/", "a\\b", ""}) {
     const auto files = findModelFiles(file("m/bad.onnx", modelWithExternal(location)), {});
     ASSERT_FALSE(files) << location;
     EXPECT_EQ(files.error().code, Code::kInvalidArgument);
     EXPECT_NE(files.error().details.find("\"exitCode\":3"), std::string::npos);
     EXPECT_NE(files.error().message.find(location), std::string::npos);
+  }
+}
+
+// What is wrong is said of each as it is: nothing else lies outside.
+TEST_F(ModelFilesTest, SaysWhyAPlaceOfExternalDataIsRefused) {
+  const auto why = [&](const std::string& location) {
+    const auto files = findModelFiles(file("m/bad.onnx", modelWithExternal(location)), {});
+    EXPECT_FALSE(files) << location;
+    return files ? std::string() : files.error().message;
+  };
+  EXPECT_THAT(why("../w"), testing::HasSubstr("leaves the model's directory"));
+  EXPECT_THAT(why("/w"), testing::HasSubstr("is an absolute path"));
+  EXPECT_THAT(why("w/"), testing::HasSubstr("names a directory"));
+  EXPECT_THAT(why(""), testing::HasSubstr("has no name"));
+  EXPECT_THAT(why(std::string("a\0b", 3)), testing::HasSubstr("control character"));
+  EXPECT_THAT(why("spec.json"), testing::HasSubstr("a build uses for a file of its own"));
+  file("m/folder/inside", "");
+  EXPECT_THAT(why("folder"), testing::HasSubstr("is no regular file"));
+}
+
+TEST_F(ModelFilesTest, OneFileHowEverItIsWritten) {
+  file("m/w.bin", "weights!");
+  file("m/a/x", "weights!");
+  for (const auto& [location, name] : {std::pair{"./w.bin", "w.bin"}, {"a/./x", "a/x"}, {"././a/x", "a/x"}}) {
+    const auto files = findModelFiles(file("m/model.onnx", modelWithExternal(location)), {});
+    ASSERT_TRUE(files) << files.error().message;
+    ASSERT_EQ(files->size(), 2u);
+    EXPECT_EQ((*files)[1].name, name);
+    EXPECT_EQ(externalSizes(*files), (onnx::ExternalSizes{{name, 8}}));
   }
 }
 

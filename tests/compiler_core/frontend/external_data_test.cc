@@ -62,7 +62,8 @@ TEST_F(ExternalDataTest, ReadsARange) {
 
 TEST_F(ExternalDataTest, PathsThatLeaveTheDirectory) {
   expectError("../secret.bin", Code::kInvalidArgument, "leaves the model's directory");
-  expectError("../../etc/passwd", Code::kInvalidArgument, "'../../etc/passwd' leaves the model's directory");
+  expectError("../../etc/passwd", Code::kInvalidArgument,
+              "\"../../etc/passwd\" leaves the model's directory");
   expectError("deep/../../secret.bin", Code::kInvalidArgument, "leaves the model's directory");
   expectError("/etc/passwd", Code::kInvalidArgument, "absolute path");
   expectError("deep//weights.bin", Code::kInvalidArgument, "empty component");
@@ -83,12 +84,41 @@ TEST_F(ExternalDataTest, MissingAndShortFilesAreNamed) {
   expectError("deep", Code::kInvalidArgument, "no regular file");
   auto beyond = read("weights.bin", 8);
   ASSERT_FALSE(beyond);
-  EXPECT_THAT(beyond.error().message, HasSubstr("'weights.bin' has 12 bytes; bytes 8 to 16 are asked for"));
+  EXPECT_THAT(beyond.error().message,
+              HasSubstr("\"weights.bin\" has 12 bytes; 8 bytes from 8 on are asked for"));
   auto length = read("weights.bin", 0, 12);
   ASSERT_FALSE(length);
   EXPECT_THAT(length.error().message, HasSubstr("the shape needs 8"));
   EXPECT_FALSE(read("weights.bin", -1));
   EXPECT_FALSE(read("weights.bin", INT64_MAX));
+}
+
+// What a build would find when it reads the data is found from the files' sizes alone.
+TEST_F(ExternalDataTest, RangesAreCheckedWithoutReading) {
+  const auto why = [](const std::vector<std::int64_t>& dims, std::int64_t offset, std::int64_t length,
+                      const std::string& location = "w.bin") {
+    const std::string bytes = OnnxBuilder()
+                                  .input("x", {1})
+                                  .output("x")
+                                  .initializer(onnxExternalTensor("w", dims, location, offset, length))
+                                  .build();
+    const auto model = parseModel(asBytes(bytes));
+    EXPECT_TRUE(model);
+    const Status checked = checkExternal(*model, {{"w.bin", 12}});
+    return checked ? std::string() : checked.error().message;
+  };
+  EXPECT_EQ(why({2}, 4, 8), "");
+  EXPECT_EQ(why({2}, 0, 8, "./w.bin"), "");
+  EXPECT_EQ(why({2}, 400, 8, "elsewhere.bin"), "") << "not known here";
+  EXPECT_THAT(why({2}, 8, 8),
+              HasSubstr("tensor \"w\": external data file \"w.bin\" has 12 bytes; 8 bytes from 8 on"));
+  EXPECT_THAT(why({2}, INT64_MAX, 8), HasSubstr("has 12 bytes"));
+  EXPECT_THAT(why({2}, 0, 12), HasSubstr("length is 12 bytes, the shape needs 8"));
+  EXPECT_THAT(why({3}, 0, 8), HasSubstr("length is 8 bytes, the shape needs 12"));
+  EXPECT_THAT(why({2}, -1, 8), HasSubstr("offset \"-1\" is no number of bytes"));
+  EXPECT_THAT(why({2}, 0, -8), HasSubstr("length \"-8\" is no number of bytes"));
+  EXPECT_THAT(why({-2}, 0, 8), HasSubstr("negative dimension"));
+  EXPECT_THAT(why({2}, 0, 8, "../w.bin"), HasSubstr("leaves the model's directory"));
 }
 
 TEST_F(ExternalDataTest, ListsFiles) {
@@ -102,7 +132,7 @@ TEST_F(ExternalDataTest, ListsFiles) {
           .output("x")
           .initializer(onnxExternalTensor("b", {1}, "b.bin", 0, 4))
           .initializer(onnxExternalTensor("a", {1}, "a.bin", 0, 4))
-          .initializer(onnxExternalTensor("c", {1}, "b.bin", 4, 4))
+          .initializer(onnxExternalTensor("c", {1}, "./b.bin", 4, 4))
           .build();
   auto model = parseModel(asBytes(bytes));
   ASSERT_TRUE(model);

@@ -83,6 +83,68 @@ TEST(Requirements, ConditionsMayNeedAPinAlsoInsideBodies) {
   EXPECT_THAT(pinsOf(of(model), /*certain=*/false), ElementsAre("sr"));
 }
 
+// Whatever an importer must know at compile time is asked for when it is an input.
+TEST(Requirements, EveryOperandThatMustBeKnownIsAPin) {
+  struct Case {
+    const char* op;
+    std::size_t operand;
+    int type = kOnnxInt64;
+    std::int64_t opset = 21;
+  };
+  for (const Case& one : std::initializer_list<Case>{{"Reshape", 1},
+                                                     {"CumSum", 1},
+                                                     {"DFT", 1},
+                                                     {"DFT", 2},
+                                                     {"STFT", 1},
+                                                     {"STFT", 3},
+                                                     {"Dropout", 2, kOnnxBool},
+                                                     {"MelWeightMatrix", 0},
+                                                     {"MelWeightMatrix", 2},
+                                                     {"MelWeightMatrix", 4, kOnnxFloat},
+                                                     {"SequenceAt", 1},
+                                                     {"SequenceErase", 1},
+                                                     {"SequenceInsert", 2},
+                                                     {"SplitToSequence", 1},
+                                                     {"Resize", 1, kOnnxFloat, 10},
+                                                     {"Resize", 2, kOnnxFloat},
+                                                     {"TopK", 1},
+                                                     {"Tile", 1}}) {
+    OnnxBuilder model(one.opset);
+    std::vector<std::string> inputs(one.operand, "x");
+    inputs.push_back("k");
+    const std::vector<OnnxDim> dims =
+        std::string_view(one.op) == "Resize" ? std::vector<OnnxDim>{4} : std::vector<OnnxDim>{};
+    model.input("x", {2, 3, 4, 5}).input("k", dims, one.type).output("y").node(one.op, inputs, {"y"});
+    EXPECT_THAT(pinsOf(of(model)), ElementsAre("k")) << one.op << " " << one.operand;
+  }
+}
+
+// An exporter's If between sample rates: the value that the model compares with is one that runs.
+TEST(Requirements, TheExampleOfAPinIsWhatTheModelComparesItWith) {
+  for (const bool isNode : {true, false}) {
+    OnnxBuilder onTrue, onFalse, model;
+    onTrue.output("a").node("Neg", {"x"}, {"a"});
+    onFalse.output("b").node("Abs", {"x"}, {"b"});
+    const auto rate = onnxTensor("rate", {}, Longs{16000});
+    model.input("x", {4}).input("sr", {}, kOnnxInt64).input("flag", {}, kOnnxBool).output("y").output("z");
+    if (isNode)
+      model.node("Constant", {}, {"rate"}, {onnxTensorAttribute("value", rate)});
+    else
+      model.initializer(rate);
+    const std::vector<ProtoMessage> branches = {onnxGraph("then_branch", onTrue),
+                                                onnxGraph("else_branch", onFalse)};
+    model.node("Equal", {"rate", "sr"}, {"c"})
+        .node("If", {"c"}, {"y"}, branches)
+        .node("If", {"flag"}, {"z"}, branches);
+    const Requirements requirements = of(model);
+    ASSERT_EQ(requirements.pins.size(), 2u);
+    EXPECT_EQ(requirements.pins[0].name, "sr");
+    EXPECT_EQ(requirements.pins[0].example, 16000);
+    EXPECT_EQ(requirements.pins[1].name, "flag");
+    EXPECT_EQ(requirements.pins[1].example, 1);
+  }
+}
+
 TEST(Requirements, UnservedOperatorsWithReasonsAlsoInsideBodiesAndFunctions) {
   OnnxBuilder body, model(17);
   body.output("a").node("Frobnicate", {"x"}, {"a"}, {}, "inside");

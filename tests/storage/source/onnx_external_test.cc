@@ -26,6 +26,14 @@ TEST(OnnxExternal, FindsInitializersOfTheGraph) {
             (std::vector<std::string>{"more/w.bin", "weights.bin"}));
 }
 
+TEST(OnnxExternal, OnePathForOneFileAndWhatIsNoneAsItStands) {
+  const auto graph = field(5, externalTensor("./w.bin")) + field(5, externalTensor("w.bin")) +
+                     field(5, externalTensor("a/./b")) + field(5, externalTensor("../x")) +
+                     field(5, externalTensor("")) + field(5, externalTensor("w.bin/"));
+  EXPECT_EQ(scan(varintField(1, 8) + field(7, graph)),
+            (std::vector<std::string>{"", "../x", "a/b", "w.bin", "w.bin/"}));
+}
+
 TEST(OnnxExternal, FindsTensorsInAttributesSubgraphsAndFunctions) {
   const auto attribute = field(5, externalTensor("attribute.bin"));
   const auto inner = field(6, field(5, externalTensor("inner.bin")));  // AttributeProto.g.initializer
