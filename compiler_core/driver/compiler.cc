@@ -14,6 +14,7 @@
 #include "compiler_core/driver/device_program.h"
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/driver/probe.h"
+#include "compiler_core/driver/reference_effort.h"
 #include "compiler_core/frontend/onnx/import.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
 #include "compiler_core/ir/index_checks.h"
@@ -566,18 +567,8 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   for (const auto& [name, value] : given)
     if (llvm::none_of(captured.inputs, [&](const ir::Signature& input) { return input.name == name; }))
       return fail(Code::kFailedPrecondition, fmt::format("the model has no input '{}'", name));
-  std::int64_t inputBytes = 0;  // each is at most some 2^40
+  KILN_TRY(checkEffort(effortOf(*captured.module)));  // before anything is made
   for (const ir::Signature& input : captured.inputs) {
-    std::int64_t elements = 1;
-    for (const std::int64_t dim : input.shape) elements *= dim;
-    inputBytes += elements * static_cast<std::int64_t>(dtypeBytes(input.dtype));
-    // A run holds them twice.
-    if (inputBytes > reference::kMaxLiveBytes / 2)
-      return fail(
-          Code::kResourceExhausted,
-          fmt::format("the inputs up to '{}' {} have {} bytes; the reference evaluator takes at most {}",
-                      input.name, ir::typeText(input.dtype, input.shape), inputBytes,
-                      reference::kMaxLiveBytes / 2));
     if (auto own = given.find(input.name); own != given.end()) {
       result.inputValues.push_back(own->second);
       continue;

@@ -105,7 +105,7 @@ Result<CompileResult> compile(const CompileRequest& request);
 
 // Inputs from the seeded generator (pinned ones and elements that the dims name have their value), but for
 // those that `given` holds, and outputs from the reference evaluator, for one value of each symbolic
-// dimension.
+// dimension. kResourceExhausted, before anything is run: it would be too much (reference_effort.h).
 struct ReferenceResult {
   std::vector<ir::Signature> inputs, outputs;
   std::vector<reference::HostTensor> inputValues, outputValues;

@@ -1,0 +1,84 @@
+// What is too much for the reference evaluator is refused by name before anything is run.
+#include "compiler_core/driver/reference_effort.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "compiler_core/driver/compiler.h"
+#include "tests/support/onnx_builder.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::driver {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using namespace testing_support;
+using Longs = std::vector<std::int64_t>;
+
+// The refusal; "" for what was evaluated.
+std::string refusal(const OnnxBuilder& model, const std::map<std::string, std::int64_t>& dims = {}) {
+  const TempDirectory directory;
+  const std::string path = directory / "m.onnx";
+  std::ofstream(path, std::ios::binary) << model.build();
+  const auto result = evaluateReference(path, dims, {}, {}, 1);
+  if (result) return "";
+  EXPECT_EQ(result.error().code, Code::kResourceExhausted) << result.error().message;
+  return result.error().message;
+}
+
+TEST(ReferenceEffort, WhatFixturesWouldKeepIsBounded) {
+  OnnxBuilder model;
+  model.input("x", {"N", 4}).output("y").node("Tanh", {"x"}, {"y"});
+  EXPECT_EQ(refusal(model, {{"N", 4}}), "");
+  EXPECT_THAT(refusal(model, {{"N", 100000000}}),
+              AllOf(HasSubstr("inputs and outputs have 3200000000 bytes"), HasSubstr("at most 1073741824")));
+}
+
+TEST(ReferenceEffort, WhatIsAliveAtOnceIsBounded) {
+  OnnxBuilder model;
+  model.input("x", {1})
+      .output("y")
+      .initializer(onnxTensor("to", {1}, Longs{std::int64_t{1} << 31}))
+      .node("Expand", {"x", "to"}, {"large"}, {}, "grow")
+      .node("ReduceMax", {"large"}, {"y"});
+  EXPECT_THAT(refusal(model),
+              AllOf(HasSubstr("bytes of tensors would be alive at once"), HasSubstr("at most 8589934592"),
+                    HasSubstr("node 'grow' is where most are")));
+}
+
+TEST(ReferenceEffort, StepsAreBounded) {
+  OnnxBuilder model;
+  model.input("a", {8192, 8192})
+      .input("b", {8192, 8192})
+      .output("y")
+      .node("Relu", {"a"}, {"r"}, {}, "before")
+      .node("MatMul", {"r", "b"}, {"y"}, {}, "mm");
+  EXPECT_THAT(refusal(model), AllOf(HasSubstr("the reference evaluator would take 1"),
+                                    HasSubstr("at most 1099511627776"), HasSubstr("node 'mm' takes most")));
+}
+
+TEST(ReferenceEffort, ALoopCountsAsOftenAsItRuns) {
+  const auto looped = [](std::int64_t trips) {
+    OnnxBuilder body, model;
+    body.input("i", {}, kOnnxInt64)
+        .input("more", {}, kOnnxBool)
+        .input("s", {512, 512})
+        .output("again", kOnnxBool)
+        .output("t")
+        .node("Identity", {"more"}, {"again"})
+        .node("MatMul", {"s", "w"}, {"t"});
+    model.input("x", {512, 512})
+        .input("w", {512, 512})
+        .output("y")
+        .initializer(onnxTensor("trips", {}, Longs{trips}))
+        .node("Loop", {"trips", "", "x"}, {"y"}, {onnxGraph("body", body)}, "steps");
+    return model;
+  };
+  EXPECT_THAT(refusal(looped(100000)), HasSubstr("node 'steps' takes most"));
+}
+
+}  // namespace
+}  // namespace kiln::driver
