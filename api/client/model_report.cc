@@ -111,6 +111,11 @@ Json ModelReport::toJson() const {
 
 Result<ModelReport> inspectModel(const std::string& path, const std::vector<std::string>& data,
                                  const std::vector<std::string>& targets) {
+  if (path.starts_with("git+"))
+    return fail(Code::kInvalidArgument,
+                printable(path) +
+                    ": inspect reads files of this machine; get this one first, with git clone and git "
+                    "checkout or with git show COMMIT:PATH > FILE, and give its path");
   ModelReport report;
   report.path = path;
   KILN_ASSIGN(report.files, findModelFiles(path, data));

@@ -187,7 +187,7 @@ class GitFetcher {
     std::size_t count = 0;
     if (int code = git_remote_ls(&heads, &count, remote); code < 0) return failure(code);
     const std::string& name = reference_.commit;
-    std::string kind = "name", resolved;
+    std::string kind = "a name", resolved;
     for (std::size_t i = 0; i < count; ++i) {
       std::string_view head = heads[i]->name;
       char id[GIT_OID_HEXSZ + 1];
@@ -196,7 +196,7 @@ class GitFetcher {
       // An annotated tag is listed twice: the peeled line, which comes second, names the commit.
       bool tag = head == "refs/tags/" + name || head == "refs/tags/" + name + "^{}";
       if (!branch && !tag) continue;
-      kind = tag ? "tag" : "branch";
+      kind = tag ? "a tag" : "a branch";
       resolved = id;
     }
     return notAFullCommit(name, kind, resolved);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "manifest/base/printable.h"
 #include "storage/source/git_url.h"
 
 namespace kiln::source {
@@ -50,9 +51,14 @@ Result<GitReference> parseGitReference(std::string_view text) {
   std::size_t hash = text.find('#');
   if (hash == text.npos) return bad("no '#path' at the end");
   std::string_view path = text.substr(hash + 1), front = text.substr(0, hash);
+  if (front.find("://") == front.npos)
+    return bad(
+        fmt::format("\"{}\" is no URL; write git+https://, git+ssh:// or, for a repository on this "
+                    "machine, git+file:///absolute/path@COMMIT#path",
+                    printable(front)));
   // The user of an ssh URL has an '@' too: the commit's is the one after the host's slash.
   std::size_t at = front.rfind('@'), slash = front.find('/', std::min(front.find("://") + 3, front.size()));
-  if (at == front.npos || slash == front.npos || at < slash) return bad("no '@COMMIT' after the URL");
+  if (at == front.npos || (slash != front.npos && at < slash)) return bad("no '@COMMIT' after the URL");
   GitReference out{std::string(front.substr(0, at)), std::string(front.substr(at + 1)), std::string(path)};
   if (out.commit.empty() || out.commit.size() > 255 ||
       !std::all_of(out.commit.begin(), out.commit.end(),

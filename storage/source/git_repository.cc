@@ -19,9 +19,9 @@ std::string hexOf(const git_oid* id) {
 // What a branch, tag or abbreviation stands for in a repository that is here.
 Error explainName(git_repository* repository, const std::string& name) {
   git_reference* found = nullptr;
-  std::string kind = "name";
+  std::string kind = "a name";
   if (git_reference_dwim(&found, repository, name.c_str()) == 0) {
-    kind = git_reference_is_tag(found) ? "tag" : "branch";
+    kind = git_reference_is_tag(found) ? "a tag" : "a branch";
     git_reference_free(found);
   }
   git_object* raw = nullptr;
@@ -31,7 +31,7 @@ Error explainName(git_repository* repository, const std::string& name) {
   if (git_object_peel(&peeled, object.get(), GIT_OBJECT_COMMIT) != 0) return notAFullCommit(name, kind, "");
   ObjectHandle commit(peeled);
   bool isHex = std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isxdigit(c); });
-  if (kind == "name" && isHex) kind = "abbreviated commit";
+  if (kind == "a name" && isHex) kind = "an abbreviated commit";
   return notAFullCommit(name, kind, hexOf(git_object_id(commit.get())));
 }
 
@@ -53,7 +53,7 @@ Error notAFullCommit(const std::string& given, const std::string& kind, const st
                                       : fmt::format("it is commit {} now: write @{}", resolved, resolved);
   if (given.size() == 64 && resolved.empty()) next = "SHA-256 repositories are not supported";
   return {Code::kInvalidArgument,
-          fmt::format("'{}' is a {}, which can come to mean other bytes; {}", given, kind, next)};
+          fmt::format("'{}' is {}, which can come to mean other bytes; {}", given, kind, next)};
 }
 
 CommitTree::State::~State() {

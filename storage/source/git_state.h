@@ -20,7 +20,7 @@ struct CommitTree::State {
   CommitHandle commit;
 };
 
-// The error for a commit that was not given in full. `resolved` is the commit it stands for, empty if that is
+// The error for a commit that was not given in full; `kind` with its article ("a tag"). `resolved` is the commit it stands for, empty if that is
 // not known.
 Error notAFullCommit(const std::string& given, const std::string& kind, const std::string& resolved);
 

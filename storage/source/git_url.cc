@@ -75,6 +75,8 @@ Result<GitUrl> parseGitUrl(std::string_view url) {
   if (url.find_first_of("?#", separator) != url.npos) return bad("a query or fragment is not allowed");
   std::string_view rest = url.substr(separator + 3);
   std::size_t slash = rest.find('/');
+  if (slash == rest.npos && out.scheme == "file")
+    return bad("file:// takes an absolute path: file:///path/to/repository");
   if (slash == rest.npos || slash + 1 == rest.size()) return bad("no path to a repository");
   out.path = rest.substr(slash);
   std::string_view authority = rest.substr(0, slash);

@@ -183,6 +183,43 @@ TEST(ModelCheck, WhatIsNoModelIsNamedByTheUsersPath) {
   EXPECT_EQ(name.details, "");
 }
 
+TEST(ModelReport, ReadsFilesOfThisMachine) {
+  const auto report =
+      inspectModel("git+https://h/r@" + std::string(40, 'a') + "#m.onnx", {}, {"cpu:x86-64-v3"});
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(report.error().message,
+              AllOf(HasSubstr("inspect reads files of this machine"), HasSubstr("git show")));
+}
+
+// Whatever decides an If may be what keeps a branch from running; a line without its pin would not build.
+TEST(ModelReport, PinsWhatDecidesAnIf) {
+  const auto scalar = [](const std::string& name, int type) {
+    return field(1, name) + field(2, field(1, varintField(1, type) + field(2, "")));
+  };
+  const auto branch = [](const std::string& name, const std::string& op) {
+    return field(5, field(1, name) + field(6, field(1, field(1, "x") + field(2, name) + field(4, op)) +
+                                                  field(12, field(1, name))));
+  };
+  const std::string rate = field(5, varintField(2, 7) + varintField(7, 16000) + field(8, "rate"));
+  const std::string model =
+      varintField(1, 8) +
+      field(7, field(1, field(1, "sr") + field(1, "rate") + field(2, "c") + field(4, "Equal")) +
+                   field(1, field(1, "c") + field(2, "y") + field(4, "If") + branch("then_branch", "Neg") +
+                                branch("else_branch", "Abs")) +
+                   rate + field(11, floatInput("x", {"4"})) + field(11, scalar("sr", 7)) +
+                   field(12, floatInput("y", {"4"}))) +
+      field(8, varintField(2, 17));
+  const TempDirectory directory;
+  const std::string path = directory / "vad.onnx";
+  std::ofstream(path, std::ios::binary) << model;
+  const auto report = inspectModel(path, {}, {"cpu:x86-64-v3"});
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->requirements.pins.size(), 1u);
+  EXPECT_FALSE(report->requirements.pins[0].certain);
+  EXPECT_THAT(report->commandLine, testing::EndsWith(" --pin sr=16000"));
+}
+
 TEST(ModelReport, SaysWhatABuildNeeds) {
   const TempDirectory directory;
   const std::string path = directory / "my net.onnx";

@@ -38,6 +38,23 @@ TEST(GitReference, RefusesBadForms) {
     EXPECT_EQ(parseGitReference(bad).error().code, Code::kInvalidArgument) << bad;
 }
 
+// What is wrong is the URL, not the commit behind it.
+TEST(GitReference, RelativeRepositoriesAreToldHowToBeNamed) {
+  const auto why = [](const std::string& url) {
+    return parseGitReference("git+" + url + "@" + kCommit + "#m.onnx").error().message;
+  };
+  for (const char* url : {"../models", "models", "./a/b", "/srv/models", "file:models", "host:models.git"})
+    EXPECT_NE(why(url).find(std::string("\"") + url + "@"), std::string::npos) << why(url);
+  EXPECT_NE(why("models").find("git+file:///absolute/path@COMMIT#path"), std::string::npos);
+  for (const char* url : {"file://models", "file://a/models", "file://../models"})
+    EXPECT_NE(why(url).find("file:// takes an absolute path"), std::string::npos) << why(url);
+  EXPECT_NE(why("https://host").find("no path to a repository"), std::string::npos);
+  for (const char* url : {"../models", "file://models", "https://host"})
+    EXPECT_EQ(why(url).find("no '@COMMIT'"), std::string::npos);
+  EXPECT_NE(parseGitReference("git+https://host/models#m").error().message.find("no '@COMMIT'"),
+            std::string::npos);
+}
+
 TEST(GitReference, OnlyFullCommitsAreFull) {
   EXPECT_TRUE(isFullCommit(kCommit));
   for (const std::string& bad :

@@ -61,7 +61,7 @@ TEST_F(LocalRepository, NamesInsteadOfCommitsAreRefusedWithTheCommitTheyMean) {
   EXPECT_NE(openError("light").find("is a tag"), std::string::npos);
   EXPECT_NE(openError("main").find("is a branch"), std::string::npos);
   std::string shortId = openError(commit_.substr(0, 10));
-  EXPECT_NE(shortId.find("abbreviated commit"), std::string::npos) << shortId;
+  EXPECT_NE(shortId.find("is an abbreviated commit"), std::string::npos) << shortId;
   EXPECT_NE(shortId.find(commit_), std::string::npos);
   EXPECT_NE(openError("no-such-name").find("40 lowercase hex digits"), std::string::npos);
   EXPECT_NE(openError(std::string(64, 'a')).find("SHA-256"), std::string::npos);
