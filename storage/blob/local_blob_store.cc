@@ -39,12 +39,6 @@ Status passOn(int fd, std::uint64_t offset, std::uint64_t end, const ByteSink& s
   return {};
 }
 
-Status allocate(int fd, std::uint64_t from, std::uint64_t to) {
-  if (::fallocate(fd, 0, static_cast<off_t>(from), static_cast<off_t>(to - from)) != 0 && errno != EOPNOTSUPP)
-    return fail(errnoError(errno, fmt::format("blob store: reserving {} bytes", to)));
-  return {};
-}
-
 Status touch(const std::string& path, TimePoint now) {
   const auto since = now.time_since_epoch();
   const auto whole = std::chrono::floor<std::chrono::seconds>(since);
@@ -68,7 +62,8 @@ LocalBlobStore::LocalBlobStore(const LocalBlobStoreOptions& options,
     : readOnly_(options.readOnly),
       clock_(clock),
       directory_(std::move(directory)),
-      space_(directory_->root(), options.capacity, used, options.keepFree),
+      space_(options.freeSpace ? options.freeSpace : freeSpaceOf(directory_->root()), options.capacity, used,
+             options.keepFree),
       validated_(options.validationEntries, options.validationTtl, clock) {}
 
 Result<std::unique_ptr<LocalBlobStore>> LocalBlobStore::open(const LocalBlobStoreOptions& options) {
@@ -91,16 +86,25 @@ Result<LocalBlobStore::Staged> LocalBlobStore::stage(const Digest& digest) {
   staged.path = directory_->tempPath();
   KILN_ASSIGN(staged.fd, openFile(staged.path, O_RDWR | O_CREAT | O_EXCL, 0400, "blob store: new file"));
   if (::fchmod(staged.fd.get(), 0444) != 0) return fail(errnoError(errno, "blob store: mode"));
-  if (digest.size >= kPreallocateBytes) KILN_TRY(allocate(staged.fd.get(), 0, staged.space.bytes()));
+  if (digest.size >= kPreallocateBytes) KILN_TRY(allocate(staged, 0));
   return staged;
+}
+
+// Where the file system cannot, what is written takes its room as it comes.
+Status LocalBlobStore::allocate(Staged& staged, std::uint64_t from) {
+  const std::uint64_t to = staged.space.bytes();
+  if (::fallocate(staged.fd.get(), 0, static_cast<off_t>(from), static_cast<off_t>(to - from)) == 0)
+    staged.space.place(to);
+  else if (errno != EOPNOTSUPP)
+    return fail(errnoError(errno, fmt::format("blob store: reserving {} bytes", to)));
+  return {};
 }
 
 Status LocalBlobStore::makeRoom(Staged& staged, std::uint64_t bytes) {
   const std::uint64_t before = staged.space.bytes();
   if (bytes <= before) return {};
-  const std::uint64_t size = std::min(staged.digest.size, 2 * bytes);
-  KILN_TRY(staged.space.grow(size));
-  return allocate(staged.fd.get(), before, size);
+  KILN_TRY(staged.space.grow(std::min(staged.digest.size, 2 * bytes)));
+  return allocate(staged, before);
 }
 
 Result<std::unique_ptr<BlobWriter>> LocalBlobStore::beginWrite(const std::string& instance,
@@ -169,6 +173,7 @@ std::vector<Status> LocalBlobStore::putBatch(const std::string& instance, std::s
     KILN_ASSIGN(Staged staged, stage(blob.digest));
     KILN_TRY(makeRoom(staged, blob.bytes.size()));
     KILN_TRY(writeAll(staged.fd.get(), blob.bytes, "blob store: writing"));
+    staged.space.place(blob.bytes.size());
     return staged;
   };
   for (std::size_t start = 0; start < blobs.size(); start += kGroupFiles) {

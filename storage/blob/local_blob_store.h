@@ -25,6 +25,7 @@ struct LocalBlobStoreOptions {
   bool readOnly = false;       // writes are kPermissionDenied, corrupt blobs stay where they are
   std::uint64_t capacity = 0;  // most bytes of blobs; 0: as much as the disk holds. Counted per process.
   std::uint64_t keepFree = 64 << 20;  // bytes of the disk that stay free
+  FreeSpace freeSpace = {};           // null: of the file system that `directory` is in
   std::size_t validationEntries = 1 << 16;
   Duration validationTtl = std::chrono::minutes(10);
   const Clock* clock = nullptr;  // null: the system's; must outlive the store
@@ -63,6 +64,8 @@ class LocalBlobStore final : public BlobStore, public BlobSweeper {
                  std::uint64_t used, const Clock& clock);
 
   Result<Staged> stage(const Digest& digest);
+  // Room on the disk for what is promised to a staged blob, whose first `from` bytes have theirs.
+  Status allocate(Staged& staged, std::uint64_t from);
   // Room for the first `bytes` of a staged blob.
   Status makeRoom(Staged& staged, std::uint64_t bytes);
   // Makes a staged blob durable, then visible to the instance.

@@ -36,6 +36,7 @@ Status LocalBlobWriter::write(Bytes bytes) {
   KILN_TRY(writeAll(staged_.fd.get(), bytes, "blob store: writing"));
   hasher_.update(bytes);
   written_ += bytes.size();
+  staged_.space.place(written_);
   if (written_ - flushed_ >= kFlushBytes) {
     ::sync_file_range(staged_.fd.get(), static_cast<off_t>(flushed_), static_cast<off_t>(written_ - flushed_),
                       SYNC_FILE_RANGE_WRITE);

@@ -8,29 +8,44 @@
 
 namespace kiln::storage {
 
-SpaceLedger::SpaceLedger(std::string directory, std::uint64_t capacity, std::uint64_t used,
+FreeSpace freeSpaceOf(std::string directory) {
+  return [directory = std::move(directory)]() -> Result<std::uint64_t> {
+    struct statvfs disk{};
+    if (::statvfs(directory.c_str(), &disk) != 0) return fail(errnoError(errno, "blob store: free space"));
+    return static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+  };
+}
+
+SpaceLedger::SpaceLedger(FreeSpace freeSpace, std::uint64_t capacity, std::uint64_t used,
                          std::uint64_t keepFree)
-    : directory_(std::move(directory)), capacity_(capacity), keepFree_(keepFree), used_(used) {}
+    : freeSpace_(std::move(freeSpace)), capacity_(capacity), keepFree_(keepFree), used_(used) {}
 
 SpaceLedger::Reservation::Reservation(Reservation&& other) noexcept
-    : ledger_(std::exchange(other.ledger_, nullptr)), bytes_(other.bytes_) {}
+    : ledger_(std::exchange(other.ledger_, nullptr)), bytes_(other.bytes_), placed_(other.placed_) {}
 
 SpaceLedger::Reservation& SpaceLedger::Reservation::operator=(Reservation&& other) noexcept {
   std::swap(ledger_, other.ledger_);
   std::swap(bytes_, other.bytes_);
+  std::swap(placed_, other.placed_);
   return *this;
 }
 
 SpaceLedger::Reservation::~Reservation() {
   if (!ledger_) return;
   std::lock_guard lock(ledger_->mutex_);
-  ledger_->promised_ -= bytes_;
+  set(0, 0);
+}
+
+void SpaceLedger::Reservation::set(std::uint64_t bytes, std::uint64_t placed) {
+  ledger_->promised_ += bytes - bytes_;  // modulo 2^64: less, too
+  ledger_->placed_ += placed - placed_;
+  bytes_ = bytes;
+  placed_ = placed;
 }
 
 void SpaceLedger::Reservation::shrink(std::uint64_t bytes) {
   std::lock_guard lock(ledger_->mutex_);
-  ledger_->promised_ -= bytes_ - bytes;
-  bytes_ = bytes;
+  set(bytes, std::min(placed_, bytes));
 }
 
 Status SpaceLedger::Reservation::grow(std::uint64_t bytes) {
@@ -40,12 +55,16 @@ Status SpaceLedger::Reservation::grow(std::uint64_t bytes) {
   return {};
 }
 
+void SpaceLedger::Reservation::place(std::uint64_t bytes) {
+  std::lock_guard lock(ledger_->mutex_);
+  set(bytes_, std::clamp(bytes, placed_, bytes_));
+}
+
 void SpaceLedger::Reservation::keep() {
   if (!ledger_) return;
-  SpaceLedger* ledger = std::exchange(ledger_, nullptr);
-  std::lock_guard lock(ledger->mutex_);
-  ledger->promised_ -= bytes_;
-  ledger->used_ += bytes_;
+  std::lock_guard lock(ledger_->mutex_);
+  ledger_->used_ += bytes_;
+  set(0, 0);
 }
 
 Result<SpaceLedger::Reservation> SpaceLedger::reserve(std::uint64_t bytes) {
@@ -56,11 +75,10 @@ Result<SpaceLedger::Reservation> SpaceLedger::reserve(std::uint64_t bytes) {
             "the blob store is full: {} bytes wanted, {} available ({}); free some space and try again",
             bytes, available, limit));
   };
-  struct statvfs disk{};
-  if (::statvfs(directory_.c_str(), &disk) != 0) return fail(errnoError(errno, "blob store: free space"));
-  std::uint64_t free = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize;
+  // Looked at under the lock: what others have placed until then is in it.
   std::lock_guard lock(mutex_);
-  std::uint64_t blocked = std::min(free, keepFree_ + promised_);
+  KILN_ASSIGN(const std::uint64_t free, freeSpace_());
+  const std::uint64_t blocked = std::min(free, keepFree_ + promised_ - placed_);
   if (bytes > free - blocked) return full("of the disk", free - blocked);
   if (capacity_ != 0) {
     std::uint64_t left = capacity_ - std::min(capacity_, used_ + promised_);

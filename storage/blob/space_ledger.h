@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -10,13 +11,18 @@
 
 namespace kiln::storage {
 
+// The bytes of a disk that are free now. Thread safe.
+using FreeSpace = std::function<Result<std::uint64_t>()>;
+// Of the file system of `directory`.
+FreeSpace freeSpaceOf(std::string directory);
+
 // Thread safe. Counts this process's promises; other processes on the same disk are seen through its free
-// space.
+// space. A byte that was promised and then placed on the disk counts once: there.
 class SpaceLedger {
  public:
   // `capacity`: most bytes of blobs to hold (0: no limit but the disk), `used` of which are there already.
-  // `keepFree`: bytes of the file system of `directory` that stay free.
-  SpaceLedger(std::string directory, std::uint64_t capacity, std::uint64_t used, std::uint64_t keepFree);
+  // `keepFree`: bytes of the disk that stay free.
+  SpaceLedger(FreeSpace freeSpace, std::uint64_t capacity, std::uint64_t used, std::uint64_t keepFree);
 
   // A promise of `bytes`; given back on destruction unless kept. Must not outlive the ledger.
   class Reservation {
@@ -29,14 +35,19 @@ class SpaceLedger {
     void shrink(std::uint64_t bytes);
     Status grow(std::uint64_t bytes);
     std::uint64_t bytes() const { return bytes_; }
-    // The bytes are on the disk now: they count as used from here on.
+    // The first `bytes` of them take up the disk now, whose free space is the smaller for it.
+    void place(std::uint64_t bytes);
+    // All of them belong to the store now: they count as used from here on.
     void keep();
 
    private:
     friend class SpaceLedger;
     Reservation(SpaceLedger* ledger, std::uint64_t bytes) : ledger_(ledger), bytes_(bytes) {}
+    // What it adds to the ledger's sums. The caller holds the ledger's mutex.
+    void set(std::uint64_t bytes, std::uint64_t placed);
+
     SpaceLedger* ledger_ = nullptr;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t bytes_ = 0, placed_ = 0;
   };
 
   // kResourceExhausted says how much is wanted and how much there is.
@@ -45,12 +56,13 @@ class SpaceLedger {
   void release(std::uint64_t bytes);
 
  private:
-  std::string directory_;
-  std::uint64_t capacity_;
-  std::uint64_t keepFree_;
+  const FreeSpace freeSpace_;
+  const std::uint64_t capacity_;
+  const std::uint64_t keepFree_;
   std::mutex mutex_;
   std::uint64_t used_;          // guarded by mutex_
   std::uint64_t promised_ = 0;  // guarded by mutex_
+  std::uint64_t placed_ = 0;    // of the promised ones; guarded by mutex_
 };
 
 }  // namespace kiln::storage

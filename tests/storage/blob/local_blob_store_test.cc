@@ -182,6 +182,75 @@ TEST(LocalBlobStore, RoomIsKeptForWhatArrives) {
   EXPECT_EQ(harness.store().beginWrite("a", digestOf(bytes)).error().code, Code::kResourceExhausted);
 }
 
+// A disk of a fixed size, of which a store's files take what they take up.
+class SmallDisk {
+ public:
+  explicit SmallDisk(std::uint64_t bytes) : bytes_(bytes) {}
+  FreeSpace freeSpace() const {
+    return [this]() -> Result<std::uint64_t> {
+      std::uint64_t used = 0;
+      for (const auto& entry : fs::recursive_directory_iterator(directory_.path())) {
+        struct stat file{};
+        if (::stat(entry.path().c_str(), &file) == 0 && S_ISREG(file.st_mode))
+          used += static_cast<std::uint64_t>(file.st_blocks) * 512;
+      }
+      return bytes_ - std::min(bytes_, used);
+    };
+  }
+  std::string path() const { return directory_ / "store"; }
+
+ private:
+  testing_support::TempDirectory directory_;
+  const std::uint64_t bytes_;
+};
+
+// What is promised to an upload is taken from the disk as it comes, and then no promise any more: of each
+// size, whether its room is made at its start or as it grows.
+TEST(LocalBlobStore, AnUploadInProgressTakesItsSizeOfTheDiskOnce) {
+  for (const std::uint64_t size :
+       {std::uint64_t{512 << 10}, std::uint64_t{4 << 20}, std::uint64_t{24 << 20}}) {
+    const SmallDisk disk(2 * size + size / 2);
+    auto store =
+        LocalBlobStore::open({.directory = disk.path(), .keepFree = size / 4, .freeSpace = disk.freeSpace()})
+            .value();
+    const std::string first(size, 'x'), second(size, 'y'), third(size, 'z');
+    auto writer = store->beginWrite("a", digestOf(first)).value();
+    for (std::uint64_t at = 0; at < size; at += 256 << 10)
+      ASSERT_TRUE(writer->write(asBytes(first).subspan(at).first(256 << 10))) << size;
+    EXPECT_TRUE(putBlob(*store, "a", asBytes(second))) << size << ": there is room for two";
+    EXPECT_EQ(store->beginWrite("a", digestOf(third)).error().code, Code::kResourceExhausted)
+        << size << ": and for no third";
+    EXPECT_TRUE(writer->commit());
+    EXPECT_EQ(store->beginWrite("a", digestOf(third)).error().code, Code::kResourceExhausted) << size;
+  }
+}
+
+// Pure: a disk from which whatever is placed is taken.
+TEST(SpaceLedger, APromiseIsCountedUntilItIsOnTheDisk) {
+  std::uint64_t free = 1000;
+  SpaceLedger ledger([&]() -> Result<std::uint64_t> { return free; }, 0, 0, 100);
+  auto one = ledger.reserve(400).value();
+  EXPECT_FALSE(ledger.reserve(501)) << "900 are not kept free, 400 of them promised";
+  free -= 300;
+  one.place(300);
+  EXPECT_TRUE(ledger.reserve(500)) << "300 are on the disk now, 100 still promised";
+  EXPECT_FALSE(ledger.reserve(501));
+  one.place(200);
+  EXPECT_FALSE(ledger.reserve(501)) << "what is placed stays so";
+  one.shrink(350);
+  EXPECT_TRUE(ledger.reserve(550));
+  EXPECT_FALSE(ledger.reserve(551));
+  ASSERT_TRUE(one.grow(600));
+  EXPECT_TRUE(ledger.reserve(300));
+  EXPECT_FALSE(ledger.reserve(301));
+  SpaceLedger::Reservation moved = std::move(one);
+  free -= 300;
+  moved.place(9999);
+  moved.keep();
+  EXPECT_TRUE(ledger.reserve(300));
+  EXPECT_FALSE(ledger.reserve(301));
+}
+
 // Another process repairs the blob while the corrupt file is being read.
 TEST(LocalBlobStore, OnlyTheFileThatWasReadIsQuarantined) {
   LocalStoreHarness harness;
