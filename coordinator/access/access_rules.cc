@@ -7,6 +7,7 @@
 #include "manifest/base/glob.h"
 #include "manifest/json/reader.h"
 #include "signing/keys/files.h"
+#include "storage/blob/instance_name.h"
 
 namespace kiln::access {
 namespace {
@@ -113,6 +114,9 @@ Result<Grant> readGrant(ObjectReader& reader, const std::vector<TokenIssuer>& is
   if (grant.roles.empty()) return badMember(reader.path("roles"), "must name a role");
   KILN_ASSIGN(grant.instances, reader.strings("instances"));
   if (grant.instances.empty()) return badMember(reader.path("instances"), "must name an instance, or \"*\"");
+  for (const std::string& name : grant.instances)
+    if (const Status good = storage::checkInstanceName(name); !good)
+      return badMember(reader.path("instances"), good.error().message);
   return grant;
 }
 

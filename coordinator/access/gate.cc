@@ -6,6 +6,7 @@
 
 #include "coordinator/access/peer_certificate.h"
 #include "manifest/base/printable.h"
+#include "storage/blob/instance_name.h"
 
 namespace kiln::access {
 namespace {
@@ -78,6 +79,7 @@ Status Gate::admit(const Credentials& shown, const RpcRule* rule, std::string_vi
                    const std::string& instance) const {
   KILN_ASSIGN(const Identity who, identify(shown));
   if (!rule || rule->scope == Scope::kWorker) return denied(who, rpc, "nobody may");
+  KILN_TRY(storage::checkInstanceName(instance));
   const auto now = rules();
   const bool may =
       rule->scope == Scope::kAnywhere

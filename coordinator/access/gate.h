@@ -40,7 +40,8 @@ class Gate {
   // the certificate of the connection.
   Result<Identity> identify(const Credentials& shown) const;
 
-  // kPermissionDenied unless `rpc`'s row lets the caller do this in `instance`.
+  // kPermissionDenied unless `rpc`'s row lets the caller do this in `instance`. kInvalidArgument for what no
+  // instance can be called: what is judged here is what the database and the store are asked with.
   Status admit(const Credentials& shown, std::string_view rpc, const std::string& instance) const;
   // The same for what has a rule elsewhere. `rule` may be null: nobody may.
   Status admit(const Credentials& shown, const RpcRule* rule, std::string_view what,

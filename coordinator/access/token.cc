@@ -73,6 +73,8 @@ Result<Claims> readClaims(const Json& json) {
   KILN_ASSIGN(claims.subject, reader.string("sub"));
   if (claims.subject.empty() || claims.subject.size() > kMaxSubject)
     return refused("its subject is empty or longer than 1024 bytes");
+  if (printable(claims.subject, kMaxSubject) != claims.subject)
+    return refused("its subject has a control character, or one that cannot be seen");
   KILN_ASSIGN(const Json* audience, reader.any("aud"));
   if (audience->is_string()) {
     claims.audiences.push_back(audience->get<std::string>());

@@ -2,16 +2,26 @@
 
 #include <fmt/core.h>
 
+#include "manifest/base/printable.h"
+
 namespace kiln::storage {
 
-Result<std::string> instanceDirectoryName(const std::string& instance) {
+Status checkInstanceName(std::string_view instance) {
   constexpr std::size_t kMaxBytes = 64;
   if (instance.size() > kMaxBytes)
     return fail(Code::kInvalidArgument,
                 fmt::format("instance name of {} bytes; at most {}", instance.size(), kMaxBytes));
+  if (printable(instance) != instance)
+    return fail(Code::kInvalidArgument,
+                "instance name " + inQuotes(instance) +
+                    " with a control character, or one that cannot be seen, or no UTF-8");
+  return {};
+}
+
+Result<std::string> instanceDirectoryName(const std::string& instance) {
+  KILN_TRY(checkInstanceName(instance));
   std::string out = "i-";
   for (unsigned char c : instance) {
-    if (c < 0x20 || c == 0x7f) return fail(Code::kInvalidArgument, "instance name with a control character");
     bool plain =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     out += plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);

@@ -2,14 +2,19 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "manifest/base/result.h"
 
 namespace kiln::storage {
 
-// A file name that only this instance has: letters, digits, '_' and '-' stay, all else becomes %XX, after a
-// leading "i-". kInvalidArgument for more than 64 bytes or control characters. The empty instance is a valid
+// At most 64 bytes of UTF-8, all of which can be seen: what printable() would change is no name, since
+// somebody could take it for another one. kInvalidArgument says what is wrong. The empty instance is a valid
 // one.
+Status checkInstanceName(std::string_view instance);
+
+// A file name that only this instance has: letters, digits, '_' and '-' stay, all else becomes %XX, after a
+// leading "i-". kInvalidArgument as of checkInstanceName().
 Result<std::string> instanceDirectoryName(const std::string& instance);
 
 }  // namespace kiln::storage

@@ -171,6 +171,7 @@ Result<std::string> Connection::prepare(std::string_view sql, std::span<const Pa
 }
 
 Result<Rows> Connection::execute(std::string_view sql, std::span<const Param> params) {
+  for (const Param& param : params) KILN_TRY(param.check());
   KILN_TRY(ensureOpen());
   KILN_ASSIGN(std::string name, prepare(sql, params));
   std::vector<const char*> values;

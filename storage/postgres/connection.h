@@ -39,6 +39,7 @@ class Connection {
 
   // Runs one statement with $1, $2, … bound to `params`; prepared on the server at its first use.
   // kUnavailable if the session broke: outside a transaction the statement may or may not have taken effect.
+  // kInvalidArgument, and nothing is run, if a parameter holds text that no server stores (Param::check()).
   Result<Rows> execute(std::string_view sql, std::initializer_list<Param> params = {}) {
     return execute(sql, std::span(params.begin(), params.size()));
   }

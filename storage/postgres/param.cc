@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include "manifest/base/printable.h"
+#include "manifest/base/utf8.h"
+
 namespace kiln::postgres {
 namespace {
 
@@ -23,6 +26,14 @@ std::string arrayLiteral(const Values& values, Text text) {
 }
 
 }  // namespace
+
+Status Param::check() const {
+  if (isBinary_) return {};
+  const bool cut = text_.find('\0') != std::string::npos;
+  if (!cut && isUtf8(text_)) return {};
+  return fail(Code::kInvalidArgument,
+              inQuotes(text_) + (cut ? " has a NUL" : " is not UTF-8") + ": no such text is stored here");
+}
 
 Param::Param(double value) : text_(fmt::format("{:.17g}", value)) {}
 

@@ -10,11 +10,13 @@
 
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
+#include "manifest/base/result.h"
 
 namespace kiln::postgres {
 
 // Built implicitly from the types below; std::nullopt and an empty optional are NULL. The server infers the
-// type from the statement, except for bytes, which are bytea in binary form.
+// type from the statement, except for bytes, which are bytea in binary form. Text with a NUL, where libpq
+// would end it, and text that is not UTF-8 fail the statement (check()).
 class Param {
  public:
   Param(std::nullopt_t) : isNull_(true) {}
@@ -35,6 +37,8 @@ class Param {
 
   const char* data() const { return isNull_ ? nullptr : text_.c_str(); }
   int size() const { return static_cast<int>(text_.size()); }
+  // kInvalidArgument, quoting the text, unless the server would get it as it is.
+  Status check() const;
   bool isBinary() const { return isBinary_; }
 
  private:

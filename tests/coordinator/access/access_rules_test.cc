@@ -96,6 +96,8 @@ TEST(AccessRules, BadFilesAreRefusedWithThePlace) {
   expectRefused(with("/grants/0/roles/0", "worker"), "the role worker is for");
   expectRefused(with("/grants/2/roles/0", "admin"), "a worker has no other");
   expectRefused(with("/grants/0/instances", Json::array()), "must name an instance");
+  for (const std::string& name : {std::string("default\0", 8), std::string("a\nb"), std::string("a\u202eb")})
+    expectRefused(with("/grants/0/instances/0", name), "grants[0].instances: instance name");
   expectRefused(with("/grants/1/certificate/key", "abc"), "SubjectPublicKeyInfo");
   expectRefused(with("/grants/3/token/issuer", "https://x"), "none of tokenIssuers");
   expectRefused(with("/grants/3/token/subject", "*"), "must not begin with");

@@ -67,6 +67,9 @@ TEST_P(TokenTest, EachClaimIsChecked) {
   expectRefused("aud", Json::array(), "is not meant for this farm");
   expectRefused("sub", "", "subject is empty");
   expectRefused("sub", std::string(1025, 'x'), "subject is empty or longer");
+  for (const std::string& hidden :
+       {std::string("repo:acme/\0model", 16), std::string("repo:acme/\n"), std::string("repo:acme/\u200b")})
+    expectRefused("sub", hidden, "subject has a control character");
   expectRefused("exp", "tomorrow", "claims.exp");
   expectRefused("exp", 1e12, "claims.exp");
   expectRefused("exp", -1, "claims.exp");

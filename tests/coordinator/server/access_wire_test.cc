@@ -39,6 +39,28 @@ TEST_F(AccessWireTest, EveryRpcRoleAndInstance) {
   EXPECT_GE(calls, 21 * 8 * 2);
 }
 
+// What the gate judges is what the query and the store are asked with: for whoever calls, a name that
+// something behind the gate would read otherwise is no name at all.
+TEST_F(AccessWireTest, NoRpcTakesANameThatCouldBeReadAsAnother) {
+  for (const auto* method : testing_support::servedRpcs()) {
+    const std::string rpc = method->service()->full_name() + "/" + method->name();
+    const auto* input = method->input_type();
+    if (!input->FindFieldByName("instance") && !input->FindFieldByName("instance_name") &&
+        !input->FindFieldByName("resource_name"))
+      continue;
+    for (const std::string& hidden : {std::string("\0", 1), std::string("\0x", 2), std::string("\n"),
+                                      std::string("\x7f"), std::string("\u200b"), std::string("\u202e")})
+      for (const char* name : {"submitter", "admin", "root"}) {
+        if (!access::findRule(rpc)->roles.has(name == std::string("submitter") ? Role::kSubmitter
+                                                                               : Role::kAdmin))
+          continue;
+        const grpc::Status status = call(as(name), rpc, requestFor(*method, kGranted + hidden, ""));
+        EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+            << rpc << " as " << name << ": " << status.error_message();
+      }
+  }
+}
+
 TEST_F(AccessWireTest, ATokenSaysWhoCalls) {
   v1::ListJobsRequest request;
   request.set_instance(kGranted);

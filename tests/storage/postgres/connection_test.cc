@@ -47,6 +47,35 @@ TEST(Connection, ValuesTravelUnchanged) {
   EXPECT_EQ(roundTrip<std::optional<int>>(connection, "int", std::optional<int>(7)).value().value(), 7);
 }
 
+// In every kind of parameter that carries text; bytes are bytes.
+TEST(Connection, TextThatTheServerWouldGetOtherwiseRunsNothing) {
+  Connection connection = connect();
+  ASSERT_TRUE(connection.executeScript("CREATE TEMP TABLE t (v text, a text[], b bytea)"));
+  const std::string cut("default\0other", 13);
+  for (const std::string& text : {cut, std::string(1, '\0'), std::string("ends\0", 5), std::string("\xff"),
+                                  std::string("half \xc3"), std::string("\xed\xa0\x80")}) {
+    const std::vector<std::string> list{"good", text};
+    for (const Param& param :
+         {Param(text), Param(std::string_view(text)), Param(std::optional(text)), Param(list)}) {
+      const auto refused =
+          connection.execute("INSERT INTO t (v) SELECT 'x' WHERE $1::text IS NOT NULL", {param});
+      ASSERT_FALSE(refused) << text;
+      EXPECT_EQ(refused.error().code, Code::kInvalidArgument) << refused.error().message;
+    }
+    EXPECT_TRUE(connection.execute("INSERT INTO t (b) VALUES ($1)", {asBytes(text)}));
+  }
+  const auto named = connection.execute("SELECT $1::int, $2::text", {1, cut});
+  EXPECT_NE(named.error().message.find("\"default?other\" has a NUL"), std::string::npos)
+      << named.error().message;
+  EXPECT_TRUE(connection.execute("SELECT v FROM t WHERE v IS NOT NULL").value().empty());
+  // Within a transaction as well, which goes on if its body does.
+  EXPECT_TRUE(connection.transact([&](Connection& session) -> Status {
+    EXPECT_FALSE(session.execute("SELECT $1::text", {cut}));
+    KILN_TRY(session.execute("SELECT $1::text", {"good"}));
+    return {};
+  }));
+}
+
 TEST(Connection, ArraysSelectMany) {
   Connection connection = connect();
   Rows numbers =
