@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "manifest/base/digest.h"
+#include "storage/postgres/conninfo.h"
 #include "storage/remote/channel.h"
 
 namespace kiln::server {
@@ -95,6 +96,8 @@ Status checkOptions(const Options& options) {
   KILN_TRY(checkTokenListen(options));
   if (!options.signer.starts_with("unix:/")) return bad("--signer", "must be unix:/path");
   if (auto fits = storage::checkSocketPath(options.signer); !fits) return fail(fits.error().in("--signer"));
+  if (auto database = postgres::checkConninfo(options.database); !database)
+    return fail(database.error().in("--database"));
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
   for (const std::string& policy : options.sandboxPolicies)
     if (auto digest = Digest::parse(policy, 0); !digest) return fail(digest.error().in("--sandbox-policy"));

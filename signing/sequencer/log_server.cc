@@ -10,6 +10,7 @@
 #include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_client.h"
+#include "storage/postgres/conninfo.h"
 #include "storage/postgres/listener.h"
 
 namespace kiln::signing {
@@ -97,6 +98,8 @@ Status makeLogKey(const std::string& origin, const std::string& prefix) {
 }
 
 Status runLog(const LogOptions& options, std::function<void(std::string_view)> reached) {
+  if (auto database = postgres::checkConninfo(options.database); !database)
+    return fail(database.error().in("--database"));
   Signals signals;
   spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-log"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);

@@ -22,8 +22,8 @@ struct LogOptions {
 // PREFIX.key and PREFIX.vkey: a new Ed25519 key for the log `origin`. kAlreadyExists rather than overwrite.
 Status makeLogKey(const std::string& origin, const std::string& prefix);
 
-// Until SIGTERM or SIGINT. Waits for a database that is away or not migrated yet. An error ends it: another
-// sequencer has taken over, or the log is damaged.
+// Until SIGTERM or SIGINT. Waits for a database that is away or not migrated yet. An error ends it: an option
+// is invalid, another sequencer has taken over, or the log is damaged.
 Status runLog(const LogOptions& options, std::function<void(std::string_view)> reached = [](auto) {});
 
 // Reads the command line; an exit code if there is nothing to run.

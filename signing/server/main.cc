@@ -15,6 +15,7 @@
 #include "signing/server/logged_records.h"
 #include "signing/server/server.h"
 #include "signing/token/key_location.h"
+#include "storage/postgres/conninfo.h"
 
 namespace kiln::signing {
 namespace {
@@ -33,6 +34,8 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
+  if (auto database = postgres::checkConninfo(options.database); !database)
+    return fail(database.error().in("--database"));
   KILN_ASSIGN(PrivateKey key, loadKey(options.key));
   KILN_ASSIGN(std::string pem, readTrustFile(options.workerCa, 64 << 10));
   KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem));

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "storage/postgres/conninfo.h"
 #include "storage/postgres/error.h"
 
 namespace kiln::postgres {
@@ -98,6 +99,11 @@ Status Connection::connect() {
   const char* host = PQhost(session_);
   address_ = fmt::format("{}:{}", host ? host : "?", PQport(session_) ? PQport(session_) : "?");
   if (PQstatus(session_) != CONNECTION_OK) {
+    // Waiting makes no server of a string that names none.
+    if (const Status names = checkConninfo(options_.conninfo); !names) {
+      disconnect();
+      return names;
+    }
     std::string_view text = firstLine(PQerrorMessage(session_));
     Error error{Code::kUnavailable,
                 fmt::format("PostgreSQL is not reachable at {}; is it running? ({})", address_, text)};

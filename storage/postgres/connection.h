@@ -32,6 +32,7 @@ enum class Isolation { kReadCommitted, kRepeatableRead, kSerializable };
 // while the server is away every call is kUnavailable and says where it was expected.
 class Connection {
  public:
+  // kInvalidArgument for a conninfo that is none (storage/postgres/conninfo.h).
   static Result<Connection> open(ConnectionOptions options);
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) noexcept;

@@ -19,6 +19,7 @@
 #include "storage/index/schema.h"
 #include "tests/support/child_process.h"
 #include "tests/support/postgres_server.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::fault {
 namespace {
@@ -317,6 +318,27 @@ class WitnessedLogTest : public LogTest {
   std::unique_ptr<WitnessServer> server_;
   std::uint16_t port_ = 0;
 };
+
+// Of every program that takes one: it is no database that is away, which would be waited for.
+TEST(DatabaseOption, AStringThatNamesNoServerEndsTheProgramWithTwo) {
+  const testing_support::TempDirectory directory;
+  const std::vector<std::vector<std::string>> programs{
+      {KILN_BIN "/kiln-log", "serve", "--key", "k", "--tiles", "t"},
+      {KILN_BIN "/kiln-signer", "serve", "--listen", "unix:/run/s", "--key", "k", "--store", "s",
+       "--worker-ca", "c"},
+      {KILN_BIN "/kiln-coordinator", "--listen", "unix:/run/c", "--signer", "unix:/run/s", "--store", "s",
+       "--worker-ca", "c", "--log-key", "k", "--builder-id", "urn:b"}};
+  for (std::vector<std::string> command : programs)
+    for (const char* database :
+         {"host=/run dbname", "hots=/run", "host=/run port=five", "host=/run sslmode=perhaps"}) {
+      command.resize(command.size() - (command[command.size() - 2] == "--database" ? 2 : 0));
+      command.insert(command.end(), {"--database", database});
+      ChildProcess program(command, directory / "log");
+      EXPECT_EQ(program.wait(), 2) << command[0] << " " << database;
+      EXPECT_NE(signing::readTextFile(directory / "log", 1 << 16).value().find("--database: "),
+                std::string::npos);
+    }
+}
 
 TEST_F(WitnessedLogTest, NoCheckpointCountsWithoutTheQuorum) {
   live_->sign(0, 3);

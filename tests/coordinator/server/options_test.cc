@@ -41,6 +41,19 @@ TEST(Options, ANetworkEndpointWantsMutualTlsAndAnAccessFile) {
   EXPECT_TRUE(checkOptions(options));
 }
 
+TEST(Options, ADatabaseThatNamesNoServerIsNotWaitedFor) {
+  Options options = good();
+  options.database = "host=/run/kiln dbname=kiln";
+  EXPECT_TRUE(checkOptions(options)) << "a server that is away";
+  for (const char* bad : {"host=/run/kiln dbname", "hots=/run/kiln", "host=/run/kiln port=five"}) {
+    options.database = bad;
+    const Status refused = checkOptions(options);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(refused.error().message, HasSubstr("--database: not a connection string"));
+  }
+}
+
 TEST(Options, CallersWithoutACertificateComeOverLoopbackByName) {
   Options options = good();
   EXPECT_FALSE(wantsTls(options));

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "storage/postgres/conninfo.h"
 #include "tests/support/postgres_server.h"
 
 namespace kiln::postgres {
@@ -199,6 +200,30 @@ TEST(Connection, StalePlansAreRetried) {
   ASSERT_TRUE(connection.executeScript("ALTER TABLE t ADD COLUMN m int"));
   auto rows = connection.transact([](Connection& session) { return session.execute("SELECT * FROM t"); });
   EXPECT_TRUE(rows) << rows.error().message;
+}
+
+// It is its writer's mistake, and no server comes of waiting for one. Beside it: strings for servers that are
+// away.
+TEST(Connection, AStringThatNamesNoServerIsNoServerThatIsAway) {
+  for (const char* bad :
+       {"host=/run dbname", "host=/run dbname='kiln", "hots=/run", "host=/run sslmode=perhaps",
+        "host=a,b hostaddr=127.0.0.1 port=1,2,x", "host=/run port=0", "host=/run port=65536",
+        "host=/run port=five", "host=/run target_session_attrs=none", "postgresql://a b/kiln?x=y",
+        "postgresql://localhost:port/kiln", "host=/run service=no-service-of-this-name"}) {
+    const auto opened = Connection::open({.conninfo = bad, .connectTimeout = std::chrono::seconds(2)});
+    ASSERT_FALSE(opened) << bad;
+    EXPECT_EQ(opened.error().code, Code::kInvalidArgument) << bad << ": " << opened.error().message;
+    EXPECT_NE(opened.error().message.find("not a connection string of libpq: "), std::string::npos) << bad;
+    EXPECT_FALSE(checkConninfo(bad)) << bad;
+  }
+  for (const char* away :
+       {"host=/dev/null dbname=kiln", "host=/dev/null,/dev/null port=1,2", "host=127.0.0.1 port=1",
+        "postgresql:///kiln?host=/dev/null", "host=/dev/null port=5432 sslmode=disable"}) {
+    EXPECT_TRUE(checkConninfo(away)) << away;
+    EXPECT_EQ(Connection::open({.conninfo = away}).error().code, Code::kUnavailable) << away;
+  }
+  EXPECT_TRUE(checkConninfo(PostgresServer::shared().conninfo()));
+  EXPECT_TRUE(checkConninfo(""));
 }
 
 TEST(Connection, ADownServerIsNamedAndFoundAgain) {

@@ -1,0 +1,15 @@
+// libpq's connection strings, checked without any server.
+#pragma once
+
+#include <string>
+
+#include "manifest/base/result.h"
+
+namespace kiln::postgres {
+
+// kInvalidArgument with libpq's reason unless `conninfo` says where a server could be: its syntax, its
+// keywords and what they are set to. Whether one is there is another question. A name alone is that of a
+// database.
+Status checkConninfo(const std::string& conninfo);
+
+}  // namespace kiln::postgres
