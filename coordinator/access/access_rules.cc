@@ -212,11 +212,21 @@ Roles AccessRules::rolesAnywhere(const Identity& who) const {
 }
 
 InstanceSet AccessRules::instancesOf(const Identity& who, Role role) const {
+  return instancesWith(who, {role});
+}
+
+InstanceSet AccessRules::instancesOf(const Identity& who) const {
+  Roles every;
+  for (Role role : kEveryRole) every.add(role);
+  return instancesWith(who, every);
+}
+
+InstanceSet AccessRules::instancesWith(const Identity& who, Roles any) const {
   if (std::holds_alternative<LocalUser>(who)) return {.all = true, .names = {}};
   InstanceSet out;
   std::set<std::string> names;
   for (const Grant& grant : grants_) {
-    if (!grant.roles.has(role) || !std::visit(IsFor{who}, grant.who)) continue;
+    if (!grant.roles.meets(any) || !std::visit(IsFor{who}, grant.who)) continue;
     for (const std::string& name : grant.instances) {
       if (name == kEveryInstance) out.all = true;
       names.insert(name);

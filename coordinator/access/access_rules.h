@@ -56,14 +56,17 @@ class AccessRules {
   Roles rolesOf(const Identity& who, std::string_view instance) const;
   // Those that it has in one instance or another.
   Roles rolesAnywhere(const Identity& who) const;
-  // Where `who` has `role`.
+  // Where `who` has `role`; where it has any.
   InstanceSet instancesOf(const Identity& who, Role role) const;
+  InstanceSet instancesOf(const Identity& who) const;
 
   const std::vector<TokenIssuer>& tokenIssuers() const { return tokenIssuers_; }
   // Nobody is identified by such a certificate, a worker neither.
   bool isRevoked(const CertificateId& certificate) const { return revoked_.contains(certificate); }
 
  private:
+  InstanceSet instancesWith(const Identity& who, Roles any) const;
+
   std::vector<TokenIssuer> tokenIssuers_;
   std::vector<Grant> grants_;
   std::set<CertificateId> revoked_;

@@ -1,22 +1,56 @@
 #include "coordinator/access/call_share.h"
 
-namespace kiln::access {
+#include <algorithm>
 
-Result<CallShare::Turn> CallShare::take(const std::string& caller) {
+#include "manifest/base/printable.h"
+
+namespace kiln::access {
+namespace {
+
+tl::unexpected<Error> tooMany(const std::string& who, std::size_t calls) {
+  return fail(Code::kResourceExhausted, who + " has " + std::to_string(calls) +
+                                            " calls in progress, as many as the others leave room for; let "
+                                            "some end");
+}
+
+}  // namespace
+
+std::size_t CallShare::count(const std::string& group) const {
+  const auto found = counts_.find(group);
+  return found == counts_.end() ? 0 : found->second;
+}
+
+Result<CallShare::Turn> CallShare::take(const Sharer& sharer) {
   std::lock_guard lock(mutex_);
-  std::size_t& calls = calls_[caller];
-  if (calls >= most_)
-    return fail(Code::kResourceExhausted, caller + " has " + std::to_string(calls) +
-                                              " calls in progress, as many as one caller may; let some end");
-  ++calls;
-  return Turn(*this, caller);
+  const std::size_t free = most_ - taken_;
+  std::vector<std::string> groups{"caller " + sharer.caller};
+  if (const std::size_t calls = count(groups.back()); 2 * (calls + 1) > free)
+    return tooMany(sharer.caller, calls);
+  if (!sharer.tenants.empty()) {
+    const auto tenant = std::ranges::min_element(
+        sharer.tenants, {}, [&](const std::string& name) { return count("tenant " + name); });
+    groups.push_back("tenant " + *tenant);
+    if (const std::size_t calls = count(groups.back()); calls + 1 > free)
+      return tooMany("tenant " + inQuotes(*tenant), calls);
+  }
+  if (!sharer.address.empty()) {
+    groups.push_back("address " + sharer.address);
+    if (const std::size_t calls = count(groups.back()); calls + 1 > 2 * free)
+      return tooMany("address " + sharer.address, calls);
+  }
+  ++taken_;
+  for (const std::string& group : groups) ++counts_[group];
+  return Turn(*this, std::move(groups));
 }
 
 CallShare::Turn::~Turn() {
   if (!share_) return;
   std::lock_guard lock(share_->mutex_);
-  const auto found = share_->calls_.find(caller_);
-  if (--found->second == 0) share_->calls_.erase(found);
+  --share_->taken_;
+  for (const std::string& group : counted_) {
+    const auto found = share_->counts_.find(group);
+    if (--found->second == 0) share_->counts_.erase(found);
+  }
 }
 
 }  // namespace kiln::access

@@ -1,4 +1,4 @@
-// How many calls a caller has in progress: each holds a thread while it waits, and all callers share those.
+// How many calls are in progress, and whose: each holds a thread while it waits, and all callers share those.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,22 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "manifest/base/result.h"
 
 namespace kiln::access {
 
-// Thread safe.
+// Whom a call counts for.
+struct Sharer {
+  std::string caller;                     // as describe() names it
+  std::vector<std::string> tenants = {};  // on whose behalf: the call counts for the one that has the fewest
+  std::string address = {};               // "" where it says nothing of who calls
+};
+
+// Thread safe. Nobody can take everything, however many certificates, tenants or machines they have: what one
+// may have is measured by what is left for all others. With n tenants that take what they can, one n-th and a
+// bit of it is still free for the next one.
 class CallShare {
  public:
   explicit CallShare(std::size_t most) : most_(most) {}
@@ -20,23 +30,27 @@ class CallShare {
   class Turn {
    public:
     Turn() = default;
-    Turn(CallShare& share, std::string caller) : share_(&share), caller_(std::move(caller)) {}
+    Turn(CallShare& share, std::vector<std::string> counted) : share_(&share), counted_(std::move(counted)) {}
     Turn(Turn&& other) noexcept
-        : share_(std::exchange(other.share_, nullptr)), caller_(std::move(other.caller_)) {}
+        : share_(std::exchange(other.share_, nullptr)), counted_(std::move(other.counted_)) {}
     Turn& operator=(Turn&&) = delete;
     ~Turn();
 
    private:
     CallShare* share_ = nullptr;
-    std::string caller_;
+    std::vector<std::string> counted_;
   };
-  // kResourceExhausted if the caller has as many as one may have.
-  Result<Turn> take(const std::string& caller);
+  // kResourceExhausted if the caller has half as many calls as are free, its tenant as many, or its address
+  // twice as many: alone they get a third, a half and two thirds of all.
+  Result<Turn> take(const Sharer& sharer);
 
  private:
+  std::size_t count(const std::string& group) const;
+
   const std::size_t most_;
   std::mutex mutex_;
-  std::map<std::string, std::size_t> calls_;  // guarded by mutex_
+  std::size_t taken_ = 0;                      // guarded by mutex_
+  std::map<std::string, std::size_t> counts_;  // of each group that has calls; guarded by mutex_
 };
 
 }  // namespace kiln::access

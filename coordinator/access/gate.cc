@@ -4,6 +4,7 @@
 #include <grpc/grpc_security_constants.h>
 #include <grpcpp/security/auth_context.h>
 
+#include "coordinator/access/peer_address.h"
 #include "coordinator/access/peer_certificate.h"
 #include "manifest/base/printable.h"
 #include "storage/blob/instance_name.h"
@@ -19,6 +20,13 @@ tl::unexpected<Error> denied(const Identity& who, std::string_view rpc, const st
                           describe(who), rpc, why));
 }
 
+// Workers are their operator's, wherever they serve.
+std::vector<std::string> tenantsOf(const Identity& who, const AccessRules& rules) {
+  if (const auto* worker = std::get_if<WorkerHolder>(&who)) return {"operator " + worker->operatorName};
+  const InstanceSet instances = rules.instancesOf(who);
+  return instances.all ? std::vector{std::string(kEveryInstance)} : instances.names;
+}
+
 }  // namespace
 
 Credentials credentialsOf(const grpc::ServerContextBase& context) {
@@ -31,6 +39,7 @@ Credentials credentialsOf(const grpc::ServerContextBase& context) {
   const auto [first, last] = context.client_metadata().equal_range("authorization");
   for (auto at = first; at != last; ++at)
     out.authorizations.emplace_back(at->second.data(), at->second.size());
+  out.address = sourceOfPeer(context.peer());
   return out;
 }
 
@@ -96,7 +105,7 @@ Status Gate::admit(const Credentials& shown, const RpcRule* rule, std::string_vi
 Result<CallShare::Turn> Gate::turn(const Credentials& shown) const {
   KILN_ASSIGN(const Identity who, identify(shown));
   if (std::holds_alternative<LocalUser>(who)) return CallShare::Turn();
-  return calls_.take(describe(who));
+  return calls_.take({describe(who), tenantsOf(who, *rules()), shown.address});
 }
 
 Result<InstanceSet> Gate::admitWorker(const Credentials& shown, const std::string& certificatePem) const {

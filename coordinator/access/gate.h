@@ -19,11 +19,15 @@
 
 namespace kiln::access {
 
+// Calls in progress, but for the local user's.
+inline constexpr std::size_t kMostCalls = 1536;
+
 // What a caller shows.
 struct Credentials {
   bool local = false;                       // came over a Unix socket
   std::string certificate;                  // PEM of the TLS peer; "" if it has none
   std::vector<std::string> authorizations;  // the metadata "authorization"
+  std::string address = {};                 // sourceOfPeer(), of a call over gRPC
 };
 Credentials credentialsOf(const grpc::ServerContextBase& context);
 
@@ -47,8 +51,8 @@ class Gate {
   Status admit(const Credentials& shown, const RpcRule* rule, std::string_view what,
                const std::string& instance) const;
 
-  // Held while a call goes on. kResourceExhausted if the caller has too many; the farm's own user may have
-  // any.
+  // Held while a call goes on. kResourceExhausted if the caller, all that are of its instances or operator,
+  // or all from its address have too many; the farm's own user may have any.
   Result<CallShare::Turn> turn(const Credentials& shown) const;
 
   // The instances that a worker serves which presents `certificatePem` in its call. kPermissionDenied unless
@@ -60,7 +64,7 @@ class Gate {
 
   const Clock& clock_;
   const signing::Certificate& workerAuthority_;
-  mutable CallShare calls_{512};  // of 2048 threads (server/listen.cc)
+  mutable CallShare calls_{kMostCalls};
   mutable std::mutex mutex_;
   std::shared_ptr<const AccessRules> rules_;  // guarded by mutex_
 };

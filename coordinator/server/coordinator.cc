@@ -32,6 +32,7 @@
 #include "coordinator/service/statement_reader.h"
 #include "coordinator/service/toolchain_service.h"
 #include "coordinator/service/worker_service.h"
+#include "manifest/base/steady_clock.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/index/farm_repository.h"
 #include "storage/index/referrer_repository.h"
@@ -220,15 +221,18 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   KILN_ASSIGN(access::AccessRules rules, loadAccess(options));
   const bool tokens = !rules.tokenIssuers().empty();
   access::Gate gate(clock, workerAuthority, std::move(rules));
-  GuardedServices guarded(gate, {jobs, workers, fleet, artifacts, toolchains, maintenance, audits, recalls,
-                                 attestations, *blobs});
+  SteadyClock steady;
+  CallWatch calls(steady);
+  GuardedServices guarded({gate, calls}, {jobs, workers, fleet, artifacts, toolchains, maintenance, audits,
+                                          recalls, attestations, *blobs});
   std::unique_ptr<LiveTls> tls;
   if (tokens && wantsTls(options) && options.tokenListen.empty())
     service::logInfo("gRPC takes no token without a certificate: there is no --token-listen", {});
   if (wantsTls(options)) {
     KILN_ASSIGN(tls, LiveTls::open(options, workerAuthority, tokens));
   }
-  KILN_ASSIGN(Listener listener, listen(options, tls.get(), guarded.all()));
+  KILN_ASSIGN(Listener listener, listen(options, tls.get(), guarded.all(), calls));
+  calls.start();
   grpc::Server* server = listener.server.get();
   server->GetHealthCheckService()->SetServingStatus(false);
 

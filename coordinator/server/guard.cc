@@ -13,4 +13,9 @@ Status logged(Status refusal, const grpc::ServerContextBase& context, std::strin
   return refusal;
 }
 
+Status Door::takeTurn(const grpc::ServerContext& context) const {
+  KILN_ASSIGN(access::CallShare::Turn turn, gate.turn(access::credentialsOf(context)));
+  return calls.keep(context, std::move(turn));
+}
+
 }  // namespace kiln::server

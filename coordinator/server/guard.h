@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "coordinator/access/gate.h"
+#include "coordinator/server/call_watch.h"
 #include "storage/remote/status.h"
 
 namespace kiln::server {
@@ -26,17 +27,28 @@ std::string instanceOf(const Request& request) {
 // Refusals are logged: somebody tried what they may not.
 Status logged(Status refusal, const grpc::ServerContextBase& context, std::string_view rpc);
 
-// Thread safe as the service itself. `gate` and `inner` must outlive it.
+// What stands before every service. Both must outlive whoever has it.
+struct Door {
+  const access::Gate& gate;
+  CallWatch& calls;
+
+  // The caller's share of the calls, until this one has ended. kResourceExhausted if it has too many.
+  Status takeTurn(const grpc::ServerContext& context) const;
+};
+
+// Thread safe as the service itself. `inner` must outlive it.
 template <class Wrapped>
 class Guard : public Wrapped::Service {
  public:
   using Inner = typename Wrapped::Service;
-  Guard(const access::Gate& gate, Inner& inner) : gate_(gate), inner_(inner) {}
+  Guard(const Door& door, Inner& inner) : door_(door), inner_(inner) {}
 
  protected:
+  // Whether the call may go on, and as one of how many.
   Status admit(const grpc::ServerContext& context, std::string_view rpc, const std::string& instance) const {
     const std::string name = std::string(Wrapped::service_full_name()) + "/" + std::string(rpc);
-    return logged(gate_.admit(access::credentialsOf(context), name, instance), context, name);
+    KILN_TRY(logged(door_.gate.admit(access::credentialsOf(context), name, instance), context, name));
+    return door_.takeTurn(context);
   }
   // `Out` is the response, or the writer of a stream of them.
   template <class Request, class Out>
@@ -44,12 +56,10 @@ class Guard : public Wrapped::Service {
                     grpc::Status (Inner::*method)(grpc::ServerContext*, const Request*, Out*),
                     grpc::ServerContext* context, const Request* request, Out* out) {
     if (const Status status = admit(*context, rpc, instanceOf(*request)); !status) return toGrpc(status);
-    const auto turn = gate_.turn(access::credentialsOf(*context));
-    if (!turn) return toGrpc(turn.error());
     return (inner_.*method)(context, request, out);
   }
 
-  const access::Gate& gate_;
+  const Door door_;
   Inner& inner_;
 };
 

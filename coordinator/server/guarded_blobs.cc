@@ -64,9 +64,8 @@ grpc::Status GuardedCas::BatchReadBlobs(ServerContext* context, const reapi::Bat
 
 grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::ReadRequest* request,
                                   grpc::ServerWriter<bytestream::ReadResponse>* stream) {
-  const auto turn = gate_.turn(access::credentialsOf(*context));
-  if (!turn) return toGrpc(turn.error());
-  AskingStore store = storeFor(gate_, *context, store_, "google.bytestream.ByteStream/Read");
+  if (const Status turn = door_.takeTurn(*context); !turn) return toGrpc(turn);
+  AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/Read");
   return storage::ByteStreamService(store).Read(context, request, stream);
 }
 grpc::Status GuardedStreams::Write(ServerContext* context,
@@ -77,18 +76,18 @@ grpc::Status GuardedStreams::Write(ServerContext* context,
   access::RpcRule anywhere = *access::findRule(kRpc);
   anywhere.scope = access::Scope::kAnywhere;
   if (const Status may =
-          logged(gate_.admit(access::credentialsOf(*context), &anywhere, kRpc, ""), *context, kRpc);
+          logged(door_.gate.admit(access::credentialsOf(*context), &anywhere, kRpc, ""), *context, kRpc);
       !may)
     return toGrpc(may);
-  const auto turn = gate_.turn(access::credentialsOf(*context));
-  if (!turn) return toGrpc(turn.error());
-  AskingStore store = storeFor(gate_, *context, store_, kRpc);
+  if (const Status turn = door_.takeTurn(*context); !turn) return toGrpc(turn);
+  AskingStore store = storeFor(door_.gate, *context, store_, kRpc);
   return storage::ByteStreamService(store).Write(context, stream, response);
 }
 grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,
                                               const bytestream::QueryWriteStatusRequest* request,
                                               bytestream::QueryWriteStatusResponse* response) {
-  AskingStore store = storeFor(gate_, *context, store_, "google.bytestream.ByteStream/QueryWriteStatus");
+  if (const Status turn = door_.takeTurn(*context); !turn) return toGrpc(turn);
+  AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/QueryWriteStatus");
   return storage::ByteStreamService(store).QueryWriteStatus(context, request, response);
 }
 

@@ -25,7 +25,7 @@ class GuardedCas final : public Guard<reapi::ContentAddressableStorage> {
 // to a service of its own, over a store that asks the gate about the instance which is really used.
 class GuardedStreams final : public google::bytestream::ByteStream::Service {
  public:
-  GuardedStreams(const access::Gate& gate, storage::BlobStore& store) : gate_(gate), store_(store) {}
+  GuardedStreams(const Door& door, storage::BlobStore& store) : door_(door), store_(store) {}
   grpc::Status Read(grpc::ServerContext* context, const google::bytestream::ReadRequest* request,
                     grpc::ServerWriter<google::bytestream::ReadResponse>* stream) override;
   grpc::Status Write(grpc::ServerContext* context,
@@ -36,7 +36,7 @@ class GuardedStreams final : public google::bytestream::ByteStream::Service {
                                 google::bytestream::QueryWriteStatusResponse* response) override;
 
  private:
-  const access::Gate& gate_;
+  const Door door_;
   storage::BlobStore& store_;
 };
 

@@ -7,7 +7,7 @@ using grpc::ServerContext;
 grpc::Status GuardedJobs::SubmitJob(ServerContext* context, const v1::SubmitJobRequest* request,
                                     v1::Job* response) {
   if (const Status status = admit(*context, "SubmitJob", request->instance()); !status) return toGrpc(status);
-  const auto who = gate_.identify(access::credentialsOf(*context));
+  const auto who = door_.gate.identify(access::credentialsOf(*context));
   return who ? jobs_.submit(*request, *response, access::describe(*who)) : toGrpc(who.error());
 }
 grpc::Status GuardedJobs::GetJob(ServerContext* context, const v1::GetJobRequest* request,
@@ -129,28 +129,27 @@ grpc::Status GuardedRecalls::PublishRecalls(ServerContext* context, const v1::Pu
 grpc::Status GuardedWorkers::Synchronize(ServerContext* context, const v1::SynchronizeRequest* request,
                                          v1::SynchronizeResponse* response) {
   const auto instances =
-      gate_.admitWorker(access::credentialsOf(*context), request->worker().certificate_pem());
+      door_.gate.admitWorker(access::credentialsOf(*context), request->worker().certificate_pem());
   if (!instances)
     return toGrpc(logged(fail(instances.error()), *context, "kiln.v1.WorkerService/Synchronize"));
-  const auto turn = gate_.turn(access::credentialsOf(*context));
-  if (!turn) return toGrpc(turn.error());
+  if (const Status turn = door_.takeTurn(*context); !turn) return toGrpc(turn);
   if (instances->all) return inner_.synchronize(*context, *request, *response, std::nullopt);
   return inner_.synchronize(*context, *request, *response, instances->names);
 }
 
-GuardedServices::GuardedServices(const access::Gate& gate, const Services& services)
+GuardedServices::GuardedServices(const Door& door, const Services& services)
     : plainCas_(services.blobs),
-      jobs_(gate, services.jobs),
-      workers_(gate, services.workers),
-      fleet_(gate, services.fleet),
-      artifacts_(gate, services.artifacts),
-      toolchains_(gate, services.toolchains),
-      maintenance_(gate, services.maintenance),
-      audits_(gate, services.audits),
-      recalls_(gate, services.recalls),
-      attestations_(gate, services.attestations),
-      cas_(gate, plainCas_),
-      streams_(gate, services.blobs) {}
+      jobs_(door, services.jobs),
+      workers_(door, services.workers),
+      fleet_(door, services.fleet),
+      artifacts_(door, services.artifacts),
+      toolchains_(door, services.toolchains),
+      maintenance_(door, services.maintenance),
+      audits_(door, services.audits),
+      recalls_(door, services.recalls),
+      attestations_(door, services.attestations),
+      cas_(door, plainCas_),
+      streams_(door, services.blobs) {}
 
 std::vector<grpc::Service*> GuardedServices::all() {
   return {&jobs_,   &workers_, &fleet_,        &artifacts_, &toolchains_, &maintenance_,

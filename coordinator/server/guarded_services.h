@@ -17,7 +17,7 @@ namespace kiln::server {
 
 class GuardedJobs final : public Guard<v1::JobService> {
  public:
-  GuardedJobs(const access::Gate& gate, service::JobService& inner) : Guard(gate, inner), jobs_(inner) {}
+  GuardedJobs(const Door& door, service::JobService& inner) : Guard(door, inner), jobs_(inner) {}
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::Job* response) override;
   grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
@@ -115,12 +115,12 @@ class GuardedRecalls final : public Guard<v1::RecallService> {
 // A worker calls as itself and gets work of the instances in which it is one.
 class GuardedWorkers final : public v1::WorkerService::Service {
  public:
-  GuardedWorkers(const access::Gate& gate, service::WorkerService& inner) : gate_(gate), inner_(inner) {}
+  GuardedWorkers(const Door& door, service::WorkerService& inner) : door_(door), inner_(inner) {}
   grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
                            v1::SynchronizeResponse* response) override;
 
  private:
-  const access::Gate& gate_;
+  const Door door_;
   service::WorkerService& inner_;
 };
 
@@ -141,7 +141,7 @@ struct Services {
 // Everything that a coordinator serves, for one server that it outlives.
 class GuardedServices {
  public:
-  GuardedServices(const access::Gate& gate, const Services& services);
+  GuardedServices(const Door& door, const Services& services);
   std::vector<grpc::Service*> all();
 
  private:

@@ -36,40 +36,46 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 };
 
 // Whoever gets through to gRPC shares it with everybody else.
-void limit(grpc::ServerBuilder& builder) {
+void limit(grpc::ServerBuilder& builder, CallWatch& calls) {
   grpc::ResourceQuota quota("kiln-coordinator");
   quota.Resize(std::size_t{1} << 30);  // bytes of what is being received and sent
-  quota.SetMaxThreads(2048);           // each call that waits holds one
+  quota.SetMaxThreads(kMaxThreads);
   builder.SetResourceQuota(quota);
   builder.SetMaxReceiveMessageSize(storage::kMaxServerMessageBytes);
-  constexpr int kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
-  for (const auto& [name, value] : {
-           std::pair{GRPC_ARG_MAX_METADATA_SIZE, 16 << 10},  // a token is up to 8 KiB of it
-           {GRPC_ARG_MAX_CONCURRENT_STREAMS, 128},           // of one connection
-           {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10 * kSecond},
-           {GRPC_ARG_MAX_CONNECTION_IDLE_MS, 10 * kMinute},
-           {GRPC_ARG_MAX_CONNECTION_AGE_MS, 2 * kHour},  // then no new calls; clients connect again
-           {GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kHour},
-           {GRPC_ARG_KEEPALIVE_TIME_MS, kMinute},
-           {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20 * kSecond},
-           {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
-           {GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2},
-           {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10 * kSecond},
-       })
-    builder.AddChannelArgument(name, value);
+  for (const auto& [name, value] : connectionArguments()) builder.AddChannelArgument(name, value);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(calls.interceptors());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
 }
 
 }  // namespace
 
+std::vector<std::pair<const char*, int>> connectionArguments() {
+  constexpr int kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute;
+  return {
+      {GRPC_ARG_MAX_METADATA_SIZE, 16 << 10},  // a token is up to 8 KiB of it
+      {GRPC_ARG_MAX_CONCURRENT_STREAMS, 128},
+      {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10 * kSecond},
+      {GRPC_ARG_MAX_CONNECTION_IDLE_MS, 10 * kMinute},
+      {GRPC_ARG_MAX_CONNECTION_AGE_MS, 2 * kHour},  // then no new calls; clients connect again
+      {GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, kHour},
+      {GRPC_ARG_KEEPALIVE_TIME_MS, kMinute},
+      {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20 * kSecond},
+      {GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1},
+      {GRPC_ARG_HTTP2_MAX_PING_STRIKES, 2},
+      {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10 * kSecond},
+  };
+}
+
 Result<Listener> listen(const Options& options, const LiveTls* tls,
-                        const std::vector<grpc::Service*>& services) {
+                        const std::vector<grpc::Service*>& services, CallWatch& calls) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   if (tls) builder.SetOption(std::make_unique<WithoutReflection>());
   // Two coordinators on one port would each get some of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  limit(builder);
+  limit(builder, calls);
   std::vector<Endpoint> endpoints = endpointsOf(options, tls);
   for (Endpoint& endpoint : endpoints)
     builder.AddListeningPort(endpoint.text, endpoint.credentials, &endpoint.port);

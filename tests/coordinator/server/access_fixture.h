@@ -15,6 +15,7 @@
 #include "storage/remote/resource_name.h"
 #include "tests/coordinator/service/farm_fixture.h"
 #include "tests/support/golden.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/served_rpcs.h"
 #include "tests/support/tls_files.h"
 #include "tests/support/token_factory.h"
@@ -106,7 +107,7 @@ class AccessFixture : public service::testing::FarmTest {
     options.tlsClientCa = tls_ / "ca.pem";
     options.workerCa = tls_ / "worker-ca.pem";
     liveTls_ = LiveTls::open(options, authority_.certificate(), true).value();
-    auto listening = listen(options, liveTls_.get(), guarded_.all());
+    auto listening = listen(options, liveTls_.get(), guarded_.all(), calls_);
     ASSERT_TRUE(listening) << listening.error().message;
     listener_ = std::move(*listening);
   }
@@ -183,7 +184,9 @@ class AccessFixture : public service::testing::FarmTest {
   access::Gate gate_{clock_, authority_.certificate()};
   NoRecalls recalls_;
   NoAttestations attestations_;
-  GuardedServices guarded_{gate_,
+  testing_support::ManualClock steady_;
+  CallWatch calls_{steady_};
+  GuardedServices guarded_{{gate_, calls_},
                            {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_,
                             attestations_, *blobs_}};
   std::unique_ptr<LiveTls> liveTls_;

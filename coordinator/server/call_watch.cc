@@ -1,0 +1,155 @@
+#include "coordinator/server/call_watch.h"
+
+#include <grpc/grpc.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "coordinator/service/log.h"
+#include "google/bytestream/bytestream.pb.h"
+
+namespace kiln::server {
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::InterceptorBatchMethods;
+using grpc::experimental::ServerRpcInfo;
+
+// One call, from before its handler runs until gRPC has done with it.
+class CallWatch::Call final : public grpc::experimental::Interceptor {
+ public:
+  Call(CallWatch& watch, ServerRpcInfo& info)
+      : watch_(watch), context_(*info.server_context()), method_(info.method()) {
+    std::lock_guard lock(watch_.mutex_);
+    watch_.calls_[&context_] = this;
+  }
+  ~Call() override {
+    {
+      std::lock_guard lock(watch_.mutex_);
+      watch_.calls_.erase(&context_);
+    }
+    if (call_) grpc_call_unref(call_);
+  }
+
+  // gRPC asks before each batch of operations and after it.
+  void Intercept(InterceptorBatchMethods* batch) override {
+    const auto has = [batch](InterceptionHookPoints point) {
+      return batch->QueryInterceptionHookPoint(point);
+    };
+    if (has(InterceptionHookPoints::PRE_SEND_CANCEL)) return batch->Proceed();
+    const bool received = has(InterceptionHookPoints::POST_RECV_MESSAGE);
+    const bool done = received || has(InterceptionHookPoints::POST_RECV_INITIAL_METADATA) ||
+                      has(InterceptionHookPoints::POST_SEND_MESSAGE);
+    std::uint64_t bytes = 0;
+    if (has(InterceptionHookPoints::PRE_SEND_MESSAGE)) bytes = batch->GetSerializedSendMessage()->Length();
+    if (received) bytes = bytesOf(batch->GetRecvMessage());
+    {
+      std::lock_guard lock(watch_.mutex_);
+      // There is none yet as this is made, but with the first batch.
+      if (grpc_call* call = context_.c_call(); call && !call_) grpc_call_ref(call_ = call);
+      moved_ += bytes;
+      settle(watch_.clock_.now());
+      if (!done) since_ = watch_.clock_.now();
+    }
+    batch->Proceed();
+  }
+
+  // The caller holds the watch's mutex, here and below.
+  bool isOverdue(TimePoint now, const CallLimits& limits) const {
+    const Duration gained = std::chrono::seconds(moved_ / limits.bytesPerSecond);
+    return call_ && !ended_ && since_ && waited_ + (now - *since_) > limits.patience + gained;
+  }
+  bool waits() const { return since_.has_value(); }
+  // Referenced, for the caller to end.
+  grpc_call* end() {
+    ended_ = true;
+    grpc_call_ref(call_);
+    return call_;
+  }
+  std::string describe() const { return std::string(method_) + " of " + context_.peer(); }
+  void keep(access::CallShare::Turn turn) { turn_.emplace(std::move(turn)); }
+
+ private:
+  void settle(TimePoint now) {
+    if (since_) waited_ += now - *since_;
+    since_.reset();
+  }
+  // Only uploads come in many messages; of what is one alone it does not matter.
+  std::uint64_t bytesOf(const void* message) const {
+    if (!message || std::string_view(method_) != "/google.bytestream.ByteStream/Write") return 0;
+    return static_cast<const google::bytestream::WriteRequest*>(message)->data().size();
+  }
+
+  CallWatch& watch_;
+  grpc::ServerContextBase& context_;
+  const char* const method_;
+  grpc_call* call_ = nullptr;
+  std::optional<access::CallShare::Turn> turn_;
+  std::optional<TimePoint> since_;  // of a batch that is under way
+  Duration waited_{};               // in those before
+  std::uint64_t moved_ = 0;         // bytes
+  bool ended_ = false;
+};
+
+class CallWatch::Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit Factory(CallWatch& watch) : watch_(watch) {}
+  grpc::experimental::Interceptor* CreateServerInterceptor(ServerRpcInfo* info) override {
+    if (std::string_view(info->method()).starts_with("/grpc.health.")) return nullptr;
+    return new Call(watch_, *info);  // gRPC's own from here on
+  }
+
+ private:
+  CallWatch& watch_;
+};
+
+std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallWatch::interceptors() {
+  return std::make_unique<Factory>(*this);
+}
+
+Status CallWatch::keep(const grpc::ServerContextBase& context, access::CallShare::Turn turn) {
+  std::lock_guard lock(mutex_);
+  const auto found = calls_.find(&context);
+  if (found == calls_.end()) return fail(Code::kInternal, "a call that nobody watches");
+  found->second->keep(std::move(turn));
+  return {};
+}
+
+std::size_t CallWatch::endOverdue() {
+  std::vector<std::pair<grpc_call*, std::string>> overdue;
+  {
+    const TimePoint now = clock_.now();
+    std::lock_guard lock(mutex_);
+    for (const auto& [context, call] : calls_)
+      if (call->isOverdue(now, limits_)) overdue.emplace_back(call->end(), call->describe());
+  }
+  for (const auto& [call, what] : overdue) {
+    service::logWarning("call ended", {{"call", what}, {"error", "its peer kept it waiting for too long"}});
+    grpc_call_cancel_with_status(call, GRPC_STATUS_DEADLINE_EXCEEDED,
+                                 "the call waited for its client for too long; try again", nullptr);
+    grpc_call_unref(call);
+  }
+  return overdue.size();
+}
+
+std::size_t CallWatch::waiting() {
+  std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(
+      std::ranges::count_if(calls_, [](const auto& one) { return one.second->waits(); }));
+}
+
+void CallWatch::start() {
+  thread_ = std::jthread([this](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+      wake.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+      endOverdue();
+    }
+  });
+}
+
+}  // namespace kiln::server
