@@ -10,7 +10,7 @@
 #include <boost/beast/http/write.hpp>
 #include <future>
 
-#include "api/gateway/error_json.h"
+#include "api/gateway/request_check.h"
 
 namespace kiln::gateway {
 namespace asio = boost::asio;
@@ -104,10 +104,18 @@ void Connection::readHeader() {
   withStream([&](auto& stream) {
     http::async_read_header(stream, buffer_, *parser_,
                             [self = shared_from_this()](beast::error_code error, std::size_t) {
-                              if (error || self->parser_->is_done()) return self->onRead(error);
-                              self->readBody();
+                              if (error) return self->onRead(error);
+                              self->onHeader();
                             });
   });
+}
+
+// Before a body is waited for: whoever is refused need not send one.
+void Connection::onHeader() {
+  if (const auto told = refusalOf(parser_->get(), options_.tls ? Names::kAny : Names::kLoopback))
+    return refuse(*told);
+  if (parser_->is_done()) return onRead({});
+  readBody();
 }
 
 void Connection::readBody() {
@@ -122,6 +130,7 @@ void Connection::readBody() {
 void Connection::onRead(beast::error_code error) {
   if (!error) {
     request_ = parser_->release();
+    request_.target(originForm({request_.target().data(), request_.target().size()}));
     socket().expires_never();
     return host_.requested(id_, request_);
   }
@@ -134,19 +143,26 @@ void Connection::onRead(beast::error_code error) {
              error != http::error::end_of_stream && error != http::error::partial_message) {
     told = httpError(400, "UNSUPPORTED", "not a well-formed HTTP/1.1 request");
   }
-  if (!told) {
+  if (told)
+    refuse(*told);
+  else
     finish();
-    return;
-  }
-  reply(wholeAnswer(told->status, "application/json", told->body, true));
 }
 
-void Connection::reply(std::string bytes) {
+void Connection::refuse(const HttpError& told) {
+  const bool withBody = parser_->get().method() != http::verb::head;
+  reply(wholeAnswer(told.status, "application/json", told.body, withBody, false), false);
+}
+
+void Connection::reply(std::string bytes, bool keep) {
   const auto kept = std::make_shared<const std::string>(std::move(bytes));
   socket().expires_after(std::chrono::seconds(2));
   withStream([&](auto& stream) {
     asio::async_write(stream, asio::buffer(*kept),
-                      [self = shared_from_this(), kept](beast::error_code, std::size_t) { self->finish(); });
+                      [self = shared_from_this(), kept, keep](beast::error_code error, std::size_t) {
+                        if (error || !keep) return self->finish();
+                        self->next();
+                      });
   });
 }
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 
+#include "api/gateway/error_json.h"
 #include "api/gateway/gateway.h"
 #include "api/gateway/places.h"
 
@@ -56,8 +57,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   void start();   // on any thread
   void close();   // on any thread; pending operations end with an error
   void answer();  // on a handler thread: has the request handled
-  // On the I/O thread: sends the whole of an answer, then closes.
-  void reply(std::string bytes);
+  // On the I/O thread: sends the whole of an answer, then reads the next request, or closes.
+  void reply(std::string bytes, bool keep);
 
  private:
   using Plain = boost::beast::tcp_stream;
@@ -75,9 +76,11 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   void handshake();
   void next();  // on any thread: reads the next request
   void readHeader();
+  void onHeader();
   void readBody();
   void onRead(boost::beast::error_code error);
-  void finish();  // on any thread: says goodbye, then closes
+  void refuse(const HttpError& told);  // the request that is being read; then closes
+  void finish();                       // on any thread: says goodbye, then closes
   Status writeHead(const http::response_header<>& head) override;
   Status write(Bytes bytes) override;
 

@@ -17,7 +17,9 @@ struct HttpError {
 HttpError httpError(const Error& error, RouteKind route);
 HttpError httpError(unsigned status, std::string_view ociCode, std::string_view message);
 
-// An HTTP/1.1 answer after which the connection is closed; of its body the length alone if not `withBody`.
-std::string wholeAnswer(unsigned status, std::string_view type, std::string_view body, bool withBody);
+// An HTTP/1.1 answer; of its body the length alone if not `withBody`. Unless `keep`, it says that the
+// connection closes.
+std::string wholeAnswer(unsigned status, std::string_view type, std::string_view body, bool withBody,
+                        bool keep);
 
 }  // namespace kiln::gateway

@@ -13,6 +13,7 @@
 
 #include "api/gateway/connection.h"
 #include "api/gateway/health_desk.h"
+#include "api/gateway/request_check.h"
 #include "api/gateway/respond.h"
 
 namespace kiln::gateway {
@@ -136,7 +137,7 @@ struct Gateway::Server final : ConnectionHost {
   void requested(Places::Id id, const Request& request) override {
     if (responder.asksForHealth(request)) {
       return health.ask([this, connection = find(id), request](const Status& healthy) {
-        if (connection) connection->reply(responder.health(request, healthy));
+        if (connection) connection->reply(responder.health(request, healthy), keepsConnection(request));
       });
     }
     places.request(id);

@@ -96,7 +96,7 @@ struct GatewayBackend {
 struct GatewayOptions {
   std::string address = "127.0.0.1";    // numeric; without TLS and a gate, a loopback address
   std::uint16_t port = 0;               // 0: the system chooses; see Gateway::port()
-  std::shared_ptr<ServerTls> tls = {};  // null: plain HTTP
+  std::shared_ptr<ServerTls> tls = {};  // null: plain HTTP, for requests whose Host is a name of loopback
   PlaceLimits limits = {};              // a thread for each of limits.answers
   std::uint32_t maxHeaderBytes = 16 << 10;
   std::uint64_t maxBodyBytes = 4 << 10;            // of a request; none of ours needs one

@@ -3,6 +3,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "api/gateway/error_json.h"
+#include "api/gateway/request_check.h"
 #include "manifest/artifact/media_types.h"
 #include "manifest/artifact/oci_layout.h"
 
@@ -54,7 +55,7 @@ Responder::Responder(GatewayBackend backend)
                  .Add({})) {}
 
 bool Responder::respond(const Request& request, const std::string& certificate, ResponseWriter& writer) {
-  Answer answer{request, writer, {}, request.keep_alive()};
+  Answer answer{request, writer, {}, keepsConnection(request)};
   const auto target = request.target();
   if (request.method() != http::verb::get && request.method() != http::verb::head) {
     const auto told = httpError(405, "UNSUPPORTED", "this side is read-only: GET and HEAD are served");
@@ -87,7 +88,7 @@ std::string Responder::health(const Request& request, const Status& healthy) {
   requests_.Add({{"status", std::to_string(status)}}).Increment();
   return wholeAnswer(status, "text/plain; charset=utf-8",
                      healthy ? "ok\n" : "the database is not available\n",
-                     request.method() != http::verb::head);
+                     request.method() != http::verb::head, keepsConnection(request));
 }
 
 Status Responder::admit(const Request& request, const std::string& certificate, const Route& route) const {
@@ -152,13 +153,18 @@ void Responder::refuse(Answer& answer, const Error& error, RouteKind route) {
   refuse(answer, told.status, told.body);
 }
 
-bool Responder::notModified(Answer& answer, const Digest& digest) {
+// RFC 9110 13.2.2 says in which order.
+bool Responder::settled(Answer& answer, const Digest& digest) {
   answer.head.set("Docker-Content-Digest", digest.text());
   answer.head.set(http::field::etag, tagOf(digest));
-  const auto known = answer.request.find(http::field::if_none_match);
-  if (known == answer.request.end() ||
-      !namesTag({known->value().data(), known->value().size()}, tagOf(digest)))
-    return false;
+  const std::string wanted = listOf(answer.request, http::field::if_match);
+  if (!wanted.empty() && !namesTag(wanted, tagOf(digest), Tags::kStrong)) {
+    const auto told =
+        httpError(412, "UNSUPPORTED", "these bytes have another entity tag than If-Match wants");
+    refuse(answer, told.status, told.body);
+    return true;
+  }
+  if (!namesTag(listOf(answer.request, http::field::if_none_match), tagOf(digest))) return false;
   answer.status = 304;
   answer.head.version(11);
   answer.head.result(answer.status);
@@ -168,7 +174,7 @@ bool Responder::notModified(Answer& answer, const Digest& digest) {
 }
 
 void Responder::document(Answer& answer, const Digest& digest, std::string_view type, std::string_view body) {
-  if (!notModified(answer, digest)) text(answer, 200, type, body);
+  if (!settled(answer, digest)) text(answer, 200, type, body);
 }
 
 void Responder::manifest(Answer& answer, const Route& route) {
@@ -234,13 +240,14 @@ void Responder::blob(Answer& answer, const Route& route) {
   if (!missing->empty())
     return refuse(answer, {Code::kNotFound, "the store does not hold this blob"}, route.kind);
 
-  if (notModified(answer, *digest)) return;
+  if (settled(answer, *digest)) return;
 
   ByteRange range{0, digest->size};
   const auto wanted = answer.request.find(http::field::range);
   const auto condition = answer.request.find(http::field::if_range);
-  // If-Range: the range, if the client's part is of these bytes; else all of them.
-  bool partial = wanted != answer.request.end() &&
+  // Of what is sent, and if there is one. If-Range: the range, if the client's part is of these bytes; else
+  // all of them.
+  bool partial = !answer.isHead() && answer.request.count(http::field::range) == 1 &&
                  (condition == answer.request.end() || condition->value() == tagOf(*digest));
   if (partial) {
     const auto parsed = parseRange({wanted->value().data(), wanted->value().size()}, digest->size);

@@ -18,7 +18,7 @@ class Responder {
   bool respond(const Request& request, const std::string& certificate, ResponseWriter& writer);
   // Whether the request asks for health where that is served: such a one goes to health() instead.
   bool asksForHealth(const Request& request) const;
-  // The whole answer to it, after which the connection is closed.
+  // The whole answer to it.
   std::string health(const Request& request, const Status& healthy);
 
  private:
@@ -31,8 +31,9 @@ class Responder {
   void refuse(Answer& answer, unsigned status, std::string body);
   void refuse(Answer& answer, const Error& error, RouteKind route);
   void text(Answer& answer, unsigned status, std::string_view type, std::string_view body);
-  // Its bytes never change, so a client that has them under this digest is told so. True if it was.
-  bool notModified(Answer& answer, const Digest& digest);
+  // Its bytes never change, so a client that has them under this digest is told so; one that wants others is
+  // refused. True if that was the answer.
+  bool settled(Answer& answer, const Digest& digest);
   void document(Answer& answer, const Digest& digest, std::string_view type, std::string_view text);
   void manifest(Answer& answer, const Route& route);
   void referrers(Answer& answer, const Route& route);

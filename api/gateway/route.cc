@@ -126,7 +126,7 @@ Result<std::optional<ByteRange>> parseRange(std::string_view header, std::uint64
   return ByteRange{first, std::min(last, size - 1) - first + 1};
 }
 
-bool namesTag(std::string_view header, std::string_view tag) {
+bool namesTag(std::string_view header, std::string_view tag, Tags tags) {
   while (!header.empty()) {
     const auto comma = header.find(',');
     std::string_view one = header.substr(0, comma);
@@ -134,7 +134,7 @@ bool namesTag(std::string_view header, std::string_view tag) {
     while (one.starts_with(' ') || one.starts_with('\t')) one.remove_prefix(1);
     while (one.ends_with(' ') || one.ends_with('\t')) one.remove_suffix(1);
     if (one == "*") return true;
-    if (one.starts_with("W/")) one.remove_prefix(2);
+    if (tags == Tags::kWeak && one.starts_with("W/")) one.remove_prefix(2);
     if (one == tag) return true;
   }
   return false;

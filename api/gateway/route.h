@@ -36,7 +36,9 @@ struct ByteRange {
 // the end; kInvalidArgument for anything else, several ranges included.
 Result<std::optional<ByteRange>> parseRange(std::string_view header, std::uint64_t size);
 
-// Whether an If-None-Match header ("*", or entity tags with commas between them, weak ones too) names `tag`.
-bool namesTag(std::string_view header, std::string_view tag);
+// Which entity tags are the same (RFC 9110 8.8.3.2): a weak one is no strong one's equal for If-Match.
+enum class Tags { kWeak, kStrong };
+// Whether an If-None-Match or If-Match header ("*", or entity tags with commas between them) names `tag`.
+bool namesTag(std::string_view header, std::string_view tag, Tags tags = Tags::kWeak);
 
 }  // namespace kiln::gateway

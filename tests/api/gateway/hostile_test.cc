@@ -54,7 +54,7 @@ class HostileTest : public testing::Test {
     return count;
   }
   void expectServing() {
-    const std::string good = "GET /v2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    const std::string good = "GET /v2/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     EXPECT_NE(send(good).find(" 200 "), std::string::npos);
   }
 
@@ -64,7 +64,7 @@ class HostileTest : public testing::Test {
 
 TEST_F(HostileTest, MalformedRequests) {
   start();
-  const std::string get = "GET /v2/ HTTP/1.1\r\nHost: x\r\n";
+  const std::string get = "GET /v2/ HTTP/1.1\r\nHost: localhost\r\n";
   const struct {
     const char* what;
     std::string bytes;
@@ -83,16 +83,36 @@ TEST_F(HostileTest, MalformedRequests) {
       {"a chunk beyond every number", get + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
        "400"},
       {"a space before the colon", get + "Content-Length : 4\r\n\r\nhell", "400"},
-      {"bare line feeds", "GET /v2/ HTTP/1.1\nHost: x\n\n", "400"},
-      {"a null byte", std::string("GET /v2/\0 HTTP/1.1\r\nHost: x\r\n\r\n", 31), "400"},
-      {"another protocol", "GET /v2/ HTTP/2.0\r\nHost: x\r\n\r\n", "400"},
+      {"bare line feeds", "GET /v2/ HTTP/1.1\nHost: localhost\n\n", "400"},
+      {"a null byte", std::string("GET /v2/\0 HTTP/1.1\r\nHost: localhost\r\n\r\n", 39), "400"},
+      {"another protocol", "GET /v2/ HTTP/2.0\r\nHost: localhost\r\n\r\n", "400"},
       {"HTTP/2's preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"},
       {"no version", "GET /v2/\r\n\r\n", "400"},
-      {"absolute form", "GET http://elsewhere/v2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "404"},
-      {"authority form", "CONNECT elsewhere:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "405"},
-      {"asterisk form", "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "405"},
-      {"a target that climbs", "GET /v2/../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-       "404"},
+      {"absolute form", "GET http://elsewhere/v2/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+       "421"},
+      {"absolute form with a user", "GET http://a@localhost/v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
+      {"no Host", "GET /v2/ HTTP/1.1\r\n\r\n", "400"},
+      {"no Host, for health", "GET /healthz HTTP/1.1\r\n\r\n", "400"},
+      {"no Host beside an absolute target", "GET http://localhost/v2/ HTTP/1.1\r\n\r\n", "400"},
+      {"two Hosts", get + "Host: localhost\r\n\r\n", "400"},
+      {"two Hosts in HTTP/1.0", "GET /v2/ HTTP/1.0\r\nHost: localhost\r\nHost: localhost\r\n\r\n", "400"},
+      {"an empty Host", "GET /v2/ HTTP/1.1\r\nHost:\r\n\r\n", "400"},
+      {"a Host with a path", "GET /v2/ HTTP/1.1\r\nHost: localhost/v2\r\n\r\n", "400"},
+      {"two Hosts in one", "GET /v2/ HTTP/1.1\r\nHost: localhost, evil\r\n\r\n", "400"},
+      {"an encoding that is not chunked",
+       get + "Transfer-Encoding: gzip\r\n\r\nGET /metrics HTTP/1.1\r\n\r\n", "400"},
+      {"chunked and then another",
+       get + "Transfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\nGET /metrics HTTP/1.1\r\n\r\n", "400"},
+      {"another and then chunked", get + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "400"},
+      {"chunked in HTTP/1.0",
+       "GET /v2/ HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400"},
+      {"a body that waits for leave", get + "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n", "417"},
+      {"a bare carriage return", "GET /v2/ HTTP/1.1\r\nHost: localhost\r\nX: a\rb\r\n\r\n", "400"},
+      {"authority form", "CONNECT elsewhere:443 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+       "405"},
+      {"asterisk form", "OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "405"},
+      {"a target that climbs",
+       "GET /v2/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "404"},
       {"an overlong target", "GET /" + std::string(40'000, 'a') + " HTTP/1.1\r\n\r\n", "431"},
       {"an overlong field", get + "X: " + std::string(40'000, 'a') + "\r\n\r\n", "431"},
       {"more than a request's body",
@@ -107,16 +127,58 @@ TEST_F(HostileTest, MalformedRequests) {
   expectServing();
 }
 
+// A page of any site reaches loopback under a name of that site's choosing, and would read what comes back.
+TEST_F(HostileTest, PlainHttpIsForNamesOfLoopback) {
+  start();
+  const auto statusFor = [&](const std::string& host, const std::string& path) {
+    return send("GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n").substr(9, 3);
+  };
+  for (const char* path : {"/v2/", "/healthz", "/metrics"}) {
+    for (const char* host :
+         {"localhost", "LocalHost:80", "127.0.0.1", "127.0.0.1:8080", "127.1.2.3", "[::1]", "[::1]:1"})
+      EXPECT_EQ(statusFor(host, path), "200") << host << path;
+    for (const char* host : {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "10.0.0.1",
+                             "[::2]", "0.0.0.0", "localhost.", "127.1", "x"})
+      EXPECT_EQ(statusFor(host, path), "421") << host << path;
+  }
+  EXPECT_EQ(send("GET /v2/ HTTP/1.0\r\n\r\n").substr(9, 3), "200")
+      << "which has none, and no browser speaks it";
+  EXPECT_EQ(send("HEAD /v2/ HTTP/1.1\r\nHost: evil\r\n\r\n").find("errors"), std::string::npos)
+      << "no body for HEAD";
+}
+
+TEST_F(HostileTest, AnAbsoluteTargetIsServed) {
+  start();
+  for (const char* target : {"http://localhost/v2/", "HTTP://127.0.0.1:8080/v2/", "https://[::1]/v2/"})
+    EXPECT_EQ(send("GET " + std::string(target) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                  .substr(9, 3),
+              "200")
+        << target;
+  EXPECT_NE(send("GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                .find("ok\n"),
+            std::string::npos);
+  EXPECT_EQ(
+      send("GET http://localhost HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").substr(9, 3),
+      "404");
+}
+
 // Several requests in one write are answered in their order; after one that is refused as malformed, none.
 TEST_F(HostileTest, Pipelining) {
   start();
-  const std::string get = "GET /v2/ HTTP/1.1\r\nHost: x\r\n\r\n";
-  const std::string last = "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-  const std::string answers = send(get + "HEAD /v2/x HTTP/1.1\r\nHost: x\r\n\r\n" + get + last + get);
+  const std::string get = "GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const std::string last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  const std::string answers = send(get + "HEAD /v2/x HTTP/1.1\r\nHost: localhost\r\n\r\n" + get + last + get);
   EXPECT_EQ(answersIn(answers), 4) << answers;
   EXPECT_LT(answers.find(" 200 "), answers.find(" 404 "));
   EXPECT_GT(answers.find("ok\n"), answers.rfind(" 200 "));
   EXPECT_EQ(answersIn(send(get + "nonsense\r\n\r\n" + get)), 2) << "one answer, one refusal";
+  // Whichever comes first: nothing behind one that keeps the connection is lost.
+  for (const char* path : {"/v2/", "/healthz", "/metrics", "/v2/nothing", "/log/checkpoint"})
+    EXPECT_EQ(
+        answersIn(send("GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n\r\n" + get + last)), 3)
+        << path;
+  EXPECT_EQ(answersIn(send("GET /v2/ HTTP/1.0\r\nConnection: keep-alive\r\n\r\n" + get)), 1)
+      << "HTTP/1.0 closes";
 }
 
 TEST_F(HostileTest, AHeaderWithoutEnd) {
@@ -158,10 +220,10 @@ TEST_F(HostileTest, TlsEndpointsSpeakTlsOnly) {
   const testing_support::HttpTls tls{tls_ / "ca.pem", "", ""};
   EXPECT_EQ(testing_support::httpGet(url, {}, "GET", tls).status, 200);
   // Plain HTTP, nonsense in a record, a record without end: no HTTP comes back.
-  for (const std::string& bytes :
-       {std::string("GET /v2/ HTTP/1.1\r\nHost: x\r\n\r\n"), std::string("\x16\x03\x01\x00\x05hello", 10),
-        std::string("\x16\x03\x01\xff\xff", 5) + std::string(100, '\0'),
-        std::string("\x15\x03\x03\x00\x02\x02\x28", 7)})
+  for (const std::string& bytes : {std::string("GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+                                   std::string("\x16\x03\x01\x00\x05hello", 10),
+                                   std::string("\x16\x03\x01\xff\xff", 5) + std::string(100, '\0'),
+                                   std::string("\x15\x03\x03\x00\x02\x02\x28", 7)})
     EXPECT_EQ(send(bytes).find("HTTP/"), std::string::npos);
   // An older TLS, which could renegotiate, is not spoken.
   const std::string older = "openssl s_client -connect 127.0.0.1:" + std::to_string(gateway_->port()) +

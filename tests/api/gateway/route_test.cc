@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "api/gateway/request_check.h"
+
 namespace kiln::gateway {
 namespace {
 
@@ -31,6 +33,22 @@ TEST(GatewayRoute, ReferrersMayBeAskedForByType) {
                           "?artifactType=%zz", "?artifactType=%00", "?artifactType=a b"})
     EXPECT_FALSE(parseRoute(path + bad)) << bad;
   EXPECT_FALSE(parseRoute("/v2/default/artifacts/blobs/sha256:" + kHash + "?artifactType=a"));
+}
+
+TEST(GatewayRoute, HostsOfAuthorities) {
+  EXPECT_EQ(hostIn("Farm.Example.org:443"), "farm.example.org");
+  EXPECT_EQ(hostIn("localhost"), "localhost");
+  EXPECT_EQ(hostIn("localhost:"), "localhost");
+  EXPECT_EQ(hostIn("[2001:DB8::1]:80"), "[2001:db8::1]");
+  for (const char* none : {"", ":80", "a b", "a/b", "a@b", "a:b", "a:80:80", "a:123456", "[::1", "[]",
+                           "[::1]80", "[x]", "a,b?", "a#b", "a\tb"})
+    EXPECT_EQ(hostIn(none), std::nullopt) << none;
+  EXPECT_EQ(originForm("/v2/"), "/v2/");
+  EXPECT_EQ(originForm("http://a/v2/?x=y"), "/v2/?x=y");
+  EXPECT_EQ(originForm("http://a"), "/");
+  EXPECT_EQ(originForm("http://a?x"), "/?x");
+  EXPECT_EQ(originForm("ftp://a/v2/"), "ftp://a/v2/");
+  EXPECT_EQ(originForm("*"), "*");
 }
 
 TEST(GatewayRoute, EntityTags) {

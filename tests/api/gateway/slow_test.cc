@@ -70,7 +70,8 @@ TEST_F(SlowTest, HeadersThatNeverEnd) {
 
 TEST_F(SlowTest, ConnectionsThatAreKeptForNothing) {
   start();
-  for (int i = 0; i < 300; ++i) connectAndSend(i % 2 == 0 ? "" : "GET /v2/ HTTP/1.1\r\nHost: x\r\n\r\n");
+  for (int i = 0; i < 300; ++i)
+    connectAndSend(i % 2 == 0 ? "" : "GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n");
   expect(200, "/healthz", kSoon);
   expect(200, "/v2/", kSoon);
 }
@@ -79,7 +80,7 @@ TEST_F(SlowTest, ConnectionsThatAreKeptForNothing) {
 TEST_F(SlowTest, AnswersThatNobodyTakes) {
   start({.limits = {.answers = 4, .answersPerAddress = 4, .stall = milliseconds(400)}});
   for (int i = 0; i < 12; ++i) {
-    const int fd = connectAndSend("GET /log/checkpoint HTTP/1.1\r\nHost: x\r\n\r\n");
+    const int fd = connectAndSend("GET /log/checkpoint HTTP/1.1\r\nHost: localhost\r\n\r\n");
     char first[16];
     if (i < 4) {
       ASSERT_GT(::read(fd, first, sizeof first), 0);
@@ -94,7 +95,7 @@ TEST_F(SlowTest, AnswersThatNobodyTakes) {
 TEST_F(SlowTest, RequestsForHealthThatNobodyTakes) {
   start();
   std::string many;
-  for (int i = 0; i < 1000; ++i) many += "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (int i = 0; i < 1000; ++i) many += "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (int i = 0; i < 100; ++i) connectAndSend(many);
   expect(200, "/healthz", kSoon);
 }
@@ -127,14 +128,15 @@ TEST_F(SlowTest, TimeLimits) {
     return got;
   };
   EXPECT_EQ(closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nContent-Length: 9\r\n\r\nfour"), kSoon), "");
-  const std::string kept = closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nHost: x\r\n\r\n"), kSoon);
+  const std::string kept =
+      closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n"), kSoon);
   EXPECT_NE(kept.find(" 200 "), std::string::npos) << "answered, kept for a while, closed";
 }
 
 TEST_F(SlowTest, StopsAmongThem) {
   start({.limits = {.answers = 4}});
-  for (int i = 0; i < 8; ++i) connectAndSend("GET /log/checkpoint HTTP/1.1\r\nHost: x\r\n\r\n");
-  for (int i = 0; i < 8; ++i) connectAndSend("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET");
+  for (int i = 0; i < 8; ++i) connectAndSend("GET /log/checkpoint HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  for (int i = 0; i < 8; ++i) connectAndSend("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET");
   const auto begin = std::chrono::steady_clock::now();
   gateway_->stop();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(10000));
