@@ -9,7 +9,8 @@
 
 namespace kiln::signing {
 
-// Answers one request at a time, each connection for one request; who is slow is cut off after 10 s.
+// Answers up to 64 connections at once, one request on each. Who takes more than 10 s for it, or to take the
+// answer, is cut off, and whoever is there for longest makes room for the next one beyond these.
 class WitnessServer {
  public:
   // kInvalidArgument unless `host` is a loopback address, kUnavailable if it cannot be bound. Port 0: the

@@ -205,6 +205,32 @@ TEST_F(WitnessTest, WhoSaysNothingOrLittleIsCutOff) {
         << "one client keeps it busy";
 }
 
+// Few, or more than it has at once: who says nothing keeps nobody else waiting.
+TEST_F(WitnessTest, SilentClientsKeepNobodyWaiting) {
+  auto server = WitnessServer::start("127.0.0.1", 0, *witness_).value();
+  const std::string url = "http://127.0.0.1:" + std::to_string(server->port());
+  ASSERT_EQ(add(0, 3).status, 200);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server->port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::vector<UniqueFd> silent;
+  for (const std::size_t clients : {1u, 8u, 200u}) {
+    while (silent.size() < clients) {
+      silent.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      ASSERT_EQ(::connect(silent.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+                0);
+      ASSERT_EQ(::write(silent.back().get(), "POST /", 6), 6);
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(httpGet(url + "/checkpoint/log.example", 1 << 16)->status, 200) << clients;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8)) << "before they are cut off";
+  }
+  // The first made room for the last.
+  char byte = 0;
+  EXPECT_LE(::read(silent.front().get(), &byte, 1), 0);
+}
+
 TEST_F(WitnessTest, OneProcessHoldsItsState) {
   EXPECT_EQ(
       Witness::open(directory_ / "witness", "witness.example", witnessKey_, {log_}, clock_).error().code,
