@@ -1,8 +1,10 @@
 #include "coordinator/service/admitted_toolchain.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "manifest/base/exit_code.h"
+#include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
 #include "signing/verify/admission.h"
@@ -21,25 +23,39 @@ Result<signing::TrustRoot> ownRoot(const Farm& farm) {
   return signing::developmentRoot(key, farm.builder.id, farm.clock.now());
 }
 
-Result<signing::TrustRoot> farmsRoot(const Farm& farm) {
-  const auto text = signing::readTextFile(farm.trustRoot, 2 * signing::kMaxRootBytes);
+// The farm's root as its file is now; "" if it was given none.
+Result<std::string> rootText(const Farm& farm) {
+  if (farm.trustRoot.empty()) return std::string();
+  auto text = signing::readTextFile(farm.trustRoot, 2 * signing::kMaxRootBytes);
   if (!text) return fail(Code::kUnavailable, "the farm's trust root: " + text.error().message);
-  KILN_ASSIGN(signing::RootFile file, signing::RootFile::parse(*text));
+  return text;
+}
+
+Result<signing::TrustRoot> farmsRoot(const std::string& text) {
+  KILN_ASSIGN(signing::RootFile file, signing::RootFile::parse(text));
   KILN_TRY(signing::checkSigned(file));
   return std::move(file.root);
 }
 
-Result<ToolchainAdmission> admissionOf(const Farm& farm, const index::ToolchainRecord& toolchain) {
+// What the root has revoked does not count because it is this farm's own.
+bool isRevoked(const signing::TrustRoot& root, const std::string& bundle) {
+  const auto read = signing::parseBundle(bundle);
+  return read &&
+         std::ranges::any_of(root.revocations, [&](const auto& gone) { return gone.keyId == read->keyId; });
+}
+
+Result<ToolchainAdmission> admissionOf(const Farm& farm, const std::string& text,
+                                       const index::ToolchainRecord& toolchain) {
   KILN_ASSIGN(const std::string bundle,
               storage::getBlob(farm.blobs, toolchain.instance, *toolchain.admission, kMaxBundleBytes));
   const auto verified = [&](const signing::TrustRoot& root) {
     return signing::verifyAdmission(bundle, toolchain.tree, root, farm.clock.now());
   };
   std::optional<Error> byRoot;  // why the root does not do, if there is one
-  if (!farm.trustRoot.empty()) {
-    KILN_ASSIGN(const signing::TrustRoot root, farmsRoot(farm));
+  if (!text.empty()) {
+    KILN_ASSIGN(const signing::TrustRoot root, farmsRoot(text));
     auto admission = verified(root);
-    if (admission) return admission;
+    if (admission || isRevoked(root, bundle)) return admission;
     byRoot = admission.error();
   }
   KILN_ASSIGN(const signing::TrustRoot own, ownRoot(farm));
@@ -48,12 +64,15 @@ Result<ToolchainAdmission> admissionOf(const Farm& farm, const index::ToolchainR
   return admission;
 }
 
-// The same, once: what was admitted stays so, and the signer need not be there for each submission.
+// The same, once under each root: what was admitted stays so until the root says otherwise, and the signer
+// need not be there for each submission.
 Result<std::shared_ptr<const ToolchainAdmission>> rememberedAdmission(
     const Farm& farm, const index::ToolchainRecord& toolchain) {
-  const Digest evidence = digestOf(toolchain.admission->hex() + toolchain.tree.hex() + toolchain.instance);
+  KILN_ASSIGN(const std::string root, rootText(farm));
+  const Digest evidence =
+      digestOf(toolchain.admission->hex() + toolchain.tree.hex() + digestOf(root).hex() + toolchain.instance);
   if (auto known = farm.admissions->find(evidence)) return known;
-  KILN_ASSIGN(ToolchainAdmission admission, admissionOf(farm, toolchain));
+  KILN_ASSIGN(ToolchainAdmission admission, admissionOf(farm, root, toolchain));
   auto read = std::make_shared<const ToolchainAdmission>(std::move(admission));
   farm.admissions->remember(evidence, read);
   return read;

@@ -1,5 +1,6 @@
 // Admitting toolchains: what is signed and kept, what is refused, and that versions live side by side.
 #include "signing/bundle/bundle.h"
+#include "signing/keys/files.h"
 #include "signing/trust/trust_root.h"
 #include "signing/verify/admission.h"
 #include "tests/coordinator/service/farm_fixture.h"
@@ -192,6 +193,30 @@ TEST_F(Toolchains, ARowWithAnotherTreeThanWasAdmittedIsRefused) {
           "', bundle_size = " + std::to_string(forged.size) + " WHERE label = 'kiln-1'");
   rows("DELETE FROM toolchain_admissions WHERE label = 'kiln-1'");
   EXPECT_EQ(asked("kiln-1").error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+// What was verified once is verified again under the next root: a revoked key's word ends with the
+// revocation, and not with the coordinator.
+TEST_F(Toolchains, AnAdmissionCountsAsLongAsItsKeyDoes) {
+  farm_.trustRoot = directory_ / "root.json";
+  signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+  const auto asked = [&] {
+    EXPECT_TRUE(signing::replaceFile(farm_.trustRoot, root.toJson().dump()));
+    v1::SubmitJobRequest wanted = request("k" + std::to_string(++asked_), 1, "a model");
+    v1::Job job;
+    return submit(wanted, &job);
+  };
+  worker("w1");
+  added(putToolchain());
+  EXPECT_TRUE(asked().ok());
+  ++root.version;
+  root.revocations.push_back({key_.publicKey().id(), clock_.now(), "stolen", {}});
+  const grpc::Status refused = asked();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::DATA_LOSS) << refused.error_message();
+  EXPECT_NE(refused.error_message().find("revoked"), std::string::npos) << refused.error_message();
+  ++root.version;
+  root.revocations.clear();
+  EXPECT_TRUE(asked().ok());
 }
 
 TEST_F(Toolchains, AnOldVersionStillGivesItsOldDigest) {
