@@ -6,7 +6,9 @@
 #include "compiler_core/driver/compare_model.h"
 #include "compiler_core/driver/options.h"
 #include "compiler_core/driver/toolchain.h"
+#include "compiler_core/frontend/onnx/load.h"
 #include "compiler_core/package/files.h"
+#include "compiler_core/runtime/batch/batch.h"
 #include "compiler_core/runtime/npy/npy.h"
 #include "manifest/base/program.h"
 #include "manifest/json/json.h"
@@ -84,6 +86,20 @@ std::string verdict(const CompareReport& report) {
   return text;
 }
 
+// The names that --input can give: of what a sequence holds, "parts.0".
+kiln::Result<std::vector<kiln::runtime::TensorSpec>> inputsOf(const std::string& model,
+                                                              const kiln::CompileSpec& spec) {
+  KILN_ASSIGN(const kiln::onnx::LoadedModel loaded, kiln::onnx::loadModel(model));
+  std::vector<kiln::runtime::TensorSpec> specs;
+  for (const kiln::onnx::ValueInfo& input : loaded.model.graph.inputs) {
+    specs.push_back({.name = std::string(input.name)});
+    const auto held = spec.sequences.find(std::string(input.name));
+    for (std::size_t i = 0; held != spec.sequences.end() && i < held->second.tensors.size(); ++i)
+      specs.push_back({.name = fmt::format("{}.{}", input.name, i)});
+  }
+  return specs;
+}
+
 CommandResult run(const Arguments& arguments) {
   auto spec = arguments.spec.empty() ? makeSpec(arguments.model) : readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
@@ -98,14 +114,17 @@ CommandResult run(const Arguments& arguments) {
   request.threads = arguments.threads;
   request.everyNode = arguments.everyNode;
   request.dump = arguments.dump;
+  auto specs = inputsOf(arguments.model.model, request.spec);
+  if (!specs) return stop(specs.error());
   for (const std::string& input : arguments.inputs) {
-    const std::size_t equals = input.find('=');
-    if (equals == std::string::npos)
-      return stop(kiln::kExitUsage,
-                  {kiln::Code::kInvalidArgument, "--input " + input + ": give name=file.npy", {}});
-    auto tensor = kiln::npy::read(input.substr(equals + 1));
+    const kiln::runtime::TensorSpec* named = kiln::runtime::givenInput(input, *specs);
+    if (!named)
+      return stop(kiln::kExitUsage, {kiln::Code::kInvalidArgument,
+                                     "--input " + input + ": give name=file.npy with an input of the model",
+                                     {}});
+    auto tensor = kiln::npy::read(input.substr(named->name.size() + 1));
     if (!tensor) return stop(kiln::kExitUsage, tensor.error());
-    request.inputs[input.substr(0, equals)] = {tensor->dtype, tensor->shape, std::move(tensor->data)};
+    request.inputs[named->name] = {tensor->dtype, tensor->shape, std::move(tensor->data)};
   }
   if (!arguments.dump.empty())
     if (auto made = kiln::package::makeDirectory(arguments.dump); !made)

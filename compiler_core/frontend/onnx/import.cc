@@ -56,6 +56,7 @@ class Importer {
   Status checkGiven() const;
   Status output(const std::string& name, Value value, const ValueInfo& declared);
   llvm::SmallVector<ir::Range> limits() const;
+  llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
   Status outputs();
   Status indexChecks();
 
@@ -71,6 +72,7 @@ class Importer {
   llvm::SmallVector<mlir::Type> argumentTypes_;
   std::set<std::string> argumentNames_;
   Values results_;
+  std::vector<std::string> symbolNames_;  // when all nodes are imported
   std::map<std::string, unsigned> symbols_;
 };
 
@@ -179,10 +181,10 @@ Status Importer::inputs() {
   mlir::Block* body = main_.addEntryBlock();
   scope_.block = body;
   builder_.setInsertionPointToEnd(body);
+  main_.setAllArgAttrs(namesOf(captured_.inputs));
   Items values;
   for (unsigned i = 0; i < argumentTypes_.size(); ++i) {
     const std::string& name = captured_.inputs[i].name;
-    main_.setArgAttr(i, ir::kNameAttr, builder_.getStringAttr(name));
     body->getArgument(i).setLoc(location(name));
     values.push_back(Item::tensor(body->getArgument(i)));
     if (auto pin = options_.pins.find(name); pin != options_.pins.end()) {
@@ -321,11 +323,9 @@ Status Importer::output(const std::string& name, Value value, const ValueInfo& d
                                             elementTypeName(declared.type) + ", the graph computes " +
                                             std::string(dtypeName(dtype)));
   ir::Signature signature{name, dtype, {}, {}};
-  std::vector<std::string> symbolNames;
-  for (const ir::Symbol& symbol : ir::symbolsOf(*captured_.module)) symbolNames.push_back(symbol.name);
   for (const ir::Dim& dim : dimsOf(value)) {
     signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
-    signature.dimNames.push_back(dim.isStatic() ? "" : dim.text(symbolNames));
+    signature.dimNames.push_back(dim.isStatic() ? "" : dim.text(symbolNames_));
   }
   if (declared.shape && declared.shape->size() == signature.shape.size())
     for (std::size_t i = 0; i < signature.shape.size(); ++i)
@@ -337,7 +337,17 @@ Status Importer::output(const std::string& name, Value value, const ValueInfo& d
   return {};
 }
 
+// All at once: each attribute that is set by itself makes the whole list anew.
+llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Signature> tensors) {
+  llvm::SmallVector<mlir::DictionaryAttr> names;
+  for (const ir::Signature& tensor : tensors)
+    names.push_back(builder_.getDictionaryAttr(
+        builder_.getNamedAttr(ir::kNameAttr, builder_.getStringAttr(tensor.name))));
+  return names;
+}
+
 Status Importer::outputs() {
+  for (const ir::Symbol& symbol : ir::symbolsOf(*captured_.module)) symbolNames_.push_back(symbol.name);
   for (const ValueInfo& declared : model_.graph.outputs) {
     const std::string name(declared.name);
     KILN_ASSIGN(Item item, graph_.value(scope_, declared.name));
@@ -351,8 +361,7 @@ Status Importer::outputs() {
   mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results_);
   main_.setFunctionType(
       builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results_))));
-  for (unsigned i = 0; i < results_.size(); ++i)
-    main_.setResultAttr(i, ir::kNameAttr, builder_.getStringAttr(captured_.outputs[i].name));
+  main_.setAllResultAttrs(namesOf(captured_.outputs));
   return indexChecks();
 }
 

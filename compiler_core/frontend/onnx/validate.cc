@@ -159,7 +159,10 @@ Result<Names> check(Graph& graph, const Scope* outer) {
                   "the graph output " + quoted(output.name) + " is defined by nothing");
     if (!defined.contains(output.name)) captured.insert(output.name);
     if (!outputs.insert(output.name).second && !outer)
-      return fail(Code::kInvalidArgument, "the graph output " + quoted(output.name) + " is declared twice");
+      return fail(Code::kInvalidArgument,
+                  "the graph output " + quoted(output.name) +
+                      " is listed twice; leave one out, or give the second a name of its own "
+                      "(an Identity node)");
   }
   KILN_TRY(order(graph, defined, uses));
   return captured;

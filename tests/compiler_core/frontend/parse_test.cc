@@ -228,7 +228,7 @@ TEST(Validate, Names) {
                 "output 'nowhere' is defined by nothing");
   expectInvalid(OnnxBuilder().input("x", {1}).build(), "no outputs");
   expectInvalid(OnnxBuilder().input("x", {1}).output("x").output("x").build(),
-                "output 'x' is declared twice");
+                "output 'x' is listed twice");
   auto weight = onnxTensor("w", {1}, std::vector<float>{1});
   expectInvalid(OnnxBuilder().input("x", {1}).output("x").initializer(weight).initializer(weight).build(),
                 "initializer 'w' is given twice");
