@@ -165,15 +165,17 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     Block* entry = to.addEntryBlock();
     const DotProducts dots{byteDots, bf16Dots};
     FunctionLowering lowering(builder, to, device, dots);
+    SmallVector<DictionaryAttr> all;  // set at once: each by itself makes the whole list anew
     for (unsigned i = 0; i < from.getNumArguments(); ++i) {
       SmallVector<NamedAttribute> attributes;
       if (DictionaryAttr given = from.getArgAttrDict(i)) llvm::append_range(attributes, given);
       attributes.push_back(builder.getNamedAttr("kiln.input", builder.getI64IntegerAttr(i)));
       if (Attribute shape = cast<RankedTensorType>(from.getArgumentTypes()[i]).getEncoding())
         attributes.push_back(builder.getNamedAttr(kShapeAttr, shape));
-      to.setArgAttrs(i, attributes);
+      all.push_back(builder.getDictionaryAttr(attributes));
       lowering.lowering().map(from.getArgument(i), entry->getArgument(i));
     }
+    to.setAllArgAttrs(all);
     addSymbols(from, to, lowering.lowering());
     builder.setInsertionPointToStart(entry);
     if (failed(lowering.block(from.front()))) return signalPassFailure();
