@@ -38,10 +38,13 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
     const auto has = [batch](InterceptionHookPoints point) {
       return batch->QueryInterceptionHookPoint(point);
     };
-    if (has(InterceptionHookPoints::PRE_SEND_CANCEL)) return batch->Proceed();
+    // Nobody waits in either.
+    if (has(InterceptionHookPoints::PRE_SEND_CANCEL) || has(InterceptionHookPoints::POST_RECV_CLOSE))
+      return batch->Proceed();
     const bool received = has(InterceptionHookPoints::POST_RECV_MESSAGE);
-    const bool done = received || has(InterceptionHookPoints::POST_RECV_INITIAL_METADATA) ||
-                      has(InterceptionHookPoints::POST_SEND_MESSAGE);
+    const bool sends = has(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA) ||
+                       has(InterceptionHookPoints::PRE_SEND_MESSAGE) ||
+                       has(InterceptionHookPoints::PRE_SEND_STATUS);
     std::uint64_t bytes = 0;
     if (has(InterceptionHookPoints::PRE_SEND_MESSAGE)) bytes = batch->GetSerializedSendMessage()->Length();
     if (received) bytes = bytesOf(batch->GetRecvMessage());
@@ -49,9 +52,14 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
       std::lock_guard lock(watch_.mutex_);
       // There is none yet as this is made, but with the first batch.
       if (grpc_call* call = context_.c_call(); call && !call_) grpc_call_ref(call_ = call);
+      // Neither the start of a read nor the end of a message that was serialized above has a point of its
+      // own.
+      const bool begins =
+          sends || !(received || has(InterceptionHookPoints::POST_RECV_INITIAL_METADATA) || sending_);
+      sending_ = sends;
       moved_ += bytes;
       settle(watch_.clock_.now());
-      if (!done) since_ = watch_.clock_.now();
+      if (begins) since_ = watch_.clock_.now();
     }
     batch->Proceed();
   }
@@ -90,6 +98,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
   std::optional<TimePoint> since_;  // of a batch that is under way
   Duration waited_{};               // in those before
   std::uint64_t moved_ = 0;         // bytes
+  bool sending_ = false;            // a send is under way
   bool ended_ = false;
 };
 

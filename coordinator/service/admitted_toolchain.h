@@ -10,9 +10,10 @@ namespace kiln::service {
 
 // The toolchain with this label or tree, or the default for "", if the signed admission of its label is about
 // its tree. The admission must be by one that the farm's trust root lets speak for whom it names, or by this
-// farm's key unless that root has revoked it; it is verified again when the root's file changes. kNotFound; kDataLoss (exit code 5) if the admission is about another tree or label, or is
-// signed by nobody who may; kFailedPrecondition if the label has none: it was added by a release that made
-// none.
+// farm's key unless that root has revoked it; it is verified again when the root's file changes. kNotFound;
+// kDataLoss (exit code 5) if the admission is about another tree or label, or is signed by nobody who may;
+// kFailedPrecondition if the label has none: it was added by a release that made none; kUnavailable while the
+// root's file cannot be read, also for what was verified before.
 Result<index::ToolchainRecord> admittedToolchain(const Farm& farm, postgres::Connection& connection,
                                                  const std::string& instance, const std::string& name);
 

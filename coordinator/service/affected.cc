@@ -246,8 +246,13 @@ Result<std::vector<std::string>> knownNames(postgres::Connection& connection, co
 Result<bool> isKnown(postgres::Connection& connection, const std::string& instance, const Name& name,
                      const std::vector<std::string>& known) {
   switch (name.kind) {
-    case MentionKind::kToolchain:
-      return true;  // it was found by its name
+    case MentionKind::kToolchain: {
+      // Parts, labels and first digits were found by their name; a whole digest was not looked up.
+      if (name.what == std::string_view("component") || !Digest::parse(name.text, 0)) return true;
+      const auto found = index::findToolchain(connection, instance, name.text);
+      if (!found && found.error().code != Code::kNotFound) return fail(found.error());
+      return found.has_value();
+    }
     case MentionKind::kInput: {
       KILN_ASSIGN(const Digest digest, Digest::parse(name.text, 0));
       KILN_ASSIGN(const auto record, index::findTuningRecord(connection, instance, digest));

@@ -166,11 +166,11 @@ Result<BackupDocument> restore(const RestoreRequest& request) {
   const bool fresh = fs::create_directories(request.farm, error);
   if (error) return fail(errnoError(error.value(), request.farm));
   if (fresh && ::chmod(request.farm.c_str(), 0711) != 0) return fail(errnoError(errno, request.farm));
-  Status done;
-  {
+  const auto place = [&]() -> Status {
     KILN_ASSIGN(const auto staged, ScratchDirectory::make(request.farm + "/.restore-"));
-    done = Restore(request, *document, staged.path()).run();
-  }
+    return Restore(request, *document, staged.path()).run();
+  };
+  const Status done = place();
   if (!done && fresh) fs::remove(request.farm, error);
   if (!done) return fail(done.error());
   return document;

@@ -45,7 +45,8 @@ Result<bool> hasSubmitted(Connection& connection, const std::string& instance, c
 Result<std::vector<Digest>> findInputsIn(Connection& connection, const std::string& instance,
                                          const DigestRange& range) {
   return hashesIn(connection,
-                  "SELECT hash FROM materials WHERE instance = $1 AND hash BETWEEN $2 AND $3 UNION "
+                  "SELECT hash FROM materials WHERE instance = $1 AND hash BETWEEN $2 AND $3 AND "
+                  "name <> 'toolchain' UNION "
                   "SELECT hash FROM sources WHERE instance = $1 AND hash BETWEEN $2 AND $3 UNION "
                   "SELECT record_hash FROM tuning_records WHERE instance = $1 AND record_hash BETWEEN $2 AND "
                   "$3 ORDER BY 1 LIMIT 2",

@@ -11,7 +11,7 @@
 namespace kiln::index {
 
 // Whether a job of the instance had this source: a blob by its digest, or the text of a repository's URL or a
-// commit.
+// commit. Both read all of the instance's sources.
 Result<bool> isSubmittedBlob(postgres::Connection& connection, const std::string& instance,
                              const Digest& blob);
 Result<bool> isSubmittedOrigin(postgres::Connection& connection, const std::string& instance,
@@ -20,8 +20,9 @@ Result<bool> isSubmittedOrigin(postgres::Connection& connection, const std::stri
 Result<bool> hasSubmitted(postgres::Connection& connection, const std::string& instance,
                           const std::string& submitter);
 
-// The inputs (models, data files, tuning records) and the parts of toolchains whose hash lies in the range,
-// two at most: where there are more, none of them is meant. Sizes are 0. Reads all of the instance's inputs.
+// The inputs (models, data files, components, tuning records) and the parts of toolchains whose hash lies in
+// the range, two at most: where there are more, none of them is meant. Sizes are 0. Reads all of the
+// instance's inputs.
 Result<std::vector<Digest>> findInputsIn(postgres::Connection& connection, const std::string& instance,
                                          const DigestRange& range);
 Result<std::vector<Digest>> findPartsIn(postgres::Connection& connection, const std::string& instance,

@@ -20,8 +20,8 @@ struct CommitTree::State {
   CommitHandle commit;
 };
 
-// The error for a commit that was not given in full; `kind` with its article ("a tag"). `resolved` is the commit it stands for, empty if that is
-// not known.
+// The error for a commit that was not given in full; `kind` with its article ("a tag"). `resolved` is the
+// commit it stands for, empty if that is not known.
 Error notAFullCommit(const std::string& given, const std::string& kind, const std::string& resolved);
 
 }  // namespace kiln::source

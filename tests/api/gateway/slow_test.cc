@@ -95,7 +95,7 @@ TEST_F(SlowTest, AnswersThatNobodyTakes) {
 TEST_F(SlowTest, RequestsForHealthThatNobodyTakes) {
   start();
   std::string many;
-  for (int i = 0; i < 1000; ++i) many += "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  for (int i = 0; i < 100; ++i) many += "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
   for (int i = 0; i < 100; ++i) connectAndSend(many);
   expect(200, "/healthz", kSoon);
 }
@@ -127,7 +127,7 @@ TEST_F(SlowTest, TimeLimits) {
     EXPECT_LT(std::chrono::steady_clock::now() - begin, limit);
     return got;
   };
-  EXPECT_EQ(closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nContent-Length: 9\r\n\r\nfour"), kSoon), "");
+  EXPECT_EQ(closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nfour"), kSoon), "");
   const std::string kept =
       closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n"), kSoon);
   EXPECT_NE(kept.find(" 200 "), std::string::npos) << "answered, kept for a while, closed";
