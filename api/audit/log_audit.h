@@ -16,8 +16,8 @@ struct LogCounts {
 
 // Walks the log from entry `from` to its newest checkpoint, a tile of entries at a time. An entry that the
 // index lacks is asked for again at the end: what was signed a moment ago may be on its way. `seen` is called
-// after each tile. A recall of the root's keys must be among the recalls that the farm has in force. kOutOfRange
-// if the log has fewer than `from` entries; other errors are of the farm or the log being asked.
+// after each tile. A recall of the root's keys must be among the recalls that the farm has in force.
+// kOutOfRange if the log has fewer than `from` entries; other errors are of the farm or the log being asked.
 Result<LogCounts> auditLog(const Audit& audit, IndexSource& source, LogHistory& history, std::uint64_t from,
                            const std::function<void(const LogCounts&)>& seen);
 

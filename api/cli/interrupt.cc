@@ -32,7 +32,7 @@ InterruptWatch::InterruptWatch() {
     ::sigaction(signal, nullptr, &action);
     if (action.sa_handler != SIG_IGN) sigaddset(&signals_, signal);  // as nohup and background jobs have it
   }
-  arrived_ = UniqueFd(::signalfd(-1, &signals_, SFD_CLOEXEC));
+  arrived_ = UniqueFd(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
   done_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
   if (!arrived_ || !done_) return;  // the signals then end the process without a word
   ::pthread_sigmask(SIG_BLOCK, &signals_, &earlier_);
@@ -48,10 +48,12 @@ InterruptWatch::~InterruptWatch() {
 
 void InterruptWatch::wait() {
   pollfd polled[] = {{arrived_.get(), POLLIN, 0}, {done_.get(), POLLIN, 0}};
-  while (::poll(polled, 2, -1) < 0 && errno == EINTR) {
-  }
   signalfd_siginfo info{};
-  if (polled[1].revents != 0 || ::read(arrived_.get(), &info, sizeof info) != sizeof info) return;
+  do {
+    while (::poll(polled, 2, -1) < 0 && errno == EINTR) {
+    }
+    if (polled[1].revents != 0) return;
+  } while (::read(arrived_.get(), &info, sizeof info) != sizeof info);
   // The command must not tell of the files that vanish under it. Whoever is stuck in a write keeps the lock.
   static_cast<void>(::ftrylockfile(stdout));
   const bool mayTell = ::ftrylockfile(stderr) == 0;

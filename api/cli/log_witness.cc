@@ -2,7 +2,8 @@
 #include "api/cli/log_witness.h"
 
 #include <fmt/format.h>
-#include <signal.h>
+#include <chrono>
+#include <thread>
 
 #include "api/cli/print.h"
 #include "signing/follow/log_source.h"
@@ -69,11 +70,6 @@ Result<std::unique_ptr<WitnessServer>> listen(const Options& options, Witness& w
 }
 
 Status run(const Options& options) {
-  sigset_t signals;  // blocked before any thread exists
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   KILN_ASSIGN(Ed25519PrivateKey key, witnessKey(options));
   std::vector<VerifierKey> logs;
   for (const std::string& path : options.logKeys) {
@@ -84,15 +80,13 @@ Status run(const Options& options) {
   KILN_ASSIGN(auto witness, Witness::open(options.state, options.name, std::move(key), logs, clock));
   KILN_ASSIGN(auto server, listen(options, *witness));
   note(fmt::format("witness {} on port {}", options.name, server->port()));
-  const timespec pause{options.every, 0};
-  do {
+  for (;; std::this_thread::sleep_for(std::chrono::seconds(options.every))) {
     for (const std::string& where : options.follow)
       if (Status followed = followOnce(*witness, where, logs); !followed) {
         note("witness: " + followed.error().message);
         if (followed.error().code == Code::kDataLoss) return followed;
       }
-  } while (sigtimedwait(&signals, nullptr, &pause) < 0);
-  return {};
+  }
 }
 
 }  // namespace
@@ -101,7 +95,8 @@ void addLogWitness(CLI::App& log, Context& context) {
   const auto options = std::make_shared<Options>();
   auto& command = addCommand(
       log, context, "witness",
-      "Cosign checkpoints that continue what was cosigned before, until SIGTERM; exit 5 if a log that it "
+      "Cosign checkpoints that continue what was cosigned before, until a signal ends it; exit 5 if a log "
+      "that it "
       "follows shows another history",
       "kiln log witness --name witness.example.org --key witness --state DIR --log-key log.vkey --listen "
       "127.0.0.1:8090 --follow https://log.example.org",

@@ -188,7 +188,7 @@ Status match(client::Client& client, const Options& options, Recall& recall) {
     note(fmt::format("{}{} statements are not read into the index yet and may be missing in the list",
                      found.unread >= 1000 ? "at least " : "", found.unread));
   // A toolchain that the farm has is there to be recalled before it has made anything.
-  if (found.listed.empty() && recall.kind != signing::RecallKind::kToolchain)
+  if (found.listed.empty() && options.listed.empty() && recall.kind != signing::RecallKind::kToolchain)
     return fail(Code::kNotFound, "nothing on this farm is touched by it");
   if (options.listed.empty()) recall.listed = std::move(found.listed);
   if (recall.whole && recall.logs.empty()) recall.logs = std::move(found.logs);

@@ -7,6 +7,7 @@
 #include "api/cli/source_name.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/short_digest.h"
+#include "manifest/base/utf8.h"
 #include "manifest/json/reader.h"
 #include "signing/keys/files.h"
 #include "storage/index/mention.h"
@@ -88,6 +89,7 @@ Status readWhat(const Named& named, Recall& recall) {
   recall.kind = named.kind;
   recall.what = named.what;
   if (named.what.size() > kMaxName) return wrong(named.option, "has more than 2048 bytes");
+  if (!isUtf8(named.what)) return wrong(named.option, "is not UTF-8");
   switch (named.kind) {
     case RecallKind::kSource:
       return readSource(named, recall);
@@ -140,6 +142,7 @@ Status readReason(const std::string& reason, Recall& recall) {
   if (reason.empty()) return fail(Code::kInvalidArgument, "--reason is missing: say why, for people");
   if (reason.size() > signing::kMaxRecallReason)
     return wrong("--reason", "has more than " + std::to_string(signing::kMaxRecallReason) + " bytes");
+  if (!isUtf8(reason)) return wrong("--reason", "is not UTF-8");
   recall.reason = reason;
   return {};
 }

@@ -67,8 +67,8 @@ struct Differences {
 inline constexpr char kTraceFile[] = "passes.json";
 
 // Reads both directories: regular files, at most 20,000, no links followed; bundles, fixtures,
-// artifact.json and recalls.json, which are evidence about an artifact, are left out. kNotFound without manifest.json. Files that are no ELF, or no well-formed one,
-// are told apart by their first byte alone.
+// artifact.json and recalls.json, which are evidence about an artifact, are left out. kNotFound without
+// manifest.json. Files that are no ELF, or no well-formed one, are told apart by their first byte alone.
 Result<Differences> compare(const Side& first, const Side& second);
 
 }  // namespace kiln::diff

@@ -49,7 +49,7 @@ struct Recall {
 
   RecallKind kind = RecallKind::kArtifact;
   // "sha256:<hex>" of content, and of the recall that is lifted (its payload); else a worker's or operator's
-  // name, a key id, a URL without commit, a device's name.
+  // name, a key id, a URL (with a commit and a path only what was made of just that), a device's name.
   std::string what;
   std::string reason;  // for people; 1 to 1000 bytes
   TimePoint issuedOn;

@@ -185,6 +185,14 @@ TEST_F(WitnessedFarm, WhatItAnsweredItKnowsAfterAKill) {
   EXPECT_EQ(again.body, std::to_string(now.size) + "\n");
 }
 
+TEST_F(WitnessedFarm, ASignalEndsItTheSameEachTime) {
+  for (int i = 0; i < 10; ++i) {
+    witness->signal(SIGTERM);
+    EXPECT_EQ(witness->wait(), 128 + SIGTERM);
+    startWitness();
+  }
+}
+
 TEST_F(WitnessedFarm, ALogThatShowsAnotherHistoryEndsItWithExit5) {
   ASSERT_EQ(settled(submit("first")).state(), v1::JOB_SUCCEEDED);
   ASSERT_TRUE(eventually([&] { return cosigned() == published() && published().size >= 2; }));

@@ -210,6 +210,8 @@ TEST_F(KilnTrust, WhatIsWrongWithARecallIsToldByItsOption) {
   const std::pair<std::vector<std::string>, const char*> wrong[] = {
       {{"--artifact", artifact}, "--reason"},
       {{"--artifact", artifact, "--reason", std::string(1001, 'r')}, "--reason"},
+      {{"--artifact", artifact, "--reason", "\xff"}, "--reason"},
+      {{"--worker", "\xff", "--reason", "r"}, "--worker"},
       {{"--artifact", "sha256:12", "--reason", "r"}, "--artifact"},
       {{"--record", "m.json", "--reason", "r"}, "--record"},
       {{"--lift", "x", "--reason", "r"}, "--lift"},

@@ -225,15 +225,19 @@ TEST_F(KilnInterrupted, LeavesNothingHalfMade) {
                                 {{"KILN_ENDPOINT", farm.endpoint()},
                                  {"KILN_TRUST_ROOT", directory / "root.json"},
                                  {"KILN_POLICY", directory / "policy.json"}},
-                                directory.path(), {.err = err, .running = [&](pid_t pid) {
-                                                     KilnWaits::await([&] {
-                                                       std::ostringstream text;
-                                                       text << std::ifstream(err).rdbuf();
-                                                       return text.str().find("waiting") != std::string::npos;
-                                                     });
-                                                     wasThere = !partial().empty();
-                                                     ::kill(pid, signal);
-                                                   }});
+                                directory.path(),
+                                {.err = err,
+                                 .running =
+                                     [&](pid_t pid) {
+                                       KilnWaits::await([&] {
+                                         std::ostringstream text;
+                                         text << std::ifstream(err).rdbuf();
+                                         return text.str().find("waiting") != std::string::npos;
+                                       });
+                                       wasThere = !partial().empty();
+                                       ::kill(pid, signal);
+                                     },
+                                 .starting = [&] { std::signal(signal, SIG_DFL); }});
     EXPECT_EQ(result.exit, 128 + signal);
     EXPECT_TRUE(wasThere) << "the test looks for the wrong name";
     EXPECT_EQ(partial(), std::vector<std::string>{}) << signal;

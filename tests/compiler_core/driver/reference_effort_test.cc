@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 
 #include "compiler_core/driver/compiler.h"
 #include "tests/support/onnx_builder.h"
@@ -78,6 +79,25 @@ TEST(ReferenceEffort, ALoopCountsAsOftenAsItRuns) {
     return model;
   };
   EXPECT_THAT(refusal(looped(100000)), HasSubstr("node 'steps' takes most"));
+}
+
+// As exporters write a loop that ends by its condition: no count says how often it runs.
+TEST(ReferenceEffort, ALoopThatEndsByItsConditionIsTried) {
+  OnnxBuilder body, model;
+  body.input("i", {}, kOnnxInt64)
+      .input("more", {}, kOnnxBool)
+      .input("s", {4})
+      .output("again", kOnnxBool)
+      .output("t")
+      .node("Add", {"s", "s"}, {"t"})
+      .node("Less", {"i", "last"}, {"again"});
+  model.input("x", {4})
+      .input("go", {}, kOnnxBool)
+      .output("y")
+      .initializer(onnxTensor("trips", {}, Longs{std::numeric_limits<std::int64_t>::max()}))
+      .initializer(onnxTensor("last", {}, Longs{20}))
+      .node("Loop", {"trips", "go", "x"}, {"y"}, {onnxGraph("body", body)}, "steps");
+  EXPECT_EQ(refusal(model), "");
 }
 
 }  // namespace
