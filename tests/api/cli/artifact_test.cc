@@ -81,8 +81,8 @@ TEST_F(KilnArtifact, TwoFetchesOfOneArtifactDoNotDiffer) {
   for (const char* name : {"one", "two"}) ASSERT_EQ(kiln({"fetch", hash, "--out", name}).exit, 0);
   for (const char* beside :
        {"recalls.json", "artifact.json", "bundles/later.sigstore.json", "fixtures/more.npy"}) {
-    fs::remove(directory / "work/two" / beside);
-    std::ofstream(directory / "work/one" / beside) << "another";
+    fs::remove(directory / ("work/two/" + std::string(beside)));
+    std::ofstream(directory / ("work/one/" + std::string(beside))) << "another";
   }
   const auto compared = kiln({"diff", "one", "two"});
   EXPECT_EQ(compared.exit, 0) << compared.out << compared.err;
