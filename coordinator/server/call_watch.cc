@@ -70,6 +70,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
     return call_ && !ended_ && since_ && waited_ + (now - *since_) > limits.patience + gained;
   }
   bool waits() const { return since_.has_value(); }
+  std::uint64_t moved() const { return moved_; }
   // Referenced, for the caller to end.
   grpc_call* end() {
     ended_ = true;
@@ -147,6 +148,13 @@ std::size_t CallWatch::waiting() {
   std::lock_guard lock(mutex_);
   return static_cast<std::size_t>(
       std::ranges::count_if(calls_, [](const auto& one) { return one.second->waits(); }));
+}
+
+std::uint64_t CallWatch::moved() {
+  std::lock_guard lock(mutex_);
+  std::uint64_t bytes = 0;
+  for (const auto& [context, call] : calls_) bytes += call->moved();
+  return bytes;
 }
 
 void CallWatch::start() {

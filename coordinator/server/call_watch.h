@@ -41,6 +41,8 @@ class CallWatch {
   std::size_t endOverdue();
   // Calls that wait for their peers now.
   std::size_t waiting();
+  // Bytes that the calls in progress have moved.
+  std::uint64_t moved();
 
   // Keeps `turn` until the last byte of the call's answer has been taken, which is after its handler
   // returned. kInternal for a call that is not watched.

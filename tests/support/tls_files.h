@@ -77,8 +77,8 @@ class TlsFiles {
   }
   // With a connection of its own.
   static std::shared_ptr<grpc::Channel> channel(const std::string& endpoint,
-                                                const storage::ClientCredentials& credentials) {
-    grpc::ChannelArguments arguments;
+                                                const storage::ClientCredentials& credentials,
+                                                grpc::ChannelArguments arguments = {}) {
     arguments.SetInt("grpc.use_local_subchannel_pool", 1);
     const auto made = storage::channelCredentials(endpoint, credentials);
     EXPECT_TRUE(made) << (made ? "" : made.error().message);

@@ -13,7 +13,10 @@ using testing_support::KilnBuild;
 
 TEST_F(KilnBuild, UploadsSubmitsWatchesAndEndsWithTheArtifact) {
   succeeds();
-  file("m/model.onnx", testing_support::modelWithExternal("w/data.bin"));
+  using namespace testing_support;
+  file("m/model.onnx", varintField(1, 8) + field(7, field(5, externalTensor("w/data.bin")) +
+                                                        field(11, floatInput("x", {"N"})) +
+                                                        field(12, floatInput("w", {"1"}))));
   file("m/w/data.bin", "weights");
   const auto result = kiln({"build", "m/model.onnx", "--target", "cpu:x86-64-v3", "--profile", "N=1:1:1",
                             "--builders", "2", "--toolchain", "kiln-test"});

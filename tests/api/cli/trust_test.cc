@@ -240,8 +240,9 @@ TEST_F(KilnTrust, AKeyThatTheRootDoesNotListSignsNothing) {
       {"add-key", root, "--id", "urn:farm", "--public", farm, "--out", next},
       {"rotate", root, "--role", "root", "--old", idOf(rootKey(1)), "--public", farm, "--out", next},
       {"sign", root, "--out", next}};
-  for (std::vector<std::string> words : edits)
+  for (const std::vector<std::string>& edit : edits)
     for (const std::string& key : {stranger, keys + "/recall-1.key"}) {
+      std::vector<std::string> words = edit;
       words.insert(words.end(), {"--key", rootKey(2), "--key", key});
       const auto refused = trust(words);
       EXPECT_EQ(refused.exit, 8) << words[0] << refused.err;
