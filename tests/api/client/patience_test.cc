@@ -258,10 +258,10 @@ TEST_F(PatientClient, ARepeatedSubmitKeepsItsKeySoThatTheFarmFindsTheJob) {
 
 // The farm that comes back does not serve all of these, and says so of what it was sent.
 TEST_F(PatientClient, WhatMustNotHappenTwiceWaitsUntilItCanBeSent) {
-  const auto isSent = [this](const char* what, const std::function<Status()>& call) {
+  const auto isSent = [this](const char* what, const auto& call) {
     farm.stop();
     waits.clear();
-    const Status done = call();
+    const auto done = call();
     EXPECT_TRUE(done || done.error().code == Code::kUnimplemented) << what;
     EXPECT_FALSE(waits.empty()) << what;
     if (back.joinable()) back.join();
