@@ -15,7 +15,7 @@ set_builder_id() {
 
 # A farm is its owner's: another user can neither lock nor signal it.
 want_own_farm() {
-  [ -O "$dir" ] || [ "$(id -u)" = 0 ] && return
+  [ -O "$dir" ] || [ "$(id -u)" = 0 ] && return 0
   echo "up: the farm in $dir belongs to $(stat -c %U "$dir"), and this is $(id -un); run infra/up as that user, or with another --dir" >&2
   exit 8
 }
