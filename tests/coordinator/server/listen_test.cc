@@ -46,6 +46,12 @@ TEST(Keepalive, ASilentServerIsNoticedWithinAMinute) {
   }
 }
 
+// A slow line, or a farm that is busy for a moment, is no farm that is away.
+TEST(Connections, MayTakeSeconds) {
+  EXPECT_GE(ofClient("farm.example.org:7443").at(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS), 2000);
+  EXPECT_LE(ofClient("farm.example.org:7443").at(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS), 1000);
+}
+
 // Or the server says too_many_pings and ends the connection.
 TEST(Keepalive, TheServerBearsWhatItsClientsAsk) {
   EXPECT_LT(ofServer().at(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS),
