@@ -1,5 +1,7 @@
 #include "signing/witness/witness_server.h"
 
+#include <fcntl.h>
+
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
@@ -144,6 +146,8 @@ Result<std::unique_ptr<WitnessServer>> WitnessServer::start(const std::string& h
   asio::ip::tcp::acceptor acceptor(*context);
   const asio::ip::tcp::endpoint endpoint(address, port);
   acceptor.open(endpoint.protocol(), error);
+  // Not for programs that are started meanwhile: they would keep the port.
+  if (!error) ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
   if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor.bind(endpoint, error);
   if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
