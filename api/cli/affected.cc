@@ -43,6 +43,8 @@ Result<v1::ListAffectedRequest> requestOf(const Options& options) {
   out.set_page_token(options.token);
   if (!options.since.empty()) KILN_TRY(readTime(options.since, "--since", out.mutable_since()));
   if (!options.until.empty()) KILN_TRY(readTime(options.until, "--until", out.mutable_until()));
+  if (out.has_since() && out.has_until() && out.until().seconds() <= out.since().seconds())
+    return fail(Code::kInvalidArgument, "--until: must be after --since");
   return out;
 }
 

@@ -168,6 +168,8 @@ Status init(const Context& context, const Options& options) {
   std::map<std::string, PrivateKey> keys;
   KILN_ASSIGN(TrustRoot root, newRoot(options, keys));
   KILN_ASSIGN(RootFile file, RootFile::of(std::move(root)));
+  // What was made must be readable again.
+  if (auto read = TrustRoot::parse(file.envelope.payload); !read) return fail(read.error());
   MadeFiles made;
   KILN_TRY(made.directory(options.directory));
   std::vector<PrivateKey> signers;

@@ -233,6 +233,15 @@ TEST_F(KilnTrust, WhatIsWrongWithARecallIsToldByItsOption) {
 }
 
 // A signature that counts for nothing is no signature.
+TEST_F(KilnTrust, ARootThatCouldNotBeReadIsNotMade) {
+  for (const char* scope : {"-1", "1000001"}) {
+    const auto made =
+        trust({"init", "--out", directory / "r.json", "--keys", directory / "k", "--recall-scope", scope});
+    EXPECT_EQ(made.exit, 2) << made.err;
+    EXPECT_FALSE(std::filesystem::exists(directory / "k")) << "no keys";
+  }
+}
+
 TEST_F(KilnTrust, AKeyThatTheRootDoesNotListSignsNothing) {
   init();
   const std::string stranger = signer("stranger.key"), farm = signer("farm.pem");

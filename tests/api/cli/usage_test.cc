@@ -90,6 +90,7 @@ TEST(KilnUsage, EmptyAndNegativeValuesAreRefusedWhateverTheOptionIs) {
 }
 
 TEST(KilnUsage, WhatGoesWithAnotherOptionIsToldBeforeTheWork) {
+  EXPECT_EQ(runKiln({"affected", "--since", "2027-01-01", "--until", "2026-01-01"}).exit, 2);
   EXPECT_EQ(runKiln({"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"}).exit, 2);
 }
 
