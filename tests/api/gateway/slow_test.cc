@@ -127,7 +127,10 @@ TEST_F(SlowTest, TimeLimits) {
     EXPECT_LT(std::chrono::steady_clock::now() - begin, limit);
     return got;
   };
-  EXPECT_EQ(closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nfour"), kSoon), "");
+  EXPECT_EQ(
+      closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nfour"),
+                   kSoon),
+      "");
   const std::string kept =
       closedWithin(connectAndSend("GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n"), kSoon);
   EXPECT_NE(kept.find(" 200 "), std::string::npos) << "answered, kept for a while, closed";

@@ -432,6 +432,7 @@ TEST_F(JobFlow, InstancesDoNotSeeEachOther) {
 }
 
 TEST_F(JobFlow, AListGoesOnBehindAJobThatThereIs) {
+  const auto one = worker("w1");
   const v1::Job first = submitted(request("k1")), second = submitted(request("k2"));
   const auto behind = [&](const std::string& before, const std::string& instance = "default") {
     v1::ListJobsRequest asked;
