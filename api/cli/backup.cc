@@ -38,6 +38,7 @@ Status backup(Context& context, const Options& options) {
   request.program = std::string("kiln ") + KILN_VERSION;
   request.now = clock.now();
   request.dumpDatabase = [&](const std::string& path) { return dumpDatabase(options.database, path); };
+  KILN_TRY(checkFarmDatabase(options.database, options.farm));
   KILN_ASSIGN(const auto document, storage::makeBackup(request));
   if (context.json)
     printJson(summary(document));

@@ -110,9 +110,28 @@ TEST_F(BackupDrill, ADestroyedFarmComesBackElsewhere) {
   const std::string root = place_ / "root.json", policy = KILN_POLICIES "/development.json";
   std::filesystem::copy(farm->directory_ / "trust/root.json", root);
 
+  // Not the database of nobody, and not that of another farm.
+  const auto refused = [&](const std::string& database) {
+    const auto [code, output] = kiln(
+        {"backup", "--farm", farm->directory_.path(), "--database", database, "--out", place_ / "wrong"});
+    EXPECT_EQ(code, 2) << output;
+    EXPECT_FALSE(std::filesystem::exists(place_ / "wrong"));
+  };
+  refused(before->createDatabase());
+  std::filesystem::create_directory(farm->directory_ / "log");
+  signing::Checkpoint other = checkpoint(*farm);
+  other.root[0] ^= 1;
+  const auto published = [&](const std::string& text) {
+    EXPECT_TRUE(signing::replaceFile(farm->directory_ / "log/checkpoint", text));
+  };
+  published(signing::signCheckpoint(other, signing::Ed25519PrivateKey::create().value()).value().toString());
+  refused(farm->database_);
+  published(signing::TileDirectory(farm->directory_ / "tiles").checkpoint().value());
+
   // While it runs, and again: the second holds what came after the first.
   expectOk({"backup", "--farm", farm->directory_.path(), "--database", farm->database_, "--out",
             place_ / "early"});
+  std::filesystem::remove_all(farm->directory_ / "log");
   const std::string later = build(*farm, "second", "another model");
   const std::string bad = build(*farm, "bad", "a bad model");
   recall(*farm, bad);
