@@ -130,7 +130,9 @@ Status writePublicHalf(const std::string& path, std::string_view content, const 
 
 Status replaceFile(const std::string& path, std::string_view content) {
   const std::string fresh = path + ".new";
-  KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, fresh));
+  // Of a process that was killed, or a trap: what is written here is a file of our own.
+  ::unlink(fresh.c_str());
+  KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, fresh));
   KILN_TRY(writeAll(file.get(), asBytes(content), fresh));
   if (::fsync(file.get()) != 0) return fail(errnoError(errno, fresh));
   KILN_TRY(file.close(fresh));
