@@ -433,7 +433,9 @@ TEST_F(JobFlow, InstancesDoNotSeeEachOther) {
 
 TEST_F(JobFlow, AListGoesOnBehindAJobThatThereIs) {
   const auto one = worker("w1");
-  const v1::Job first = submitted(request("k1")), second = submitted(request("k2"));
+  const v1::Job first = submitted(request("k1"));
+  clock_.advance(std::chrono::seconds(1));
+  const v1::Job second = submitted(request("k2"));
   const auto behind = [&](const std::string& before, const std::string& instance = "default") {
     v1::ListJobsRequest asked;
     asked.set_instance(instance);
