@@ -1,9 +1,19 @@
-#!/usr/bin/env python3
-"""Whether a TCP port on loopback is free. usage: ports.py FILE: exit 0 if the port that FILE names can be had."""
+"""The TCP port on loopback that a farm keeps: chosen once, and another one only where somebody else has it by now."""
 import errno
 import pathlib
+import random
 import socket
-import sys
+
+# Below the ports that the kernel gives to outgoing connections, any of which may take one of those while the farm is down.
+LOWEST = 20000
+
+
+def highest():
+    try:
+        first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        first = 32768
+    return first - 1 if first > LOWEST + 1000 else 65535
 
 
 def is_free(port):
@@ -17,14 +27,15 @@ def is_free(port):
     return True
 
 
-def read(path):
-    """The port in the file; 0, which stands for any, where there is none."""
+def kept(path):
+    """The port in the file, which gets another one if there is none or somebody else has it."""
     try:
-        port = int(pathlib.Path(path).read_text())
+        port = int(path.read_text())
     except (OSError, ValueError):
-        return 0
-    return port if 0 < port < 65536 else 0
-
-
-if __name__ == "__main__":
-    sys.exit(0 if is_free(read(sys.argv[1])) else 1)
+        port = 0
+    if not 0 < port < 65536 or not is_free(port):
+        port = next(port for port in iter(lambda: random.randint(LOWEST, highest()), None) if is_free(port))
+        fresh = path.with_name(path.name + ".new")
+        fresh.write_text(f"{port}\n")
+        fresh.replace(path)
+    return port

@@ -127,7 +127,7 @@ services() {
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --policy "$dir/policy.json" \
-    --http "127.0.0.1:{http.port}" --http-port-file "$dir/http.port"
+    --http "127.0.0.1:{http.port}"
   local n devices=()
   [ "${emulated:-no}" = no ] || devices=(--gpu-driver "$bin/libkiln-emulated-cuda.so")
   for n in $(seq "$workers"); do
@@ -138,13 +138,7 @@ services() {
   done
 }
 
-# The HTTP side keeps its port from start to start, unless somebody else has it by now.
-free_http_port() {
-  alive coordinator || [ ! -e "$dir/http.port" ] || "$root/infra/lib/ports.py" "$dir/http.port" || rm -f "$dir/http.port"
-}
-
 start_farm() {
-  free_http_port
   services | supervisor list
   supervisor reload
   write_environment
@@ -152,9 +146,6 @@ start_farm() {
 }
 
 write_environment() {
-  local port
-  for _ in $(seq 300); do [ -s "$dir/http.port" ] && break; sleep 0.1; done
-  port=$(cat "$dir/http.port" 2>/dev/null || echo 0)
   {
     echo "# Source this: it points kiln at the farm in this folder."
     printf 'export KILN_ENDPOINT=%q\n' "unix:$sock/coordinator.sock"
@@ -163,7 +154,7 @@ write_environment() {
     printf 'export KILN_RECALL_KEY=%q\n' "$dir/keys/recall.pem"
     printf 'export KILN_POLICY=%q\n' "$dir/policy.json"
     printf 'export KILN_FARM=%q\n' "$dir"
-    printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$port"
+    printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$(cat "$dir/http.port")"
     printf 'export PATH=%q:"$PATH"\n' "$bin"
   } >"$dir/kiln.env"
 }

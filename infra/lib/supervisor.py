@@ -3,7 +3,7 @@
 
 usage: supervisor.py list D | run D | start D | stop D | reload D | status D
   list    writes D/run/services.json: from standard input, each of name, words of the command and an empty word, ended by NULs;
-          {database} stands for PostgreSQL's conninfo, {http.port} for what D/http.port holds, or 0; KILN_* go along
+          {database} stands for PostgreSQL's conninfo, {http.port} for the port in D/http.port (ports.py); KILN_* go along
   run     stays: starts what D/run/services.json lists, in order, after PostgreSQL, and starts again what ends
   start   has `run` go on in the background unless it does, under systemd's user manager where there is one
   reload  has it read services.json again and start at once whatever does not run, also what it had given up; waits for that
@@ -229,13 +229,16 @@ class Supervisor:
             if service.state == "running" or given_up or not ready or now < service.next:
                 continue
             service.starts.append(now)
-            service.start([self.filled(word) for word in entry["command"]], surroundings() | entry["environment"])
+            try:
+                command = [self.filled(word) for word in entry["command"]]
+            except OSError as error:  # a full disk has no room for the port
+                service.lost(str(error))
+                continue
+            service.start(command, surroundings() | entry["environment"])
 
     def filled(self, word):
         if "{http.port}" in word:
-            port = ports.read(self.farm / "http.port")
-            # A port that somebody else has taken must not keep the farm from coming back.
-            word = word.replace("{http.port}", str(port if ports.is_free(port) else 0))
+            word = word.replace("{http.port}", str(ports.kept(self.farm / "http.port")))
         return word.replace("{database}", self.database.conninfo)
 
     def write(self):

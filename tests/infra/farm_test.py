@@ -410,7 +410,8 @@ class FaultTest(unittest.TestCase):
         job = self.submit(35)
         self.restart()
         self.finish(job)
-        self.assertEqual(self.farm.kiln("log", "verify").returncode, 0)
+        verified = self.farm.kiln("log", "verify")
+        self.assertEqual(verified.returncode, 0, verified.stderr)
 
     def test_database_down_is_said_and_recovers(self):
         job = self.submit(41)

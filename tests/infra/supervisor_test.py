@@ -166,17 +166,34 @@ class LoopTest(Case):
         self.assertEqual(self.state()["one"]["state"], "waiting")
         self.assertIn("/nonexistent/program", self.log("one"))
 
-    def test_a_port_that_somebody_else_has_is_not_insisted_on(self):
+    def test_a_port_is_kept_unless_somebody_else_has_it(self):
         self.begin()
+        file = self.dir / "http.port"
+        for odd in (None, "", "no number", "99999", "0", "-1"):
+            file.unlink(missing_ok=True) if odd is None else file.write_text(odd)
+            first = self.loop.filled("{http.port}")
+            self.assertEqual(file.read_text(), f"{first}\n")
+            self.assertEqual(self.loop.filled("127.0.0.1:{http.port}"), f"127.0.0.1:{first}")
+        outgoing = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+        self.assertTrue(20000 <= int(first) < outgoing, f"{first} may be taken by a connection")
         with socket.socket() as other:
-            other.bind(("127.0.0.1", 0))
+            other.bind(("127.0.0.1", int(first)))
             other.listen()
-            (self.dir / "http.port").write_text(f"{other.getsockname()[1]}\n")
-            self.assertEqual(self.loop.filled("--http 127.0.0.1:{http.port}"), "--http 127.0.0.1:0")
-        self.assertEqual(self.loop.filled("{http.port}"), (self.dir / "http.port").read_text().strip())
-        for odd in ("", "no number", "99999"):
-            (self.dir / "http.port").write_text(odd)
-            self.assertEqual(self.loop.filled("{http.port}"), "0")
+            second = self.loop.filled("{http.port}")
+            self.assertNotEqual(second, first)
+            self.assertEqual(file.read_text(), f"{second}\n")
+        self.assertEqual(self.loop.filled("{http.port}"), second)
+
+    def test_a_port_that_cannot_be_written_is_tried_again(self):
+        (self.dir / "http.port.new").mkdir()
+        self.begin(one="echo {http.port}; sleep 1000")
+        self.turn()
+        self.assertEqual(self.state()["one"]["state"], "waiting")
+        self.assertIn("http.port.new", self.state()["one"]["ended"])
+        (self.dir / "http.port.new").rmdir()
+        self.loop.services["one"].forgive()
+        self.turn()
+        self.assertEqual(self.state()["one"]["state"], "running")
 
     def test_words_and_environment_are_filled_in(self):
         (self.dir / "http.port").write_text("8123\n")
