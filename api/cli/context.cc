@@ -72,7 +72,8 @@ void Context::readEnvironment() {
 void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
   command.add_option("--endpoint", context.endpoint,
                      "The coordinator, unix:/path or host:port (default: $KILN_ENDPOINT)");
-  command.add_option("--instance", context.instance, "The tenant (default: $KILN_INSTANCE or \"default\")");
+  command.add_option("--instance", context.instance,
+                     "The tenant (default: $KILN_INSTANCE or \"default\"); one that is not there is exit 6");
   command.add_option(
       "--tls-ca", context.tls.ca,
       "Authorities of the coordinator's certificate, PEM; for host:port (default: $KILN_TLS_CA)");

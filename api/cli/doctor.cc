@@ -138,8 +138,10 @@ void checkFarm(Report& report, const Context& context) {
   const auto client = context.connect();
   if (!client) return report.missing("coordinator", client.error().message, "run infra/up");
   if (const auto answer = (*client)->ping(); !answer) {
-    return report.missing("coordinator", answer.error().message,
-                          "run infra/up; its log is in the state folder");
+    const bool answers = answer.error().code == Code::kNotFound;
+    return report.missing(
+        answers ? "instance" : "coordinator", answer.error().message,
+        answers ? "name one that is there" : "run infra/up; its log is in the state folder");
   }
   report.ok("coordinator", context.endpoint);
   const auto workers = (*client)->workers();

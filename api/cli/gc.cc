@@ -72,6 +72,7 @@ Status run(const Context& context, const Options& options) {
     }));
   }
   KILN_ASSIGN(const auto client, context.connect());
+  KILN_TRY(client->ping());  // a collection is of all instances, and the one that is named may be a mistake
   KILN_ASSIGN(const auto report, client->collectGarbage(grace, options.dryRun));
   if (context.json)
     printJson(reportJson(report));

@@ -8,6 +8,7 @@
 #include "api/cli/toolchain_sources.h"
 #include "api/client/toolchain_lock.h"
 #include "manifest/base/file.h"
+#include "manifest/base/printable.h"
 #include "storage/tree/upload_tree.h"
 
 namespace kiln::cli {
@@ -123,6 +124,9 @@ Status add(const Context& context, const Options& options) {
     KILN_ASSIGN(label, labelOf(options.directory));
   }
   KILN_ASSIGN(const auto client, context.connect());
+  const auto before = client->toolchains();
+  const bool begins = !before && before.error().code == Code::kNotFound;
+  if (!before && !begins) return fail(before.error());
   storage::UploadProgress sent;
   KILN_ASSIGN(const auto lock, uploadLock(context, *client, options));
   const auto tree = storage::uploadTree(client->blobs(), client->instance(), options.directory,
@@ -137,6 +141,7 @@ Status add(const Context& context, const Options& options) {
     printJson(json);
   } else {
     printLine(fmt::format("toolchain {} {}", toolchain.label(), tree->text()));
+    if (begins) note("instance " + inQuotes(client->instance()) + " begins with it");
   }
   return {};
 }
@@ -172,7 +177,9 @@ void addToolchain(CLI::App& app, Context& context) {
   addFarmOptions(locking, context);
 
   auto& adding =
-      addCommand(group, context, "add", "Upload a toolchain tree and give it a label, once and for all",
+      addCommand(group, context, "add",
+                 "Upload a toolchain tree and give it a label, once and for all; an instance begins with its "
+                 "first one",
                  "kiln toolchain add build/release/toolchain-tree --default",
                  [&context, options] { return add(context, *options); });
   adding.add_option("DIR", options->directory, "The tree, with toolchain.json at its root")->required();

@@ -44,7 +44,7 @@ class Client {
   const std::string& instance() const { return options_.instance; }
   const std::string& endpoint() const { return options_.endpoint; }
 
-  // Whether the farm answers and its database does: one cheap call.
+  // Whether the farm answers, its database does, and the instance is there (kNotFound): one cheap call.
   Status ping();
 
   // Fills in the instance. On missing blobs: kFailedPrecondition with details {"missing": [...]}. The

@@ -35,7 +35,7 @@ constexpr RpcRule kRules[] = {
     {"kiln.v1.ToolchainService/GetToolchain",
      Scope::kInstance,
      {kSubmitter, kAuditor, kToolchainAdmin, kAdmin}},
-    {"kiln.v1.ToolchainService/AddToolchain", Scope::kInstance, {kToolchainAdmin, kAdmin}},
+    {"kiln.v1.ToolchainService/AddToolchain", Scope::kInstance, {kToolchainAdmin, kAdmin}, Place::kMayBegin},
 
     {"kiln.v1.WorkerService/Synchronize", Scope::kWorker, {kWorker}},
     {"kiln.v1.FleetService/ListWorkers", Scope::kInstance, kReaders},
@@ -57,13 +57,14 @@ constexpr RpcRule kRules[] = {
     {"kiln.v1.RecallService/PublishRecalls", Scope::kFarm, {kAdmin}},
 
     {"build.bazel.remote.execution.v2.ContentAddressableStorage/FindMissingBlobs", Scope::kInstance,
-     kEveryone},
+     kEveryone, Place::kMayBegin},
     {"build.bazel.remote.execution.v2.ContentAddressableStorage/BatchUpdateBlobs", Scope::kInstance,
-     kUploaders},
-    {"build.bazel.remote.execution.v2.ContentAddressableStorage/BatchReadBlobs", Scope::kInstance, kEveryone},
-    {"google.bytestream.ByteStream/Read", Scope::kInstance, kEveryone},
-    {"google.bytestream.ByteStream/Write", Scope::kInstance, kUploaders},
-    {"google.bytestream.ByteStream/QueryWriteStatus", Scope::kInstance, kUploaders},
+     kUploaders, Place::kMayBegin},
+    {"build.bazel.remote.execution.v2.ContentAddressableStorage/BatchReadBlobs", Scope::kInstance, kEveryone,
+     Place::kMayBegin},
+    {"google.bytestream.ByteStream/Read", Scope::kInstance, kEveryone, Place::kMayBegin},
+    {"google.bytestream.ByteStream/Write", Scope::kInstance, kUploaders, Place::kMayBegin},
+    {"google.bytestream.ByteStream/QueryWriteStatus", Scope::kInstance, kUploaders, Place::kMayBegin},
 };
 
 }  // namespace

@@ -15,10 +15,17 @@ enum class Scope {
   kWorker,    // a worker, as itself, for the instances in which it is one
 };
 
+// Whether the instance that a request names must be there already.
+enum class Place {
+  kThere,
+  kMayBegin,  // what a first toolchain wants: its bytes and its label
+};
+
 struct RpcRule {
   std::string_view rpc;  // "kiln.v1.JobService/SubmitJob"
   Scope scope;
   Roles roles;  // one of them will do
+  Place place = Place::kThere;
 };
 
 std::span<const RpcRule> rpcRules();

@@ -20,6 +20,7 @@
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/attestation_service.h"
 #include "coordinator/service/audit_service.h"
+#include "coordinator/service/instances.h"
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/log.h"
@@ -223,8 +224,9 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   access::Gate gate(clock, workerAuthority, std::move(rules));
   SteadyClock steady;
   CallWatch calls(steady);
-  GuardedServices guarded({gate, calls}, {jobs, workers, fleet, artifacts, toolchains, maintenance, audits,
-                                          recalls, attestations, *blobs});
+  service::Instances instances(pool);
+  GuardedServices guarded({gate, calls, instances}, {jobs, workers, fleet, artifacts, toolchains, maintenance,
+                                                     audits, recalls, attestations, *blobs});
   std::unique_ptr<LiveTls> tls;
   if (tokens && wantsTls(options) && options.tokenListen.empty())
     service::logInfo("gRPC takes no token without a certificate: there is no --token-listen", {});

@@ -9,6 +9,7 @@
 
 #include "coordinator/access/gate.h"
 #include "coordinator/server/call_watch.h"
+#include "coordinator/service/instances.h"
 #include "storage/remote/status.h"
 
 namespace kiln::server {
@@ -27,10 +28,11 @@ std::string instanceOf(const Request& request) {
 // Refusals are logged: somebody tried what they may not.
 Status logged(Status refusal, const grpc::ServerContextBase& context, std::string_view rpc);
 
-// What stands before every service. Both must outlive whoever has it.
+// What stands before every service. All of it must outlive whoever has it.
 struct Door {
   const access::Gate& gate;
   CallWatch& calls;
+  service::Instances& instances;
 
   // The caller's share of the calls, until this one has ended. kResourceExhausted if it has too many.
   Status takeTurn(const grpc::ServerContext& context) const;
@@ -44,11 +46,15 @@ class Guard : public Wrapped::Service {
   Guard(const Door& door, Inner& inner) : door_(door), inner_(inner) {}
 
  protected:
-  // Whether the call may go on, and as one of how many.
+  // Whether the call may go on, as one of how many, and in an instance that there is: asked last, of those
+  // who may know.
   Status admit(const grpc::ServerContext& context, std::string_view rpc, const std::string& instance) const {
     const std::string name = std::string(Wrapped::service_full_name()) + "/" + std::string(rpc);
     KILN_TRY(logged(door_.gate.admit(access::credentialsOf(context), name, instance), context, name));
-    return door_.takeTurn(context);
+    KILN_TRY(door_.takeTurn(context));
+    const access::RpcRule& rule = *access::findRule(name);  // or nobody would have been let in
+    if (rule.scope != access::Scope::kInstance || rule.place == access::Place::kMayBegin) return {};
+    return door_.instances.check(instance);
   }
   // `Out` is the response, or the writer of a stream of them.
   template <class Request, class Out>

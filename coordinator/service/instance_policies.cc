@@ -1,5 +1,6 @@
 #include "coordinator/service/instance_policies.h"
 
+#include "coordinator/service/instances.h"
 #include "coordinator/service/recalls.h"
 #include "manifest/artifact/oci.h"
 #include "signing/bundle/bundle.h"
@@ -11,7 +12,6 @@ namespace kiln::service {
 namespace {
 
 constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
-constexpr char kDefaultInstance[] = "default";
 
 class StoppedClock final : public Clock {
  public:

@@ -24,6 +24,14 @@ Result<std::vector<Digest>> hashesIn(Connection& connection, const char* sql, co
 
 }  // namespace
 
+Result<bool> isInUse(Connection& connection, const std::string& instance) {
+  return any(
+      connection,
+      "SELECT true AS found WHERE EXISTS (SELECT FROM toolchains WHERE instance = $1) OR EXISTS (SELECT "
+      "FROM jobs WHERE instance = $1) OR EXISTS (SELECT FROM statements WHERE instance = $1)",
+      {instance});
+}
+
 Result<bool> isSubmittedBlob(Connection& connection, const std::string& instance, const Digest& blob) {
   return any(connection, "SELECT true AS found FROM sources WHERE instance = $1 AND hash = $2 LIMIT 1",
              {instance, hashParam(blob)});

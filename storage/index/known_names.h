@@ -10,6 +10,8 @@
 
 namespace kiln::index {
 
+// Whether anything was ever done in the instance: a toolchain added, a job submitted, a statement made.
+Result<bool> isInUse(postgres::Connection& connection, const std::string& instance);
 // Whether a job of the instance had this source: a blob by its digest, or the text of a repository's URL or a
 // commit. Both read all of the instance's sources.
 Result<bool> isSubmittedBlob(postgres::Connection& connection, const std::string& instance,

@@ -81,6 +81,29 @@ TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
   EXPECT_EQ(built([](CompileSpec&) {}, {"--toolchain", other}).exit, 5);
 }
 
+TEST_F(KilnBuild, NothingIsSentToAnInstanceThatIsNotThere) {
+  succeeds();
+  file("model.onnx", testing_support::emptyModel());
+  const Digest model = digestOf(testing_support::emptyModel());
+  for (const bool byVariable : {false, true}) {
+    std::vector<std::string> words{"build", "model.onnx", "--target", "cpu:x86-64-v3"};
+    std::map<std::string, std::string> environment{{"KILN_ENDPOINT", farm.endpoint()}};
+    if (byVariable)
+      environment["KILN_INSTANCE"] = "nope";
+    else
+      words.insert(words.end(), {"--instance", "nope"});
+    const auto refused = testing_support::runKiln(words, environment, directory.path());
+    EXPECT_EQ(refused.exit, 6) << refused.err;
+    EXPECT_NE(refused.err.find("--instance (KILN_INSTANCE): this farm has no instance \"nope\""),
+              std::string::npos)
+        << refused.err;
+  }
+  EXPECT_EQ(store->findMissing("nope", {&model, 1})->size(), 1u);
+  EXPECT_TRUE(farm.script.submitted.empty());
+  EXPECT_EQ(kiln({"gc", "--instance", "nope"}).exit, 6);
+  EXPECT_TRUE(farm.script.collections.empty());
+}
+
 TEST_F(KilnBuild, EachInvocationHasItsOwnIdempotencyKey) {
   succeeds();
   file("model.onnx", testing_support::emptyModel());

@@ -91,6 +91,13 @@ TEST_F(KilnToolchain, WhatItIsMadeFromComesBack) {
   EXPECT_EQ(json({"toolchain", "lock", kLabel}).at("inputs").size(), 4u);
 }
 
+TEST_F(KilnToolchain, AnInstanceBeginsWithItsFirst) {
+  const auto first = add({"--instance", "new"});
+  EXPECT_EQ(first.exit, 0) << first.err;
+  has(first.err, "instance \"new\" begins with it");
+  EXPECT_EQ(add().err.find("begins"), std::string::npos);
+}
+
 TEST_F(KilnToolchain, WhatIsGoneIsNamed) {
   ASSERT_EQ(add({"--lock", "lock.json"}).exit, 0);
   ASSERT_TRUE(storage::putBlob(*store, "default", asBytes("clang")));

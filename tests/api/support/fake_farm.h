@@ -36,6 +36,13 @@ struct FarmScript {
   std::mutex mutex;                                    // of what came in
 };
 
+// There is the instance "default" and no other.
+inline grpc::Status inInstance(const std::string& instance) {
+  if (instance == "default") return grpc::Status::OK;
+  return {grpc::StatusCode::NOT_FOUND,
+          "--instance (KILN_INSTANCE): this farm has no instance \"" + instance + "\""};
+}
+
 class FakeJobs final : public v1::JobService::Service {
  public:
   explicit FakeJobs(FarmScript& script) : script_(script) {}
@@ -58,6 +65,7 @@ class FakeJobs final : public v1::JobService::Service {
   }
   grpc::Status ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
                         v1::ListJobsResponse* response) override {
+    if (const grpc::Status there = inInstance(request->instance()); !there.ok()) return there;
     for (const auto& each : script_.jobs) {
       if (response->jobs_size() < request->limit()) *response->add_jobs() = each;
     }
@@ -117,8 +125,9 @@ class FakeIndex final : public v1::ArtifactService::Service {
 class FakeToolchains final : public v1::ToolchainService::Service {
  public:
   explicit FakeToolchains(FarmScript& script) : script_(script) {}
-  grpc::Status ListToolchains(grpc::ServerContext*, const v1::ListToolchainsRequest*,
+  grpc::Status ListToolchains(grpc::ServerContext*, const v1::ListToolchainsRequest* request,
                               v1::ListToolchainsResponse* response) override {
+    if (const grpc::Status there = inInstance(request->instance()); !there.ok()) return there;
     for (const auto& each : script_.toolchains) *response->add_toolchains() = each;
     return grpc::Status::OK;
   }

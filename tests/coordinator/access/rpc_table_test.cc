@@ -31,5 +31,13 @@ TEST(RpcTable, OnlyWorkersAreWorkersAndOnlyAdminsReachTheFarm) {
   EXPECT_EQ(findRule("kiln.v1.SignerService/Sign"), nullptr);
 }
 
+// Whoever names another instance by mistake must be told; only a first toolchain makes one.
+TEST(RpcTable, OnlyAToolchainAndItsBytesMayBeginAnInstance) {
+  for (const RpcRule& rule : rpcRules())
+    EXPECT_EQ(rule.place == Place::kMayBegin,
+              !rule.rpc.starts_with("kiln.") || rule.rpc == "kiln.v1.ToolchainService/AddToolchain")
+        << rule.rpc;
+}
+
 }  // namespace
 }  // namespace kiln::access

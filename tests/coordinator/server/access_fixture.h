@@ -186,7 +186,8 @@ class AccessFixture : public service::testing::FarmTest {
   NoAttestations attestations_;
   testing_support::ManualClock steady_;
   CallWatch calls_{steady_};
-  GuardedServices guarded_{{gate_, calls_},
+  service::Instances instances_{pool_};
+  GuardedServices guarded_{{gate_, calls_, instances_},
                            {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_,
                             attestations_, *blobs_}};
   std::unique_ptr<LiveTls> liveTls_;

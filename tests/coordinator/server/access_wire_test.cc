@@ -39,6 +39,39 @@ TEST_F(AccessWireTest, EveryRpcRoleAndInstance) {
   EXPECT_GE(calls, 21 * 8 * 2);
 }
 
+// Every RPC says so to who may know, and of who may not nobody learns which instances there are.
+TEST_F(AccessWireTest, AnInstanceThatIsNotThereIsNamed) {
+  const auto answers = [&](const std::string& caller) {
+    std::map<std::string, std::string> out;
+    for (const auto* method : testing_support::servedRpcs()) {
+      const std::string rpc = method->service()->full_name() + "/" + method->name();
+      const access::RpcRule* rule = access::findRule(rpc);
+      if (rule->scope != access::Scope::kInstance || rule->place == access::Place::kMayBegin) continue;
+      const grpc::Status status = call(as(caller), rpc, requestFor(*method, kOther, ""));
+      out[rpc] = std::to_string(status.error_code()) + " " + status.error_message();
+    }
+    return out;
+  };
+  const std::string notFound = std::to_string(grpc::StatusCode::NOT_FOUND) +
+                               " --instance (KILN_INSTANCE): this farm has no instance \"other\"";
+  for (const auto& [rpc, answer] : answers("root"))
+    EXPECT_TRUE(answer.starts_with(notFound)) << rpc << answer;
+  const auto denied = answers("admin");  // of another instance
+  EXPECT_GE(denied.size(), 20u);
+
+  instance_ = kOther;
+  v1::AddToolchainRequest first;
+  first.set_instance(kOther);
+  *first.mutable_tree() = toProto(putToolchain());
+  v1::Toolchain added;
+  grpc::ClientContext context;
+  const auto begun = v1::ToolchainService::NewStub(as("root"))->AddToolchain(&context, first, &added);
+  ASSERT_TRUE(begun.ok()) << begun.error_message();
+  for (const auto& [rpc, answer] : answers("root"))
+    EXPECT_EQ(answer.find("has no instance"), std::string::npos) << rpc << answer;
+  EXPECT_EQ(answers("admin"), denied);
+}
+
 // What the gate judges is what the query and the store are asked with: for whoever calls, a name that
 // something behind the gate would read otherwise is no name at all.
 TEST_F(AccessWireTest, NoRpcTakesANameThatCouldBeReadAsAnother) {

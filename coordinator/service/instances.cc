@@ -1,0 +1,25 @@
+#include "coordinator/service/instances.h"
+
+#include "manifest/base/printable.h"
+#include "storage/index/known_names.h"
+
+namespace kiln::service {
+
+Status Instances::check(const std::string& instance) {
+  if (instance == kDefaultInstance) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    if (known_.contains(instance)) return {};
+  }
+  KILN_ASSIGN(auto connection, database_.acquire());
+  KILN_ASSIGN(const bool inUse, index::isInUse(*connection, instance));
+  if (!inUse)
+    return fail(Code::kNotFound, "--instance (KILN_INSTANCE): this farm has no instance " +
+                                     inQuotes(instance) +
+                                     "; one begins with its first toolchain (kiln toolchain add)");
+  const std::lock_guard lock(mutex_);
+  known_.insert(instance);
+  return {};
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,31 @@
+// Which instances there are. One begins with its first toolchain, and none ends.
+#pragma once
+
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "manifest/base/result.h"
+#include "storage/postgres/pool.h"
+
+namespace kiln::service {
+
+// The instance of whoever names none. It is there from the start.
+inline constexpr char kDefaultInstance[] = "default";
+
+// Thread safe. `database` must outlive it.
+class Instances {
+ public:
+  explicit Instances(postgres::Pool& database) : database_(database) {}
+
+  // kNotFound for one in which nothing was ever done, saying how it begins. Only for callers who may know:
+  // that an instance is not there is news to whoever has no role in it.
+  Status check(const std::string& instance);
+
+ private:
+  postgres::Pool& database_;
+  std::mutex mutex_;
+  std::set<std::string> known_;  // guarded by mutex_; no more than the database has
+};
+
+}  // namespace kiln::service
