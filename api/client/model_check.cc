@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler_core/frontend/onnx/requirements.h"
+#include "compiler_core/frontend/onnx/rule_names.h"
 #include "compiler_core/frontend/onnx/tensor_data.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
@@ -39,7 +40,7 @@ struct Missing {
 class Checker {
  public:
   Checker(const onnx::Model& model, const CompileSpec& options)
-      : needs_(onnx::requirementsOf(model)), options_(options) {
+      : model_(model), needs_(onnx::requirementsOf(model)), options_(options) {
     std::set<std::string_view> constants;
     for (const onnx::Tensor& tensor : model.graph.initializers) constants.insert(tensor.name);
     for (const onnx::ValueInfo& input : model.graph.inputs)
@@ -80,6 +81,7 @@ class Checker {
       if (std::ranges::find(needs_.sequences, name) == needs_.sequences.end())
         texts.push_back("the model has no input " + inQuotes(name) + " of sequence or optional type" +
                         orNearest(name, needs_.sequences));
+    for (std::string& text : onnx::unknownNames(model_, options_.partition)) texts.push_back(std::move(text));
     return texts;
   }
 
@@ -164,6 +166,7 @@ class Checker {
                        elements);
   }
 
+  const onnx::Model& model_;
   onnx::Requirements needs_;
   const CompileSpec& options_;
   std::vector<const onnx::ValueInfo*> inputs_;

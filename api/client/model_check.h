@@ -16,9 +16,9 @@ namespace kiln::client {
 // limit of the reader. Views in the model point into the bytes.
 Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::ExternalSizes& external = {});
 
-// Whether `options` fit the model. kInvalidArgument names every dimension, pin and input of sequence type
-// that they give and the model does not have, and what cannot be its size or value, with all that is missing
-// beside it; kUnimplemented, where only something is missing, what to give.
+// Whether `options` fit the model. kInvalidArgument names every dimension, pin, input of sequence type, node
+// and operator that they give and the model does not have, and what cannot be its size or value, with all
+// that is missing beside it; kUnimplemented, where only something is missing, what to give.
 Status checkGiven(const onnx::Model& model, const std::string& name, const CompileSpec& options);
 
 // Both. What is no ONNX by its name (".mlir") passes.

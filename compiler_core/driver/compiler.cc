@@ -16,6 +16,7 @@
 #include "compiler_core/driver/probe.h"
 #include "compiler_core/driver/reference_effort.h"
 #include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/rule_names.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/partition/partition_ops.h"
@@ -26,6 +27,7 @@
 #include "compiler_core/reference/inputs.h"
 #include "compiler_core/transforms/rewrite.h"
 #include "compiler_core/transforms/specialise.h"
+#include "llvm/ADT/StringExtras.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -144,6 +146,8 @@ class Compile {
     KILN_TRY(prepareTargets());
     progress("capture");
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
+    if (const auto unknown = onnx::unknownNames(loaded.model, request_.partition); !unknown.empty())
+      return fail(Code::kFailedPrecondition, "the rules do not fit the model: " + llvm::join(unknown, "; "));
     progress("analyse");
     KILN_ASSIGN(CapturedProfiles profiles, captureProfiles(context_, loaded, request_));
     onnx::Captured& captured = profiles.common;

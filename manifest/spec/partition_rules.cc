@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "manifest/base/glob.h"
+#include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
 
 namespace kiln {
@@ -29,7 +30,8 @@ Status checkTargets(const std::vector<PlacementRule>& rules, const char* what,
     if (std::ranges::find(targets, rule.target) == targets.end())
       return fail(Code::kInvalidArgument, std::string(what) + " " +
                                               inQuotes(rule.pattern + "=" + rule.target) +
-                                              " names a target that is not compiled for; there is " + known);
+                                              " names a target that is not compiled for; there is " + known +
+                                              orNearest(rule.target, {targets.begin(), targets.end()}));
   return {};
 }
 

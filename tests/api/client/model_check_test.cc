@@ -92,6 +92,25 @@ TEST(ModelCheck, NamesAllThatIsUnknownAtOnce) {
                     Not(HasSubstr("\"N\"")), Not(HasSubstr("\"W\""))));
 }
 
+// Rules of placement are held against the model like everything else that the options name.
+TEST(ModelCheck, RulesThatNameNothingOfTheModel) {
+  const std::string model =
+      varintField(1, 8) +
+      field(7, field(1, field(1, "x") + field(2, "y") + field(3, "act") + field(4, "Relu")) +
+                   field(11, floatInput("x", {"1"})) + field(12, floatInput("y", {"1"})));
+  CompileSpec options;
+  options.partition.affinities = {{"op:Relu", "cpu:x86-64-v3"}, {"act", "cpu:x86-64-v3"}};
+  EXPECT_TRUE(checkModel(asBytes(model), "m.onnx", options));
+  options.partition.affinities.push_back({"op:Rellu", "cpu:x86-64-v3"});
+  options.partition.fallbackOperators = {"Gemm"};
+  const auto given = checkModel(asBytes(model), "m.onnx", options);
+  ASSERT_FALSE(given);
+  EXPECT_EQ(given.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(given.error().message,
+              AllOf(HasSubstr("no operator \"Rellu\"; did you mean \"Relu\"?"),
+                    HasSubstr("--fallback-allow: the model has no operator \"Gemm\"")));
+}
+
 TEST(ModelCheck, SizesOverAllProfilesAndValuesOfPins) {
   const std::string model =
       varintField(1, 8) +

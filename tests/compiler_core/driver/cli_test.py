@@ -363,8 +363,10 @@ class Cli(unittest.TestCase):
         both = ["--target", "cpu:x86-64-v4,cpu:x86-64-v3", "--exclude", "op:MaxPool=cpu:x86-64-v4"]
         error = self.expect_error(run("explain", CNN, *both), 4, "UNIMPLEMENTED")
         self.assertTrue(error["details"]["unsupported"])
-        self.expect_error(run("explain", CNN, *both, "--fallback", "cpu", "--fallback-allow", "Add"), 4, "UNIMPLEMENTED",
-                          "may not fall back, only Add may")
+        self.expect_error(run("explain", CNN, *both, "--fallback", "cpu", "--fallback-allow", "Conv"), 4, "UNIMPLEMENTED",
+                          "may not fall back, only Conv may")
+        for option, name in (("--affinity", "op:Con=cpu:x86-64-v3"), ("--exclude", "cnv1=cpu:x86-64-v3"), ("--fallback-allow", "Add")):
+            self.expect_error(run("explain", CNN, *both, "--fallback", "cpu", option, name), 2, "FAILED_PRECONDITION", option)
         self.expect_error(run("explain", CNN, *both, "--fallback", "cpu", "--fallback-permille", "10"), 4, "UNIMPLEMENTED",
                           "the spec allows 10")
         self.expect_error(run("explain", CNN, *both, "--affinity", "x=cuda:sm_80"), 2, "INVALID_ARGUMENT", "x=cuda:sm_80")

@@ -170,7 +170,7 @@ TEST_F(Device, FallbackGoesToTheProcessorThatIsThereAnyway) {
   const auto limited = compile(wanted);
   ASSERT_FALSE(limited);
   EXPECT_THAT(limited.error().message, HasSubstr("1 of 3 nodes would fall back"));
-  wanted.partition = {.fallbackOperators = {"TopK"}};
+  wanted.partition = {.fallbackOperators = {"MatMul"}};
   EXPECT_FALSE(compile(wanted));
 }
 
