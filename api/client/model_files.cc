@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <climits>
 #include <filesystem>
+#include <ranges>
 
+#include "api/client/model_check.h"
 #include "compiler_core/frontend/onnx/foreign_file.h"
 #include "compiler_core/frontend/onnx/mapped_file.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/compile_spec.h"
 #include "manifest/spec/external_path.h"
-#include "manifest/spec/path.h"
 #include "storage/source/onnx_external.h"
 
 namespace kiln::client {
@@ -25,23 +26,59 @@ bool isInside(const fs::path& file, const fs::path& directory) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-// "FILE" is named relative to the model's directory when it lies there, else by its last segment.
-Result<ModelFileOnDisk> named(const std::string& argument, const fs::path& home) {
-  const auto equals = argument.find('=');
-  ModelFileOnDisk file;
-  if (equals != std::string::npos) {
-    file = {argument.substr(0, equals), argument.substr(equals + 1)};
-  } else {
+// What the model names is said, so that the next command can name it.
+Error unnamed(const std::string& argument, const std::vector<std::string>& locations) {
+  constexpr std::size_t kMostNamed = 8;
+  std::string known;
+  for (const std::string& location : locations | std::views::take(kMostNamed))
+    known += (known.empty() ? "" : ", ") + inQuotes(location);
+  if (locations.size() > kMostNamed) known += ", ...";
+  return {Code::kInvalidArgument,
+          "--data " + printable(argument) + ": the model names no such file; it keeps " +
+              (known.empty() ? "nothing outside itself, so leave --data out"
+                             : "weights in " + known + ": give --data NAME=FILE"),
+          {}};
+}
+
+// "NAME=FILE" where the model names NAME. Else a "FILE", which is called as it lies in the model's directory,
+// or by its last segment.
+Result<ModelFileOnDisk> named(const std::string& argument, const fs::path& home,
+                              const std::vector<std::string>& locations) {
+  const auto isKnown = [&](const std::string& name) {
+    return std::ranges::find(locations, name) != locations.end();
+  };
+  for (std::size_t cut = argument.size(); cut > 0 && (cut = argument.rfind('=', cut - 1)) != argument.npos;)
+    if (std::string name = argument.substr(0, cut); isKnown(name))
+      return ModelFileOnDisk{std::move(name), argument.substr(cut + 1)};
+  std::error_code error;
+  const auto real = fs::weakly_canonical(argument, error);
+  const auto name = isInside(real, home) ? real.lexically_relative(home) : fs::path(argument).filename();
+  if (!isKnown(name.generic_string())) return fail(unnamed(argument, locations));
+  return ModelFileOnDisk{name.generic_string(), argument};
+}
+
+// As findModelFiles() takes them.
+Result<std::vector<ModelFileOnDisk>> dataFiles(const std::string& model, const fs::path& home,
+                                               const std::vector<std::string>& data,
+                                               const std::vector<std::string>& locations) {
+  std::vector<ModelFileOnDisk> files;
+  for (const std::string& argument : data) {
+    auto file = named(argument, home, locations);
+    if (!file) {
+      // Of what is no model at all it would be beside the point.
+      KILN_ASSIGN(const auto bytes, onnx::MappedFile::open(model));
+      KILN_TRY(readModel(bytes->bytes(), model));
+      return fail(file.error());
+    }
+    if (std::ranges::find(files, file->name, &ModelFileOnDisk::name) != files.end())
+      return fail(Code::kInvalidArgument,
+                  "--data " + printable(argument) + ": " + inQuotes(file->name) + " is given twice");
     std::error_code error;
-    const auto real = fs::weakly_canonical(argument, error);
-    const auto name = isInside(real, home) ? real.lexically_relative(home) : fs::path(argument).filename();
-    file = {name.generic_string(), argument};
+    if (!fs::is_regular_file(file->path, error))
+      return fail(Code::kNotFound, "--data " + printable(argument) + ": no such file");
+    files.push_back(std::move(*file));
   }
-  if (!checkRelativePath(file.name)) {
-    return fail(Code::kInvalidArgument,
-                "--data " + argument + ": \"" + file.name + "\" is no plain relative path");
-  }
-  return file;
+  return files;
 }
 
 // A repository without its large files holds pointers in their places.
@@ -86,16 +123,16 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
   if (!fs::is_regular_file(status)) return fail(Code::kInvalidArgument, model + ": not a regular file");
   const auto home = fs::weakly_canonical(fs::absolute(model).parent_path(), error);
 
-  // The farm only shows the model's name, and the wire carries no name that is not UTF-8.
-  std::vector<ModelFileOnDisk> files{{printable(fs::path(model).filename().string(), NAME_MAX), model}};
-  for (const auto& argument : data) {
-    KILN_ASSIGN(auto file, named(argument, home));
-    if (!fs::is_regular_file(file.path, error)) return fail(Code::kNotFound, file.path + ": no such file");
-    files.push_back(std::move(file));
+  std::vector<std::string> locations;
+  KILN_ASSIGN(const auto stated, source::externalLocationsOfFile(model));
+  for (const std::string& each : stated) {
+    KILN_ASSIGN(std::string location, externalPathOf(model, each));
+    locations.push_back(std::move(location));
   }
-  KILN_ASSIGN(const auto locations, source::externalLocationsOfFile(model));
-  for (const auto& stated : locations) {
-    KILN_ASSIGN(const std::string location, externalPathOf(model, stated));
+  KILN_ASSIGN(auto files, dataFiles(model, home, data, locations));
+  // The farm only shows the model's name, and the wire carries no name that is not UTF-8.
+  files.insert(files.begin(), {printable(fs::path(model).filename().string(), NAME_MAX), model});
+  for (const std::string& location : locations) {
     const auto isNamed = [&](const ModelFileOnDisk& file) { return file.name == location; };
     if (std::any_of(files.begin() + 1, files.end(), isNamed)) continue;
     const auto path = home / location;

@@ -15,9 +15,9 @@ struct ModelFileOnDisk {
 };
 
 // The model first. External data is found by a scan of the model and must lie in the model's own directory,
-// links resolved; `data` names further files, "FILE" or "NAME=FILE", wherever they are. Errors: kNotFound
-// names the file that is missing; kInvalidArgument with exitCode 3 in the details when the model names a
-// place outside its directory.
+// links resolved; `data` says where else it is, "NAME=FILE" with a NAME of the model's, or "FILE" that is
+// called so. Errors: kNotFound names the file that is missing; kInvalidArgument a file of `data` that the
+// model does not name, and with exitCode 3 in the details that the model names a place outside its directory.
 Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
                                                     const std::vector<std::string>& data);
 

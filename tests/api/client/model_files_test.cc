@@ -94,13 +94,49 @@ TEST_F(ModelFilesTest, NamesWhatIsMissing) {
   EXPECT_NE(files.error().message.find("m/w.bin"), std::string::npos);
 }
 
+// A whole model with one initializer in each of these places.
+std::string modelWith(const std::vector<std::string>& locations) {
+  using namespace testing_support;
+  std::string tensors;
+  for (const std::string& location : locations) tensors += field(5, externalTensor(location));
+  return varintField(1, 8) + field(7, tensors + field(12, floatInput("w", {"1"})));
+}
+
 TEST_F(ModelFilesTest, DataFilesTakeTheirPlaceFromTheFolder) {
-  const auto model = file("m/model.onnx", "");
-  const auto files = findModelFiles(model, {file("m/sub/extra.bin", "x"), file("elsewhere.bin", "y")});
-  ASSERT_TRUE(files);
+  const auto model = file("m/model.onnx", modelWith({"sub/extra.bin", "elsewhere.bin", "a=b.bin"}));
+  const auto files = findModelFiles(
+      model, {file("m/sub/extra.bin", "x"), file("elsewhere.bin", "y"), "a=b.bin=" + file("c=d", "z")});
+  ASSERT_TRUE(files) << files.error().message;
+  ASSERT_EQ(files->size(), 4u);
+  EXPECT_EQ((*files)[0].path, model);
   EXPECT_EQ((*files)[1].name, "sub/extra.bin");
   EXPECT_EQ((*files)[2].name, "elsewhere.bin");
-  EXPECT_FALSE(findModelFiles(model, {"../x=" + model}));
+  EXPECT_EQ((*files)[3].name, "a=b.bin");
+  EXPECT_EQ((*files)[3].path, directory_ / "c=d");
+}
+
+// What the model does not read must not become a material of its artifact.
+TEST_F(ModelFilesTest, DataThatTheModelDoesNotNameIsRefused) {
+  const auto why = [&](const std::string& model, const std::vector<std::string>& data) {
+    const auto files = findModelFiles(model, data);
+    EXPECT_FALSE(files);
+    if (files) return std::string();
+    EXPECT_EQ(files.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(files.error().details, "") << files.error().message;
+    return files.error().message;
+  };
+  const auto model = file("m/model.onnx", modelWith({"w.bin"})), extra = file("m/extra.bin", "x");
+  file("m/w.bin", "weights");
+  for (const std::string& data : {extra, "v.bin=" + extra, "../w.bin=" + extra, "=" + extra, model})
+    EXPECT_THAT(why(model, {data}),
+                testing::AllOf(testing::HasSubstr("--data " + data + ": the model names no such file"),
+                               testing::HasSubstr("weights in \"w.bin\"")));
+  EXPECT_THAT(why(model, {"w.bin=" + extra, directory_ / "m/w.bin"}), testing::HasSubstr("is given twice"));
+  EXPECT_THAT(why(file("m/whole.onnx", modelWith({})), {extra}),
+              testing::HasSubstr("it keeps nothing outside itself"));
+  EXPECT_EQ(findModelFiles(model, {"w.bin=" + extra + "x"}).error().code, Code::kNotFound);
+  const auto page = findModelFiles(file("m/page.onnx", "<!DOCTYPE html><title>Sign in</title>"), {extra});
+  EXPECT_THAT(page.error().message, testing::HasSubstr("no ONNX model but an HTML page"));
 }
 
 }  // namespace
