@@ -158,14 +158,19 @@ void addBuild(CLI::App& app, Context& context) {
       ->required()
       ->allow_extra_args(false);
   command.add_option("--toolchain", options->toolchain, "A label or sha256:<hex> (default: the farm's)");
-  command.add_option("--pin", options->pins, "INPUT=VALUE,VALUE...: fixed value of an input (repeatable)");
-  command.add_option(
-      "--sequence", options->sequences,
-      "INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none: what an input of sequence or optional type holds "
-      "(repeatable)");
+  command.add_option("--pin", options->pins, "INPUT=VALUE,VALUE...: fixed value of an input (repeatable)")
+      ->allow_extra_args(false);
   command
-      .add_option("--profile", options->profiles,
-                  "[PROFILE:]DIM=min:opt:max[,DIM=...] for symbolic dimensions (repeatable)")
+      .add_option(
+          "--sequence", options->sequences,
+          "INPUT=COUNT, INPUT=[DIM,...],... or INPUT=none: what an input of sequence or optional type holds "
+          "(repeatable)")
+      ->allow_extra_args(false);
+  command
+      .add_option(
+          "--profile", options->profiles,
+          "[PROFILE:]DIM=min:opt:max[,DIM=...] for symbolic dimensions, from 1; DIM=SIZE is one size, where "
+          "0 is an empty dimension, such as a cache before its first run (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--builders", options->delivery.builders, "Workers that must agree on every byte")
       ->check(CLI::Range(1, 16));

@@ -44,7 +44,7 @@ void printReport(const client::ModelReport& report) {
     line("needs", fmt::format("--sequence {}=COUNT, =[DIM,...],... or =none", printable(sequence)));
   for (const auto& node : report.requirements.unserved)
     line("unserved", fmt::format("{} {}: {}", printable(node.op), printable(node.node), node.reason));
-  printLine("build     " + report.commandLine);
+  printText("build     " + report.commandLine + "\n");  // printable, and every byte counts
 }
 
 Status run(const Context& context, const Options& options) {

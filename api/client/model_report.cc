@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "api/client/shell_word.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/dim_option.h"
 
@@ -41,18 +42,6 @@ void countOperators(const onnx::Graph& graph, ModelReport& report) {
   }
 }
 
-// A word of a POSIX shell.
-std::string shellWord(const std::string& text) {
-  const bool isPlain = !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
-    return std::isalnum(c) ||
-           std::string_view("_./=:,+-@%").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (isPlain) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // A size to begin with: images have three channels and some 224 pixels each way, all else begins with one.
 std::int64_t exampleSize(const onnx::OpenDimension& dim, std::size_t rank) {
   if (rank != 4 || dim.index == 0) return 1;
@@ -60,21 +49,23 @@ std::int64_t exampleSize(const onnx::OpenDimension& dim, std::size_t rank) {
 }
 
 std::string commandLineOf(const ModelReport& report, const onnx::Model& model,
-                          const std::vector<std::string>& targets) {
-  std::string line = "kiln build " + shellWord(report.path);
-  for (const std::string& target : targets) line += " --target " + shellWord(target);
+                          const std::vector<std::string>& data, const std::vector<std::string>& targets) {
+  std::string line = "kiln build " + shellPath(report.path);
+  const auto add = [&](std::string_view option, std::string_view value) {
+    line += " " + shellOption(option, value);
+  };
+  for (const std::string& file : data) add("--data", file);
+  for (const std::string& target : targets) add("--target", target);
   std::map<std::string_view, std::size_t> ranks;
   for (const onnx::ValueInfo& input : model.graph.inputs)
     if (input.shape) ranks.emplace(input.name, input.shape->size());
   for (const onnx::OpenDimension& dim : report.requirements.dimensions)
-    line += " --profile " +
-            shellWord(fmt::format("{}={}", dimOption(dim.name), exampleSize(dim, ranks.at(dim.input))));
+    add("--profile", fmt::format("{}={}", dimOption(dim.name), exampleSize(dim, ranks.at(dim.input))));
   for (const onnx::DecidingInput& pin : report.requirements.pins) {
     const std::vector<std::int64_t> values(std::max<std::size_t>(pin.elements, 1), pin.example);
-    line += " --pin " + shellWord(fmt::format("{}={}", pin.name, fmt::join(values, ",")));
+    add("--pin", fmt::format("{}={}", pin.name, fmt::join(values, ",")));
   }
-  for (const std::string& sequence : report.requirements.sequences)
-    line += " --sequence " + shellWord(sequence + "=1");
+  for (const std::string& sequence : report.requirements.sequences) add("--sequence", sequence + "=1");
   return line;
 }
 
@@ -140,7 +131,7 @@ Result<ModelReport> inspectModel(const std::string& path, const std::vector<std:
   for (const onnx::Function& function : model.functions) countOperators(function.graph, report);
   report.functions = model.functions.size();
   report.requirements = onnx::requirementsOf(model);
-  report.commandLine = commandLineOf(report, model, targets);
+  report.commandLine = commandLineOf(report, model, data, targets);
   return report;
 }
 

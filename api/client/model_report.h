@@ -28,7 +28,8 @@ struct ModelReport {
   Json toJson() const;
 };
 
-// Errors as findModelFiles and readModel have them. `targets` are for the command line.
+// Errors as findModelFiles and readModel have them. `data` and `targets` are repeated in
+// the command line.
 Result<ModelReport> inspectModel(const std::string& path, const std::vector<std::string>& data,
                                  const std::vector<std::string>& targets);
 

@@ -262,6 +262,33 @@ TEST_F(KilnBuild, AllMissingDimensionsAreNamedBeforeAnythingIsSent) {
       << odd.out;
 }
 
+// Whatever a model, its data and its dimensions are called.
+TEST_F(KilnBuild, WhatInspectPrintsBuildsInAShell) {
+  using namespace testing_support;
+  farm.script.watch = {jobIn(v1::JOB_QUEUED, 1)};
+  file("data/-w.bin", "weights");
+  ::setenv("KILN_ENDPOINT", farm.endpoint().c_str(), 1);
+  for (const std::string name : {"N", "-N", "a b", "it's", "line\nfeed", "$(id)", "x:0", "\u202e", "-\n-"}) {
+    file("-net\n1.onnx", varintField(1, 8) + field(7, field(5, externalTensor("parts/w=.bin")) +
+                                                          field(11, floatInput("x", {name})) +
+                                                          field(12, floatInput("w", {"1"}))));
+    const auto report = kiln({"inspect", "--data", "parts/w=.bin=data/-w.bin", "--", "-net\n1.onnx"});
+    ASSERT_EQ(report.exit, 0) << report.err;
+    const std::string begin = "\nbuild     ";
+    const std::string line = report.out.substr(report.out.find(begin) + begin.size());
+    const std::string script =
+        "cd '" + directory.path() + "' && kiln() { '" + KILN_PROGRAM + "' \"$@\" --detach; }\n";
+    ASSERT_EQ(std::system((script + line).c_str()), 0) << line;
+    const auto& request = farm.script.submitted.back();
+    EXPECT_EQ(parseJson(request.options_json())->at("profiles").at(0).at("dims").at(0).at("dim"), name)
+        << line;
+    ASSERT_EQ(request.sources_size(), 2) << line;
+    EXPECT_EQ(request.sources(1).path(), "parts/w=.bin");
+  }
+  EXPECT_EQ(farm.script.submitted.size(), 9u);
+  ::unsetenv("KILN_ENDPOINT");
+}
+
 TEST_F(KilnBuild, RemoteRepositoriesAreTheFarmsToFetch) {
   succeeds();
   const std::string commit(40, 'c');
