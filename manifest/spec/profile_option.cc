@@ -15,7 +15,7 @@ Status addDim(const std::string& option, const std::string& text, ShapeProfile& 
     return fail(Code::kInvalidArgument,
                 "--profile " + printable(option) +
                     ": give [PROFILE:]DIM=min:opt:max with 1 <= min <= opt <= max, such as "
-                    "N=1:4:8, or DIM=N for one number");
+                    "N=1:4:8, or DIM=N for one number (0: the dimension is empty)");
   };
   // The last '=': a dimension's name may hold one.
   const std::size_t equals = text.rfind('=');
