@@ -9,6 +9,10 @@ namespace {
 Status run(const Context& context, const std::string& id) {
   KILN_ASSIGN(const auto client, context.connect());
   KILN_ASSIGN(const auto job, client->cancel(id));
+  const bool isLate = client::hasEnded(job) && job.state() != v1::JOB_CANCELLED;
+  if (isLate && !context.json)
+    note("job " + job.id() + " had ended before: it " + std::string(jobStateName(job.state())) +
+         ", and nothing was cancelled");
   if (context.json) {
     printJson(jobJson(job));
   } else {

@@ -310,7 +310,15 @@ TEST_F(KilnBuild, JobCommands) {
   EXPECT_EQ(parseJson(kiln({"jobs", "--json"}).out)->at("jobs").size(), 1u);
   EXPECT_EQ(parseJson(kiln({"jobs", "job-1", "--json"}).out)->at("id"), "job-1");
   EXPECT_EQ(kiln({"watch", "job-1"}).lastLine(), "artifact " + hash);
-  EXPECT_EQ(kiln({"cancel", "job-1"}).lastLine(), "job job-1 cancelled");
+  const auto late = kiln({"cancel", "job-1"});
+  EXPECT_EQ(late.lastLine(), "job job-1 succeeded");
+  EXPECT_NE(late.err.find("job job-1 had ended before: it succeeded, and nothing was cancelled"),
+            std::string::npos)
+      << late.err;
+  farm.script.jobs = {jobIn(v1::JOB_RUNNING, 2)};
+  const auto cancelled = kiln({"cancel", "job-1"});
+  EXPECT_EQ(cancelled.lastLine(), "job job-1 cancelled");
+  EXPECT_EQ(cancelled.err, "");
   EXPECT_EQ(kiln({"cancel", "job-2"}).exit, 6);
 }
 

@@ -92,7 +92,7 @@ class FakeJobs final : public v1::JobService::Service {
   grpc::Status CancelJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
                          v1::Job* job) override {
     const auto status = GetJob(context, request, job);
-    job->set_state(v1::JOB_CANCELLED);
+    if (job->state() == v1::JOB_QUEUED || job->state() == v1::JOB_RUNNING) job->set_state(v1::JOB_CANCELLED);
     return status;
   }
 
