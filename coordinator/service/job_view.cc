@@ -57,6 +57,14 @@ const char* stateName(RunState state) {
   }
 }
 
+// A run is done once its builder has answered; the action has failed where no tool did what was asked.
+bool hasFailed(const RunRecord& run, const v1::JobAction& action) {
+  return run.state == RunState::kDone && !action.builders().empty() &&
+         std::ranges::none_of(action.builders(), [](const v1::BuilderResult& builder) {
+           return builder.exit_code() == 0 && !builder.disputed();
+         });
+}
+
 void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& action, v1::JobAction& out) {
   out.set_kind(static_cast<v1::ActionKind>(action.kind));
   out.set_target(action.target);
@@ -68,7 +76,7 @@ void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& ac
     out.set_state("cached");
     return;
   }
-  out.set_state(stateName(run->state));
+  out.set_state(hasFailed(*run, out) ? stateName(RunState::kFailed) : stateName(run->state));
   out.set_stage(run->stage);
   out.set_worker(run->worker);
   out.set_attempt(run->attempts);

@@ -275,6 +275,8 @@ TEST_F(JobFlow, TheCompilersReasonAndExitCodeReachTheJob) {
   EXPECT_EQ(job.error().exit_code(), 4);
   EXPECT_EQ(job.error().message(), "node n1: operator Foo");
   EXPECT_EQ(job.error().details_json(), R"({"unsupported":[{"node":"n1"}]})");
+  for (const auto& action : job.actions())
+    if (action.kind() == v1::ACTION_COMPILE) EXPECT_EQ(action.state(), "failed");
 }
 
 TEST_F(JobFlow, AnotherSourceOfTheSameBytesGainsAStatement) {
