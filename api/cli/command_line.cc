@@ -43,24 +43,44 @@ bool asksForJson(int argc, char** argv) {
   return false;
 }
 
-// What is wrong with the command line, and whose --help tells more. An argument that nobody knows comes
-// before one that is missing: it is the typing mistake that the other follows from.
-std::string usageError(const CLI::App& app, const CLI::ParseError& error) {
-  std::string command = "kiln";
+// The command that was asked for, or the group as far as it is known.
+const CLI::App& askedFor(const CLI::App& app) {
   const CLI::App* at = &app;
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().front();
-    command += " " + at->get_name();
-  }
-  const bool wantsCommand = !at->get_subcommands(anyCommand).empty();
-  std::string what = error.what();
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  return *at;
+}
+
+std::string fullName(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : fullName(*app.get_parent()) + " " + app.get_name();
+}
+
+// An option, or a word in the place of a command, that nobody knows; "" if there is none.
+std::string unknownWord(const CLI::App& app) {
+  const CLI::App& at = askedFor(app);
+  const bool wantsCommand = !at.get_subcommands(anyCommand).empty();
   for (const std::string& unknown : app.remaining(true)) {
     if (!unknown.starts_with("-") && !wantsCommand) continue;
     const std::string name = unknown.substr(0, unknown.find('='));
-    what = name + " is not known" + orNearest(name, name.starts_with("-") ? optionsOf(*at) : commandsOf(*at));
-    break;
+    return name + " is not known" + orNearest(name, name.starts_with("-") ? optionsOf(at) : commandsOf(at));
   }
-  return what + (what.ends_with('?') ? " See " : "; see ") + command + " --help";
+  return {};
+}
+
+// What is wrong with the command line, and whose --help tells more. An argument that nobody knows comes
+// before one that is missing: it is the typing mistake that the other follows from.
+std::string usageError(const CLI::App& app, const std::string& otherwise) {
+  const std::string unknown = unknownWord(app), what = unknown.empty() ? otherwise : unknown;
+  return what + (what.ends_with('?') ? " See " : "; see ") + fullName(askedFor(app)) + " --help";
+}
+
+// "help COMMAND" asks for what "COMMAND --help" does.
+std::vector<char*> withHelpLast(int argc, char** argv) {
+  static char flag[] = "--help";
+  std::vector<char*> words(argv, argv + argc);
+  if (argc < 2 || std::string_view(argv[1]) != "help") return words;
+  words.erase(words.begin() + 1);
+  words.push_back(flag);
+  return words;
 }
 
 // What is wrong with one value, whatever the option stands for: an empty one would fall back to the
@@ -103,6 +123,9 @@ int failed(const Context& context, const Error& error) {
 }  // namespace
 
 int runCommandLine(int argc, char** argv) {
+  std::vector<char*> words = withHelpLast(argc, argv);
+  argc = static_cast<int>(words.size());
+  argv = words.data();
   CLI::App app("Kiln: builds AI models reproducibly, signs them, and runs what verifies.", "kiln");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("kiln ") + KILN_VERSION);
@@ -110,6 +133,7 @@ int runCommandLine(int argc, char** argv) {
       "Exit codes: 0 ok, 1 internal, 2 usage, 3 invalid model, 4 unsupported or over budget,\n"
       "5 verification failed, 6 not found, 7 unavailable, 8 denied, 9 not reproducible, 10 check failed,\n"
       "11 the job was cancelled.\n\n"
+      "kiln help COMMAND is kiln COMMAND --help.\n\n"
       "An option without a value (--policy \"\") is refused; a variable that is empty counts as not set.\n\n"
       "Example:\n  kiln build model.onnx --target cpu:x86-64-v3");
   Context context;
@@ -123,9 +147,10 @@ int runCommandLine(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
+    // The help of a command that is not there is not that of all commands.
+    return unknownWord(app).empty() ? app.exit(success) : usage(usageError(app, {}));
   } catch (const CLI::ParseError& error) {
-    return usage(usageError(app, error));
+    return usage(usageError(app, error.what()));
   }
   if (std::string wrong = valueErrors(app); !wrong.empty()) return usage(std::move(wrong));
   context.readEnvironment();

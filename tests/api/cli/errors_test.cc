@@ -68,6 +68,24 @@ TEST_F(KilnErrors, MistypedNamesHaveANeighbour) {
   EXPECT_EQ(asked({"jobs", "--utterly"}).find("did you mean"), std::string::npos);
 }
 
+TEST_F(KilnErrors, HelpIsOfTheCommandThatIsNamed) {
+  for (const Words& command : {Words{"build"}, Words{"toolchain", "add"}, Words{}}) {
+    Words help{"help"}, flag = command;
+    help.insert(help.end(), command.begin(), command.end());
+    flag.push_back("--help");
+    const auto asked = kiln(help);
+    EXPECT_EQ(asked.exit, 0) << asked.err;
+    EXPECT_EQ(asked.out, kiln(flag).out);
+  }
+  for (const Words& words : {Words{"help", "biuld"}, Words{"biuld", "--help"}}) {
+    const auto refused = kiln(words);
+    EXPECT_EQ(refused.exit, 2) << refused.out;
+    EXPECT_NE(refused.err.find("biuld is not known; did you mean \"build\"? See kiln --help"),
+              std::string::npos)
+        << refused.err;
+  }
+}
+
 TEST_F(KilnErrors, AMistypedOptionComesBeforeAWordTooMany) {
   const auto asked = [&](const Words& words) { return kiln(words).err; };
   EXPECT_NE(asked({"workers", "extra", "--endpont=x"}).find("--endpont is not known"), std::string::npos)
