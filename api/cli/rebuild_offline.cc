@@ -51,16 +51,11 @@ struct Report {
 };
 
 Result<std::string> readFile(const std::string& path, std::uint64_t limit) {
-  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NOFOLLOW, 0, path));
-  std::string text;
-  for (std::vector<char> buffer(1 << 16);;) {
-    const auto count = ::read(file.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return fail(errnoError(errno, path));
-    if (count == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-    if (text.size() > limit) return fail(Code::kDataLoss, path + ": is too large");
-  }
+  return readRegular(path, limit, O_NOFOLLOW).map_error([](Error error) {
+    if (error.code == Code::kInvalidArgument)
+      error.code = Code::kDataLoss;  // of the rebuilder, not of the user
+    return error;
+  });
 }
 
 Status writeFile(const std::string& path, std::string_view text) {
