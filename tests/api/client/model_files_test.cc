@@ -132,7 +132,7 @@ TEST_F(ModelFilesTest, DataThatTheModelDoesNotNameIsRefused) {
                 testing::AllOf(testing::HasSubstr("--data " + data + ": the model names no such file"),
                                testing::HasSubstr("weights in \"w.bin\"")));
   EXPECT_THAT(why(model, {"w.bin=" + extra, directory_ / "m/w.bin"}), testing::HasSubstr("is given twice"));
-  EXPECT_THAT(why(file("m/whole.onnx", modelWith({})), {extra}),
+  EXPECT_THAT(why(file("m/whole.onnx", testing_support::emptyModel()), {extra}),
               testing::HasSubstr("it keeps nothing outside itself"));
   EXPECT_EQ(findModelFiles(model, {"w.bin=" + extra + "x"}).error().code, Code::kNotFound);
   const auto page = findModelFiles(file("m/page.onnx", "<!DOCTYPE html><title>Sign in</title>"), {extra});
