@@ -1,5 +1,7 @@
 #include "api/audit/log_history.h"
 
+#include "manifest/base/printable.h"
+
 namespace kiln::audit {
 namespace {
 
@@ -14,18 +16,22 @@ Result<LogHistory> LogHistory::open(signing::LogSource& source, std::vector<sign
   if (seen.empty()) return out;
   KILN_ASSIGN(const auto earlier, signing::openCheckpointText(seen, out.logs_));
   if (earlier.checkpoint.origin != out.newest_.origin)
-    return fail(Code::kInvalidArgument, "the checkpoint seen before is of " + earlier.checkpoint.origin +
-                                            ", the log is " + out.newest_.origin);
-  KILN_TRY(out.grownFrom(earlier.checkpoint));
+    return fail(Code::kInvalidArgument, "the checkpoint seen before is of the log " +
+                                            printable(earlier.checkpoint.origin) + ", and " + source.where() +
+                                            " is the log " + printable(out.newest_.origin) +
+                                            "; keep a checkpoint file for each");
+  if (Status grown = out.grownFrom(earlier.checkpoint); !grown)
+    return fail(signing::fromLog(source, grown.error()));
   return out;
 }
 
 Status LogHistory::readNewest() {
   KILN_ASSIGN(auto opened, signing::readCheckpoint(*source_, logs_));
   tree_.emplace(*source_, opened.checkpoint.size);
-  KILN_ASSIGN(const auto root, signing::treeRoot(*tree_, opened.checkpoint.size));
-  if (root != opened.checkpoint.root)
-    return fail(Code::kDataLoss, "the tiles do not lead to the checkpoint's root");
+  const auto root = signing::treeRoot(*tree_, opened.checkpoint.size);
+  if (!root) return fail(signing::fromLog(*source_, root.error()));
+  if (*root != opened.checkpoint.root)
+    return fail(Code::kDataLoss, source_->where() + ": the tiles do not lead to the checkpoint's root");
   newest_ = opened.checkpoint;
   note_ = opened.note.toString();
   return {};

@@ -9,6 +9,7 @@
 #include "api/client/audit_client.h"
 #include "manifest/base/printable.h"
 #include "signing/keys/files.h"
+#include "signing/trust/root_logs.h"
 
 namespace kiln::cli {
 namespace {
@@ -67,10 +68,15 @@ Result<std::unique_ptr<signing::LogSource>> logOf(const Context& context, const 
   return openLog(context, options.log);
 }
 
-Result<std::string> seenBefore(const Options& options) {
+// Whoever wrote to the file decides what the log must continue.
+Result<std::string> seenBefore(const Options& options, const signing::TrustRoot& root) {
   if (options.checkpoint.empty()) return std::string();
-  auto text = signing::readTextFile(options.checkpoint, kMaxCheckpoint);
+  auto text = signing::readTrustFile(options.checkpoint, kMaxCheckpoint);
   if (!text && text.error().code == Code::kNotFound) return std::string();
+  if (!text || root.logs.empty()) return text;
+  const signing::RootLogs logs(root);
+  if (auto opened = signing::openCheckpointText(*text, logs.logs()); !opened)
+    return fail(opened.error().in(options.checkpoint));
   return text;
 }
 
@@ -114,7 +120,7 @@ Status run(Context& context, const Options& options) {
   audit::AuditOptions asked;
   asked.log = log.get();
   asked.fromEntry = options.fromEntry;
-  KILN_ASSIGN(asked.seenCheckpoint, seenBefore(options));
+  KILN_ASSIGN(asked.seenCheckpoint, seenBefore(options, trust.root));
   asked.found = [&](const audit::Finding& finding) {
     if (!context.json)
       return printLine(kiln::printable(fmt::format("{} in {}: {}: {}", audit::findingName(finding.kind),

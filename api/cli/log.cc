@@ -15,6 +15,8 @@ namespace {
 
 using namespace signing;
 
+constexpr std::size_t kMaxCheckpointFile = 64 << 10;
+
 struct LogOptions {
   std::string log, key, since, artifact;
   std::uint64_t index = 0, from = 0;
@@ -40,6 +42,12 @@ Result<std::vector<VerifierKey>> trustedLogs(const Context& context, const LogOp
   return out;
 }
 
+// A checkpoint that somebody kept: whoever wrote to it decides what a log must continue.
+Result<OpenedCheckpoint> readCheckpointFile(const std::string& path, const std::vector<VerifierKey>& keys) {
+  KILN_ASSIGN(const std::string text, readTrustFile(path, kMaxCheckpointFile));
+  return openCheckpointText(text, keys).map_error([&](const Error& error) { return error.in(path); });
+}
+
 Json hashesJson(const std::vector<TreeHash>& hashes) {
   Json out = Json::array();
   for (const TreeHash& hash : hashes) out.push_back(toBase64(hash));
@@ -62,12 +70,11 @@ Status showCheckpoint(const Context& context, const LogOptions& options) {
   return {};
 }
 
-Status prove(const Context& context, const LogOptions& options, bool consistency) {
-  KILN_ASSIGN(auto log, openLog(context, options.log));
-  KILN_ASSIGN(auto keys, trustedLogs(context, options));
-  KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
+// A proof out of what the log publishes, which is checked. The caller has seen to it that there can be one.
+Result<Json> proofOf(LogSource& log, const OpenedCheckpoint& opened, const LogOptions& options,
+                     bool consistency) {
   const Checkpoint& checkpoint = opened.checkpoint;
-  TileTree tree(*log, checkpoint.size);
+  TileTree tree(log, checkpoint.size);
   KILN_ASSIGN(TreeHash root, treeRoot(tree, checkpoint.size));
   if (root != checkpoint.root) return fail(Code::kDataLoss, "the tiles do not lead to the checkpoint's root");
   Json out{{"checkpoint", opened.note.toString()}};
@@ -79,14 +86,40 @@ Status prove(const Context& context, const LogOptions& options, bool consistency
     out["hashes"] = hashesJson(proof);
   } else {
     KILN_ASSIGN(auto proof, inclusionProof(tree, options.index, checkpoint.size));
-    KILN_ASSIGN(auto entry, readEntries(*log, checkpoint.size, options.index, options.index + 1));
+    KILN_ASSIGN(auto entry, readEntries(log, checkpoint.size, options.index, options.index + 1));
     KILN_TRY(verifyInclusion(options.index, checkpoint.size, leafHash(entry[0]), proof, root));
     out["index"] = std::to_string(options.index);
     out["leaf"] = entry[0];
     out["hashes"] = hashesJson(proof);
   }
-  printJson(out);
+  return out;
+}
+
+Status prove(const Context& context, const LogOptions& options, bool consistency) {
+  KILN_ASSIGN(auto log, openLog(context, options.log));
+  KILN_ASSIGN(auto keys, trustedLogs(context, options));
+  KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
+  const std::uint64_t size = opened.checkpoint.size;
+  if (consistency && options.from > size)
+    return fail(Code::kOutOfRange, fmt::format("SIZE {}: the log has {} entries", options.from, size));
+  if (!consistency && options.index >= size)
+    return fail(Code::kOutOfRange,
+                fmt::format("INDEX {}: the log has {} entries, the first is 0", options.index, size));
+  auto out = proofOf(*log, opened, options, consistency);
+  if (!out) return fail(fromLog(*log, out.error()));
+  printJson(*out);
   return {};
+}
+
+// That the log goes on from an earlier checkpoint, whose size is the result.
+Result<std::uint64_t> continued(LogSource& log, const Checkpoint& now, const Checkpoint& earlier) {
+  if (earlier.size > now.size)
+    return fail(Code::kDataLoss,
+                fmt::format("the log had {} entries and has {}: it was truncated", earlier.size, now.size));
+  TileTree tree(log, now.size);
+  KILN_ASSIGN(auto proof, consistencyProof(tree, earlier.size, now.size));
+  KILN_TRY(verifyConsistency(earlier.size, now.size, earlier.root, now.root, proof));
+  return earlier.size;
 }
 
 // Everything that the log has published leads to its checkpoint, which continues an earlier one.
@@ -97,15 +130,10 @@ Status verify(const Context& context, const LogOptions& options) {
   const Checkpoint& now = opened.checkpoint;
   std::uint64_t since = 0;
   if (!options.since.empty()) {
-    KILN_ASSIGN(std::string text, readTextFile(options.since, 64 << 10));
-    KILN_ASSIGN(OpenedCheckpoint earlier, openCheckpointText(text, keys));
-    since = earlier.checkpoint.size;
-    if (since > now.size)
-      return fail(Code::kDataLoss,
-                  fmt::format("the log had {} entries and has {}: it was truncated", since, now.size));
-    TileTree tree(*log, now.size);
-    KILN_ASSIGN(auto proof, consistencyProof(tree, since, now.size));
-    KILN_TRY(verifyConsistency(since, now.size, earlier.checkpoint.root, now.root, proof));
+    KILN_ASSIGN(const OpenedCheckpoint earlier, readCheckpointFile(options.since, keys));
+    auto size = continued(*log, now, earlier.checkpoint);
+    if (!size) return fail(fromLog(*log, size.error()));
+    since = *size;
   }
   KILN_TRY(checkWholeLog(*log, now, [&](std::uint64_t) {}));
   if (context.json)

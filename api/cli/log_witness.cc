@@ -32,10 +32,16 @@ Result<Ed25519PrivateKey> witnessKey(const Options& options) {
   return made;
 }
 
+// What cannot be read is no other history: the next look may find more.
+Error forNow(Error error) {
+  if (error.code == Code::kDataLoss) error.code = Code::kUnavailable;
+  return error;
+}
+
 // Takes the log's newest checkpoint as if the log had sent it, with a proof from the log's own tiles.
 Status followOnce(Witness& witness, const std::string& where, const std::vector<VerifierKey>& logs) {
   auto source = openLogSource(where);
-  KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*source, logs));
+  KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*source, logs).map_error(forNow));
   const Checkpoint& now = opened.checkpoint;
   std::uint64_t seen = 0;
   if (auto last = witness.last(now.origin)) {
@@ -47,9 +53,10 @@ Status followOnce(Witness& witness, const std::string& where, const std::vector<
                   fmt::format("{}: shows {} entries, {} were cosigned", where, now.size, seen));
   }
   TileTree tree(*source, now.size);
-  KILN_ASSIGN(auto proof, consistencyProof(tree, seen, now.size));
+  auto proof = consistencyProof(tree, seen, now.size);
+  if (!proof) return fail(forNow(fromLog(*source, proof.error())));
   const WitnessAnswer answer =
-      witness.addCheckpoint(AddCheckpoint{seen, std::move(proof), opened.note.toString()}.text());
+      witness.addCheckpoint(AddCheckpoint{seen, std::move(*proof), opened.note.toString()}.text());
   if (answer.status == 200) return {};
   return fail(answer.status == 409 || answer.status == 422 ? Code::kDataLoss : Code::kInternal,
               fmt::format("{}: {} {}", where, answer.status, answer.body));

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "manifest/base/exit_code.h"
+
 namespace kiln {
 
 std::string_view codeName(Code code) {
@@ -45,6 +47,12 @@ std::string_view codeName(Code code) {
 
 Error Error::in(std::string_view context) const {
   return {code, std::string(context) + ": " + message, details};
+}
+
+Error Error::asEvidence(std::string_view from) const {
+  Error out = in(from);
+  if (exitCodeOf(code) == kExitUsage) out.code = Code::kDataLoss;
+  return out;
 }
 
 Error errnoError(int number, std::string_view what) {

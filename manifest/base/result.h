@@ -41,6 +41,9 @@ struct Error {
 
   // The same error with "context: " in front of the message.
   Error in(std::string_view context) const;
+  // The same for what somebody else has sent: what cannot be read does not verify, and is no fault of the
+  // caller's words. Codes that exit with 2 become kDataLoss; outages and refusals stay what they are.
+  Error asEvidence(std::string_view from) const;
 };
 
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "manifest/base/printable.h"
 #include "signing/follow/http.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/log/leaf.h"
@@ -12,18 +13,25 @@ namespace {
 constexpr std::size_t kMaxTileBytes = (kMaxEntryBytes + 2) * kTileWidth;
 constexpr std::size_t kMaxNoteBytes = 64 << 10;
 
+// More than any log publishes under this name: what it says is wrong, and waiting does not help.
+Error isNoOutage(Error error) {
+  if (error.code == Code::kResourceExhausted) error.code = Code::kDataLoss;
+  return error;
+}
+
 class HttpLog final : public LogSource {
  public:
   explicit HttpLog(std::string url) : url_(std::move(url)) {
     while (url_.ends_with('/')) url_.pop_back();
   }
+  const std::string& where() const override { return url_; }
   Result<std::string> read(const TilePath& path) override { return get(path.text(), kMaxTileBytes); }
   Result<std::string> checkpoint() override { return get("checkpoint", kMaxNoteBytes); }
 
  private:
   Result<std::string> get(const std::string& name, std::size_t limit) {
     const std::string url = url_ + "/" + name;
-    KILN_ASSIGN(HttpAnswer answer, httpGet(url, limit));
+    KILN_ASSIGN(HttpAnswer answer, httpGet(url, limit).map_error(isNoOutage));
     if (answer.status == 200) return std::move(answer.body);
     return fail(answer.status == 404 ? Code::kNotFound : Code::kUnavailable,
                 url + ": HTTP status " + std::to_string(answer.status));
@@ -34,13 +42,24 @@ class HttpLog final : public LogSource {
 
 class DirectoryLog final : public LogSource {
  public:
-  explicit DirectoryLog(std::string directory) : tiles_(std::move(directory)) {}
+  explicit DirectoryLog(std::string directory) : where_(directory), tiles_(std::move(directory)) {}
+  const std::string& where() const override { return where_; }
   Result<std::string> read(const TilePath& path) override { return tiles_.read(path); }
   Result<std::string> checkpoint() override { return tiles_.checkpoint(); }
 
  private:
+  const std::string where_;
   TileDirectory tiles_;
 };
+
+std::string untrusted(const std::string& origin, const Note& note) {
+  std::string keys;
+  for (const NoteSignature& one : note.signatures)
+    keys += (keys.empty() ? "" : ", ") + printable(one.name) + "+" + toHex(one.hint);
+  return "a checkpoint of the log " + printable(origin) + ", signed with " + keys +
+         ", which is not trusted here; if this is the log that you mean, name its .vkey file with --log-key, "
+         "or add it to the trust root with kiln trust add-key --role log --id ORIGIN --public KEY.pem";
+}
 
 }  // namespace
 
@@ -57,16 +76,30 @@ Result<OpenedCheckpoint> openCheckpointText(const std::string& text, std::span<c
     KILN_ASSIGN(Checkpoint checkpoint, openCheckpoint(note, log));
     return OpenedCheckpoint{std::move(note), std::move(checkpoint)};
   }
-  return fail(Code::kPermissionDenied, "a checkpoint of a log that is not trusted here");
+  return fail(Code::kPermissionDenied, untrusted(claimed.origin, note));
+}
+
+Error fromLog(const LogSource& source, const Error& error) {
+  Error out = error.asEvidence(source.where());
+  if (error.message.find(source.where()) != std::string::npos) out.message = error.message;
+  if (out.code == Code::kNotFound) {
+    out.code = Code::kDataLoss;
+    out.message += "; the log has signed a checkpoint that wants it";
+  }
+  return out;
 }
 
 Result<OpenedCheckpoint> readCheckpoint(LogSource& source, std::span<const VerifierKey> logs) {
-  KILN_ASSIGN(std::string text, source.checkpoint());
-  return openCheckpointText(text, logs);
+  const auto evidence = [&](const Error& error) { return fromLog(source, error); };
+  auto text = source.checkpoint();
+  if (!text) return fail(text.error().code == Code::kNotFound ? text.error() : evidence(text.error()));
+  return openCheckpointText(*text, logs).map_error(evidence);
 }
 
-Status checkWholeLog(LogSource& source, const Checkpoint& checkpoint,
-                     const std::function<void(std::uint64_t)>& seen) {
+namespace {
+
+Status checkEntries(LogSource& source, const Checkpoint& checkpoint,
+                    const std::function<void(std::uint64_t)>& seen) {
   TileTree tree(source, checkpoint.size);
   KILN_ASSIGN(TreeHash root, treeRoot(tree, checkpoint.size));
   if (root != checkpoint.root) return fail(Code::kDataLoss, "the tiles do not lead to the checkpoint's root");
@@ -89,6 +122,15 @@ Status checkWholeLog(LogSource& source, const Checkpoint& checkpoint,
     seen(at);
   }
   return {};
+}
+
+}  // namespace
+
+Status checkWholeLog(LogSource& source, const Checkpoint& checkpoint,
+                     const std::function<void(std::uint64_t)>& seen) {
+  return checkEntries(source, checkpoint, seen).map_error([&](const Error& error) {
+    return fromLog(source, error);
+  });
 }
 
 }  // namespace kiln::signing

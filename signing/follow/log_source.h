@@ -14,6 +14,8 @@ namespace kiln::signing {
 // Nothing that it returns may be believed before it was checked against a signed checkpoint.
 class LogSource : public TileReader {
  public:
+  // Its URL or directory, for messages.
+  virtual const std::string& where() const = 0;
   // The newest checkpoint, a signed note. kNotFound if there is none.
   virtual Result<std::string> checkpoint() = 0;
 };
@@ -25,13 +27,18 @@ struct OpenedCheckpoint {
   Note note;
   Checkpoint checkpoint;
 };
-// The source's checkpoint, if one of `logs` signed it. Errors as parseNote and openCheckpoint;
-// kPermissionDenied if none of `logs` has its origin.
-Result<OpenedCheckpoint> readCheckpoint(LogSource& source, std::span<const VerifierKey> logs);
+// A checkpoint that one of `logs` signed. Errors as parseNote and openCheckpoint; kPermissionDenied, naming
+// the origin and the keys that signed, if none of `logs` has its origin.
 Result<OpenedCheckpoint> openCheckpointText(const std::string& text, std::span<const VerifierKey> logs);
+// The same of the source's newest one. Errors name the source; one that cannot be read is kDataLoss.
+Result<OpenedCheckpoint> readCheckpoint(LogSource& source, std::span<const VerifierKey> logs);
+
+// Of reading what a log has signed a checkpoint of: names the source, if the message does not yet. What is
+// malformed or withheld is kDataLoss, never a fault of the caller's words.
+Error fromLog(const LogSource& source, const Error& error);
 
 // Reads the whole log: every entry leads to its leaf hash, every tile to the checkpoint's root. kDataLoss
-// naming what does not. `seen` is called with the number of entries checked so far.
+// naming what does not, and the source. `seen` is called with the number of entries checked so far.
 Status checkWholeLog(LogSource& source, const Checkpoint& checkpoint,
                      const std::function<void(std::uint64_t)>& seen);
 

@@ -18,26 +18,32 @@ Result<HttpAnswer> post(const WitnessEndpoint& witness, const std::string& check
 }
 
 // The body of a 409.
-Result<std::uint64_t> sizeIn(std::string body) {
+Result<std::uint64_t> sizeIn(std::string body, const WitnessEndpoint& witness) {
   if (body.ends_with('\n')) body.pop_back();
   auto size = parseDecimal(body);
-  if (!size) return fail(Code::kUnavailable, "a witness answered a conflict without a size");
+  if (!size) return fail(Code::kUnavailable, witness.url + ": answered a conflict without a size");
   return size;
 }
 
 // The witness's own cosignature in its answer.
 Result<NoteSignature> cosignatureIn(const std::string& body, const Note& checkpoint,
                                     const WitnessEndpoint& witness) {
-  KILN_ASSIGN(Note answer, parseNote(checkpoint.text + "\n" + body));
-  KILN_ASSIGN(auto read, readCosignatures(answer, std::span(&witness.key, 1)));
+  // A witness that talks nonsense is one that is not there: others may make the quorum.
+  const auto nonsense = [&](const Error& error) {
+    return Error{Code::kUnavailable,
+                 witness.url + ": no cosignature of " + witness.key.name + " in its answer: " + error.message,
+                 {}};
+  };
+  KILN_ASSIGN(Note answer, parseNote(checkpoint.text + "\n" + body).map_error(nonsense));
+  KILN_ASSIGN(auto read, readCosignatures(answer, std::span(&witness.key, 1)).map_error(nonsense));
   for (const NoteSignature& one : answer.signatures)
     if (!read.empty() && one.name == witness.key.name && one.hint == witness.key.hint()) return one;
-  return fail(Code::kUnavailable, witness.key.name + " answered without its cosignature");
+  return fail(Code::kUnavailable, witness.url + ": answered without the cosignature of " + witness.key.name);
 }
 
 tl::unexpected<Error> contradicts(const WitnessEndpoint& witness, const char* what, std::uint64_t seen) {
-  return fail(Code::kDataLoss, "witness " + witness.key.name + " has cosigned " + what + " (" +
-                                   std::to_string(seen) +
+  return fail(Code::kDataLoss, witness.url + ": the witness " + witness.key.name + " has cosigned " + what +
+                                   " (" + std::to_string(seen) +
                                    " entries); nothing is appended. Restore the newest tiles and database");
 }
 
@@ -47,7 +53,7 @@ Result<NoteSignature> askOne(const WitnessEndpoint& witness, const Note& checkpo
   const std::string text = checkpoint.toString();
   KILN_ASSIGN(HttpAnswer answer, post(witness, text, from, tree));
   if (answer.status == 409) {
-    KILN_ASSIGN(std::uint64_t seen, sizeIn(answer.body));
+    KILN_ASSIGN(std::uint64_t seen, sizeIn(answer.body, witness));
     if (seen > tree.size()) return contradicts(witness, "a larger log", seen);
     if (seen != from) {
       from = seen;
@@ -56,11 +62,11 @@ Result<NoteSignature> askOne(const WitnessEndpoint& witness, const Note& checkpo
   }
   if (answer.status == 422) return contradicts(witness, "another history", from);
   if (answer.status == 409) {
-    KILN_ASSIGN(std::uint64_t seen, sizeIn(answer.body));
+    KILN_ASSIGN(std::uint64_t seen, sizeIn(answer.body, witness));
     if (seen == from) return contradicts(witness, "another log of this size", seen);
   }
   if (answer.status != 200)
-    return fail(Code::kUnavailable, witness.key.name + ": HTTP status " + std::to_string(answer.status));
+    return fail(Code::kUnavailable, witness.url + ": HTTP status " + std::to_string(answer.status));
   return cosignatureIn(answer.body, checkpoint, witness);
 }
 

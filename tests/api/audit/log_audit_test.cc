@@ -264,6 +264,7 @@ TEST_F(AuditedLog, ALostCheckpointHidesNothingElse) {
 class GrowingLog final : public signing::LogSource {
  public:
   GrowingLog(signing::LogSource& log, std::string before) : log_(log), before_(std::move(before)) {}
+  const std::string& where() const override { return log_.where(); }
   Result<std::string> read(const signing::TilePath& path) override { return log_.read(path); }
   Result<std::string> checkpoint() override { return asked_++ == 0 ? before_ : log_.checkpoint(); }
 
