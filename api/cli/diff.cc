@@ -38,7 +38,9 @@ Result<Opened> download(storage::BlobStore& store, const std::string& instance, 
   KILN_ASSIGN(const std::string text, storage::getBlob(store, instance, artifact, kMaxOciManifestBytes));
   if (digestOf(text) != artifact)
     return fail(Error{Code::kDataLoss, name + ": what arrived is another artifact", R"({"exitCode":5})"});
-  KILN_ASSIGN(const OciManifest oci, parseOciManifest(text));
+  const auto read = parseOciManifest(text);
+  if (!read) return fail(read.error().asEvidence(name));
+  const OciManifest& oci = *read;
   Opened out;
   KILN_ASSIGN(out.copy, node::PrivateCopy::create());
   out.side = {name, out.copy->path()};

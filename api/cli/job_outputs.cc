@@ -11,8 +11,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Status saveFile(client::Client& client, const v1::BuilderOutputs::File& file, const fs::path& to) {
-  KILN_TRY(checkRelativePath(file.path()));
-  KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
+  const auto unreadable = [&](const Error& error) { return client.unreadable(error); };
+  KILN_TRY(checkRelativePath(file.path()).map_error(unreadable));
+  KILN_ASSIGN(const Digest digest, fromProto(file.digest()).map_error(unreadable));
   const fs::path path = to / file.path();
   std::error_code error;
   fs::create_directories(path.parent_path(), error);

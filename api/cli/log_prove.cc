@@ -49,7 +49,7 @@ Status proveArtifact(const Context& context, const std::string& artifact) {
     KILN_ASSIGN(const std::string text,
                 storage::getBlob(client->blobs(), client->instance(), digest, kMaxBundleBytes));
     auto proven = prove(text, store.root(), logs);
-    if (!proven) return fail(proven.error().in("bundle " + digest.text()));
+    if (!proven) return fail(client->unreadable(proven.error().in("bundle " + digest.text())));
     if (!*proven) continue;
     const signing::LogProof& proof = (*proven)->proof;
     list.push_back({{"statement", (*proven)->payload.text()},

@@ -23,6 +23,8 @@ using signing::LogProofs;
 using signing::Recall;
 using signing::Recalls;
 
+constexpr std::size_t kMaxCheckpoint = 64 << 10;
+
 struct Options : RecallOptions {
   std::string recalls;  // where recalls.json is
   std::string out, cosign, expires = "7d", checkpoint;
@@ -56,24 +58,23 @@ Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options, const 
 // What is to be followed: of the file and, with --publish, of the farm the newer one.
 Result<std::optional<Recalls>> current(const Context& context, const Options& options,
                                        const signing::TrustRoot& root) {
-  std::vector<std::string> texts;
-  std::error_code error;
-  if (std::filesystem::exists(options.recalls, error)) {
-    KILN_ASSIGN(std::string text, signing::readTextFile(options.recalls, signing::kMaxRecallsBytes));
-    texts.push_back(std::move(text));
-  }
-  if (options.publish) {
-    KILN_ASSIGN(const auto client, context.connect());
-    KILN_ASSIGN(std::string text, client->recalls());
-    if (!text.empty()) texts.push_back(std::move(text));
-  }
   std::optional<Recalls> newest;
-  for (const std::string& text : texts) {
-    KILN_ASSIGN(Recalls read, Recalls::parse(text, root, LogProofs::kIfAny));
-    if (newest && !read.extends(*newest) && !newest->extends(read))
-      return fail(Code::kDataLoss, options.recalls + ": holds other recalls than the farm");
-    if (!newest || read.version > newest->version) newest = std::move(read);
+  auto text = signing::readTextFile(options.recalls, signing::kMaxRecallsBytes);
+  if (!text && text.error().code != Code::kNotFound) return fail(text.error());
+  if (text) {
+    auto read = Recalls::parse(*text, root, LogProofs::kIfAny);
+    if (!read) return fail(read.error().in(options.recalls));
+    newest = std::move(*read);
   }
+  if (!options.publish) return newest;
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(const std::string told, client->recalls());
+  if (told.empty()) return newest;
+  auto read = Recalls::parse(told, root, LogProofs::kIfAny);
+  if (!read) return fail(client->unreadable(read.error()));
+  if (newest && !read->extends(*newest) && !newest->extends(*read))
+    return fail(Code::kDataLoss, options.recalls + ": holds other recalls than the farm");
+  if (!newest || read->version > newest->version) newest = std::move(*read);
   return newest;
 }
 
@@ -83,9 +84,10 @@ Result<Recalls> published(const Context& context, const signing::TrustRoot& root
                           const std::optional<Recalls>& before) {
   KILN_ASSIGN(const auto client, context.connect());
   KILN_ASSIGN(const std::string text, client->publishRecalls(sent.text));
-  KILN_ASSIGN(Recalls done, Recalls::parse(text, root));
-  if (done.payload != sent.payload) return fail(Code::kDataLoss, "the farm answered with other recalls");
-  if (before) KILN_TRY(done.continuesLogs(*before));
+  auto done = Recalls::parse(text, root);
+  if (!done) return fail(client->unreadable(done.error()));
+  if (done->payload != sent.payload) return fail(Code::kDataLoss, "the farm answered with other recalls");
+  if (before) KILN_TRY(done->continuesLogs(*before));
   return done;
 }
 
@@ -149,14 +151,19 @@ Status place(const Context& context, const Options& options, const signing::Trus
 Result<std::string> checkpointOf(const Context& context, const Options& options,
                                  const signing::TrustRoot& root, TimePoint now) {
   const signing::RootLogs logs(root);
-  std::string text;
+  const auto checked = [&](const std::string& text) {
+    return logs.empty() ? Status() : logs.open(text, now).map([](const auto&) {});
+  };
   if (!options.checkpoint.empty()) {
-    KILN_ASSIGN(text, signing::readTextFile(options.checkpoint, 64 << 10));
-  } else if (options.publish && !logs.empty()) {
-    KILN_ASSIGN(const auto client, context.connect());
-    KILN_ASSIGN(text, client->logCheckpoint());
+    KILN_ASSIGN(std::string text, signing::readTrustFile(options.checkpoint, kMaxCheckpoint));
+    if (Status holds = checked(text); !holds) return fail(holds.error().in(options.checkpoint));
+    return text;
   }
-  if (!text.empty() && !logs.empty()) KILN_TRY(logs.open(text, now));
+  if (!options.publish || logs.empty()) return std::string();
+  KILN_ASSIGN(const auto client, context.connect());
+  KILN_ASSIGN(std::string text, client->logCheckpoint());
+  if (text.empty()) return text;
+  if (Status holds = checked(text); !holds) return fail(client->unreadable(holds.error()));
   return text;
 }
 

@@ -123,7 +123,8 @@ class Resolution {
     ResolvedRecall out;
     do {
       KILN_ASSIGN(const auto page, audits_.affected(request));
-      for (const v1::Affected& one : page.affected()) KILN_TRY(add(one));
+      for (const v1::Affected& one : page.affected())
+        if (Status added = add(one); !added) return fail(client_.unreadable(added.error()));
       out.unread = page.unread();
       request.set_page_token(page.next_page_token());
     } while (!request.page_token().empty());
@@ -151,8 +152,8 @@ class Resolution {
         return textOf(part.digest()) == recall_.what;
       });
       if (!holds) return {};
-      KILN_ASSIGN(const Digest tree, fromProto(toolchain.tree()));
-      return list(tree);
+      const auto tree = fromProto(toolchain.tree());
+      return tree ? list(*tree) : fail(client_.unreadable(tree.error()));
     });
   }
 
@@ -160,9 +161,13 @@ class Resolution {
     KILN_ASSIGN(const Digest artifact, Digest::parse(one.artifact(), 0));
     KILN_ASSIGN(const Digest payload, Digest::parse(one.statement().payload(), 0));
     KILN_ASSIGN(const Digest digest, fromProto(one.statement().bundle()));
-    KILN_ASSIGN(const std::string text,
-                storage::getBlob(client_.blobs(), client_.instance(), digest, kMaxBundleBytes));
-    KILN_ASSIGN(const signing::Bundle bundle, signing::parseBundle(text));
+    const auto text = storage::getBlob(client_.blobs(), client_.instance(), digest, kMaxBundleBytes);
+    // That a bundle is gone is no word about what was asked.
+    if (!text && text.error().code == Code::kNotFound)
+      return fail(Code::kDataLoss,
+                  "has lost the bundle " + digest.text() + "; kiln audit finds what is gone");
+    if (!text) return fail(client_.explain(text.error()));
+    KILN_ASSIGN(const signing::Bundle bundle, signing::parseBundle(*text));
     KILN_ASSIGN(const Statement statement, parseStatement(bundle.envelope.payload));
     const bool about = std::ranges::any_of(
         statement.subjects, [&](const Subject& subject) { return subject.sha256 == artifact.hash; });

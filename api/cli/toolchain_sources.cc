@@ -35,8 +35,9 @@ Result<std::optional<ToolchainAdmission>> readAdmission(const Context& context, 
                                                         const v1::Toolchain& toolchain) {
   if (!toolchain.has_admission() || context.trustRoot.empty()) return std::optional<ToolchainAdmission>();
   KILN_ASSIGN(const auto root, signing::TrustRoot::load(context.trustRoot));
-  KILN_ASSIGN(const Digest digest, fromProto(toolchain.admission()));
-  KILN_ASSIGN(const Digest tree, fromProto(toolchain.tree()));
+  const auto unreadable = [&](const Error& error) { return client.unreadable(error); };
+  KILN_ASSIGN(const Digest digest, fromProto(toolchain.admission()).map_error(unreadable));
+  KILN_ASSIGN(const Digest tree, fromProto(toolchain.tree()).map_error(unreadable));
   auto bundle = storage::getBlob(client.blobs(), client.instance(), digest, kMaxBundleBytes);
   if (!bundle) return fail(client.explain(bundle.error()).in("admission"));
   auto admission = signing::verifyAdmission(*bundle, tree, root, SystemClock().now());
@@ -46,7 +47,7 @@ Result<std::optional<ToolchainAdmission>> readAdmission(const Context& context, 
   }
   std::optional<Digest> lock;
   if (toolchain.has_lock()) {
-    KILN_ASSIGN(lock, fromProto(toolchain.lock()));
+    KILN_ASSIGN(lock, fromProto(toolchain.lock()).map_error(unreadable));
   }
   if (admission->label != toolchain.label() || admission->lock != lock)
     return fail(Code::kDataLoss,

@@ -122,6 +122,10 @@ Error Client::explain(Error error) const {
   return reached ? error : unreachable(options_.endpoint);
 }
 
+Error Client::unreadable(const Error& error) const {
+  return error.asEvidence("the farm at " + options_.endpoint);
+}
+
 Result<storage::UploadProgress> Client::upload(std::span<const storage::UploadItem> items) {
   return patience_([&] {
     return storage::uploadMissing(*remote_, instance(), items).map_error([&](Error error) {
@@ -282,7 +286,7 @@ Result<Digest> Client::addAttestation(const Digest& artifact, const std::string&
   KILN_ASSIGN(const auto kept,
               callOnce<v1::Attestation>(stubs_->attestations, &v1::AttestationService::Stub::AddAttestation,
                                         request));
-  return Digest::parse(kept.bundle(), 0);
+  return Digest::parse(kept.bundle(), 0).map_error([&](const Error& error) { return unreadable(error); });
 }
 
 Result<std::string> Client::recalls() {

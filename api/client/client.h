@@ -100,6 +100,8 @@ class Client {
   // An error of blobs(), saying where the farm was looked for and how to start it if it was not reached at
   // all.
   Error explain(Error error) const;
+  // Of what the farm has sent and nobody can read: it does not verify, and is no fault of the caller's words.
+  Error unreadable(const Error& error) const;
 
  private:
   struct Stubs;

@@ -51,14 +51,15 @@ Result<std::vector<storage::UploadItem>> findInputs(const ToolchainLock& lock, c
 Result<KeptLock> keptLock(Client& client, const v1::Toolchain& toolchain) {
   if (!toolchain.has_lock())
     return fail(Code::kNotFound, "toolchain " + toolchain.label() + " was added without a lock");
-  KILN_ASSIGN(const Digest digest, fromProto(toolchain.lock()));
-  auto text = storage::getBlob(client.blobs(), client.instance(), digest, kMaxToolchainLockBytes);
+  const auto digest = fromProto(toolchain.lock());
+  if (!digest) return fail(client.unreadable(digest.error()));
+  auto text = storage::getBlob(client.blobs(), client.instance(), *digest, kMaxToolchainLockBytes);
   if (!text && text.error().code == Code::kNotFound)
-    return fail(Code::kNotFound, "the farm has lost the lock " + digest.text());
+    return fail(Code::kNotFound, "the farm has lost the lock " + digest->text());
   if (!text) return fail(client.explain(text.error()).in("lock"));
   KeptLock out{std::move(*text), {}, {}};
   auto lock = readToolchainLock(out.text);
-  if (!lock) return fail(Code::kDataLoss, lock.error().message);
+  if (!lock) return fail(client.unreadable(lock.error().in("lock")));
   out.lock = std::move(*lock);
   std::vector<Digest> digests;
   for (const LockedInput& input : out.lock.inputs) digests.push_back(input.digest);

@@ -244,5 +244,47 @@ TEST_F(KilnErrors, ASocketOfAnotherUserIsDeniedAndNotWaitedFor) {
   }
 }
 
+// What the farm sends and nobody can read is evidence about the farm: 5, and where it is; never a usage
+// error.
+TEST_F(KilnErrors, WhatTheFarmSendsIsNoUsageError) {
+  const std::string root = directory / "root.json", keys = directory / "keys";
+  ASSERT_EQ(kiln({"trust", "init", "--out", root, "--keys", keys, "--threshold", "1", "--of", "1",
+                  "--recall-keys", "1"})
+                .exit,
+            0);
+  v1::Toolchain toolchain;
+  toolchain.set_label("odd");
+  toolchain.mutable_lock()->set_hash("zz");
+  toolchain.mutable_admission()->set_hash("zz");
+  farm.script.toolchains.push_back(toolchain);
+  const Words recall{
+      "recall",       "--artifact", "sha256:" + std::string(64, '1'), "--reason",    "r",
+      "--unmatched",  "--recalls",  directory / "recalls.json",       "--sign-with", keys + "/recall-1.key",
+      "--trust-root", root};
+  const auto refused = [&](const Words& words) {
+    const auto result = kiln(words);
+    EXPECT_EQ(result.exit, 5) << testing::PrintToString(words) << result.err;
+    EXPECT_NE(result.err.find(farm.endpoint()), std::string::npos) << result.err;
+  };
+  for (const char* document : {"garbage", "{}", R"({"payloadType":1})", "[]"}) {
+    farm.script.recalls.set_document(document);
+    refused(recall);
+    farm.script.recalls.clear_document();
+    farm.script.published.set_document(document);
+    refused(recall);
+  }
+  refused({"toolchain", "lock", "odd"});
+  refused({"toolchain", "show", "odd", "--trust-root", root});
+  auto job = jobIn(v1::JOB_SUCCEEDED, 1);
+  farm.script.jobs = {job};
+  farm.script.outputs.mutable_builder()->set_worker("w1");
+  auto* file = farm.script.outputs.add_files();
+  file->set_path("manifest.json");
+  file->mutable_digest()->set_hash("zz");
+  refused({"jobs", "job-1", "--outputs", "w1", "--out", "left"});
+  file->set_path("../manifest.json");
+  refused({"jobs", "job-1", "--outputs", "w1", "--out", "right"});
+}
+
 }  // namespace
 }  // namespace kiln

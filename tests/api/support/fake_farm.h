@@ -11,6 +11,7 @@
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/job.grpc.pb.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
+#include "kiln/v1/recall.grpc.pb.h"
 #include "kiln/v1/worker.grpc.pb.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/remote/byte_stream_service.h"
@@ -29,6 +30,7 @@ struct FarmScript {
   v1::ListWorkersResponse workers;
   v1::BuilderOutputs outputs;
   v1::JobLogs logs;
+  v1::Recalls recalls, published;  // in force, and what the next publication is answered with
   v1::CollectGarbageResponse garbage;
   std::vector<v1::CollectGarbageRequest> collections;  // what came in
   std::vector<v1::AddTombstoneRequest> tombstones;     // likewise
@@ -191,6 +193,23 @@ class FakeMaintenance final : public v1::MaintenanceService::Service {
   FarmScript& script_;
 };
 
+class FakeRecalls final : public v1::RecallService::Service {
+ public:
+  explicit FakeRecalls(FarmScript& script) : script_(script) {}
+  grpc::Status GetRecalls(grpc::ServerContext*, const v1::GetRecallsRequest*, v1::Recalls* recalls) override {
+    *recalls = script_.recalls;
+    return grpc::Status::OK;
+  }
+  grpc::Status PublishRecalls(grpc::ServerContext*, const v1::PublishRecallsRequest*,
+                              v1::Recalls* recalls) override {
+    *recalls = script_.published;
+    return grpc::Status::OK;
+  }
+
+ private:
+  FarmScript& script_;
+};
+
 class FakeFarm {
  public:
   // Serves `store`, which must outlive it.
@@ -201,7 +220,7 @@ class FakeFarm {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(endpoint(), grpc::InsecureServerCredentials());
     for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-             &jobs_, &index_, &toolchains_, &fleet_, &maintenance_, &cas_, &bytes_}) {
+             &jobs_, &index_, &toolchains_, &fleet_, &maintenance_, &recalls_, &cas_, &bytes_}) {
       builder.RegisterService(service);
     }
     server_ = builder.BuildAndStart();
@@ -221,6 +240,7 @@ class FakeFarm {
   FakeToolchains toolchains_{script};
   FakeFleet fleet_{script};
   FakeMaintenance maintenance_{script};
+  FakeRecalls recalls_{script};
   storage::CasService cas_;
   storage::ByteStreamService bytes_;
   std::unique_ptr<grpc::Server> server_;
