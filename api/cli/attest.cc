@@ -91,6 +91,12 @@ bool isUri(std::string_view text) {
          });
 }
 
+Status checkUri(const char* option, const std::string& text, const char* example) {
+  if (isUri(text)) return {};
+  return fail(Code::kInvalidArgument,
+              std::string(option) + " " + inQuotes(text) + " is no URI; give one such as " + example);
+}
+
 // Signed all the same: a root may list the key later.
 void adviseOfKey(const Context& context, const std::string& keyId) {
   if (context.trustRoot.empty()) return;
@@ -104,9 +110,7 @@ void adviseOfKey(const Context& context, const std::string& keyId) {
 Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
   if (options.type.empty() || options.predicate.empty())
     return fail(Code::kInvalidArgument, "give --type and --predicate, or --vsa");
-  if (!isUri(options.type))
-    return fail(Code::kInvalidArgument, "--type " + inQuotes(options.type) +
-                                            " is no URI; give one such as https://spdx.dev/Document/v2.3");
+  KILN_TRY(checkUri("--type", options.type, "https://spdx.dev/Document/v2.3"));
   KILN_ASSIGN(const std::string text, signing::readTextFile(options.predicate, kMaxPredicateBytes));
   auto json = parseStrictJson(text);
   if (!json)
@@ -121,6 +125,9 @@ Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
 // Promotion: the artifact passed this policy, as verified here and now.
 Result<std::string> summary(const Context& context, const Options& options) {
   if (options.id.empty()) return fail(Code::kInvalidArgument, "--vsa needs --id: whom the key speaks for");
+  KILN_TRY(checkUri("--id", options.id, "urn:example:verifier"));
+  if (!options.policyUri.empty())
+    KILN_TRY(checkUri("--policy-uri", options.policyUri, "https://example.com/policy.json"));
   KILN_ASSIGN(const node::Trust trust, loadTrust(context));
   const SystemClock clock;
   KILN_ASSIGN(const auto opened, openArtifact(context, options.directory));
@@ -163,16 +170,22 @@ void addAttest(CLI::App& app, Context& context) {
       .add_option("ARTIFACT", options->directory,
                   "sha256:<hex> on a farm, 12 digits or more, a fetched directory or an export")
       ->required();
-  command.add_option("--type", options->type, "The predicate's type, a URI");
-  command.add_option("--predicate", options->predicate, "A JSON file with the predicate");
-  command.add_flag("--vsa", options->vsa, "Verify it, and sign that it passed: a verification summary");
-  command.add_option("--id", options->id, "With --vsa: the verifier's URI, as a trust root lists it");
-  command.add_option("--policy-uri", options->policyUri, "With --vsa: where the policy can be read");
+  const auto vsa =
+      command.add_flag("--vsa", options->vsa, "Verify it, and sign that it passed: a verification summary");
+  const auto type = command.add_option("--type", options->type, "The predicate's type, a URI")->excludes(vsa);
+  command.add_option("--predicate", options->predicate, "A JSON file with the predicate")
+      ->excludes(vsa)
+      ->needs(type);
+  command.add_option("--id", options->id, "With --vsa: the verifier's URI, as a trust root lists it")
+      ->needs(vsa);
+  command.add_option("--policy-uri", options->policyUri, "With --vsa: where the policy can be read")
+      ->needs(vsa);
   command.add_option("--key", options->key, "The author's private key")->required();
   command.add_option("--out", options->out,
                      "Write the bundle there, instead of beside the artifact or to the farm");
   addFarmOptions(command, context);
   addTrustOptions(command, context);
+  for (const char* verifying : {"--policy", "--recalls"}) command.get_option(verifying)->needs(vsa);
 }
 
 }  // namespace kiln::cli

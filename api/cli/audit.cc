@@ -5,8 +5,8 @@
 #include "api/cli/commands.h"
 #include "api/cli/log_location.h"
 #include "api/cli/print.h"
-#include "api/cli/trust_settings.h"
 #include "api/client/audit_client.h"
+#include "api/node/trust.h"
 #include "manifest/base/printable.h"
 #include "signing/keys/files.h"
 #include "signing/trust/root_logs.h"
@@ -111,7 +111,7 @@ void report(const Context& context, const audit::Audited& audited, bool logged, 
 }
 
 Status run(Context& context, const Options& options) {
-  KILN_ASSIGN(const auto trust, loadTrust(context));
+  KILN_ASSIGN(const auto trust, node::Trust::load(context.trustRoot, "", context.recalls));
   KILN_ASSIGN(const auto log, logOf(context, options, trust.root));
   KILN_ASSIGN(const auto client, context.connect());
   FarmIndex index(*client);
@@ -167,7 +167,7 @@ void addAudit(CLI::App& app, Context& context) {
       "A file: the checkpoint in it, if it is there, must be continued; the newest one is kept in it");
   command.add_option("--since-entry", options->fromEntry, "Walk the log from this entry on (default 0)");
   addFarmOptions(command, context);
-  addTrustOptions(command, context);
+  addRootOptions(command, context);
 }
 
 }  // namespace kiln::cli

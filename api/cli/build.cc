@@ -50,7 +50,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   DeliverySpec delivery = options.delivery;
   delivery.builders = std::max(delivery.builders, delivery.operators);
   delivery.check = std::move(check);
-  KILN_ASSIGN(delivery.tuning, tuningOf(options.tune, options.budget));
+  KILN_ASSIGN(delivery.tuning, tuningOf(options.tune, options.budget, options.targets));
   // A search of that length must fit in.
   if (delivery.tuning && delivery.tuning->search)
     delivery.timeLimitSeconds = std::max(delivery.timeLimitSeconds, 2 * delivery.tuning->budgetSeconds);

@@ -13,7 +13,14 @@
 
 namespace kiln::cli {
 namespace {
+
 constexpr std::chrono::hours kLongestBudget{24};
+
+bool isForDevice(const std::string& target) {
+  return std::ranges::any_of(targetNames(target),
+                             [](const std::string& name) { return name.starts_with("cuda:"); });
+}
+
 }  // namespace
 
 Status checkTarget(const std::string& target) {
@@ -30,13 +37,18 @@ Status checkTarget(const std::string& target) {
   return {};
 }
 
-Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget) {
+Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget,
+                                              const std::vector<std::string>& targets) {
   TuningRequest request{.search = tune == "search"};
   if (!request.search && !budget.empty())
     return fail(Code::kInvalidArgument, "--budget is of a search: it goes with --tune search");
   if (tune == "off") return std::optional<TuningRequest>();
   if (!request.search && tune != "reuse")
     return fail(Code::kInvalidArgument, "--tune " + tune + ": must be off, reuse or search");
+  if (request.search && std::ranges::all_of(targets, isForDevice))
+    return fail(
+        Code::kInvalidArgument,
+        "--tune search: a farm measures kernels of processors alone; leave it out for " + targets.front());
   if (!budget.empty()) {
     auto seconds = parseDuration(budget);
     if (!seconds) return fail(seconds.error().in("--budget"));

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "manifest/spec/delivery_spec.h"
 
@@ -12,8 +13,10 @@ namespace kiln::cli {
 // does; kUnimplemented for parts that do not go together.
 Status checkTarget(const std::string& target);
 
-// --tune and --budget ("" for the default): nothing for "off". kInvalidArgument naming the option.
-Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget);
+// --tune and --budget ("" for the default): nothing for "off". kInvalidArgument naming the option, also for a
+// search where no target has kernels that a farm searches for.
+Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget,
+                                              const std::vector<std::string>& targets);
 
 // 32 random hex digits.
 Result<std::string> newIdempotencyKey();

@@ -65,6 +65,7 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto plan, readPlan(options.plan));
   KILN_ASSIGN(const auto verified, openArtifact(context, options.artifact));
   const auto directory = fs::path(options.plan).parent_path().string();
+  KILN_TRY(options.device.checkFor(verified.manifest()));
   kiln_session_options how{.threads = options.threads};
   options.device.apply(how);
   const auto checked = runtime::check(verified.directory, plan, directory.empty() ? "." : directory, how);

@@ -153,7 +153,7 @@ int runCommandLine(int argc, char** argv) {
     return usage(usageError(app, error.what()));
   }
   if (std::string wrong = valueErrors(app); !wrong.empty()) return usage(std::move(wrong));
-  context.readEnvironment();
+  if (Status fits = context.readEnvironment(); !fits) return usage(fits.error().message);
   const Status done = context.command();
   return done ? static_cast<int>(kExitOk) : failed(context, done.error());
 }

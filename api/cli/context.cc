@@ -1,10 +1,12 @@
 #include "api/cli/context.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "api/cli/duration_option.h"
 #include "api/cli/print.h"
 #include "api/cli/progress.h"
+#include "manifest/base/printable.h"
 
 namespace kiln::cli {
 
@@ -52,7 +54,12 @@ CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name
 
 // Not CLI11's envname(): it applies the variables of every other subcommand's options too, after those given
 // here.
-void Context::readEnvironment() {
+Status Context::readEnvironment() {
+  const std::pair<const char*, const std::string*> credentials[] = {{"--tls-ca", &tls.ca},
+                                                                    {"--tls-cert", &tls.certificate},
+                                                                    {"--tls-key", &tls.key},
+                                                                    {"--token-file", &tls.token}};
+  const auto given = std::ranges::find_if(credentials, [](const auto& one) { return !one.second->empty(); });
   const auto fill = [](std::string& value, const char* variable) {
     const char* text = std::getenv(variable);
     if (value.empty() && text != nullptr) value = text;
@@ -67,6 +74,10 @@ void Context::readEnvironment() {
   fill(trustRoot, "KILN_TRUST_ROOT");
   fill(policy, "KILN_POLICY");
   fill(recalls, "KILN_RECALLS");
+  if (given == std::end(credentials) || !endpoint.starts_with("unix:")) return {};
+  return fail(Code::kInvalidArgument, std::string(given->first) + " is for host:port; at " +
+                                          printable(endpoint) +
+                                          " the file system says who may connect: leave it out");
 }
 
 void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
@@ -95,9 +106,13 @@ void addWaitOption(CLI::App& command, Context& context, const char* wait) {
   command.preparse_callback([&context, wait](std::size_t) { context.defaultWait = wait; });
 }
 
-void addRootOptions(CLI::App& command, Context& context) {
+void addTrustRootOption(CLI::App& command, Context& context) {
   command.add_option("--trust-root", context.trustRoot,
                      "root.json that names whose signatures count (default: $KILN_TRUST_ROOT)");
+}
+
+void addRootOptions(CLI::App& command, Context& context) {
+  addTrustRootOption(command, context);
   command.add_option("--recalls", context.recalls,
                      "recalls.json that the root's recall keys signed (default: $KILN_RECALLS)");
 }

@@ -27,8 +27,9 @@ struct Context {
   std::function<Status()> command;  // what the parsed command line asks for
   std::string defaultWait = "0s";   // for `wait`, from the command
 
-  // Fills in from the environment what the command line left out.
-  void readEnvironment();
+  // Fills in from the environment what the command line left out. kInvalidArgument for credentials on the
+  // command line that the endpoint, wherever it was named, has no use for.
+  Status readEnvironment();
   // A client with as much patience as the command has. What it waits for is told on stderr, below what
   // `progress` (which may be null, and else outlives the client) has drawn.
   Result<std::unique_ptr<client::Client>> connect(Progress* progress = nullptr) const;
@@ -44,9 +45,12 @@ inline constexpr const char* kAtOnce = "0s";
 CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name, const std::string& what,
                      const std::string& example, std::function<Status()> run);
 // The options by which a command finds the farm and how long it waits for it (`wait` if they do not say); how
-// long alone; the trust root with its recalls, and the policy.
+// long alone; the trust root alone, with its recalls, and with the policy too.
+inline constexpr const char* kFarmOptions[] = {"--endpoint", "--instance",   "--tls-ca", "--tls-cert",
+                                               "--tls-key",  "--token-file", "--wait"};
 void addFarmOptions(CLI::App& command, Context& context, const char* wait = kAtOnce);
 void addWaitOption(CLI::App& command, Context& context, const char* wait = kAtOnce);
+void addTrustRootOption(CLI::App& command, Context& context);
 void addRootOptions(CLI::App& command, Context& context);
 void addTrustOptions(CLI::App& command, Context& context);
 

@@ -12,7 +12,17 @@ void DeviceOptions::apply(kiln_session_options& options) const {
   options.device = device;
 }
 
+Status DeviceOptions::checkFor(const Manifest& manifest) const {
+  if (!manifest.devices.empty()) return {};
+  for (const char* name : {"--device-driver", "--device"})
+    if (command->count(name) > 0)
+      return fail(Code::kInvalidArgument, std::string(name) + ": the artifact for " + manifest.spec.target +
+                                              " has no kernels for a device; leave it out");
+  return {};
+}
+
 void addDeviceOptions(CLI::App& command, DeviceOptions& options) {
+  options.command = &command;
   command.add_option("--device-driver", options.driver,
                      "CUDA driver library for kernels of cuda: targets (default: libcuda.so.1)");
   command.add_option("--device", options.device, "Which of the driver's devices, from 0")

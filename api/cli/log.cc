@@ -148,6 +148,18 @@ Status verify(const Context& context, const LogOptions& options) {
   return {};
 }
 
+// What was said of kiln log prove ARTIFACT where a proof of one entry is asked for, which needs no farm.
+std::string ignoredBy(const CLI::App& prove) {
+  for (const CLI::Option* option : prove.get_options()) {
+    const std::string name = option->get_name();
+    const bool shared = name == "--json" || name == "--wait" || name == "--trust-root" || name == "--help";
+    if (option->count() > 0 && !shared)
+      return name + " is of kiln log prove ARTIFACT; leave it out, or leave out " +
+             prove.get_subcommands().front()->get_name();
+  }
+  return {};
+}
+
 }  // namespace
 
 void addLog(CLI::App& app, Context& context) {
@@ -159,9 +171,10 @@ void addLog(CLI::App& app, Context& context) {
                        std::function<Status()> run) {
     CLI::App& command = addCommand(parent, context, name, what, example, std::move(run));
     command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
-    command.add_option("--log-key", options->key, "a log's .vkey file, instead of the root's logs");
     addWaitOption(command, context);
-    addTrustOptions(command, context);
+    addTrustRootOption(command, context);
+    command.add_option("--log-key", options->key, "a log's .vkey file, instead of the root's logs")
+        ->excludes(command.get_option("--trust-root"));
     return &command;
   };
   add(*log, "checkpoint", "Show the newest checkpoint that a trusted log signed", "kiln log checkpoint",
@@ -173,9 +186,13 @@ void addLog(CLI::App& app, Context& context) {
   proof->add_option("ARTIFACT", options->artifact, "sha256:<hex>: each proof of its statements is checked");
   proof->add_flag("--json", context.json, "Print JSON");
   addFarmOptions(*proof, context);
-  addTrustOptions(*proof, context);
+  addTrustRootOption(*proof, context);
   proof->callback([&context, options, proof] {
-    if (!proof->get_subcommands().empty()) return;
+    if (!proof->get_subcommands().empty()) {
+      if (const std::string wrong = ignoredBy(*proof); !wrong.empty())
+        context.command = [wrong] { return Status(fail(Code::kInvalidArgument, wrong)); };
+      return;
+    }
     context.command = [&context, options]() -> Status {
       if (options->artifact.empty())
         return fail(Code::kInvalidArgument, "prove what? An ARTIFACT, inclusion INDEX or consistency SIZE");

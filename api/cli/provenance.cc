@@ -198,7 +198,8 @@ void addProvenance(CLI::App& app, Context& context) {
       ->required();
   command.add_option("--against", options->against,
                      "Another artifact: print what changed between the two instead");
-  command.add_option("--format", options->format, "text, json, dot or svg");
+  command.add_option("--format", options->format, "text, json, dot or svg")
+      ->excludes(command.get_option("--json"));
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }

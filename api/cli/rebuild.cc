@@ -75,9 +75,6 @@ Status run(const Context& context, const Options& options) {
     return fail(Code::kInvalidArgument,
                 "give either ARTIFACT, for the farm, or --offline DIR; see kiln rebuild --help");
   if (!options.offline.directory.empty()) return rebuildOffline(context, options.offline);
-  if (!options.offline.key.empty() || !options.offline.out.empty() || !options.offline.statement.empty())
-    return fail(Code::kInvalidArgument,
-                "--key, --statement and --out go with --offline; on the farm its signer signs");
   return rebuildOnFarm(context, options.artifact);
 }
 
@@ -96,16 +93,26 @@ void addRebuild(CLI::App& app, Context& context) {
                  "evidence suffices.",
                  [&context, options] { return run(context, *options); });
   command.add_option("ARTIFACT", options->artifact, "sha256:<hex>, on the farm");
-  command.add_option("--offline", options->offline.directory, "An export with inputs; nothing else is read");
-  command.add_option("--key", options->offline.key,
-                     "With --offline: the rebuilder's P-256 key, which signs a reproduction statement");
-  command.add_option("--id", options->offline.id,
-                     "Whom the key speaks for, as trust roots name it (default: a URI of the key)");
-  command.add_option("--operator", options->offline.operatorName, "Who runs this rebuild");
-  command.add_option("--statement", options->offline.statement,
-                     "File for the signed bundle (default: it is added to the export)");
-  command.add_option("--out", options->offline.out, "Directory to make for what came out, for kiln diff");
+  const auto offline = command.add_option("--offline", options->offline.directory,
+                                          "An export with inputs; nothing else is read");
+  const auto key =
+      command
+          .add_option("--key", options->offline.key,
+                      "With --offline: the rebuilder's P-256 key, which signs a reproduction statement")
+          ->needs(offline);
+  command
+      .add_option("--id", options->offline.id,
+                  "Whom the key speaks for, as trust roots name it (default: a URI of the key)")
+      ->needs(key);
+  command.add_option("--operator", options->offline.operatorName, "Who runs this rebuild")->needs(key);
+  command
+      .add_option("--statement", options->offline.statement,
+                  "File for the signed bundle (default: it is added to the export)")
+      ->needs(key);
+  command.add_option("--out", options->offline.out, "Directory to make for what came out, for kiln diff")
+      ->needs(offline);
   addFarmOptions(command, context, kRidesOut);
+  for (const char* farm : kFarmOptions) command.get_option(farm)->excludes(offline);
   addTrustOptions(command, context);
 }
 

@@ -280,8 +280,6 @@ Status run(const Context& context, const Options& given) {
     return fail(Code::kInvalidArgument,
                 "no trust root is named; give --trust-root FILE or set KILN_TRUST_ROOT");
   const Options options = completed(context, given);
-  if (options.dryRun && (options.refresh || !options.cosign.empty()))
-    return fail(Code::kInvalidArgument, "--dry-run shows what a new recall touches; leave it out here");
   const bool publishesDraft = !options.cosign.empty() && options.publish;
   if (options.signWith.empty() && !options.dryRun && !publishesDraft)
     return fail(Code::kInvalidArgument, "--sign-with is missing: name a recall key, or set KILN_RECALL_KEY");
@@ -317,6 +315,20 @@ Status run(const Context& context, const Options& given) {
   KILN_ASSIGN(const std::string text,
               Recalls::issue(before ? &*before : nullptr, recall, keys, now, now + lasts, checkpoint));
   return place(context, options, store.root(), text, before);
+}
+
+// A dry run signs and writes nothing; to be news again needs no recall; a draft says itself what it recalls.
+void refuseIgnored(CLI::App& command) {
+  const auto without = [&](const char* mode, std::initializer_list<const char*> ignored) {
+    for (const char* name : ignored) command.get_option(name)->excludes(command.get_option(mode));
+  };
+  without("--dry-run", {"--refresh", "--cosign", "--checkpoint", "--expires", "--out"});
+  for (const char* mode : {"--refresh", "--cosign"})
+    without(mode, {"--artifact", "--toolchain", "--component", "--source", "--record", "--worker",
+                   "--operator", "--key", "--device", "--lift", "--reason", "--since", "--until", "--listed",
+                   "--log-range", "--listed-only", "--unmatched"});
+  without("--cosign", {"--refresh", "--checkpoint", "--expires"});
+  without("--lift", {"--unmatched", "--listed", "--listed-only"});
 }
 
 }  // namespace
@@ -382,6 +394,7 @@ void addRecall(CLI::App& app, Context& context) {
                      "A private recall key; may be repeated (default: $KILN_RECALL_KEY)");
   command.add_option("--trust-root", context.trustRoot,
                      "root.json that names the recall keys (default: $KILN_TRUST_ROOT)");
+  refuseIgnored(command);
 }
 
 }  // namespace kiln::cli

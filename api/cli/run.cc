@@ -200,6 +200,7 @@ Error checkedError(const Error& error) {
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
+  KILN_TRY(options.device.checkFor(verified.manifest()));
   if (options.isolated) {
     KILN_ASSIGN(const auto inputs, readInputs(options.inputs, runtime::specsOf(verified.manifest().inputs)));
     KILN_ASSIGN(const auto outputs,

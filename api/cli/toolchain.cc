@@ -163,7 +163,7 @@ void addToolchain(CLI::App& app, Context& context) {
       "kiln toolchain show kiln-0.1.0+llvm22.1.8", [&context, options] { return show(context, *options); });
   showing.add_option("TOOLCHAIN", options->name, "A label or sha256:<hex>")->required();
   addFarmOptions(showing, context);
-  addRootOptions(showing, context);
+  addTrustRootOption(showing, context);
 
   const auto saving = std::make_shared<SaveLockOptions>();
   auto& locking = addCommand(group, context, "lock",

@@ -20,6 +20,7 @@ struct Options {
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
+  KILN_TRY(options.device.checkFor(verified.manifest()));
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
   kiln_session_options how{.threads = options.threads};
   options.device.apply(how);

@@ -100,6 +100,13 @@ TEST_F(KilnAttest, RefusesWhatItCannotSign) {
         kiln({"attest", fetched, "--type", type, "--predicate", directory / "sbom.json", "--key", key}).exit,
         2)
         << type;
+  for (const std::string option : {"--id", "--policy-uri"}) {
+    std::vector<std::string> words{"attest", fetched, "--vsa", "--key", key, option, "no uri"};
+    if (option != "--id") words.insert(words.end(), {"--id", "urn:example:legal"});
+    const auto refused = kiln(words);
+    EXPECT_EQ(refused.exit, 2) << option;
+    EXPECT_NE(refused.err.find(option + " \"no uri\" is no URI"), std::string::npos) << refused.err;
+  }
   std::ofstream(directory / "sbom.json", std::ios::trunc) << R"({"accuracy":0.75})";
   const auto fraction = attest();
   EXPECT_EQ(fraction.exit, 2);

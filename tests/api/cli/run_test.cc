@@ -53,6 +53,18 @@ TEST_F(KilnRun, AFixtureOutsideItsToleranceIsExit10) {
   EXPECT_EQ(result.exit, 10) << result.err;
 }
 
+TEST_F(KilnRun, ADeviceIsNamedForKernelsOfDevicesOnly) {
+  for (const std::vector<std::string>& device :
+       {std::vector<std::string>{"--device", "0"}, {"--device-driver", "libcuda.so.1"}})
+    for (std::vector<std::string> words : {std::vector<std::string>{"warmup", artifact.path()},
+                                           {"run", artifact.path(), "--input", "x=x.npy"}}) {
+      words.insert(words.end(), device.begin(), device.end());
+      const auto refused = kiln(words);
+      EXPECT_EQ(refused.exit, 2) << words[0] << device[0];
+      EXPECT_NE(refused.err.find(device[0] + ": "), std::string::npos) << refused.err;
+    }
+}
+
 TEST_F(KilnRun, WritesOutputs) {
   const auto result = kiln({"run", artifact.path(), "--input", "x=x.npy", "--output-dir", "out"});
   EXPECT_EQ(result.exit, 0) << result.err;

@@ -112,13 +112,59 @@ TEST(KilnUsage, AnOptionThatNeedsAnotherIsNotIgnored) {
       {"run", "d", "--isolated", "--profile"},
       {"run", "d", "--isolated", "--device", "1"},
       {"run", "d", "--isolated", "--device-driver", "libcuda.so.1"},
-      {"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"}};
+      {"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"},
+      {"rebuild", "sha256:" + std::string(64, '0'), "--id", "urn:x"},
+      {"rebuild", "sha256:" + std::string(64, '0'), "--key", "k"},
+      {"rebuild", "sha256:" + std::string(64, '0'), "--out", "d"},
+      {"rebuild", "--offline", "d", "--id", "urn:x"},
+      {"rebuild", "--offline", "d", "--operator", "o"},
+      {"rebuild", "--offline", "d", "--endpoint", "localhost:1"},
+      {"attest", "d", "--key", "k", "--vsa", "--id", "urn:x", "--type", "urn:t"},
+      {"attest", "d", "--key", "k", "--vsa", "--id", "urn:x", "--predicate", "p.json"},
+      {"attest", "d", "--key", "k", "--predicate", "p.json"},
+      {"attest", "d", "--key", "k", "--type", "urn:t", "--predicate", "p.json", "--id", "urn:x"},
+      {"attest", "d", "--key", "k", "--type", "urn:t", "--predicate", "p.json", "--policy-uri", "urn:p"},
+      {"attest", "d", "--key", "k", "--type", "urn:t", "--predicate", "p.json", "--policy", "p"},
+      {"attest", "d", "--key", "k", "--type", "urn:t", "--predicate", "p.json", "--recalls", "r"},
+      {"recall", "--worker", "w", "--reason", "r", "--dry-run", "--checkpoint", "c"},
+      {"recall", "--worker", "w", "--reason", "r", "--dry-run", "--out", "o"},
+      {"recall", "--worker", "w", "--reason", "r", "--dry-run", "--expires", "1d"},
+      {"recall", "--refresh", "--dry-run"},
+      {"recall", "--refresh", "--reason", "r"},
+      {"recall", "--refresh", "--worker", "w"},
+      {"recall", "--cosign", "d", "--dry-run"},
+      {"recall", "--cosign", "d", "--refresh"},
+      {"recall", "--cosign", "d", "--worker", "w", "--reason", "r"},
+      {"recall", "--cosign", "d", "--checkpoint", "c"},
+      {"recall", "--lift", "sha256:00", "--reason", "r", "--unmatched"},
+      {"provenance", "d", "--format", "text", "--json"},
+      {"log", "verify", "--log-key", "k", "--trust-root", "r"},
+      {"log", "prove", "sha256:00", "inclusion", "7"},
+      {"log", "prove", "--endpoint", "localhost:1", "inclusion", "7"},
+      {"log", "verify", "--policy", "p"},
+      {"audit", "--policy", "p"},
+      {"toolchain", "show", "t", "--recalls", "r"},
+      {"jobs", "--tls-ca", "c"},
+      {"jobs", "--tls-cert", "c"},
+      {"verify", "d", "--tls-key", "k"},
+      {"build", "m.onnx", "--target", "cpu:x86-64-v3", "--token-file", "t"},
+      {"build", "m.onnx", "--target", "cuda:sm_90a", "--tune", "search"}};
   for (const auto& words : lines) {
     const auto result =
         runKiln(words, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}, {"KILN_WAIT", "0s"}});
     EXPECT_EQ(result.exit, 2) << testing::PrintToString(words) << result.err;
-    EXPECT_NE(result.err.find("--"), std::string::npos) << result.err;
+    const std::string said = result.out + result.err;  // with --json on standard output
+    EXPECT_NE(said.find("--"), std::string::npos) << testing::PrintToString(words) << said;
   }
+}
+
+// A shell that names another farm's credentials is no mistake of this command line.
+TEST(KilnUsage, CredentialsOfTheEnvironmentAreNoMistakeAtASocket) {
+  const auto result = runKiln({"jobs"}, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"},
+                                         {"KILN_WAIT", "0s"},
+                                         {"KILN_TLS_CA", "ca.pem"},
+                                         {"KILN_TOKEN_FILE", "token"}});
+  EXPECT_EQ(result.exit, 7) << result.err;
 }
 
 TEST(KilnUsage, ADurationSaysWhetherItIsTheFormOrTheRange) {
