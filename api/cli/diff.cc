@@ -174,10 +174,15 @@ void printFile(const diff::FileDifference& file) {
     printLine(fmt::format("  and {} more symbols", file.symbols.size() - kShownSymbols));
 }
 
+// A member that one manifest lacks.
+std::string orNone(const std::string& value) {
+  return value.empty() ? "none" : printable(value);
+}
+
 void print(const diff::Differences& found) {
   for (std::size_t i = 0; i < found.fields.size() && i < kShownFields; ++i)
     printLine(fmt::format("manifest {}: {} and {}", printable(found.fields[i].path),
-                          printable(found.fields[i].first), printable(found.fields[i].second)));
+                          orNone(found.fields[i].first), orNone(found.fields[i].second)));
   if (found.fields.size() > kShownFields)
     printLine(fmt::format("and {} more manifest fields", found.fields.size() - kShownFields));
   for (const auto& file : found.files) printFile(file);

@@ -24,6 +24,8 @@ using signing::PrivateKey;
 using signing::RootFile;
 using signing::TrustRoot;
 
+constexpr char kKeyLasts[] = "730d", kOverlap[] = "14d";
+
 struct Options {
   std::string root, out, expires = "365d";
   std::vector<std::string> keys;  // private root keys to sign with
@@ -31,7 +33,7 @@ struct Options {
   std::string directory;
   int threshold = 2, of = 3, recallKeys = 2, scope = 100;
   // add-key, rotate
-  std::string role = "signer", publicKey, id, until = "730d", overlap = "14d", old;
+  std::string role = "signer", publicKey, id, until, overlap, old;
   // revoke
   std::string keyId, at, reason;
   std::vector<std::string> logs;
@@ -76,7 +78,7 @@ Status checkRootKey(const RootFile& file, const RootFile* previous, const std::s
   return fail(Code::kPermissionDenied,
               "--key: key " + id + " is no root key of this root" +
                   (previous ? " or the one before; kiln trust show lists whose signatures count"
-                            : "; if it is one of the root before, name that with --previous"));
+                            : "; one of the root before signs with kiln trust sign --previous"));
 }
 
 // Signs with the keys given and writes a new file, or the root itself where none is named; says how far the
@@ -134,6 +136,18 @@ class MadeFiles {
   std::deque<fs::path> made_;  // in the order of removal
 };
 
+// Keys of an earlier root stay what they are.
+Status checkNoKeys(const Options& options) {
+  std::error_code error;
+  std::string first;
+  for (fs::directory_iterator at(options.directory, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".key" && (first.empty() || at->path().filename() < first))
+      first = at->path().filename();
+  if (first.empty()) return {};
+  return fail(Code::kAlreadyExists, "--keys " + options.directory + ": holds " + printable(first) +
+                                        " already, a key of another root; name another directory");
+}
+
 Result<TrustRoot> newRoot(const Options& options, std::map<std::string, PrivateKey>& keys) {
   TrustRoot root;
   KILN_ASSIGN(root.expires, inFuture("--expires", options.expires));
@@ -162,9 +176,12 @@ Status init(const Context& context, const Options& options) {
     return fail(Code::kInvalidArgument, "--threshold M and --of N: 1 <= M <= N <= 8");
   if (options.recallKeys < 0 || options.recallKeys > static_cast<int>(signing::kMaxThresholdKeys))
     return fail(Code::kInvalidArgument, "--recall-keys: 0 to 8");
+  if (options.scope < 0 || options.scope > signing::kMaxRecallScope)
+    return fail(Code::kInvalidArgument, fmt::format("--recall-scope: 0 to {}", signing::kMaxRecallScope));
   std::error_code error;
   if (fs::exists(options.out, error))
     return fail(Code::kAlreadyExists, options.out + ": is there already; no keys were made");
+  KILN_TRY(checkNoKeys(options));
   std::map<std::string, PrivateKey> keys;
   KILN_ASSIGN(TrustRoot root, newRoot(options, keys));
   KILN_ASSIGN(RootFile file, RootFile::of(std::move(root)));
@@ -198,13 +215,34 @@ Status edit(const Context& context, const Options& options, Change change) {
   return finish(context, std::move(file), options, keys, before.root.rootKeys ? &before : nullptr);
 }
 
+// What of `kiln trust add-key` and `rotate` is of other roles than this one.
+Status checkRoleOptions(KeyRole role, const Options& options) {
+  const bool threshold = role == KeyRole::kRoot || role == KeyRole::kRecall;
+  const auto ignored = [&](const char* option, const char* whose) {
+    return fail(Code::kInvalidArgument, std::string(option) + " is of " + whose + ", not of --role " +
+                                            options.role + "; leave it out");
+  };
+  if (threshold && !options.id.empty()) return ignored("--id", "a signer, a log or a witness");
+  if ((threshold || role == KeyRole::kWitness) && !options.until.empty())
+    return ignored("--until", "a signer or a log");
+  if (threshold && !options.overlap.empty()) return ignored("--overlap", "a signer");
+  if (!threshold && !options.old.empty()) return ignored("--old", "a root or recall key");
+  return {};
+}
+
+// "" stands for the default.
+const std::string& orDefault(const std::string& given, const std::string& usual) {
+  return given.empty() ? usual : given;
+}
+
 Result<NewKey> newKey(const Options& options) {
   NewKey key;
   KILN_ASSIGN(key.role, parseKeyRole(options.role));
+  KILN_TRY(checkRoleOptions(key.role, options));
   KILN_ASSIGN(key.spki, signing::readPublicKeyFile(options.publicKey));
   key.id = options.id;
   key.validFrom = SystemClock().now() - std::chrono::hours(1);
-  KILN_ASSIGN(key.validUntil, inFuture("--until", options.until));
+  KILN_ASSIGN(key.validUntil, inFuture("--until", orDefault(options.until, kKeyLasts)));
   return key;
 }
 
@@ -213,11 +251,28 @@ Status add(const Context& context, const Options& options) {
   return edit(context, options, [&](TrustRoot& next) { return addKey(next, key); });
 }
 
+// A key of the root must go for another one.
+Status wantOld(const TrustRoot& root, KeyRole role, const std::string& name) {
+  std::vector<signing::PublicKey> keys;
+  if (role == KeyRole::kRoot && root.rootKeys) keys = root.rootKeys->keys;
+  if (role == KeyRole::kRecall && root.recallKeys) keys = root.recallKeys->issuers.keys;
+  std::string listed;
+  for (const signing::PublicKey& key : keys) listed += (listed.empty() ? "" : ", ") + key.id();
+  return fail(Code::kInvalidArgument, "--old is missing: the id of the " + name +
+                                          " key that goes; the root has " +
+                                          (listed.empty() ? "none" : listed));
+}
+
 Status rotate(const Context& context, const Options& options) {
   KILN_ASSIGN(const NewKey key, newKey(options));
-  KILN_ASSIGN(const TimePoint oldUntil, inFuture("--overlap", options.overlap));
+  if (key.role == KeyRole::kLog || key.role == KeyRole::kWitness)
+    return fail(Code::kInvalidArgument, "--role " + options.role +
+                                            ": rotate is for signers, root and recall keys; kiln trust "
+                                            "add-key adds a new key beside the old one");
+  KILN_ASSIGN(const TimePoint oldUntil, inFuture("--overlap", orDefault(options.overlap, kOverlap)));
   return edit(context, options, [&](TrustRoot& next) {
-    return options.old.empty() ? rotateSigner(next, key, oldUntil) : replaceKey(next, key, options.old);
+    if (key.role == KeyRole::kSigner) return rotateSigner(next, key, oldUntil);
+    return options.old.empty() ? wantOld(next, key.role, options.role) : replaceKey(next, key, options.old);
   });
 }
 
@@ -264,7 +319,10 @@ void printRoot(const RootFile& file) {
   const TrustRoot& root = file.root;
   printLine(fmt::format("version     {}{}", root.version, root.development ? ", for development" : ""));
   printLine("expires     " + rfc3339(root.expires));
-  if (root.rootKeys) printLine("signed by   " + countOf(file, *root.rootKeys) + " root keys needed");
+  if (root.rootKeys) {
+    printLine("signed by   " + countOf(file, *root.rootKeys) + " root keys needed");
+    for (const auto& key : root.rootKeys->keys) printLine("root key    " + key.id());
+  }
   for (const auto& builder : root.builders)
     for (const std::string& id : builder.keys)
       printLine(fmt::format("speaks for  {}: key {}", printable(builder.id), id));
@@ -278,6 +336,8 @@ void printRoot(const RootFile& file) {
     printLine(fmt::format("recalls     by {} of {} keys; beyond {} listed digests by {}",
                           root.recallKeys->issuers.threshold, root.recallKeys->issuers.keys.size(),
                           root.recallKeys->scope, root.recallKeys->wideThreshold));
+  if (root.recallKeys)
+    for (const auto& key : root.recallKeys->issuers.keys) printLine("recall key  " + key.id());
   for (const auto& log : root.logs) printLine("log         " + printable(log.origin));
   for (const auto& witness : root.witnesses) printLine("witness     " + printable(witness.name));
 }

@@ -1,7 +1,11 @@
 #include "api/cli/trust_edit.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
+
+#include "manifest/base/printable.h"
 
 namespace kiln::cli {
 namespace {
@@ -47,6 +51,24 @@ constexpr std::pair<KeyRole, const char*> kRoles[] = {{KeyRole::kSigner, "signer
                                                       {KeyRole::kRecall, "recall"},
                                                       {KeyRole::kLog, "log"},
                                                       {KeyRole::kWitness, "witness"}};
+
+// "; it lists a, b", each once.
+template <class Items, class Name>
+std::string listOf(const Items& items, Name name) {
+  std::set<std::string> names;
+  for (const auto& one : items) names.insert(printable(std::invoke(name, one)));
+  std::string out;
+  for (const std::string& one : names) out += (out.empty() ? "" : ", ") + one;
+  return std::string("; it lists ") + (out.empty() ? "none" : out);
+}
+
+std::string signersOf(const signing::TrustRoot& root) {
+  return listOf(root.builders, &signing::TrustedBuilder::id);
+}
+
+std::string logsOf(const signing::TrustRoot& root) {
+  return listOf(root.logs, &signing::TrustedLog::origin);
+}
 
 bool hasRole(const signing::TrustRoot& root, KeyRole role, const std::string& spki) {
   const auto among = [&](const std::vector<signing::PublicKey>& keys) {
@@ -124,8 +146,11 @@ Status addKey(signing::TrustRoot& root, const NewKey& key) {
 }
 
 Status rotateSigner(signing::TrustRoot& root, const NewKey& key, TimePoint oldUntil) {
+  if (key.id.empty())
+    return fail(Code::kInvalidArgument, "--id is missing: whose key is it?" + signersOf(root));
   const signing::TrustedBuilder* builder = findBuilder(root, key.id);
-  if (!builder) return fail(Code::kNotFound, "the root lists no signer for " + key.id);
+  if (!builder)
+    return fail(Code::kNotFound, "--id: the root lists no signer for " + printable(key.id) + signersOf(root));
   KILN_TRY(checkOneRole(root, key));
   const std::vector<std::string> before = builder->keys;
   KILN_TRY(addSigner(root, key));
@@ -139,17 +164,23 @@ Status replaceKey(signing::TrustRoot& root, const NewKey& key, const std::string
   signing::ThresholdKeys* role = nullptr;
   if (key.role == KeyRole::kRoot && root.rootKeys) role = &*root.rootKeys;
   if (key.role == KeyRole::kRecall && root.recallKeys) role = &root.recallKeys->issuers;
-  if (!role) return fail(Code::kInvalidArgument, "--old goes with --role root or recall, which the root has");
+  if (!role)
+    return fail(Code::kInvalidArgument,
+                "--role: the root has no keys of this role; kiln trust add-key adds one");
   if (std::erase_if(role->keys, [&](auto& one) { return one.id() == oldKeyId; }) == 0)
-    return fail(Code::kNotFound, "no key of this role has the id " + oldKeyId);
+    return fail(Code::kNotFound, "--old: no key of this role has the id " + printable(oldKeyId) +
+                                     "; kiln trust show lists the keys");
   KILN_TRY(checkOneRole(root, key));
   return addTo(*role, key);
 }
 
 Status revokeKey(signing::TrustRoot& root, signing::Revocation revocation) {
   if (!root.findKey(revocation.keyId))
-    return fail(Code::kNotFound, "no signer's key has the id " + revocation.keyId +
+    return fail(Code::kNotFound, "--keyid: no signer's key has the id " + printable(revocation.keyId) +
                                      "; a root or recall key is taken out with kiln trust rotate --old");
+  for (const auto& log : revocation.logs)
+    if (std::ranges::find(root.logs, log.origin, &signing::TrustedLog::origin) == root.logs.end())
+      return fail(Code::kNotFound, "--log: the root lists no log " + printable(log.origin) + logsOf(root));
   std::erase_if(root.revocations, [&](auto& one) { return one.keyId == revocation.keyId; });
   root.revocations.push_back(std::move(revocation));
   return {};

@@ -26,12 +26,13 @@ struct NewKey {
 Status addKey(signing::TrustRoot& root, const NewKey& key);
 
 // Puts `key` beside the keys of the signer `key.id` and lets those end at `oldUntil`: until then both sign.
-// kNotFound if nobody has that id.
+// kInvalidArgument without an id, kNotFound if nobody has it.
 Status rotateSigner(signing::TrustRoot& root, const NewKey& key, TimePoint oldUntil);
 // Puts `key` in the place of `oldKeyId` among the root keys or the recall keys. kNotFound if it is not there.
 Status replaceKey(signing::TrustRoot& root, const NewKey& key, const std::string& oldKeyId);
 
-// Adds or tightens a revocation. kNotFound if no key has this id.
+// Adds or tightens a revocation. kNotFound if no key has this id, or for a log that the root does not list,
+// naming those that it does.
 Status revokeKey(signing::TrustRoot& root, signing::Revocation revocation);
 
 }  // namespace kiln::cli

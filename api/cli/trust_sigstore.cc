@@ -11,6 +11,9 @@ namespace kiln::cli {
 Result<Json> writeSigstoreFiles(const signing::TrustRoot& root, const std::string& directory) {
   KILN_ASSIGN(const Json document, signing::sigstoreTrustedRoot(root));
   std::error_code error;
+  if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error))
+    return fail(Code::kAlreadyExists,
+                "--sigstore " + directory + ": is there already, and not empty; name a new directory");
   std::filesystem::create_directories(directory, error);
   if (error) return fail(errnoError(error.value(), directory));
   Json written{{"trustedRoot", directory + "/trusted_root.json"}, {"keys", Json::array()}};

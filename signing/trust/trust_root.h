@@ -106,6 +106,7 @@ struct TrustRoot {
 inline constexpr std::size_t kMaxRootBytes = 1u << 20;
 // Of one role: the signatures of an old and a new threshold fit into one envelope.
 inline constexpr std::size_t kMaxThresholdKeys = 8;
+inline constexpr int kMaxRecallScope = 1'000'000;  // digests that one recall key may list
 
 // A root for a farm on one machine: one key, one builder, both valid for a year from `now`.
 TrustRoot developmentRoot(const PublicKey& key, const std::string& builderId, TimePoint now);

@@ -10,7 +10,6 @@ namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxText = 1000;
-constexpr int kMaxScope = 1'000'000;
 
 Result<std::string> readName(ObjectReader& reader, std::string_view name) {
   KILN_ASSIGN(std::string text, reader.string(name));
@@ -116,7 +115,7 @@ Result<RecallKeys> readRecallKeys(ObjectReader& reader) {
   KILN_ASSIGN(out.issuers, readThreshold(reader));
   KILN_ASSIGN(std::int64_t wide, reader.integer("wideThreshold", out.issuers.threshold,
                                                 static_cast<std::int64_t>(out.issuers.keys.size())));
-  KILN_ASSIGN(std::int64_t scope, reader.integer("scope", 0, kMaxScope));
+  KILN_ASSIGN(std::int64_t scope, reader.integer("scope", 0, kMaxRecallScope));
   out.wideThreshold = static_cast<int>(wide);
   out.scope = static_cast<int>(scope);
   return out;

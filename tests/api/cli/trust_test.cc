@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <regex>
 #include <thread>
 
 #include "manifest/json/json.h"
@@ -122,6 +123,13 @@ TEST_F(KilnTrust, ARotatedSignerOverlapsTheOldOne) {
   const TimePoint later = now + std::chrono::days(8);
   EXPECT_FALSE(rotated.checkSigner(idOf(first), "urn:farm", later));
   EXPECT_TRUE(rotated.checkSigner(idOf(second), "urn:farm", later));
+  const std::string log = directory / "log.key";
+  ASSERT_TRUE(signing::Ed25519PrivateKey::create()->save(log));
+  edit({"add-key", root, "--role", "log", "--id", "log.example", "--public", log});
+  const auto unlisted = trust({"revoke", root, "--keyid", idOf(first), "--reason", "stolen", "--out", next,
+                               "--log", "log.exmple:17"});
+  EXPECT_EQ(unlisted.exit, 6) << "it would count for nothing";
+  EXPECT_NE(unlisted.err.find("log.exmple; it lists log.example"), std::string::npos) << unlisted.err;
   edit({"revoke", root, "--keyid", idOf(first), "--reason", "stolen", "--log", "log.example:17"});
   const signing::TrustRoot revoked = signing::TrustRoot::load(root).value();
   EXPECT_FALSE(revoked.checkSigner(idOf(first), "urn:farm", now));
@@ -351,6 +359,100 @@ TEST_F(KilnTrust, TellsStockVerifiersOfSignersAndLogs) {
   EXPECT_EQ(parseJson(*logs)->at("tlogs"), Json::array());
   EXPECT_EQ(trust({"show", next, "--previous", root, "--sigstore", files}).exit, 2)
       << "nothing is overwritten";
+  const std::string used = directory / "used";
+  std::filesystem::create_directories(used);
+  ASSERT_TRUE(signing::writeTextFile(used + "/mine", "m"));
+  const auto refused = trust({"show", next, "--previous", root, "--sigstore", used});
+  EXPECT_EQ(refused.exit, 2);
+  EXPECT_NE(refused.err.find("--sigstore " + used), std::string::npos) << refused.err;
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(used), {}), 1) << "nor written beside";
+}
+
+// A root's keys are named where one of them is asked for.
+TEST_F(KilnTrust, RotateSaysWhatARoleNeeds) {
+  init();
+  const std::string fresh = signer("fresh.pem");
+  const auto rotate = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"rotate", root, "--public", fresh, "--out", next};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto result = trust(words);
+    EXPECT_FALSE(std::filesystem::exists(next));
+    return std::pair(result.exit, result.err);
+  };
+  const auto root1 = rotate({"--role", "root"});
+  EXPECT_EQ(root1.first, 2);
+  EXPECT_NE(root1.second.find("--old is missing"), std::string::npos) << root1.second;
+  for (int i = 1; i <= 3; ++i)
+    EXPECT_NE(root1.second.find(idOf(rootKey(i))), std::string::npos) << root1.second;
+  const auto recall = rotate({"--role", "recall"});
+  EXPECT_EQ(recall.first, 2);
+  EXPECT_NE(recall.second.find(idOf(keys + "/recall-1.key")), std::string::npos) << recall.second;
+  EXPECT_NE(rotate({}).second.find("--id is missing"), std::string::npos);
+  const std::vector<std::string> ignored[] = {{"--role", "root", "--old", "x", "--id", "i"},
+                                              {"--role", "root", "--old", "x", "--until", "1d"},
+                                              {"--role", "root", "--old", "x", "--overlap", "1d"},
+                                              {"--role", "recall", "--old", "x", "--id", "i"},
+                                              {"--id", "i", "--old", "x"},
+                                              {"--role", "log", "--id", "i"},
+                                              {"--role", "witness", "--id", "i"}};
+  for (const auto& words : ignored) EXPECT_EQ(rotate(words).first, 2) << testing::PrintToString(words);
+  const auto shown = trust({"show", root});
+  EXPECT_NE(shown.out.find("root key    " + idOf(rootKey(2))), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("recall key  " + idOf(keys + "/recall-2.key")), std::string::npos) << shown.out;
+}
+
+// What a message tells somebody to type is there to be typed.
+TEST_F(KilnTrust, EveryOptionThatAMessageNamesIsOneOfTheCommandsOwn) {
+  init();
+  const std::string key = signer("farm.pem"), stranger = signer("stranger.pem");
+  const std::vector<std::string> public_{"--public", key};
+  const std::vector<std::vector<std::string>> wrong{
+      {"init", "--out", next, "--keys", keys},
+      {"init", "--out", root, "--keys", directory / "other"},
+      {"init", "--out", next, "--keys", directory / "other", "--threshold", "9"},
+      {"init", "--out", next, "--keys", directory / "other", "--expires", "soon"},
+      {"init"},
+      {"add-key", root, "--public", key, "--out", next},
+      {"add-key", root, "--public", key, "--id", "urn:x", "--out", next, "--key", stranger},
+      {"add-key", root, "--public", key, "--id", "urn:x", "--out", next, "--role", "king"},
+      {"add-key", root, "--public", key, "--id", "urn:x", "--out", next, "--role", "root"},
+      {"add-key", root, "--public", rootKey(1), "--id", "urn:x", "--out", next},
+      {"add-key", root, "--public", rootKey(1), "--role", "root", "--out", next},
+      {"add-key", root},
+      {"rotate", root, "--public", key, "--out", next},
+      {"rotate", root, "--public", key, "--id", "urn:x", "--out", next},
+      {"rotate", root, "--public", key, "--role", "root", "--out", next},
+      {"rotate", root, "--public", key, "--role", "log", "--out", next},
+      {"rotate", root, "--public", key, "--role", "root", "--old", "x", "--out", next},
+      {"rotate", root, "--public", key, "--role", "root", "--old", idOf(rootKey(1)), "--out", next, "--key",
+       stranger},
+      {"revoke", root, "--keyid", idOf(rootKey(1)), "--reason", "r", "--out", next},
+      {"revoke", root, "--keyid", "x", "--reason", "r", "--out", next, "--at", "soon"},
+      {"revoke", root, "--keyid", "x", "--reason", "r", "--out", next, "--log", "x"},
+      {"sign", root, "--key", stranger, "--out", next},
+      {"sign", root, "--key", stranger, "--out", next, "--previous", root},
+      {"sign", directory / "none", "--key", stranger},
+      {"show"},
+      {"show", directory / "none"},
+      {"show", root, "--previous", root},
+      {"show", root, "--sigstore", keys}};
+  const std::regex named("kiln (trust )?([a-z][a-z-]*)|--[a-z][a-z-]*");
+  for (const auto& words : wrong) {
+    const auto result = trust(words);
+    ASSERT_NE(result.exit, 0) << testing::PrintToString(words);
+    std::vector<std::string> whose{"trust", words[0]};
+    for (std::sregex_iterator at(result.err.begin(), result.err.end(), named), end; at != end; ++at) {
+      const bool isCommand = at->str(2) != "";
+      if (isCommand) whose = {at->str(2)};
+      if (at->str(1) != "") whose.insert(whose.begin(), "trust");
+      std::vector<std::string> asked = whose;
+      asked.push_back("--help");
+      const auto help = runKiln(asked);
+      EXPECT_EQ(help.exit, 0) << at->str() << " in " << result.err;
+      if (!isCommand)
+        EXPECT_NE(help.out.find(at->str()), std::string::npos) << at->str() << " in " << result.err;
+    }
+  }
 }
 
 }  // namespace
