@@ -205,12 +205,7 @@ Status checkSame(const std::vector<Difference>& differences, const std::string& 
 
 // Nothing where no statement is wanted.
 Result<std::optional<signing::PrivateKey>> loadKey(const OfflineRebuild& options) {
-  if (options.key.empty()) {
-    if (!options.statement.empty())
-      return fail(Code::kInvalidArgument, "--statement needs --key, which signs it");
-    return std::optional<signing::PrivateKey>();
-  }
-  if (options.operatorName.empty()) return fail(Code::kInvalidArgument, "--operator must not be empty");
+  if (options.key.empty()) return std::optional<signing::PrivateKey>();
   if (!options.statement.empty() && ::access(options.statement.c_str(), F_OK) == 0)
     return fail(Code::kInvalidArgument, "--statement " + options.statement + ": is there already");
   KILN_ASSIGN(auto key, signing::loadKey(options.key));
@@ -246,9 +241,13 @@ Status rebuildOffline(const Context& context, const OfflineRebuild& options) {
   const SystemClock clock;
   // What could not be signed at the end is told before anything is built.
   KILN_ASSIGN(const auto key, loadKey(options));
-  if (!storage::OciLayoutStore::isLayout(options.directory))
-    return fail(Code::kInvalidArgument,
-                options.directory + ": is no export; kiln export ARTIFACT --oci DIR --with-inputs makes one");
+  if (!storage::OciLayoutStore::isLayout(options.directory)) {
+    std::error_code error;
+    const bool there = fs::exists(options.directory, error);
+    return fail(there ? Code::kInvalidArgument : Code::kNotFound,
+                options.directory + (there ? ": is no export" : ": there is no such directory") +
+                    "; kiln export ARTIFACT --oci DIR --with-inputs makes one");
+  }
   KILN_ASSIGN(const OpenedArtifact opened, openThoughRecalled(context, options.directory));
   const node::VerifiedArtifact& artifact = opened.artifact;
   if (opened.recalled) note(rebuiltThough(*opened.recalled));

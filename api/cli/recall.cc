@@ -108,6 +108,19 @@ Result<Recalls> publishedSafely(const Context& context, const signing::TrustRoot
   return done;
 }
 
+// The entry that says the same already: that lifts what is lifted, or that is in force with the same reach
+// and reason.
+const signing::RecallEntry* alreadyIn(const Recalls& recalls, Recall recall) {
+  const auto says = [&](const signing::RecallEntry& entry) {
+    recall.issuedOn = entry.recall.issuedOn;
+    if (recall.kind == signing::RecallKind::kLift)
+      return entry.recall.kind == recall.kind && entry.recall.what == recall.what;
+    return !entry.lifted && entry.recall.toJson() == recall.toJson();
+  };
+  const auto at = std::ranges::find_if(recalls.entries, says);
+  return at == recalls.entries.end() ? nullptr : &*at;
+}
+
 // Writes the new version where it belongs, or a draft where signatures or the log's proofs are missing; tells
 // the farm.
 Status place(const Context& context, const Options& options, const signing::TrustRoot& root,
@@ -237,7 +250,9 @@ Status resolveLift(const Options& options, const std::optional<Recalls>& before,
   std::vector<std::string> found;
   if (before)
     for (const signing::RecallEntry& entry : before->entries)
-      if (const std::string id = entry.id().text(); id.starts_with(recall.what)) found.push_back(id);
+      if (const std::string id = entry.id().text();
+          entry.recall.kind != signing::RecallKind::kLift && id.starts_with(recall.what))
+        found.push_back(id);
   if (found.empty())
     return fail(Code::kNotFound, "--lift: " + options.recalls + " holds no recall " + inQuotes(recall.what) +
                                      "; kiln recall prints the digest of each new entry");
@@ -311,6 +326,10 @@ Status run(const Context& context, const Options& given) {
   KILN_ASSIGN(const std::optional<Recalls> before, current(context, options, store.root()));
   if (lifts) KILN_TRY(resolveLift(options, before, *recall));
   if (options.dryRun) return show(context, store.root(), *recall);
+  if (const auto* same = recall && before ? alreadyIn(*before, *recall) : nullptr) {
+    note(fmt::format("already {} by {}; nothing is added", lifts ? "lifted" : "recalled", same->id().text()));
+    return place(context, options, store.root(), before->text, before);
+  }
   KILN_ASSIGN(const std::string checkpoint, checkpointOf(context, options, store.root(), now));
   KILN_ASSIGN(const std::string text,
               Recalls::issue(before ? &*before : nullptr, recall, keys, now, now + lasts, checkpoint));

@@ -90,7 +90,7 @@ Result<std::string> labelOf(const std::string& directory) {
   constexpr std::size_t kMaxDescriptionBytes = 1 << 20;
   const auto bytes = readRegular(path.string(), kMaxDescriptionBytes);
   if (!bytes)
-    return fail(Code::kInvalidArgument,
+    return fail(bytes.error().code,
                 bytes.error().message + "; a toolchain tree is what infra/toolchain/build makes");
   auto description = parseStrictJson(*bytes);
   if (!description) return fail(description.error().in(path.string()));

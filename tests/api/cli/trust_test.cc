@@ -196,6 +196,29 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
   ASSERT_EQ(done.exit, 0) << done.err;
   EXPECT_EQ(inForce()->condemns(digestOf("artifact")), nullptr);
   EXPECT_EQ(inForce()->entries.size(), 3u);
+  // Said twice is said once, whatever it is.
+  const auto twice = [&](std::vector<std::string> words, const char* said) {
+    const auto before = signing::readTextFile(recalls, 1 << 20).value();
+    words.insert(words.end(), {"--sign-with", one, "--sign-with", two});
+    const auto again = recall(words);
+    EXPECT_EQ(again.exit, 0) << again.err;
+    EXPECT_NE(again.err.find(said), std::string::npos) << again.err;
+    EXPECT_EQ(signing::readTextFile(recalls, 1 << 20).value(), before);
+  };
+  twice({"--lift", first, "--reason", "a mistake"}, "already lifted");
+  twice({"--lift", first.substr(0, 19), "--reason", "for another reason"}, "already lifted");
+  twice({"--worker", "w3", "--since", "2026-11-01T00:00:00Z", "--reason", "disk faults", "--unmatched"},
+        "already recalled");
+  const auto wider = recall(
+      {"--worker", "w3", "--reason", "disk faults", "--unmatched", "--sign-with", one, "--sign-with", two});
+  ASSERT_EQ(wider.exit, 0) << wider.err;
+  EXPECT_EQ(inForce()->entries.size(), 4u) << "it reaches further";
+  const auto anew = recall({"--artifact", artifact, "--reason", "wrong weights", "--sign-with", one});
+  ASSERT_EQ(anew.exit, 0) << anew.err;
+  EXPECT_NE(inForce()->condemns(digestOf("artifact")), nullptr) << "what was lifted can be recalled again";
+  const std::string lift = inForce()->entries[2].id().text();
+  EXPECT_EQ(recall({"--lift", lift, "--reason", "r", "--sign-with", one, "--sign-with", two}).exit, 6)
+      << "a lift is no recall";
   EXPECT_EQ(recall({"--reason", "r", "--sign-with", one}).exit, 2) << "recall what?";
   EXPECT_EQ(recall({"--artifact", artifact, "--worker", "w", "--reason", "r", "--sign-with", one}).exit, 2);
   EXPECT_EQ(recall({"--artifact", artifact, "--sign-with", one}).exit, 2) << "why?";
