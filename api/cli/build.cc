@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/cli/build_options.h"
 #include "api/cli/check_files.h"
 #include "api/cli/commands.h"
@@ -49,6 +51,11 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   KILN_ASSIGN(*request.mutable_options_json(), toCanonicalJson(optionsToJson(spec)));
   DeliverySpec delivery = options.delivery;
   delivery.builders = std::max(delivery.builders, delivery.operators);
+  if (delivery.majority && delivery.builders < 3)
+    return fail(Code::kInvalidArgument, "--majority: of whom? It needs --builders 3 or more");
+  if (options.checkEmulated && std::ranges::none_of(options.targets, isForDevice))
+    return fail(Code::kInvalidArgument,
+                "--check-emulated: no target runs on a device (cuda:*); --check does without one");
   delivery.check = std::move(check);
   KILN_ASSIGN(delivery.tuning, tuningOf(options.tune, options.budget, options.targets));
   // A search of that length must fit in.

@@ -15,13 +15,12 @@ namespace kiln::cli {
 namespace {
 
 constexpr std::chrono::hours kLongestBudget{24};
+}  // namespace
 
 bool isForDevice(const std::string& target) {
   return std::ranges::any_of(targetNames(target),
                              [](const std::string& name) { return name.starts_with("cuda:"); });
 }
-
-}  // namespace
 
 Status checkTarget(const std::string& target) {
   const std::vector<std::string> served = servedTargets();

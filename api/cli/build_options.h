@@ -13,6 +13,9 @@ namespace kiln::cli {
 // does; kUnimplemented for parts that do not go together.
 Status checkTarget(const std::string& target);
 
+// Whether a part of it runs on a device, as cuda:sm_90a does.
+bool isForDevice(const std::string& target);
+
 // --tune and --budget ("" for the default): nothing for "off". kInvalidArgument naming the option, also for a
 // search where no target has kernels that a farm searches for.
 Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget,

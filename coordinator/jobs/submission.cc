@@ -78,7 +78,10 @@ Status readSources(const v1::SubmitJobRequest& request, Submission& out) {
     return invalid(fmt::format("{} sources; at most {} are taken", request.sources_size(), kMaxSources));
   for (int i = 0; i < request.sources_size(); ++i) {
     auto record = readSource(request.sources(i), i == 0);
-    if (!record) return fail(record.error().in(fmt::format("sources[{}]", i)));
+    if (!record)
+      return fail(record.error().in(
+          i == 0 ? std::string("the model (sources[0])")
+                 : fmt::format("external data {} (sources[{}])", inQuotes(request.sources(i).path()), i)));
     out.sources.push_back(std::move(*record));
   }
   std::sort(out.sources.begin() + 1, out.sources.end(),
@@ -88,7 +91,8 @@ Status readSources(const v1::SubmitJobRequest& request, Submission& out) {
       return invalid("external data \"" + out.sources[i].path + "\" is given twice");
   const std::string& name = request.sources(0).path();
   out.modelName = printable(name.empty() && out.sources[0].git ? out.sources[0].git->path : name, 2048);
-  if (out.modelName.size() > 1024) return invalid("sources[0].path has more than 1024 bytes");
+  if (out.modelName.size() > 1024)
+    return invalid("the model's name (sources[0].path) has more than 1024 bytes");
   return {};
 }
 

@@ -262,6 +262,27 @@ TEST(KilnUsage, TuningIsOffReuseOrSearchWithABudget) {
   EXPECT_NE(build({"--tune", "search", "--budget", "soon"}).err.find("--budget"), std::string::npos);
 }
 
+// What was typed is named, never the member of a document that it would have become.
+TEST(KilnUsage, WhatIsWrongWithABuildIsToldByItsOption) {
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{"--majority"}, "--majority"},
+      {{"--builders", "2", "--majority"}, "--majority"},
+      {{"--builders", "0"}, "--builders"},
+      {{"--operators", "0"}, "--operators"},
+      {{"--check-emulated"}, "--check-emulated"},
+      {{"--tune", "x"}, "--tune"},
+      {{"--fallback-permille", "x"}, "--fallback-permille"}};
+  for (const auto& [more, option] : wrong) {
+    std::vector<std::string> words = {"build", "m.onnx", "--target", "cpu:x86-64-v3"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto result = runKiln(words, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}});
+    EXPECT_EQ(result.exit, 2) << option << result.err;
+    EXPECT_NE(result.err.find(option), std::string::npos) << result.err;
+    for (const char* inner : {"delivery", "_json", "sources["})
+      EXPECT_EQ(result.err.find(inner), std::string::npos) << result.err;
+  }
+}
+
 TEST(KilnUsage, PartitionRulesAreCheckedFirst) {
   const auto build = [](std::vector<std::string> more) {
     std::vector<std::string> all = {"build", "m.onnx", "--target", "cpu:x86-64-v4,cpu:x86-64-v3"};
