@@ -10,6 +10,7 @@
 #include "compiler_core/tuner/device_engine.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
+#include "manifest/base/usage.h"
 
 namespace kiln::tuner {
 namespace {
@@ -26,13 +27,14 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Measures programs of kernels on a CUDA device. Started by kiln-cc tune, which speaks with it through "
       "its standard input and output.\n"
-      "example: kiln-measure --device-driver libcuda.so.1 --device 0");
+      "example: kiln-measure --device-driver libcuda.so.1 --device 0",
+      "kiln-measure");
   app.add_option("--device-driver", library, "CUDA driver library")->capture_default_str();
   app.add_option("--device", ordinal, "which of the driver's devices, from 0")->check(CLI::Range(0, 1023));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    return usageExit(app, error);
   }
   // What a driver prints is no message.
   const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);

@@ -2,10 +2,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "manifest/base/usage.h"
+
 namespace kiln::server {
 
 std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
-  constexpr int kUsage = 2;
   CLI::App app("Takes jobs, hands work to workers and publishes what they built.", "kiln-coordinator");
   app.set_version_flag("--version", "kiln-coordinator 0.1.0");
   app.add_option("--listen", options.listen,
@@ -73,7 +74,7 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+    return usageExit(app, error);
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "manifest/base/exit_code.h"
+#include "manifest/base/usage.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_client.h"
 #include "storage/postgres/conninfo.h"
@@ -158,7 +159,7 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return usageExit(app, error);
   }
   if (*serving) return std::nullopt;
   Status made = makeLogKey(origin, out);

@@ -8,6 +8,7 @@
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
+#include "manifest/base/usage.h"
 #include "signing/keys/files.h"
 #include "signing/server/key_commands.h"
 #include "signing/server/late_store.h"
@@ -131,7 +132,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return usageExit(app, error);
   }
   Status done;
   if (*serving) done = serve(options, clock);

@@ -15,8 +15,9 @@ std::string stateOf(const std::string& path) {
 
 Result<RootFile> readRoot(const std::string& path) {
   KILN_ASSIGN(const std::string text, readTrustFile(path, 2 * kMaxRootBytes));
-  KILN_ASSIGN(RootFile file, RootFile::parse(text));
-  KILN_TRY(checkSigned(file));
+  auto file = RootFile::parse(text);
+  if (!file) return fail(file.error().in(path));
+  if (Status holds = checkSigned(*file); !holds) return fail(holds.error().in(path));
   return file;
 }
 
@@ -52,7 +53,7 @@ Result<TrustStore> TrustStore::open(const std::string& path) {
   TrustStore store;
   store.path_ = path;
   auto file = readRoot(path);
-  if (!file) return fail(file.error().in(path));
+  if (!file) return fail(file.error());
   store.kept_ = !file->envelope.signatures.empty() || file->root.recallKeys || !file->root.logs.empty();
   KILN_ASSIGN(const TrustState before, TrustState::load(stateOf(path)));
   TrustState state = before;

@@ -17,6 +17,7 @@
 #include "compiler_core/runtime/device/cuda_driver.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
+#include "manifest/base/usage.h"
 #include "manifest/spec/target.h"
 #include "storage/remote/channel.h"
 #include "storage/remote/remote_blob_store.h"
@@ -228,7 +229,8 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Runs compile actions for a Kiln coordinator.\n"
       "example: kiln-worker --coordinator unix:/run/kiln/coordinator.sock --certificate w1.pem --key w1.key "
-      "--state /var/lib/kiln/w1");
+      "--state /var/lib/kiln/w1",
+      "kiln-worker");
   app.add_option("--coordinator", flags.coordinator, "gRPC endpoint, unix:/path or host:port");
   app.add_option("--tls-ca", flags.tlsCa, "authorities of the coordinator's certificate, PEM; for host:port");
   app.add_option("--certificate", flags.certificate, "this worker's certificate, PEM");
@@ -264,7 +266,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageExit;
+    return usageExit(app, error);
   }
   if (*doctorCommand) return doctor(flags);
   if (*devicesCommand) return listDevices(flags);
@@ -275,7 +277,7 @@ int run(int argc, char** argv) {
         {"--key", &flags.key},
         {"--state", &flags.state}}) {
     if (!value->empty()) continue;
-    std::fprintf(stderr, "kiln-worker: %s is required; see --help\n", name);
+    std::fprintf(stderr, "kiln-worker: error: %s is required; see kiln-worker --help\n", name);
     return kUsageExit;
   }
   signal(SIGPIPE, SIG_IGN);

@@ -12,6 +12,7 @@
 #include "manifest/base/exit_code.h"
 #include "manifest/base/file.h"
 #include "manifest/base/program.h"
+#include "manifest/base/usage.h"
 #include "manifest/json/error_line.h"
 
 namespace kiln::checker {
@@ -50,7 +51,8 @@ int run(int argc, char** argv) {
   Flags flags;
   CLI::App app(
       "Qualifies an artifact on this machine and writes report.json.\n"
-      "example: kiln-check --artifact DIR --plan check.json --out DIR");
+      "example: kiln-check --artifact DIR --plan check.json --out DIR",
+      "kiln-check");
   app.add_option("--artifact", flags.artifact, "a verified artifact directory with fixtures")->required();
   app.add_option("--plan", flags.plan, "check.json; the files it names lie beside it")->required();
   app.add_option("--out", flags.out, "an empty directory for report.json")->required();
@@ -62,7 +64,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    return usageExit(app, error);
   }
   const Status done = check(flags);
   if (done) return 0;

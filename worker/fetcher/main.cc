@@ -7,6 +7,7 @@
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
+#include "manifest/base/usage.h"
 #include "manifest/json/error_line.h"
 #include "storage/source/git_fetch.h"
 #include "storage/source/secrets.h"
@@ -52,7 +53,8 @@ int run(int argc, char** argv) {
   CLI::App app(
       "Fetches a model from a commit.\n"
       "example: kiln-fetcher --url https://git.example.org/models.git --commit <40 hex> --path m.onnx "
-      "--hosts git.example.org --out DIR");
+      "--hosts git.example.org --out DIR",
+      "kiln-fetcher");
   app.add_option("--url", flags.url, "https or ssh URL of the repository")->required();
   app.add_option("--commit", flags.commit, "full commit id")->required();
   app.add_option("--path", flags.path, "the model's path in the commit")->required();
@@ -66,7 +68,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    return usageExit(app, error);
   }
   const Status done = fetch(flags);
   if (done) return 0;

@@ -7,6 +7,7 @@
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
+#include "manifest/base/usage.h"
 #include "manifest/json/error_line.h"
 #include "worker/isolated/isolate.h"
 
@@ -18,7 +19,8 @@ int run(int argc, char** argv) {
   bool inside = false;
   CLI::App app(
       "Runs an artifact's program in a process of its own that sees its artifact and inputs alone.\n"
-      "example: kiln-isolated --artifact DIR --inputs DIR --outputs DIR");
+      "example: kiln-isolated --artifact DIR --inputs DIR --outputs DIR",
+      "kiln-isolated");
   app.add_option("--artifact", run.artifact, "a verified artifact directory")->required();
   app.add_option("--inputs", run.inputs, "0.npy, 1.npy, ... in the order of the inputs")->required();
   app.add_option("--outputs", run.outputs, "an empty directory for the outputs, numbered likewise")
@@ -31,7 +33,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    return usageExit(app, error);
   }
   std::signal(SIGPIPE, SIG_IGN);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no run outlives whoever asked for it

@@ -11,6 +11,7 @@
 #include "manifest/base/exit_code.h"
 #include "manifest/base/file.h"
 #include "manifest/base/program.h"
+#include "manifest/base/usage.h"
 #include "manifest/json/error_line.h"
 #include "worker/rebuilder/rebuild.h"
 
@@ -44,7 +45,8 @@ int run(int argc, char** argv) {
   std::string spec;
   CLI::App app(
       "Runs an artifact's reproducible actions again from an export.\n"
-      "example: kiln-rebuilder --layout EXPORT --spec spec.json --state /tmp/again --out DIR");
+      "example: kiln-rebuilder --layout EXPORT --spec spec.json --state /tmp/again --out DIR",
+      "kiln-rebuilder");
   app.add_option("--layout", request.layout, "an export with inputs")->required();
   app.add_option("--spec", spec, "the CompileSpec of the artifact's Manifest")->required();
   app.add_option("--state", request.state, "a directory to make and to remove again")->required();
@@ -52,7 +54,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    return usageExit(app, error);
   }
   std::signal(SIGPIPE, SIG_IGN);
   const Status done = rebuildAndReport(request, spec);
