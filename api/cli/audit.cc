@@ -62,9 +62,13 @@ void showProgress(const Context& context, const audit::Counts& counts) {
 // The log to walk: nothing if the root names none.
 Result<std::unique_ptr<signing::LogSource>> logOf(const Context& context, const Options& options,
                                                   const signing::TrustRoot& root) {
-  if (root.logs.empty() && options.log.empty()) return std::unique_ptr<signing::LogSource>();
+  const bool wanted = !options.log.empty() || !options.checkpoint.empty() || options.fromEntry > 0;
+  if (root.logs.empty() && !wanted) return std::unique_ptr<signing::LogSource>();
   if (root.logs.empty())
-    return fail(Code::kPermissionDenied, "the trust root names no log: whose entries are these?");
+    return fail(
+        Code::kPermissionDenied,
+        "the trust root names no log, so there are no entries to check; leave out --log, --checkpoint "
+        "and --since-entry, or use a root that names one");
   return openLog(context, options.log);
 }
 
@@ -73,7 +77,7 @@ Result<std::string> seenBefore(const Options& options, const signing::TrustRoot&
   if (options.checkpoint.empty()) return std::string();
   auto text = signing::readTrustFile(options.checkpoint, kMaxCheckpoint);
   if (!text && text.error().code == Code::kNotFound) return std::string();
-  if (!text || root.logs.empty()) return text;
+  if (!text) return text;
   const signing::RootLogs logs(root);
   if (auto opened = signing::openCheckpointText(*text, logs.logs()); !opened)
     return fail(opened.error().in(options.checkpoint));

@@ -306,8 +306,11 @@ Status run(const Context& context, const Options& given) {
   }
   if (!options.cosign.empty()) {
     KILN_ASSIGN(std::string draft, signing::readTextFile(options.cosign, signing::kMaxRecallsBytes));
-    if (!keys.empty()) {
-      KILN_ASSIGN(draft, Recalls::cosign(draft, keys));
+    const auto named = [&](const Error& error) { return error.in(options.cosign); };
+    if (keys.empty()) {
+      KILN_TRY(Recalls::parse(draft, store.root(), LogProofs::kIfAny).map_error(named));
+    } else {
+      KILN_ASSIGN(draft, Recalls::cosign(draft, keys).map_error(named));
     }
     std::optional<Recalls> before;
     if (options.publish) {

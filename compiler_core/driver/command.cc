@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/runtime/program_abi.h"
+#include "manifest/base/file.h"
 #include "manifest/json/json.h"
 #include "manifest/json/reader.h"
 
@@ -37,20 +37,25 @@ ExitCode exitFor(const Error& error) {
 }
 
 Result<std::string> readText(const std::string& path, std::uint64_t limit, const char* hint) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Code::kNotFound, fmt::format("{}: cannot be read; {}", path, hint));
-  std::string text(limit + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > limit)
-    return fail(Code::kInvalidArgument,
-                fmt::format("{}: larger than the {} bytes that it may have", path, limit));
+  auto text = readRegular(path, limit);
+  if (!text && text.error().code == Code::kNotFound)
+    return fail(Code::kNotFound, fmt::format("{}: cannot be read; {}", path, hint));
   return text;
+}
+
+ExitCode exitForFile(const Error& error) {
+  return error.code == Code::kNotFound ? kExitNotFound : kExitUsage;
+}
+
+CommandResult checkThere(const std::string& model) {
+  if (auto file = openRegular(model); !file && file.error().code == Code::kNotFound)
+    return stop(kExitNotFound, file.error());
+  return {};
 }
 
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
   const auto text = readText(path, kMaxSpecBytes, "give a CompileSpec (see kiln-cc spec)");
-  if (!text) return stop(kExitUsage, text.error());
+  if (!text) return stop(exitForFile(text.error()), text.error());
   auto json = parseStrictJson(*text);
   if (!json) return stop(kExitUsage, json.error().in(path));
   auto spec = CompileSpec::fromJson(*json);

@@ -27,10 +27,16 @@ inline tl::unexpected<CommandError> stop(ExitCode exit, const Error& error) {
 }
 
 // A file of at most `limit` bytes. kNotFound says `hint`, what to give instead; kInvalidArgument: it is
-// larger.
+// larger, or no regular file.
 Result<std::string> readText(const std::string& path, std::uint64_t limit, const char* hint);
 
-// Reads a CompileSpec; every failure is one of usage.
+// The exit that an error of such a file stands for: of usage, but for one that is not there.
+ExitCode exitForFile(const Error& error);
+// Stops with kExitNotFound where there is no such file; what else is wrong with a model is said by its
+// reader.
+CommandResult checkThere(const std::string& model);
+
+// Reads a CompileSpec; failures as exitForFile.
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
 std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);
 // What the spec asks for and this compiler does not do, by name.

@@ -133,6 +133,7 @@ Status writeDocuments(const CompileSpec& spec, const CompileResult& result, cons
 
 tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, const CompileSpec& spec,
                                                       const std::string& toolchain) {
+  if (auto there = checkThere(model); !there) return tl::make_unexpected(there.error());
   if (auto served = checkServed(spec); !served) return stop(served.error());
   auto target = parseTarget(spec.target);
   if (!target)

@@ -28,7 +28,7 @@ namespace kiln::driver {
 namespace {
 
 tl::unexpected<Error> malformed(llvm::Error error) {
-  return fail(Code::kInvalidArgument, "the program: " + llvm::toString(std::move(error)));
+  return fail(Code::kInvalidArgument, "no ELF program: " + llvm::toString(std::move(error)));
 }
 
 struct FunctionCode {
@@ -51,10 +51,10 @@ Result<FunctionCode> codeOf(const llvm::object::ObjectFile& file, const std::str
     if (!contents) return malformed(contents.takeError());
     const std::uint64_t base = (*section)->getAddress(), size = llvm::object::ELFSymbolRef(symbol).getSize();
     if (*address < base || *address - base > contents->size() || size > contents->size() - (*address - base))
-      return fail(kiln::Code::kInvalidArgument, "the program: " + function + " lies outside its section");
+      return fail(kiln::Code::kInvalidArgument, function + " lies outside its section");
     return FunctionCode{contents->substr(*address - base, size), *address};
   }
-  return fail(kiln::Code::kNotFound, "the program has no function " + function);
+  return fail(kiln::Code::kNotFound, "has no function " + function);
 }
 
 std::string hexOf(llvm::StringRef bytes) {
@@ -79,7 +79,7 @@ Result<std::vector<Instruction>> disassemble(std::string_view elf, const std::st
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, why);
   const bool served = triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64;
   if (target == nullptr || !served)
-    return fail(Code::kInvalidArgument, "the program is for " + triple.str() + ", which is not disassembled");
+    return fail(Code::kInvalidArgument, "is for " + triple.str() + ", which is not disassembled");
   KILN_ASSIGN(const FunctionCode code, codeOf(**file, function));
 
   const llvm::MCTargetOptions options;

@@ -88,6 +88,7 @@ Json json(const CompileResult& result, const std::string& target) {
 CommandResult explainCommand(const ExplainArguments& arguments) {
   const auto spec = optionsOf(arguments);
   if (!spec) return tl::make_unexpected(spec.error());
+  if (auto there = checkThere(arguments.model); !there) return tl::make_unexpected(there.error());
   if (auto served = checkServed(*spec); !served) return stop(served.error());
   CompileRequest request;
   request.model = arguments.model;

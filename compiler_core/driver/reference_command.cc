@@ -91,6 +91,7 @@ Status writeList(const Json& profiles, const Digests& digests, const std::string
 CommandResult referenceCommand(const ReferenceArguments& arguments) {
   auto spec = readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
+  if (auto there = checkThere(arguments.model); !there) return tl::make_unexpected(there.error());
   fmt::print(stderr, "stage: reference\n");
   Json profiles = Json::array();
   Digests digests;

@@ -54,6 +54,7 @@ tl::expected<CompileSpec, CommandError> optionsOf(const ModelArguments& argument
 tl::expected<CompileSpec, CommandError> makeSpec(const ModelArguments& arguments) {
   auto spec = optionsOf(arguments);
   if (!spec) return spec;
+  if (auto there = checkThere(arguments.model); !there) return tl::make_unexpected(there.error());
   auto files = filesOf(arguments.model);
   if (!files) return stop(files.error());
   spec->files = std::move(*files);

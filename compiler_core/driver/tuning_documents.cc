@@ -13,7 +13,7 @@ namespace {
 template <class T>
 tl::expected<T, CommandError> read(const std::string& path, std::uint64_t limit, const char* hint) {
   const auto text = readText(path, limit, hint);
-  if (!text) return stop(kExitUsage, text.error());
+  if (!text) return stop(exitForFile(text.error()), text.error());
   auto json = parseStrictJson(*text, {.bytes = limit});
   if (!json) return stop(kExitUsage, json.error().in(path));
   auto document = T::fromJson(*json);

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kMaxFileBytes = 1 << 20;
 
+// As PEM names them; keys of several kinds end so.
+constexpr char kCertificate[] = "CERTIFICATE", kPrivateKey[] = "PRIVATE KEY";
+
 enum class Secrecy { kPublic, kSecret };
 
 Result<std::string> readFile(const std::string& path, Secrecy secrecy) {
@@ -27,6 +30,14 @@ Result<std::string> readFile(const std::string& path, Secrecy secrecy) {
   if (size > kMaxFileBytes) return fail(Code::kInvalidArgument, path + ": longer than 1 MiB");
   std::string text(size, '\0');
   KILN_TRY(readExactly(file.get(), {reinterpret_cast<std::uint8_t*>(text.data()), size}, 0, path));
+  return text;
+}
+
+// What gRPC could not read would only be a farm that is never reached.
+Result<std::string> readPem(const std::string& path, const char* label, Secrecy secrecy = Secrecy::kPublic) {
+  KILN_ASSIGN(std::string text, readFile(path, secrecy));
+  if (text.find(label) == std::string::npos)
+    return fail(Code::kInvalidArgument, path + ": holds no " + label + " in PEM");
   return text;
 }
 
@@ -83,14 +94,16 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::
         Code::kInvalidArgument,
         endpoint + " is reached through TLS: give --tls-ca, and --tls-cert with --tls-key or --token-file");
   grpc::SslCredentialsOptions tls;
-  KILN_ASSIGN(tls.pem_root_certs, readFile(files.ca, Secrecy::kPublic));
+  KILN_ASSIGN(tls.pem_root_certs, readPem(files.ca, kCertificate));
   if (!files.certificate.empty()) {
-    KILN_ASSIGN(tls.pem_cert_chain, readFile(files.certificate, Secrecy::kPublic));
-    KILN_ASSIGN(tls.pem_private_key, readFile(files.key, Secrecy::kSecret));
+    KILN_ASSIGN(tls.pem_cert_chain, readPem(files.certificate, kCertificate));
+    KILN_ASSIGN(tls.pem_private_key, readPem(files.key, kPrivateKey, Secrecy::kSecret));
   }
   auto channel = grpc::SslCredentials(tls);
   if (files.token.empty()) return channel;
-  KILN_TRY(readFile(files.token, Secrecy::kSecret));
+  KILN_ASSIGN(const std::string token, readFile(files.token, Secrecy::kSecret));
+  if (token.find_first_not_of("\r\n") == std::string::npos)
+    return fail(Code::kInvalidArgument, files.token + ": is empty; it must hold a token");
   return grpc::CompositeChannelCredentials(
       channel, grpc::MetadataCredentialsFromPlugin(std::make_unique<TokenFromFile>(files.token)));
 }

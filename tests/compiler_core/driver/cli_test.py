@@ -185,13 +185,36 @@ class Cli(unittest.TestCase):
     def test_usage(self):
         self.expect_error(run(), 2, "INVALID_ARGUMENT", "--help")
         self.expect_error(run("compile", "--model", MLP), 2, "INVALID_ARGUMENT")
-        self.expect_error(run("compile", "--model", MLP, "--spec", "/none", "--out", self.folder), 2, "NOT_FOUND", "/none")
+        self.expect_error(run("compile", "--model", MLP, "--spec", "/none", "--out", self.folder), 6, "NOT_FOUND", "/none")
         bad = self.folder / "bad.json"
         bad.write_text('{"apiVersion":')
         self.expect_error(run("compile", "--model", MLP, "--spec", bad, "--out", self.folder), 2, "INVALID_ARGUMENT")
         self.expect_error(run("spec", "--model", MLP, "--profile", "N=x"), 2, "INVALID_ARGUMENT", "--profile N=x")
         self.expect_error(run("spec", "--model", MLP, "--target", "native"), 2, "INVALID_ARGUMENT", "native")
         self.assertEqual(run("--help").returncode, 0)
+
+    def test_files_that_cannot_be_what_they_are_given_for(self):
+        """What is not there is exit 6, nothing is waited for, and the message names the file once."""
+        spec = self.folder / "spec.json"
+        self.assertEqual(run("spec", "--model", MLP, "--out", spec).returncode, 0)
+        out = ("--out", self.folder / "out")
+        tables = [lambda f: ("spec", "--model", f, *out), lambda f: ("explain", f), lambda f: ("disassemble", f, "kernel_0"),
+                  lambda f: ("compile", "--model", f, "--spec", spec, *out), lambda f: ("compile", "--model", MLP, "--spec", f, *out),
+                  lambda f: ("compile", "--model", MLP, "--spec", spec, "--tuning", f, *out),
+                  lambda f: ("reference", "--model", f, "--spec", spec, *out), lambda f: ("reference", "--model", MLP, "--spec", f, *out),
+                  lambda f: ("plan", "--model", f, "--spec", spec, *out), lambda f: ("plan", "--model", MLP, "--spec", f, *out)]
+        files = {name: self.folder / f"a-{name}" for name in ("missing", "folder", "empty", "garbage", "fifo")}
+        files["folder"].mkdir()
+        files["empty"].touch()
+        files["garbage"].write_text("garbage")
+        os.mkfifo(files["fifo"])
+        for arguments in tables:
+            for name, file in files.items():
+                with self.subTest(command=arguments(file)[0], file=name):
+                    done = run(*arguments(file))
+                    self.assertIn(done.returncode, (6,) if name == "missing" else (2, 3))
+                    message = json.loads(done.stdout.splitlines()[-1])["error"]["message"]
+                    self.assertEqual(message.count(str(file)), 1, message)
 
     def test_a_target_nobody_serves(self):
         self.expect_error(run("spec", "--model", MLP, "--target", "cuda:sm_86"), 4, "UNIMPLEMENTED", "cuda:sm_86")
