@@ -148,9 +148,9 @@ TEST_F(KilnFiles, TheMessageNamesTheFileOnceAndTheCodeSaysWhetherItIsThere) {
       const std::string what = testing::PrintToString(words) + result.err;
       if (kind == "missing")
         EXPECT_EQ(result.exit, 6) << what;
-      else  // of a folder something else may be missing
-        EXPECT_TRUE(result.exit == 2 || result.exit == 3 || result.exit == 5 || result.exit == 8 ||
-                    (kind == "folder" && result.exit == 6))
+      else  // 6: there is no artifact of that name, whatever lies there
+        EXPECT_TRUE(result.exit == 2 || result.exit == 3 || result.exit == 5 || result.exit == 6 ||
+                    result.exit == 8)
             << result.exit << what;
       const auto begin = result.err.find("kiln: error: ");
       ASSERT_NE(begin, std::string::npos) << what;
