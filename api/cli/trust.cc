@@ -4,6 +4,7 @@
 #include <deque>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "api/cli/commands.h"
 #include "api/cli/duration_option.h"
@@ -24,6 +25,7 @@ using signing::PrivateKey;
 using signing::RootFile;
 using signing::TrustRoot;
 
+constexpr int kScope = 100;  // of one recall key, unless --recall-scope says another
 constexpr char kKeyLasts[] = "730d", kOverlap[] = "14d";
 
 struct Options {
@@ -31,7 +33,8 @@ struct Options {
   std::vector<std::string> keys;  // private root keys to sign with
   // init
   std::string directory;
-  int threshold = 2, of = 3, recallKeys = 2, scope = 100;
+  int threshold = 2, of = 3, recallKeys = 2;
+  std::optional<int> scope;
   // add-key, rotate
   std::string role = "signer", publicKey, id, until, overlap, old;
   // revoke
@@ -56,6 +59,12 @@ Result<TimePoint> inFuture(const char* option, const std::string& duration) {
 
 std::string countOf(const RootFile& file, const signing::ThresholdKeys& role) {
   return fmt::format("{} of {}", file.signers(role.keys).size(), role.threshold);
+}
+
+// What was made must be readable again.
+Status checkReadable(const RootFile& file) {
+  auto read = TrustRoot::parse(file.envelope.payload);
+  return read ? Status() : fail(read.error().in("the root that this would make"));
 }
 
 Result<std::vector<PrivateKey>> loadKeys(const Options& options) {
@@ -164,7 +173,7 @@ Result<TrustRoot> newRoot(const Options& options, std::map<std::string, PrivateK
   if (options.recallKeys == 0) return root;
   root.recallKeys.emplace();
   root.recallKeys->wideThreshold = std::min(2, options.recallKeys);
-  root.recallKeys->scope = options.scope;
+  root.recallKeys->scope = options.scope.value_or(kScope);
   KILN_TRY(make("recall", options.recallKeys, root.recallKeys->issuers));
   return root;
 }
@@ -176,7 +185,10 @@ Status init(const Context& context, const Options& options) {
     return fail(Code::kInvalidArgument, "--threshold M and --of N: 1 <= M <= N <= 8");
   if (options.recallKeys < 0 || options.recallKeys > static_cast<int>(signing::kMaxThresholdKeys))
     return fail(Code::kInvalidArgument, "--recall-keys: 0 to 8");
-  if (options.scope < 0 || options.scope > signing::kMaxRecallScope)
+  if (options.scope && options.recallKeys == 0)
+    return fail(Code::kInvalidArgument,
+                "--recall-scope is of recall keys, and --recall-keys is 0; leave it out");
+  if (options.scope && (*options.scope < 0 || *options.scope > signing::kMaxRecallScope))
     return fail(Code::kInvalidArgument, fmt::format("--recall-scope: 0 to {}", signing::kMaxRecallScope));
   std::error_code error;
   if (fs::exists(options.out, error))
@@ -185,8 +197,7 @@ Status init(const Context& context, const Options& options) {
   std::map<std::string, PrivateKey> keys;
   KILN_ASSIGN(TrustRoot root, newRoot(options, keys));
   KILN_ASSIGN(RootFile file, RootFile::of(std::move(root)));
-  // What was made must be readable again.
-  if (auto read = TrustRoot::parse(file.envelope.payload); !read) return fail(read.error());
+  KILN_TRY(checkReadable(file));
   MadeFiles made;
   KILN_TRY(made.directory(options.directory));
   std::vector<PrivateKey> signers;
@@ -209,8 +220,7 @@ Status edit(const Context& context, const Options& options, Change change) {
   TrustRoot next = successorOf(before.root, expires);
   KILN_TRY(change(next));
   KILN_ASSIGN(RootFile file, RootFile::of(std::move(next)));
-  // What was made must be readable again.
-  KILN_TRY(TrustRoot::parse(file.envelope.payload));
+  KILN_TRY(checkReadable(file));
   KILN_ASSIGN(const std::vector<PrivateKey> keys, loadKeys(options));
   return finish(context, std::move(file), options, keys, before.root.rootKeys ? &before : nullptr);
 }

@@ -164,7 +164,7 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
   if (*serving) return std::nullopt;
   Status made = makeLogKey(origin, out);
   if (made) return 0;
-  std::fprintf(stderr, "kiln-log: %s\n", made.error().message.c_str());
+  std::fprintf(stderr, "kiln-log: error: %s\n", made.error().message.c_str());
   return exitCodeOf(made.error().code);
 }
 

@@ -11,7 +11,7 @@ int run(int argc, char** argv) {
   kiln::signing::LogOptions options;
   if (auto exit = kiln::signing::readLogCommandLine(argc, argv, options)) return *exit;
   kiln::Status status = kiln::signing::runLog(options);
-  if (!status) std::fprintf(stderr, "kiln-log: %s\n", status.error().message.c_str());
+  if (!status) std::fprintf(stderr, "kiln-log: error: %s\n", status.error().message.c_str());
   return status ? kiln::kExitOk : kiln::exitCodeOf(status.error().code);
 }
 

@@ -53,7 +53,8 @@ Status makeRoot(const RootOptions& options, const std::string& out, const Clock&
 
 Status completeRoot(const RootOptions& options, const std::string& path, const Clock& clock) {
   KILN_ASSIGN(const std::string before, readTrustFile(path, 2 * kMaxRootBytes));
-  KILN_ASSIGN(const RootFile file, RootFile::parse(before));
+  KILN_ASSIGN(const RootFile file,
+              RootFile::parse(before).map_error([&](const Error& error) { return error.in(path); }));
   TrustRoot root = file.root;
   if (!root.development || !file.envelope.signatures.empty()) return {};
   KILN_TRY(delegate(options, root, clock.now()));
@@ -73,8 +74,10 @@ Status makeWorkerCa(const std::string& directory, const Clock& clock) {
 
 Status makeWorkerCertificate(const std::string& caDirectory, const std::string& name,
                              const std::string& operatorName, const std::string& prefix, const Clock& clock) {
-  KILN_ASSIGN(std::string pem, readTextFile(caDirectory + "/worker-ca.pem", kMaxCertificateBytes));
-  KILN_ASSIGN(Certificate certificate, Certificate::fromPem(pem));
+  const std::string caFile = caDirectory + "/worker-ca.pem";
+  KILN_ASSIGN(std::string pem, readTextFile(caFile, kMaxCertificateBytes));
+  KILN_ASSIGN(Certificate certificate,
+              Certificate::fromPem(pem).map_error([&](const Error& error) { return error.in(caFile); }));
   KILN_ASSIGN(PrivateKey caKey, PrivateKey::load(caDirectory + "/worker-ca.key"));
   KILN_ASSIGN(PrivateKey key, PrivateKey::create());
   Authority authority(std::move(caKey), std::move(certificate));

@@ -39,7 +39,8 @@ Status serve(const ServeOptions& options, const Clock& clock) {
     return fail(database.error().in("--database"));
   KILN_ASSIGN(PrivateKey key, loadKey(options.key));
   KILN_ASSIGN(std::string pem, readTrustFile(options.workerCa, 64 << 10));
-  KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem));
+  KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem).map_error(
+                                         [&](const Error& error) { return error.in(options.workerCa); }));
   postgres::Pool database({.conninfo = options.database, .applicationName = "kiln-signer"},
                           kDatabaseSessions);
   LoggedRecords records(database, EarlierRecords(options.records), key.publicKey(), clock);
@@ -147,7 +148,7 @@ int run(int argc, char** argv) {
   if (*authority) done = makeWorkerCa(out, clock);
   if (*worker) done = makeWorkerCertificate(ca, name, operatorName, out, clock);
   if (done) return 0;
-  std::fprintf(stderr, "kiln-signer: %s\n", done.error().message.c_str());
+  std::fprintf(stderr, "kiln-signer: error: %s\n", done.error().message.c_str());
   return exitCodeOf(done.error().code);
 }
 

@@ -1,9 +1,14 @@
 // How every program of Kiln answers a command line that it cannot read.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
+
+#include "tests/support/temp_directory.h"
 
 namespace kiln {
 namespace {
@@ -39,6 +44,38 @@ TEST(Programs, NameThemselvesInUsageErrorsAndSayWhoseHelpTellsMore) {
     }
   EXPECT_TRUE(
       run((folder / "kiln-signer").string() + " serve").text.ends_with("see kiln-signer serve --help\n"));
+}
+
+TEST(Programs, OfTheSignerAndTheLogNameTheFileThatTheyRefuse) {
+  const testing_support::TempDirectory directory;
+  const auto folder = std::filesystem::path(KILN_PROGRAM).parent_path();
+  const std::string signer = (folder / "kiln-signer").string(), log = (folder / "kiln-log").string(),
+                    key = directory / "key.pem", garbage = directory / "worker-ca.pem",
+                    none = directory / "none", database = " --database host=/nonexistent";
+  ASSERT_EQ(run(signer + " make-key --out " + key).exit, 0);
+  ASSERT_EQ(run(log + " make-key --origin log.example --out " + (directory / "log")).exit, 0);
+  std::ofstream(garbage) << "garbage";
+  ::chmod(garbage.c_str(), 0600);
+  const std::string serve =
+      signer + " serve --listen unix:" + (directory / "s") + " --store " + directory.path() + database;
+  for (const std::string& file : {garbage, none})
+    for (const std::string& command :
+         {signer + " public-key --key " + file, signer + " complete-root --root " + file,
+          signer + " make-root --development --builder-id urn:x --out " + (directory / "r") + " --key " +
+              file,
+          signer + " make-root --development --builder-id urn:x --out " + (directory / "r") + " --key " +
+              key + " --log-key " + file,
+          serve + " --worker-ca " + garbage + " --key " + file,
+          serve + " --key " + key + " --worker-ca " + file,
+          log + " serve --tiles " + (directory / "t") + database + " --key " + (directory / "log") +
+              " --earlier-key " + file}) {
+      const Said said = run(command);
+      EXPECT_EQ(said.exit, file == none ? 6 : 2) << command << said.text;
+      EXPECT_NE(said.text.find(": error: "), std::string::npos) << said.text;
+      const auto at = said.text.find(file);
+      EXPECT_NE(at, std::string::npos) << command << said.text;
+      EXPECT_EQ(said.text.find(file, at + 1), std::string::npos) << said.text;
+    }
 }
 
 }  // namespace

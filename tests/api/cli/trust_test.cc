@@ -265,10 +265,16 @@ TEST_F(KilnTrust, WhatIsWrongWithARecallIsToldByItsOption) {
 
 // A signature that counts for nothing is no signature.
 TEST_F(KilnTrust, ARootThatCouldNotBeReadIsNotMade) {
+  EXPECT_EQ(trust({"init", "--out", directory / "r.json", "--keys", directory / "k", "--recall-keys", "0",
+                   "--recall-scope", "5"})
+                .exit,
+            2)
+      << "of no key";
   for (const char* scope : {"-1", "1000001"}) {
     const auto made =
         trust({"init", "--out", directory / "r.json", "--keys", directory / "k", "--recall-scope", scope});
     EXPECT_EQ(made.exit, 2) << made.err;
+    EXPECT_NE(made.err.find("--recall-scope"), std::string::npos) << made.err;
     EXPECT_FALSE(std::filesystem::exists(directory / "k")) << "no keys";
   }
 }
