@@ -20,18 +20,8 @@ tl::unexpected<Error> damaged(std::string message) {
 }  // namespace
 
 Result<Staging> Staging::begin(const std::string& destination) {
-  std::error_code error;
-  auto target = fs::absolute(destination, error).lexically_normal();
-  if (!target.has_filename()) target = target.parent_path();
-  const auto kind = fs::symlink_status(target, error).type();
-  if (kind != fs::file_type::not_found &&
-      !(kind == fs::file_type::directory && fs::is_empty(target, error) && !error)) {
-    return fail(Code::kAlreadyExists,
-                target.string() + ": is there already; remove it or choose another directory");
-  }
-  const auto prefix = target.parent_path() / ("." + target.filename().string() + ".partial-");
-  KILN_ASSIGN(auto directory, ScratchDirectory::make(prefix.string()));
-  return Staging(target.string(), std::move(directory));
+  KILN_ASSIGN(auto directory, NewDirectory::make(destination));
+  return Staging(std::move(directory));
 }
 
 Result<UniqueFd> Staging::create(const std::string& name) {
@@ -102,10 +92,7 @@ Status Staging::commit() {
   }
   if (error) return fail(errnoError(error.value(), path()));
   for (const auto& directory : directories) KILN_TRY(syncDirectory(directory));
-  // As a plain mkdir would have made it; the files are read-only for everybody.
-  if (::chmod(path().c_str(), 0755) != 0) return fail(errnoError(errno, path()));
-  KILN_TRY(directory_.moveTo(destination_));
-  return syncDirectory(fs::path(destination_).parent_path().string());
+  return directory_.keep(0755);  // as a plain mkdir would have made it; the files are read-only for everybody
 }
 
 }  // namespace kiln::node

@@ -9,8 +9,8 @@
 
 #include "manifest/base/digest.h"
 #include "manifest/base/file.h"
+#include "manifest/base/new_directory.h"
 #include "manifest/base/result.h"
-#include "manifest/base/scratch_directory.h"
 #include "storage/blob/blob_store.h"
 
 namespace kiln::node {
@@ -39,15 +39,13 @@ class Staging {
   const std::string& path() const { return directory_.path(); }  // of the directory in the making
 
  private:
-  Staging(std::string destination, ScratchDirectory directory)
-      : destination_(std::move(destination)), directory_(std::move(directory)) {}
+  explicit Staging(NewDirectory directory) : directory_(std::move(directory)) {}
   Result<UniqueFd> create(const std::string& name);
   // Writes what `source` hands out, if that is `digest`.
   Status receive(const std::string& name, const Digest& digest, const storage::ByteSink& sink,
                  const std::function<Status(const storage::ByteSink&)>& source);
 
-  std::string destination_;
-  ScratchDirectory directory_;
+  NewDirectory directory_;
 };
 
 }  // namespace kiln::node

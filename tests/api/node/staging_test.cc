@@ -146,6 +146,18 @@ TEST_F(StagingTest, TakesOnlyAPlaceThatIsFree) {
   EXPECT_FALSE(Staging::begin(directory / "no such parent/out"));
 }
 
+// What is looked at is what is written, by whatever links the way leads.
+TEST_F(StagingTest, AWayThroughALinkEndsWhereTheSystemSays) {
+  fs::create_directories(directory / "far/away");
+  fs::create_directory_symlink(directory / "far/away", directory / "link");
+  {
+    Staging staging = Staging::begin(directory / "link/../out").value();
+    ASSERT_TRUE(staging.commit());
+  }
+  EXPECT_TRUE(fs::exists(directory / "far/out"));
+  EXPECT_FALSE(fs::exists(destination));
+}
+
 TEST_F(StagingTest, NothingHasTheFinalNameBeforeItIsComplete) {
   {
     Staging staging = Staging::begin(destination + "/").value();
