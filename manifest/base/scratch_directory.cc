@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <vector>
 
 namespace kiln {
 namespace {
@@ -37,14 +37,24 @@ bool isAt(const UniqueFd& directory, const std::string& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
+// What a read-only folder holds can be removed by root alone, so that they are made writable where need be.
+void removeTree(const std::string& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (!error) return;
+  ::chmod(path.c_str(), 0700);
+  for (fs::recursive_directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    if (at->is_directory(error) && !at->is_symlink(error)) ::chmod(at->path().c_str(), 0700);
+  fs::remove_all(path, error);
+}
+
 // Its owner holds the lock until it ends. Another user's is none of ours.
 void removeIfAbandoned(const std::string& path) {
   const auto directory = openFile(path, kOpen, 0, path);
   struct stat facts{};
   if (!directory || ::fstat(directory->get(), &facts) != 0 || facts.st_uid != ::geteuid()) return;
   if (::flock(directory->get(), LOCK_EX | LOCK_NB) != 0 || !isAt(*directory, path)) return;
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
+  removeTree(path);
 }
 
 // Listed first, since a directory that changes may be read twice or not at all.
@@ -108,8 +118,7 @@ ScratchDirectory::ScratchDirectory(ScratchDirectory&& other) noexcept
 ScratchDirectory::~ScratchDirectory() {
   if (path_.empty()) return;
   const std::lock_guard guard(ownMutex());
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  removeTree(path_);
   own().erase(path_);
 }
 
@@ -120,16 +129,28 @@ Status ScratchDirectory::moveTo(const std::string& destination) {
   return {};
 }
 
+Status ScratchDirectory::moveOut(const std::vector<std::string>& names, const std::string& folder) const {
+  const std::lock_guard guard(ownMutex());
+  const auto move = [](const std::string& from, const std::string& to) {
+    return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string to = folder + "/" + names[i];
+    if (move(path_ + "/" + names[i], to) == 0) continue;
+    const int why = errno;
+    while (i-- > 0) move(folder + "/" + names[i], path_ + "/" + names[i]);
+    return fail(errnoError(why, to));
+  }
+  return {};
+}
+
 void ScratchDirectory::removeAllAndStop() {
   ownMutex().lock();
   // Another thread may still be filling one: what it makes meanwhile is found by the next round, and none
   // can be made in a directory that is gone.
   constexpr int kRounds = 100;
   for (const std::string& path : own())
-    for (int round = 0; round < kRounds && ::access(path.c_str(), F_OK) == 0; ++round) {
-      std::error_code again;
-      fs::remove_all(path, again);
-    }
+    for (int round = 0; round < kRounds && ::access(path.c_str(), F_OK) == 0; ++round) removeTree(path);
 }
 
 }  // namespace kiln

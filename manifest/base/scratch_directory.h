@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "manifest/base/file.h"
 #include "manifest/base/result.h"
@@ -27,6 +28,9 @@ class ScratchDirectory {
 
   // It becomes something that stays, under this name; what is there must be nothing or an empty directory.
   Status moveTo(const std::string& destination);
+  // What it holds under these names gets them in `folder`: all of it, or after a failure nothing. Nothing
+  // there is replaced (kAlreadyExists).
+  Status moveOut(const std::vector<std::string>& names, const std::string& folder) const;
 
   // For a process that is about to end by a signal: removes those that are there now, and keeps every other
   // thread from making, moving or removing one from then on. Call it once, from a thread that owns none.

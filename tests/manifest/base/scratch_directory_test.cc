@@ -64,6 +64,43 @@ TEST_F(ScratchTest, WhatIsKeptStays) {
   EXPECT_TRUE(fs::exists(kept));
 }
 
+TEST_F(ScratchTest, AllOrNoneOfItGetsPlacesOfItsOwn) {
+  const auto scratch = ScratchDirectory::make(prefix);
+  ASSERT_TRUE(scratch);
+  for (const char* name : {"a", "b", "c"}) std::ofstream(scratch->path() + "/" + name) << name;
+  fs::create_directory(directory / "to");
+  std::ofstream(directory / "to/b") << "in the way";
+  const Status refused = scratch->moveOut({"a", "b", "c"}, directory / "to");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kAlreadyExists);
+  EXPECT_NE(refused.error().message.find(directory / "to/b"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(fs::file_size(directory / "to/b"), 10u);
+  EXPECT_FALSE(fs::exists(directory / "to/a"));
+  EXPECT_TRUE(fs::exists(scratch->path() + "/a"));
+  fs::remove(directory / "to/b");
+  ASSERT_TRUE(scratch->moveOut({"a", "b", "c"}, directory / "to"));
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(fs::exists(directory / ("to/" + std::string(name))));
+}
+
+// As a compiler's input tree is, when whoever interrupts is not root.
+TEST_F(ScratchTest, WhatItsFoldersForbidIsRemovedToo) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    (void)!::chmod(directory.path().c_str(), 0777);
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(2);
+    {
+      const auto scratch = ScratchDirectory::make(prefix);
+      fs::create_directories(scratch->path() + "/tree/below");
+      std::ofstream(scratch->path() + "/tree/below/file") << "text";
+      for (const char* each : {"/tree/below", "/tree", ""}) ::chmod((scratch->path() + each).c_str(), 0555);
+    }
+    ::_exit(fs::is_empty(directory.path()) ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(ScratchTest, ASignalLeavesNoneAndHarmsNoneThatHasItsName) {
   const std::string kept = directory / "kept";
   const pid_t child = ::fork();
