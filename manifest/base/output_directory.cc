@@ -1,23 +1,15 @@
 #include "manifest/base/output_directory.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 
+#include "manifest/base/scratch_directory.h"
+
 namespace kiln {
-namespace {
-
-std::string freshName() {
-  std::array<std::uint8_t, 8> random{};
-  (void)::getrandom(random.data(), random.size(), 0);
-  return ".kiln-" + toHex(random);
-}
-
-}  // namespace
 
 Result<OutputDirectory> OutputDirectory::open(const std::string& path) {
   std::string name = path;
@@ -37,16 +29,17 @@ Status OutputDirectory::write(const std::string& name, Bytes bytes) const {
   struct stat there{};
   if (::fstatat(directory_.get(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(there.st_mode))
     return fail(Code::kAlreadyExists, shown + ": is there and no regular file; move it away");
-  const std::string fresh = freshName();
-  UniqueFd file(
-      ::openat(directory_.get(), fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
-  if (!file) return fail(errnoError(errno, shown));
-  Status done = writeAll(file.get(), bytes, shown);
-  if (done) done = file.close(shown);
-  if (done && ::renameat(directory_.get(), fresh.c_str(), directory_.get(), name.c_str()) != 0)
-    done = fail(errnoError(errno, shown));
-  if (!done) ::unlinkat(directory_.get(), fresh.c_str(), 0);
-  return done;
+  // By the directory that is open, whatever has its name by now.
+  const std::string here = "/proc/self/fd/" + std::to_string(directory_.get());
+  const auto scratch = ScratchDirectory::make(here + "/.kiln-");
+  if (!scratch) return fail(scratch.error().in(shown));
+  const std::string fresh = scratch->path() + "/" + name;
+  KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, shown));
+  KILN_TRY(writeAll(file.get(), bytes, shown));
+  KILN_TRY(file.close(shown));
+  if (::renameat(AT_FDCWD, fresh.c_str(), directory_.get(), name.c_str()) != 0)
+    return fail(errnoError(errno, shown));
+  return {};
 }
 
 }  // namespace kiln

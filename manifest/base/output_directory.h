@@ -16,7 +16,8 @@ class OutputDirectory {
   static Result<OutputDirectory> open(const std::string& path);
 
   // Writes the file `name` (no slash in it, mode 0644 less the umask): one that is there is replaced once
-  // the new one is complete. kAlreadyExists if what is there is no regular file; it is left as it is.
+  // the new one is complete, and a signal leaves no part of it. kAlreadyExists if what is there is no regular
+  // file; it is left as it is.
   Status write(const std::string& name, Bytes bytes) const;
 
  private:

@@ -83,6 +83,18 @@ TEST_F(OutputDirectoryTest, AFolderPutInItsPlaceGetsNothing) {
   EXPECT_TRUE(fs::is_empty(scratch / "elsewhere"));
 }
 
+// What a kill left of a file goes with the next one, and nobody takes it for a result.
+TEST_F(OutputDirectoryTest, NothingHalfMadeStays) {
+  ASSERT_TRUE(write("y.npy", "one"));
+  fs::create_directory(path + "/.kiln-abcdef");
+  std::ofstream(path + "/.kiln-abcdef/y.npy") << "half";
+  ASSERT_TRUE(write("y.npy", "two"));
+  EXPECT_EQ(contentOf(path + "/y.npy"), "two");
+  EXPECT_EQ(files(), 1u);
+  ASSERT_TRUE(write(std::string(255, 'n'), "the longest name")) << "that there is";
+  EXPECT_EQ(files(), 2u);
+}
+
 TEST_F(OutputDirectoryTest, OthersMayNotWriteWhateverTheUmask) {
   const mode_t before = ::umask(0);
   ASSERT_TRUE(write("y.npy", "x"));
