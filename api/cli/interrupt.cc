@@ -54,6 +54,10 @@ void InterruptWatch::wait() {
     }
     if (polled[1].revents != 0) return;
   } while (::read(arrived_.get(), &info, sizeof info) != sizeof info);
+  // Whoever asks again does not want to wait for what follows.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (sigismember(&signals_, signal) == 1) std::signal(signal, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
   // The command must not tell of the files that vanish under it. Whoever is stuck in a write keeps the lock.
   static_cast<void>(::ftrylockfile(stdout));
   const bool mayTell = ::ftrylockfile(stderr) == 0;
@@ -62,13 +66,7 @@ void InterruptWatch::wait() {
     if (mayTell && !text.empty()) note("\nkiln: interrupted; " + text);
   }
   ScratchDirectory::removeAllAndStop();
-  const int signal = static_cast<int>(info.ssi_signo);
-  std::signal(signal, SIG_DFL);
-  sigset_t only;
-  sigemptyset(&only);
-  sigaddset(&only, signal);
-  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
-  ::raise(signal);
+  ::raise(static_cast<int>(info.ssi_signo));
 }
 
 Interrupt::Interrupt(std::string before) {

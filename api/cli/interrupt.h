@@ -13,8 +13,8 @@ namespace kiln::cli {
 
 // While it lives, SIGINT, SIGTERM and SIGHUP end the process as they would without it (a shell sees 130, 143
 // and 129), but first what the command was making is removed (ScratchDirectory), and what an Interrupt has to
-// say is on stderr. Nothing else is printed any more. main() makes the only one, before the process has other
-// threads: those inherit that the signals are this object's.
+// say is on stderr. Nothing else is printed any more. A second signal ends it at once. main() makes the only
+// one, before the process has other threads: those inherit that the signals are this object's.
 class InterruptWatch {
  public:
   InterruptWatch();

@@ -1,5 +1,6 @@
 // Commands whose farm is away: they say so, and go on when it is back, as long as --wait lets them.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <chrono>
@@ -175,6 +176,32 @@ TEST_F(KilnWaits, AnInterruptSaysWhatGoesOn) {
           << read(err);
     }
   }
+}
+
+// Whoever asks twice does not wait for anything: here, for somebody who reads what the first has to say.
+TEST_F(KilnWaits, ASecondInterruptEndsItAtOnce) {
+  farm.script.watch = {jobIn(v1::JOB_RUNNING, 1)};
+  const std::string err = directory / "err";
+  ASSERT_EQ(::mkfifo(err.c_str(), 0600), 0);
+  const UniqueFd unread = openFile(err, O_RDWR | O_NONBLOCK, 0, err).value();
+  while (::write(unread.get(), "x", 1) == 1) {
+  }
+  const auto result =
+      kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--json"}, {},
+           {.err = err, .running = [&](pid_t pid) {
+              await([&] {
+                const std::lock_guard lock(farm.script.mutex);
+                return !farm.script.submitted.empty();
+              });
+              siginfo_t ended{};
+              await([&] {
+                ::kill(pid, SIGINT);
+                return ::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                       ended.si_pid == pid;
+              });
+              ::kill(pid, SIGKILL);
+            }});
+  EXPECT_EQ(result.exit, 128 + SIGINT);
 }
 
 TEST_F(KilnWaits, AnInterruptBeforeTheJobSaysThatThereIsNone) {
