@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,39 +10,56 @@
 #include <csignal>
 #include <filesystem>
 
+#include "manifest/base/file.h"
+
 extern char** environ;
 
 namespace kiln::cli {
 
-Result<ProgramOutput> runProgram(const std::vector<std::string>& arguments, std::chrono::milliseconds limit) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errnoError(errno, "pipe"));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  // The signals that this process takes for itself (interrupt.h) are the child's own again.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, usual;
+namespace {
+
+// In a new process, before it becomes the program: no more than is allowed between fork and exec. Returns if
+// it cannot.
+void become(char* const* argv, int out, pid_t parent) {
+  // Whatever ends this process, the program does not go on by itself and write where something was removed.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(1);
+  // The signals that the parent takes for itself (interrupt.h) are the program's own again.
+  sigset_t none;
   sigemptyset(&none);
-  sigemptyset(&usual);
-  sigaddset(&usual, SIGPIPE);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &usual);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::signal(SIGPIPE, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  ::dup2(out, STDOUT_FILENO);
+  ::dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+  ::execve(argv[0], argv, environ);
+}
+
+}  // namespace
+
+Result<ProgramOutput> runProgram(const std::vector<std::string>& arguments, std::chrono::milliseconds limit) {
+  int ends[2], refused[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errnoError(errno, "pipe"));
+  UniqueFd in(ends[0]), out(ends[1]);
+  if (::pipe2(refused, O_CLOEXEC) != 0) return fail(errnoError(errno, "pipe"));
+  UniqueFd why(refused[0]), tell(refused[1]);
   std::vector<char*> argv;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  pid_t child = 0;
-  const int spawned = ::posix_spawn(&child, argv[0], &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[1]);
-  if (spawned != 0) {
-    ::close(ends[0]);
-    return fail(errnoError(spawned, arguments.front()));
+  const pid_t parent = ::getpid(), child = ::fork();
+  if (child < 0) return fail(errnoError(errno, arguments.front()));
+  if (child == 0) {
+    become(argv.data(), out.get(), parent);
+    const int number = errno;
+    (void)!::write(tell.get(), &number, sizeof number);
+    ::_exit(127);
+  }
+  out.reset();
+  tell.reset();
+  int number = 0, status = 0;
+  if (::read(why.get(), &number, sizeof number) == sizeof number) {
+    ::waitpid(child, &status, 0);
+    return fail(errnoError(number, arguments.front()));
   }
 
   ProgramOutput output;
@@ -51,18 +68,17 @@ Result<ProgramOutput> runProgram(const std::vector<std::string>& arguments, std:
   for (char buffer[4096];;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    pollfd entry{ends[0], POLLIN, 0};
+    pollfd entry{in.get(), POLLIN, 0};
     const int ready = left.count() <= 0 ? 0 : ::poll(&entry, 1, static_cast<int>(left.count()));
     if (ready < 0 && errno == EINTR) continue;
     late = ready == 0;
     if (ready <= 0) break;
-    const auto count = ::read(ends[0], buffer, sizeof buffer);
+    const auto count = ::read(in.get(), buffer, sizeof buffer);
     if (count <= 0) break;
     if (output.text.size() < (1 << 20)) output.text.append(buffer, static_cast<std::size_t>(count));
   }
-  ::close(ends[0]);
+  in.reset();
   if (late) ::kill(child, SIGKILL);
-  int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (late) return fail(Code::kDeadlineExceeded, arguments.front() + ": gave no answer in time");

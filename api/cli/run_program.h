@@ -14,8 +14,8 @@ struct ProgramOutput {
   std::string text;  // stdout, at most 1 MiB
 };
 
-// stdin and stderr are /dev/null. kNotFound if the program is not there, kDeadlineExceeded (and it is killed)
-// after `limit`.
+// stdin and stderr are /dev/null. If this process or the calling thread ends meanwhile, the program gets
+// SIGTERM. kNotFound if the program is not there, kDeadlineExceeded (and it is killed) after `limit`.
 Result<ProgramOutput> runProgram(const std::vector<std::string>& arguments, std::chrono::milliseconds limit);
 
 // The folder of the running program.
