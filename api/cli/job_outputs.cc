@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "manifest/base/new_directory.h"
 #include "manifest/spec/path.h"
 #include "storage/tree/digest_proto.h"
 
@@ -29,11 +30,9 @@ Result<v1::BuilderOutputs> saveOutputs(client::Client& client, const std::string
                                        const std::string& worker, const std::string& target,
                                        const std::string& to) {
   KILN_ASSIGN(auto outputs, client.outputs(job, worker, target));
-  std::error_code error;
-  if (!fs::create_directory(to, error))
-    return fail(error ? errnoError(error.value(), to)
-                      : Error{Code::kAlreadyExists, to + ": is there already; name a new directory", {}});
-  for (const auto& file : outputs.files()) KILN_TRY(saveFile(client, file, to));
+  KILN_ASSIGN(auto directory, NewDirectory::make(to));
+  for (const auto& file : outputs.files()) KILN_TRY(saveFile(client, file, directory.path()));
+  KILN_TRY(directory.keep(0755));
   return outputs;
 }
 

@@ -6,7 +6,7 @@
 namespace kiln::cli {
 
 // Writes the files into the new directory `to`. Nothing of them is verified but their hashes: they may be a
-// liar's. kAlreadyExists if there is such a directory.
+// liar's. All of it or nothing; kAlreadyExists if there is anything but an empty directory.
 Result<v1::BuilderOutputs> saveOutputs(client::Client& client, const std::string& job,
                                        const std::string& worker, const std::string& target,
                                        const std::string& to);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/file.h"
+#include "manifest/base/new_directory.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/error_line.h"
 #include "manifest/json/reader.h"
@@ -253,14 +253,16 @@ Status rebuildOffline(const Context& context, const OfflineRebuild& options) {
   if (opened.recalled) note(rebuiltThough(*opened.recalled));
   if (!context.json && !opened.recalled) note("verified " + artifact.verdict.artifact.text());
   KILN_ASSIGN(const auto work, node::PrivateCopy::create());
-  const std::string out = options.out.empty() ? work->path() + "/out" : options.out;
-  if (::mkdir(out.c_str(), 0755) != 0) return fail(errnoError(errno, "--out " + out));
+  auto made = NewDirectory::make(options.out.empty() ? work->path() + "/out" : options.out);
+  if (!made) return fail(made.error().in("--out"));
 
   Reproduction again;
   again.startedOn = clock.now();
   KILN_ASSIGN(const Report report,
-              runRebuilder(options.directory, artifact.manifest().spec, work->path(), out));
+              runRebuilder(options.directory, artifact.manifest().spec, work->path(), made->path()));
   again.finishedOn = clock.now();
+  KILN_TRY(made->keep(0755));  // also what came out otherwise
+  const std::string& out = made->destination();
   KILN_TRY(checkRan(report.compile, "compile"));
   KILN_TRY(checkRan(report.reference, "reference evaluation"));
   Comparison comparison(artifact, out);

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -23,6 +24,13 @@ def rewrite(path, data):
     path.chmod(0o644)
     path.write_bytes(data)
     path.chmod(mode)
+
+
+def command_line(process):
+    try:
+        return (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
 
 
 class ExportTest(unittest.TestCase):
@@ -206,6 +214,25 @@ class ExportTest(unittest.TestCase):
         model.unlink()
         os.mkfifo(model)
         self.check(self.farm.kiln("rebuild", "--offline", layout), 6)
+
+    def test_an_interrupted_rebuild_leaves_nothing_and_ends_what_it_started(self):
+        place = self.home / "interrupted"
+        place.mkdir()
+        command = subprocess.Popen(["kiln", "rebuild", "--offline", self.layout, "--out", place / "again"], env=self.farm.env,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        lines = lambda: [line for line in map(command_line, pathlib.Path("/proc").glob("[0-9]*")) if str(place) in line and
+                         "kiln-rebuilder" in line]
+        wait_for(lambda: list(place.glob(".again.partial-*")) and lines(), 60, "it rebuilds")
+        command.send_signal(signal.SIGTERM)
+        self.assertEqual(command.wait(60), -signal.SIGTERM)
+        wait_for(lambda: not lines(), 30, "its program ends")
+        self.assertEqual(list(place.iterdir()), [])
+
+    def test_what_is_not_there_is_not_found(self):
+        for arguments in (("--offline", self.home / "nowhere"), ("--offline", self.layout, "--out", self.home / "nowhere/again")):
+            self.check(self.farm.kiln("rebuild", *arguments), 6)
+        self.check(self.farm.kiln("rebuild", "--offline", MODELS), 2)
+        self.check(self.farm.kiln("rebuild", "--offline", self.layout, "--out", MODELS), 2)
 
     def test_rebuild_reads_inputs_by_digest_only(self):
         layout = self.copy("hostile-model.oci")

@@ -103,6 +103,8 @@ TEST_F(KilnMaintenance, JobsListsBuildersAndSavesWhatOneLeft) {
   file->set_path("../outside");
   EXPECT_NE(kiln({"jobs", "job-1", "--outputs", "liar", "--out", "again"}).exit, 0);
   EXPECT_FALSE(std::filesystem::exists(directory / "outside"));
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path()))
+    EXPECT_EQ(entry.path().filename().string().find("again"), std::string::npos) << entry.path().string();
 }
 
 TEST_F(KilnMaintenance, LogsPrintsWhatToolsWroteSafely) {
